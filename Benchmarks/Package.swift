@@ -1,0 +1,64 @@
+// swift-tools-version: 6.2
+// Benchmarks, a package of their own, so that neither they nor the libraries they compare with ever
+// reach users. TREERING_PEERS=lmdb,sqlite,rocksdb adds the peers whose libraries are installed.
+import PackageDescription
+
+let strict: [SwiftSetting] = [
+  .enableUpcomingFeature("ExistentialAny"),
+  .enableUpcomingFeature("InternalImportsByDefault"),
+  .enableUpcomingFeature("MemberImportVisibility"),
+]
+
+/// A peer: the word that enables it, its Swift target, its C library.
+struct Peer {
+  let word: String
+  let target: String
+  let library: String
+  let pkgConfig: String
+  let apt: String
+}
+
+let peers = [
+  Peer(
+    word: "lmdb", target: "PeerLMDB", library: "CLMDB", pkgConfig: "lmdb", apt: "liblmdb-dev"),
+  Peer(
+    word: "sqlite", target: "PeerSQLite", library: "CSQLite", pkgConfig: "sqlite3",
+    apt: "libsqlite3-dev"),
+  Peer(
+    word: "rocksdb", target: "PeerRocksDB", library: "CRocksDB", pkgConfig: "rocksdb",
+    apt: "librocksdb-dev"),
+]
+let wanted = (Context.environment["TREERING_PEERS"] ?? "").split(separator: ",").map(String.init)
+let enabled = peers.filter { wanted.contains($0.word) }
+
+var targets: [Target] = [
+  .target(name: "CBenchmarkClock"),
+  .systemLibrary(
+    name: "CLZ4Frame", pkgConfig: "liblz4", providers: [.apt(["liblz4-dev"]), .brew(["lz4"])]),
+  .target(
+    name: "BenchmarkHarness", dependencies: ["CBenchmarkClock", "CLZ4Frame"],
+    swiftSettings: strict),
+  .executableTarget(
+    name: "treering-bench",
+    dependencies: [
+      "BenchmarkHarness", .product(name: "TreeRing", package: "TreeRing"),
+      .product(name: "TreeRingMappings", package: "TreeRing"),
+    ] + enabled.map { .target(name: $0.target) },
+    swiftSettings: strict),
+]
+for peer in enabled {
+  targets.append(
+    .systemLibrary(name: peer.library, providers: [.apt([peer.apt])]))
+  targets.append(
+    .target(
+      name: peer.target, dependencies: ["BenchmarkHarness", .target(name: peer.library)],
+      swiftSettings: strict))
+}
+
+let package = Package(
+  name: "TreeRingBenchmarks",
+  platforms: [.macOS(.v15)],
+  dependencies: [.package(name: "TreeRing", path: "..")],
+  targets: targets,
+  swiftLanguageModes: [.v6]
+)

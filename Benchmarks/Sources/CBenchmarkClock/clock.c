@@ -1,0 +1,55 @@
+#include "CBenchmarkClock.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+static uint64_t read_clock(clockid_t clock) {
+  struct timespec time;
+  clock_gettime(clock, &time);
+  return (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
+}
+
+uint64_t benchmark_thread_nanoseconds(void) { return read_clock(CLOCK_THREAD_CPUTIME_ID); }
+
+uint64_t benchmark_wall_nanoseconds(void) { return read_clock(CLOCK_MONOTONIC); }
+
+uint64_t benchmark_written_bytes(void) {
+  FILE *file = fopen("/proc/self/io", "r");
+  if (!file) return 0;
+  char line[128];
+  unsigned long long bytes = 0;
+  while (fgets(line, sizeof line, file))
+    if (sscanf(line, "wchar: %llu", &bytes) == 1) break;
+  fclose(file);
+  return bytes;
+}
+
+static int sync_file(int descriptor) {
+#ifdef __APPLE__
+  return fcntl(descriptor, F_FULLFSYNC);
+#else
+  return fdatasync(descriptor);
+#endif
+}
+
+double benchmark_sync_loop(const char *path, int size, int count) {
+  int descriptor = open(path, O_RDWR | O_CREAT | O_TRUNC, 0600);
+  if (descriptor < 0) return -1;
+  char *block = malloc((size_t)size);
+  if (!block) return -1;
+  memset(block, 42, (size_t)size);
+  uint64_t start = benchmark_wall_nanoseconds();
+  int failed = 0;
+  for (int i = 0; i < count && !failed; i++)
+    failed = pwrite(descriptor, block, (size_t)size, (off_t)i * size) != size ||
+             sync_file(descriptor) != 0;
+  uint64_t end = benchmark_wall_nanoseconds();
+  free(block);
+  close(descriptor);
+  unlink(path);
+  return failed ? -1 : (double)(end - start) / 1e9;
+}

@@ -1,0 +1,148 @@
+// SQLite in WAL mode, as its documentation advises: a WITHOUT ROWID table, prepared statements, a
+// mapped file, a large cache, one connection a thread. Durable is synchronous=FULL, else OFF.
+
+public import BenchmarkHarness
+internal import CSQLite
+
+public final class SQLiteEngine: Engine {
+  public static let name = "SQLite"
+  private let path: String
+  private let isDurable: Bool
+  private let data: Dataset
+
+  public init(_ options: EngineOptions, data: Dataset) throws {
+    path = options.folder + "/rows.sqlite"
+    isDurable = options.isDurable
+    self.data = data
+    let connection = try SQLiteConnection(path, isDurable: isDurable)
+    try connection.run("CREATE TABLE IF NOT EXISTS rows (k BLOB PRIMARY KEY, v BLOB) WITHOUT ROWID")
+  }
+
+  public func session() throws -> any EngineSession {
+    try SQLiteSession(try SQLiteConnection(path, isDurable: isDurable), data: data)
+  }
+
+  public func sync() throws {
+    try SQLiteConnection(path, isDurable: true).run("PRAGMA wal_checkpoint(FULL)")
+  }
+
+  public func settle() throws {
+    try SQLiteConnection(path, isDurable: true).run("PRAGMA wal_checkpoint(TRUNCATE)")
+  }
+
+  public func close() throws {}
+}
+
+/// An open connection.
+final class SQLiteConnection {
+  private var handle: OpaquePointer?
+
+  init(_ path: String, isDurable: Bool) throws {
+    guard sqlite3_open(path, &handle) == SQLITE_OK else {
+      throw BenchmarkError("SQLite cannot open \(path)")
+    }
+    sqlite3_busy_timeout(handle, 60_000)
+    for pragma in [
+      "journal_mode=WAL", "synchronous=\(isDurable ? "FULL" : "OFF")", "cache_size=-524288",
+      "mmap_size=8589934592", "temp_store=MEMORY",
+    ] { try run("PRAGMA \(pragma)") }
+  }
+
+  deinit { sqlite3_close_v2(handle) }
+
+  func run(_ text: String) throws {
+    var message: UnsafeMutablePointer<CChar>?
+    guard sqlite3_exec(handle, text, nil, nil, &message) == SQLITE_OK else {
+      throw BenchmarkError("SQLite: \(text): \(message.map { String(cString: $0) } ?? "")")
+    }
+  }
+
+  func prepare(_ text: String) throws -> OpaquePointer {
+    var statement: OpaquePointer?
+    guard sqlite3_prepare_v2(handle, text, -1, &statement, nil) == SQLITE_OK, let statement else {
+      throw BenchmarkError("SQLite does not understand \(text)")
+    }
+    return statement
+  }
+}
+
+final class SQLiteSession: EngineSession {
+  private let connection: SQLiteConnection
+  private let data: Dataset
+  private var prepared: [[UInt8]] = []
+  private let insert, select, all, begin, beginReading, commit: OpaquePointer
+
+  init(_ connection: SQLiteConnection, data: Dataset) throws {
+    self.connection = connection
+    self.data = data
+    insert = try connection.prepare("INSERT OR REPLACE INTO rows VALUES (?, ?)")
+    select = try connection.prepare("SELECT v FROM rows WHERE k = ?")
+    all = try connection.prepare("SELECT k, v FROM rows ORDER BY k")
+    begin = try connection.prepare("BEGIN IMMEDIATE")
+    beginReading = try connection.prepare("BEGIN")
+    commit = try connection.prepare("COMMIT")
+  }
+
+  deinit {
+    for statement in [insert, select, all, begin, beginReading, commit] {
+      sqlite3_finalize(statement)
+    }
+  }
+
+  private func step(_ statement: OpaquePointer) throws {
+    let code = sqlite3_step(statement)
+    sqlite3_reset(statement)
+    guard code == SQLITE_DONE else { throw BenchmarkError("SQLite failed with code \(code)") }
+  }
+
+  func put(_ rows: ArraySlice<Int>, version: Int) throws {
+    try step(begin)
+    for row in rows {
+      let value = data.value(row, version: version)
+      try data.keys[row].withUnsafeBytes { key in
+        try value.withUnsafeBytes { value in
+          sqlite3_bind_blob(insert, 1, key.baseAddress, Int32(key.count), nil)
+          sqlite3_bind_blob(insert, 2, value.baseAddress, Int32(value.count), nil)
+          try step(insert)
+        }
+      }
+    }
+    try step(commit)
+  }
+
+  func load(_ rows: [Int]) throws { try put(rows[...], version: 0) }
+
+  func prepare(_ rows: [Int]) { prepared = data.copies(ofKeys: rows) }
+
+  func getPrepared() throws -> UInt64 {
+    try step(beginReading)
+    var sum: UInt64 = 0
+    for key in prepared { sum &+= try read(key) }
+    try step(commit)
+    return sum
+  }
+
+  func getNow(_ row: Int) throws -> UInt64 { try read(data.keys[row]) }
+
+  private func read(_ key: [UInt8]) throws -> UInt64 {
+    try key.withUnsafeBytes { key in
+      sqlite3_bind_blob(select, 1, key.baseAddress, Int32(key.count), nil)
+      guard sqlite3_step(select) == SQLITE_ROW else { throw BenchmarkError("SQLite: no row") }
+      defer { sqlite3_reset(select) }
+      return digestOf(column(select, 0))
+    }
+  }
+
+  func scan() throws -> Scan {
+    var scan = Scan()
+    while sqlite3_step(all) == SQLITE_ROW { scan.add(key: column(all, 0), value: column(all, 1)) }
+    sqlite3_reset(all)
+    return scan
+  }
+
+  private func column(_ statement: OpaquePointer, _ index: Int32) -> UnsafeRawBufferPointer {
+    UnsafeRawBufferPointer(
+      start: sqlite3_column_blob(statement, index),
+      count: Int(sqlite3_column_bytes(statement, index)))
+  }
+}

@@ -1,0 +1,158 @@
+// Runs benchmarks: parses the command line, picks subjects, prints the report. It fails on a wrong
+// result, never on a slow one.
+
+internal import BenchmarkHarness
+internal import Foundation
+
+#if canImport(PeerLMDB)
+  internal import PeerLMDB
+#endif
+#if canImport(PeerRocksDB)
+  internal import PeerRocksDB
+#endif
+#if canImport(PeerSQLite)
+  internal import PeerSQLite
+#endif
+
+/// A group of lines that are measured together.
+struct Subject: Sendable {
+  let name: String
+  let run: @Sendable (Context) throws -> Void
+}
+
+@main
+struct TreeRingBench {
+  static let usage = """
+    USAGE: treering-bench [SUBJECT…] [--size small|full] [--engines NAMES] [--runs N]
+                          [--flights FILE] [--folder PATH] [--json] [--list]
+
+    SUBJECT          a name, or a part of one; all subjects without
+    --size           small (default; checks results in under a minute) or full (for figures)
+    --engines        only engines of these names, separated by commas
+    --runs           interleaved runs of each line; 5 by default
+    --flights        flights to import, JSON lines, also .lz4; the week in Tests/Fixtures by default
+    --folder         where stores are made; a new folder in TMPDIR by default
+    --json           print all samples as JSON instead of a table of medians
+    --list           print the names of all subjects
+
+    TREERING_PEERS=lmdb,sqlite,rocksdb at build time adds peers to compare with.
+    """
+
+  static let subjects: [Subject] =
+    commits + batches + bulkLoad + [
+      randomGets, scans, readsBesideWriter, diskUse, bytesWritten, replay, rankSelect, changesets,
+      importFlights, asOf,
+    ]
+
+  static var engines: [any Engine.Type] {
+    var engines: [any Engine.Type] = [TreeRingEngine.self]
+    #if canImport(PeerLMDB)
+      engines.append(LMDBEngine.self)
+    #endif
+    #if canImport(PeerRocksDB)
+      engines.append(RocksDBEngine.self)
+    #endif
+    #if canImport(PeerSQLite)
+      engines.append(SQLiteEngine.self)
+    #endif
+    return engines
+  }
+
+  static func main() {
+    do {
+      exit(try run(Array(CommandLine.arguments.dropFirst())))
+    } catch {
+      FileHandle.standardError.write(Data("treering-bench: \(error)\n".utf8))
+      exit(1)
+    }
+  }
+
+  private static func run(_ arguments: [String]) throws -> Int32 {
+    var options = Options()
+    guard try options.parse(arguments) else { return 0 }
+    let chosen = subjects.filter { subject in
+      options.filters.isEmpty
+        || options.filters.contains { subject.name.lowercased().contains($0.lowercased()) }
+    }
+    guard !chosen.isEmpty else { throw BenchmarkError("no subject of that name; see --list") }
+    let engines = Self.engines.filter { type in
+      options.engines.isEmpty || options.engines.contains(type.name.lowercased())
+    }
+    let base = options.folder + "/treering-bench-\(getpid())"
+    try FileManager.default.createDirectory(atPath: base, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(atPath: base) }
+    let report = Report(
+      size: options.size, engines: engines.map { $0.name }, printsJSON: options.printsJSON)
+    let context = Context(
+      size: options.size, runs: options.runs, engines: engines, report: report,
+      flights: options.flights, base: base)
+    report.printHeader()
+    for subject in chosen { try subject.run(context) }
+    try context.closeAll()
+    if options.printsJSON { try report.printAsJSON() }
+    for sentence in report.wrong {
+      FileHandle.standardError.write(Data("wrong: \(sentence)\n".utf8))
+    }
+    return report.wrong.isEmpty ? 0 : 1
+  }
+}
+
+/// What the command line says.
+struct Options {
+  var size = Size.small
+  var runs = 5
+  var flights: String? = Options.fixture
+  var folder = FileManager.default.temporaryDirectory.path
+  var printsJSON = false
+  /// Names of the engines to measure, in lower case; empty for all.
+  var engines: [String] = []
+  var filters: [String] = []
+
+  /// The week of flights that comes with the package; nil if it is not there.
+  private static var fixture: String? {
+    let package = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+      .deletingLastPathComponent().deletingLastPathComponent()
+    let path = package.appending(path: "Tests/Fixtures/flights-2013-week1.jsonl.lz4").path
+    return FileManager.default.fileExists(atPath: path) ? path : nil
+  }
+
+  /// Reads the arguments; false if there is nothing more to do.
+  mutating func parse(_ arguments: [String]) throws -> Bool {
+    var rest = arguments[...]
+    func value(of option: String) throws -> String {
+      guard let value = rest.popFirst() else { throw BenchmarkError("\(option) needs a value") }
+      return value
+    }
+    while let argument = rest.popFirst() {
+      switch argument {
+      case "--help", "-h":
+        print(TreeRingBench.usage)
+        return false
+      case "--list":
+        for subject in TreeRingBench.subjects { print(subject.name) }
+        return false
+      case "--json": printsJSON = true
+      case "--size":
+        guard let size = Size(rawValue: try value(of: argument)) else {
+          throw BenchmarkError("--size is small or full")
+        }
+        self.size = size
+      case "--runs":
+        guard let runs = Int(try value(of: argument)), runs > 0 else {
+          throw BenchmarkError("--runs needs a number above 0")
+        }
+        self.runs = runs
+      case "--engines":
+        engines = try value(of: argument).lowercased().split(separator: ",").map(String.init)
+      case "--flights": flights = try value(of: argument)
+      case "--folder": folder = try value(of: argument)
+      default:
+        guard !argument.hasPrefix("-") else {
+          throw BenchmarkError("unknown option \(argument)\n\n\(TreeRingBench.usage)")
+        }
+        filters.append(argument)
+      }
+    }
+    return true
+  }
+}

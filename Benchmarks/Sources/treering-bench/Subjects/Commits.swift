@@ -1,0 +1,55 @@
+// Single-row commits of random keys, v100: durable with 1, 8 and 64 writers, and not durable with one.
+
+internal import BenchmarkHarness
+
+let commits = [
+  Subject(name: "Commits1") {
+    try commitLine($0, writers: 1, small: 40, full: 3000, bar: .syncLoop(0.9))
+  },
+  Subject(name: "Commits8") {
+    try commitLine($0, writers: 8, small: 160, full: 8000, bar: .absolute(12_000))
+  },
+  Subject(name: "Commits64") {
+    try commitLine($0, writers: 64, small: 320, full: 32_000, bar: .absolute(40_000))
+  },
+  Subject(name: "CommitsNotDurable") {
+    try commitLine(
+      $0, writers: 1, small: 2000, full: 100_000, isDurable: false, bar: .absolute(200_000))
+  },
+]
+
+private func commitLine(
+  _ context: Context, writers: Int, small: Int, full: Int, isDurable: Bool = true, bar: Bar
+) throws {
+  let perRun = context.pick(small: small, full: full)
+  let who = writers == 1 ? "1 writer" : "\(writers) writers"
+  let measurement = Measurement(
+    "Commits", isDurable ? "durable commits, \(who)" : "commits, durability none, \(who)",
+    unit: "commits/s", .higher)
+  let data = context.rows
+  let stores = try context.engines.map { try context.open($0, isDurable: isDurable, data: data) }
+  let perWriter = perRun / writers
+  for run in 0..<context.runs {
+    if isDurable {
+      measurement.line.syncLoop.append(
+        try Clocks.syncedAppendsPerSecond(
+          in: try context.folder(), size: 200, count: context.pick(small: 20, full: 1000)))
+    }
+    for store in stores {
+      let engine = store.engine
+      let seconds = try onThreads(writers) { writer in
+        let session = try engine.session()
+        let first = run * perRun + writer * perWriter
+        for row in first..<first + perWriter { try session.put([row], version: 0) }
+      }
+      measurement.add(engine.title, Double(perWriter * writers) / seconds)
+    }
+  }
+  for store in stores {
+    let scan = try store.engine.session().scan()
+    try measurement.check(scan.digest &+ UInt64(scan.count), of: store.engine.title)
+    try store.engine.close()
+    try context.remove(store.folder)
+  }
+  context.report.add(measurement, bar: bar)
+}

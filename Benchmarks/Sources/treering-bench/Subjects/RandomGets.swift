@@ -1,0 +1,46 @@
+// Gets of random keys from a warm store: thread CPU time with one reader, and what a second reader
+// running at the same time costs.
+
+internal import BenchmarkHarness
+internal import Synchronization
+
+let randomGets = Subject(name: "RandomGets") { context in
+  let stores = try context.loadedStores()
+  let gets = context.pick(small: 20_000, full: 1_000_000)
+  let one = Measurement("RandomGets", "random get, 1 reader, CPU", unit: "µs", .lower)
+  let two = Measurement(
+    "RandomGets", "random gets, 2 readers, CPU scaling", unit: "× 1 reader", .higher)
+  for _ in 0..<context.runs {
+    for store in stores {
+      let engine = store.engine
+      let alone = try readers(1, of: engine, gets: gets, below: context.rows.count)
+      one.add(engine.title, alone.seconds / Double(gets) * 1e6)
+      try one.check(alone.sum, of: engine.title)
+      let both = try readers(2, of: engine, gets: gets, below: context.rows.count)
+      two.add(engine.title, 2 * alone.seconds / (both.seconds / 2))
+      try two.check(both.sum, of: engine.title)
+    }
+  }
+  context.report.add(one, bar: .absolute(1.0))
+  context.report.add(two, bar: .absolute(1.8))
+}
+
+/// Runs readers at the same time.
+/// - Returns: CPU seconds of all of them, and the sum of what they read.
+private func readers(
+  _ count: Int, of engine: any Engine, gets: Int, below bound: Int
+) throws -> (seconds: Double, sum: UInt64) {
+  let total = Mutex<(seconds: Double, sum: UInt64)>((0, 0))
+  _ = try onThreads(count) { reader in
+    let session = try engine.session()
+    var random = Random(seed: UInt64(reader))
+    let wanted = random.rows(gets, below: bound)
+    session.prepare(Array(wanted.prefix(gets / 10)))
+    _ = try session.getPrepared()
+    session.prepare(wanted)
+    var sum: UInt64 = 0
+    let seconds = try Clocks.threadSeconds { sum = try session.getPrepared() }
+    total.withLock { $0 = ($0.seconds + seconds, $0.sum &+ sum) }
+  }
+  return total.withLock { $0 }
+}

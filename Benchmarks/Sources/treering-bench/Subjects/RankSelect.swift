@@ -1,0 +1,49 @@
+// Positions in one large group: the position of a row, and the row at a position.
+
+internal import BenchmarkHarness
+internal import TreeRing
+
+let rankSelect = Subject(name: "RankSelect") { context in
+  let count = context.rows.count
+  let asked = context.pick(small: 5000, full: 200_000)
+  let rank = Measurement("RankSelect", "position of a row in its group, CPU", unit: "ns", .lower)
+  let select = Measurement("RankSelect", "row at a position of a group, CPU", unit: "ns", .lower)
+  let store = try Store.inMemory()
+  let bucket = Bucket.bytes("rows")
+  try store.define("order", FieldIndex(bucket: "rows", group: "g", order: [.init("n")]))
+  for start in stride(from: 0, to: count, by: 1000) {
+    try store.write(durability: Durability.none) { tx in
+      for row in start..<min(start + 1000, count) {
+        let object = Array("{\"g\":\"all\",\"n\":\(mix(UInt64(row)) >> 12)}".utf8)
+        try tx.put(object, for: Key(bytes: context.rows.keys[row]), in: bucket)
+      }
+    }
+  }
+  let group = try store.snapshot().index("order").group("all")
+  for run in 0..<context.runs {
+    var random = Random(seed: UInt64(run))
+    let wanted = random.rows(asked, below: count)
+    let ids = context.rows.copies(ofKeys: wanted).map { RowID(bucket: "rows", key: Key(bytes: $0)) }
+    var positions: [Int] = []
+    positions.reserveCapacity(asked)
+    let ranking = Clocks.threadSeconds {
+      for id in ids { positions.append(group.index(of: id) ?? -1) }
+    }
+    rank.add(TreeRingEngine.name, ranking / Double(asked) * 1e9)
+    var found = 0
+    var last: RowID?
+    let selecting = try Clocks.threadSeconds {
+      for position in positions {
+        last = try group.id(at: position)
+        if last != nil { found += 1 }
+      }
+    }
+    select.add(TreeRingEngine.name, selecting / Double(asked) * 1e9)
+    guard last == ids.last, found == asked else {
+      throw BenchmarkError("the row at a row's position is another row")
+    }
+    if run == 0 { try rank.check(positions.reduce(0) { mix($0 ^ UInt64($1)) }, of: "TreeRing") }
+  }
+  context.report.add(rank, bar: .absolute(1000))
+  context.report.add(select, bar: .absolute(700))
+}

@@ -1,0 +1,28 @@
+// Opening a store: the whole log is replayed into trees.
+
+internal import BenchmarkHarness
+internal import TreeRing
+
+let replay = Subject(name: "Replay") { context in
+  let data = context.rows
+  let rows = Measurement("Replay", "replay of the log, v100", unit: "rows/s", .higher)
+  let bytes = Measurement("Replay", "replay of the log, v100, payload", unit: "MB/s", .higher)
+  let (engine, folder) = try context.open(TreeRingEngine.self, isDurable: false, data: data)
+  try Context.loadInRandomOrder(engine, data)
+  try engine.close()
+  for _ in 0..<context.runs {
+    var store: Store?
+    let seconds = try Clocks.wallSeconds { store = try Store(at: folder) }
+    guard let store else { continue }
+    rows.add(TreeRingEngine.name, Double(data.count) / seconds)
+    let statistics = try store.statistics()
+    bytes.add(TreeRingEngine.name, Double(statistics.payloadByteCount) / 1e6 / seconds)
+    try store.close()
+    let again = try TreeRingEngine(EngineOptions(folder: folder, isDurable: false), data: data)
+    try rows.check(try again.session().scan().digest, of: TreeRingEngine.name)
+    try again.close()
+  }
+  try context.remove(folder)
+  context.report.add(rows, bar: .absolute(700_000))
+  context.report.add(bytes)
+}

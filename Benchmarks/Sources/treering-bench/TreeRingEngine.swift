@@ -1,0 +1,85 @@
+// TreeRing behind the interface that all engines under comparison share. Only its public API is used.
+
+internal import BenchmarkHarness
+internal import TreeRing
+
+final class TreeRingEngine: Engine {
+  static let name = "TreeRing"
+  let store: Store
+  fileprivate let durability: Durability
+  fileprivate let data: Dataset
+  fileprivate let keys: [Key]
+
+  init(_ options: EngineOptions, data: Dataset) throws {
+    durability = options.isDurable ? .full : .none
+    store = try Store(at: options.folder, options: StoreOptions(durability: durability))
+    self.data = data
+    keys = data.keys.map { Key(bytes: $0) }
+  }
+
+  func session() throws -> any EngineSession { TreeRingSession(self) }
+  func sync() throws { try store.sync() }
+  func settle() throws {}
+  func close() throws { try store.close() }
+}
+
+final class TreeRingSession: EngineSession {
+  private static let bucketName = "rows"
+  private let engine: TreeRingEngine
+  private var prepared: [Key] = []
+  private let bucket = Bucket.bytes(TreeRingSession.bucketName)
+  /// Decodes a row to its digest, where it lies.
+  private let digests = Bucket<UInt64>(
+    TreeRingSession.bucketName,
+    coder: RowCoder(encode: { _ in [] }, decode: { bytes, _ in digestOf(bytes) }))
+
+  init(_ engine: TreeRingEngine) { self.engine = engine }
+
+  func put(_ rows: ArraySlice<Int>, version: Int) throws {
+    try engine.store.write { tx in
+      for row in rows {
+        try tx.put(engine.data.value(row, version: version), for: engine.keys[row], in: bucket)
+      }
+    }
+  }
+
+  func load(_ rows: [Int]) throws {
+    for start in stride(from: 0, to: rows.count, by: 10_000) {
+      try put(rows[start..<min(start + 10_000, rows.count)], version: 0)
+    }
+  }
+
+  func prepare(_ rows: [Int]) {
+    prepared = engine.data.copies(ofKeys: rows).map { Key(bytes: $0) }
+  }
+
+  func getPrepared() throws -> UInt64 {
+    let snapshot = try engine.store.snapshot()
+    var sum: UInt64 = 0
+    for key in prepared { sum &+= try read(key, in: snapshot) }
+    return sum
+  }
+
+  func getNow(_ row: Int) throws -> UInt64 {
+    try read(engine.keys[row], in: try engine.store.snapshot())
+  }
+
+  @inline(__always)
+  private func read(_ key: Key, in snapshot: Snapshot) throws -> UInt64 {
+    let digest = try snapshot.withObject(of: key, in: Self.bucketName) { bytes, _ in
+      digestOf(bytes)
+    }
+    guard let digest else { throw BenchmarkError("TreeRing: no row") }
+    return digest
+  }
+
+  func scan() throws -> Scan {
+    var scan = Scan()
+    try engine.store.snapshot().forEach(in: digests) { key, digest in
+      scan.count += 1
+      scan.add(key: key.bytes.withUnsafeBytes { $0.loadUnaligned(as: UInt64.self) }, value: digest)
+      return true
+    }
+    return scan
+  }
+}

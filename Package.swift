@@ -1,0 +1,95 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+let strict: [SwiftSetting] = [
+  .enableUpcomingFeature("ExistentialAny"),
+  .enableUpcomingFeature("InternalImportsByDefault"),
+  .enableUpcomingFeature("MemberImportVisibility"),
+  .treatAllWarnings(as: .error),
+]
+
+let package = Package(
+  name: "TreeRing",
+  platforms: [.macOS(.v15), .iOS(.v18), .tvOS(.v18), .watchOS(.v11), .visionOS(.v2)],
+  products: [
+    .library(name: "TreeRing", targets: ["TreeRing"]),
+    .library(name: "TreeRingMappings", targets: ["TreeRingMappings"]),
+    .executable(name: "treering", targets: ["treering"]),
+  ],
+  dependencies: [
+    .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.0"),
+    .package(url: "https://github.com/apple/swift-collections", from: "1.6.0"),
+    .package(url: "https://github.com/apple/swift-log", from: "1.16.0"),
+  ],
+  targets: [
+    .systemLibrary(
+      name: "CLZ4", pkgConfig: "liblz4", providers: [.apt(["liblz4-dev"]), .brew(["lz4"])]),
+    .target(name: "CTreeRing"),
+    .target(
+      name: "TreeRingLog",
+      dependencies: ["CLZ4", "CTreeRing", .product(name: "Logging", package: "swift-log")],
+      swiftSettings: strict),
+    .target(
+      name: "TreeRing",
+      dependencies: [
+        "CTreeRing",
+        "TreeRingLog",
+        .product(name: "DequeModule", package: "swift-collections"),
+        .product(name: "Logging", package: "swift-log"),
+      ],
+      swiftSettings: strict),
+    .target(name: "TreeRingMappings", dependencies: ["TreeRing"], swiftSettings: strict),
+    .executableTarget(
+      name: "treering",
+      dependencies: [
+        "TreeRing", "TreeRingLog", "TreeRingMappings",
+        .product(name: "ArgumentParser", package: "swift-argument-parser"),
+        .product(name: "Logging", package: "swift-log"),
+      ],
+      path: "Tools/treering", swiftSettings: strict),
+    .target(
+      name: "TestSupport",
+      dependencies: [
+        "TreeRing", "TreeRingLog", .product(name: "Logging", package: "swift-log"),
+      ],
+      path: "Tests/TestSupport",
+      swiftSettings: strict),
+    .testTarget(
+      name: "TreeRingLogTests",
+      dependencies: [
+        "TreeRingLog", "TestSupport", .product(name: "Logging", package: "swift-log"),
+      ],
+      swiftSettings: strict),
+    .testTarget(
+      name: "TreeRingTests", dependencies: ["TreeRing", "TreeRingLog", "TestSupport"],
+      swiftSettings: strict),
+    .testTarget(
+      name: "TreeRingMappingsTests", dependencies: ["TreeRingMappings", "TestSupport"],
+      swiftSettings: strict),
+    .testTarget(
+      name: "TreeRingToolTests",
+      dependencies: [
+        "treering", "TreeRing", "TreeRingLog", "TestSupport",
+        .product(name: "ArgumentParser", package: "swift-argument-parser"),
+      ],
+      exclude: ["Scripts"], swiftSettings: strict),
+  ],
+  swiftLanguageModes: [.v6]
+)
+
+// Fuzzing needs flags that a package others depend on may not have; see Tests/Fuzz/README.md.
+if Context.environment["TREERING_FUZZ"] != nil {
+  let flags = ["-sanitize=fuzzer,address"]
+  for target in package.targets where ["TreeRingLog", "TreeRing"].contains(target.name) {
+    target.swiftSettings = strict + [.unsafeFlags(flags)]
+  }
+  package.targets.append(
+    .executableTarget(
+      name: "Fuzz",
+      dependencies: [
+        "TreeRing", "TreeRingLog", .product(name: "Logging", package: "swift-log"),
+      ],
+      path: "Tests/Fuzz", exclude: ["README.md"],
+      swiftSettings: [.unsafeFlags(flags + ["-parse-as-library"])],
+      linkerSettings: [.unsafeFlags(flags + ["-use-ld=lld"])]))
+}

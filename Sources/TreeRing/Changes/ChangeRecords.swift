@@ -1,0 +1,75 @@
+// The change records of the most recent commits, kept in memory so that changes can be told without
+// comparing trees. When they are gone the same answer comes from a diff of two roots.
+
+internal import DequeModule
+internal import Synchronization
+internal import TreeRingLog
+
+/// What recent commits did to the group indexes, oldest dropped first.
+final class ChangeRecords: Sendable {
+  private struct Entry {
+    var commit: CommitNumber
+    /// By index; absent for an index that was not maintained throughout the commit.
+    var indexes: [UInt32: [RowReference: TouchedRow]]
+    var rowCount: Int
+  }
+
+  private struct State {
+    var entries: Deque<Entry> = []
+    var rowCount = 0
+  }
+
+  private let state = Mutex(State())
+  /// How many touched rows are kept in all.
+  private let limit: Int
+
+  init(limit: Int) { self.limit = limit }
+
+  /// Adds the records of the commit after the newest one here; none, if no index was maintained.
+  func append(_ indexes: [UInt32: [RowReference: TouchedRow]], of commit: CommitNumber) {
+    // An entry counts for one row more than it has, so that empty ones are bounded too.
+    let rowCount = indexes.values.reduce(1) { $0 + $1.count }
+    let dropped = state.withLock { state -> [Entry] in
+      var dropped: [Entry] = []
+      if indexes.isEmpty {
+        if !state.entries.isEmpty {
+          dropped.append(contentsOf: state.entries)
+          state = State()
+        }
+        return dropped
+      }
+      if let newest = state.entries.last, newest.commit + 1 != commit {
+        dropped.append(contentsOf: state.entries)
+        state = State()
+      }
+      state.entries.append(Entry(commit: commit, indexes: indexes, rowCount: rowCount))
+      state.rowCount += rowCount
+      while state.rowCount > limit, let oldest = state.entries.popFirst() {
+        state.rowCount -= oldest.rowCount
+        dropped.append(oldest)
+      }
+      return dropped
+    }
+    withExtendedLifetime(dropped) {}
+  }
+
+  /// The merged changes of one index between two commits, `from` below `to`; nil if the records do
+  /// not reach back that far, or the index was not maintained all the time. O(rows touched).
+  func changes(of index: UInt32, from: CommitNumber, to: CommitNumber) -> TouchedRows? {
+    state.withLock { state in
+      guard let first = state.entries.first?.commit, let last = state.entries.last?.commit,
+        first <= from + 1, last >= to
+      else { return nil }
+      var merged = TouchedRows(from: from, to: from)
+      let start = Int(from + 1 - first)
+      for entry in state.entries[start..<start + Int(to - from)] {
+        guard let rows = entry.indexes[index] else { return nil }
+        merged.merge(TouchedRows(from: entry.commit - 1, to: entry.commit, rows: rows))
+      }
+      return merged
+    }
+  }
+
+  /// How many touched rows are kept now.
+  var rowCount: Int { state.withLock { $0.rowCount } }
+}

@@ -1,0 +1,73 @@
+// Which rows differ between two snapshots.
+
+internal import TreeRingLog
+
+/// A row that differs between two commits.
+public struct RowDifference: Hashable, Sendable {
+  /// What became of it on the way.
+  public enum Kind: String, Hashable, Sendable { case insert, delete, update }
+  public let kind: Kind
+  /// The row before; nil if it was not there.
+  public let before: StoredRow?
+  /// The row after; nil if it is not there.
+  public let after: StoredRow?
+  /// The row's identity.
+  public let id: RowID
+}
+
+extension Snapshot {
+  /// Calls `body` with every row whose object or metadata differs between an earlier or later
+  /// snapshot and this one, by bucket number and key, until it returns false. O(rows written in
+  /// between · log n) if one commit's trees grew out of the other's, else O(rows).
+  public func diff(from old: Snapshot, _ body: (RowDifference) throws -> Bool) throws {
+    try _reader.diff(from: old._reader, body)
+  }
+
+  /// Every row that differs between another snapshot and this one.
+  public func diff(from old: Snapshot) throws -> [RowDifference] {
+    var all: [RowDifference] = []
+    try diff(from: old) {
+      all.append($0)
+      return true
+    }
+    return all
+  }
+}
+
+extension RowContent {
+  /// Whether object and metadata are the same.
+  func isSame(as other: RowContent) -> Bool {
+    object == other.object && metadata == other.metadata
+  }
+}
+
+extension StateReader {
+  /// Calls `body` with every row whose object or metadata differs between another state of the same
+  /// store and this one, by bucket number and key, until it returns false.
+  func diff(from old: StateReader, _ body: (RowDifference) throws -> Bool) throws {
+    precondition(pages === old.pages, "both states must be of one store")
+    try old.reading {
+      try reading { try forEachDifference(from: old, body) }
+    }
+  }
+
+  private func forEachDifference(
+    from old: StateReader, _ body: (RowDifference) throws -> Bool
+  ) throws {
+    var differences = TreeDiff(from: old.roots.rows, to: roots.rows, pages: pages)
+    try differences.forEach { key, before, after in
+      let row = RowReference(bucket: RowKey.bucket(of: key), key: Array(RowKey.key(of: key)))
+      let id = try (after == nil ? old : self).id(row)
+      let oldRecord = try before.map { try RowRecord($0) }
+      let newRecord = try after.map { try RowRecord($0) }
+      if let oldRecord, let newRecord, oldRecord.content.isSame(as: newRecord.content) {
+        return true
+      }
+      return try body(
+        RowDifference(
+          kind: before == nil ? .insert : after == nil ? .delete : .update,
+          before: try oldRecord.map { try old.stored($0, key: id.key, bucket: id.bucket) },
+          after: try newRecord.map { try stored($0, key: id.key, bucket: id.bucket) }, id: id))
+    }
+  }
+}

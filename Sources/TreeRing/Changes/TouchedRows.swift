@@ -1,0 +1,146 @@
+// What a span of commits did to one group index: a map from row to (first old places, last new
+// places, both contents). Places, never positions, so merging any number of commits is a map union
+// and nothing is ever index-shifted.
+
+package import TreeRingLog
+
+/// A row's identity inside the engine: its bucket's number and its key.
+package struct RowReference: Hashable, Comparable, Sendable {
+  /// The bucket's number in this store.
+  package var bucket: UInt32
+  /// The key's bytes.
+  package var key: [UInt8]
+
+  package init(bucket: UInt32, key: [UInt8]) {
+    self.bucket = bucket
+    self.key = key
+  }
+
+  package static func < (a: RowReference, b: RowReference) -> Bool {
+    a.bucket == b.bucket ? a.key.lexicographicallyPrecedes(b.key) : a.bucket < b.bucket
+  }
+}
+
+/// One entry of a row in a group index.
+package struct RowPlace: Hashable, Sendable {
+  /// The group it stands in.
+  package var group: GroupName
+  /// Its place in the group's strict total order, compared byte by byte: sort key, then the bucket's
+  /// number (4 bytes, big-endian), then the key.
+  package var order: [UInt8]
+
+  package init(group: GroupName, order: [UInt8]) {
+    self.group = group
+    self.order = order
+  }
+}
+
+/// What of a row's content a change record needs in order to say which parts changed.
+package struct RowContent: Hashable, Sendable {
+  /// A 64-bit digest of the object.
+  package var object: UInt64
+  /// A 64-bit digest of the metadata; nil without metadata.
+  package var metadata: UInt64?
+  /// The commit of the row's last touch; 0 if it was never touched.
+  package var touched: CommitNumber
+
+  package init(object: UInt64, metadata: UInt64?, touched: CommitNumber) {
+    self.object = object
+    self.metadata = metadata
+    self.touched = touched
+  }
+}
+
+/// One row of a change record: where it stood and what it held before and after.
+package struct TouchedRow: Hashable, Sendable {
+  /// The row's places before, in group order; empty if it was in no group.
+  package var oldPlaces: [RowPlace]
+  /// The row's places after, in group order.
+  package var newPlaces: [RowPlace]
+  /// The row's content before; nil if the row was in no group.
+  package var oldContent: RowContent?
+  /// The row's content after; nil if the row is in no group.
+  package var newContent: RowContent?
+
+  package init(
+    oldPlaces: [RowPlace], newPlaces: [RowPlace], oldContent: RowContent?, newContent: RowContent?
+  ) {
+    self.oldPlaces = oldPlaces
+    self.newPlaces = newPlaces
+    self.oldContent = oldContent
+    self.newContent = newContent
+  }
+
+  /// The same change, seen backward in time.
+  package var reversed: TouchedRow {
+    TouchedRow(
+      oldPlaces: newPlaces, newPlaces: oldPlaces, oldContent: newContent, newContent: oldContent)
+  }
+}
+
+/// Which parts of a row changed between two commits.
+public struct Parts: OptionSet, Hashable, Sendable {
+  public let rawValue: UInt8
+  public init(rawValue: UInt8) { self.rawValue = rawValue }
+  /// The object's bytes differ.
+  public static let object = Parts(rawValue: 1)
+  /// The metadata's bytes differ.
+  public static let metadata = Parts(rawValue: 2)
+  /// The row was touched in between.
+  public static let touched = Parts(rawValue: 4)
+  /// A row it is drawn with changed, came or went.
+  public static let dependency = Parts(rawValue: 8)
+}
+
+/// The merged change records of one group index between two commits.
+package struct TouchedRows: Sendable {
+  /// The commit the changes start from.
+  package var from: CommitNumber
+  /// The commit the changes lead to; below `from` when they run backward.
+  package var to: CommitNumber
+  /// Every row whose places or content may differ between the two.
+  package var rows: [RowReference: TouchedRow]
+
+  package init(from: CommitNumber, to: CommitNumber, rows: [RowReference: TouchedRow] = [:]) {
+    self.from = from
+    self.to = to
+    self.rows = rows
+  }
+
+  /// Appends the changes that follow: first old, last new. O(rows of `next`).
+  package mutating func merge(_ next: TouchedRows) {
+    precondition(to == next.from, "change records must be merged in order, without gaps")
+    to = next.to
+    if rows.isEmpty {
+      rows = next.rows
+      return
+    }
+    for (row, change) in next.rows {
+      if rows[row]?.follow(with: change) == nil { rows[row] = change }
+    }
+  }
+
+  /// The parts of one of these rows that changed; nil unless the row is in the index on both sides.
+  package func parts(of row: TouchedRow) -> Parts? {
+    guard let old = row.oldContent, let new = row.newContent else { return nil }
+    var parts: Parts = []
+    if old.object != new.object { parts.insert(.object) }
+    if old.metadata != new.metadata { parts.insert(.metadata) }
+    let later = from <= to ? new : old
+    if later.touched > min(from, to) { parts.insert(.touched) }
+    return parts
+  }
+
+  /// The same changes, seen backward in time.
+  package var reversed: TouchedRows {
+    TouchedRows(from: to, to: from, rows: rows.mapValues(\.reversed))
+  }
+}
+
+extension TouchedRow {
+  /// Takes over the end state of a later change of the same row.
+  mutating func follow(with next: TouchedRow) {
+    newPlaces = next.newPlaces
+    newContent = next.newContent
+  }
+}

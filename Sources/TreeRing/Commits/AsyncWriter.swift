@@ -1,0 +1,70 @@
+// The thread of asynchronous writes. It sequences all writes that have come in, then completes them
+// together, so that writers who await share a sync just as threads do.
+
+internal import DequeModule
+internal import Dispatch
+internal import Synchronization
+internal import TreeRingLog
+
+/// Runs asynchronous writes, in order, off the callers' threads.
+final class AsyncWriter: Sendable {
+  /// One write.
+  struct Job: Sendable {
+    /// Sequences the write; nil if there is nothing to wait for.
+    var sequence: @Sendable () -> Waiting?
+    /// Completes a write, and every one before it.
+    var complete: @Sendable (CommitTicket) throws(TreeRingError) -> Void
+  }
+
+  /// A sequenced write that waits for its completion.
+  struct Waiting {
+    var ticket: CommitTicket
+    var resume: (TreeRingError?) -> Void
+  }
+
+  private struct State {
+    var jobs: Deque<Job> = []
+    var isRunning = false
+  }
+
+  private let state = Mutex(State())
+  private let thread = DispatchQueue(label: "treering.writer")
+
+  /// Adds a write.
+  func add(_ job: Job) {
+    let mustStart = state.withLock { state in
+      state.jobs.append(job)
+      defer { state.isRunning = true }
+      return !state.isRunning
+    }
+    if mustStart { thread.async { self.run() } }
+  }
+
+  private func run() {
+    while true {
+      let jobs = state.withLock { state -> Deque<Job> in
+        defer { state.jobs = [] }
+        if state.jobs.isEmpty { state.isRunning = false }
+        return state.jobs
+      }
+      if jobs.isEmpty { return }
+      runBatch(jobs)
+    }
+  }
+
+  private func runBatch(_ jobs: Deque<Job>) {
+    var waiting: [Waiting] = []
+    for job in jobs {
+      if let one = job.sequence() { waiting.append(one) }
+    }
+    guard let complete = jobs.first?.complete else { return }
+    for one in waiting {
+      do throws(TreeRingError) {
+        try complete(one.ticket)
+        one.resume(nil)
+      } catch {
+        one.resume(error)
+      }
+    }
+  }
+}

@@ -1,0 +1,37 @@
+// The log as an ordered feed. Its position is a commit number, so it can be resumed anywhere, also
+// after a restart.
+
+public import TreeRingLog
+
+/// The commits of a store in order, from one on, without end.
+public struct CommitFeed: AsyncSequence, Sendable {
+  public typealias Element = CommitInfo
+  let store: Store
+  let next: CommitNumber
+
+  public func makeAsyncIterator() -> Iterator { Iterator(store: store, next: next) }
+
+  /// A position in the feed.
+  public struct Iterator: AsyncIteratorProtocol {
+    let store: Store
+    /// The commit that comes next.
+    public private(set) var next: CommitNumber
+
+    /// The next commit, as soon as it is visible; nil once the task is cancelled.
+    /// - Throws: `beyondHorizon` if the position is older than the oldest readable commit; `closed`
+    ///   if the store is closed.
+    public mutating func next() async throws -> CommitInfo? {
+      if Task.isCancelled { return nil }
+      guard next >= store.log.first else {
+        throw TreeRingError(
+          .beyondHorizon,
+          "Commit \(next) has been compacted away; the oldest readable one is "
+            + "\(store.log.first). Start again from there.", commit: next)
+      }
+      guard try await store.waits(for: next) else { return nil }
+      let info = try store.commit(next)
+      next += 1
+      return info
+    }
+  }
+}

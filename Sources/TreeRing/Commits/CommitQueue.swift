@@ -1,0 +1,136 @@
+// From sequenced to visible. Writers build on the newest sequenced version; readers see the newest
+// visible one. A commit becomes visible in order, once the log says it is complete: written, and
+// synced if that was asked. Until then its version waits here, with what must happen when it does:
+// pages to retire, change records to keep, waiters to wake.
+
+internal import DequeModule
+internal import Synchronization
+internal import TreeRingLog
+
+/// A sequenced commit that is not visible yet.
+struct SequencedCommit: Sendable {
+  var version: Version
+  var retired: [RetiredPage]
+  var allocated: [PageNumber]
+  /// Change records by index, and the indexes they are complete for.
+  var records: [UInt32: [RowReference: TouchedRow]]
+}
+
+/// Versions on their way to the readers.
+final class CommitQueue: Sendable {
+  private struct RecentVersion {
+    var version: Version
+    /// How many of its pages the next version replaced.
+    var pageCount: Int
+  }
+
+  private struct State {
+    var visible: Version
+    /// Versions before the visible one, kept for quick looks back; oldest first.
+    var recent: Deque<RecentVersion> = []
+    /// The pages that only recent versions keep, if no snapshot does.
+    var recentPageCount = 0
+    var sequenced: Deque<SequencedCommit> = []
+    var waiters: [(commit: CommitNumber, resume: @Sendable () -> Void)] = []
+  }
+
+  private let state: Mutex<State>
+  private let pins: PinTable
+  private let records: ChangeRecords
+  /// How many versions before the visible one are kept.
+  private let recentLimit = 64
+  /// How many pages they may keep.
+  private let recentPageLimit: Int
+  /// The number of the visible version, to be asked without the lock.
+  private let visibleNumber: Atomic<CommitNumber>
+
+  /// - Parameter recentPageLimit: how many pages the versions before the visible one may keep.
+  init(visible: Version, pins: PinTable, records: ChangeRecords, recentPageLimit: Int) {
+    self.recentPageLimit = recentPageLimit
+    visibleNumber = Atomic(visible.roots.commit)
+    state = Mutex(State(visible: visible))
+    self.pins = pins
+    self.records = records
+  }
+
+  /// The newest commit that readers see; whoever is told it finds it, or a later one, in `visible`.
+  var visibleCommit: CommitNumber { visibleNumber.load(ordering: .acquiring) }
+
+  /// What readers see.
+  var visible: Version { state.withLock { $0.visible } }
+
+  /// What the next commit builds on.
+  var newest: Version { state.withLock { $0.sequenced.last?.version ?? $0.visible } }
+
+  /// The visible version and those kept before it.
+  var readable: [Version] { state.withLock { $0.recent.map(\.version) + [$0.visible] } }
+
+  /// Adds a commit that the log has sequenced.
+  func append(_ commit: SequencedCommit) {
+    state.withLock { $0.sequenced.append(commit) }
+  }
+
+  /// Makes every sequenced commit up to `completed` visible.
+  func publish(through completed: CommitNumber) {
+    var published: [SequencedCommit] = []
+    let (dropped, waiters) = state.withLock {
+      state -> ([Version], [(commit: CommitNumber, resume: @Sendable () -> Void)]) in
+      var dropped: [Version] = []
+      while let next = state.sequenced.first, next.version.roots.commit <= completed {
+        state.sequenced.removeFirst()
+        state.recent.append(
+          RecentVersion(version: state.visible, pageCount: next.retired.count))
+        state.recentPageCount += next.retired.count
+        state.visible = next.version
+        records.append(next.records, of: next.version.roots.commit)
+        published.append(next)
+        while state.recent.count > recentLimit || state.recentPageCount > recentPageLimit,
+          let oldest = state.recent.popFirst()
+        {
+          state.recentPageCount -= oldest.pageCount
+          dropped.append(oldest.version)
+        }
+      }
+      let newest = state.visible.roots.commit
+      visibleNumber.store(newest, ordering: .releasing)
+      if state.waiters.isEmpty { return (dropped, []) }
+      let ready = state.waiters.filter { $0.commit <= newest }
+      state.waiters.removeAll { $0.commit <= newest }
+      return (dropped, ready)
+    }
+    for commit in published { pins.retire(commit.retired, at: commit.version.roots.commit) }
+    withExtendedLifetime(dropped) {}
+    for waiter in waiters { waiter.resume() }
+  }
+
+  /// Drops the sequenced commits after `completed`, which the log has given up.
+  func rollBack(to completed: CommitNumber, pages: PageStore) {
+    let dropped = state.withLock { state -> [SequencedCommit] in
+      let kept = state.sequenced.firstIndex { $0.version.roots.commit > completed }
+      guard let kept else { return [] }
+      let dropped = Array(state.sequenced[kept...])
+      state.sequenced.removeSubrange(kept...)
+      return dropped
+    }
+    for commit in dropped { pages.free(commit.allocated) }
+  }
+
+  /// Calls `resume` once the commit is visible; at once if it is.
+  func whenVisible(_ commit: CommitNumber, _ resume: @escaping @Sendable () -> Void) {
+    let isVisible = state.withLock { state in
+      if state.visible.roots.commit >= commit { return true }
+      state.waiters.append((commit, resume))
+      return false
+    }
+    if isVisible { resume() }
+  }
+
+  /// Wakes everybody who waits for a commit, because none will come any more.
+  func wakeAll() {
+    let waiters = state.withLock { state in
+      defer { state.waiters = [] }
+      return state.waiters
+    }
+    for waiter in waiters { waiter.resume() }
+  }
+}

@@ -1,0 +1,230 @@
+// Reading commits themselves: what a commit did, every version of a row, the feed of commits.
+
+public import TreeRingLog
+
+/// A commit as the log holds it.
+public struct CommitInfo: Hashable, Sendable {
+  public let number: CommitNumber
+  public let timestamp: Timestamp
+  /// How many operations it has.
+  public let operationCount: Int
+  /// How many bytes it takes on disk.
+  public let byteCount: Int
+  /// A remark for people.
+  public let note: String?
+  /// JSON for programs.
+  public let annotation: [UInt8]?
+  /// The names it was given when it was written.
+  public let tags: [String]
+}
+
+/// One version of a row.
+public struct RowVersion: Hashable, Sendable {
+  /// What the operation was.
+  public enum Kind: String, Hashable, Sendable { case put, metadata, touch, delete }
+  public let commit: CommitNumber
+  public let timestamp: Timestamp
+  public let kind: Kind
+  /// The object it wrote, if it wrote one.
+  public let object: [UInt8]?
+  /// The metadata it wrote, if it wrote any.
+  public let metadata: [UInt8]?
+}
+
+/// An operation of a commit, with copies of its bytes.
+package enum CommitOperation: Hashable, Sendable {
+  case put(RowID, object: [UInt8], metadata: [UInt8]?, coder: UInt32)
+  case object(RowID, object: [UInt8], coder: UInt32)
+  case metadata(RowID, metadata: [UInt8])
+  case touch(RowID)
+  case delete(RowID)
+  case tag(name: String, commit: CommitNumber)
+  case index(name: String, version: UInt32, IndexRecord.Definition)
+}
+
+extension Store {
+  /// A commit's particulars. O(its size).
+  /// - Throws: `notFound` if there is no such visible commit.
+  public func commit(_ number: CommitNumber) throws(TreeRingError) -> CommitInfo {
+    try read(number) { (header, reader) throws(TreeRingError) in info(header, reader.notes) }
+  }
+
+  /// What a commit did, operation by operation.
+  package func operations(
+    of number: CommitNumber
+  ) throws(TreeRingError) -> (info: CommitInfo, operations: [CommitOperation]) {
+    try read(number) { (header, reader) throws(TreeRingError) in
+      var operations: [CommitOperation] = []
+      while let operation = try reader.next() {
+        try append(operation, to: &operations)
+      }
+      return (info(header, reader.notes), operations)
+    }
+  }
+
+  /// Every version of a row that the log still holds, newest first. O(versions · size of their
+  /// commits): each version states the one before it.
+  public func history(of key: Key, in bucket: String) throws(TreeRingError) -> [RowVersion] {
+    var versions: [RowVersion] = []
+    var next = try lastWritten(key, in: bucket)
+    while next >= log.first, next > 0 {
+      let commit = next
+      next = 0
+      var found: [RowVersion] = []
+      try read(commit) { (header, reader) throws(TreeRingError) in
+        while let operation = try reader.next() {
+          guard
+            let (version, previous) = try version(
+              of: key, in: bucket, by: operation, at: header)
+          else { continue }
+          if found.isEmpty { next = previous }
+          found.append(version)
+        }
+      }
+      guard next < commit else { throw ByteReader.damaged }
+      versions.append(contentsOf: found.reversed())
+    }
+    return versions
+  }
+
+  /// The commits from one on, in order: first those in the log, then each as it becomes visible. It
+  /// ends when the task is cancelled; it throws `closed` when the store is closed.
+  public func commits(from first: CommitNumber = 1) -> CommitFeed {
+    CommitFeed(store: self, next: max(first, 1))
+  }
+
+  // MARK: - Parts
+
+  private func read<R>(
+    _ number: CommitNumber,
+    _ body: (CommitHeader, inout PayloadReader) throws(TreeRingError) -> R
+  ) throws(TreeRingError) -> R {
+    try checkOpen()
+    guard number >= 1, number <= newestCommit else {
+      throw TreeRingError(
+        .notFound, "There is no commit \(number); the newest is \(newestCommit).", commit: number)
+    }
+    return try typed {
+      try log.readPayload(of: number) { header, payload in
+        var reader = try PayloadReader(payload, commit: number)
+        return try body(header, &reader)
+      }
+    }
+  }
+
+  private func info(_ header: CommitHeader, _ notes: CommitNotes) -> CommitInfo {
+    CommitInfo(
+      number: header.number, timestamp: header.timestamp,
+      operationCount: Int(header.operationCount), byteCount: Int(header.storedByteCount),
+      note: notes.note, annotation: notes.annotation, tags: notes.tags)
+  }
+
+  /// The commit that last wrote or deleted a row as readers see it; 0 if it never was.
+  private func lastWritten(_ key: Key, in bucket: String) throws(TreeRingError) -> CommitNumber {
+    try checkOpen()
+    let version = queue.visible
+    guard let number = version.catalog.buckets[bucket] else { return 0 }
+    let editor = StateEditor(
+      pages: pages, epoch: version.roots.commit, base: version.roots.withoutIndexes,
+      catalog: version.catalog, active: [], code: [], values: ValueSource(log: log),
+      recorder: nil)
+    defer { editor.editor.discard() }
+    return try typed {
+      try key.bytes.withUnsafeBytes { try editor.lastWritten(bucket: number, key: $0) }
+    }
+  }
+
+  private func bytes(_ value: StoredValue, _ part: ValuePart) throws(TreeRingError) -> [UInt8] {
+    try ValueSource(log: log).bytes(of: value, part: part)
+  }
+
+  private func append(
+    _ operation: Operation, to operations: inout [CommitOperation]
+  ) throws(TreeRingError) {
+    switch operation {
+    case .put(let row, let coder, let object, let metadata):
+      operations.append(
+        .put(
+          row.id, object: try bytes(object, .object),
+          metadata: try metadata.map { (value) throws(TreeRingError) in
+            try bytes(value, .metadata)
+          }, coder: coder))
+    case .object(let row, let coder, let object):
+      operations.append(.object(row.id, object: try bytes(object, .object), coder: coder))
+    case .metadata(let row, let metadata):
+      operations.append(.metadata(row.id, metadata: try bytes(metadata, .metadata)))
+    case .touch(let row): operations.append(.touch(row.id))
+    case .delete(let row): operations.append(.delete(row.id))
+    case .deleteRange(let bucket, let rows):
+      for row in rows {
+        operations.append(.delete(RowID(bucket: bucket.name, key: Key(bytes: row.key))))
+      }
+    case .tag(let name, let commit): operations.append(.tag(name: name, commit: commit))
+    case .index(let record):
+      operations.append(
+        .index(name: record.name, version: record.version, record.definition))
+    case .place: throw ByteReader.damaged
+    }
+  }
+
+  /// What an operation did to a row, and the commit that wrote it before; nil if it is another's.
+  private func version(
+    of key: Key, in bucket: String, by operation: Operation, at header: CommitHeader
+  ) throws(TreeRingError) -> (RowVersion, previous: CommitNumber)? {
+    func version(
+      _ kind: RowVersion.Kind, object: [UInt8]? = nil, metadata: [UInt8]? = nil
+    ) -> RowVersion {
+      RowVersion(
+        commit: header.number, timestamp: header.timestamp, kind: kind, object: object,
+        metadata: metadata)
+    }
+    if case .deleteRange(let range, let rows) = operation {
+      guard range.name == bucket, let row = rows.first(where: { $0.key.elementsEqual(key.bytes) })
+      else { return nil }
+      return (version(.delete), row.previous)
+    }
+    guard let row = operation.row, row.bucket.name == bucket, row.key.elementsEqual(key.bytes)
+    else { return nil }
+    switch operation {
+    case .put(_, _, let object, let metadata):
+      let metadata = try metadata.map { (value) throws(TreeRingError) in
+        try bytes(value, .metadata)
+      }
+      return (
+        version(.put, object: try bytes(object, .object), metadata: metadata), row.previous
+      )
+    case .object(_, _, let object):
+      return (version(.put, object: try bytes(object, .object)), row.previous)
+    case .metadata(_, let metadata):
+      return (version(.metadata, metadata: try bytes(metadata, .metadata)), row.previous)
+    case .touch: return (version(.touch), row.previous)
+    case .delete: return (version(.delete), row.previous)
+    case .deleteRange, .tag, .index, .place: return nil
+    }
+  }
+}
+
+extension Operation {
+  /// The row it writes, if it writes one.
+  fileprivate var row: RowAddress? {
+    switch self {
+    case .put(let row, _, _, _), .object(let row, _, _), .metadata(let row, _), .touch(let row),
+      .delete(let row):
+      row
+    case .deleteRange, .tag, .index, .place: nil
+    }
+  }
+}
+
+extension RowAddress {
+  fileprivate var id: RowID { RowID(bucket: bucket.name, key: Key(bytes: key)) }
+}
+
+extension Roots {
+  /// The same state without its indexes' trees.
+  fileprivate var withoutIndexes: Roots {
+    var roots = self
+    roots.indexes = []
+    return roots
+  }
+}

@@ -1,0 +1,47 @@
+// Applies commits of the log to a state, as the writes did.
+
+internal import TreeRingLog
+
+extension StateEditor {
+  /// Applies one commit from the log. It is decoded whole before any of it is applied. Of index
+  /// definitions only the catalog learns; `buildMissingIndexes` does the rest later.
+  func replay(
+    _ header: CommitHeader, _ payload: UnsafeRawBufferPointer
+  ) throws(TreeRingError) {
+    try PayloadReader.check(
+      payload, commit: header.number, operationCount: header.operationCount)
+    var reader = try PayloadReader(payload, commit: header.number)
+    for tag in reader.notes.tags { setTag(tag, commit: header.number) }
+    if let key = reader.notes.idempotencyKey { setIdempotencyKey(key, commit: header.number) }
+    while true {
+      let stamp = Stamp(commit: header.number, operation: reader.count)
+      guard let operation = try reader.next() else { break }
+      try replay(operation, at: stamp)
+    }
+    setCommit(header.number, timestamp: header.timestamp)
+  }
+
+  private func replay(_ operation: Operation, at stamp: Stamp) throws(TreeRingError) {
+    switch operation {
+    case .put(let row, let coder, let object, let metadata):
+      try apply(
+        .put(object: object, metadata: metadata, coder: coder), in: row.bucket, key: row.key,
+        at: stamp)
+    case .object(let row, let coder, let object):
+      try apply(.object(object, coder: coder), in: row.bucket, key: row.key, at: stamp)
+    case .metadata(let row, let metadata):
+      try apply(.metadata(metadata), in: row.bucket, key: row.key, at: stamp)
+    case .touch(let row): try apply(.touch, in: row.bucket, key: row.key, at: stamp)
+    case .delete(let row): try apply(.delete, in: row.bucket, key: row.key, at: stamp)
+    case .deleteRange(let bucket, let rows):
+      for row in rows { try apply(.delete, in: bucket, key: row.key, at: stamp) }
+    case .tag(let name, let commit): setTag(name, commit: commit)
+    case .index(let record): setDefinition(record)
+    case .place:
+      throw TreeRingError(
+        .unsupportedFormat,
+        "This commit orders rows of a manual index, which this version cannot do. "
+          + "Open the store with a newer version.", commit: stamp.commit)
+    }
+  }
+}

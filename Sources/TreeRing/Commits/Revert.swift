@@ -1,0 +1,38 @@
+// Bringing an earlier state back, as a new commit: history only grows.
+
+public import TreeRingLog
+
+extension Store {
+  /// Writes one commit that makes every row what it was at a point in history.
+  /// - Returns: the commit, and the number of its operations; 0 if nothing differed.
+  @discardableResult
+  public func revert(to point: ReadPoint) throws -> (commit: CommitNumber, operations: Int) {
+    let target = try snapshot(at: point)
+    let reader = try target._reader
+    let written = try write { tx in
+      // Collected before anything is written, since writing changes what is being compared.
+      var differences: [RowDifference] = []
+      try reader.diff(from: tx._reader) {
+        differences.append($0)
+        return true
+      }
+      for difference in differences { try tx.write(difference.after, of: difference.id) }
+      return differences.count
+    }
+    return (written.commit, written.value)
+  }
+}
+
+extension Transaction {
+  /// Makes a row what it was; nil deletes it.
+  fileprivate func write(_ row: StoredRow?, of id: RowID) throws {
+    guard let row else {
+      try delete(id.key, in: id.bucket)
+      return
+    }
+    let coder = RowCoder<[UInt8]>(
+      version: row.coder, encode: { $0 }, decode: { bytes, _ in Array(bytes) })
+    let bucket = Bucket(id.bucket, coder: coder)
+    try put(row.object, metadata: row.metadata, for: id.key, in: bucket)
+  }
+}

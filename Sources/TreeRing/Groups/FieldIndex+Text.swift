@@ -1,0 +1,159 @@
+// A declarative index as text: its canonical JSON, and the options a person types.
+
+public import TreeRingLog
+
+extension FieldIndex {
+  /// The definition as canonical JSON, the text that is stored. Equal definitions have equal texts.
+  public var json: String {
+    var output: [UInt8] = []
+    output.append(contentsOf: "{\"bucket\":".utf8)
+    JSONScanner.appendQuoted(bucket, to: &output)
+    output.append(contentsOf: ",\"group\":".utf8)
+    JSONScanner.appendQuoted(group, to: &output)
+    output.append(contentsOf: ",\"order\":".utf8)
+    Self.append(order.map(\.description), to: &output)
+    output.append(contentsOf: ",\"where\":{".utf8)
+    for (index, condition) in conditions.enumerated() {
+      if index > 0 { output.append(UInt8(ascii: ",")) }
+      JSONScanner.appendQuoted(condition.field, to: &output)
+      output.append(UInt8(ascii: ":"))
+      Self.append(condition.values, to: &output)
+    }
+    output.append(contentsOf: "},\"version\":\(version)}".utf8)
+    return String(decoding: output, as: UTF8.self)
+  }
+
+  private static func append(_ texts: [String], to output: inout [UInt8]) {
+    output.append(UInt8(ascii: "["))
+    for (index, text) in texts.enumerated() {
+      if index > 0 { output.append(UInt8(ascii: ",")) }
+      JSONScanner.appendQuoted(text, to: &output)
+    }
+    output.append(UInt8(ascii: "]"))
+  }
+
+  /// A definition from its JSON. Members may come in any order; `where` and `version` may be absent.
+  ///
+  /// Throws `invalidInput` if the text is not JSON, or a member is unknown, missing or malformed.
+  public init(json: String) throws(TreeRingError) {
+    let bytes = Array(json.utf8)
+    self = try bytes.withUnsafeBufferPointer { (buffer) throws(TreeRingError) in
+      try FieldIndex(json: UnsafeRawBufferPointer(buffer))
+    }
+  }
+
+  /// A definition from its JSON, as bytes.
+  package init(json: UnsafeRawBufferPointer) throws(TreeRingError) {
+    var reader = DefinitionReader(scanner: JSONScanner(json))
+    try reader.read()
+    guard let bucket = reader.bucket, let group = reader.group else {
+      throw TreeRingError(
+        .invalidInput, "An index definition needs the members “bucket” and “group”")
+    }
+    try self.init(
+      bucket: bucket, group: group, order: reader.order.map { Order(text: $0) },
+      where: reader.conditions, version: reader.version)
+  }
+
+  /// A definition from what is typed: `order` as `FIELD[:desc][,…]`, each condition as
+  /// `FIELD=V[,V…]`.
+  ///
+  /// Throws `invalidInput` with a sentence that says what to type instead.
+  public init(
+    bucket: String, group: String, order: String, where conditions: [String], version: UInt32 = 1
+  ) throws(TreeRingError) {
+    var fields: [Order] = []
+    for text in order.split(separator: ",", omittingEmptySubsequences: false) {
+      fields.append(Order(text: String(text)))
+    }
+    if fields.contains(where: \.field.isEmpty) {
+      throw TreeRingError(
+        .invalidInput, "The order “\(order)” has an empty field; write it FIELD[:desc][,…]")
+    }
+    var parsed: [Condition] = []
+    for text in conditions {
+      guard let equals = text.firstIndex(of: "="), equals > text.startIndex else {
+        throw TreeRingError(
+          .invalidInput, "The condition “\(text)” names no field; write it FIELD=VALUE[,VALUE…]")
+      }
+      let values = text[text.index(after: equals)...].split(
+        separator: ",", omittingEmptySubsequences: false)
+      parsed.append(Condition(String(text[..<equals]), in: values.map { String($0) }))
+    }
+    try self.init(bucket: bucket, group: group, order: fields, where: parsed, version: version)
+  }
+}
+
+extension FieldIndex.Order: CustomStringConvertible {
+  /// The field, with `:desc` behind it if greater values come first.
+  public var description: String { isDescending ? field + ":desc" : field }
+
+  /// A field to order by from its text, `FIELD` or `FIELD:desc`.
+  public init(text: String) {
+    let isDescending = text.hasSuffix(":desc")
+    self.init(isDescending ? String(text.dropLast(5)) : text, descending: isDescending)
+  }
+}
+
+/// A position in a definition's JSON and the members read so far.
+private struct DefinitionReader {
+  var scanner: JSONScanner
+  var bucket: String?
+  var group: String?
+  var order: [String] = []
+  var conditions: [FieldIndex.Condition] = []
+  var version: UInt32 = 1
+
+  mutating func read() throws(TreeRingError) {
+    try scanner.enterObject()
+    while let member = try scanner.nextMember() {
+      let name = try text(member.name, of: "a name")
+      switch name {
+      case "bucket": bucket = try text(member.value, of: name)
+      case "group": group = try text(member.value, of: name)
+      case "order": order = try texts(member.value, of: name)
+      case "where": try readConditions(member.value)
+      case "version":
+        let token = String(decoding: scanner.slice(member.value), as: UTF8.self)
+        guard let number = UInt32(token) else {
+          throw error("“version” must be a whole number", at: member.value.lowerBound)
+        }
+        version = number
+      default:
+        throw error("“\(name)” is no member of one", at: member.name.lowerBound)
+      }
+    }
+    try scanner.finish()
+  }
+
+  func error(_ what: String, at offset: Int) -> TreeRingError {
+    TreeRingError(
+      .invalidInput, "The index definition is malformed: \(what)", offset: UInt64(offset))
+  }
+
+  func text(_ range: Range<Int>, of name: String) throws(TreeRingError) -> String {
+    guard scanner.bytes[range.lowerBound] == UInt8(ascii: "\"") else {
+      throw error("“\(name)” must hold text", at: range.lowerBound)
+    }
+    var output: [UInt8] = []
+    JSONScanner.appendString(scanner.slice(range), to: &output)
+    return String(decoding: output, as: UTF8.self)
+  }
+
+  func texts(_ range: Range<Int>, of name: String) throws(TreeRingError) -> [String] {
+    var inner = JSONScanner(scanner.bytes, at: range.lowerBound)
+    try inner.enterArray()
+    var result: [String] = []
+    while let element = try inner.nextElement() { result.append(try text(element, of: name)) }
+    return result
+  }
+
+  mutating func readConditions(_ range: Range<Int>) throws(TreeRingError) {
+    var inner = JSONScanner(scanner.bytes, at: range.lowerBound)
+    try inner.enterObject()
+    while let member = try inner.nextMember() {
+      let field = try text(member.name, of: "where")
+      conditions.append(FieldIndex.Condition(field, in: try texts(member.value, of: field)))
+    }
+  }
+}

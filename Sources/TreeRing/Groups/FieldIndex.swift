@@ -1,0 +1,130 @@
+// A group index whose definition is data, not code: which bucket, which field of the JSON object
+// names the group, which fields order the rows, and which values other fields must have.
+//
+// The definition is stored in the store, so that every process and the tool can evaluate it. Its
+// canonical text is one line of JSON with its members in this order:
+//   {"bucket":B,"group":FIELD,"order":["FIELD","FIELD:desc"],"where":{"FIELD":["V","V"]},"version":N}
+//
+// Fields are dotted paths into the object. The group and the values compared by `where` are scalars'
+// texts: what a string says, and any other scalar as it is written. A row is in no group if its
+// object is not JSON, not an object, has no scalar in the group field, fails a `where`, or names a
+// group longer than 255 bytes.
+
+public import TreeRingLog
+
+/// A declarative group index: fields of a JSON object instead of a closure.
+public struct FieldIndex: Hashable, Sendable {
+  /// A field that rows are ordered by.
+  public struct Order: Hashable, Sendable {
+    /// The dotted path of the field.
+    public let field: String
+    /// Whether greater values come first.
+    public let isDescending: Bool
+
+    /// A field to order by.
+    public init(_ field: String, descending: Bool = false) {
+      self.field = field
+      isDescending = descending
+    }
+  }
+
+  /// A condition that a row must fulfil to be in the index.
+  public struct Condition: Hashable, Sendable {
+    /// The dotted path of the field.
+    public let field: String
+    /// The texts of which the field must have one.
+    public let values: [String]
+
+    /// A field must have one of these texts.
+    public init(_ field: String, in values: [String]) {
+      self.field = field
+      self.values = values
+    }
+  }
+
+  /// The bucket whose rows are indexed.
+  public let bucket: String
+  /// The dotted path of the field that names a row's group.
+  public let group: String
+  /// What rows are ordered by inside their group, the first field first.
+  public let order: [Order]
+  /// What a row must fulfil, all of it. Each field stands here once.
+  public let conditions: [Condition]
+  /// The definition's version; another one is another index.
+  public let version: UInt32
+
+  /// The fields in the form that is evaluated.
+  let program: FieldProgram
+
+  /// A definition. Conditions on the same field are merged into one.
+  ///
+  /// Throws `invalidInput` if a field's path has an empty name.
+  public init(
+    bucket: String, group: String, order: [Order], where conditions: [Condition] = [],
+    version: UInt32 = 1
+  ) throws(TreeRingError) {
+    var merged: [Condition] = []
+    for condition in conditions {
+      if let index = merged.firstIndex(where: { $0.field == condition.field }) {
+        let both = merged[index].values.filter { condition.values.contains($0) }
+        merged[index] = Condition(condition.field, in: both)
+      } else {
+        merged.append(condition)
+      }
+    }
+    self.bucket = bucket
+    self.group = group
+    self.order = order
+    self.conditions = merged
+    self.version = version
+    program = try FieldProgram(group: group, order: order, conditions: merged)
+  }
+
+  public static func == (a: FieldIndex, b: FieldIndex) -> Bool {
+    a.bucket == b.bucket && a.group == b.group && a.order == b.order
+      && a.conditions == b.conditions && a.version == b.version
+  }
+
+  public func hash(into hasher: inout Hasher) {
+    hasher.combine(bucket)
+    hasher.combine(group)
+    hasher.combine(order)
+    hasher.combine(conditions)
+    hasher.combine(version)
+  }
+
+  /// The same definition under another version.
+  public func withVersion(_ version: UInt32) throws(TreeRingError) -> FieldIndex {
+    try FieldIndex(
+      bucket: bucket, group: group, order: order, where: conditions, version: version)
+  }
+}
+
+/// The memory one evaluation after another works in, and what the last one found.
+package struct FieldEntry {
+  /// The group's name of the last row that is in the index.
+  package internal(set) var group: [UInt8] = []
+  /// The sort key of the last row that is in the index.
+  package var sortKey: [UInt8] { encoder.bytes }
+
+  var encoder = SortKeyEncoder()
+  /// The text of a string with escapes; unused, and so never allocated, without them.
+  var text: [UInt8] = []
+
+  package init() {}
+}
+
+extension FieldIndex {
+  /// Evaluates a row's object into an entry; false if the row is not in the index.
+  ///
+  /// O(bytes), in one pass over the object.
+  package func evaluate(_ object: UnsafeRawBufferPointer, into entry: inout FieldEntry) -> Bool {
+    program.evaluate(object, into: &entry)
+  }
+
+  /// The group and sort key of a row's object; nil if the row is not in the index.
+  package func evaluate(_ object: UnsafeRawBufferPointer) -> (group: [UInt8], sortKey: [UInt8])? {
+    var entry = FieldEntry()
+    return evaluate(object, into: &entry) ? (entry.group, entry.sortKey) : nil
+  }
+}

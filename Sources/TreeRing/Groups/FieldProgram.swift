@@ -1,0 +1,287 @@
+// How a declarative index is evaluated: one pass over the object's bytes looks for all fields
+// together, then conditions, group and sort key are made from the values found.
+//
+// The fields sought form a tree of member names. The walk goes down only into members on the way to
+// a field; everything else is validated and passed over. Each field has a slot, which takes the
+// range of its value; an empty range means absent. The tree lies in flat arrays, and its names in one
+// run of bytes, so that the walk counts no references.
+
+internal import TreeRingLog
+
+/// The fields of a declarative index, ready to be evaluated.
+struct FieldProgram: Sendable {
+  /// A member on the way to a field.
+  private struct Child: Sendable {
+    /// The member's name as UTF-8, a range of `names`, and its first eight bytes.
+    var name: Range<Int>
+    var head: UInt64
+    /// The slot that takes its value, if it is sought itself; else -1.
+    var slot = -1
+    /// The node of its own members, if some are sought; else -1.
+    var node = -1
+  }
+
+  private struct Condition: Sendable {
+    var slot: Int
+    var values: [[UInt8]]
+  }
+
+  private var names: [UInt8] = []
+  private var children: [Child] = []
+  /// The children of each node, as a range of `children`.
+  private var nodes: [Range<Int>] = []
+  private var slotCount = 0
+  private var groupSlot = 0
+  private var conditions: [Condition] = []
+  private var order: [(slot: Int, isDescending: Bool)] = []
+
+  /// A program for these fields. Throws `invalidInput` if a path has an empty name.
+  init(
+    group: String, order: [FieldIndex.Order], conditions: [FieldIndex.Condition]
+  ) throws(TreeRingError) {
+    var tree = FieldTree()
+    groupSlot = tree.slot(of: try JSONPath(group))
+    for field in order {
+      self.order.append((tree.slot(of: try JSONPath(field.field)), field.isDescending))
+    }
+    for condition in conditions {
+      self.conditions.append(
+        Condition(
+          slot: tree.slot(of: try JSONPath(condition.field)),
+          values: condition.values.map { Array($0.utf8) }))
+    }
+    slotCount = tree.slotCount
+    for node in tree.nodes {
+      let start = children.count
+      for child in node {
+        children.append(
+          Child(
+            name: names.count..<names.count + child.name.count, head: Self.head(of: child.name),
+            slot: child.slot, node: child.node))
+        names += child.name
+      }
+      nodes.append(start..<children.count)
+    }
+  }
+
+  private static func head(of name: [UInt8]) -> UInt64 {
+    name.prefix(8).reversed().reduce(0) { $0 << 8 | UInt64($1) }
+  }
+
+  /// Evaluates an object; false if the row is not in the index.
+  func evaluate(_ object: UnsafeRawBufferPointer, into entry: inout FieldEntry) -> Bool {
+    withUnsafeTemporaryAllocation(of: Range<Int>.self, capacity: slotCount) { found in
+      found.initialize(repeating: 0..<0)
+      var scanner = JSONScanner(object)
+      scanner.skipSpace()
+      guard scanner.position < object.count, object[scanner.position] == UInt8(ascii: "{")
+      else { return false }
+      let isObject = withWalk { $0.walk(node: 0, depth: 0, &scanner, found) }
+      scanner.skipSpace()
+      guard isObject, scanner.position == object.count else { return false }
+      return evaluate(object, UnsafeMutableBufferPointer(rebasing: found[...]), &entry)
+    }
+  }
+
+  /// Makes the entry from the values found.
+  private func evaluate(
+    _ object: UnsafeRawBufferPointer, _ found: UnsafeMutableBufferPointer<Range<Int>>,
+    _ entry: inout FieldEntry
+  ) -> Bool {
+    for index in conditions.indices {
+      let value = UnsafeRawBufferPointer(rebasing: object[found[conditions[index].slot]])
+      guard holds(index, value, &entry) else { return false }
+    }
+    entry.group.removeAll(keepingCapacity: true)
+    let group = UnsafeRawBufferPointer(rebasing: object[found[groupSlot]])
+    guard JSONScanner.appendText(ofScalar: group, to: &entry.group),
+      entry.group.withUnsafeBytes({ GroupName.isWithinLimit($0) })
+    else { return false }
+    entry.encoder.removeAll()
+    for field in order {
+      entry.encoder.appendField(
+        UnsafeRawBufferPointer(rebasing: object[found[field.slot]]),
+        descending: field.isDescending, scratch: &entry.text)
+    }
+    entry.encoder.cut()
+    return true
+  }
+
+  private func holds(
+    _ condition: Int, _ value: UnsafeRawBufferPointer, _ entry: inout FieldEntry
+  ) -> Bool {
+    guard let first = value.first, first != UInt8(ascii: "{"), first != UInt8(ascii: "[")
+    else { return false }
+    var text = value
+    if first == UInt8(ascii: "\"") {
+      text = UnsafeRawBufferPointer(rebasing: value[1..<(value.count - 1)])
+      if text.contains(UInt8(ascii: "\\")) {
+        entry.text.removeAll(keepingCapacity: true)
+        JSONScanner.appendString(value, to: &entry.text)
+        return conditions[condition].values.contains(entry.text)
+      }
+    }
+    for index in conditions[condition].values.indices {
+      let isEqual = conditions[condition].values[index].withUnsafeBytes { wanted in
+        wanted.count == text.count && wanted.elementsEqual(text)
+      }
+      if isEqual { return true }
+    }
+    return false
+  }
+
+  /// Calls `body` with the tree's arrays in place.
+  private func withWalk<R>(_ body: (Walk) -> R) -> R {
+    names.withUnsafeBytes { names in
+      children.withUnsafeBufferPointer { children in
+        nodes.withUnsafeBufferPointer { nodes in
+          body(Walk(names: names, children: children, nodes: nodes))
+        }
+      }
+    }
+  }
+
+  /// The tree of fields while it is walked.
+  private struct Walk {
+    let names: UnsafeRawBufferPointer
+    let children: UnsafeBufferPointer<Child>
+    let nodes: UnsafeBufferPointer<Range<Int>>
+
+    /// Walks over the object at the scanner's position and notes the fields found below a node.
+    func walk(
+      node: Int, depth: Int, _ scanner: inout JSONScanner,
+      _ found: UnsafeMutableBufferPointer<Range<Int>>
+    ) -> Bool {
+      guard depth < JSONScanner.maximumDepth else { return false }
+      scanner.position += 1
+      scanner.skipSpace()
+      if scanner.take(UInt8(ascii: "}")) { return true }
+      repeat {
+        scanner.skipSpace()
+        let start = scanner.position
+        scanner.passedEscape = false
+        guard scanner.skipNameToken() else { return false }
+        let index = child(of: node, named: start..<scanner.position, scanner)
+        guard scanner.expect(UInt8(ascii: ":")) else { return false }
+        scanner.skipSpace()
+        let value = scanner.position
+        if index < 0 {
+          guard scanner.skipValue(depth: depth + 1) else { return false }
+          continue
+        }
+        let child = children[index]
+        if child.node >= 0 {
+          forget(node: child.node, found)
+          if value < scanner.bytes.count, scanner.bytes[value] == UInt8(ascii: "{") {
+            guard walk(node: child.node, depth: depth + 1, &scanner, found) else { return false }
+          } else {
+            guard scanner.skipValue(depth: depth + 1) else { return false }
+          }
+        } else {
+          guard scanner.skipValue(depth: depth + 1) else { return false }
+        }
+        if child.slot >= 0 { found[child.slot] = value..<scanner.position }
+      } while isComma(&scanner)
+      return scanner.expect(UInt8(ascii: "}"))
+    }
+
+    @inline(__always)
+    private func isComma(_ scanner: inout JSONScanner) -> Bool {
+      scanner.skipSpace()
+      return scanner.take(UInt8(ascii: ","))
+    }
+
+    /// The child of a node that a name token names; -1 if it is none.
+    @inline(__always)
+    private func child(of node: Int, named token: Range<Int>, _ scanner: JSONScanner) -> Int {
+      if scanner.passedEscape { return escapedChild(of: node, named: token, scanner) }
+      let count = token.count - 2
+      let head = self.head(token.lowerBound + 1, count, scanner.bytes)
+      for index in nodes[node] {
+        let child = children[index]
+        if child.head == head, child.name.count == count,
+          count <= 8 || rest(of: child.name, token, scanner.bytes)
+        {
+          return index
+        }
+      }
+      return -1
+    }
+
+    /// The first eight bytes of a name, the first one lowest; zeros beyond its end.
+    @inline(__always)
+    private func head(_ start: Int, _ count: Int, _ bytes: UnsafeRawBufferPointer) -> UInt64 {
+      if start + 8 <= bytes.count {
+        let word = UInt64(
+          littleEndian: bytes.loadUnaligned(fromByteOffset: start, as: UInt64.self))
+        return count >= 8 ? word : word & (1 &<< UInt64(truncatingIfNeeded: count * 8) &- 1)
+      }
+      var word: UInt64 = 0
+      for index in 0..<min(count, 8) { word |= UInt64(bytes[start + index]) << UInt64(index * 8) }
+      return word
+    }
+
+    /// Whether a name and a token of the same length are equal behind the first eight bytes.
+    private func rest(
+      of name: Range<Int>, _ token: Range<Int>, _ bytes: UnsafeRawBufferPointer
+    ) -> Bool {
+      names[(name.lowerBound + 8)..<name.upperBound]
+        .elementsEqual(bytes[(token.lowerBound + 9)..<(token.upperBound - 1)])
+    }
+
+    @inline(never)
+    private func escapedChild(
+      of node: Int, named token: Range<Int>, _ scanner: JSONScanner
+    ) -> Int {
+      var text: [UInt8] = []
+      JSONScanner.appendString(scanner.slice(token), to: &text)
+      return nodes[node].first { names[children[$0].name].elementsEqual(text) } ?? -1
+    }
+
+    /// Drops what an earlier member of the same name gave: the last one counts.
+    private func forget(node: Int, _ found: UnsafeMutableBufferPointer<Range<Int>>) {
+      for index in nodes[node] {
+        if children[index].slot >= 0 { found[children[index].slot] = 0..<0 }
+        if children[index].node >= 0 { forget(node: children[index].node, found) }
+      }
+    }
+  }
+}
+
+/// The fields of an index as a tree of member names, while it is built.
+private struct FieldTree {
+  struct Child {
+    var name: [UInt8]
+    var slot = -1
+    var node = -1
+  }
+
+  var nodes: [[Child]] = [[]]
+  var slotCount = 0
+
+  /// The slot of a path, made if there is none yet.
+  mutating func slot(of path: JSONPath) -> Int {
+    var node = 0
+    for name in path.names.dropLast() {
+      let index = child(name, of: node)
+      if nodes[node][index].node < 0 {
+        nodes[node][index].node = nodes.count
+        nodes.append([])
+      }
+      node = nodes[node][index].node
+    }
+    guard let last = path.names.last else { preconditionFailure("a path has at least one name") }
+    let index = child(last, of: node)
+    if nodes[node][index].slot < 0 {
+      nodes[node][index].slot = slotCount
+      slotCount += 1
+    }
+    return nodes[node][index].slot
+  }
+
+  private mutating func child(_ name: [UInt8], of node: Int) -> Int {
+    if let index = nodes[node].firstIndex(where: { $0.name == name }) { return index }
+    nodes[node].append(Child(name: name))
+    return nodes[node].count - 1
+  }
+}

@@ -1,0 +1,77 @@
+// Definitions of group indexes in code: a closure says in which groups a row stands and in what
+// order. The version is the promise that the closure has not changed.
+
+internal import TreeRingLog
+
+/// A named, ordered arrangement of a bucket's rows, defined by a closure.
+///
+///     let salesRank = GroupIndex("SalesRank", on: books, version: 1) { book in
+///       Place(in: book.genre, by: .descending(book.sales), .ascending(book.title))
+///     }
+///
+/// The closure returns nil, one `Place` or several. It must depend on nothing but the row.
+public struct GroupIndex: Sendable {
+  /// The index's name, unique in the store.
+  public let name: String
+  /// The version of the closure. Raise it when the closure changes; the index is then rebuilt.
+  public let version: UInt32
+  let code: CodeIndex
+
+  /// Defines an index by a closure over rows.
+  public init<Row: SendableMetatype, Places: PlaceSet>(
+    _ name: String, on bucket: Bucket<Row>, version: UInt32,
+    places: @escaping @Sendable (Row) throws -> Places
+  ) {
+    self.init(name, on: bucket, version: version, entries: { try places($0.row) })
+  }
+
+  /// Defines an index by a closure that also looks at key and metadata. Written as a trailing
+  /// closure it is told apart by what the closure uses; name the argument if that says nothing.
+  @_disfavoredOverload
+  public init<Row: SendableMetatype, Places: PlaceSet>(
+    _ name: String, on bucket: Bucket<Row>, version: UInt32,
+    entries places: @escaping @Sendable (IndexedRow<Row>) throws -> Places
+  ) {
+    self.name = name
+    self.version = version
+    let decode = bucket.coder.decode
+    code = CodeIndex(name: name, version: version, buckets: [bucket.name]) { input in
+      let entry = IndexedRow(
+        row: try decode(input.object, input.coder), key: Key(bytes: input.key),
+        metadata: input.metadata.map { Array($0) })
+      let context = input.sortContext
+      return try places(entry).places.map { place in
+        try place.group.check()
+        return EncodedPlace(group: place.group, sortKey: place.sortKey(context: context))
+      }
+    }
+  }
+}
+
+/// A row as a group index's closure sees it.
+public struct IndexedRow<Row> {
+  /// The row, decoded.
+  public let row: Row
+  /// Its key.
+  public let key: Key
+  /// Its metadata, if it has any.
+  public let metadata: [UInt8]?
+}
+
+/// What a group index's closure may return: nothing, one place, or several.
+public protocol PlaceSet: SendableMetatype {
+  /// The places, in any order; of several in one group the first counts.
+  var places: [Place] { get }
+}
+
+extension Place: PlaceSet {
+  public var places: [Place] { [self] }
+}
+
+extension Optional: PlaceSet where Wrapped: PlaceSet {
+  public var places: [Place] { self?.places ?? [] }
+}
+
+extension Array: PlaceSet where Element == Place {
+  public var places: [Place] { self }
+}

@@ -1,0 +1,61 @@
+// A group's name as it stands at the front of a tree key: 00 written as 00 FF, then 00 00. The order
+// of encoded names is the order of the names, and none is a prefix of another.
+
+package import TreeRingLog
+
+extension GroupName {
+  /// The longest encoded name in bytes: a name of 255 bytes and its end. Each zero byte counts twice.
+  package static let encodedByteLimit = Limits.nameByteCount + 2
+
+  /// Whether a name of these bytes is within the limit.
+  package static func isWithinLimit(_ name: UnsafeRawBufferPointer) -> Bool {
+    guard name.count <= Limits.nameByteCount else { return false }
+    var count = name.count + 2
+    for byte in name where byte == 0 { count += 1 }
+    return count <= encodedByteLimit
+  }
+
+  /// Throws `tooLarge` if the name is over its limit.
+  package func check() throws(TreeRingError) {
+    guard bytes.withUnsafeBytes({ Self.isWithinLimit($0) }) else {
+      throw TreeRingError(
+        .tooLarge,
+        "A group's name is over its limit: \(bytes.count) bytes, of which \(Limits.nameByteCount) "
+          + "are allowed and each zero byte counts twice. Shorten it, or group by a digest of it.")
+    }
+  }
+
+  /// The encoded bytes, whatever the name's length.
+  package var encoded: [UInt8] {
+    var output: [UInt8] = []
+    output.reserveCapacity(bytes.count + 2)
+    for byte in bytes {
+      output.append(byte)
+      if byte == 0 { output.append(0xFF) }
+    }
+    output.append(0)
+    output.append(0)
+    return output
+  }
+
+  /// Reads an encoded name at the front of bytes, and how many bytes it takes; nil if there is none.
+  package static func decode(
+    _ encoded: UnsafeRawBufferPointer
+  ) -> (name: GroupName, byteCount: Int)? {
+    var name: [UInt8] = []
+    var at = 0
+    while at < encoded.count, at < encodedByteLimit {
+      if encoded[at] != 0 {
+        name.append(encoded[at])
+        at += 1
+        continue
+      }
+      guard at + 1 < encoded.count else { return nil }
+      if encoded[at + 1] == 0 { return (GroupName(bytes: name), at + 2) }
+      guard encoded[at + 1] == 0xFF else { return nil }
+      name.append(0)
+      at += 2
+    }
+    return nil
+  }
+}

@@ -1,0 +1,256 @@
+// Reads a group index at one commit. Positions in a group are ranks in the order tree: a group's
+// rows lie side by side there, so a position is the group's first rank plus an offset.
+
+public import TreeRingLog
+
+/// A group index as it is at one commit.
+///
+/// It keeps its snapshot alive. Of a transaction it is valid until the transaction's next write.
+public struct IndexReader: Sendable {
+  /// The index's name.
+  public let name: String
+  let state: StateReader
+  let roots: IndexRoots
+  let order: Tree
+  /// Keeps the state readable; nil for a transaction's.
+  private let pin: SnapshotPin?
+
+  init(name: String, state: StateReader, roots: IndexRoots, pin: SnapshotPin?) {
+    self.pin = pin
+    self.name = name
+    self.state = state
+    self.roots = roots
+    order = Tree(roots.order, pages: state.pages)
+  }
+
+  /// The commit it is read at.
+  public var commit: CommitNumber { state.roots.commit }
+
+  /// The number of entries in all groups together.
+  public var count: Int { order.count }
+
+  /// How many rows are left out because the closure cannot decode them.
+  public var undecodableCount: Int { Int(roots.undecodable) }
+
+  /// The number of the definition it was built by.
+  package var definition: UInt32 { roots.number }
+
+  /// Whether no row is in it.
+  public var isEmpty: Bool { order.isEmpty }
+
+  // MARK: - Groups
+
+  /// Every group that has rows, in name order. O(groups · log n).
+  public func groups() throws(TreeRingError) -> [GroupName] {
+    try groupCounts().map(\.group)
+  }
+
+  /// Every group that has rows, in name order, with the number of its rows. O(groups · log n).
+  public func groupCounts() throws(TreeRingError) -> [(group: GroupName, rows: Int)] {
+    state.checkCurrent()
+    var groups: [(group: GroupName, rows: Int)] = []
+    var position = 0
+    while position < order.count {
+      let group = try typed {
+        try order.withEntry(at: position) { key, value in
+          try OrderEntry(key: key, value: value).groupName
+        }
+      }
+      let end = OrderKey.end(ofGroup: group.encoded).withUnsafeBytes {
+        order.rank(of: $0)
+      }
+      guard end > position else { throw ByteReader.damaged }
+      groups.append((group, end - position))
+      position = end
+    }
+    return groups
+  }
+
+  /// The number of rows of a group; 0 for one that does not exist. O(log n).
+  public func count(in group: GroupName) -> Int { positions(of: group).count }
+
+  /// Where a group's entries lie in the order tree.
+  package func positions(of group: GroupName) -> Range<Int> {
+    state.checkCurrent()
+    let start = group.encoded
+    let lower = start.withUnsafeBytes { order.rank(of: $0) }
+    let upper = OrderKey.end(ofGroup: start).withUnsafeBytes { order.rank(of: $0) }
+    return lower..<upper
+  }
+
+  /// The number of rows of a group whose place is before `place`, which nobody need hold. O(log n).
+  package func rank(of place: [UInt8], in group: GroupName) -> Int {
+    state.checkCurrent()
+    let start = group.encoded
+    let lower = start.withUnsafeBytes { order.rank(of: $0) }
+    return (start + place).withUnsafeBytes { order.rank(of: $0) } - lower
+  }
+
+  /// The entry at a position of a group, which must exist. O(log n).
+  package func entry(
+    at index: Int, in group: GroupName
+  ) throws(TreeRingError) -> (order: [UInt8], row: RowReference) {
+    let lower = group.encoded.withUnsafeBytes { order.rank(of: $0) }
+    return try typed {
+      try order.withEntry(at: lower + index) { key, value in
+        let entry = try OrderEntry(key: key, value: value)
+        return (Array(entry.order), entry.row)
+      }
+    }
+  }
+
+  /// Calls `body` with the entries at these positions of a group, which must exist.
+  package func forEachEntry(
+    in group: GroupName, _ range: Range<Int>, reversed: Bool = false,
+    _ body: (OrderEntry) throws -> Bool
+  ) throws {
+    let start = positions(of: group).lowerBound
+    let range = start + range.lowerBound..<start + range.upperBound
+    func visit(_ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) throws -> Bool {
+      try body(try OrderEntry(key: key, value: value))
+    }
+    try state.reading {
+      if reversed {
+        try order.forEachBackward(in: range, visit)
+      } else {
+        try order.forEach(in: range, visit)
+      }
+    }
+  }
+
+  /// The places of a row, in group order.
+  package func places(of row: RowReference) -> [RowPlace] {
+    state.checkCurrent()
+    let tree = Tree(roots.places, pages: state.pages)
+    return row.key.withUnsafeBytes { key in
+      PlaceKey.places(in: tree, prefix: PlaceKey.prefix(bucket: row.bucket, key: key)).map {
+        RowPlace(
+          group: $0.group,
+          order: OrderKey.order(sortKey: $0.sortKey, bucket: row.bucket, key: key))
+      }
+    }
+  }
+
+  // MARK: - Rows
+
+  /// The identity of the row at a position of a group; nil beyond its end. O(log n).
+  public func id(at index: Int, in group: GroupName) throws(TreeRingError) -> RowID? {
+    let positions = positions(of: group)
+    guard index >= 0, index < positions.count else { return nil }
+    let row = try typed {
+      try order.withEntry(at: positions.lowerBound + index) { key, value in
+        try OrderEntry(key: key, value: value).row
+      }
+    }
+    return try state.id(row)
+  }
+
+  /// The row at a position of a group; nil beyond its end. O(log n).
+  public func row(at index: Int, in group: GroupName) throws(TreeRingError) -> StoredRow? {
+    guard let id = try id(at: index, in: group) else { return nil }
+    return try state.row(id)
+  }
+
+  /// The first row of a group. O(log n).
+  public func first(in group: GroupName) throws(TreeRingError) -> StoredRow? {
+    try row(at: 0, in: group)
+  }
+
+  /// The last row of a group. O(log n).
+  public func last(in group: GroupName) throws(TreeRingError) -> StoredRow? {
+    try row(at: count(in: group) - 1, in: group)
+  }
+
+  /// The groups a row stands in and its position in each, in group order. O(places · log n).
+  public func positions(of id: RowID) -> [(group: GroupName, index: Int)] {
+    guard let row = state.reference(id) else { return [] }
+    return places(of: row).map { ($0.group, rank(of: $0.order, in: $0.group)) }
+  }
+
+  /// The position of a row in a group; nil if it is not in it. O(log n).
+  public func index(of id: RowID, in group: GroupName) -> Int? {
+    let start = group.encoded
+    return orderKey(of: id, in: group, encoded: start).map { key in
+      let first = start.withUnsafeBytes { order.rank(of: $0) }
+      return key.withUnsafeBytes { order.rank(of: $0) } - first
+    }
+  }
+
+  /// Calls `body` with the rows at positions of a group, clipped to the group, until it returns
+  /// false. O(log n + rows read).
+  public func forEachRow(
+    in group: GroupName, _ range: Range<Int>? = nil, reversed: Bool = false,
+    _ body: (_ index: Int, StoredRow) throws -> Bool
+  ) throws {
+    let all = 0..<count(in: group)
+    let range = (range ?? all).clamped(to: all)
+    var index = reversed ? range.upperBound - 1 : range.lowerBound
+    try forEachEntry(in: group, range, reversed: reversed) { entry in
+      defer { index += reversed ? -1 : 1 }
+      return try body(index, try state.row(try state.id(entry.row)))
+    }
+  }
+
+  /// The rows at positions of a group, clipped to the group. O(log n + rows read).
+  public func rows(in group: GroupName, _ range: Range<Int>? = nil) throws -> [StoredRow] {
+    var rows: [StoredRow] = []
+    try forEachRow(in: group, range) { _, row in
+      rows.append(row)
+      return true
+    }
+    return rows
+  }
+
+  /// The first position of a group whose row fits, by binary search; the group's count if none
+  /// does. `fits` must be false for a head of the group and true for the rest. O(log² n).
+  public func firstIndex(
+    in group: GroupName, where fits: (StoredRow) throws -> Bool
+  ) throws -> Int {
+    var low = 0
+    var high = count(in: group)
+    while low < high {
+      let middle = (low + high) / 2
+      guard let row = try row(at: middle, in: group) else { break }
+      if try fits(row) { high = middle } else { low = middle + 1 }
+    }
+    return low
+  }
+}
+
+/// A row's identity: its bucket and its key.
+public struct RowID: Hashable, Comparable, Sendable, CustomStringConvertible {
+  public let bucket: String
+  public let key: Key
+
+  public init(bucket: String, key: Key) {
+    self.bucket = bucket
+    self.key = key
+  }
+
+  public static func < (a: RowID, b: RowID) -> Bool {
+    (Key(a.bucket), a.key) < (Key(b.bucket), b.key)
+  }
+  public var description: String { "\(bucket)/\(key)" }
+}
+
+extension StateReader {
+  /// A row's public identity.
+  package func id(_ row: RowReference) throws(TreeRingError) -> RowID {
+    guard let bucket = catalog.bucketNames[row.bucket] else { throw ByteReader.damaged }
+    return RowID(bucket: bucket, key: Key(bytes: row.key))
+  }
+
+  /// A row's identity inside the engine; nil if its bucket never was.
+  package func reference(_ id: RowID) -> RowReference? {
+    catalog.buckets[id.bucket].map { RowReference(bucket: $0, key: id.key.bytes) }
+  }
+
+  /// A row that an index names.
+  func row(_ id: RowID) throws(TreeRingError) -> StoredRow {
+    guard let record = try record(bucket: id.bucket, key: id.key) else {
+      throw TreeRingError(
+        .corruption, "An index names the row \(id), which does not exist. Run `treering verify`.")
+    }
+    return try stored(record, key: id.key, bucket: id.bucket)
+  }
+}

@@ -1,0 +1,122 @@
+// The keys of a group index's two trees.
+//
+//   order tree   group · sort key · bucket (4, big-endian) · key   → group length, sort key length (2 each)
+//   place tree   bucket (4, big-endian) · key length (2) · key · group name   → sort key
+//
+// In the order tree the group is escaped (00 → 00 FF) and ends in 00 00, so that groups lie in name
+// order and none runs into the next.
+
+package import TreeRingLog
+
+/// Builds keys of the order tree and takes them apart.
+package enum OrderKey {
+  /// The first key after all of a group's: its encoded name with the last byte raised.
+  package static func end(ofGroup encoded: [UInt8]) -> [UInt8] {
+    var bytes = encoded
+    bytes[bytes.count - 1] = 1
+    return bytes
+  }
+
+  /// A row's place inside its group: sort key, bucket, key.
+  package static func order(
+    sortKey: [UInt8], bucket: UInt32, key: UnsafeRawBufferPointer
+  ) -> [UInt8] {
+    var bytes: [UInt8] = []
+    bytes.reserveCapacity(sortKey.count + 4 + key.count)
+    bytes.append(contentsOf: sortKey)
+    bytes.append(ordered32: bucket)
+    bytes.append(contentsOf: key)
+    return bytes
+  }
+
+  /// The value of an order-tree entry.
+  package static func lengths(group: Int, sortKey: Int) -> [UInt8] {
+    [
+      UInt8(truncatingIfNeeded: group), UInt8(truncatingIfNeeded: group >> 8),
+      UInt8(truncatingIfNeeded: sortKey), UInt8(truncatingIfNeeded: sortKey >> 8),
+    ]
+  }
+}
+
+/// An order-tree entry taken apart, in place.
+package struct OrderEntry {
+  /// The escaped group name with its end.
+  package let group: UnsafeRawBufferPointer
+  /// Sort key, bucket and key together: the place in the group's order.
+  package let order: UnsafeRawBufferPointer
+  package let bucket: UInt32
+  package let key: UnsafeRawBufferPointer
+
+  package init(
+    key entryKey: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer
+  ) throws(TreeRingError) {
+    guard value.count == 4 else { throw ByteReader.damaged }
+    let groupLength = Int(value[0]) | Int(value[1]) << 8
+    let sortKeyLength = Int(value[2]) | Int(value[3]) << 8
+    let keyStart = groupLength + sortKeyLength + 4
+    guard keyStart <= entryKey.count else { throw ByteReader.damaged }
+    group = UnsafeRawBufferPointer(rebasing: entryKey[..<groupLength])
+    order = UnsafeRawBufferPointer(rebasing: entryKey[groupLength...])
+    bucket = UInt32(
+      bigEndian: entryKey.loadUnaligned(
+        fromByteOffset: groupLength + sortKeyLength, as: UInt32.self))
+    key = UnsafeRawBufferPointer(rebasing: entryKey[keyStart...])
+  }
+
+  /// The group's name.
+  package var groupName: GroupName {
+    get throws(TreeRingError) {
+      guard let name = GroupName.decode(group)?.name else { throw ByteReader.damaged }
+      return name
+    }
+  }
+
+  /// Whose entry it is.
+  package var row: RowReference { RowReference(bucket: bucket, key: Array(key)) }
+}
+
+/// Keys of the place tree.
+package enum PlaceKey {
+  /// What all places of a row begin with.
+  package static func prefix(bucket: UInt32, key: UnsafeRawBufferPointer) -> [UInt8] {
+    var bytes: [UInt8] = []
+    bytes.reserveCapacity(key.count + 6 + 32)
+    bytes.append(ordered32: bucket)
+    bytes.append(UInt8(truncatingIfNeeded: key.count >> 8))
+    bytes.append(UInt8(truncatingIfNeeded: key.count))
+    bytes.append(contentsOf: key)
+    return bytes
+  }
+
+  /// The key of a row's place in one group.
+  static func of(bucket: UInt32, key: UnsafeRawBufferPointer, group: GroupName) -> [UInt8] {
+    var bytes = prefix(bucket: bucket, key: key)
+    bytes.append(contentsOf: group.bytes)
+    return bytes
+  }
+
+  /// Reads every place of a row, in group order.
+  package static func places(
+    in tree: Tree, prefix: [UInt8]
+  ) -> [EncodedPlace] {
+    if tree.isEmpty { return [] }
+    var places: [EncodedPlace] = []
+    var cursor = tree.makeCursor()
+    prefix.withUnsafeBytes { prefix in
+      var isInside = cursor.seek(to: prefix)
+      while isInside {
+        isInside = cursor.withEntry { key, value in
+          guard key.count >= prefix.count,
+            UnsafeRawBufferPointer(rebasing: key[..<prefix.count]).elementsEqual(prefix)
+          else { return false }
+          places.append(
+            EncodedPlace(
+              group: GroupName(bytes: key[prefix.count...]), sortKey: Array(value)))
+          return true
+        }
+        if isInside { isInside = cursor.next() }
+      }
+    }
+    return places
+  }
+}

@@ -1,0 +1,152 @@
+// Where a row stands in a group index: a group and what the row is ordered by inside it.
+
+internal import TreeRingLog
+
+/// What the engine knows of a row and a place may order by.
+package struct SortKeyContext: Hashable, Sendable {
+  /// The operation that inserted the row.
+  package var created: Stamp
+  /// The operation that last wrote the row.
+  package var modified: Stamp
+
+  package init(created: Stamp, modified: Stamp) {
+    self.created = created
+    self.modified = modified
+  }
+}
+
+/// Where absent values stand, whatever the direction of the rest.
+public enum NilOrder: Hashable, Sendable {
+  /// Before every present value.
+  case first
+  /// After every present value.
+  case last
+}
+
+/// One thing that rows of a group are ordered by.
+///
+/// ```swift
+/// Place(in: book.genre, by: .descending(book.sales), .ascending(book.title))
+/// ```
+public struct SortItem: Hashable, Sendable {
+  private enum Content: Hashable, Sendable {
+    case component([UInt8])
+    case created
+    case modified
+  }
+
+  private var content: Content
+  private var isDescending: Bool
+
+  /// Smaller values first: numbers by value (NaN last), text by Unicode scalars, false before true.
+  public static func ascending(_ value: some SortValue) -> SortItem {
+    SortItem(content: .component(component(of: value, descending: false)), isDescending: false)
+  }
+
+  /// Greater values first: the exact reverse of ``ascending(_:)``.
+  public static func descending(_ value: some SortValue) -> SortItem {
+    SortItem(content: .component(component(of: value, descending: true)), isDescending: true)
+  }
+
+  /// Smaller values first, with absent ones where `nils` says.
+  public static func ascending<Value: SortValue>(_ value: Value?, nils: NilOrder) -> SortItem {
+    optional(value, nils: nils, descending: false)
+  }
+
+  /// Greater values first, with absent ones where `nils` says.
+  public static func descending<Value: SortValue>(_ value: Value?, nils: NilOrder) -> SortItem {
+    optional(value, nils: nils, descending: true)
+  }
+
+  /// In the order the rows were inserted. A row that is replaced keeps its turn.
+  public static let created = SortItem(content: .created, isDescending: false)
+
+  /// In the order the rows were last written, the latest at the end.
+  public static let modified = SortItem(content: .modified, isDescending: false)
+
+  /// The same item in the opposite direction, absent values included.
+  public var reversed: SortItem {
+    var item = self
+    item.isDescending.toggle()
+    if case .component(let bytes) = content { item.content = .component(bytes.map { ~$0 }) }
+    return item
+  }
+
+  private static func component(of value: some SortValue, descending: Bool) -> [UInt8] {
+    var encoder = SortKeyEncoder()
+    value.appendSortKey(to: &encoder)
+    if descending { encoder.complement(from: 0) }
+    return encoder.bytes
+  }
+
+  private static func optional<Value: SortValue>(
+    _ value: Value?, nils: NilOrder, descending: Bool
+  ) -> SortItem {
+    var encoder = SortKeyEncoder()
+    if let value {
+      encoder.appendRaw(1)
+      value.appendSortKey(to: &encoder)
+      if descending { encoder.complement(from: 1) }
+    } else {
+      encoder.appendRaw(nils == .first ? 0 : 2)
+    }
+    return SortItem(content: .component(encoder.bytes), isDescending: descending)
+  }
+
+  /// Appends the item's component.
+  package func append(to encoder: inout SortKeyEncoder, context: SortKeyContext) {
+    let number: Stamp
+    switch content {
+    case .component(let bytes):
+      encoder.appendComponent(bytes)
+      return
+    case .created: number = context.created
+    case .modified: number = context.modified
+    }
+    let start = encoder.bytes.count
+    encoder.appendBigEndian(number.commit)
+    encoder.appendBigEndian(number.operation)
+    if isDescending { encoder.complement(from: start) }
+  }
+}
+
+/// A row's place in a group index: the group and what it is ordered by in there.
+///
+/// Rows that are equal in every item are ordered by bucket and key. The items together take up to
+/// 512 bytes; what lies beyond does not count.
+public struct Place: Hashable, Sendable {
+  /// The group.
+  public var group: GroupName
+  /// What the row is ordered by, the first item first.
+  public var order: [SortItem]
+
+  /// A place in a group, ordered by the items, the first one first.
+  public init(in group: GroupName, by order: [SortItem]) {
+    self.group = group
+    self.order = order
+  }
+
+  /// A place in a group, ordered by the items, the first one first.
+  public init(in group: GroupName, by order: SortItem...) {
+    self.init(in: group, by: order)
+  }
+
+  /// A place in a group named by text, ordered by the items, the first one first.
+  public init(in group: some StringProtocol, by order: SortItem...) {
+    self.init(in: GroupName(group), by: order)
+  }
+
+  /// The sort key: at most 512 bytes.
+  package func sortKey(context: SortKeyContext) -> [UInt8] {
+    var encoder = SortKeyEncoder()
+    encode(to: &encoder, context: context)
+    return encoder.bytes
+  }
+
+  /// Replaces what an encoder holds with the sort key.
+  package func encode(to encoder: inout SortKeyEncoder, context: SortKeyContext) {
+    encoder.removeAll()
+    for item in order { item.append(to: &encoder, context: context) }
+    encoder.cut()
+  }
+}

@@ -1,0 +1,114 @@
+// Sort keys: typed values as bytes whose order, byte by byte, is the order of the values.
+//
+// component            bytes
+// signed integer       8 bytes big-endian, sign bit flipped (16 for 128 bits)
+// unsigned integer     8 bytes big-endian (16 for 128 bits)
+// floating point       8 bytes: IEEE bits, all flipped if negative, else the sign bit only
+// Bool                 1 byte, 0 or 1
+// string, data         the bytes with 00 written 00 FF, then 00 00
+// optional             1 byte, 0 before or 2 after the 1 of a value; then the value
+// created, modified    commit 8 bytes big-endian, operation 4 bytes big-endian
+//
+// A descending component has all of its bytes complemented. Each component ends by itself, so a key
+// is never a proper prefix of another key of the same types, and a group's rows stay apart from what
+// follows the key in the trees. A key is cut at `SortKeyEncoder.byteLimit`; rows equal up to there
+// are ordered by bucket and key.
+
+public import TreeRingLog
+
+/// Builds a sort key from typed values, each of which is appended in ascending order.
+///
+/// Use it to make a type of your own a ``SortValue``.
+public struct SortKeyEncoder {
+  /// The longest sort key in bytes; longer ones are cut here.
+  public static let byteLimit = 512
+
+  /// The bytes built so far, cut only when taken as a key.
+  package private(set) var bytes: [UInt8] = []
+
+  package init() { bytes.reserveCapacity(64) }
+
+  /// Starts anew, keeping the memory.
+  package mutating func removeAll() { bytes.removeAll(keepingCapacity: true) }
+
+  /// Appends a signed integer.
+  public mutating func append(_ value: Int64) {
+    appendBigEndian(UInt64(bitPattern: value) ^ (1 << 63))
+  }
+
+  /// Appends an unsigned integer. Its order among signed integers is not defined.
+  public mutating func append(_ value: UInt64) {
+    appendBigEndian(value)
+  }
+
+  /// Appends a floating point number; -0 equals 0, and NaN comes after all others.
+  public mutating func append(_ value: Double) {
+    let bits = value.isNaN ? Double.nan.bitPattern : (value == 0 ? 0 : value.bitPattern)
+    appendBigEndian(bits >> 63 == 0 ? bits ^ (1 << 63) : ~bits)
+  }
+
+  /// Appends a truth value; false comes before true.
+  public mutating func append(_ value: Bool) {
+    bytes.append(value ? 1 : 0)
+  }
+
+  /// Appends text, ordered by Unicode scalar values.
+  public mutating func append(_ value: some StringProtocol) {
+    var copy = String(value)
+    copy.withUTF8 { append(UnsafeRawBufferPointer($0)) }
+  }
+
+  /// Appends bytes, ordered one by one; also for collation keys of the caller's own making.
+  public mutating func append(_ value: UnsafeRawBufferPointer) {
+    var run = 0
+    for (index, byte) in value.enumerated() where byte == 0 {
+      bytes.append(contentsOf: UnsafeRawBufferPointer(rebasing: value[run...index]))
+      bytes.append(0xFF)
+      run = index + 1
+    }
+    bytes.append(contentsOf: UnsafeRawBufferPointer(rebasing: value[run...]))
+    bytes.append(0)
+    bytes.append(0)
+  }
+
+  /// Appends a moment, earlier ones first.
+  public mutating func append(_ value: Timestamp) {
+    append(value.microseconds)
+  }
+
+  /// Appends what a number of bytes say, most significant first, without an end of their own.
+  ///
+  /// Only for components whose length is fixed.
+  mutating func appendBigEndian(_ value: some FixedWidthInteger) {
+    withUnsafeBytes(of: value.bigEndian) { bytes.append(contentsOf: $0) }
+  }
+
+  /// Appends bytes as they are. The caller keeps the component self-delimiting.
+  package mutating func appendRaw(_ byte: UInt8) { bytes.append(byte) }
+
+  /// Appends bytes as they are. The caller keeps the component self-delimiting.
+  package mutating func appendRaw(_ raw: UnsafeRawBufferPointer) {
+    bytes.append(contentsOf: raw)
+  }
+
+  /// Appends a component built apart.
+  mutating func appendComponent(_ component: [UInt8]) { bytes.append(contentsOf: component) }
+
+  /// Complements every byte from an offset on, which reverses the order of what they say.
+  package mutating func complement(from start: Int) {
+    bytes.withUnsafeMutableBufferPointer { buffer in
+      for index in start..<buffer.count { buffer[index] = ~buffer[index] }
+    }
+  }
+
+  /// The finished key: the bytes, cut at the limit.
+  package mutating func finish() -> [UInt8] {
+    cut()
+    return bytes
+  }
+
+  /// Cuts the bytes at the limit.
+  package mutating func cut() {
+    if bytes.count > Self.byteLimit { bytes.removeLast(bytes.count - Self.byteLimit) }
+  }
+}

@@ -1,0 +1,103 @@
+// The types a group can be ordered by.
+
+public import Foundation
+public import TreeRingLog
+
+/// A value that rows can be ordered by.
+///
+/// Integers, floating point numbers, strings, dates, truth values, data and optionals of them
+/// conform. Make your own types conform by appending, in order, the parts they are ordered by;
+/// every value of the type must append the same number and types of parts.
+public protocol SortValue {
+  /// Appends the value in ascending order.
+  func appendSortKey(to encoder: inout SortKeyEncoder)
+}
+
+extension SortValue where Self: FixedWidthInteger & SignedInteger {
+  public func appendSortKey(to encoder: inout SortKeyEncoder) {
+    if bitWidth <= 64 {
+      encoder.append(Int64(truncatingIfNeeded: self))
+    } else {
+      encoder.appendBigEndian(self ^ .min)
+    }
+  }
+}
+
+extension SortValue where Self: FixedWidthInteger & UnsignedInteger {
+  public func appendSortKey(to encoder: inout SortKeyEncoder) {
+    if bitWidth <= 64 {
+      encoder.append(UInt64(truncatingIfNeeded: self))
+    } else {
+      encoder.appendBigEndian(self)
+    }
+  }
+}
+
+extension Int: SortValue {}
+extension Int8: SortValue {}
+extension Int16: SortValue {}
+extension Int32: SortValue {}
+extension Int64: SortValue {}
+extension Int128: SortValue {}
+extension UInt: SortValue {}
+extension UInt8: SortValue {}
+extension UInt16: SortValue {}
+extension UInt32: SortValue {}
+extension UInt64: SortValue {}
+extension UInt128: SortValue {}
+
+extension Double: SortValue {
+  public func appendSortKey(to encoder: inout SortKeyEncoder) { encoder.append(self) }
+}
+
+extension Float: SortValue {
+  public func appendSortKey(to encoder: inout SortKeyEncoder) { encoder.append(Double(self)) }
+}
+
+extension Bool: SortValue {
+  public func appendSortKey(to encoder: inout SortKeyEncoder) { encoder.append(self) }
+}
+
+extension String: SortValue {
+  public func appendSortKey(to encoder: inout SortKeyEncoder) { encoder.append(self) }
+}
+
+extension Substring: SortValue {
+  public func appendSortKey(to encoder: inout SortKeyEncoder) { encoder.append(self) }
+}
+
+extension Timestamp: SortValue {
+  public func appendSortKey(to encoder: inout SortKeyEncoder) { encoder.append(self) }
+}
+
+extension Date: SortValue {
+  public func appendSortKey(to encoder: inout SortKeyEncoder) {
+    encoder.append(timeIntervalSinceReferenceDate)
+  }
+}
+
+extension [UInt8]: SortValue {
+  public func appendSortKey(to encoder: inout SortKeyEncoder) {
+    withUnsafeBytes { encoder.append($0) }
+  }
+}
+
+extension Data: SortValue {
+  public func appendSortKey(to encoder: inout SortKeyEncoder) {
+    withUnsafeBytes { encoder.append($0) }
+  }
+}
+
+extension UUID: SortValue {
+  public func appendSortKey(to encoder: inout SortKeyEncoder) {
+    withUnsafeBytes(of: uuid) { encoder.appendRaw($0) }
+  }
+}
+
+/// An absent value orders before every present one; a ``SortItem`` can say otherwise.
+extension Optional: SortValue where Wrapped: SortValue {
+  public func appendSortKey(to encoder: inout SortKeyEncoder) {
+    if case .none = self { encoder.appendRaw(0) } else { encoder.appendRaw(1) }
+    self?.appendSortKey(to: &encoder)
+  }
+}

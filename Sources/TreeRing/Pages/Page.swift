@@ -1,0 +1,181 @@
+// One page's header and fixed arrays, seen through a pointer. The pointer's owner is the page store;
+// whoever holds a `Page` must hold what keeps it alive: a pin, or the transaction that owns it.
+
+package import TreeRingLog
+
+/// A page's place in the page file and in the page table; 0 means "no page".
+package typealias PageNumber = UInt32
+
+/// A page that a transaction replaced, and the commit that had made it.
+package struct RetiredPage: Hashable, Sendable {
+  /// The page's number.
+  package var number: PageNumber
+  /// The commit whose transaction made the page.
+  package var birth: CommitNumber
+
+  package init(number: PageNumber, birth: CommitNumber) {
+    self.number = number
+    self.birth = birth
+  }
+}
+
+/// A view of one page's bytes. See `PageLayout` for the byte map.
+package struct Page {
+  /// The page's first byte; `PageLayout.pageByteCount` bytes follow.
+  package let bytes: UnsafeMutableRawPointer
+
+  @inline(__always)
+  package init(bytes: UnsafeMutableRawPointer) { self.bytes = bytes }
+
+  /// The height above the leaves; 0 for a leaf.
+  @inline(__always)
+  package var level: Int {
+    Int(bytes.load(fromByteOffset: PageLayout.levelOffset, as: UInt8.self))
+  }
+
+  /// The number of cells.
+  @inline(__always)
+  package var cellCount: Int {
+    get { Int(bytes.load(fromByteOffset: PageLayout.cellCountOffset, as: UInt16.self)) }
+    nonmutating set {
+      bytes.storeBytes(
+        of: UInt16(newValue), toByteOffset: PageLayout.cellCountOffset, as: UInt16.self)
+    }
+  }
+
+  /// The page's own number.
+  @inline(__always)
+  package var number: PageNumber {
+    get { bytes.load(fromByteOffset: PageLayout.numberOffset, as: UInt32.self) }
+    nonmutating set {
+      bytes.storeBytes(of: newValue, toByteOffset: PageLayout.numberOffset, as: UInt32.self)
+    }
+  }
+
+  /// The length of the prefix all keys share, in bytes.
+  @inline(__always)
+  package var prefixLength: Int {
+    Int(bytes.load(fromByteOffset: PageLayout.prefixLengthOffset, as: UInt16.self))
+  }
+
+  /// The offset of the lowest heap byte in use.
+  @inline(__always)
+  package var heapStart: Int {
+    get { Int(bytes.load(fromByteOffset: PageLayout.heapStartOffset, as: UInt16.self)) }
+    nonmutating set {
+      bytes.storeBytes(
+        of: UInt16(newValue), toByteOffset: PageLayout.heapStartOffset, as: UInt16.self)
+    }
+  }
+
+  /// The commit whose transaction made the page.
+  @inline(__always)
+  package var birth: CommitNumber {
+    get { bytes.load(fromByteOffset: PageLayout.birthOffset, as: UInt64.self) }
+    nonmutating set {
+      bytes.storeBytes(of: newValue, toByteOffset: PageLayout.birthOffset, as: UInt64.self)
+    }
+  }
+
+  /// Heap bytes given up by removed cells.
+  @inline(__always)
+  package var deadByteCount: Int {
+    get { Int(bytes.load(fromByteOffset: PageLayout.deadByteCountOffset, as: UInt16.self)) }
+    nonmutating set {
+      bytes.storeBytes(
+        of: UInt16(newValue), toByteOffset: PageLayout.deadByteCountOffset, as: UInt16.self)
+    }
+  }
+
+  /// The stamp of the editor that may edit the page in place; 0 if there is none.
+  @inline(__always)
+  package var owner: UInt32 {
+    get { bytes.load(fromByteOffset: PageLayout.ownerOffset, as: UInt32.self) }
+    nonmutating set {
+      bytes.storeBytes(of: newValue, toByteOffset: PageLayout.ownerOffset, as: UInt32.self)
+    }
+  }
+
+  /// Makes this an empty tree page without a prefix; every other byte becomes zero.
+  func initialize(number: PageNumber, birth: CommitNumber, owner: UInt32, level: Int) {
+    bytes.initializeMemory(as: UInt8.self, repeating: 0, count: PageLayout.pageByteCount)
+    bytes.storeBytes(
+      of: PageLayout.formatVersion, toByteOffset: PageLayout.formatVersionOffset, as: UInt8.self)
+    bytes.storeBytes(of: UInt8(level), toByteOffset: PageLayout.levelOffset, as: UInt8.self)
+    self.number = number
+    self.birth = birth
+    self.owner = owner
+    heapStart = PageLayout.pageByteCount
+  }
+}
+
+/// One slot: where a cell lies and the first bytes of its key.
+struct PageSlot {
+  /// The first 4 key bytes after the prefix, big-endian, padded with zeros.
+  var head: UInt32
+  /// The offset of the cell in the page; 0 for a cell without bytes.
+  var offset: UInt16
+  /// The key's length without the page's prefix.
+  var keyLength: UInt16
+
+  /// The number of key bytes in the cell.
+  @inline(__always)
+  var tailLength: Int { max(0, Int(keyLength) - PageLayout.headByteCount) }
+}
+
+extension Page {
+  /// The first prefix byte.
+  @inline(__always)
+  var prefix: UnsafeRawPointer { UnsafeRawPointer(bytes + PageLayout.headerByteCount) }
+
+  /// The offset of slot 0.
+  @inline(__always)
+  var slotsStart: Int {
+    PageLayout.headerByteCount + PageLayout.paddedPrefixByteCount(prefixLength)
+  }
+
+  /// The slots, as an array of `cellCount`.
+  @inline(__always)
+  var slots: UnsafeMutablePointer<PageSlot> {
+    (bytes + slotsStart).assumingMemoryBound(to: PageSlot.self)
+  }
+
+  /// The subtree counts of an inner page.
+  @inline(__always)
+  var counts: UnsafeMutablePointer<UInt64> {
+    (bytes + slotsStart + 8 * cellCount).assumingMemoryBound(to: UInt64.self)
+  }
+
+  /// The births of an inner page's children.
+  @inline(__always)
+  var births: UnsafeMutablePointer<UInt64> {
+    (bytes + slotsStart + 16 * cellCount).assumingMemoryBound(to: UInt64.self)
+  }
+
+  /// The numbers of an inner page's children.
+  @inline(__always)
+  var children: UnsafeMutablePointer<PageNumber> {
+    (bytes + slotsStart + 24 * cellCount).assumingMemoryBound(to: PageNumber.self)
+  }
+
+  /// The end of the fixed arrays, which is where the free gap begins.
+  @inline(__always)
+  var gapStart: Int {
+    let width = level == 0 ? PageLayout.slotByteCount : PageLayout.innerEntryOverhead
+    return slotsStart + width * cellCount
+  }
+
+  /// The bytes in use, dead heap bytes not counted.
+  var usedByteCount: Int {
+    PageLayout.pageByteCount - (heapStart - gapStart) - deadByteCount
+  }
+
+  /// The number of entries in and below this page. O(cells).
+  package var entryCount: UInt64 {
+    if level == 0 { return UInt64(cellCount) }
+    var sum: UInt64 = 0
+    let counts = counts
+    for index in 0..<cellCount { sum &+= counts[index] }
+    return sum
+  }
+}

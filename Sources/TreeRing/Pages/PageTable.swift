@@ -1,0 +1,109 @@
+// Page number → page, in two loads without locks. The table is a fixed array of lazily made blocks
+// of atomic words; a word is the address of the page's bytes, 0 if there is none. A word may change
+// its address while readers look (a page that moves from the heap to the mapped file), never the
+// bytes found there. A store opened from a page file begins with words of 0 and a supply that is
+// asked for a page when it is first touched.
+
+internal import Synchronization
+
+#if canImport(Glibc)
+  internal import Glibc
+#elseif canImport(Musl)
+  internal import Musl
+#else
+  internal import Darwin
+#endif
+
+/// The address of every page.
+// The words are atomics and blocks are only ever added, under the page store's lock.
+struct PageTable: @unchecked Sendable {
+  static let blockShift = 14
+  static let blockCount = 1 << (32 - blockShift)
+  static let wordsPerBlock = 1 << blockShift
+
+  /// The addresses of the blocks.
+  let blocks: UnsafeMutablePointer<Atomic<UInt>>
+  /// Whom to ask for a page that has no address. The page store holds it as long as the table.
+  private let supply: Unmanaged<PageSupply>?
+
+  init(supply: PageSupply?) {
+    blocks = Self.allocateWords(Self.blockCount)
+    self.supply = supply.map { .passUnretained($0) }
+  }
+
+  /// Words that read as zero; the system supplies the memory when it is touched.
+  private static func allocateWords(_ count: Int) -> UnsafeMutablePointer<Atomic<UInt>> {
+    guard let memory = calloc(count, MemoryLayout<UInt>.size) else {
+      preconditionFailure("out of memory for the page table")
+    }
+    return memory.assumingMemoryBound(to: Atomic<UInt>.self)
+  }
+
+  /// Frees the table itself, not the pages.
+  func deallocate() {
+    for index in 0..<Self.blockCount {
+      let address = blocks[index].load(ordering: .relaxed)
+      if address == 0 { break }
+      free(UnsafeMutableRawPointer(bitPattern: address))
+    }
+    free(blocks)
+  }
+
+  /// Whether a page of this number exists.
+  func contains(_ number: PageNumber) -> Bool {
+    let block = blocks[Int(number >> Self.blockShift)].load(ordering: .relaxed)
+    guard let words = UnsafeMutablePointer<Atomic<UInt>>(bitPattern: block) else { return false }
+    return words[Int(number) & (Self.wordsPerBlock - 1)].load(ordering: .relaxed) != 0
+  }
+
+  /// The page of this number, which must exist.
+  @inline(__always)
+  func page(_ number: PageNumber) -> Page {
+    let block = blocks[Int(number >> Self.blockShift)].load(ordering: .relaxed)
+    let words = UnsafeMutablePointer<Atomic<UInt>>(bitPattern: block).unsafelyUnwrapped
+    let address = words[Int(number) & (Self.wordsPerBlock - 1)].load(ordering: .relaxed)
+    guard let bytes = UnsafeMutableRawPointer(bitPattern: address) else { return fetch(number) }
+    return Page(bytes: bytes)
+  }
+
+  /// Asks the supply for a page and keeps its address.
+  @inline(never)
+  private func fetch(_ number: PageNumber) -> Page {
+    guard let supply else { preconditionFailure("page \(number) does not exist") }
+    let (bytes, isPage) = supply.takeUnretainedValue().fetchPage(number)
+    if isPage { setIfAbsent(number, to: bytes) }
+    return Page(bytes: bytes)
+  }
+
+  /// Sets the address of a page that has none. Any thread; threads that fetch the same page at the
+  /// same time bring the same address.
+  func setIfAbsent(_ number: PageNumber, to bytes: UnsafeMutableRawPointer) {
+    let block = blocks[Int(number >> Self.blockShift)].load(ordering: .relaxed)
+    let words = UnsafeMutablePointer<Atomic<UInt>>(bitPattern: block).unsafelyUnwrapped
+    _ = words[Int(number) & (Self.wordsPerBlock - 1)].compareExchange(
+      expected: 0, desired: UInt(bitPattern: bytes), ordering: .releasing)
+  }
+
+  /// Sets the address of a page; nil if it is gone. Caller holds the page store's lock. Returns the
+  /// address before.
+  @discardableResult
+  func set(_ number: PageNumber, to bytes: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
+    let place = Int(number >> Self.blockShift)
+    if blocks[place].load(ordering: .relaxed) == 0 { addBlocks(through: place) }
+    let block = blocks[place].load(ordering: .relaxed)
+    let words = UnsafeMutablePointer<Atomic<UInt>>(bitPattern: block).unsafelyUnwrapped
+    let old = words[Int(number) & (Self.wordsPerBlock - 1)].exchange(
+      UInt(bitPattern: bytes), ordering: .releasing)
+    return UnsafeMutableRawPointer(bitPattern: old)
+  }
+
+  /// Makes the blocks up to this one, without leaving a hole. Caller holds the page store's lock.
+  func addBlocks(through place: Int) {
+    var index = place
+    while index > 0, blocks[index - 1].load(ordering: .relaxed) == 0 { index -= 1 }
+    for index in index...place {
+      let words = Self.allocateWords(Self.wordsPerBlock)
+      blocks[index].store(UInt(bitPattern: words), ordering: .releasing)
+    }
+  }
+}

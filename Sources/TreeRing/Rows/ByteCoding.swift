@@ -1,0 +1,117 @@
+// Reading and writing the engine's variable-length records: LEB128 integers and counted bytes.
+// A reader never passes its end: what does not fit is corruption, thrown, never trapped.
+
+package import TreeRingLog
+
+/// Reads integers and byte runs from a buffer that somebody else owns.
+package struct ByteReader {
+  /// The bytes being read.
+  package let bytes: UnsafeRawBufferPointer
+  /// How many of them have been read.
+  package private(set) var position = 0
+
+  package init(_ bytes: UnsafeRawBufferPointer) { self.bytes = bytes }
+
+  /// Whether everything has been read.
+  package var isAtEnd: Bool { position == bytes.count }
+
+  /// The next byte.
+  package mutating func byte() throws(TreeRingError) -> UInt8 {
+    guard position < bytes.count else { throw Self.damaged }
+    defer { position += 1 }
+    return bytes[position]
+  }
+
+  /// The next LEB128 integer: seven bits a byte, least significant first, at most ten bytes.
+  package mutating func integer() throws(TreeRingError) -> UInt64 {
+    var result: UInt64 = 0
+    var shift: UInt64 = 0
+    while true {
+      let next = try byte()
+      let bits = UInt64(next & 0x7F)
+      guard shift < 63 || (shift == 63 && bits <= 1) else { throw Self.damaged }
+      result |= bits << shift
+      if next & 0x80 == 0 { return result }
+      shift += 7
+    }
+  }
+
+  /// The next LEB128 integer, which must fit 32 bits.
+  package mutating func integer32() throws(TreeRingError) -> UInt32 {
+    guard let value = UInt32(exactly: try integer()) else { throw Self.damaged }
+    return value
+  }
+
+  /// The next eight bytes as a little-endian integer.
+  package mutating func fixed64() throws(TreeRingError) -> UInt64 {
+    UInt64(littleEndian: try run(8).loadUnaligned(as: UInt64.self))
+  }
+
+  /// The next `count` bytes, in place.
+  package mutating func run(_ count: Int) throws(TreeRingError) -> UnsafeRawBufferPointer {
+    guard count >= 0, count <= bytes.count - position else { throw Self.damaged }
+    defer { position += count }
+    return UnsafeRawBufferPointer(rebasing: bytes[position..<position + count])
+  }
+
+  /// The next run of bytes that states its own length, in place.
+  package mutating func counted() throws(TreeRingError) -> UnsafeRawBufferPointer {
+    guard let count = Int(exactly: try integer()) else { throw Self.damaged }
+    return try run(count)
+  }
+
+  /// The next name of a bucket, tag or index, which states its own length.
+  package mutating func name() throws(TreeRingError) -> String {
+    let name = String(decoding: try counted(), as: UTF8.self)
+    // Bytes that are not UTF-8 take more room once repaired.
+    try Limits.checkStored(name: name.utf8.count)
+    return name
+  }
+
+  /// The bytes not read yet, in place.
+  package mutating func rest() -> UnsafeRawBufferPointer {
+    defer { position = bytes.count }
+    return UnsafeRawBufferPointer(rebasing: bytes[position...])
+  }
+
+  static var damaged: TreeRingError {
+    TreeRingError(
+      .corruption,
+      "A record ends before its fields do: these bytes are not what was written. "
+        + "Run `treering verify`, then `treering salvage`.")
+  }
+}
+
+extension [UInt8] {
+  /// Appends a LEB128 integer.
+  package mutating func append(integer value: UInt64) {
+    var rest = value
+    while rest >= 0x80 {
+      append(UInt8(truncatingIfNeeded: rest) | 0x80)
+      rest >>= 7
+    }
+    append(UInt8(rest))
+  }
+
+  /// Appends eight bytes, little-endian.
+  package mutating func append(fixed64 value: UInt64) {
+    Swift.withUnsafeBytes(of: value.littleEndian) { append(contentsOf: $0) }
+  }
+
+  /// Appends four bytes, big-endian, so that byte order is numeric order.
+  package mutating func append(ordered32 value: UInt32) {
+    Swift.withUnsafeBytes(of: value.bigEndian) { append(contentsOf: $0) }
+  }
+
+  /// Appends a length and then the bytes.
+  package mutating func append(counted bytes: UnsafeRawBufferPointer) {
+    append(integer: UInt64(bytes.count))
+    append(contentsOf: bytes)
+  }
+
+  /// Appends a length and then the text's UTF-8 bytes.
+  package mutating func append(counted text: String) {
+    var text = text
+    text.withUTF8 { append(counted: UnsafeRawBufferPointer($0)) }
+  }
+}

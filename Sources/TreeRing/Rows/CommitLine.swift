@@ -1,0 +1,99 @@
+// One commit as one line of JSON, the format that stores are imported from and exported to:
+//
+//   {"at":DATE,"note":TEXT,"tags":[TEXT…],"ops":[OPERATION…]}
+//
+//   ["put",BUCKET,KEY,OBJECT]   ["put",BUCKET,KEY,OBJECT,METADATA]   ["object",BUCKET,KEY,OBJECT]
+//   ["metadata",BUCKET,KEY,METADATA]   ["touch",BUCKET,KEY]   ["delete",BUCKET,KEY]
+//   ["tag",NAME,N]   ["index",NAME,DEFINITION|null]   ["place",INDEX,GROUP,BUCKET,KEY,BEFORE|null]
+//
+// An object or metadata is any JSON, whose tokens are kept and whose space is dropped, or bytes as
+// {"$base64":TEXT}; so are keys that are not UTF-8. Every field may be left out; unknown ones and
+// repeated ones are errors. All contents are copied into one buffer that is used again for the next
+// line, so that reading a line allocates nothing once the buffer is large enough.
+
+package import TreeRingLog
+
+/// One commit read from a line.
+package struct CommitLine {
+  /// What an operation does.
+  package enum Kind: String, Sendable, CaseIterable {
+    case put, object, metadata, touch, delete, tag, index, place
+  }
+
+  /// One operation; its parts are ranges of offsets in the line's contents.
+  package struct Operation: Sendable {
+    /// What it does.
+    package var kind: Kind
+    /// The bucket. For `tag` and `index`, empty.
+    package var bucket: Range<Int> = 0..<0
+    /// The row's key. For `tag` and `index`, the name.
+    package var key: Range<Int> = 0..<0
+    /// The object. For `index`, the definition; nil removes the index.
+    package var object: Range<Int>?
+    /// The metadata; nil if there is none.
+    package var metadata: Range<Int>?
+    /// For `place`: the index, the group, and the key of the row to stand before (nil: at the end).
+    package var index: Range<Int> = 0..<0
+    package var group: Range<Int> = 0..<0
+    package var before: Range<Int>?
+    /// For `tag`: the commit it names.
+    package var commit: CommitNumber = 0
+
+    package init(_ kind: Kind) { self.kind = kind }
+  }
+
+  /// The date given, if any.
+  package var at: Timestamp?
+  /// The note given, if any.
+  package var note: String?
+  /// The names given to this commit.
+  package var tags: [String] = []
+  /// What the commit does, in order.
+  package var operations: [Operation] = []
+  /// The contents that the operations' ranges lie in.
+  package var contents: [UInt8] = []
+
+  package init() {}
+
+  /// Some of the contents.
+  package func bytes(_ range: Range<Int>) -> ArraySlice<UInt8> { contents[range] }
+
+  /// Some of the contents as text.
+  package func text(_ range: Range<Int>) -> String {
+    String(decoding: contents[range], as: UTF8.self)
+  }
+
+  mutating func removeAll() {
+    at = nil
+    note = nil
+    tags.removeAll(keepingCapacity: true)
+    operations.removeAll(keepingCapacity: true)
+    contents.removeAll(keepingCapacity: true)
+  }
+
+  /// Replaces what this holds by what a line says.
+  ///
+  /// Throws `invalidInput` with the offset in the line; what this holds then is of no use.
+  package mutating func parse(_ line: UnsafeRawBufferPointer) throws(TreeRingError) {
+    removeAll()
+    var reader = CommitLineReader(JSONScanner(line))
+    swap(&contents, &reader.contents)
+    swap(&operations, &reader.operations)
+    defer {
+      swap(&contents, &reader.contents)
+      swap(&operations, &reader.operations)
+    }
+    try reader.readCommit()
+    at = reader.at
+    note = reader.note
+    tags = reader.tags
+  }
+
+  /// Replaces what this holds by what a line says.
+  package mutating func parse(_ line: String) throws(TreeRingError) {
+    let bytes = Array(line.utf8)
+    try bytes.withUnsafeBufferPointer { (buffer) throws(TreeRingError) in
+      try parse(UnsafeRawBufferPointer(buffer))
+    }
+  }
+}

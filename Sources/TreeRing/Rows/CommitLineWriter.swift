@@ -1,0 +1,133 @@
+// Writes commits as lines of JSON, the counterpart of `CommitLine`.
+//
+// Call `begin`, then one call per operation, then `end`; the bytes collect in `output`, which the
+// caller takes and empties. Reading a written line gives the same operations with the same bytes:
+// contents that are not JSON, or JSON that would change by being read (space outside strings, or an
+// object that looks like {"$base64":…}), are written in base 64.
+
+package import TreeRingLog
+
+/// Collects lines of the import format.
+package struct CommitLineWriter {
+  /// The bytes written so far.
+  package var output: [UInt8] = []
+  private var hasOperation = false
+
+  package init() {}
+
+  /// Starts a line. `commit` is written for showing only; a line with it cannot be imported.
+  package mutating func begin(
+    commit: CommitNumber? = nil, at: Timestamp?, note: String? = nil, tags: [String] = []
+  ) {
+    output.append(UInt8(ascii: "{"))
+    if let commit { append("\"commit\":\(commit),") }
+    if let at {
+      append("\"at\":\"")
+      ISO8601.append(at, to: &output)
+      append("\",")
+    }
+    if let note {
+      append("\"note\":")
+      JSONScanner.appendQuoted(note, to: &output)
+      append(",")
+    }
+    if !tags.isEmpty {
+      append("\"tags\":[")
+      for (index, tag) in tags.enumerated() {
+        if index > 0 { append(",") }
+        JSONScanner.appendQuoted(tag, to: &output)
+      }
+      append("],")
+    }
+    append("\"ops\":[")
+    hasOperation = false
+  }
+
+  /// Ends the line, line feed included.
+  package mutating func end() { append("]}\n") }
+
+  /// Writes `put`, `object` or `metadata`: whichever contents are given, with `kind` to tell.
+  package mutating func row(
+    _ kind: CommitLine.Kind, bucket: String, key: UnsafeRawBufferPointer,
+    object: UnsafeRawBufferPointer? = nil, metadata: UnsafeRawBufferPointer? = nil
+  ) {
+    beginOperation(kind)
+    append(",")
+    JSONScanner.appendQuoted(bucket, to: &output)
+    append(",")
+    Self.appendKey(key, to: &output)
+    if let object {
+      append(",")
+      Self.appendContent(object, to: &output)
+    }
+    if let metadata {
+      append(",")
+      Self.appendContent(metadata, to: &output)
+    }
+    append("]")
+  }
+
+  /// Writes `tag`.
+  package mutating func tag(_ name: String, commit: CommitNumber) {
+    beginOperation(.tag)
+    append(",")
+    JSONScanner.appendQuoted(name, to: &output)
+    append(",\(commit)]")
+  }
+
+  /// Writes `index`; a nil definition removes the index.
+  package mutating func index(_ name: String, definition: UnsafeRawBufferPointer?) {
+    beginOperation(.index)
+    append(",")
+    JSONScanner.appendQuoted(name, to: &output)
+    append(",")
+    if let definition { output.append(contentsOf: definition) } else { append("null") }
+    append("]")
+  }
+
+  /// Writes `place`; without `before`, the row goes to the end of the group.
+  package mutating func place(
+    index: String, group: UnsafeRawBufferPointer, bucket: String, key: UnsafeRawBufferPointer,
+    before: UnsafeRawBufferPointer?
+  ) {
+    beginOperation(.place)
+    append(",")
+    JSONScanner.appendQuoted(index, to: &output)
+    append(",")
+    Self.appendKey(group, to: &output)
+    append(",")
+    JSONScanner.appendQuoted(bucket, to: &output)
+    append(",")
+    Self.appendKey(key, to: &output)
+    append(",")
+    if let before { Self.appendKey(before, to: &output) } else { append("null") }
+    append("]")
+  }
+
+  private mutating func beginOperation(_ kind: CommitLine.Kind) {
+    append(hasOperation ? ",[\"" : "[\"")
+    append(kind.rawValue)
+    append("\"")
+    hasOperation = true
+  }
+
+  private mutating func append(_ text: String) { output.append(contentsOf: text.utf8) }
+
+  /// Appends a key: a string if it is UTF-8, else base 64.
+  package static func appendKey(_ key: UnsafeRawBufferPointer, to output: inout [UInt8]) {
+    if JSONScanner.isUTF8(key) {
+      JSONScanner.appendQuoted(key, to: &output)
+    } else {
+      Base64.appendWrapping(key, to: &output)
+    }
+  }
+
+  /// Appends an object or metadata so that reading it gives the same bytes.
+  package static func appendContent(_ content: UnsafeRawBufferPointer, to output: inout [UInt8]) {
+    if JSONScanner.isCompact(content), !Base64.isWrapped(content) {
+      output.append(contentsOf: content)
+    } else {
+      Base64.appendWrapping(content, to: &output)
+    }
+  }
+}

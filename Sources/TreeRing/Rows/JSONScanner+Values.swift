@@ -1,0 +1,220 @@
+// Whole values of JSON text: validating, copying without space, walking members and elements,
+// finding a dotted path, reading a scalar's text.
+
+package import TreeRingLog
+
+/// One member of an object, as ranges of offsets in the scanned text.
+package struct JSONMember: Hashable, Sendable {
+  /// The name's token, quotes included.
+  package var name: Range<Int>
+  /// The value's bytes, without space around them.
+  package var value: Range<Int>
+}
+
+/// A way into nested objects: member names, outermost first.
+///
+/// Written with dots between the names. A member whose own name holds a dot cannot be named.
+package struct JSONPath: Hashable, Sendable, CustomStringConvertible {
+  /// The names as UTF-8.
+  package let names: [[UInt8]]
+
+  /// A path from its dotted form. Throws `invalidInput` if a name is empty.
+  package init(_ dotted: some StringProtocol) throws(TreeRingError) {
+    names = dotted.utf8.split(
+      separator: UInt8(ascii: "."), omittingEmptySubsequences: false
+    ).map { Array($0) }
+    if names.contains([]) {
+      throw TreeRingError(.invalidInput, "The field “\(dotted)” has an empty name in its path")
+    }
+  }
+
+  /// The dotted form.
+  package var description: String {
+    names.map { String(decoding: $0, as: UTF8.self) }.joined(separator: ".")
+  }
+}
+
+extension JSONScanner {
+  /// Validates one value, with space around it allowed, and nothing else. O(bytes).
+  package static func validate(_ bytes: UnsafeRawBufferPointer) throws(TreeRingError) {
+    var scanner = JSONScanner(bytes)
+    guard scanner.skipDocument() else { throw scanner.error }
+  }
+
+  /// Whether bytes are one JSON value, with space around it allowed, and nothing else. O(bytes).
+  package static func isValid(_ bytes: UnsafeRawBufferPointer) -> Bool {
+    var scanner = JSONScanner(bytes)
+    return scanner.skipDocument()
+  }
+
+  /// Whether bytes are one JSON value without any space outside strings. O(bytes).
+  package static func isCompact(_ bytes: UnsafeRawBufferPointer) -> Bool {
+    var scanner = JSONScanner(bytes)
+    return scanner.skipDocument() && !scanner.passedSpace
+  }
+
+  /// Steps over space, one value and space up to the end of the text.
+  mutating func skipDocument() -> Bool {
+    skipSpace()
+    guard skipValue() else { return false }
+    skipSpace()
+    return position == bytes.count || fail(.textAfterValue)
+  }
+
+  /// Validates the value after any space, steps over it and returns its range.
+  package mutating func nextValue() throws(TreeRingError) -> Range<Int> {
+    skipSpace()
+    let start = position
+    guard skipValue() else { throw error }
+    return start..<position
+  }
+
+  /// Steps into the object after any space. Follow with `nextMember()`.
+  package mutating func enterObject() throws(TreeRingError) {
+    skipSpace()
+    if position >= bytes.count { _ = fail(.endOfText) }
+    if fault == .none, !take(UInt8(ascii: "{")) { _ = fail(.notAnObject) }
+    if fault != .none { throw error }
+  }
+
+  /// The next member of the object entered; nil after stepping over its end.
+  ///
+  /// Everything stepped over is validated.
+  package mutating func nextMember() throws(TreeRingError) -> JSONMember? {
+    let first = isAfter(UInt8(ascii: "{"))
+    skipSpace()
+    if take(UInt8(ascii: "}")) { return nil }
+    if !first {
+      guard expect(UInt8(ascii: ",")) else { throw error }
+      skipSpace()
+    }
+    let start = position
+    guard skipNameToken() else { throw error }
+    let name = start..<position
+    guard expect(UInt8(ascii: ":")) else { throw error }
+    return JSONMember(name: name, value: try nextValue())
+  }
+
+  /// Steps into the array after any space. Follow with `nextElement()`.
+  package mutating func enterArray() throws(TreeRingError) {
+    skipSpace()
+    if position >= bytes.count { _ = fail(.endOfText) }
+    if fault == .none, !take(UInt8(ascii: "[")) { _ = fail(.notAnArray) }
+    if fault != .none { throw error }
+  }
+
+  /// The range of the next element of the array entered; nil after stepping over its end.
+  package mutating func nextElement() throws(TreeRingError) -> Range<Int>? {
+    let first = isAfter(UInt8(ascii: "["))
+    skipSpace()
+    if take(UInt8(ascii: "]")) { return nil }
+    if !first {
+      guard expect(UInt8(ascii: ",")) else { throw error }
+    }
+    return try nextValue()
+  }
+
+  /// Throws unless only space is left.
+  package mutating func finish() throws(TreeRingError) {
+    skipSpace()
+    if position < bytes.count {
+      _ = fail(.textAfterValue)
+      throw error
+    }
+  }
+
+  /// Whether the byte before the position is the given opening bracket.
+  @inline(__always)
+  private func isAfter(_ bracket: UInt8) -> Bool {
+    position > 0 && bytes[position - 1] == bracket
+  }
+
+  /// Some of the text.
+  @inline(__always)
+  package func slice(_ range: Range<Int>) -> UnsafeRawBufferPointer {
+    UnsafeRawBufferPointer(rebasing: bytes[range])
+  }
+
+  /// Validates the value after any space, appends it without space outside strings, steps over it.
+  ///
+  /// Tokens are copied verbatim. On a fault, `output` is unchanged.
+  package mutating func copyCompact(to output: inout [UInt8]) throws(TreeRingError) {
+    skipSpace()
+    passedSpace = false
+    let value = slice(try nextValue())
+    if passedSpace {
+      Self.appendWithoutSpace(value, to: &output)
+    } else {
+      output.append(contentsOf: value)
+    }
+  }
+
+  /// Appends valid JSON without the space outside its strings.
+  private static func appendWithoutSpace(
+    _ json: UnsafeRawBufferPointer, to output: inout [UInt8]
+  ) {
+    var scanner = JSONScanner(json)
+    while scanner.position < json.count {
+      scanner.skipSpace()
+      let start = scanner.position
+      while scanner.position < json.count, json[scanner.position] > 0x20 {
+        if json[scanner.position] == UInt8(ascii: "\"") {
+          _ = scanner.skipString()
+        } else {
+          scanner.position += 1
+        }
+      }
+      output.append(contentsOf: scanner.slice(start..<scanner.position))
+    }
+  }
+
+  /// Validates one JSON document and appends it without space outside strings.
+  package static func appendCompact(
+    _ json: UnsafeRawBufferPointer, to output: inout [UInt8]
+  ) throws(TreeRingError) {
+    var scanner = JSONScanner(json)
+    let count = output.count
+    try scanner.copyCompact(to: &output)
+    do throws(TreeRingError) { try scanner.finish() } catch {
+      output.removeLast(output.count - count)
+      throw error
+    }
+  }
+
+  /// The range of the value a path leads to; nil if there is none or the text is not an object.
+  ///
+  /// O(bytes). Validates the whole text and throws `invalidInput` if it is not JSON.
+  package static func find(
+    _ path: JSONPath, in json: UnsafeRawBufferPointer
+  ) throws(TreeRingError) -> Range<Int>? {
+    try validate(json)
+    var range = 0..<json.count
+    for name in path.names {
+      var scanner = JSONScanner(UnsafeRawBufferPointer(rebasing: json[..<range.upperBound]))
+      scanner.position = range.lowerBound
+      scanner.skipSpace()
+      guard scanner.take(UInt8(ascii: "{")) else { return nil }
+      var found: Range<Int>?
+      while let member = try scanner.nextMember() {
+        if string(scanner.slice(member.name), equals: name) { found = member.value }
+      }
+      guard let found else { return nil }
+      range = found
+    }
+    return range
+  }
+
+  /// Appends a valid scalar's text: what a string says, any other token as it stands.
+  ///
+  /// Returns false, appending nothing, if the value is an object or an array.
+  package static func appendText(
+    ofScalar value: UnsafeRawBufferPointer, to output: inout [UInt8]
+  ) -> Bool {
+    switch value.first {
+    case UInt8(ascii: "{"), UInt8(ascii: "["), nil: return false
+    case UInt8(ascii: "\""): appendString(value, to: &output)
+    default: output.append(contentsOf: value)
+    }
+    return true
+  }
+}

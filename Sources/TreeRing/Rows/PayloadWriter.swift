@@ -1,0 +1,205 @@
+// Builds the payload of one commit, operation by operation (the layout stands in Operation.swift).
+
+package import TreeRingLog
+
+/// The growing payload of one commit.
+package struct PayloadWriter {
+  private let commit: CommitNumber
+  private var operations: [UInt8] = []
+  /// The index of each bucket named so far, by its number.
+  private var buckets: [UInt32: Int] = [:]
+  /// The bucket named last, since most operations name it again.
+  private var last: (number: UInt32, index: Int)?
+  /// How many operations have been written.
+  package private(set) var count: UInt32 = 0
+
+  package init(commit: CommitNumber) {
+    self.commit = commit
+    operations.reserveCapacity(256)
+  }
+
+  /// The whole payload.
+  package func payload(notes: CommitNotes) -> [UInt8] {
+    var bytes: [UInt8] = []
+    bytes.reserveCapacity(operations.count + 16)
+    notes.encode(into: &bytes)
+    bytes.append(contentsOf: operations)
+    return bytes
+  }
+
+  /// The number that the next operation will have inside its commit.
+  package var next: UInt32 { count }
+
+  package mutating func put(
+    _ row: RowAddress, coder: UInt32, object: NewValue, metadata: NewValue?
+  ) {
+    begin(.put, row)
+    operations.append(integer: UInt64(coder))
+    append(object)
+    operations.append(metadata == nil ? 0 : 1)
+    if let metadata { append(metadata) }
+    count += 1
+  }
+
+  package mutating func object(_ row: RowAddress, coder: UInt32, object: NewValue) {
+    begin(.object, row)
+    operations.append(integer: UInt64(coder))
+    append(object)
+    count += 1
+  }
+
+  package mutating func metadata(_ row: RowAddress, metadata: NewValue) {
+    begin(.metadata, row)
+    append(metadata)
+    count += 1
+  }
+
+  package mutating func touch(_ row: RowAddress) {
+    begin(.touch, row)
+    count += 1
+  }
+
+  package mutating func delete(_ row: RowAddress) {
+    begin(.delete, row)
+    count += 1
+  }
+
+  package mutating func deleteRange(
+    _ bucket: BucketReference, rows: [(key: [UInt8], previous: CommitNumber)]
+  ) {
+    operations.append(OperationKind.deleteRange.rawValue)
+    append(bucket)
+    operations.append(integer: UInt64(rows.count))
+    for row in rows {
+      row.key.withUnsafeBytes { operations.append(counted: $0) }
+      append(previous: row.previous)
+    }
+    count += 1
+  }
+
+  package mutating func tag(name: String, commit: CommitNumber) {
+    operations.append(OperationKind.tag.rawValue)
+    operations.append(counted: name)
+    operations.append(integer: commit)
+    count += 1
+  }
+
+  package mutating func index(_ record: IndexRecord) {
+    operations.append(OperationKind.index.rawValue)
+    record.encode(into: &operations)
+    count += 1
+  }
+
+  private mutating func begin(_ kind: OperationKind, _ row: RowAddress) {
+    operations.append(kind.rawValue)
+    append(row.bucket)
+    operations.append(counted: row.key)
+    append(previous: row.previous)
+  }
+
+  private mutating func append(_ bucket: BucketReference) {
+    let known = last?.number == bucket.number ? last?.index : buckets[bucket.number]
+    let index = known ?? buckets.count
+    last = (bucket.number, index)
+    operations.append(integer: UInt64(index))
+    if known != nil { return }
+    operations.append(integer: UInt64(bucket.number))
+    operations.append(counted: bucket.name)
+    buckets[bucket.number] = index
+  }
+
+  private mutating func append(previous: CommitNumber) {
+    operations.append(integer: previous == 0 ? 0 : commit - previous + 1)
+  }
+
+  private mutating func append(_ value: NewValue) {
+    operations.append(value.isLogged ? 1 : 0)
+    if value.isLogged {
+      operations.append(integer: UInt64(value.bytes.count))
+      operations.append(fixed64: value.digest)
+    } else {
+      operations.append(counted: value.bytes)
+    }
+  }
+}
+
+/// A value that is being written: its bytes, and whether they go into the row tree or the log.
+package struct NewValue {
+  package let bytes: UnsafeRawBufferPointer
+  package let isLogged: Bool
+  /// The digest, computed once, of a value that goes into the log; 0 for an inline one.
+  package let digest: UInt64
+
+  package init(_ bytes: UnsafeRawBufferPointer, isLogged: Bool) {
+    self.bytes = bytes
+    self.isLogged = isLogged
+    digest = isLogged ? Digest.of(bytes) : 0
+  }
+
+  /// The value as the row record will hold it, if operation `stamp` writes it.
+  package func stored(by stamp: Stamp) -> StoredValue {
+    guard isLogged else { return .inline(bytes) }
+    return .logged(LoggedReference(byteCount: bytes.count, digest: digest, stamp: stamp))
+  }
+}
+
+extension IndexRecord {
+  /// Whether this is a definition of that version.
+  func isSame(_ version: UInt32, _ definition: Definition) -> Bool {
+    self.version == version && self.definition == definition
+  }
+
+  /// Throws `tooLarge` unless the definition fits the catalog.
+  func check() throws(TreeRingError) {
+    var bytes: [UInt8] = []
+    encode(into: &bytes)
+    guard bytes.count <= Limits.definitionByteCount else {
+      throw TreeRingError(
+        .tooLarge,
+        "The definition of the index \(name) has \(bytes.count) bytes; at most "
+          + "\(Limits.definitionByteCount) are allowed. Shorten it, or define the index by a closure."
+      )
+    }
+  }
+
+  private enum Kind {
+    static let removed: UInt8 = 0
+    static let fields: UInt8 = 1
+    static let code: UInt8 = 2
+  }
+
+  func encode(into bytes: inout [UInt8]) {
+    bytes.append(counted: name)
+    bytes.append(integer: UInt64(number))
+    bytes.append(integer: UInt64(version))
+    switch definition {
+    case .removed: bytes.append(Kind.removed)
+    case .fields(let text):
+      bytes.append(Kind.fields)
+      bytes.append(counted: text)
+    case .code(let buckets):
+      bytes.append(Kind.code)
+      bytes.append(integer: UInt64(buckets.count))
+      for bucket in buckets { bytes.append(counted: bucket) }
+    }
+  }
+
+  init(_ reader: inout ByteReader) throws(TreeRingError) {
+    name = String(decoding: try reader.counted(), as: UTF8.self)
+    number = try reader.integer32()
+    version = try reader.integer32()
+    switch try reader.byte() {
+    case Kind.removed: definition = .removed
+    case Kind.fields:
+      definition = .fields(String(decoding: try reader.counted(), as: UTF8.self))
+    case Kind.code:
+      var buckets: [String] = []
+      let count = try reader.integer()
+      for _ in 0..<count { buckets.append(String(decoding: try reader.counted(), as: UTF8.self)) }
+      definition = .code(buckets: buckets)
+    default: throw ByteReader.damaged
+    }
+    try Limits.checkStored(name: name.utf8.count)
+    try check()
+  }
+}

@@ -1,0 +1,190 @@
+// A row as it lies in the row tree, under the key (bucket, key).
+//
+//   flags 1 byte · written commit, operation · [created commit (as distance), operation]
+//   · [touch commit (as distance)] · [coder version] · object · [metadata]
+//
+// A value is either inline (length, bytes) or logged (length, 8-byte digest, commit distance,
+// operation), in which case its bytes lie in the log. Integers are LEB128, distances count back from
+// the written commit. Values are inline while both together stay within `Limits.inlineByteCount`.
+
+package import TreeRingLog
+
+/// When in history something happened: a commit and an operation inside it.
+package struct Stamp: Hashable, Comparable, Sendable {
+  package var commit: CommitNumber
+  package var operation: UInt32
+
+  package init(commit: CommitNumber, operation: UInt32) {
+    self.commit = commit
+    self.operation = operation
+  }
+
+  package static func < (a: Stamp, b: Stamp) -> Bool {
+    a.commit == b.commit ? a.operation < b.operation : a.commit < b.commit
+  }
+}
+
+/// An object or a metadata as a row record or an operation holds it.
+package enum StoredValue {
+  /// The bytes themselves; valid as long as the page or payload they lie in.
+  case inline(UnsafeRawBufferPointer)
+  /// The bytes lie in the log, as the value of that operation.
+  case logged(LoggedReference)
+
+  /// How many bytes the value has.
+  package var byteCount: Int {
+    switch self {
+    case .inline(let bytes): bytes.count
+    case .logged(let reference): reference.byteCount
+    }
+  }
+
+  /// A 64-bit digest (XXH64) of the value's bytes.
+  package var digest: UInt64 {
+    switch self {
+    case .inline(let bytes): Digest.of(bytes)
+    case .logged(let reference): reference.digest
+    }
+  }
+
+  /// How many bytes of a tree's page the value takes.
+  package var inlineByteCount: Int {
+    if case .inline(let bytes) = self { bytes.count } else { 0 }
+  }
+}
+
+/// Where in the log a large value lies.
+package struct LoggedReference: Hashable, Sendable {
+  /// The value's length in bytes.
+  package var byteCount: Int
+  /// A 64-bit digest (XXH64) of its bytes.
+  package var digest: UInt64
+  /// The operation that wrote it.
+  package var stamp: Stamp
+}
+
+/// A row as it lies in the row tree.
+package struct RowRecord {
+  /// The operation that last wrote the row, of whatever kind.
+  package var written: Stamp
+  /// The operation that made the row.
+  package var created: Stamp
+  /// The commit of the last touch; 0 if none since the row was made.
+  package var touched: CommitNumber
+  /// The version of the coder that wrote the object.
+  package var coder: UInt32
+  package var object: StoredValue
+  package var metadata: StoredValue?
+
+  package init(
+    written: Stamp, created: Stamp, touched: CommitNumber, coder: UInt32, object: StoredValue,
+    metadata: StoredValue?
+  ) {
+    self.written = written
+    self.created = created
+    self.touched = touched
+    self.coder = coder
+    self.object = object
+    self.metadata = metadata
+  }
+
+  /// The part of a change record that concerns content.
+  package var content: RowContent {
+    RowContent(object: object.digest, metadata: metadata?.digest, touched: touched)
+  }
+
+  private enum Flag {
+    static let loggedObject: UInt8 = 1
+    static let metadata: UInt8 = 2
+    static let loggedMetadata: UInt8 = 4
+    static let touched: UInt8 = 8
+    static let createdEarlier: UInt8 = 16
+    static let coder: UInt8 = 32
+    static let known: UInt8 = 63
+  }
+
+  /// Reads a record in place; its inline values point into `bytes`.
+  package init(_ bytes: UnsafeRawBufferPointer) throws(TreeRingError) {
+    var reader = ByteReader(bytes)
+    let flags = try reader.byte()
+    guard flags & ~Flag.known == 0 else { throw ByteReader.damaged }
+    written = Stamp(commit: try reader.integer(), operation: try reader.integer32())
+    created = written
+    if flags & Flag.createdEarlier != 0 {
+      created = try Self.readStamp(&reader, before: written.commit)
+    }
+    touched = 0
+    if flags & Flag.touched != 0 {
+      touched = try Self.readCommit(&reader, before: written.commit)
+    }
+    coder = flags & Flag.coder != 0 ? try reader.integer32() : 0
+    object = try Self.readValue(
+      &reader, logged: flags & Flag.loggedObject != 0, before: written.commit)
+    if flags & Flag.metadata != 0 {
+      metadata = try Self.readValue(
+        &reader, logged: flags & Flag.loggedMetadata != 0, before: written.commit)
+    }
+    guard reader.isAtEnd else { throw ByteReader.damaged }
+  }
+
+  /// Appends the record's bytes.
+  package func encode(into bytes: inout [UInt8]) {
+    var flags: UInt8 = 0
+    if case .logged = object { flags |= Flag.loggedObject }
+    if let metadata {
+      flags |= Flag.metadata
+      if case .logged = metadata { flags |= Flag.loggedMetadata }
+    }
+    if touched != 0 { flags |= Flag.touched }
+    if created != written { flags |= Flag.createdEarlier }
+    if coder != 0 { flags |= Flag.coder }
+    bytes.append(flags)
+    bytes.append(integer: written.commit)
+    bytes.append(integer: UInt64(written.operation))
+    if created != written { append(created, to: &bytes) }
+    if touched != 0 { bytes.append(integer: written.commit - touched) }
+    if coder != 0 { bytes.append(integer: UInt64(coder)) }
+    append(object, to: &bytes)
+    if let metadata { append(metadata, to: &bytes) }
+  }
+
+  private func append(_ stamp: Stamp, to bytes: inout [UInt8]) {
+    bytes.append(integer: written.commit - stamp.commit)
+    bytes.append(integer: UInt64(stamp.operation))
+  }
+
+  private func append(_ value: StoredValue, to bytes: inout [UInt8]) {
+    switch value {
+    case .inline(let content): bytes.append(counted: content)
+    case .logged(let reference):
+      bytes.append(integer: UInt64(reference.byteCount))
+      bytes.append(fixed64: reference.digest)
+      append(reference.stamp, to: &bytes)
+    }
+  }
+
+  private static func readCommit(
+    _ reader: inout ByteReader, before newest: CommitNumber
+  ) throws(TreeRingError) -> CommitNumber {
+    let distance = try reader.integer()
+    guard distance <= newest else { throw ByteReader.damaged }
+    return newest - distance
+  }
+
+  private static func readStamp(
+    _ reader: inout ByteReader, before newest: CommitNumber
+  ) throws(TreeRingError) -> Stamp {
+    let commit = try readCommit(&reader, before: newest)
+    return Stamp(commit: commit, operation: try reader.integer32())
+  }
+
+  private static func readValue(
+    _ reader: inout ByteReader, logged: Bool, before newest: CommitNumber
+  ) throws(TreeRingError) -> StoredValue {
+    guard logged else { return .inline(try reader.counted()) }
+    guard let byteCount = Int(exactly: try reader.integer()) else { throw ByteReader.damaged }
+    let digest = try reader.fixed64()
+    let stamp = try readStamp(&reader, before: newest)
+    return .logged(LoggedReference(byteCount: byteCount, digest: digest, stamp: stamp))
+  }
+}

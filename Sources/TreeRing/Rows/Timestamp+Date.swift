@@ -1,0 +1,24 @@
+// Timestamps as Foundation's dates, and the wall clock.
+
+public import Foundation
+public import TreeRingLog
+
+extension Timestamp {
+  /// A date, to the microsecond; one beyond what can be said is clamped.
+  public init(_ date: Date) {
+    let microseconds = (date.timeIntervalSince1970 * 1_000_000).rounded()
+    self.init(
+      microseconds: Int64(exactly: microseconds) ?? (microseconds < 0 ? .min : .max))
+  }
+
+  /// The wall clock.
+  public static var now: Timestamp { Timestamp(Date()) }
+
+  /// The same moment as a date.
+  public var date: Date { Date(timeIntervalSince1970: Double(microseconds) / 1_000_000) }
+}
+
+extension ReadPoint {
+  /// The last commit not later than a date.
+  public static func date(_ date: Date) -> ReadPoint { .date(Timestamp(date)) }
+}

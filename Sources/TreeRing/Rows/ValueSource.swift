@@ -1,0 +1,117 @@
+// Where the bytes of a value come from: the row record, the log, or the commit being written.
+
+internal import TreeRingLog
+
+/// Resolves stored values to bytes.
+package struct ValueSource: Sendable {
+  let log: CommitLog
+  /// The values that the commit being written has logged so far.
+  var pending: PendingValues?
+
+  init(log: CommitLog, pending: PendingValues? = nil) {
+    self.log = log
+    self.pending = pending
+  }
+
+  /// Reads a logged value.
+  func read(_ reference: LoggedReference, part: ValuePart) throws(TreeRingError) -> [UInt8] {
+    if let pending, pending.commit == reference.stamp.commit {
+      if let bytes = pending.find(operation: reference.stamp.operation, part: part) {
+        return bytes
+      }
+    }
+    let bytes = try log.value(
+      commit: reference.stamp.commit, operation: reference.stamp.operation, part: part)
+    guard bytes.count == reference.byteCount else {
+      throw TreeRingError(
+        .corruption,
+        "A logged value has \(bytes.count) bytes where \(reference.byteCount) were written. "
+          + "Run `treering verify`, then `treering salvage`.", commit: reference.stamp.commit)
+    }
+    return bytes
+  }
+
+  /// Calls `body` with a value's bytes, wherever they lie.
+  func withBytes<R>(
+    of value: StoredValue, part: ValuePart,
+    _ body: (UnsafeRawBufferPointer) throws(TreeRingError) -> R
+  ) throws(TreeRingError) -> R {
+    switch value {
+    case .inline(let bytes): return try body(bytes)
+    case .logged(let reference):
+      let bytes = try read(reference, part: part)
+      return try typed { try bytes.withUnsafeBytes { try body($0) } }
+    }
+  }
+
+  /// A copy of a value's bytes, wherever they lie.
+  func bytes(of value: StoredValue, part: ValuePart) throws(TreeRingError) -> [UInt8] {
+    switch value {
+    case .inline(let bytes): Array(bytes)
+    case .logged(let reference): try read(reference, part: part)
+    }
+  }
+
+  /// The places an index gives a row; nil if it cannot decode the row.
+  func places(
+    of record: RowRecord, bucket: UInt32, key: UnsafeRawBufferPointer, index: ActiveIndex
+  ) throws(TreeRingError) -> [EncodedPlace]? {
+    try withBytes(of: record.object, part: .object) {
+      (object) throws(TreeRingError) -> [EncodedPlace]? in
+      var input = RowInput(
+        bucket: bucket, key: key, object: object, metadata: nil, coder: record.coder,
+        created: record.created, written: record.written)
+      guard let metadata = record.metadata, case .code = index.evaluator else {
+        return try index.places(of: input)
+      }
+      return try withBytes(of: metadata, part: .metadata) {
+        (bytes) throws(TreeRingError) -> [EncodedPlace]? in
+        input.metadata = bytes
+        return try index.places(of: input)
+      }
+    }
+  }
+}
+
+/// The logged values of the commit being written. Unchecked, because only the thread that holds the
+/// writer lock uses it.
+final class PendingValues: @unchecked Sendable {
+  let commit: CommitNumber
+  private var values: [LoggedValue] = []
+
+  init(commit: CommitNumber) { self.commit = commit }
+
+  var count: Int { values.count }
+
+  func append(_ part: ValuePart, _ value: NewValue, of stamp: Stamp) {
+    values.append(
+      LoggedValue(operation: stamp.operation, part: part, bytes: Array(value.bytes)))
+  }
+
+  /// Takes back what an operation that failed had added.
+  func truncate(to count: Int) { values.removeSubrange(count...) }
+
+  /// O(log n): operations are numbered as they come.
+  func find(operation: UInt32, part: ValuePart) -> [UInt8]? {
+    var low = 0
+    var high = values.count
+    while low < high {
+      let middle = (low + high) / 2
+      if values[middle].operation < operation { low = middle + 1 } else { high = middle }
+    }
+    return values[low...].prefix { $0.operation == operation }.first { $0.part == part }?.bytes
+  }
+
+  var all: [LoggedValue] { values }
+}
+
+/// Runs code whose only errors are ours, giving them their type back.
+func typed<R>(_ body: () throws -> R) throws(TreeRingError) -> R {
+  do {
+    return try body()
+  } catch let error as TreeRingError {
+    throw error
+  } catch {
+    throw TreeRingError(.unknown, "An unexpected error came up: \(error).")
+  }
+}

@@ -1,0 +1,81 @@
+// What a store knows beside its rows: bucket numbers, tags, index definitions, idempotency keys.
+// The catalog tree holds all of it; buckets and definitions, which are few and asked for at every
+// operation, are also kept decoded here. Both are edited together, through `StateEditor`.
+//
+//   1 · bucket name       → number (LEB128)
+//   2 · tag               → commit (LEB128)
+//   3 · index name        → definition (as in the log)
+//   4 · idempotency key   → commit (LEB128)
+
+package import TreeRingLog
+
+/// The decoded part of a catalog at one commit.
+package struct Catalog: Sendable {
+  /// Bucket numbers by name.
+  package private(set) var buckets: [String: UInt32] = [:]
+  /// Bucket names by number.
+  package private(set) var bucketNames: [UInt32: String] = [:]
+  /// Index definitions in force, by name.
+  package private(set) var indexes: [String: IndexRecord] = [:]
+  /// The number that the next index definition gets.
+  package private(set) var nextIndexNumber: UInt32 = 1
+  /// The number that the next bucket gets.
+  package private(set) var nextBucketNumber: UInt32 = 1
+
+  package init() {}
+
+  mutating func add(_ bucket: BucketReference) {
+    buckets[bucket.name] = bucket.number
+    bucketNames[bucket.number] = bucket.name
+    nextBucketNumber = max(nextBucketNumber, bucket.number &+ 1)
+  }
+
+  mutating func set(_ record: IndexRecord) {
+    nextIndexNumber = max(nextIndexNumber, record.number &+ 1)
+    if case .removed = record.definition {
+      indexes[record.name] = nil
+    } else {
+      indexes[record.name] = record
+    }
+  }
+}
+
+/// Keys of the catalog tree: what kind of entry, then its name.
+enum CatalogKey {
+  static let bucket: UInt8 = 1
+  static let tag: UInt8 = 2
+  static let index: UInt8 = 3
+  static let idempotencyKey: UInt8 = 4
+
+  static func of(_ kind: UInt8, _ name: some Sequence<UInt8>) -> [UInt8] { [kind] + name }
+}
+
+/// The roots of a group index's two trees.
+package struct IndexRoots: Hashable, Sendable {
+  /// The number of the definition they were built by.
+  package var number: UInt32
+  /// (group, sort key, bucket, key) → lengths of group and sort key.
+  package var order = TreeRoot.empty
+  /// (bucket, key, group) → sort key.
+  package var places = TreeRoot.empty
+  /// How many rows are left out because the index's closure cannot decode them.
+  package var undecodable: UInt64 = 0
+}
+
+/// The roots of all trees at one commit.
+package struct Roots: Sendable {
+  package var commit: CommitNumber = 0
+  package var timestamp = Timestamp(microseconds: .min)
+  /// (bucket, key) → row record.
+  package var rows = TreeRoot.empty
+  /// (bucket, key) → commit of the delete.
+  package var graves = TreeRoot.empty
+  package var catalog = TreeRoot.empty
+  /// The trees of the group indexes maintained at this commit.
+  package var indexes: [IndexRoots] = []
+
+  package init() {}
+
+  /// The trees of one index definition, if they are maintained at this commit.
+  package func index(_ number: UInt32) -> IndexRoots? { indexes.first { $0.number == number } }
+}

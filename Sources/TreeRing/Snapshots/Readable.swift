@@ -1,0 +1,152 @@
+// The reads that snapshots and transactions share.
+
+public import TreeRingLog
+
+/// Something rows can be read from: a `Snapshot`, or a `Transaction` with its own writes.
+public protocol Readable {
+  /// The state read. For the library's use.
+  var _reader: StateReader { get throws(TreeRingError) }
+
+  /// A group index by name. O(1); O(n log n) for the first reader of an index at a commit that did
+  /// not maintain it.
+  /// - Throws: `notFound` if no index of that name is in force; `indexDefinedInCode` if its closure
+  ///   is not registered.
+  func index(_ name: String) throws(TreeRingError) -> IndexReader
+}
+
+extension Readable {
+  /// A row; nil if there is none of that key. O(log n).
+  public func get<Row>(_ key: Key, in bucket: Bucket<Row>) throws -> Row? {
+    try withObject(of: key, in: bucket.name) { bytes, coder in
+      try bucket.coder.decode(bytes, coder)
+    }
+  }
+
+  /// Several rows at once, in the order of the keys given; nil where there is none.
+  public func get<Row>(_ keys: [Key], in bucket: Bucket<Row>) throws -> [Row?] {
+    try keys.map { try get($0, in: bucket) }
+  }
+
+  /// Calls `body` with an object's bytes in place and its coder's version; nil without such a row.
+  /// The bytes are valid inside `body` only. O(log n), and no copy unless the object lies in the log.
+  @inline(__always)
+  public func withObject<R>(
+    of key: Key, in bucket: String, _ body: (UnsafeRawBufferPointer, UInt32) throws -> R
+  ) throws -> R? {
+    let reader = try _reader
+    guard let record = try reader.record(bucket: bucket, key: key) else { return nil }
+    switch record.object {
+    case .inline(let bytes): return try reader.reading { try body(bytes, record.coder) }
+    case .logged(let reference):
+      let bytes = try reader.values.read(reference, part: .object)
+      return try bytes.withUnsafeBytes { try body($0, record.coder) }
+    }
+  }
+
+  /// A row with its bytes; nil if there is none of that key. O(log n).
+  public func row(_ key: Key, in bucket: String) throws(TreeRingError) -> StoredRow? {
+    let reader = try _reader
+    guard let record = try reader.record(bucket: bucket, key: key) else { return nil }
+    return try reader.stored(record, key: key, bucket: bucket)
+  }
+
+  /// A row's metadata; nil if it has none or there is no such row. O(log n).
+  public func metadata(of key: Key, in bucket: String) throws(TreeRingError) -> [UInt8]? {
+    let reader = try _reader
+    guard let metadata = try reader.record(bucket: bucket, key: key)?.metadata else { return nil }
+    return try reader.values.bytes(of: metadata, part: .metadata)
+  }
+
+  /// Whether there is a row of that key. O(log n).
+  public func contains(_ key: Key, in bucket: String) throws(TreeRingError) -> Bool {
+    try _reader.record(bucket: bucket, key: key) != nil
+  }
+
+  /// The commit that last wrote a row; nil if there is none of that key. O(log n).
+  public func written(_ key: Key, in bucket: String) throws(TreeRingError) -> CommitNumber? {
+    try _reader.record(bucket: bucket, key: key)?.written.commit
+  }
+
+  /// The number of a bucket's rows with `lower` ≤ key < `upper`; nil is no bound. O(log n).
+  public func count(
+    in bucket: String, from lower: Key? = nil, to upper: Key? = nil
+  ) throws(TreeRingError) -> Int {
+    let reader = try _reader
+    guard let number = reader.catalog.buckets[bucket] else { return 0 }
+    return RowKey.positions(in: reader.rows, bucket: number, from: lower, to: upper).count
+  }
+
+  /// Calls `body` with every row of a bucket with `lower` ≤ key < `upper`, ascending by key or, if
+  /// `reversed`, descending, until it returns false. O(log n + rows read).
+  public func forEach<Row>(
+    in bucket: Bucket<Row>, from lower: Key? = nil, to upper: Key? = nil, reversed: Bool = false,
+    _ body: (Key, Row) throws -> Bool
+  ) throws {
+    let reader = try _reader
+    try forEachRecord(in: bucket.name, from: lower, to: upper, reversed: reversed) { key, record in
+      let row: Row
+      switch record.object {
+      case .inline(let bytes): row = try bucket.coder.decode(bytes, record.coder)
+      case .logged(let reference):
+        let bytes = try reader.values.read(reference, part: .object)
+        row = try bytes.withUnsafeBytes { try bucket.coder.decode($0, record.coder) }
+      }
+      return try body(Key(bytes: key), row)
+    }
+  }
+
+  /// The same with each row's bytes.
+  public func forEachRow(
+    in bucket: String, from lower: Key? = nil, to upper: Key? = nil, reversed: Bool = false,
+    _ body: (StoredRow) throws -> Bool
+  ) throws {
+    let reader = try _reader
+    try forEachRecord(in: bucket, from: lower, to: upper, reversed: reversed) { key, record in
+      try body(try reader.stored(record, key: Key(bytes: key), bucket: bucket))
+    }
+  }
+
+  /// Rows of a bucket with `lower` ≤ key < `upper`, at most `limit` of them.
+  public func rows<Row>(
+    in bucket: Bucket<Row>, from lower: Key? = nil, to upper: Key? = nil, reversed: Bool = false,
+    limit: Int = .max
+  ) throws -> [(key: Key, row: Row)] {
+    var rows: [(key: Key, row: Row)] = []
+    if limit <= 0 { return rows }
+    try forEach(in: bucket, from: lower, to: upper, reversed: reversed) { key, row in
+      rows.append((key, row))
+      return rows.count < limit
+    }
+    return rows
+  }
+
+  /// Every bucket that has held a row, in name order, with the number of its rows now.
+  public func buckets() throws(TreeRingError) -> [(name: String, rows: Int)] {
+    let reader = try _reader
+    return reader.catalog.buckets.sorted { Key($0.key) < Key($1.key) }.map {
+      ($0.key, RowKey.positions(in: reader.rows, bucket: $0.value).count)
+    }
+  }
+
+  /// Every tag, in name order.
+  public func tags() throws(TreeRingError) -> [Tag] { try _reader.tags() }
+
+  package func forEachRecord(
+    in bucket: String, from lower: Key?, to upper: Key?, reversed: Bool,
+    _ body: (UnsafeRawBufferPointer, RowRecord) throws -> Bool
+  ) throws {
+    let reader = try _reader
+    guard let number = reader.catalog.buckets[bucket] else { return }
+    let positions = RowKey.positions(in: reader.rows, bucket: number, from: lower, to: upper)
+    func visit(_ key: UnsafeRawBufferPointer, _ bytes: UnsafeRawBufferPointer) throws -> Bool {
+      try body(RowKey.key(of: key), try RowRecord(bytes))
+    }
+    try reader.reading {
+      if reversed {
+        try reader.rows.forEachBackward(in: positions, visit)
+      } else {
+        try reader.rows.forEach(in: positions, visit)
+      }
+    }
+  }
+}

@@ -1,0 +1,79 @@
+// An immutable reading of a store at one commit. A snapshot is a value around one object that holds
+// the version; the object's end is the end of the pin.
+
+public import TreeRingLog
+
+/// The store as it is at one commit. It never changes, however long it is kept.
+public struct Snapshot: Readable, Sendable {
+  let pin: SnapshotPin
+
+  /// The commit read.
+  public var commit: CommitNumber { pin.version.roots.commit }
+  /// When that commit was made.
+  public var timestamp: Timestamp { pin.version.roots.timestamp }
+
+  public var _reader: StateReader {
+    @inline(__always) get throws(TreeRingError) {
+      try pin.store.checkOpen()
+      return pin.reader
+    }
+  }
+
+  public func index(_ name: String) throws(TreeRingError) -> IndexReader {
+    try pin.store.checkOpen()
+    guard let record = pin.definitions.indexes[name] else {
+      throw TreeRingError(
+        .notFound, "There is no index named \(name). `index list` shows those that exist.")
+    }
+    return try pin.store.reader(of: record, at: pin)
+  }
+
+  /// The indexes in force.
+  public var indexes: [IndexInfo] { IndexInfo.all(in: pin.definitions) }
+
+  /// The store this is a reading of.
+  package var store: Store { pin.store }
+  package var version: Version { pin.version }
+}
+
+/// Keeps one version readable. Its end only marks; the pages are given back later.
+final class SnapshotPin: Sendable {
+  let store: Store
+  let version: Version
+  let reader: StateReader
+  /// The definitions in force when the snapshot was taken: they answer at every commit.
+  let definitions: Catalog
+  private let registration: UInt64
+
+  init(store: Store, version: Version, definitions: Catalog, creator: String) {
+    self.store = store
+    self.version = version
+    self.definitions = definitions
+    reader = StateReader(
+      roots: version.roots, catalog: version.catalog, pages: store.pages,
+      values: ValueSource(log: store.log))
+    registration = store.pinRegistry.add(commit: version.roots.commit, creator: creator)
+  }
+
+  deinit { store.pinRegistry.remove(registration) }
+}
+
+/// A live snapshot, as `Store.pins` lists it.
+public struct PinInfo: Hashable, Sendable {
+  /// The commit it keeps readable.
+  public let commit: CommitNumber
+  /// How long ago it was made.
+  public let age: Duration
+  /// Where in the program it was made: file and line.
+  public let creator: String
+}
+
+/// A point in history to read at.
+public enum ReadPoint: Hashable, Sendable {
+  /// That commit; 0 is the empty store before everything.
+  case commit(CommitNumber)
+  /// The last commit not later than this.
+  case date(Timestamp)
+  /// The commit of that name.
+  case tag(String)
+}

@@ -1,0 +1,106 @@
+// Earlier states of a store. A state no longer in memory is replayed from the log into pages of its
+// own, on top of the nearest earlier state at hand, and kept for a while, since who looks at one
+// past commit often looks at its neighbours.
+
+internal import Synchronization
+internal import TreeRingLog
+
+/// Finds or rebuilds the version of a past commit.
+final class TimeTravel: Sendable {
+  private let pages: PageStore
+  private let log: CommitLog
+  private let reclaimer: Reclaimer
+  /// Most recently used last.
+  private let rebuilt = Mutex<[Version]>([])
+  private let limit = 8
+  /// How many versions may be built one upon the other. Each keeps the one below, so this bounds what
+  /// a walk through history keeps.
+  private let depthLimit = 1024
+
+  init(pages: PageStore, log: CommitLog, reclaimer: Reclaimer) {
+    self.pages = pages
+    self.log = log
+    self.reclaimer = reclaimer
+  }
+
+  /// The version of `commit`, rebuilt on top of the nearest of `candidates` or of earlier rebuilt
+  /// ones. O(operations between).
+  ///
+  /// - Parameter definitions: those in force now. Of their indexes, those that the earlier version has
+  ///   trees of are kept in step.
+  func version(
+    at commit: CommitNumber, candidates: [Version], definitions: Catalog, code: [CodeIndex]
+  ) throws(TreeRingError) -> Version {
+    let base = (candidates + rebuilt.withLock { $0 })
+      .filter {
+        $0.roots.commit == commit || $0.roots.commit < commit && $0.depth < depthLimit
+      }.max { $0.roots.commit < $1.roots.commit }
+    if let base, base.roots.commit == commit {
+      if base.depth > 0 { remember(base) }
+      return base
+    }
+    let version = try replay(from: base, through: commit, definitions: definitions, code: code)
+    remember(version)
+    return version
+  }
+
+  /// Replays commits into pages that belong to the new version alone.
+  private func replay(
+    from base: Version?, through commit: CommitNumber, definitions: Catalog, code: [CodeIndex]
+  ) throws(TreeRingError) -> Version {
+    var roots = base?.roots ?? Roots()
+    let catalog = base?.catalog ?? Catalog()
+    var active: [ActiveIndex?] = []
+    roots.indexes = []
+    for index in base?.allIndexes ?? [] {
+      let record =
+        catalog.indexes.values.first { $0.number == index.number }
+        ?? definitions.indexes.values.first { $0.number == index.number }
+      guard let definition = try record?.active(code: code) else { continue }
+      active.append(definition)
+      roots.indexes.append(index)
+    }
+    let editor = StateEditor(
+      pages: pages, epoch: commit, base: roots, catalog: catalog, active: active, code: code,
+      values: ValueSource(log: log), recorder: nil)
+    do throws(TreeRingError) {
+      try typed {
+        try log.replay(from: roots.commit + 1, through: commit) { header, payload in
+          try editor.replay(header, payload)
+          return true
+        }
+      }
+      guard editor.roots.commit == commit else {
+        throw TreeRingError(
+          .corruption, "The log ends before commit \(commit). Run `treering verify`.")
+      }
+    } catch {
+      editor.editor.discard()
+      throw error
+    }
+    return Version(
+      roots: editor.roots, catalog: editor.catalog, pages: pages,
+      lease: .owned(editor.editor.finish().allocated, base: base), reclaimer: reclaimer)
+  }
+
+  private func remember(_ version: Version) {
+    let dropped = rebuilt.withLock { rebuilt -> Version? in
+      if let known = rebuilt.firstIndex(where: { $0 === version }) {
+        rebuilt.append(rebuilt.remove(at: known))
+        return nil
+      }
+      rebuilt.append(version)
+      return rebuilt.count > limit ? rebuilt.removeFirst() : nil
+    }
+    withExtendedLifetime(dropped) {}
+  }
+
+  /// Forgets every rebuilt version.
+  func clear() {
+    let dropped = rebuilt.withLock { rebuilt in
+      defer { rebuilt = [] }
+      return rebuilt
+    }
+    withExtendedLifetime(dropped) {}
+  }
+}

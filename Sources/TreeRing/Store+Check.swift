@@ -1,0 +1,75 @@
+// Checks a store against its own rules: tree invariants, indexes against rows, pages in use.
+
+internal import Synchronization
+internal import TreeRingLog
+
+extension Store {
+  /// Everything that is wrong with the trees of the visible version; empty if all is well.
+  ///
+  /// - Parameter comparesIndexes: whether each index is compared with one built anew from the rows.
+  package func checkInvariants(comparesIndexes: Bool = true) throws -> [String] {
+    let version = queue.visible
+    var problems: [String] = []
+    func check(_ root: TreeRoot, _ name: String) {
+      problems += TreeChecker.check(root, pages: pages).map { "\(name): \($0)" }
+    }
+    check(version.roots.rows, "rows")
+    check(version.roots.graves, "graves")
+    check(version.roots.catalog, "catalog")
+    for index in version.allIndexes {
+      check(index.order, "order of index \(index.number)")
+      check(index.places, "places of index \(index.number)")
+      if index.order.count != index.places.count {
+        problems.append(
+          "index \(index.number) has \(index.order.count) entries but \(index.places.count) places")
+      }
+    }
+    if comparesIndexes { problems += try checkIndexes(of: version) }
+    return problems
+  }
+
+  /// Compares every maintained index with one built anew from the rows.
+  private func checkIndexes(of version: Version) throws -> [String] {
+    var problems: [String] = []
+    let code = code.withLock { $0 }
+    for record in version.catalog.indexes.values {
+      guard let existing = version.existingIndex(record.number),
+        let index = try record.active(code: code)
+      else { continue }
+      let editor = PageEditor(pages: pages, epoch: version.roots.commit)
+      defer { editor.discard() }
+      let fresh = try IndexEditor(editor: editor).build(
+        index, rows: Tree(version.roots.rows, pages: pages), catalog: version.catalog,
+        values: ValueSource(log: log))
+      for (old, new, tree) in [
+        (existing.order, fresh.order, "order"), (existing.places, fresh.places, "places"),
+      ] {
+        var difference = TreeDiff(from: old, to: new, pages: pages)
+        difference.forEach { key, before, after in
+          let what = before == nil ? "lacks" : after == nil ? "has a surplus" : "has another"
+          problems.append("\(tree) of index \(record.name) \(what) entry \(Key(bytes: key))")
+          return problems.count < 100
+        }
+      }
+    }
+    return problems
+  }
+}
+
+extension Store {
+  /// How many pages are in memory though neither a kept version nor one of these snapshots reaches
+  /// them; negative if pages are missing. Nobody may write meanwhile, nor hold other snapshots.
+  package func leakedPageCount(beside snapshots: [Snapshot]) -> Int {
+    timeTravel.clear()
+    reclaimer.settle()
+    var reachable: Set<PageNumber> = []
+    var versions = queue.readable + snapshots.map(\.version)
+    while let version = versions.popLast() {
+      if let base = version.base { versions.append(base) }
+      var roots = [version.roots.rows, version.roots.graves, version.roots.catalog]
+      for index in version.allIndexes { roots += [index.order, index.places] }
+      for root in roots { reachable.formUnion(TreeChecker.reachablePages(root, pages: pages)) }
+    }
+    return pages.livePageCount - reachable.count
+  }
+}

@@ -1,0 +1,65 @@
+// What a store says about itself: sizes, and what holds what.
+
+public import TreeRingLog
+
+/// Sizes and counts of a store. All byte counts are exact at the time of asking.
+public struct StoreStatistics: Hashable, Sendable {
+  /// The newest visible commit; 0 in an empty store.
+  public var commits: CommitNumber
+  /// The oldest commit that can be read.
+  public var horizon: CommitNumber
+  /// Rows in all buckets.
+  public var rows: Int
+  /// Deleted rows whose delete is remembered.
+  public var graves: Int
+  /// Bytes of the log on disk.
+  public var logByteCount: UInt64
+  /// Segments of the log.
+  public var segmentCount: Int
+  /// Bytes of commit payloads before compression, without logged values.
+  public var payloadByteCount: UInt64
+  /// Bytes of all commits in the log.
+  public var storedByteCount: UInt64
+  /// Pages in use, of 4 KiB each.
+  public var pageCount: Int
+  /// Pages that only snapshots or recent states keep.
+  public var pinnedPageCount: Int
+  /// Bytes of memory taken for pages.
+  public var pageMemoryByteCount: Int
+  /// Rows touched in the change records kept.
+  public var changeRecordRows: Int
+  /// Live snapshots.
+  public var pins: [PinInfo]
+  /// Rows that indexes leave out because their closure cannot decode them, by index.
+  public var undecodable: [String: Int]
+
+  /// Payload bytes for each byte in the log; 0 while the log is empty.
+  public var compressionRatio: Double {
+    storedByteCount == 0 ? 0 : Double(payloadByteCount) / Double(storedByteCount)
+  }
+}
+
+extension Store {
+  /// Sizes and counts.
+  public func statistics() throws(TreeRingError) -> StoreStatistics {
+    try checkOpen()
+    reclaimer.drain()
+    let version = queue.visible
+    let log = log.statistics
+    var undecodable: [String: Int] = [:]
+    for index in version.catalog.indexes.values {
+      if let roots = version.existingIndex(index.number), roots.undecodable > 0 {
+        undecodable[index.name] = Int(roots.undecodable)
+      }
+    }
+    return StoreStatistics(
+      commits: version.roots.commit, horizon: self.log.first,
+      rows: Int(version.roots.rows.count), graves: Int(version.roots.graves.count),
+      logByteCount: log.byteCount, segmentCount: log.segmentCount,
+      payloadByteCount: replayed.payload + log.appendedPayloadByteCount,
+      storedByteCount: replayed.stored + log.appendedStoredByteCount,
+      pageCount: pages.livePageCount, pinnedPageCount: pinTable.deadPageCount,
+      pageMemoryByteCount: pages.heapByteCount, changeRecordRows: records.rowCount,
+      pins: pinRegistry.all, undecodable: undecodable)
+  }
+}

@@ -1,0 +1,243 @@
+// Writes: sequencing under the writer lock, then completion together with whoever else is waiting.
+
+internal import Synchronization
+public import TreeRingLog
+
+/// What a write returns.
+public struct Written<Value> {
+  /// The commit's number; if there was nothing to write, the number of the commit it would have
+  /// followed. With it the write can be read again, waited for, and asked for changes from.
+  public let commit: CommitNumber
+  /// What the closure returned.
+  public let value: Value
+}
+
+extension Written: Sendable where Value: Sendable {}
+
+extension Store {
+  /// Writes one commit. It returns when the commit has survived what `durability` says and is
+  /// visible; if the closure throws, nothing has happened.
+  ///
+  /// Commits of several threads that wait at the same time share one sync.
+  ///
+  /// - Parameters:
+  ///   - durability: for this commit; nil for the store's.
+  ///   - expected: the newest commit this write was decided on; nil for any.
+  ///   - body: makes the commit's operations. It must not open another write.
+  /// - Throws: what the closure throws; `conflict` if `expected` is not the newest commit;
+  ///   `noSpace`, `poisoned`, `unknown`, `io` if the log cannot take it.
+  @discardableResult
+  public func write<Value>(
+    durability: Durability? = nil, expecting expected: CommitNumber? = nil,
+    _ body: (Transaction) throws -> Value
+  ) throws -> Written<Value> {
+    let sequenced = try sequence(
+      durability: durability ?? options.durability, expecting: expected, body)
+    if let ticket = sequenced.ticket { try complete(ticket) }
+    return Written(commit: sequenced.commit, value: sequenced.value)
+  }
+
+  /// Writes one commit without blocking the caller's thread.
+  @discardableResult
+  public func write<Value: Sendable>(
+    durability: Durability? = nil, expecting expected: CommitNumber? = nil,
+    _ body: @escaping @Sendable (Transaction) throws -> Value
+  ) async throws -> Written<Value> {
+    try await withCheckedThrowingContinuation { continuation in
+      asyncWriter.add(
+        AsyncWriter.Job(
+          sequence: { [self] in
+            do {
+              let sequenced = try sequence(
+                durability: durability ?? options.durability, expecting: expected, body)
+              let written = Written(commit: sequenced.commit, value: sequenced.value)
+              guard let ticket = sequenced.ticket else {
+                continuation.resume(returning: written)
+                return nil
+              }
+              return AsyncWriter.Waiting(ticket: ticket) { error in
+                continuation.resume(with: error.map { .failure($0) } ?? .success(written))
+              }
+            } catch {
+              continuation.resume(throwing: error)
+              return nil
+            }
+          },
+          complete: { [self] ticket throws(TreeRingError) in try complete(ticket) }))
+    }
+  }
+
+  /// A commit with its place in the log, not complete yet.
+  package struct Sequenced<Value> {
+    package var commit: CommitNumber
+    package var value: Value
+    /// What completes the commit; nil if none was made.
+    package var ticket: CommitTicket?
+  }
+
+  /// Builds a commit and gives it its place in the log.
+  package func sequence<Value>(
+    durability: Durability, expecting expected: CommitNumber?,
+    _ body: (Transaction) throws -> Value
+  ) throws -> Sequenced<Value> {
+    guard options.mode != .readOnly else {
+      throw TreeRingError(
+        .notAllowed, "The store was opened for reading. Open it with mode .readWrite to write.")
+    }
+    var result: Sequenced<Value>?
+    try writerLock.withLock {
+      try checkOpen()
+      let base = currentBase()
+      if let expected, expected != base.roots.commit {
+        throw TreeRingError(
+          .conflict,
+          "The newest commit is \(base.roots.commit), not \(expected). Read again and decide anew.",
+          current: base.roots.commit)
+      }
+      result = try build(on: base, durability: durability, body)
+    }
+    guard let result else { throw TreeRingError(.closed, "The write did not run.") }
+    return result
+  }
+
+  /// The version to build on, after dropping what the log has given up.
+  private func currentBase() -> Version {
+    let newest = queue.newest
+    if newest.roots.commit == log.sequenced { return newest }
+    queue.rollBack(to: log.sequenced, pages: pages)
+    // The numbers of undone definitions are given out again.
+    definitions.clear()
+    return queue.newest
+  }
+
+  private func build<Value>(
+    on base: Version, durability: Durability, _ body: (Transaction) throws -> Value
+  ) throws -> Sequenced<Value> {
+    let number = base.roots.commit + 1
+    let pending = PendingValues(commit: number)
+    let recorder = ChangeRecorder()
+    let code = code.withLock { $0 }
+    let active = try definitions.active(for: base, code: code)
+    let editor = StateEditor(
+      pages: pages, epoch: number, base: base.roots, catalog: base.catalog, active: active,
+      code: code, values: ValueSource(log: log, pending: pending), recorder: recorder)
+    let transaction = Transaction(editor: editor, commit: number, pending: pending)
+    defer { transaction.end() }
+    var isSequenced = false
+    defer { if !isSequenced { editor.editor.discard() } }
+
+    if base.catalog.indexes.count > editor.active.count { try editor.buildMissingIndexes() }
+    let recorded = editor.active.map(\.number)
+    let value = try body(transaction)
+    if let key = transaction.idempotencyKey,
+      let first = try transaction._reader.commit(idempotencyKey: key)
+    {
+      return Sequenced(commit: first, value: value, ticket: try ticket(for: first))
+    }
+    let notes = transaction.notes
+    if transaction.payload.count == 0, notes.isEmpty, !transaction.keepsEmptyCommit {
+      let seen = base.roots.commit
+      return Sequenced(commit: seen, value: value, ticket: try ticket(for: seen))
+    }
+    let ticket = try append(transaction, notes, after: base.roots.timestamp, durability)
+    isSequenced = true
+    let maintained = Set(editor.active.map(\.number))
+    var records: [UInt32: [RowReference: TouchedRow]] = [:]
+    for index in recorded where maintained.contains(index) {
+      records[index] = recorder.indexes[index] ?? [:]
+    }
+    add(editor, records: records)
+    return Sequenced(commit: number, value: value, ticket: ticket)
+  }
+
+  /// What waits for an earlier commit that this write has read and answers with; nil if it is
+  /// visible. Called under the writer lock, so the commit is not given up and replaced meanwhile.
+  private func ticket(for commit: CommitNumber) throws(TreeRingError) -> CommitTicket? {
+    commit > newestCommit ? try log.ticket(for: commit) : nil
+  }
+
+  /// Hands a finished transaction to the log.
+  private func append(
+    _ transaction: Transaction, _ notes: CommitNotes, after last: Timestamp,
+    _ durability: Durability
+  ) throws(TreeRingError) -> CommitTicket {
+    let number = transaction.commit
+    let timestamp = max(last, transaction.timestamp ?? Timestamp.now)
+    for tag in notes.tags {
+      try Limits.check(name: tag, of: "tag")
+      transaction.editor.setTag(tag, commit: number)
+    }
+    if let key = notes.idempotencyKey {
+      guard key.count <= Limits.nameByteCount else {
+        throw TreeRingError(
+          .tooLarge, "The idempotency key has over \(Limits.nameByteCount) bytes.")
+      }
+      transaction.editor.setIdempotencyKey(key, commit: number)
+    }
+    transaction.editor.setCommit(number, timestamp: timestamp)
+    let draft = CommitDraft(
+      number: number, timestamp: timestamp, operationCount: transaction.payload.count,
+      payload: transaction.payload.payload(notes: notes), values: transaction.pendingValues,
+      durability: durability)
+    do {
+      return try log.append(draft)
+    } catch {
+      if error.code != .conflict { throw error }
+      // Numbers are given out under the writer lock, so only undone commits can be in the way.
+      throw TreeRingError(
+        .noSpace,
+        "The device was full, so the commits that this one was built on were undone. Make room "
+          + "and try again.", commit: number)
+    }
+  }
+
+  /// Queues the new version until it may be seen.
+  private func add(
+    _ editor: StateEditor, records: [UInt32: [RowReference: TouchedRow]]
+  ) {
+    let number = editor.roots.commit
+    let (allocated, retired) = editor.editor.finish()
+    pinTable.pin(number)
+    let version = Version(
+      roots: editor.roots, catalog: editor.catalog, pages: pages, lease: .pinned,
+      reclaimer: reclaimer)
+    queue.append(
+      SequencedCommit(
+        version: version, retired: retired, allocated: allocated, records: records))
+  }
+
+  /// Waits until a sequenced commit is as durable as was asked, and makes it visible.
+  package func complete(_ ticket: CommitTicket) throws(TreeRingError) {
+    try log.complete(ticket)
+    // Of many that waited for one sync, one makes all their commits visible.
+    if queue.visibleCommit >= ticket.number { return }
+    reclaimer.drain { queue.publish(through: log.completed) }
+  }
+
+  /// Makes everything written so far durable.
+  public func sync() throws(TreeRingError) {
+    try checkOpen()
+    try log.sync()
+  }
+
+  /// Registers a group index defined in code. If it is new, or its version is, a commit says so; its
+  /// trees are built when they are first needed.
+  /// - Returns: the commit that registered it; the newest commit if it was known.
+  @discardableResult
+  public func register(_ index: GroupIndex) throws -> CommitNumber {
+    code.withLock { code in
+      // Closures of other versions go on serving snapshots that saw them in force.
+      code.removeAll { $0.name == index.name && $0.version == index.version }
+      code.append(index.code)
+    }
+    definitions.clear()
+    let definition = IndexRecord.Definition.code(buckets: index.code.buckets)
+    func isKnown(_ catalog: Catalog) -> Bool {
+      catalog.indexes[index.name]?.isSame(index.version, definition) ?? false
+    }
+    if isKnown(queue.visible.catalog) { return newestCommit }
+    return try write { tx in
+      try tx.define(index.name, version: index.version, definition)
+    }.commit
+  }
+}

@@ -1,0 +1,277 @@
+// The façade: opens a store, hands out snapshots, takes writes.
+//
+// A store is a folder: `log/` holds the truth. Opening replays it into trees in memory; a write edits
+// the trees copy-on-write, appends its operations to the log, and becomes visible once the log says
+// it is complete. Data flows one way: transaction → log → visible version → snapshots.
+
+internal import Foundation
+internal import Logging
+internal import Synchronization
+public import TreeRingLog
+
+/// An embedded, event-sourced store.
+///
+///     let store = try Store(at: "library.ring")
+///     let books = Bucket<Book>("books")
+///     try store.write { tx in try tx.put(mobyDick, for: "moby", in: books) }
+///     let book = try store.snapshot().get("moby", in: books)
+///
+/// All of it may be used from any thread.
+public final class Store: Sendable {
+  /// The store's folder; nil for one in memory.
+  public let path: String?
+  /// What it was opened with.
+  public let options: StoreOptions
+
+  let log: CommitLog
+  let pages: PageStore
+  let pinTable: PinTable
+  let reclaimer: Reclaimer
+  let records: ChangeRecords
+  let queue: CommitQueue
+  let timeTravel: TimeTravel
+  let pinRegistry = PinRegistry()
+  let writerLock = WriterLock()
+  let asyncWriter = AsyncWriter()
+  let code: Mutex<[CodeIndex]>
+  let definitions = ActiveIndexCache()
+  /// What opening replayed.
+  let replayed: ReplayedVolume
+  private let lock: StoreLock?
+  private let isClosed = Atomic<Bool>(false)
+
+  /// Opens the store in a folder, and makes it if there is none (unless the mode says otherwise).
+  ///
+  /// Opening replays the log. O(operations logged).
+  /// - Throws: `locked` if another process has it open for writing; `corruption` if bytes on disk
+  ///   are not what was written; `notFound` if there is none and none is to be made.
+  public convenience init(at path: String, options: StoreOptions = StoreOptions()) throws {
+    try self.init(path: path, fileSystem: PosixFileSystem(), options: options)
+  }
+
+  /// Opens the store in a folder with group indexes defined in code.
+  public convenience init(at path: String, indexes: [GroupIndex]) throws {
+    try self.init(at: path, options: StoreOptions(indexes: indexes))
+  }
+
+  /// A store that lives in memory and is gone with it; for tests and previews.
+  public static func inMemory(options: StoreOptions = StoreOptions()) throws -> Store {
+    try Store(path: nil, fileSystem: MemoryFileSystem(), options: options)
+  }
+
+  package init(path: String?, fileSystem: any FileSystem, options: StoreOptions) throws {
+    self.path = path
+    self.options = options
+    let folder = path ?? "store"
+    lock = try Self.prepare(folder, fileSystem: fileSystem, mode: options.mode)
+    log = try CommitLog(
+      directory: folder + "/log", fileSystem: fileSystem,
+      options: LogOptions(
+        access: options.mode.logAccess, segmentSize: options.segmentSize,
+        recovery: options.recovery, logger: options.logger))
+    pages = PageStore(cellCapacity: options.pageCellCapacity)
+    pinTable = PinTable(pages: pages)
+    reclaimer = Reclaimer(pages: pages, pins: pinTable)
+    let registered = options.indexes.map(\.code)
+    code = Mutex(registered)
+    var replayed = ReplayedVolume()
+    let opened = try Self.replay(
+      log, pages: pages, pins: pinTable, reclaimer: reclaimer, code: registered, &replayed)
+    self.replayed = replayed
+    // A touched row takes some 400 bytes; a quarter of the budget is theirs.
+    records = ChangeRecords(limit: max(1024, options.memoryBudget / 4 / 400))
+    queue = CommitQueue(
+      visible: opened, pins: pinTable, records: records,
+      recentPageLimit: options.memoryBudget / 4 / PageLayout.pageByteCount)
+    timeTravel = TimeTravel(pages: pages, log: log, reclaimer: reclaimer)
+    if options.mode != .readOnly {
+      for index in options.indexes { try register(index) }
+    }
+  }
+
+  deinit {
+    do {
+      try close()
+    } catch {
+      options.logger.error("closing the store failed", metadata: ["error": "\(error)"])
+    }
+    timeTravel.clear()
+    reclaimer.drain()
+  }
+
+  /// Makes the folder and takes the lock, as the mode asks.
+  private static func prepare(
+    _ folder: String, fileSystem: any FileSystem, mode: StoreMode
+  ) throws(TreeRingError) -> StoreLock? {
+    switch mode {
+    case .create: try fileSystem.makeDirectory(folder)
+    case .readWrite, .readOnly:
+      guard try fileSystem.exists(folder + "/log") else {
+        throw TreeRingError(
+          .notFound, "There is no store here. Check the path, or create one.", file: folder)
+      }
+    }
+    if mode == .readOnly { return nil }
+    return try StoreLock(path: folder + "/LOCK", fileSystem: fileSystem)
+  }
+
+  /// Replays the whole log into trees.
+  private static func replay(
+    _ log: CommitLog, pages: PageStore, pins: PinTable, reclaimer: Reclaimer, code: [CodeIndex],
+    _ volume: inout ReplayedVolume
+  ) throws(TreeRingError) -> Version {
+    let newest = log.sequenced
+    let editor = StateEditor(
+      pages: pages, epoch: newest, base: Roots(), catalog: Catalog(), active: [], code: code,
+      values: ValueSource(log: log), recorder: nil)
+    try typed {
+      if newest > 0 {
+        try log.replay(from: log.first, through: newest) { header, payload in
+          try editor.replay(header, payload)
+          volume.payload += header.payloadByteCount
+          volume.stored += header.storedByteCount
+          return true
+        }
+      }
+      try editor.buildMissingIndexes()
+    }
+    pins.pin(newest)
+    _ = editor.editor.finish()
+    return Version(
+      roots: editor.roots, catalog: editor.catalog, pages: pages, lease: .pinned,
+      reclaimer: reclaimer)
+  }
+
+  // MARK: - Reading
+
+  /// The store as it is now. O(1).
+  public func snapshot(
+    file: String = #fileID, line: Int = #line
+  ) throws(TreeRingError) -> Snapshot {
+    try checkOpen()
+    let version = queue.visible
+    return Snapshot(
+      pin: SnapshotPin(
+        store: self, version: version, definitions: version.catalog, creator: "\(file):\(line)"))
+  }
+
+  /// The store as it was at a point in history. O(1) for recent commits, else O(operations replayed).
+  /// - Throws: `notFound` for a commit that is not there yet or an unknown tag.
+  public func snapshot(
+    at point: ReadPoint, file: String = #fileID, line: Int = #line
+  ) throws(TreeRingError) -> Snapshot {
+    try checkOpen()
+    let number = try commit(at: point)
+    let readable = queue.readable
+    let definitions = queue.visible.catalog
+    let version = try timeTravel.version(
+      at: number, candidates: readable, definitions: definitions, code: code.withLock { $0 })
+    return Snapshot(
+      pin: SnapshotPin(
+        store: self, version: version, definitions: definitions, creator: "\(file):\(line)"))
+  }
+
+  /// The number of the commit at a point in history.
+  public func commit(at point: ReadPoint) throws(TreeRingError) -> CommitNumber {
+    try checkOpen()
+    let newest = queue.visible
+    let number: CommitNumber
+    switch point {
+    case .commit(let wanted): number = wanted
+    case .date(let date): number = min(try log.newest(atOrBefore: date), newest.roots.commit)
+    case .tag(let name):
+      let reader = StateReader(
+        roots: newest.roots, catalog: newest.catalog, pages: pages,
+        values: ValueSource(log: log))
+      guard let tagged = try reader.tag(name) else {
+        throw TreeRingError(.notFound, "There is no tag named \(name).")
+      }
+      number = tagged
+    }
+    guard number <= newest.roots.commit else {
+      throw TreeRingError(
+        .notFound,
+        "There is no commit \(number) yet; the newest is \(newest.roots.commit).", commit: number)
+    }
+    guard number == 0 || number + 1 >= log.first else {
+      throw TreeRingError(
+        .beyondHorizon,
+        "Commit \(number) lies before the oldest readable one, \(log.first).", commit: number)
+    }
+    return number
+  }
+
+  /// The number of the newest visible commit; 0 in an empty store.
+  public var newestCommit: CommitNumber { queue.visible.roots.commit }
+
+  /// Waits until a commit is visible.
+  /// - Throws: `closed` if the store is closed before; `cancelled` if the task is.
+  public func reached(_ commit: CommitNumber) async throws(TreeRingError) {
+    guard try await waits(for: commit) else {
+      throw TreeRingError(.cancelled, "Waiting for commit \(commit) was cancelled.")
+    }
+  }
+
+  /// Waits until a commit is visible; false if the task is cancelled before.
+  func waits(for commit: CommitNumber) async throws(TreeRingError) -> Bool {
+    while newestCommit < commit {
+      try checkOpen()
+      if Task.isCancelled { return false }
+      await withTaskCancellationHandler {
+        await withCheckedContinuation { continuation in
+          queue.whenVisible(commit) { continuation.resume() }
+          // Close or cancel may have come before the waiter was there to be woken.
+          if isClosed.load(ordering: .acquiring) || Task.isCancelled { queue.wakeAll() }
+        }
+      } onCancel: {
+        queue.wakeAll()
+      }
+    }
+    return true
+  }
+
+  /// Every live snapshot, oldest commit first.
+  public var pins: [PinInfo] { pinRegistry.all }
+
+  // MARK: - Closing
+
+  /// Makes everything durable and gives the folder free. Later calls throw `closed`. Closing twice
+  /// does nothing.
+  /// - Throws: `notAllowed` inside the closure of a write, and nothing is closed then; else what kept
+  ///   the log from being closed cleanly.
+  public func close() throws {
+    try writerLock.checkOutside()
+    if isClosed.exchange(true, ordering: .acquiringAndReleasing) { return }
+    queue.wakeAll()
+    defer { lock?.release() }
+    try writerLock.withLock { try log.close() }
+  }
+
+  /// Throws `closed` once the store is closed.
+  @inline(__always)
+  func checkOpen() throws(TreeRingError) {
+    if isClosed.load(ordering: .relaxed) { throw Self.closedError }
+  }
+
+  private static var closedError: TreeRingError {
+    TreeRingError(.closed, "The store has been closed. Open it again to go on.")
+  }
+}
+
+/// How much log an opening went through, in bytes.
+struct ReplayedVolume {
+  /// Of payloads, decoded.
+  var payload: UInt64 = 0
+  /// Of frames, as they lie on disk.
+  var stored: UInt64 = 0
+}
+
+extension StoreMode {
+  fileprivate var logAccess: LogAccess {
+    switch self {
+    case .create: .create
+    case .readWrite: .readWrite
+    case .readOnly: .readOnly
+    }
+  }
+}

@@ -1,0 +1,51 @@
+// The few things one can choose when a store is opened.
+
+public import Logging
+public import TreeRingLog
+
+/// How a store is opened.
+public enum StoreMode: Hashable, Sendable {
+  /// For reading and writing; made if there is none. The default.
+  case create
+  /// For reading and writing; `notFound` if there is none.
+  case readWrite
+  /// For reading. Changes nothing on disk and needs no lock.
+  case readOnly
+}
+
+/// Everything one can choose about a store.
+public struct StoreOptions: Sendable {
+  /// How the store is opened.
+  public var mode: StoreMode
+  /// What a returned commit has survived, unless a write says otherwise.
+  public var durability: Durability
+  /// How many bytes of memory the engine may use beside the trees' pages: change records and recent
+  /// states.
+  public var memoryBudget: Int
+  /// The size in bytes at which a log segment is sealed.
+  public var segmentSize: UInt64
+  /// Group indexes defined in code.
+  public var indexes: [GroupIndex]
+  /// What to do about a log that does not end cleanly.
+  public var recovery: RecoveryMode
+  /// Where the engine reports what it does on its own.
+  public var logger: Logger
+
+  /// The defaults, or what you choose instead.
+  public init(
+    mode: StoreMode = .create, durability: Durability = .full, memoryBudget: Int = 64 << 20,
+    segmentSize: UInt64 = 64 << 20, indexes: [GroupIndex] = [], recovery: RecoveryMode = .tail,
+    logger: Logger = Logger(label: "treering")
+  ) {
+    self.mode = mode
+    self.durability = durability
+    self.memoryBudget = memoryBudget
+    self.segmentSize = segmentSize
+    self.indexes = indexes
+    self.recovery = recovery
+    self.logger = logger
+  }
+
+  /// For tests: how many cells a page may have at most, so that few rows make deep trees.
+  package var pageCellCapacity = Int.max
+}

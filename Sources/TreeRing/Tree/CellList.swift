@@ -1,0 +1,272 @@
+// Laying pages out anew: the cells of one or two pages, and those to be added, become a list with
+// whole keys; from any run of the list a page is written with the longest prefix its keys share.
+// That is how a page is compacted, gets another prefix, is split, and is merged with a neighbour.
+//
+// A split always exists. If the new key keeps the prefix, all cells need at most one page and one
+// cell, and since a cell is less than half a page, some cut leaves both sides small enough. If the
+// new key cuts the prefix short, it lies before or after all others, and the cut beside it leaves
+// the others as they were.
+
+internal import TreeRingLog
+
+#if canImport(Glibc)
+  internal import Glibc
+#elseif canImport(Musl)
+  internal import Musl
+#else
+  internal import Darwin
+#endif
+
+/// One cell with its whole key. Leaf cells use `value`, inner cells `child`.
+struct Cell {
+  var key: UnsafeRawPointer
+  var keyLength: Int
+  var value: UnsafeRawPointer
+  var valueLength: Int
+  var child: ChildReference
+}
+
+/// A list of cells in key order. Belongs to one editor; the memory is kept from use to use.
+final class CellList {
+  /// The cells; `count` of them are set.
+  let cells: UnsafeMutablePointer<Cell>
+  private(set) var count = 0
+  /// A copy of the page that is about to be overwritten.
+  private let pageCopy: UnsafeMutableRawPointer
+  private let separator: UnsafeMutableRawPointer
+  private var keys: UnsafeMutableRawPointer
+  private var keyCapacity: Int
+  private var keyByteCount = 0
+
+  init() {
+    cells = .allocate(capacity: PageLayout.maxCellCountOfTwoPages)
+    pageCopy = .allocate(byteCount: PageLayout.pageByteCount, alignment: 8)
+    separator = .allocate(byteCount: PageLayout.maxCellByteCount + 8, alignment: 8)
+    keyCapacity = 4 * PageLayout.pageByteCount
+    keys = .allocate(byteCount: keyCapacity, alignment: 8)
+  }
+
+  deinit {
+    cells.deallocate()
+    pageCopy.deallocate()
+    separator.deallocate()
+    keys.deallocate()
+  }
+
+  /// Empties the list and makes room for the keys of these pages, and one more.
+  func reset(for pages: Page...) {
+    count = 0
+    keyByteCount = 0
+    var needed = PageLayout.maxCellByteCount + 8
+    for page in pages {
+      let slots = page.slots
+      let prefixLength = page.prefixLength
+      for index in 0..<page.cellCount { needed += prefixLength + Int(slots[index].keyLength) }
+      needed += 8
+    }
+    if needed > keyCapacity {
+      keys.deallocate()
+      keyCapacity = needed
+      keys = .allocate(byteCount: keyCapacity, alignment: 8)
+    }
+  }
+
+  /// Sets a page's bytes aside, so that the page can be written while its cells are in the list.
+  func setAside(_ page: Page) -> Page {
+    memcpy(pageCopy, page.bytes, PageLayout.pageByteCount)
+    return Page(bytes: pageCopy)
+  }
+
+  /// Sets a separator aside until the next call; it outlives the list's cells.
+  func keepSeparator(_ key: UnsafeRawPointer, length: Int) -> UnsafeRawPointer {
+    memmove(separator, key, length)
+    return UnsafeRawPointer(separator)
+  }
+
+  /// Adds one cell. Its bytes must stay where they are while the list is in use.
+  func append(_ cell: Cell) {
+    cells[count] = cell
+    count += 1
+  }
+
+  /// Adds the cells of a page in this range.
+  func append(_ page: Page, _ range: Range<Int>) {
+    let isLeaf = page.level == 0
+    for index in range {
+      let length = isLeaf || index > 0 ? page.keyLength(at: index) : 0
+      let key = keys + keyByteCount
+      if length > 0 { page.copyKey(at: index, to: key) }
+      keyByteCount += length
+      var cell = Cell(
+        key: key, keyLength: length, value: key, valueLength: 0,
+        child: ChildReference(page: 0, birth: 0, count: 1))
+      if isLeaf {
+        let value = page.value(at: index)
+        cell.value = value.start
+        cell.valueLength = value.count
+      } else {
+        cell.child = page.child(at: index)
+      }
+      append(cell)
+    }
+  }
+
+  /// Gives a cell the key of a page's cell: the separator before the page it comes from.
+  func takeKey(at index: Int, from page: Page, _ pageIndex: Int) {
+    let key = keys + keyByteCount
+    page.copyKey(at: pageIndex, to: key)
+    keyByteCount += page.keyLength(at: pageIndex)
+    cells[index].key = UnsafeRawPointer(key)
+    cells[index].keyLength = page.keyLength(at: pageIndex)
+  }
+
+  /// The number of entries a run stands for.
+  func entryCount(_ range: Range<Int>) -> UInt64 {
+    var sum: UInt64 = 0
+    for index in range { sum += cells[index].child.count }
+    return sum
+  }
+
+  /// The length of the shortest start of a cell's key that lies after the key before.
+  func separatorLength(before index: Int) -> Int {
+    let left = cells[index - 1]
+    let right = cells[index]
+    return 1
+      + KeyOrder.commonPrefixLength(left.key, left.keyLength, right.key, right.keyLength)
+  }
+
+  /// The length of the prefix that a page of this run has.
+  private func prefixLength(_ range: Range<Int>, isLeaf: Bool) -> Int {
+    let first = isLeaf ? range.lowerBound : range.lowerBound + 1
+    if first >= range.upperBound { return 0 }
+    let a = cells[first]
+    let b = cells[range.upperBound - 1]
+    return KeyOrder.commonPrefixLength(a.key, a.keyLength, b.key, b.keyLength)
+  }
+
+  /// The bytes that a page of this run uses. O(cells).
+  func byteCount(_ range: Range<Int>, isLeaf: Bool) -> Int {
+    let prefixLength = prefixLength(range, isLeaf: isLeaf)
+    let untailed = prefixLength + PageLayout.headByteCount
+    var sum = PageLayout.headerByteCount + PageLayout.paddedPrefixByteCount(prefixLength)
+    if isLeaf {
+      for index in range {
+        sum += max(0, cells[index].keyLength - untailed) + cells[index].valueLength
+      }
+      return sum + range.count * PageLayout.leafEntryOverhead
+    }
+    for index in range.dropFirst() { sum += max(0, cells[index].keyLength - untailed) }
+    return sum + range.count * PageLayout.innerEntryOverhead
+  }
+
+  /// Whether one page can hold this run.
+  func fits(_ range: Range<Int>, isLeaf: Bool, cellCapacity: Int) -> Bool {
+    range.count <= cellCapacity && byteCount(range, isLeaf: isLeaf) <= PageLayout.pageByteCount
+  }
+
+  /// Where to cut the list in two so that each side fits a page: as evenly as possible, in bytes.
+  func splitIndex(isLeaf: Bool, cellCapacity: Int) -> Int {
+    let middle = evenIndex(isLeaf: isLeaf)
+    // Leave no inner page with a single child if it can be avoided.
+    let margin = isLeaf || count < 4 ? 1 : 2
+    for margin in [margin, 1] {
+      for distance in 0..<count {
+        for index in distance == 0 ? [middle] : [middle - distance, middle + distance]
+        where index >= margin && index <= count - margin {
+          if fits(0..<index, isLeaf: isLeaf, cellCapacity: cellCapacity),
+            fits(index..<count, isLeaf: isLeaf, cellCapacity: cellCapacity)
+          {
+            return index
+          }
+        }
+      }
+    }
+    preconditionFailure("an overfull page cannot be split in two")
+  }
+
+  /// The index with about as many bytes before it as from it on.
+  private func evenIndex(isLeaf: Bool) -> Int {
+    func size(_ index: Int) -> Int {
+      cells[index].keyLength + cells[index].valueLength
+        + (isLeaf ? PageLayout.leafEntryOverhead : PageLayout.innerEntryOverhead)
+    }
+    var total = 0
+    for index in 0..<count { total += size(index) }
+    var before = 0
+    for index in 0..<count {
+      if 2 * before + size(index) >= total { return max(1, index) }
+      before += size(index)
+    }
+    return count / 2
+  }
+
+  /// Lays a run out as a page, overwriting it. The run must fit.
+  func write(
+    _ range: Range<Int>, to page: Page, number: PageNumber, birth: CommitNumber, owner: UInt32,
+    level: Int
+  ) {
+    let isLeaf = level == 0
+    let prefixLength = prefixLength(range, isLeaf: isLeaf)
+    page.initialize(number: number, birth: birth, owner: owner, level: level)
+    page.setPrefix(
+      cells[isLeaf ? range.lowerBound : min(range.lowerBound + 1, range.upperBound - 1)].key,
+      length: prefixLength)
+    page.cellCount = range.count
+    if isLeaf {
+      writeLeafCells(range, to: page, prefixLength)
+    } else {
+      writeInnerCells(range, to: page, prefixLength)
+    }
+  }
+
+  private func writeLeafCells(_ range: Range<Int>, to page: Page, _ prefixLength: Int) {
+    let slots = page.slots
+    var offset = PageLayout.pageByteCount
+    for index in range {
+      let cell = cells[index]
+      let restLength = cell.keyLength - prefixLength
+      let tailLength = max(0, restLength - PageLayout.headByteCount)
+      offset -= 2 + tailLength + cell.valueLength
+      let target = page.bytes + offset
+      target.storeBytes(of: UInt16(cell.valueLength), as: UInt16.self)
+      if tailLength > 0 {
+        memcpy(target + 2, cell.key + prefixLength + PageLayout.headByteCount, tailLength)
+      }
+      if cell.valueLength > 0 { memcpy(target + 2 + tailLength, cell.value, cell.valueLength) }
+      slots[index - range.lowerBound] = PageSlot(
+        head: KeyOrder.head(cell.key + prefixLength, restLength), offset: UInt16(offset),
+        keyLength: UInt16(restLength))
+    }
+    page.heapStart = offset
+  }
+
+  private func writeInnerCells(_ range: Range<Int>, to page: Page, _ prefixLength: Int) {
+    let slots = page.slots
+    var offset = PageLayout.pageByteCount
+    for index in range {
+      let cell = cells[index]
+      page.setChild(at: index - range.lowerBound, to: cell.child)
+      if index == range.lowerBound { continue }
+      let restLength = cell.keyLength - prefixLength
+      let tailLength = max(0, restLength - PageLayout.headByteCount)
+      offset -= tailLength
+      if tailLength > 0 {
+        memcpy(
+          page.bytes + offset, cell.key + prefixLength + PageLayout.headByteCount, tailLength)
+      }
+      slots[index - range.lowerBound] = PageSlot(
+        head: KeyOrder.head(cell.key + prefixLength, restLength),
+        offset: UInt16(tailLength > 0 ? offset : 0), keyLength: UInt16(restLength))
+    }
+    page.heapStart = offset
+  }
+}
+
+extension Page {
+  /// Sets the prefix of a page without cells.
+  fileprivate func setPrefix(_ prefix: UnsafeRawPointer, length: Int) {
+    bytes.storeBytes(
+      of: UInt16(length), toByteOffset: PageLayout.prefixLengthOffset, as: UInt16.self)
+    if length > 0 { memcpy(bytes + PageLayout.headerByteCount, prefix, length) }
+  }
+}

@@ -1,0 +1,242 @@
+// Putting an entry: down to the leaf, into it if there is room, otherwise laid out anew or split.
+//
+// A key that comes after all others gets a new page of its own, so that ascending keys leave full
+// pages behind. All other splits cut in the middle.
+
+internal import TreeRingLog
+
+#if canImport(Glibc)
+  internal import Glibc
+#elseif canImport(Musl)
+  internal import Musl
+#else
+  internal import Darwin
+#endif
+
+extension PageEditor {
+  /// Inserts an entry or replaces its value. O(log n).
+  /// - Parameters:
+  ///   - root: the tree; changes unless all its pages are already this editor's.
+  ///   - key: together with `value` at most `PageLayout.maxCellByteCount` bytes.
+  ///   - value: must not lie in a page of this tree.
+  /// - Returns: whether the key is new.
+  @discardableResult
+  package func put(
+    _ root: inout TreeRoot, key: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer
+  ) -> Bool {
+    let keyStart = key.start
+    let keyLength = key.count
+    precondition(
+      keyLength + value.count <= PageLayout.maxCellByteCount, "key and value exceed half a page")
+    if root.page == 0 {
+      makeFirstPage(&root, key: key, value: value)
+      return true
+    }
+    var page = ownedRoot(&root)
+    var depth = 0
+    var isLast = true
+    while page.level != 0 {
+      let index = page.childIndex(keyStart, keyLength)
+      if index != page.cellCount &- 1 { isLast = false }
+      path[depth] = PathStep(page: page, index: index)
+      depth &+= 1
+      if page.level == 1 { table.page(page.children[index]).prefetchSlots() }
+      page = ownedChild(of: page, at: index)
+    }
+    let place = page.leafLowerBound(keyStart, keyLength)
+    if place.isFound {
+      if !page.overwriteValue(at: place.index, with: value) {
+        replaceCell(&root, page, at: place.index, depth: depth, key: key, value: value)
+      }
+      return false
+    }
+    root.count &+= 1
+    for step in 0..<depth { path[step].page.counts[path[step].index] &+= 1 }
+    if page.cellCount < cellCapacity, page.sharesPrefix(keyStart, keyLength),
+      page.insertLeafCell(
+        at: place.index, key: keyStart, keyLength: keyLength, value: value.start,
+        valueLength: value.count)
+    {
+      return true
+    }
+    insertByLayout(
+      &root, page, at: place.index, depth: depth, isLast: isLast, key: key, value: value)
+    return true
+  }
+
+  private func makeFirstPage(
+    _ root: inout TreeRoot, key: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer
+  ) {
+    let (number, page) = allocate()
+    let list = list
+    page.initialize(number: number, birth: epoch, owner: owner, level: 0)
+    list.reset(for: page)
+    list.append(Cell(key: key, value: value))
+    list.write(0..<1, to: page, number: number, birth: epoch, owner: owner, level: 0)
+    root = TreeRoot(page: number, birth: epoch, count: 1)
+  }
+
+  /// Replaces a cell by a longer one.
+  @inline(never)
+  private func replaceCell(
+    _ root: inout TreeRoot, _ page: Page, at index: Int, depth: Int,
+    key: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer
+  ) {
+    let old = page.value(at: index).count
+    if page.heapStart - page.gapStart + page.deadByteCount < value.count - old {
+      let list = list
+      list.reset(for: page)
+      let source = list.setAside(page)
+      list.append(source, 0..<index)
+      list.append(Cell(key: key, value: value))
+      list.append(source, (index + 1)..<source.cellCount)
+      layOut(&root, page, depth: depth, appendedAt: nil)
+      return
+    }
+    page.removeLeafCell(at: index)
+    if page.insertLeafCell(
+      at: index, key: key.start, keyLength: key.count, value: value.start,
+      valueLength: value.count)
+    {
+      return
+    }
+    insertByLayout(&root, page, at: index, depth: depth, isLast: false, key: key, value: value)
+  }
+
+  /// Inserts a cell for which there is no room in the gap, or which does not share the prefix.
+  @inline(never)
+  private func insertByLayout(
+    _ root: inout TreeRoot, _ page: Page, at index: Int, depth: Int, isLast: Bool,
+    key: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer
+  ) {
+    let isAppended = isLast && index == page.cellCount
+    if isAppended, page.deadByteCount == 0, page.sharesPrefix(key.start, key.count) {
+      appendPage(&root, after: page, depth: depth, key: key, value: value)
+      return
+    }
+    let list = list
+    list.reset(for: page)
+    let source = list.setAside(page)
+    list.append(source, 0..<index)
+    list.append(Cell(key: key, value: value))
+    list.append(source, index..<source.cellCount)
+    layOut(&root, page, depth: depth, appendedAt: isAppended ? index : nil)
+  }
+
+  /// Begins a new page behind the last one, which is full and stays as it is.
+  private func appendPage(
+    _ root: inout TreeRoot, after page: Page, depth: Int,
+    key: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer
+  ) {
+    let list = list
+    list.reset(for: page)
+    list.append(page, (page.cellCount - 1)..<page.cellCount)
+    list.append(Cell(key: key, value: value))
+    let (rightNumber, right) = allocate()
+    list.write(1..<2, to: right, number: rightNumber, birth: epoch, owner: owner, level: 0)
+    let separatorLength = list.separatorLength(before: 1)
+    let separator = keepSeparator(key.start, length: separatorLength)
+    finishSplit(
+      &root, page, leftCount: UInt64(page.cellCount), separator, separatorLength,
+      ChildReference(page: rightNumber, birth: epoch, count: 1), depth: depth, isAppended: true)
+  }
+
+  /// Writes the cell list to a page, or to that page and a new one to its right.
+  /// - Parameter appendedAt: where to split if the list must be split and its last cell is the last
+  ///   of the whole tree.
+  private func layOut(_ root: inout TreeRoot, _ page: Page, depth: Int, appendedAt: Int?) {
+    let list = list
+    let level = page.level
+    let isLeaf = level == 0
+    let number = page.number
+    let all = 0..<list.count
+    if list.fits(all, isLeaf: isLeaf, cellCapacity: cellCapacity) {
+      list.write(all, to: page, number: number, birth: epoch, owner: owner, level: level)
+      return
+    }
+    let cut = appendedAt ?? list.splitIndex(isLeaf: isLeaf, cellCapacity: cellCapacity)
+    let (rightNumber, right) = allocate()
+    list.write(0..<cut, to: page, number: number, birth: epoch, owner: owner, level: level)
+    list.write(
+      cut..<list.count, to: right, number: rightNumber, birth: epoch, owner: owner, level: level)
+    let leftCount = list.entryCount(0..<cut)
+    let rightCount = list.entryCount(cut..<list.count)
+    let cell = list.cells[cut]
+    let separatorLength = isLeaf ? list.separatorLength(before: cut) : cell.keyLength
+    let separator = keepSeparator(cell.key, length: separatorLength)
+    finishSplit(
+      &root, page, leftCount: leftCount, separator, separatorLength,
+      ChildReference(page: rightNumber, birth: epoch, count: rightCount), depth: depth,
+      isAppended: appendedAt != nil)
+  }
+
+  /// Tells the page above of a split, or makes a new root above it.
+  private func finishSplit(
+    _ root: inout TreeRoot, _ page: Page, leftCount: UInt64, _ separator: UnsafeRawPointer,
+    _ separatorLength: Int, _ right: ChildReference, depth: Int, isAppended: Bool
+  ) {
+    if depth == 0 {
+      let left = ChildReference(page: page.number, birth: epoch, count: leftCount)
+      growRoot(
+        &root, left: left, separator, separatorLength, right: right, level: page.level + 1)
+      return
+    }
+    let parent = path[depth - 1]
+    parent.page.counts[parent.index] = leftCount
+    insertChild(
+      &root, separator, separatorLength, right, depth: depth - 1, isLast: isAppended)
+  }
+
+  /// Adds a child to the right of the one the path went down to.
+  private func insertChild(
+    _ root: inout TreeRoot, _ separator: UnsafeRawPointer, _ separatorLength: Int,
+    _ child: ChildReference, depth: Int, isLast: Bool
+  ) {
+    let page = path[depth].page
+    let index = path[depth].index + 1
+    // The prefix of an inner page begins to matter with its second child.
+    if page.cellCount < cellCapacity, page.cellCount > 1,
+      page.sharesPrefix(separator, separatorLength),
+      page.insertInnerCell(at: index, key: separator, keyLength: separatorLength, child: child)
+    {
+      return
+    }
+    let list = list
+    list.reset(for: page)
+    let source = list.setAside(page)
+    list.append(source, 0..<index)
+    list.append(
+      Cell(
+        key: separator, keyLength: separatorLength, value: separator, valueLength: 0, child: child))
+    list.append(source, index..<source.cellCount)
+    layOut(&root, page, depth: depth, appendedAt: isLast ? index : nil)
+  }
+
+  private func growRoot(
+    _ root: inout TreeRoot, left: ChildReference, _ separator: UnsafeRawPointer,
+    _ separatorLength: Int, right: ChildReference, level: Int
+  ) {
+    precondition(level < PageLayout.maxHeight, "the tree is too high")
+    let (number, page) = allocate()
+    page.initialize(number: number, birth: epoch, owner: owner, level: level)
+    let list = list
+    list.reset(for: page)
+    list.append(
+      Cell(key: separator, keyLength: 0, value: separator, valueLength: 0, child: left))
+    list.append(
+      Cell(
+        key: separator, keyLength: separatorLength, value: separator, valueLength: 0, child: right))
+    list.write(0..<2, to: page, number: number, birth: epoch, owner: owner, level: level)
+    root.page = number
+    root.birth = epoch
+  }
+}
+
+extension Cell {
+  /// A leaf cell.
+  fileprivate init(key: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer) {
+    self.init(
+      key: key.start, keyLength: key.count, value: value.start, valueLength: value.count,
+      child: ChildReference(page: 0, birth: 0, count: 1))
+  }
+}

@@ -1,0 +1,204 @@
+// One transaction's editing of trees. A page is edited in place only if this editor made it, which
+// its owner stamp says; every other page is copied first and reported as retired. So the roots that
+// others read never change, and a page is copied once per transaction however often it is edited.
+//
+// An edit goes down from the root, making each page on the way its own, then works on the leaf and,
+// where pages split or run empty, back up along the path it noted.
+
+package import TreeRingLog
+
+#if canImport(Glibc)
+  internal import Glibc
+#elseif canImport(Musl)
+  internal import Musl
+#else
+  internal import Darwin
+#endif
+
+/// A page on the way from the root to a leaf, and the index of the child gone down to.
+struct PathStep {
+  var page: Page
+  var index: Int
+}
+
+/// The pages of one transaction. Used by one thread at a time; ended by `finish` or `discard`.
+package final class PageEditor {
+  /// The pages edited.
+  package let pages: PageStore
+  /// The commit the pages made here are born at.
+  package let epoch: CommitNumber
+  /// The mark of the pages this editor made.
+  let owner: UInt32
+  let table: PageTable
+  let cellCapacity: Int
+  let path: UnsafeMutablePointer<PathStep>
+
+  /// What changes when a page is made or given up. Behind a pointer, since the access checks of a
+  /// class's stored properties cost as much as copying a page.
+  private struct State {
+    var retired: [RetiredPage] = []
+    /// Every page made, those given up again included.
+    var made: [PageNumber] = []
+    /// Pages made and given up, for use again.
+    var spare: [PageNumber] = []
+    var cellList: CellList?
+    var isOpen = true
+  }
+  private let state: UnsafeMutablePointer<State>
+
+  /// Pages of earlier transactions that this one replaced, in no order.
+  package var retired: [RetiredPage] { state.pointee.retired }
+
+  /// Begins a transaction that makes commit `epoch`.
+  package init(pages: PageStore, epoch: CommitNumber) {
+    self.pages = pages
+    self.epoch = epoch
+    owner = pages.makeOwnerStamp()
+    table = pages.table
+    cellCapacity = pages.cellCapacity
+    path = .allocate(capacity: PageLayout.maxHeight)
+    state = .allocate(capacity: 1)
+    state.initialize(to: State())
+    state.pointee.made.reserveCapacity(8)
+    state.pointee.retired.reserveCapacity(8)
+  }
+
+  deinit {
+    if state.pointee.isOpen { discard() }
+    state.deinitialize(count: 1)
+    state.deallocate()
+    path.deallocate()
+  }
+
+  /// Pages made and still in use, in no order. O(pages made).
+  package var allocated: [PageNumber] {
+    let made = state.pointee.made
+    return state.pointee.spare.isEmpty ? made : made.filter { table.page($0).owner == owner }
+  }
+
+  /// Ends the transaction: its pages are never edited again. The caller publishes its roots, then
+  /// hands `retired` to the pin table.
+  package func finish() -> (allocated: [PageNumber], retired: [RetiredPage]) {
+    precondition(state.pointee.isOpen, "a transaction can end only once")
+    let result = (allocated, retired)
+    if !state.pointee.spare.isEmpty { pages.free(state.pointee.spare) }
+    close()
+    return result
+  }
+
+  /// Ends the transaction and frees every page it made.
+  package func discard() {
+    precondition(state.pointee.isOpen, "a transaction can end only once")
+    pages.free(state.pointee.made)
+    close()
+  }
+
+  private func close() {
+    state.pointee = State()
+    state.pointee.isOpen = false
+  }
+}
+
+// MARK: - Pages of the transaction
+
+extension PageEditor {
+  /// A page of undefined content that belongs to this editor.
+  func allocate() -> (number: PageNumber, page: Page) {
+    if let number = state.pointee.spare.popLast() { return (number, table.page(number)) }
+    precondition(state.pointee.isOpen, "the transaction has ended")
+    let new = pages.allocate()
+    state.pointee.made.append(new.number)
+    return new
+  }
+
+  /// A copy of a page that belongs to this editor; the page itself is retired.
+  @inline(never)
+  func copy(_ page: Page) -> Page {
+    let (number, new) = allocate()
+    memcpy(new.bytes, page.bytes, PageLayout.pageByteCount)
+    new.number = number
+    new.birth = epoch
+    new.owner = owner
+    state.pointee.retired.append(RetiredPage(number: page.number, birth: page.birth))
+    return new
+  }
+
+  /// Gives up a page that is no longer part of a tree.
+  func release(_ page: Page) {
+    if page.owner == owner {
+      page.owner = 0
+      state.pointee.spare.append(page.number)
+    } else {
+      state.pointee.retired.append(RetiredPage(number: page.number, birth: page.birth))
+    }
+  }
+
+  /// Gives up a page known by its reference, without looking at it unless it may be owned.
+  func release(_ number: PageNumber, birth: CommitNumber) {
+    if birth == epoch {
+      release(table.page(number))
+    } else {
+      state.pointee.retired.append(RetiredPage(number: number, birth: birth))
+    }
+  }
+
+  /// The root's page, owned by this editor.
+  @inline(__always)
+  func ownedRoot(_ root: inout TreeRoot) -> Page {
+    let page = table.page(root.page)
+    if page.owner == owner { return page }
+    let new = copy(page)
+    root.page = new.number
+    root.birth = epoch
+    return new
+  }
+
+  /// The child at an index of an owned inner page, owned by this editor.
+  @inline(__always)
+  func ownedChild(of page: Page, at index: Int) -> Page {
+    let child = table.page(page.children[index])
+    if child.owner == owner { return child }
+    let new = copy(child)
+    page.children[index] = new.number
+    page.births[index] = epoch
+    return new
+  }
+
+  /// The list for laying pages out anew.
+  var list: CellList {
+    if let list = state.pointee.cellList { return list }
+    let list = CellList()
+    state.pointee.cellList = list
+    return list
+  }
+
+  /// Sets a separator aside where it outlives the cell list's use.
+  func keepSeparator(_ key: UnsafeRawPointer, length: Int) -> UnsafeRawPointer {
+    list.keepSeparator(key, length: length)
+  }
+}
+
+// MARK: - Whole trees
+
+extension PageEditor {
+  /// Removes every entry. O(pages).
+  package func removeAll(_ root: inout TreeRoot) {
+    if root.page != 0 {
+      releaseTree(root.page, birth: root.birth, level: table.page(root.page).level)
+    }
+    root = .empty
+  }
+
+  private func releaseTree(_ number: PageNumber, birth: CommitNumber, level: Int) {
+    if level > 0 {
+      let page = table.page(number)
+      for index in 0..<page.cellCount {
+        releaseTree(page.children[index], birth: page.births[index], level: level - 1)
+      }
+    }
+    release(number, birth: birth)
+  }
+
+  /// A builder for a new tree from entries in key order.
+  package func makeBuilder() -> TreeBuilder { TreeBuilder(editor: self) }
+}

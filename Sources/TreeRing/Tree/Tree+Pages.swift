@@ -1,0 +1,33 @@
+// Which pages a tree is made of. A page is never older than the pages below it, so whoever wants
+// the young ones need not look below an old one.
+
+package import TreeRingLog
+
+extension Tree {
+  /// Calls `body` with every page of the tree that was born after a commit, children before the page
+  /// above them. O(pages visited and their entries); nothing older is touched.
+  package func forEachPage(
+    bornAfter commit: CommitNumber, _ body: (Page) throws -> Void
+  ) rethrows {
+    if root.page != 0, root.birth > commit { try visit(root.page, bornAfter: commit, body) }
+  }
+
+  /// Calls `body` with every page of the tree, children before the page above them. O(pages).
+  package func forEachPage(_ body: (Page) throws -> Void) rethrows {
+    if root.page != 0 { try visit(root.page, bornAfter: nil, body) }
+  }
+
+  private func visit(
+    _ number: PageNumber, bornAfter commit: CommitNumber?, _ body: (Page) throws -> Void
+  ) rethrows {
+    let page = table.page(number)
+    if page.level > 0 {
+      for index in 0..<page.cellCount {
+        let child = page.child(at: index)
+        if let commit, child.birth <= commit { continue }
+        try visit(child.page, bornAfter: commit, body)
+      }
+    }
+    try body(page)
+  }
+}

@@ -1,0 +1,105 @@
+// Going through a range of a tree in one call, both ways: pointers are held from leaf to leaf, a
+// page's prefix is copied once, and nothing is allocated per entry.
+
+#if canImport(Glibc)
+  internal import Glibc
+#elseif canImport(Musl)
+  internal import Musl
+#else
+  internal import Darwin
+#endif
+
+extension Tree {
+  /// Calls `body` with every entry of `lower` ≤ key < `upper` in ascending order, until it returns
+  /// false. nil is no bound. Key and value are valid inside `body` only. O(log n + entries).
+  @inline(__always)
+  package func forEach(
+    from lower: UnsafeRawBufferPointer? = nil, to upper: UnsafeRawBufferPointer? = nil,
+    _ body: (_ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) throws -> Bool
+  ) rethrows {
+    let start = lower.map { rank(of: $0) } ?? 0
+    let end = upper.map { rank(of: $0) } ?? count
+    if start < end { try forEach(in: start..<end, body) }
+  }
+
+  /// The same in descending order.
+  @inline(__always)
+  package func forEachBackward(
+    from lower: UnsafeRawBufferPointer? = nil, to upper: UnsafeRawBufferPointer? = nil,
+    _ body: (_ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) throws -> Bool
+  ) rethrows {
+    let start = lower.map { rank(of: $0) } ?? 0
+    let end = upper.map { rank(of: $0) } ?? count
+    if start < end { try forEachBackward(in: start..<end, body) }
+  }
+
+  /// Calls `body` with the entries at these positions in ascending order, until it returns false.
+  /// The positions must exist. O(log n + entries).
+  package func forEach(
+    in positions: Range<Int>,
+    _ body: (_ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) throws -> Bool
+  ) rethrows {
+    if positions.isEmpty { return }
+    var cursor = makeCursor()
+    precondition(positions.lowerBound >= 0 && positions.upperBound <= count, "no such positions")
+    if !cursor.seek(at: positions.lowerBound) { return }
+    var rest = positions.count
+    while rest > 0 {
+      let leaf = cursor.currentLeaf
+      let end = min(leaf.page.cellCount, leaf.index + rest)
+      rest -= end - leaf.index
+      if try !cursor.visit(leaf.page, leaf.index..<end, isForward: true, body) { return }
+      // There is a next leaf, unless pages could not be fetched.
+      if rest > 0, !cursor.goToNextLeaf() { return }
+    }
+  }
+
+  /// Calls `body` with the entries at these positions in descending order, until it returns false.
+  /// The positions must exist. O(log n + entries).
+  package func forEachBackward(
+    in positions: Range<Int>,
+    _ body: (_ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) throws -> Bool
+  ) rethrows {
+    if positions.isEmpty { return }
+    var cursor = makeCursor()
+    precondition(positions.lowerBound >= 0 && positions.upperBound <= count, "no such positions")
+    if !cursor.seek(at: positions.upperBound - 1) { return }
+    var rest = positions.count
+    while rest > 0 {
+      let leaf = cursor.currentLeaf
+      let start = max(0, leaf.index + 1 - rest)
+      rest -= leaf.index + 1 - start
+      if try !cursor.visit(leaf.page, start..<(leaf.index + 1), isForward: false, body) { return }
+      // There is a leaf before, unless pages could not be fetched.
+      if rest > 0, !cursor.goToPreviousLeaf() { return }
+    }
+  }
+}
+
+extension TreeCursor {
+  /// Calls `body` with the entries of one leaf; false if it told to stop.
+  @inline(__always)
+  func visit(
+    _ page: Page, _ range: Range<Int>, isForward: Bool,
+    _ body: (_ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) throws -> Bool
+  ) rethrows -> Bool {
+    let prefixLength = page.prefixLength
+    if prefixLength > 0 { memcpy(keyBuffer, page.prefix, prefixLength) }
+    let rest = keyBuffer + prefixLength
+    let slots = page.slots
+    let bytes = page.bytes
+    for step in 0..<range.count {
+      let slot = slots[isForward ? range.lowerBound &+ step : range.upperBound &- 1 &- step]
+      let cell = bytes + Int(slot.offset)
+      let keyLength = Int(slot.keyLength)
+      rest.storeBytes(of: slot.head.bigEndian, as: UInt32.self)
+      let tailLength = max(0, keyLength &- PageLayout.headByteCount)
+      if tailLength > 0 { memcpy(rest + PageLayout.headByteCount, cell + 2, tailLength) }
+      let key = UnsafeRawBufferPointer(start: keyBuffer, count: prefixLength &+ keyLength)
+      let value = UnsafeRawBufferPointer(
+        start: cell + 2 + tailLength, count: Int(cell.loadUnaligned(as: UInt16.self)))
+      if try !body(key, value) { return false }
+    }
+    return true
+  }
+}

@@ -1,0 +1,148 @@
+// Reading a tree: lookups, positions, counts. All of it goes by page numbers through the page table,
+// without locks, reference counts or allocation. A tree may be read by any number of threads while
+// its root is pinned; the tree of an unfinished transaction only by that transaction's thread,
+// between its edits.
+
+internal import TreeRingLog
+
+#if canImport(Glibc)
+  internal import Glibc
+#elseif canImport(Musl)
+  internal import Musl
+#else
+  internal import Darwin
+#endif
+
+/// A readable tree. Valid while its root is pinned.
+package struct Tree: Sendable {
+  /// What is read.
+  package let root: TreeRoot
+  /// Where its pages are.
+  package let pages: PageStore
+  let table: PageTable
+
+  package init(_ root: TreeRoot, pages: PageStore) {
+    self.root = root
+    self.pages = pages
+    table = pages.table
+  }
+
+  /// The number of entries.
+  package var count: Int { Int(root.count) }
+  /// Whether there is no entry.
+  package var isEmpty: Bool { root.count == 0 }
+
+  /// The leaf and index of a key, or of the first key after it (which may be the leaf's end).
+  @inline(__always)
+  func locate(
+    _ key: UnsafeRawPointer, _ keyLength: Int
+  ) -> (leaf: Page, index: Int, isFound: Bool) {
+    var page = table.page(root.page)
+    while page.level != 0 {
+      let isAboveLeaves = page.level == 1
+      page = table.page(page.children[page.childIndex(key, keyLength)])
+      if isAboveLeaves { page.prefetchSlots() }
+    }
+    let place = page.leafLowerBound(key, keyLength)
+    return (page, place.index, place.isFound)
+  }
+
+  /// Whether there is an entry of this key. O(log n).
+  package func contains(_ key: UnsafeRawBufferPointer) -> Bool {
+    if root.page == 0 { return false }
+    return locate(key.start, key.count).isFound
+  }
+
+  /// The value of a key, where it lies; nil without one. O(log n). The bytes may be used while the
+  /// root is pinned, and within the calling read section only.
+  package func value(of key: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer? {
+    if root.page == 0 { return nil }
+    let place = locate(key.start, key.count)
+    return place.isFound ? place.leaf.value(at: place.index) : nil
+  }
+
+  /// Calls `body` with the value of a key, if it has one. O(log n).
+  @inline(__always)
+  package func withValue<R>(
+    of key: UnsafeRawBufferPointer, _ body: (UnsafeRawBufferPointer) throws -> R
+  ) rethrows -> R? {
+    guard let value = value(of: key) else { return nil }
+    return try body(value)
+  }
+
+  /// The number of entries whose key lies before `key`, which need not exist. O(log n).
+  package func rank(of key: UnsafeRawBufferPointer) -> Int {
+    place(of: key).rank
+  }
+
+  /// The number of entries before `key`, and whether there is an entry of that key. O(log n).
+  package func place(of key: UnsafeRawBufferPointer) -> (rank: Int, isFound: Bool) {
+    if root.page == 0 { return (0, false) }
+    let keyStart = key.start
+    var page = table.page(root.page)
+    var total = root.count
+    var rank: UInt64 = 0
+    while page.level != 0 {
+      let index = page.childIndex(keyStart, key.count)
+      let counts = page.counts
+      let cellCount = page.cellCount
+      let own = counts[index]
+      // The shorter side of the page is added up; the total gives the other.
+      if index &* 2 <= cellCount {
+        for place in 0..<index { rank &+= counts[place] }
+      } else {
+        var after: UInt64 = 0
+        for place in index..<cellCount { after &+= counts[place] }
+        rank &+= total &- after
+      }
+      total = own
+      let isAboveLeaves = page.level == 1
+      page = table.page(page.children[index])
+      if isAboveLeaves { page.prefetchSlots() }
+    }
+    let place = page.leafLowerBound(keyStart, key.count)
+    return (Int(rank) &+ place.index, place.isFound)
+  }
+
+  /// The leaf and index of the entry at a position, which must exist.
+  @inline(__always)
+  func locate(at position: Int) -> (leaf: Page, index: Int) {
+    precondition(position >= 0 && UInt64(position) < root.count, "no entry at this position")
+    var page = table.page(root.page)
+    var rest = UInt64(position)
+    while page.level != 0 {
+      let isAboveLeaves = page.level == 1
+      page = table.page(page.children[page.takeChildIndex(at: &rest)])
+      if isAboveLeaves { page.prefetchSlot(at: Int(rest)) }
+    }
+    // The entry is there, unless the page could not be fetched.
+    return (page, min(Int(rest), max(0, page.cellCount &- 1)))
+  }
+
+  /// Calls `body` with the key and value of the entry at a position, counted from 0; both are empty if
+  /// a page could not be fetched. O(log n).
+  package func withEntry<R>(
+    at position: Int,
+    _ body: (_ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) throws -> R
+  ) rethrows -> R {
+    let (leaf, index) = locate(at: position)
+    let keyLength = leaf.keyLength(at: index)
+    return try withUnsafeTemporaryAllocation(byteCount: keyLength + 8, alignment: 8) { buffer in
+      let start = buffer.baseAddress.unsafelyUnwrapped
+      leaf.copyKey(at: index, to: start)
+      return try body(UnsafeRawBufferPointer(start: start, count: keyLength), leaf.value(at: index))
+    }
+  }
+
+  /// The number of entries with `lower` ≤ key < `upper`; nil is no bound. O(log n).
+  package func count(
+    from lower: UnsafeRawBufferPointer? = nil, to upper: UnsafeRawBufferPointer? = nil
+  ) -> Int {
+    let start = lower.map { rank(of: $0) } ?? 0
+    let end = upper.map { rank(of: $0) } ?? count
+    return max(0, end - start)
+  }
+
+  /// A cursor before the first entry; seek before use.
+  package func makeCursor() -> TreeCursor { TreeCursor(self) }
+}

@@ -1,0 +1,231 @@
+// Going through a tree entry by entry, both ways. A cursor keeps page numbers, not pointers, between
+// calls, since a page's home may change; it allocates once, when it is made.
+
+#if canImport(Glibc)
+  internal import Glibc
+#elseif canImport(Musl)
+  internal import Musl
+#else
+  internal import Darwin
+#endif
+
+/// A position in a tree. Valid while the tree's root is pinned and, for the tree of an unfinished
+/// transaction, until its next edit.
+package struct TreeCursor: ~Copyable {
+  /// A page on the path and the index gone down to; in the leaf, the entry's index.
+  struct Step {
+    var page: PageNumber
+    var index: Int32
+    var count: Int32
+  }
+
+  /// The tree gone through.
+  package let tree: Tree
+  let table: PageTable
+  let steps: UnsafeMutablePointer<Step>
+  /// The leaf's place in `steps`; -1 while the cursor is on no entry.
+  private var leafDepth = -1
+  let keyBuffer: UnsafeMutableRawPointer
+
+  init(_ tree: Tree) {
+    self.tree = tree
+    table = tree.table
+    steps = .allocate(capacity: PageLayout.maxHeight)
+    keyBuffer = .allocate(byteCount: PageLayout.maxCellByteCount + 8, alignment: 8)
+  }
+
+  deinit {
+    steps.deallocate()
+    keyBuffer.deallocate()
+  }
+
+  /// Whether the cursor is on an entry.
+  package var isValid: Bool { leafDepth >= 0 }
+
+  /// Goes to the first entry whose key is not below `key`. O(log n).
+  /// - Returns: whether there is one.
+  @discardableResult
+  package mutating func seek(to key: UnsafeRawBufferPointer) -> Bool {
+    leafDepth = -1
+    if tree.root.page == 0 { return false }
+    var number = tree.root.page
+    var page = table.page(number)
+    var depth = 0
+    while page.level != 0 {
+      let index = page.childIndex(key.start, key.count)
+      steps[depth] = Step(page: number, index: Int32(index), count: Int32(page.cellCount))
+      depth += 1
+      number = page.children[index]
+      page = table.page(number)
+    }
+    let place = page.leafLowerBound(key.start, key.count)
+    steps[depth] = Step(page: number, index: Int32(place.index), count: Int32(page.cellCount))
+    leafDepth = depth
+    return place.index < page.cellCount ? true : goToNextLeaf()
+  }
+
+  /// Goes to the last entry whose key is not above `key`. O(log n).
+  /// - Returns: whether there is one.
+  @discardableResult
+  package mutating func seekBackward(to key: UnsafeRawBufferPointer) -> Bool {
+    if !seek(to: key) { return seekToLast() }
+    let page = leaf
+    let index = Int(steps[leafDepth].index)
+    if page.leafLowerBound(key.start, key.count) == (index, true) { return true }
+    return previous()
+  }
+
+  /// Goes to the entry at a position, counted from 0. O(log n).
+  /// - Returns: whether there is one.
+  @discardableResult
+  package mutating func seek(at position: Int) -> Bool {
+    leafDepth = -1
+    if position < 0 || position >= tree.count { return false }
+    var rest = UInt64(position)
+    descend(from: tree.root.page, depth: 0) { page in
+      page.level == 0 ? Int(rest) : page.takeChildIndex(at: &rest)
+    }
+    return isOnEntry || goToNextLeaf()
+  }
+
+  /// Goes to the first entry. O(log n).
+  /// - Returns: whether there is one.
+  @discardableResult
+  package mutating func seekToFirst() -> Bool {
+    leafDepth = -1
+    if tree.root.page == 0 { return false }
+    descend(from: tree.root.page, depth: 0) { _ in 0 }
+    return isOnEntry || goToNextLeaf()
+  }
+
+  /// Goes to the last entry. O(log n).
+  /// - Returns: whether there is one.
+  @discardableResult
+  package mutating func seekToLast() -> Bool {
+    leafDepth = -1
+    if tree.root.page == 0 { return false }
+    descend(from: tree.root.page, depth: 0) { $0.cellCount - 1 }
+    return isOnEntry || goToPreviousLeaf()
+  }
+
+  /// Goes to the next entry. Amortised O(1).
+  /// - Returns: whether there is one; if not, the cursor is on none.
+  @discardableResult
+  @inline(__always)
+  package mutating func next() -> Bool {
+    if leafDepth < 0 { return false }
+    let step = move(leafDepth, by: 1)
+    return step.index < step.count ? true : goToNextLeaf()
+  }
+
+  /// Goes to the entry before. Amortised O(1).
+  /// - Returns: whether there is one; if not, the cursor is on none.
+  @discardableResult
+  @inline(__always)
+  package mutating func previous() -> Bool {
+    if leafDepth < 0 { return false }
+    let step = move(leafDepth, by: -1)
+    return step.index >= 0 ? true : goToPreviousLeaf()
+  }
+
+  /// Calls `body` with the entry's key and value, which are valid inside it only. The cursor must be
+  /// on an entry.
+  @inline(__always)
+  package func withEntry<R>(
+    _ body: (_ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) throws -> R
+  ) rethrows -> R {
+    let page = leaf
+    let index = Int(steps[leafDepth].index)
+    page.copyKey(at: index, to: keyBuffer)
+    return try body(
+      UnsafeRawBufferPointer(start: keyBuffer, count: page.keyLength(at: index)),
+      page.value(at: index))
+  }
+
+  /// The entry's position, counted from 0. O(log n). The cursor must be on an entry.
+  package var position: Int {
+    precondition(leafDepth >= 0, "the cursor is on no entry")
+    var position = UInt64(steps[leafDepth].index)
+    for depth in 0..<leafDepth {
+      let step = steps[depth]
+      let counts = table.page(step.page).counts
+      for index in 0..<Int(step.index) { position += counts[index] }
+    }
+    return Int(position)
+  }
+
+  /// Changes one index of the path. The step is replaced as a whole: the thread sanitizer's
+  /// instrumentation of an in-place change here does not compile.
+  @inline(__always)
+  private func move(_ depth: Int, by distance: Int32) -> Step {
+    var step = steps[depth]
+    step.index &+= distance
+    steps[depth] = step
+    return step
+  }
+
+  /// The leaf the cursor is in, and the entry's index in it.
+  var currentLeaf: (page: Page, index: Int) { (leaf, Int(steps[leafDepth].index)) }
+
+  /// The leaf the cursor is in.
+  @inline(__always)
+  private var leaf: Page {
+    precondition(leafDepth >= 0, "the cursor is on no entry")
+    let step = steps[leafDepth]
+    return table.page(step.page)
+  }
+
+  /// Goes down from a page to a leaf by the index chosen in each page.
+  private mutating func descend(
+    from top: PageNumber, depth start: Int, choose: (Page) -> Int
+  ) {
+    var number = top
+    var depth = start
+    while true {
+      let page = table.page(number)
+      let index = choose(page)
+      steps[depth] = Step(page: number, index: Int32(index), count: Int32(page.cellCount))
+      if page.level == 0 { break }
+      number = page.children[index]
+      depth += 1
+    }
+    leafDepth = depth
+  }
+
+  /// Whether the leaf come down to has the entry meant; not so only in a substitute for a page that
+  /// could not be fetched.
+  private var isOnEntry: Bool {
+    let step = steps[leafDepth]
+    return step.index >= 0 && step.index < step.count
+  }
+
+  /// Goes to the first entry of the next leaf; if there is none, the cursor is on no entry.
+  @inline(never)
+  mutating func goToNextLeaf() -> Bool {
+    while true {
+      var depth = leafDepth - 1
+      while depth >= 0, steps[depth].index + 1 == steps[depth].count { depth -= 1 }
+      leafDepth = -1
+      if depth < 0 { return false }
+      let step = move(depth, by: 1)
+      let child = table.page(step.page).children[Int(step.index)]
+      descend(from: child, depth: depth + 1) { _ in 0 }
+      if isOnEntry { return true }
+    }
+  }
+
+  /// Goes to the last entry of the leaf before; if there is none, the cursor is on no entry.
+  @inline(never)
+  mutating func goToPreviousLeaf() -> Bool {
+    while true {
+      var depth = leafDepth - 1
+      while depth >= 0, steps[depth].index == 0 { depth -= 1 }
+      leafDepth = -1
+      if depth < 0 { return false }
+      let step = move(depth, by: -1)
+      let child = table.page(step.page).children[Int(step.index)]
+      descend(from: child, depth: depth + 1) { $0.cellCount - 1 }
+      if isOnEntry { return true }
+    }
+  }
+}

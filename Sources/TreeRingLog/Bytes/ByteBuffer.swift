@@ -1,0 +1,45 @@
+// A growable run of raw bytes that keeps its memory when emptied. One owner at a time; not
+// Sendable, the owner guards it.
+
+final class ByteBuffer {
+  private(set) var base: UnsafeMutableRawPointer
+  private(set) var capacity: Int
+  var count = 0
+
+  init(capacity: Int = 4096) {
+    base = .allocate(byteCount: capacity, alignment: 16)
+    self.capacity = capacity
+  }
+
+  deinit { base.deallocate() }
+
+  /// The bytes in use.
+  var bytes: UnsafeRawBufferPointer { UnsafeRawBufferPointer(start: base, count: count) }
+
+  /// Makes room for `extra` bytes after those in use and returns that room.
+  func room(for extra: Int) -> UnsafeMutableRawBufferPointer {
+    if count + extra > capacity {
+      let larger = max(count + extra, capacity + capacity / 2)
+      let memory = UnsafeMutableRawPointer.allocate(byteCount: larger, alignment: 16)
+      memory.copyMemory(from: base, byteCount: count)
+      base.deallocate()
+      base = memory
+      capacity = larger
+    }
+    return UnsafeMutableRawBufferPointer(start: base + count, count: extra)
+  }
+
+  func append(_ bytes: UnsafeRawBufferPointer) {
+    room(for: bytes.count).copyMemory(from: bytes)
+    count += bytes.count
+  }
+
+  /// Empties the buffer; memory beyond `limit` bytes is given back.
+  func reset(keeping limit: Int = 4 << 20) {
+    count = 0
+    guard capacity > limit else { return }
+    base.deallocate()
+    capacity = 4096
+    base = .allocate(byteCount: capacity, alignment: 16)
+  }
+}

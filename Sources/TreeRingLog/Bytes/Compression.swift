@@ -1,0 +1,96 @@
+// LZ4 frames, written and read by the system's liblz4: independent blocks of at most 64 KiB, no
+// content checksum, no dictionary. One encoder and one decoder serve many frames; neither is
+// Sendable, their owner guards them.
+
+internal import CLZ4
+
+/// Writes LZ4 frames.
+final class FrameCompressor {
+  private let context: OpaquePointer
+  private var preferences: LZ4F_preferences_t
+
+  init() throws(TreeRingError) {
+    var created: OpaquePointer?
+    let code = LZ4F_createCompressionContext(&created, UInt32(LZ4F_VERSION))
+    guard LZ4F_isError(code) == 0, let created else {
+      throw TreeRingError(.io, "There is no memory for compressing commits.")
+    }
+    context = created
+    preferences = LZ4F_preferences_t()
+    preferences.frameInfo.blockSizeID = LZ4F_max64KB
+    preferences.frameInfo.blockMode = LZ4F_blockIndependent
+    preferences.autoFlush = 1
+  }
+
+  deinit { LZ4F_freeCompressionContext(context) }
+
+  /// Appends one frame holding `bytes` to `buffer` and returns the frame's length.
+  func append(
+    _ bytes: UnsafeRawBufferPointer, to buffer: ByteBuffer
+  ) throws(TreeRingError) -> Int {
+    let start = buffer.count
+    let header = buffer.room(for: Int(LZ4F_HEADER_SIZE_MAX))
+    buffer.count += try checked(
+      LZ4F_compressBegin(context, header.baseAddress, header.count, &preferences))
+    var index = 0
+    while index < bytes.count {
+      // A piece at a time, so that the room for the worst case stays small.
+      let piece = min(bytes.count - index, 16 * Format.blockByteCount)
+      let room = buffer.room(for: LZ4F_compressBound(piece, &preferences))
+      let source = bytes.baseAddress.map { $0 + index }
+      buffer.count += try checked(
+        LZ4F_compressUpdate(context, room.baseAddress, room.count, source, piece, nil))
+      index += piece
+    }
+    let end = buffer.room(for: LZ4F_compressBound(0, &preferences))
+    buffer.count += try checked(LZ4F_compressEnd(context, end.baseAddress, end.count, nil))
+    return buffer.count - start
+  }
+
+  private func checked(_ code: Int) throws(TreeRingError) -> Int {
+    guard LZ4F_isError(code) == 0 else {
+      throw TreeRingError(
+        .io, "LZ4 cannot compress: \(String(cString: LZ4F_getErrorName(code))).")
+    }
+    return code
+  }
+}
+
+/// Reads LZ4 frames.
+final class FrameDecompressor {
+  private let context: OpaquePointer
+
+  init() throws(TreeRingError) {
+    var created: OpaquePointer?
+    let code = LZ4F_createDecompressionContext(&created, UInt32(LZ4F_VERSION))
+    guard LZ4F_isError(code) == 0, let created else {
+      throw TreeRingError(.io, "There is no memory for decompressing commits.")
+    }
+    context = created
+  }
+
+  deinit { LZ4F_freeDecompressionContext(context) }
+
+  /// Decodes exactly one frame into the start of `target`. False unless the frame ends with the
+  /// last byte of `frame` and yields exactly `byteCount` bytes. `target` may be longer than that,
+  /// which saves a copy.
+  func decode(
+    _ frame: UnsafeRawBufferPointer, into target: UnsafeMutableRawBufferPointer, byteCount: Int
+  ) -> Bool {
+    LZ4F_resetDecompressionContext(context)
+    var options = LZ4F_decompressOptions_t()
+    options.stableDst = 1
+    var (taken, given) = (0, 0)
+    while true {
+      guard let source = frame.baseAddress, let base = target.baseAddress else { return false }
+      var (sourceCount, targetCount) = (frame.count - taken, target.count - given)
+      let hint = LZ4F_decompress(
+        context, base + given, &targetCount, source + taken, &sourceCount, &options)
+      taken += sourceCount
+      given += targetCount
+      if LZ4F_isError(hint) != 0 { return false }
+      if hint == 0 { return taken == frame.count && given == byteCount }
+      if sourceCount == 0 && targetCount == 0 { return false }
+    }
+  }
+}

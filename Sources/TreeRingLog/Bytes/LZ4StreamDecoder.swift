@@ -1,0 +1,55 @@
+// Decodes LZ4 frames that arrive in pieces, one frame after another, skippable ones passed over:
+// what `lz4 -d` does. For files that others wrote; the log reads its own frames whole.
+
+internal import CLZ4
+
+/// Reads a stream of LZ4 frames piece by piece. Not for several threads at once.
+package final class LZ4StreamDecoder {
+  private let context: OpaquePointer
+  /// Whether the bytes so far end where a frame ends.
+  package private(set) var isAtFrameEnd = true
+
+  package init() throws(TreeRingError) {
+    var created: OpaquePointer?
+    let code = LZ4F_createDecompressionContext(&created, UInt32(LZ4F_VERSION))
+    guard LZ4F_isError(code) == 0, let created else {
+      throw TreeRingError(.io, "There is no memory for decompressing.")
+    }
+    context = created
+  }
+
+  deinit { LZ4F_freeDecompressionContext(context) }
+
+  /// Whether bytes begin like an LZ4 frame, skippable ones included. Needs four bytes.
+  package static func recognizes(_ bytes: UnsafeRawBufferPointer) -> Bool {
+    guard bytes.count >= 4 else { return false }
+    let magic = UInt32(littleEndian: bytes.loadUnaligned(as: UInt32.self))
+    return magic == 0x184D_2204 || magic & 0xFFFF_FFF0 == 0x184D_2A50
+  }
+
+  /// Decodes as much as fits.
+  ///
+  /// - Returns: the bytes taken from `input` and the bytes written to `output`.
+  /// - Throws: `invalidInput` if the stream is damaged or is not LZ4.
+  package func decode(
+    _ input: UnsafeRawBufferPointer, into output: UnsafeMutableRawBufferPointer
+  ) throws(TreeRingError) -> (taken: Int, written: Int) {
+    var (taken, written) = (0, 0)
+    while taken < input.count || !isAtFrameEnd {
+      guard let source = input.baseAddress, let target = output.baseAddress else { break }
+      var (sourceCount, targetCount) = (input.count - taken, output.count - written)
+      let hint = LZ4F_decompress(
+        context, target + written, &targetCount, source + taken, &sourceCount, nil)
+      guard LZ4F_isError(hint) == 0 else {
+        throw TreeRingError(
+          .invalidInput,
+          "The LZ4 stream is damaged: \(String(cString: LZ4F_getErrorName(hint))).")
+      }
+      isAtFrameEnd = hint == 0
+      taken += sourceCount
+      written += targetCount
+      if sourceCount == 0, targetCount == 0 { break }
+    }
+    return (taken, written)
+  }
+}

@@ -1,0 +1,197 @@
+// Files that live in memory and end with the process: for `Store.inMemory()`, previews and tests.
+// Syncs succeed and mean nothing. A file removed while open stays readable through what opened it.
+
+internal import Synchronization
+
+/// Folders and files in memory. Copies of the value share their files.
+package final class MemoryFileSystem: FileSystem {
+  private struct State {
+    var directories: Set<String> = [""]
+    var files: [String: MemoryContents] = [:]
+    var locks: Set<String> = []
+  }
+  private let state = Mutex(State())
+
+  package init() {}
+
+  /// "a//b/" and "a/b" are one path.
+  private static func normal(_ path: String) -> String {
+    let absolute = path.hasPrefix("/") ? "/" : ""
+    return absolute + path.split(separator: "/").joined(separator: "/")
+  }
+
+  private static func parent(_ path: String) -> String {
+    guard let slash = path.lastIndex(of: "/") else { return "" }
+    return String(path[..<slash])
+  }
+
+  private static func missing(_ path: String) -> TreeRingError {
+    TreeRingError(.notFound, "There is no \(path) in memory.", file: path)
+  }
+
+  package func open(_ path: String, _ mode: OpenMode) throws(TreeRingError) -> any File {
+    let key = Self.normal(path)
+    let found: Result<MemoryContents, TreeRingError> = state.withLock { state in
+      if let contents = state.files[key] {
+        guard mode != .createNew else {
+          return .failure(
+            TreeRingError(.alreadyExists, "\(path) is there already.", file: path))
+        }
+        return .success(contents)
+      }
+      let parent = Self.parent(key)
+      guard mode == .createNew, parent.isEmpty || state.directories.contains(parent) else {
+        return .failure(Self.missing(path))
+      }
+      let contents = MemoryContents()
+      state.files[key] = contents
+      return .success(contents)
+    }
+    return MemoryFile(path: path, contents: try found.get())
+  }
+
+  package func exists(_ path: String) throws(TreeRingError) -> Bool {
+    let key = Self.normal(path)
+    return state.withLock { $0.files[key] != nil || $0.directories.contains(key) }
+  }
+
+  package func list(_ directory: String) throws(TreeRingError) -> [String] {
+    let key = Self.normal(directory)
+    let names: [String]? = state.withLock { state in
+      guard state.directories.contains(key) else { return nil }
+      let paths = Array(state.files.keys) + Array(state.directories)
+      return paths.filter { !$0.isEmpty && $0 != key && Self.parent($0) == key }
+        .map { String($0.dropFirst(key.isEmpty ? 0 : key.count + 1)) }
+    }
+    guard let names else { throw Self.missing(directory) }
+    return names
+  }
+
+  package func makeDirectory(_ path: String) throws(TreeRingError) {
+    let key = Self.normal(path)
+    state.withLock { _ = $0.directories.insert(key) }
+  }
+
+  package func rename(_ path: String, to newPath: String) throws(TreeRingError) {
+    let (from, to) = (Self.normal(path), Self.normal(newPath))
+    let found = state.withLock { state in
+      guard let contents = state.files.removeValue(forKey: from) else { return false }
+      state.files[to] = contents
+      return true
+    }
+    if !found { throw Self.missing(path) }
+  }
+
+  package func unlink(_ path: String) throws(TreeRingError) {
+    let key = Self.normal(path)
+    let found = state.withLock { $0.files.removeValue(forKey: key) != nil }
+    if !found { throw Self.missing(path) }
+  }
+
+  package func syncDirectory(_ path: String) throws(TreeRingError) {}
+
+  package func lock(_ path: String) throws(TreeRingError) -> any FileLock {
+    let key = Self.normal(path)
+    guard state.withLock({ $0.locks.insert(key).inserted }) else {
+      throw SystemErrors.locked(path)
+    }
+    return MemoryLock { [self] in state.withLock { _ = $0.locks.remove(key) } }
+  }
+
+  /// The bytes of a file; nil if there is none.
+  package func contents(of path: String) -> [UInt8]? {
+    let key = Self.normal(path)
+    return state.withLock { $0.files[key] }?.bytes.withLock { $0 }
+  }
+
+  /// Replaces the bytes of a file, made if missing; for tests.
+  package func setContents(of path: String, to bytes: [UInt8]) {
+    let key = Self.normal(path)
+    state.withLock { state in
+      let contents = MemoryContents()
+      contents.bytes.withLock { $0 = bytes }
+      state.files[key] = contents
+    }
+  }
+}
+
+/// The bytes of one file, shared by all that opened it.
+private final class MemoryContents: Sendable {
+  let bytes = Mutex<[UInt8]>([])
+}
+
+private final class MemoryLock: FileLock {
+  private let unlock: Mutex<(@Sendable () -> Void)?>
+  init(unlock: @escaping @Sendable () -> Void) { self.unlock = Mutex(unlock) }
+  deinit { release() }
+  func release() {
+    let action = unlock.withLock { held in
+      defer { held = nil }
+      return held
+    }
+    action?()
+  }
+}
+
+private final class MemoryFile: File {
+  let path: String
+  private let contents: MemoryContents
+
+  init(path: String, contents: MemoryContents) {
+    self.path = path
+    self.contents = contents
+  }
+
+  func read(
+    into buffer: UnsafeMutableRawBufferPointer, at offset: UInt64
+  ) throws(TreeRingError) -> Int {
+    let target = SendableBuffer(buffer: buffer)
+    return contents.bytes.withLock { bytes in
+      guard offset < UInt64(bytes.count) else { return 0 }
+      let count = min(target.buffer.count, bytes.count - Int(offset))
+      bytes.withUnsafeBytes { target.buffer.copyMemory(from: $0.part(Int(offset), count)) }
+      return count
+    }
+  }
+
+  func write(_ source: UnsafeRawBufferPointer, at offset: UInt64) throws(TreeRingError) {
+    let end = Int(offset) + source.count
+    let source = SendableBuffer(buffer: UnsafeMutableRawBufferPointer(mutating: source))
+    contents.bytes.withLock { bytes in
+      if Int(offset) == bytes.count {
+        bytes.append(contentsOf: source.buffer)
+        return
+      }
+      if bytes.count < end { bytes.append(contentsOf: repeatElement(0, count: end - bytes.count)) }
+      bytes.withUnsafeMutableBytes {
+        UnsafeMutableRawBufferPointer(rebasing: $0[Int(offset)..<end])
+          .copyMemory(from: UnsafeRawBufferPointer(source.buffer))
+      }
+    }
+  }
+
+  func sync(_ strength: SyncStrength) throws(TreeRingError) {}
+
+  func size() throws(TreeRingError) -> UInt64 { contents.bytes.withLock { UInt64($0.count) } }
+
+  func truncate(to size: UInt64) throws(TreeRingError) {
+    contents.bytes.withLock { bytes in
+      let size = Int(size)
+      if size <= bytes.count {
+        bytes.removeLast(bytes.count - size)
+      } else {
+        bytes.append(contentsOf: repeatElement(0, count: size - bytes.count))
+      }
+    }
+  }
+
+  func allocate(_ count: UInt64, at offset: UInt64) throws(TreeRingError) -> Bool { false }
+
+  func close() {}
+}
+
+/// Carries a caller's buffer into a lock's closure.
+private struct SendableBuffer: @unchecked Sendable {
+  // Used by the calling thread alone, before the call returns.
+  let buffer: UnsafeMutableRawBufferPointer
+}

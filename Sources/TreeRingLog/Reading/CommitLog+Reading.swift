@@ -1,0 +1,262 @@
+// Reading single commits and values. A commit is found through the sparse directory of its segment
+// and a walk over at most 63 headers, each checked; what has been sequenced but not written yet is
+// read from memory.
+
+extension CommitLog {
+  /// Where a commit is to be looked for.
+  private enum Place {
+    /// The file, where the walk begins and the commit there, and the end of what is written.
+    case file(
+      any File, path: String, salt: UInt64, from: SegmentDirectory.Entry, end: UInt64)
+    /// A copy of the frame's bytes.
+    case memory(path: String, offset: UInt64, headerByteCount: Int, bytes: [UInt8])
+  }
+
+  /// What is known about a commit. O(64) headers.
+  ///
+  /// - Throws: `beyondHorizon`, `notFound`, `corruption`, `io`, `closed`.
+  package func header(of number: CommitNumber) throws(TreeRingError) -> CommitHeader {
+    let result: Result<CommitHeader, any Error> = Result {
+      try withFrame(of: number) { frame in frame.header }
+    }
+    return try typed(result)
+  }
+
+  /// Calls `body` with the payload of a commit, valid until it returns. Errors of `body` pass
+  /// through.
+  ///
+  /// - Throws: `beyondHorizon`, `notFound`, `corruption`, `io`, `closed`.
+  package func readPayload<R>(
+    of number: CommitNumber, _ body: (CommitHeader, UnsafeRawBufferPointer) throws -> R
+  ) throws -> R {
+    try withFrame(of: number) { frame in
+      let stored = try frame.bytes(
+        at: UInt64(frame.headBytes.count), count: frame.fields.payloadStored)
+      guard crc32c(stored) == frame.fields.payloadChecksum,
+        let plain = frame.decoder.decode(stored, byteCount: Int(frame.fields.payloadPlain))
+      else { throw frame.corrupt("the payload's checksum is wrong") }
+      return try body(frame.header, plain)
+    }
+  }
+
+  /// A logged value. Reads and decodes the commit's header and that value alone.
+  ///
+  /// - Throws: `notFound` if the commit has no such value; else as `readPayload`.
+  package func value(
+    commit number: CommitNumber, operation: UInt32, part: ValuePart
+  ) throws(TreeRingError) -> [UInt8] {
+    let result: Result<[UInt8], any Error> = Result {
+      try withFrame(of: number) { frame in
+        var offset = UInt64(frame.headBytes.count) + frame.fields.payloadStored
+        for index in 0..<frame.fields.valueCount {
+          let entry = frame.headBytes.withUnsafeBytes { ValueEntry($0, index) }
+          if entry.operation == operation, entry.part == UInt32(part.rawValue) {
+            let stored = try frame.bytes(at: offset, count: UInt64(entry.stored))
+            guard crc32c(stored) == entry.checksum,
+              let plain = frame.decoder.decode(stored, byteCount: Int(entry.plain))
+            else { throw frame.corrupt("the checksum of a value is wrong") }
+            return [UInt8](plain)
+          }
+          offset += UInt64(entry.stored)
+        }
+        throw TreeRingError(
+          .notFound, "Commit \(number) has no logged value for operation \(operation).",
+          commit: number)
+      }
+    }
+    return try typed(result)
+  }
+
+  /// The newest commit whose timestamp is not after a moment; 0 if there is none.
+  /// O(log n) and a walk over at most 63 headers.
+  package func newest(atOrBefore moment: Timestamp) throws(TreeRingError) -> CommitNumber {
+    let result: Result<CommitNumber, any Error> = Result { try search(moment) }
+    return try typed(result)
+  }
+
+  private func typed<R>(_ result: Result<R, any Error>) throws(TreeRingError) -> R {
+    do {
+      return try result.get()
+    } catch let error as TreeRingError {
+      throw error
+    } catch {
+      throw TreeRingError(.io, "\(error)")
+    }
+  }
+
+  // MARK: Finding
+
+  /// A frame whose header has been found and checked.
+  private struct FoundFrame {
+    var header: CommitHeader
+    var fields: CommitFields
+    /// A copy of the header's bytes.
+    var headBytes: [UInt8]
+    var decoder: Decoder
+    var reader: SegmentReader?
+    var memory: UnsafeRawBufferPointer?
+
+    /// Stored bytes of the frame, `offset` counted from its start.
+    func bytes(at offset: UInt64, count: UInt64) throws(TreeRingError) -> UnsafeRawBufferPointer {
+      if let reader { return try reader.bytes(at: header.offset + offset, count: Int(count)) }
+      guard let memory else { throw corrupt("the frame is nowhere") }
+      return memory.part(Int(offset), Int(count))
+    }
+
+    func corrupt(_ what: String) -> TreeRingError {
+      .corruptLog(what, file: header.file, offset: header.offset, commit: header.number)
+    }
+  }
+
+  private func withFrame<R>(
+    of number: CommitNumber, _ body: (FoundFrame) throws -> R
+  ) throws -> R {
+    let place = try locate(number)
+    return try decoders.with { decoder in
+      switch place {
+      case .memory(let path, let offset, let headerByteCount, let bytes):
+        return try bytes.withUnsafeBytes { frame in
+          let head = frame.part(0, headerByteCount)
+          let fields = CommitFields(head)
+          return try body(
+            FoundFrame(
+              header: Self.header(fields, UInt64(frame.count), path, offset), fields: fields,
+              headBytes: [UInt8](head), decoder: decoder, reader: nil, memory: frame))
+        }
+      case .file(let file, let path, let salt, let entry, let end):
+        let reader = SegmentReader(
+          file: file, end: end, chunk: 16 << 10, window: decoder.window)
+        var offset = entry.offset
+        while true {
+          let (frame, head) = try next(reader, at: offset, salt: salt, path)
+          if let fields = frame.commit, fields.number >= number {
+            guard fields.number == number else { break }
+            return try body(
+              FoundFrame(
+                header: Self.header(fields, frame.byteCount, path, offset), fields: fields,
+                headBytes: [UInt8](head), decoder: decoder, reader: reader, memory: nil))
+          }
+          offset += frame.byteCount
+        }
+        throw TreeRingError.corruptLog(
+          "a commit is missing", file: path, offset: offset, commit: number)
+      }
+    }
+  }
+
+  /// The frame at `offset` and the bytes of its header, or `corruption`.
+  private func next(
+    _ reader: SegmentReader, at offset: UInt64, salt: UInt64, _ path: String
+  ) throws(TreeRingError) -> (ScannedFrame, UnsafeRawBufferPointer) {
+    guard offset < reader.end else {
+      throw .corruptLog("the segment ends too early", file: path, offset: offset)
+    }
+    switch try reader.frame(at: offset, salt: salt, wholly: false) {
+    case .failure(let flaw): throw .flaw(flaw, file: path, offset: offset)
+    case .success(let frame):
+      return (frame, try reader.bytes(at: offset, count: frame.head.byteCount))
+    }
+  }
+
+  static func header(
+    _ fields: CommitFields, _ storedByteCount: UInt64, _ path: String, _ offset: UInt64
+  ) -> CommitHeader {
+    CommitHeader(
+      number: fields.number, timestamp: fields.timestamp, operationCount: fields.operationCount,
+      payloadByteCount: fields.payloadPlain, storedByteCount: storedByteCount, file: path,
+      offset: offset, checksum: fields.identity)
+  }
+
+  private func locate(_ number: CommitNumber) throws(TreeRingError) -> Place {
+    let place = try core.withState { state throws(TreeRingError) -> Place? in
+      guard !state.isClosed else { throw TreeRingError(.closed, "The log has been closed.") }
+      try Self.checkRange(number, state)
+      if number > state.completed { return Self.pending(number, state) }
+      guard let active = state.active, number >= active.header.firstCommit,
+        let entry = active.directory.entry(atOrBefore: number)
+      else { return nil }
+      return .file(
+        active.file, path: active.path, salt: active.header.salt, from: entry,
+        end: active.written.offset)
+    }
+    if let place { return place }
+    let segment = try core.withState { state in Self.segment(holding: number, state.segments) }
+    guard let segment, let entry = segment.directory.entry(atOrBefore: number) else {
+      throw TreeRingError(.notFound, "Commit \(number) is not in the log.", commit: number)
+    }
+    return .file(
+      try files.file(segment.path), path: segment.path, salt: segment.header.salt, from: entry,
+      end: segment.end)
+  }
+
+  private static func checkRange(
+    _ number: CommitNumber, _ state: GroupCommit.State
+  ) throws(TreeRingError) {
+    let first = state.segments.first?.header.firstCommit ?? state.active?.header.firstCommit ?? 1
+    if number < first, number > 0 {
+      throw TreeRingError(
+        .beyondHorizon, "Commit \(number) lies before \(first), the oldest one kept.",
+        commit: number)
+    }
+    guard number >= first, number <= state.sequenced else {
+      throw TreeRingError(
+        .notFound, "There is no commit \(number); the newest is \(state.sequenced).",
+        commit: number)
+    }
+  }
+
+  private static func pending(_ number: CommitNumber, _ state: GroupCommit.State) -> Place? {
+    for batch in [state.inFlight, state.pending] {
+      guard let batch, let first = batch.frames.first?.number, number >= first,
+        number - first < UInt64(batch.frames.count)
+      else { continue }
+      let frame = batch.frames[Int(number - first)]
+      return .memory(
+        path: state.active?.path ?? "", offset: frame.offset,
+        headerByteCount: frame.headerByteCount,
+        bytes: [UInt8](batch.buffer.bytes.part(frame.bufferIndex, frame.byteCount)))
+    }
+    return nil
+  }
+
+  static func segment(holding number: CommitNumber, _ segments: [Segment]) -> Segment? {
+    var (low, high) = (0, segments.count)
+    while low < high {
+      let middle = (low + high) / 2
+      if segments[middle].header.firstCommit <= number { low = middle + 1 } else { high = middle }
+    }
+    return low == 0 ? nil : segments[low - 1]
+  }
+
+  // MARK: By date
+
+  private func search(_ moment: Timestamp) throws -> CommitNumber {
+    let (entry, limit) = try core.withState { state throws(TreeRingError) in
+      guard !state.isClosed else { throw TreeRingError(.closed, "The log has been closed.") }
+      var entry: SegmentDirectory.Entry?
+      if let active = state.active { entry = active.directory.entry(atOrBefore: moment) }
+      if entry == nil {
+        var (low, high) = (0, state.segments.count)
+        while low < high {
+          let middle = (low + high) / 2
+          let first = state.segments[middle].directory.entries.first
+          if let first, first.timestamp > moment { high = middle } else { low = middle + 1 }
+        }
+        while low > 0, entry == nil {
+          low -= 1
+          entry = state.segments[low].directory.entry(atOrBefore: moment)
+        }
+      }
+      return (entry, state.sequenced)
+    }
+    guard let entry else { return 0 }
+    var newest = entry.commit
+    let last = min(limit, entry.commit + Format.directoryStride)
+    try replay(from: entry.commit, through: last) { header, _ in
+      guard header.timestamp <= moment else { return false }
+      newest = header.number
+      return true
+    }
+    return newest
+  }
+}

@@ -1,0 +1,61 @@
+// Decoding payloads and values into memory that is used again and again.
+
+internal import Synchronization
+
+/// What one reading thread needs.
+final class Decoder {
+  let decompressor: FrameDecompressor
+  /// The window of a reader, and the plain bytes of the last payload.
+  let window = ByteBuffer()
+  let plain = ByteBuffer()
+
+  init() throws(TreeRingError) { decompressor = try FrameDecompressor() }
+
+  /// Decodes one LZ4 frame of checked bytes; nil if it does not give `byteCount` bytes. The result
+  /// is valid until the next call.
+  func decode(_ frame: UnsafeRawBufferPointer, byteCount: Int) -> UnsafeRawBufferPointer? {
+    guard UInt64(byteCount) <= UInt64(frame.count) * Format.largestRatio else { return nil }
+    plain.reset()
+    // With a whole block's room behind the end, LZ4 decodes in place.
+    let room = plain.room(for: byteCount + Format.blockByteCount)
+    guard decompressor.decode(frame, into: room, byteCount: byteCount) else { return nil }
+    plain.count = byteCount
+    return plain.bytes
+  }
+}
+
+/// Decoders waiting for use.
+final class DecoderPool: Sendable {
+  private struct Idle: ~Copyable {
+    var decoders: [Decoder] = []
+  }
+  private let idle = Mutex(Idle())
+
+  func with<R>(_ body: (Decoder) throws -> R) throws -> R {
+    let decoder = try take()
+    defer { give(decoder) }
+    return try body(decoder)
+  }
+
+  private func take() throws(TreeRingError) -> Decoder {
+    if let decoder = idle.withLock({ Handed(decoder: $0.decoders.popLast()) }).decoder {
+      return decoder
+    }
+    return try Decoder()
+  }
+
+  private func give(_ decoder: Decoder) {
+    decoder.plain.reset()
+    decoder.window.reset()
+    let handed = Handed(decoder: decoder)
+    idle.withLock { idle in
+      if idle.decoders.count < 16, let decoder = handed.decoder { idle.decoders.append(decoder) }
+    }
+  }
+
+  /// A decoder changing hands.
+  private struct Handed: @unchecked Sendable {
+    // Only one thread has it at a time: it is either in the pool or with who took it.
+    let decoder: Decoder?
+  }
+}

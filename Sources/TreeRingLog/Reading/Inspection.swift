@@ -1,0 +1,211 @@
+// Looking at segments without trusting them and without changing them: `treering frames` shows
+// what a file holds, `treering verify` what is wrong with a log. Behind a damaged place reading
+// goes on at the next sound header of the same segment.
+
+internal import Logging
+
+/// Describes each piece of a segment file in order: sound frames, damaged places, the zeros at its
+/// end. Decodes every payload and value. Never stops at damage. O(bytes of the file).
+///
+/// - Throws: `io`, `notFound`; or what reading the file throws.
+package func dumpSegment(
+  file path: String, fileSystem: any FileSystem, _ body: (FrameDescription) -> Void
+) throws(TreeRingError) {
+  let file = try fileSystem.open(path, .readOnly)
+  var dump = try SegmentDump(file)
+  while let piece = try dump.next() { body(piece) }
+}
+
+/// Everything wrong with the log in a folder; empty if nothing is. Bytes of unfinished commits at
+/// the end of the last segment are no fault. Never modifies anything. O(bytes of the log).
+package func verifyLog(directory: String, fileSystem: any FileSystem) -> [LogFinding] {
+  var findings: [LogFinding] = []
+  func note(_ error: TreeRingError, _ path: String) {
+    let finding = LogFinding(
+      file: error.file ?? path, offset: error.offset ?? 0, commit: error.commit,
+      problem: error.message)
+    let isKnown = findings.contains {
+      $0.file == finding.file && $0.offset == finding.offset
+    }
+    if !isKnown { findings.append(finding) }
+  }
+  do throws(TreeRingError) {
+    let names = try fileSystem.list(directory).compactMap(SegmentName.init(fileName:)).sorted()
+    let counting = names.indices.filter {
+      $0 + 1 == names.count || names[$0 + 1].firstCommit != names[$0].firstCommit
+    }
+    for index in counting {
+      let path = "\(directory)/\(names[index].fileName)"
+      let next = counting.first { $0 > index }.map { names[$0] }
+      do throws(TreeRingError) {
+        findings += try SegmentDump.findings(path, fileSystem, next: next, directory)
+      } catch { note(error, path) }
+    }
+    // What no single segment shows: gaps between them, files of other stores.
+    var options = LogOptions(access: .readOnly)
+    options.logger.logLevel = .critical
+    var recovery = Recovery(directory: directory, fileSystem: fileSystem, options: options)
+    _ = try recovery.run()
+  } catch { note(error, directory) }
+  return findings
+}
+
+/// A walk over one segment.
+struct SegmentDump {
+  private let reader: SegmentReader
+  private let decoder: Decoder
+  private var offset: UInt64 = 0
+  private var salt: UInt64?
+  /// The checksum of the sound frame just before; nil behind damage.
+  private var previous: UInt32?
+
+  init(_ file: any File) throws(TreeRingError) {
+    reader = SegmentReader(file: file, end: try file.size())
+    decoder = try Decoder()
+    previous = 0
+  }
+
+  /// The next piece; nil at the end of the file.
+  mutating func next() throws(TreeRingError) -> FrameDescription? {
+    guard offset < reader.end else { return nil }
+    let start = offset
+    let flaw: String
+    switch try reader.header(at: start) {
+    case .failure(let found): flaw = found.problem
+    case .success(let (head, _)):
+      if let salt, head.salt != salt {
+        flaw = FrameFlaw.misplaced.problem
+      } else {
+        return try describe(head)
+      }
+    }
+    if try Tail.isZero(reader, from: start) {
+      offset = reader.end
+      return FrameDescription(offset: start, length: reader.end - start, state: .zeroTail)
+    }
+    offset = try nextHeader(after: start)
+    previous = nil
+    return FrameDescription(
+      offset: start, length: offset - start, state: .damaged, problem: flaw)
+  }
+
+  /// Where the next sound header of this segment begins, or the end of the file.
+  private func nextHeader(after start: UInt64) throws(TreeRingError) -> UInt64 {
+    var from = start + 1
+    while let candidate = try Tail.nextCandidate(reader, from: from) {
+      if case .success(let (head, _)) = try reader.header(at: candidate),
+        salt == nil || head.salt == salt
+      {
+        return candidate
+      }
+      from = candidate + 1
+    }
+    return reader.end
+  }
+
+  private mutating func describe(_ head: FrameHead) throws(TreeRingError) -> FrameDescription {
+    salt = head.salt
+    var piece = FrameDescription(
+      offset: offset, length: UInt64(head.byteCount), checksum: head.checksum,
+      state: previous == head.previousChecksum ? .commit : .unlinked, synced: head.synced)
+    if previous != head.previousChecksum {
+      piece.problem = "the frame does not follow the one before it"
+    }
+    let isLinked = piece.state != .unlinked
+    let bytes = try reader.bytes(at: offset, count: head.byteCount)
+    switch head.kind {
+    case .segmentHeader:
+      if isLinked { piece.state = .segmentHeader }
+      piece.commit = bytes.number(UInt64.self, at: Format.Segment.firstCommit)
+    case .mark: if isLinked { piece.state = .mark }
+    case .directory: if isLinked { piece.state = .directory }
+    case .commit: try describe(CommitFields(bytes), head, &piece)
+    }
+    offset += piece.length
+    previous = piece.state == .damaged ? nil : head.checksum
+    return piece
+  }
+
+  private func describe(
+    _ fields: CommitFields, _ head: FrameHead, _ piece: inout FrameDescription
+  ) throws(TreeRingError) {
+    piece.commit = fields.number
+    piece.timestamp = fields.timestamp
+    piece.operationCount = fields.operationCount
+    piece.payloadByteCount = fields.payloadPlain
+    piece.valueCount = UInt32(fields.valueCount)
+    guard
+      let whole = fields.frameByteCount(
+        headerByteCount: head.byteCount, remaining: reader.end - offset)
+    else {
+      piece.state = .damaged
+      piece.problem = "the frame is longer than the file"
+      return
+    }
+    if let problem = try contentProblem(fields, head) {
+      piece.state = .damaged
+      piece.problem = problem
+    }
+    piece.length = whole
+  }
+
+  /// What is wrong with the payload or the values; nil if nothing.
+  private func contentProblem(
+    _ fields: CommitFields, _ head: FrameHead
+  ) throws(TreeRingError) -> String? {
+    let header = try reader.bytes(at: offset, count: head.byteCount)
+    let entries = (0..<fields.valueCount).map { ValueEntry(header, $0) }
+    var at = offset + UInt64(head.byteCount)
+    let payload = try reader.bytes(at: at, count: Int(fields.payloadStored))
+    guard crc32c(payload) == fields.payloadChecksum else {
+      return "the payload's checksum is wrong"
+    }
+    guard decoder.decode(payload, byteCount: Int(fields.payloadPlain)) != nil else {
+      return "the payload does not decode"
+    }
+    at += fields.payloadStored
+    for entry in entries {
+      let value = try reader.bytes(at: at, count: Int(entry.stored))
+      guard crc32c(value) == entry.checksum else {
+        return "the checksum of the value of operation \(entry.operation) is wrong"
+      }
+      guard decoder.decode(value, byteCount: Int(entry.plain)) != nil else {
+        return "the value of operation \(entry.operation) does not decode"
+      }
+      at += UInt64(entry.stored)
+    }
+    return nil
+  }
+
+  /// What is wrong inside one segment; `next` is the segment after it.
+  static func findings(
+    _ path: String, _ fileSystem: any FileSystem, next: SegmentName?, _ directory: String
+  ) throws(TreeRingError) -> [LogFinding] {
+    var findings: [LogFinding] = []
+    try dumpSegment(file: path, fileSystem: fileSystem) { piece in
+      if let problem = piece.problem {
+        findings.append(
+          LogFinding(file: path, offset: piece.offset, commit: piece.commit, problem: problem))
+      }
+    }
+    guard !findings.isEmpty else { return [] }
+    // A tail that recovery drops, or has copied elsewhere, is no fault.
+    let name = path.split(separator: "/").last.flatMap { SegmentName(fileName: String($0)) }
+    guard let name else { return findings }
+    let file = try fileSystem.open(path, .readOnly)
+    let (header, head) = try SegmentScan.header(of: file, name: name)
+    if let next {
+      let nextFile = try fileSystem.open("\(directory)/\(next.fileName)", .readOnly)
+      let (nextHeader, _) = try SegmentScan.header(of: nextFile, name: next)
+      guard nextHeader.origin == .recovery else { return findings }
+      let scan = try SegmentScan.scan(file, header, head, limit: next.firstCommit)
+      guard scan.directory.lastCommit + 1 == next.firstCommit else { return findings }
+      return findings.filter { $0.offset < scan.end.offset }
+    }
+    let scan = try SegmentScan.scan(file, header, head, limit: nil)
+    if case .torn = try Tail.judge(scan, file) {
+      return findings.filter { $0.offset < scan.end.offset }
+    }
+    return findings
+  }
+}

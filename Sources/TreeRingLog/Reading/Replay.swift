@@ -1,0 +1,90 @@
+// Reading many commits in order, as fast as memory allows: large reads, one decoder, one buffer.
+
+extension CommitLog {
+  /// Calls `body` with each commit of a range and its payload, in order, until it returns false or
+  /// throws. The bytes are valid until it returns. Commits not written yet are included.
+  ///
+  /// - Throws: what `body` throws; `beyondHorizon`, `notFound`, `corruption`, `io`, `closed`.
+  package func replay(
+    from: CommitNumber, through: CommitNumber,
+    _ body: (CommitHeader, UnsafeRawBufferPointer) throws -> Bool
+  ) throws {
+    var next = from
+    while next <= through {
+      guard let segment = try written(holding: next) else {
+        // Still in memory; few, so one at a time.
+        let more = try readPayload(of: next, body)
+        guard more else { return }
+        next += 1
+        continue
+      }
+      let last = min(through, segment.directory.lastCommit)
+      let wentOn = try decoders.with { decoder in
+        try replay(segment, from: next, through: last, decoder, body)
+      }
+      guard wentOn else { return }
+      next = last + 1
+    }
+  }
+
+  /// The segment holding a written commit; nil if the commit is not written yet.
+  private func written(
+    holding number: CommitNumber
+  ) throws(TreeRingError) -> Segment? {
+    try core.withState { state throws(TreeRingError) in
+      guard !state.isClosed else { throw TreeRingError(.closed, "The log has been closed.") }
+      guard number <= state.completed else { return nil }
+      if let active = state.active, number >= active.header.firstCommit {
+        return active.segment(completed: state.completed, timestamp: state.completedTimestamp)
+      }
+      return Self.segment(holding: number, state.segments)
+    }
+  }
+
+  /// False if `body` asked to stop.
+  private func replay(
+    _ segment: Segment, from: CommitNumber, through: CommitNumber, _ decoder: Decoder,
+    _ body: (CommitHeader, UnsafeRawBufferPointer) throws -> Bool
+  ) throws -> Bool {
+    guard let entry = segment.directory.entry(atOrBefore: from) else {
+      throw TreeRingError(.notFound, "Commit \(from) is not in the log.", commit: from)
+    }
+    let reader = SegmentReader(
+      file: try files.file(segment.path), end: segment.end, window: decoder.window)
+    var (offset, expected) = (entry.offset, entry.commit)
+    while expected <= through {
+      guard offset < reader.end else {
+        throw TreeRingError.corruptLog(
+          "the segment ends too early", file: segment.path, offset: offset, commit: expected)
+      }
+      let frame: ScannedFrame
+      switch try reader.frame(at: offset, salt: segment.header.salt, wholly: false) {
+      case .failure(let flaw):
+        throw TreeRingError.flaw(flaw, file: segment.path, offset: offset, commit: expected)
+      case .success(let found): frame = found
+      }
+      if let fields = frame.commit {
+        guard fields.number == expected else {
+          throw TreeRingError.corruptLog(
+            "a commit is missing", file: segment.path, offset: offset, commit: expected)
+        }
+        if fields.number >= from {
+          let stored = try reader.bytes(
+            at: offset + UInt64(frame.head.byteCount), count: Int(fields.payloadStored))
+          guard crc32c(stored) == fields.payloadChecksum,
+            let plain = decoder.decode(stored, byteCount: Int(fields.payloadPlain))
+          else {
+            throw TreeRingError.corruptLog(
+              "the payload's checksum is wrong", file: segment.path, offset: offset,
+              commit: expected)
+          }
+          let header = Self.header(fields, frame.byteCount, segment.path, offset)
+          guard try body(header, plain) else { return false }
+        }
+        expected += 1
+      }
+      offset += frame.byteCount
+    }
+    return true
+  }
+}

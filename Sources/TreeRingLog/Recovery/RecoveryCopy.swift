@@ -1,0 +1,169 @@
+// What opening for writing changes: the doubtful end of the last segment, and in mode `prefix`
+// whatever lies behind the first flaw.
+//
+// Order of the copy, so that a crash at any point leaves a log that recovers to the same commits:
+// the new segment is written under a temporary name, synced, renamed, the folder synced; only then
+// is the old file cut where the new one begins, and synced. Until the cut, the new segment's origin
+// says that what the old one holds from there on is superseded.
+
+extension Recovery {
+  /// Makes the last segment fit to be appended to.
+  mutating func settle(
+    _ scan: SegmentScan, _ candidate: Candidate
+  ) throws(TreeRingError) -> RecoveredLog {
+    if scan.hasDoubtfulCommits {
+      return try copyDoubtful(scan, candidate, generation: scan.header.generation + 1)
+    }
+    if scan.fileSize > scan.end.offset {
+      try candidate.file.truncate(to: scan.end.offset)
+    }
+    try candidate.file.sync(.full)
+    if scan.lastKind == .directory {
+      let sealed = Segment(
+        path: scan.path, header: scan.header, directory: scan.directory, end: scan.end.offset)
+      return recovered(segments + [sealed], nil, scan)
+    }
+    let active = ActiveSegment(
+      file: candidate.file, path: scan.path, header: scan.header, directory: scan.directory,
+      position: scan.end, written: scan.end, synced: scan.end.offset,
+      fileSize: scan.end.offset, endsInMark: scan.lastKind == .mark)
+    return recovered(segments, active, scan)
+  }
+
+  /// Copies the commits from `scan.doubtful` on to a new segment and cuts the old one there.
+  private mutating func copyDoubtful(
+    _ scan: SegmentScan, _ candidate: Candidate, generation: UInt32
+  ) throws(TreeRingError) -> RecoveredLog {
+    let first = scan.provenCommit + 1
+    let replacesWhole = first == scan.header.firstCommit
+    let header = SegmentHeader(
+      salt: options.random(), storeID: scan.header.storeID, firstCommit: first,
+      generation: replacesWhole ? generation : 0,
+      origin: replacesWhole ? scan.header.origin : .recovery)
+    let active = try copy(scan, candidate.file, to: header)
+    report.copiedCommitCount = scan.directory.lastCommit - scan.provenCommit
+    report.notes.append(
+      "Copied \(report.copiedCommitCount) commits that no sync vouched for from \(scan.path) to "
+        + "\(active.path).")
+    if replacesWhole {
+      candidate.file.close()
+      try fileSystem.unlink(scan.path)
+      try fileSystem.syncDirectory(directory)
+      report.removedFiles.append(scan.path)
+      return recovered(segments, active, scan)
+    }
+    try candidate.file.truncate(to: scan.doubtful.offset)
+    try candidate.file.sync(.full)
+    candidate.file.close()
+    var directory = scan.directory
+    directory.removeCommits(after: scan.provenCommit, timestamp: scan.provenTimestamp)
+    let old = Segment(
+      path: scan.path, header: scan.header, directory: directory, end: scan.doubtful.offset)
+    return recovered(segments + [old], active, scan)
+  }
+
+  /// Writes a new segment with the commits of `scan` from `header.firstCommit` on and a mark.
+  private func copy(
+    _ scan: SegmentScan, _ source: any File, to header: SegmentHeader
+  ) throws(TreeRingError) -> ActiveSegment {
+    let name = SegmentName(firstCommit: header.firstCommit, generation: header.generation)
+    let path = "\(directory)/\(name.fileName)"
+    let buffer = ByteBuffer()
+    var copied = SegmentDirectory(firstCommit: header.firstCommit)
+    var position = ChainPosition(
+      salt: header.salt, offset: 0, checksum: header.append(to: buffer))
+    let file = try SegmentWriter.writeAside(path, in: directory, fileSystem: fileSystem) {
+      file throws(TreeRingError) in
+      var flushed: UInt64 = 0
+      position.offset = UInt64(buffer.count)
+      let reader = SegmentReader(file: source, end: scan.end.offset)
+      var offset =
+        header.firstCommit == scan.header.firstCommit
+        ? UInt64(Format.Segment.byteCount) : scan.doubtful.offset
+      while offset < scan.end.offset {
+        let found = try reader.frame(at: offset, salt: scan.header.salt, wholly: false)
+        guard case .success(let frame) = found else {
+          throw .corruptLog("a frame changed while it was read", file: scan.path, offset: offset)
+        }
+        if let commit = frame.commit {
+          let start = buffer.count
+          try append(frame, at: offset, from: reader, to: buffer)
+          let bytes = UnsafeMutableRawBufferPointer(
+            start: buffer.base + start, count: frame.head.byteCount)
+          position.checksum = FrameEncoder.relocate(
+            bytes, to: position, synced: UInt64(Format.Segment.byteCount))
+          copied.append(commit.number, offset: position.offset, timestamp: commit.timestamp)
+          position.offset += frame.byteCount
+        }
+        offset += frame.byteCount
+        if buffer.count > 1 << 20 {
+          try file.write(buffer.bytes, at: flushed)
+          flushed += UInt64(buffer.count)
+          buffer.reset()
+        }
+      }
+      position.checksum = Mark.append(to: buffer, at: position)
+      position.offset += UInt64(Format.Mark.byteCount)
+      try file.write(buffer.bytes, at: flushed)
+    }
+    return ActiveSegment(
+      file: file, path: path, header: header, directory: copied, position: position,
+      written: position, synced: position.offset, fileSize: position.offset, endsInMark: true)
+  }
+
+  private func append(
+    _ frame: ScannedFrame, at offset: UInt64, from reader: SegmentReader, to buffer: ByteBuffer
+  ) throws(TreeRingError) {
+    var done: UInt64 = 0
+    while done < frame.byteCount {
+      let piece = Int(min(frame.byteCount - done, 1 << 20))
+      buffer.append(try reader.bytes(at: offset + done, count: piece))
+      done += UInt64(piece)
+    }
+  }
+
+  // MARK: Mode `prefix`
+
+  /// Throws if the segment before the cut has a flaw of its own.
+  func checkBeforeCut(_ scan: SegmentScan) throws(TreeRingError) {
+    if let flaw = scan.flaw {
+      throw .flaw(flaw, file: scan.path, offset: scan.end.offset)
+    }
+  }
+
+  /// Ends the log before the first flaw. What lies behind is ignored, and when opened for writing
+  /// set aside under other names, so that salvage still finds it.
+  mutating func cut(
+    at scan: SegmentScan, _ candidate: Candidate, _ later: [SegmentName], _ error: TreeRingError
+  ) throws(TreeRingError) -> RecoveredLog {
+    report.flaw = error
+    report.notes.append("Stopped before the first flaw, after commit \(scan.directory.lastCommit).")
+    report.ignoredFiles = later.map { "\(directory)/\($0.fileName)" }
+    let isWhole = scan.flaw == nil && scan.end.offset == scan.fileSize
+    guard mayWrite else {
+      let last = Segment(
+        path: scan.path, header: scan.header, directory: scan.directory, end: scan.end.offset)
+      return recovered(segments + [last], nil, scan)
+    }
+    for name in later.reversed() { try setAside(name) }
+    if isWhole {
+      try fileSystem.syncDirectory(directory)
+      return try settle(scan, candidate)
+    }
+    var header = scan.header
+    header.salt = options.random()
+    header.generation += 1
+    let active = try copy(scan, candidate.file, to: header)
+    candidate.file.close()
+    try setAside(candidate.name)
+    try fileSystem.syncDirectory(directory)
+    report.ignoredFiles.append(scan.path)
+    return recovered(segments, active, scan)
+  }
+
+  private func setAside(_ name: SegmentName) throws(TreeRingError) {
+    let path = "\(directory)/\(name.fileName)"
+    let suffix = Format.segmentSuffix.utf8.count
+    try fileSystem.rename(path, to: String(path.dropLast(suffix)) + Format.ignoredSuffix)
+  }
+}

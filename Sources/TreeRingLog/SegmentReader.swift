@@ -1,0 +1,123 @@
+// Reading frames of one segment through a window over the file: few large reads when going
+// forward, one small read when looking something up. No length found in the file makes the window
+// larger than the rest of the file, and none is followed before it is checked.
+
+/// A frame that passed its checks.
+struct ScannedFrame {
+  var head: FrameHead
+  /// Bytes of the whole frame, with payload and values.
+  var byteCount: UInt64
+  /// For a commit.
+  var commit: CommitFields?
+}
+
+/// Reads one file. One user at a time; not Sendable.
+final class SegmentReader {
+  let file: any File
+  /// Nothing at or behind this offset is read.
+  let end: UInt64
+  private let chunk: Int
+  private let window: ByteBuffer
+  private var windowOffset: UInt64 = 0
+
+  /// - Parameters:
+  ///   - end: how much of the file may be read; at most its size.
+  ///   - chunk: how many bytes are read ahead at a time.
+  init(file: any File, end: UInt64, chunk: Int = 1 << 20, window: ByteBuffer = ByteBuffer()) {
+    self.file = file
+    self.end = end
+    self.chunk = chunk
+    self.window = window
+    window.count = 0
+  }
+
+  /// The `count` bytes at `offset`, valid until the next call; all must lie before `end`.
+  func bytes(at offset: UInt64, count: Int) throws(TreeRingError) -> UnsafeRawBufferPointer {
+    if offset >= windowOffset, offset - windowOffset <= UInt64(window.count),
+      window.count - Int(offset - windowOffset) >= count
+    {
+      return window.bytes.part(Int(offset - windowOffset), count)
+    }
+    precondition(UInt64(count) <= end - offset, "a read must end before the end of the segment")
+    let wanted = Int(min(UInt64(max(count, chunk)), end - offset))
+    window.count = 0
+    let room = window.room(for: wanted)
+    windowOffset = offset
+    window.count = try file.read(into: room, at: offset)
+    guard window.count >= count else {
+      throw TreeRingError(
+        .corruption,
+        "The segment ends earlier than it should. Commits are missing; run `treering salvage`.",
+        file: file.path, offset: offset + UInt64(window.count))
+    }
+    return window.bytes.part(0, count)
+  }
+
+  /// CRC-32C of `count` bytes, read a chunk at a time.
+  func checksum(at offset: UInt64, count: UInt64) throws(TreeRingError) -> UInt32 {
+    var (crc, done): (UInt32, UInt64) = (0, 0)
+    while done < count {
+      let piece = Int(min(count - done, UInt64(chunk)))
+      crc = crc32c(try bytes(at: offset + done, count: piece), seed: crc)
+      done += UInt64(piece)
+    }
+    return crc
+  }
+
+  /// The header at `offset`, checked but for its salt, with its bytes, which are valid until the
+  /// next read.
+  func header(
+    at offset: UInt64
+  ) throws(TreeRingError) -> Result<(FrameHead, UnsafeRawBufferPointer), FrameFlaw> {
+    let remaining = end - offset
+    guard remaining >= UInt64(Format.Head.byteCount) else { return .failure(.notAHeader) }
+    let fixed = try bytes(at: offset, count: Int(min(remaining, UInt64(Format.Commit.values))))
+    let count: Int
+    do throws(FrameFlaw) {
+      count = try FrameHead.byteCount(fixed, remaining: remaining)
+    } catch { return .failure(error) }
+    let all = try bytes(at: offset, count: count)
+    do throws(FrameFlaw) {
+      let head = try FrameHead.decode(all)
+      guard head.offset == offset else { return .failure(.misplaced) }
+      return .success((head, all))
+    } catch { return .failure(error) }
+  }
+
+  /// The frame at `offset` if it belongs to this segment. Payload and values are checked against
+  /// their checksums if `wholly`.
+  func frame(
+    at offset: UInt64, salt: UInt64, wholly: Bool
+  ) throws(TreeRingError) -> Result<ScannedFrame, FrameFlaw> {
+    let head: FrameHead
+    let bytes: UnsafeRawBufferPointer
+    switch try header(at: offset) {
+    case .failure(let flaw): return .failure(flaw)
+    case .success(let found): (head, bytes) = found
+    }
+    guard head.salt == salt else { return .failure(.misplaced) }
+    guard head.kind == .commit else {
+      return .success(ScannedFrame(head: head, byteCount: UInt64(head.byteCount), commit: nil))
+    }
+    let fields = CommitFields(bytes)
+    guard
+      let whole = fields.frameByteCount(
+        headerByteCount: head.byteCount, remaining: end - offset)
+    else { return .failure(.badLength) }
+    if wholly {
+      let checksums = (0..<fields.valueCount).map { ValueEntry(bytes, $0) }
+      var at = offset + UInt64(head.byteCount)
+      guard try checksum(at: at, count: fields.payloadStored) == fields.payloadChecksum else {
+        return .failure(.badChecksum)
+      }
+      at += fields.payloadStored
+      for entry in checksums {
+        guard try checksum(at: at, count: UInt64(entry.stored)) == entry.checksum else {
+          return .failure(.badChecksum)
+        }
+        at += UInt64(entry.stored)
+      }
+    }
+    return .success(ScannedFrame(head: head, byteCount: whole, commit: fields))
+  }
+}

@@ -1,0 +1,349 @@
+// Sequencing, writing and syncing of commits, shared by many threads.
+//
+// 1. `append` encodes a commit and puts its frame behind those sequenced before it, in memory.
+// 2. `complete` waits until the commit may become visible. The first thread to wait leads: it
+//    takes all frames sequenced so far, writes them with one call, syncs once if any of them asks
+//    for it, and wakes the others. Frames sequenced meanwhile wait for the next leader.
+// 3. What fails: a full device undoes the commits that were to be written (the file is cut back
+//    and synced before anybody is told); anything else poisons the log, for nothing is known then.
+//
+// All state is guarded by `monitor`. The file itself is touched by the leader alone, with the
+// monitor released; `isLeading` keeps others from it.
+
+internal import Logging
+
+/// Names one appended commit, also after a full device had its number given out anew.
+package struct CommitTicket: Hashable, Sendable {
+  package var number: CommitNumber
+  var epoch: Int
+}
+
+/// What the log's writers share: the frames on their way, and who writes them. Unchecked, because the
+/// compiler cannot see that `state` is guarded by `monitor`.
+final class GroupCommit: @unchecked Sendable {
+  // `state` is touched only between monitor.lock() and monitor.unlock().
+  let monitor = Monitor()
+  /// Broadcast whenever nobody leads any more, for those who want to lead.
+  let idle = Condition()
+  var state: State
+  /// Appenders stand in line here, so that frames are encoded outside the monitor.
+  private let appending = Monitor()
+  private let encoder: FrameEncoder
+  private let staging = ByteBuffer()
+
+  let directory: String
+  let fileSystem: any FileSystem
+  let options: LogOptions
+  let storeID: UInt64
+
+  init(
+    recovered: RecoveredLog, directory: String, fileSystem: any FileSystem, options: LogOptions
+  ) throws(TreeRingError) {
+    encoder = try FrameEncoder()
+    storeID = recovered.storeID
+    self.directory = directory
+    self.fileSystem = fileSystem
+    self.options = options
+    state = State(recovered: recovered)
+  }
+
+  /// Runs `body` with the monitor held.
+  func withState<R>(_ body: (inout State) throws(TreeRingError) -> R) throws(TreeRingError) -> R {
+    monitor.lock()
+    defer { monitor.unlock() }
+    return try body(&state)
+  }
+
+  // MARK: Sequencing
+
+  func append(_ draft: CommitDraft) throws(TreeRingError) -> CommitTicket {
+    appending.lock()
+    defer { appending.unlock() }
+    let (position, synced, epoch) = try prepare(for: draft)
+    staging.reset()
+    let encoded = try encoder.encode(draft, at: position, synced: synced, into: staging)
+    monitor.lock()
+    defer { monitor.unlock() }
+    try check(draft)
+    guard state.rollbacks.count == epoch, var active = state.active else {
+      throw conflict(draft.number)
+    }
+    let after = ChainPosition(
+      salt: position.salt, offset: position.offset + UInt64(encoded.byteCount),
+      checksum: encoded.checksum)
+    state.active = nil  // Keeps the directory's array from being copied.
+    active.directory.append(draft.number, offset: position.offset, timestamp: draft.timestamp)
+    active.position = after
+    state.active = active
+    state.pending.frames.append(
+      PendingFrame(
+        number: draft.number, timestamp: draft.timestamp, offset: position.offset, after: after,
+        durability: draft.durability, bufferIndex: state.pending.buffer.count,
+        headerByteCount: encoded.headerByteCount, byteCount: encoded.byteCount))
+    state.pending.buffer.append(staging.bytes)
+    state.sequenced = draft.number
+    state.sequencedTimestamp = draft.timestamp
+    state.statistics.appendedPayloadByteCount += UInt64(draft.payload.count)
+    state.statistics.appendedStoredByteCount += UInt64(encoded.byteCount)
+    return CommitTicket(number: draft.number, epoch: epoch)
+  }
+
+  /// Makes sure that there is a segment with room, and says where the frame goes.
+  private func prepare(
+    for draft: CommitDraft
+  ) throws(TreeRingError) -> (ChainPosition, synced: UInt64, epoch: Int) {
+    monitor.lock()
+    defer { monitor.unlock() }
+    while true {
+      try check(draft)
+      if let active = state.active,
+        active.position.offset < options.segmentSize || active.directory.isEmpty
+      {
+        return (active.position, active.synced, state.rollbacks.count)
+      }
+      if state.isLeading {
+        idle.wait(monitor)
+      } else if !state.pending.isEmpty || state.durable < state.sequenced {
+        lead(atLeast: .full)
+      } else {
+        try roll(firstCommit: draft.number)
+      }
+    }
+  }
+
+  private func check(_ draft: CommitDraft) throws(TreeRingError) {
+    try checkWritable()
+    guard draft.number == state.sequenced + 1 else { throw conflict(draft.number) }
+    guard draft.timestamp >= state.sequencedTimestamp || state.sequenced == 0 else {
+      throw TreeRingError(
+        .invalidInput, "A commit's timestamp must not lie before that of the commit before it.",
+        commit: draft.number)
+    }
+  }
+
+  private func conflict(_ number: CommitNumber) -> TreeRingError {
+    TreeRingError(
+      .conflict,
+      "Commit \(number) cannot follow commit \(state.sequenced), which is the newest in the log.",
+      commit: number, current: state.sequenced)
+  }
+
+  func checkWritable() throws(TreeRingError) {
+    guard !state.isClosed else { throw TreeRingError(.closed, "The log has been closed.") }
+    guard options.access != .readOnly else {
+      throw TreeRingError(.notAllowed, "The log was opened for reading only.")
+    }
+    if let poison = state.poison {
+      throw TreeRingError(
+        .poisoned,
+        "An earlier write failed, so no more are accepted; reopen the store to see what is on "
+          + "disk. The failure: \(poison.message)",
+        file: poison.file, offset: poison.offset, errno: poison.errno)
+    }
+  }
+
+  // MARK: Completing
+
+  func complete(_ ticket: CommitTicket) throws(TreeRingError) {
+    monitor.lock()
+    defer { monitor.unlock() }
+    while true {
+      if ticket.epoch < state.rollbacks.count, ticket.number > state.rollbacks[ticket.epoch] {
+        throw noSpace(ticket.number)
+      }
+      if state.completed >= ticket.number { return }
+      if let poison = state.poison { throw unknown(ticket.number, because: poison) }
+      guard ticket.number <= state.sequenced else {
+        throw TreeRingError(
+          .notFound, "Commit \(ticket.number) has not been appended.", commit: ticket.number)
+      }
+      if !state.isLeading {
+        lead(atLeast: nil)
+      } else if let batch = state.inFlight, let last = batch.frames.last,
+        ticket.number <= last.number
+      {
+        batch.condition.wait(monitor)
+      } else {
+        state.pending.condition.wait(monitor)
+      }
+    }
+  }
+
+  /// The ticket of a commit by its number alone: right unless the device has been full meanwhile.
+  func ticket(for number: CommitNumber) throws(TreeRingError) -> CommitTicket {
+    try withState { state throws(TreeRingError) in
+      if number > state.sequenced, let error = state.noSpace { throw error }
+      return CommitTicket(number: number, epoch: state.rollbacks.count)
+    }
+  }
+
+  func sync() throws(TreeRingError) {
+    monitor.lock()
+    defer { monitor.unlock() }
+    let (target, epoch) = (state.sequenced, state.rollbacks.count)
+    while true {
+      if let poison = state.poison { throw poison }
+      if epoch < state.rollbacks.count, let error = state.noSpace { throw error }
+      if state.durable >= target { return }
+      if state.isLeading { idle.wait(monitor) } else { lead(atLeast: .full) }
+    }
+  }
+
+  private func noSpace(_ number: CommitNumber) -> TreeRingError {
+    var error =
+      state.noSpace
+      ?? TreeRingError(.noSpace, "The device is full. Make room and try again.")
+    error.commit = number
+    return error
+  }
+
+  private func unknown(_ number: CommitNumber, because poison: TreeRingError) -> TreeRingError {
+    TreeRingError(
+      .unknown,
+      "Whether commit \(number) reached the device is not known; reopening the store tells. The "
+        + "failure: \(poison.message)",
+      file: poison.file, offset: poison.offset, commit: number, errno: poison.errno)
+  }
+
+  // MARK: Leading
+
+  /// Writes and syncs all that is pending. The monitor is held on entry and on return, and
+  /// released between; nobody else may be leading.
+  func lead(atLeast strength: SyncStrength?) {
+    guard let active = state.active else { return }
+    state.isLeading = true
+    let batch = state.pending
+    state.pending = state.spare ?? Batch()
+    state.spare = nil
+    state.inFlight = batch
+    let strongest = batch.frames.reduce(strength) { Self.stronger($0, $1.durability) }
+    let canReserve = state.canReserve
+    monitor.unlock()
+    let outcome = write(batch, to: active, sync: strongest, canReserve: canReserve)
+    monitor.lock()
+    state.inFlight = nil
+    apply(outcome, of: batch, sync: strongest)
+    batch.reset()
+    state.spare = batch
+    stopLeading(batch)
+  }
+
+  /// Lets others lead, and wakes those whose batch is done and one of those whose batch is next;
+  /// all of them if what was next has been undone or will never be written.
+  func stopLeading(_ batch: Batch?) {
+    state.isLeading = false
+    batch?.condition.broadcast()
+    if state.pending.isEmpty || state.poison != nil {
+      state.pending.condition.broadcast()
+    } else {
+      state.pending.condition.signal()
+    }
+    idle.broadcast()
+  }
+
+  private static func stronger(_ a: SyncStrength?, _ b: Durability) -> SyncStrength? {
+    switch b {
+    case .full: .full
+    case .barrier: a ?? .barrier
+    case .relaxed, .none: a
+    }
+  }
+
+  private enum Outcome {
+    case done(fileSize: UInt64, reserves: Bool, syncCount: UInt64)
+    /// The device is full; the file ends where it did before.
+    case full(TreeRingError)
+    case failed(TreeRingError)
+  }
+
+  private func write(
+    _ batch: Batch, to active: ActiveSegment, sync: SyncStrength?, canReserve: Bool
+  ) -> Outcome {
+    var (fileSize, reserves) = (active.fileSize, canReserve)
+    let end = active.written.offset + UInt64(batch.buffer.count)
+    do throws(TreeRingError) {
+      if sync != nil, canReserve, end > fileSize {
+        let target = min(
+          max(options.segmentSize, end), end + min(max(end, 1 << 20), 16 << 20))
+        do throws(TreeRingError) {
+          reserves = try active.file.allocate(target - fileSize, at: fileSize)
+          if reserves { fileSize = target }
+        } catch  where error.code == .noSpace {
+          // There may still be room for the frames themselves.
+          fileSize = try active.file.size()
+        }
+      }
+      if !batch.isEmpty { try active.file.write(batch.buffer.bytes, at: active.written.offset) }
+    } catch {
+      return error.code == .noSpace ? cutBack(active, because: error) : .failed(error)
+    }
+    do throws(TreeRingError) {
+      if let sync { try active.file.sync(sync) }
+    } catch { return .failed(error) }
+    return .done(
+      fileSize: max(fileSize, end), reserves: reserves, syncCount: sync == nil ? 0 : 1)
+  }
+
+  /// After a full device: makes the file end, durably, where it ended before.
+  private func cutBack(_ active: ActiveSegment, because error: TreeRingError) -> Outcome {
+    do throws(TreeRingError) {
+      try active.file.truncate(to: active.written.offset)
+      try active.file.sync(.full)
+      return .full(error)
+    } catch { return .failed(error) }
+  }
+
+  private func apply(_ outcome: Outcome, of batch: Batch, sync: SyncStrength?) {
+    state.statistics.writtenByteCount += UInt64(batch.buffer.count)
+    switch outcome {
+    case .done(let fileSize, let reserves, let syncCount):
+      state.canReserve = reserves
+      state.active?.fileSize = fileSize
+      state.statistics.syncCount += syncCount
+      if let last = batch.frames.last {
+        state.active?.written = last.after
+        state.active?.endsInMark = false
+        state.completed = last.number
+        state.completedTimestamp = last.timestamp
+      }
+      if sync == .full || (sync == .barrier && Self.barrierIsFull) {
+        state.durable = state.completed
+        let end = state.active?.written.offset ?? 0
+        state.active?.synced = end
+        state.deadline = nil
+      } else {
+        arm(batch)
+      }
+    case .full(let error):
+      options.logger.warning("The device is full; commits were undone: \(error)")
+      rollBack(because: error)
+    case .failed(let error):
+      options.logger.error("A write to the log failed; it accepts no more: \(error)")
+      state.poison = error
+    }
+  }
+
+  #if canImport(Darwin)
+    private static let barrierIsFull = false
+  #else
+    private static let barrierIsFull = true
+  #endif
+
+  /// Undoes every sequenced commit that is not completed. The file ends, synced, behind the
+  /// completed ones.
+  private func rollBack(because error: TreeRingError) {
+    guard var active = state.active else { return }
+    state.active = nil
+    active.directory.removeCommits(after: state.completed, timestamp: state.completedTimestamp)
+    active.position = active.written
+    active.fileSize = active.written.offset
+    active.synced = active.written.offset
+    state.active = active
+    state.durable = state.completed
+    state.pending.reset()
+    state.sequenced = state.completed
+    state.sequencedTimestamp = state.completedTimestamp
+    state.rollbacks.append(state.completed)
+    state.noSpace = error
+  }
+}

@@ -1,0 +1,138 @@
+// The life of a segment beyond its commits: beginning, sealing, closing.
+//
+// - Begin: write the header under a temporary name, sync, rename, sync the folder. A file with a
+//   segment's name therefore always has a whole header.
+// - Seal: sync (done by the leader), trim what was reserved, append the directory, sync. Only then
+//   is the next segment begun. A sealed file is never written again.
+// - Close: sync, trim, append a mark, sync.
+
+internal import Logging
+
+extension GroupCommit {
+  /// Seals the active segment, if there is one, and begins the next. The monitor is held on entry
+  /// and on return; nothing is pending, all is synced, nobody is leading.
+  func roll(firstCommit: CommitNumber) throws(TreeRingError) {
+    state.isLeading = true
+    defer { stopLeading(nil) }
+    if let active = state.active {
+      try exclusively { () throws(TreeRingError) in try seal(active) }
+      state.segments.append(
+        active.segment(completed: state.completed, timestamp: state.completedTimestamp))
+      state.active = nil
+    }
+    let header = SegmentHeader(
+      salt: options.random(), storeID: storeID, firstCommit: firstCommit, generation: 0,
+      origin: .sealed)
+    let (directory, fileSystem) = (directory, fileSystem)
+    state.active = try exclusively { () throws(TreeRingError) in
+      try SegmentWriter.begin(header, in: directory, fileSystem: fileSystem)
+    }
+  }
+
+  /// Runs `body` with the monitor released. A full device is reported, anything else poisons.
+  private func exclusively<R>(_ body: () throws(TreeRingError) -> R) throws(TreeRingError) -> R {
+    monitor.unlock()
+    let result = Result { () throws(TreeRingError) in try body() }
+    monitor.lock()
+    if case .failure(let error) = result, error.code != .noSpace { state.poison = error }
+    return try result.get()
+  }
+
+  private func seal(_ active: ActiveSegment) throws(TreeRingError) {
+    let buffer = ByteBuffer()
+    _ = active.directory.append(to: buffer, at: active.written)
+    try SegmentWriter.finish(active, with: buffer)
+  }
+
+  /// Flushes, trims, marks and closes. The log is closed afterwards whatever happens.
+  func close() throws(TreeRingError) {
+    monitor.lock()
+    defer { monitor.unlock() }
+    while true {
+      if state.isClosed { return }
+      if state.isLeading {
+        idle.wait(monitor)
+      } else if state.poison == nil, !state.pending.isEmpty || state.durable < state.sequenced {
+        lead(atLeast: .full)
+      } else {
+        break
+      }
+    }
+    state.isClosed = true
+    defer {
+      state.active?.file.close()
+      stopLeading(nil)
+    }
+    if let poison = state.poison { throw poison }
+    guard let active = state.active, options.access != .readOnly else { return }
+    if active.endsInMark, active.fileSize == active.written.offset { return }
+    let buffer = ByteBuffer()
+    _ = Mark.append(to: buffer, at: active.written)
+    do throws(TreeRingError) {
+      try SegmentWriter.finish(active, with: buffer)
+    } catch  where error.code == .noSpace {
+      // Every commit is synced; only the mark is missing, which the next opening takes in stride.
+      options.logger.notice("There was no room to mark the log as closed: \(error)")
+    }
+  }
+}
+
+enum SegmentWriter {
+  /// Makes a segment with nothing but its header, durably, and opens it.
+  static func begin(
+    _ header: SegmentHeader, in directory: String, fileSystem: any FileSystem
+  ) throws(TreeRingError) -> ActiveSegment {
+    let name = SegmentName(firstCommit: header.firstCommit, generation: header.generation)
+    let path = "\(directory)/\(name.fileName)"
+    let buffer = ByteBuffer()
+    let checksum = header.append(to: buffer)
+    let file = try writeAside(path, in: directory, fileSystem: fileSystem) {
+      file throws(TreeRingError) in try file.write(buffer.bytes, at: 0)
+    }
+    let position = ChainPosition(
+      salt: header.salt, offset: UInt64(buffer.count), checksum: checksum)
+    return ActiveSegment(
+      file: file, path: path, header: header,
+      directory: SegmentDirectory(firstCommit: header.firstCommit), position: position,
+      written: position, synced: position.offset, fileSize: position.offset, endsInMark: false)
+  }
+
+  /// Makes a file under a temporary name, lets `fill` write it, syncs it, gives it its name and
+  /// syncs the folder: afterwards it is whole, or not there.
+  static func writeAside(
+    _ path: String, in directory: String, fileSystem: any FileSystem,
+    fill: (any File) throws(TreeRingError) -> Void
+  ) throws(TreeRingError) -> any File {
+    let suffix = Format.segmentSuffix.utf8.count
+    let temporary = path.dropLast(suffix) + Format.temporarySuffix
+    let aside = String(temporary)
+    if try fileSystem.exists(aside) { try fileSystem.unlink(aside) }
+    do throws(TreeRingError) {
+      let file = try fileSystem.open(aside, .createNew)
+      try fill(file)
+      try file.sync(.full)
+      file.close()
+      try fileSystem.rename(aside, to: path)
+    } catch {
+      // The first error is the one to report; a file left aside is removed at the next opening.
+      try? fileSystem.unlink(aside)
+      throw error
+    }
+    try fileSystem.syncDirectory(directory)
+    return try fileSystem.open(path, .readWrite)
+  }
+
+  /// Trims a segment, whose frames are all synced, appends its last header, and syncs.
+  static func finish(_ active: ActiveSegment, with last: ByteBuffer) throws(TreeRingError) {
+    let end = active.written.offset
+    if active.fileSize > end { try active.file.truncate(to: end) }
+    do throws(TreeRingError) {
+      try active.file.write(last.bytes, at: end)
+    } catch  where error.code == .noSpace {
+      try active.file.truncate(to: end)
+      try active.file.sync(.full)
+      throw error
+    }
+    try active.file.sync(.full)
+  }
+}

@@ -1,0 +1,190 @@
+// A change as YapDatabase's views list it, for code that is ported from there.
+//
+// The differences to a changeset: rows of deleted and inserted sections are listed too; a row whose
+// place changed is a move wherever it is shown on both sides, also from or to a section that goes or
+// comes, and never one that merely was in the way; an update stands under the path it had. A row whose
+// place changed and whose path did not is an update, provided it passed no row that stayed: only then
+// does the list still lead to the new state.
+
+public import TreeRing
+public import TreeRingLog
+
+/// A change as YapDatabase's views list it.
+public struct LegacyChanges: Hashable, Sendable {
+  /// What happens to a section or row.
+  public enum Kind: String, Hashable, Sendable {
+    case delete, insert, move, update
+  }
+
+  /// What happens to a section.
+  public struct SectionChange: Hashable, Sendable {
+    public let kind: Kind
+    public let group: GroupName
+    /// Its position before; nil for an insert.
+    public let originalSection: Int?
+    /// Its position after; nil for a delete.
+    public let finalSection: Int?
+  }
+
+  /// What happens to a row.
+  public struct RowChange: Hashable, Sendable {
+    public let kind: Kind
+    public let row: RowID
+    /// What of its content changed; empty for deletes and inserts.
+    public let parts: Parts
+    /// Its group and path before; nil for an insert.
+    public let originalGroup: GroupName?
+    public let original: RowPath?
+    /// Its group and path after; nil for a delete.
+    public let finalGroup: GroupName?
+    public let final: RowPath?
+  }
+
+  /// Deletes by old position, then inserts and moves by new position.
+  public internal(set) var sections: [SectionChange] = []
+  /// Deletes by old path, then inserts, moves and updates, each by new path.
+  public internal(set) var rows: [RowChange] = []
+}
+
+extension Change {
+  /// The change as YapDatabase's views list it; nothing for a reset. O(k log n), and O(rows) of
+  /// deleted and inserted sections.
+  ///
+  /// - Throws: `TreeRingError` if the index cannot be read.
+  public func legacy() throws(TreeRingError) -> LegacyChanges {
+    var result = LegacyChanges()
+    guard !isReset, let later = before.later, let groups = before.groups else { return result }
+    result.sections = legacySections()
+    let projection = LegacyProjection(old: before.layout, new: after.layout, later: later)
+    result.rows = try projection.touchedRows(in: groups)
+    for slot in after.layout.groups.indices {
+      for (kind, kept) in projection.slides(slot) {
+        let old = projection.oldPath(slot, kept)
+        let new = projection.newPath(slot, kept)
+        let found: RowID?
+        if kind == .delete, let old {
+          found = try before.row(at: old)
+        } else if let new {
+          found = try after.row(at: new)
+        } else {
+          found = nil
+        }
+        guard let found else { continue }
+        result.rows.append(
+          projection.change(
+            found, [], from: kind == .insert ? nil : old, to: kind == .delete ? nil : new))
+      }
+    }
+    result.rows.sort { a, b in
+      let rank: [LegacyChanges.Kind: Int] = [.delete: 0, .insert: 1, .move: 2, .update: 3]
+      let kinds = (rank[a.kind] ?? 0, rank[b.kind] ?? 0)
+      if kinds.0 != kinds.1 { return kinds.0 < kinds.1 }
+      return legacyPath(a) < legacyPath(b)
+    }
+    return result
+  }
+
+  private func legacyPath(_ change: LegacyChanges.RowChange) -> RowPath {
+    change.final ?? change.original ?? RowPath(section: 0, row: 0)
+  }
+
+  private func legacySections() -> [LegacyChanges.SectionChange] {
+    let old = changeset.before
+    let new = changeset.after
+    let deletes = sections.deletes.map {
+      LegacyChanges.SectionChange(
+        kind: .delete, group: old[$0].group, originalSection: $0, finalSection: nil)
+    }
+    let inserts = sections.inserts.map {
+      LegacyChanges.SectionChange(
+        kind: .insert, group: new[$0].group, originalSection: nil, finalSection: $0)
+    }
+    let moves = sections.moves.map {
+      LegacyChanges.SectionChange(
+        kind: .move, group: new[$0.to].group, originalSection: $0.from, finalSection: $0.to)
+    }
+    return deletes + inserts + moves
+  }
+}
+
+/// Lists the rows of a change from its two layouts.
+private struct LegacyProjection {
+  let old: Layout
+  let new: Layout
+  let later: ShownRows.Later
+
+  /// The change of a row, named by the ends it has.
+  func change(
+    _ row: RowID, _ parts: Parts, from: RowPath?, to: RowPath?, isUpdate: Bool = false
+  ) -> LegacyChanges.RowChange {
+    let kind: LegacyChanges.Kind =
+      isUpdate ? .update : from == nil ? .insert : to == nil ? .delete : .move
+    return LegacyChanges.RowChange(
+      kind: kind, row: row, parts: from == nil || to == nil ? [] : parts,
+      originalGroup: from.map { old.table.names[old.sections[$0.section]] }, original: from,
+      finalGroup: to.map { new.table.names[new.sections[$0.section]] }, final: to)
+  }
+
+  /// Moves, deletes, inserts and updates of the rows touched.
+  func touchedRows(
+    in groups: any OrderedGroups
+  ) throws(TreeRingError) -> [LegacyChanges.RowChange] {
+    var changes: [LegacyChanges.RowChange] = []
+    for touched in later.places.moved {
+      var from: RowPath?
+      var to: RowPath?
+      if touched.oldSlot >= 0 { from = old.path(slot: touched.oldSlot, rank: touched.oldRank) }
+      if touched.newSlot >= 0 { to = new.path(slot: touched.newSlot, rank: touched.newRank) }
+      if from == nil, to == nil { continue }
+      let stays = from != nil && to != nil && from?.row == to?.row && passesNone(touched)
+      if stays, touched.parts.isEmpty { continue }
+      let row = try groups.id(of: touched.row)
+      changes.append(
+        change(row, touched.parts, from: from, to: to, isUpdate: stays))
+    }
+    for updated in later.places.updated {
+      guard let from = old.path(slot: updated.slot, rank: updated.oldRank),
+        let to = new.path(slot: updated.slot, rank: updated.newRank)
+      else { continue }
+      let row = try groups.id(of: updated.row)
+      changes.append(
+        change(row, updated.parts, from: from, to: to, isUpdate: true))
+    }
+    return changes
+  }
+
+  /// Whether a row that kept its group also kept its place among the rows not touched.
+  private func passesNone(_ touched: TouchedPlace) -> Bool {
+    guard touched.oldSlot == touched.newSlot,
+      old.groups[touched.oldSlot].isReversed == new.groups[touched.newSlot].isReversed,
+      let delta = later.places.delta(of: touched.oldSlot)
+    else { return false }
+    return delta.alignment.keptBefore(old: touched.oldRank)
+      == delta.alignment.keptBefore(new: touched.newRank)
+  }
+
+  /// The untouched rows of a group that are shown on one side only; of a section turned round, all.
+  func slides(_ slot: Int) -> [(LegacyChanges.Kind, Int)] {
+    if old.groups[slot] == new.groups[slot], later.places.delta(of: slot) == nil { return [] }
+    let alignment = later.places.delta(of: slot)?.alignment ?? Alignment()
+    let before = alignment.kept(inOld: old.groups[slot].shown)
+    let after = alignment.kept(inNew: new.groups[slot].shown)
+    var slides = before.subtracting(after).joined().map { (LegacyChanges.Kind.delete, $0) }
+    slides += after.subtracting(before).joined().map { (.insert, $0) }
+    if old.groups[slot].isReversed != new.groups[slot].isReversed {
+      slides += before.intersection(after).map { (.move, $0) }
+    }
+    return slides
+  }
+
+  /// Where an untouched row was shown, and where it is.
+  func oldPath(_ slot: Int, _ kept: Int) -> RowPath? {
+    let alignment = later.places.delta(of: slot)?.alignment ?? Alignment()
+    return old.path(slot: slot, rank: alignment.oldPosition(ofKept: kept))
+  }
+
+  func newPath(_ slot: Int, _ kept: Int) -> RowPath? {
+    let alignment = later.places.delta(of: slot)?.alignment ?? Alignment()
+    return new.path(slot: slot, rank: alignment.newPosition(ofKept: kept))
+  }
+}

@@ -1,0 +1,91 @@
+// A changeset as operations to be applied one after the other, for arrays and for views that apply
+// each call at once: deletes from the back, then sections, then rows by ascending final place.
+
+public import TreeRing
+
+/// One operation, in the positions of the moment it is applied. A move takes its element out first and
+/// then inserts it.
+public enum Step: Hashable, Sendable {
+  case deleteRow(RowID, at: RowPath)
+  case deleteSection(at: Int)
+  /// Inserts a section with all the rows that the state after the change shows in it.
+  case insertSection(Section, at: Int)
+  case moveSection(from: Int, to: Int)
+  case insertRow(RowID, at: RowPath)
+  case moveRow(RowID, from: RowPath, to: RowPath)
+  case updateRow(RowID, at: RowPath, Parts)
+}
+
+extension Changeset {
+  /// The changeset as a sequence of as many operations as it has. O(k log k) for k operations, and
+  /// O(sections) if sections change.
+  public func steps() -> [Step] { steps(flaw: .none) }
+
+  package func steps(flaw: Flaw) -> [Step] {
+    var steps: [Step] = []
+    steps.reserveCapacity(count)
+    for delete in rows.deletes.reversed() {
+      steps.append(.deleteRow(delete.row, at: delete.path))
+    }
+    for section in sections.deletes.reversed() { steps.append(.deleteSection(at: section)) }
+    appendSections(to: &steps, flaw: flaw)
+    appendRows(to: &steps, flaw: flaw)
+    for update in rows.updates {
+      steps.append(.updateRow(update.row, at: update.to, update.parts))
+    }
+    return steps
+  }
+
+  private func appendSections(to steps: inout [Step], flaw: Flaw) {
+    let deletes = Alignment(removed: sections.deletes)
+    let targets =
+      sections.inserts.map { SequentialPlan.Target(list: 0, position: $0, source: nil) }
+      + sections.moves.map { move in
+        let position = deletes.keptBefore(old: move.from)
+        return SequentialPlan.Target(
+          list: 0, position: move.to, source: SequentialPlan.Source(list: 0, position: position))
+      }
+    if targets.isEmpty { return }
+    let ordered = targets.sorted { $0.position < $1.position }
+    var plan = SequentialPlan(ordered)
+    for (target, placement) in zip(ordered, plan.placements(flaw: flaw)) {
+      if let from = placement.from {
+        steps.append(.moveSection(from: from.position, to: placement.to.position))
+      } else {
+        steps.append(.insertSection(after[target.position], at: placement.to.position))
+      }
+    }
+  }
+
+  private func appendRows(to steps: inout [Step], flaw: Flaw) {
+    if rows.moves.isEmpty {
+      for insert in rows.inserts { steps.append(.insertRow(insert.row, at: insert.path)) }
+      return
+    }
+    var gone: [Int: [Int]] = [:]
+    for delete in rows.deletes { gone[delete.path.section, default: []].append(delete.path.row) }
+    let correspondence = sections.isEmpty ? nil : SectionCorrespondence(self)
+    func source(_ path: RowPath) -> SequentialPlan.Source {
+      SequentialPlan.Source(
+        list: correspondence?.new(ofOld: path.section) ?? path.section,
+        position: Alignment(removed: gone[path.section] ?? []).keptBefore(old: path.row))
+    }
+    let arrivals =
+      (rows.inserts.map { (row: $0.row, from: RowPath?.none, to: $0.path) }
+      + rows.moves.map { (row: $0.row, from: Optional($0.from), to: $0.to) })
+      .sorted { $0.to < $1.to }
+    var plan = SequentialPlan(
+      arrivals.map {
+        SequentialPlan.Target(list: $0.to.section, position: $0.to.row, source: $0.from.map(source))
+      })
+    for (arrival, placement) in zip(arrivals, plan.placements(flaw: flaw)) {
+      let to = RowPath(section: placement.to.list, row: placement.to.position)
+      if let from = placement.from {
+        let from = RowPath(section: from.list, row: from.position)
+        steps.append(.moveRow(arrival.row, from: from, to: to))
+      } else {
+        steps.append(.insertRow(arrival.row, at: to))
+      }
+    }
+  }
+}

@@ -1,0 +1,75 @@
+// What the changeset algorithm asks of a group index at one commit.
+
+package import TreeRing
+package import TreeRingLog
+
+/// A group index at one commit.
+package protocol OrderedGroups: Sendable {
+  associatedtype Group: OrderedGroup
+
+  /// A group to ask of; one that does not exist has no rows. O(log n).
+  func group(_ name: GroupName) throws(TreeRingError) -> Group
+  /// A row's places, in group order; empty if it is not in the index. O(log n).
+  func places(of row: RowReference) throws(TreeRingError) -> [RowPlace]
+  /// A row's public identity, also of a row that is not there any more, or not yet. O(1).
+  func id(of row: RowReference) throws(TreeRingError) -> RowID
+  /// The row of a public identity; nil if there never was such a row. O(1).
+  func reference(of id: RowID) -> RowReference?
+}
+
+/// One group: a strict total order of rows, with order statistics. Every call costs O(log n).
+package protocol OrderedGroup {
+  /// How many rows it has.
+  var count: Int { get }
+  /// How many of its rows stand before this place, whether or not a row stands at it.
+  func rank(of order: [UInt8]) throws(TreeRingError) -> Int
+  /// The row at a position, less than the count.
+  func row(at position: Int) throws(TreeRingError) -> RowReference
+}
+
+/// The groups of an index by slot, each found once.
+struct GroupCache<Groups: OrderedGroups> {
+  let groups: Groups
+  private let table: GroupTable
+  private var found: [Groups.Group] = []
+  /// By slot, which of the groups found it is.
+  private var indexes: [Int: Int] = [:]
+  /// The slot asked for last and its group: neighbouring questions are mostly about the same one.
+  private var lastSlot = -1
+  private var last = 0
+
+  init(_ groups: Groups, table: GroupTable) {
+    self.groups = groups
+    self.table = table
+  }
+
+  /// How many rows the group of a slot has.
+  mutating func count(_ slot: Int) throws(TreeRingError) -> Int {
+    try find(slot)
+    return found[last].count
+  }
+
+  /// How many rows of a slot's group stand before a place.
+  mutating func rank(of order: [UInt8], slot: Int) throws(TreeRingError) -> Int {
+    try find(slot)
+    return try found[last].rank(of: order)
+  }
+
+  /// The public identity of the row at a position of a slot's group.
+  mutating func id(at position: Int, slot: Int) throws(TreeRingError) -> RowID {
+    try find(slot)
+    return try groups.id(of: try found[last].row(at: position))
+  }
+
+  private mutating func find(_ slot: Int) throws(TreeRingError) {
+    if slot == lastSlot { return }
+    if let index = indexes[slot] {
+      last = index
+    } else {
+      found.append(try groups.group(table.names[slot]))
+      last = found.count - 1
+      indexes[slot] = last
+    }
+    lastSlot = slot
+  }
+}

@@ -1,0 +1,147 @@
+// Turns a set of inserts and moves into operations to be applied one after the other.
+//
+// Deletes are done; what remains is one or more lists with elements to move away (sources) and final
+// positions to fill (targets), which are filled by ascending list and position. In a list, count the
+// elements that neither leave nor arrive: `kept`. A source with s kept elements before it and a target
+// with t of them before it meet like this:
+//   - a target is filled right behind kept element t - 1 and the targets filled there before it, so
+//     every source with s >= t still pending is behind it, every other one before it;
+//   - hence the current position of a target is its final one plus the pending sources with s < t;
+//   - and that of a source is s, plus the pending sources before it, plus the filled targets with
+//     t <= s.
+// A Fenwick tree counts the pending sources: O(k log k).
+
+/// The sources and targets of a sequence of inserts and moves.
+struct SequentialPlan {
+  /// An element to be moved away.
+  struct Source {
+    /// Its list, and its position there once deletes are done.
+    let list: Int
+    let position: Int
+  }
+
+  /// A final position to be filled.
+  struct Target {
+    let list: Int
+    let position: Int
+    /// The source that fills it; nil for an insert.
+    let source: Source?
+  }
+
+  /// Where an operation finds its element, and where it puts it.
+  struct Placement {
+    /// The current position of the element; nil for an insert.
+    let from: (list: Int, position: Int)?
+    /// The position to insert at, once the element has been taken out.
+    let to: (list: Int, position: Int)
+  }
+
+  /// A list's part of the sorted sources and targets.
+  private struct Span {
+    var sources = 0..<0
+    var targets = 0..<0
+  }
+
+  private let targets: [Target]
+  /// Per source and target, the kept elements before it.
+  private var keptBeforeSource: [Int] = []
+  private var keptBeforeTarget: [Int] = []
+  private var spans: [Int: Span] = [:]
+  /// The index of a target's source among the sorted sources; -1 for an insert.
+  private var sourceOfTarget: [Int]
+  /// Fenwick tree over the sources: 1 while pending.
+  private var pending: [Int]
+
+  /// - Parameter targets: By ascending list and position.
+  init(_ targets: [Target]) {
+    self.targets = targets
+    sourceOfTarget = [Int](repeating: -1, count: targets.count)
+    let movers = targets.indices.compactMap { index in
+      targets[index].source.map { (source: $0, target: index) }
+    }.sorted {
+      ($0.source.list, $0.source.position) < ($1.source.list, $1.source.position)
+    }
+    pending = [Int](repeating: 0, count: movers.count + 1)
+    for (index, mover) in movers.enumerated() {
+      sourceOfTarget[mover.target] = index
+      let list = mover.source.list
+      let start = spans[list]?.sources.lowerBound ?? index
+      spans[list, default: Span()].sources = start..<(index + 1)
+      keptBeforeSource.append(mover.source.position - (index - start))
+      pending[index + 1] += 1
+      let parent = (index + 1) + ((index + 1) & -(index + 1))
+      if parent < pending.count { pending[parent] += pending[index + 1] }
+    }
+    for (index, target) in targets.enumerated() {
+      var span = spans[target.list] ?? Span()
+      let start = span.targets.isEmpty ? index : span.targets.lowerBound
+      span.targets = start..<(index + 1)
+      spans[target.list] = span
+      keptBeforeTarget.append(target.position - (index - start))
+    }
+  }
+
+  /// The operations, one per target, in the order in which they are to be applied.
+  mutating func placements(flaw: Flaw = .none) -> [Placement] {
+    var result: [Placement] = []
+    result.reserveCapacity(targets.count)
+    for (index, target) in targets.enumerated() {
+      var from: (list: Int, position: Int)?
+      let source = sourceOfTarget[index]
+      if source >= 0, let list = target.source?.list {
+        from = (list, position(ofSource: source, in: list, filled: index))
+        settle(source)
+      }
+      let sources = spans[target.list]?.sources ?? 0..<0
+      let before = firstSource(in: sources, keptAtLeast: keptBeforeTarget[index])
+      let delay =
+        flaw == .pendingForgotten
+        ? 0 : pendingCount(below: before) - pendingCount(below: sources.lowerBound)
+      result.append(Placement(from: from, to: (target.list, target.position + delay)))
+    }
+    return result
+  }
+
+  /// The current position of a pending source, when the first `filled` targets have been filled.
+  private func position(ofSource source: Int, in list: Int, filled: Int) -> Int {
+    let span = spans[list] ?? Span()
+    let kept = keptBeforeSource[source]
+    var low = span.targets.lowerBound
+    var high = span.targets.clamped(to: 0..<filled).upperBound
+    if span.targets.lowerBound >= filled { high = low }
+    while low < high {
+      let middle = (low + high) / 2
+      if keptBeforeTarget[middle] <= kept { low = middle + 1 } else { high = middle }
+    }
+    return kept + pendingCount(below: source) - pendingCount(below: span.sources.lowerBound)
+      + (low - span.targets.lowerBound)
+  }
+
+  private func firstSource(in span: Range<Int>, keptAtLeast kept: Int) -> Int {
+    var low = span.lowerBound
+    var high = span.upperBound
+    while low < high {
+      let middle = (low + high) / 2
+      if keptBeforeSource[middle] < kept { low = middle + 1 } else { high = middle }
+    }
+    return low
+  }
+
+  private func pendingCount(below source: Int) -> Int {
+    var node = source
+    var sum = 0
+    while node > 0 {
+      sum += pending[node]
+      node &= node - 1
+    }
+    return sum
+  }
+
+  private mutating func settle(_ source: Int) {
+    var node = source + 1
+    while node < pending.count {
+      pending[node] -= 1
+      node += node & -node
+    }
+  }
+}

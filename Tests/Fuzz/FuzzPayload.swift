@@ -1,0 +1,110 @@
+// Payloads as inputs: each is the second commit of a store with an index. The store opens to a state
+// that keeps its own rules, or refuses with a typed error; and so do records of rows.
+
+import Foundation
+import Logging
+import TreeRing
+import TreeRingLog
+
+/// Replays a payload into a store and looks at everything it made.
+func tryPayload(_ payload: [UInt8]) {
+  payload.withUnsafeBytes { bytes in
+    if let record = try? RowRecord(bytes) {
+      var again: [UInt8] = []
+      record.encode(into: &again)
+      precondition((try? again.withUnsafeBytes { try RowRecord($0).written }) == record.written)
+    }
+  }
+  do {
+    let count = try payload.withUnsafeBytes { bytes in
+      var reader = try PayloadReader(bytes, commit: 2)
+      while try reader.next() != nil {}
+      return reader.count
+    }
+    let disk = MemoryFileSystem()
+    try disk.makeDirectory("store")
+    let log = try CommitLog(directory: "store/log", fileSystem: disk, options: quiet(.create))
+    for (number, payload, count) in [(1, firstPayload, 3), (2, payload, count)] {
+      try log.complete(
+        log.append(
+          CommitDraft(
+            number: CommitNumber(number), timestamp: Timestamp(microseconds: 0),
+            operationCount: count, payload: payload)))
+    }
+    try log.close()
+    var options = StoreOptions()
+    options.logger.logLevel = .critical
+    let store = try Store(path: "store", fileSystem: disk, options: options)
+    let problems = try store.checkInvariants()
+    precondition(problems.isEmpty, "\(problems)")
+    _ = try store.history(of: "k", in: "b")
+    _ = try store.operations(of: 2)
+    try store.revert(to: .commit(1))
+    let differences = try store.snapshot().diff(from: store.snapshot(at: .commit(1)))
+    precondition(differences.isEmpty, "\(differences)")
+  } catch let error as TreeRingError {
+    precondition(error.code != .unknown, "\(error)")
+  } catch {
+    preconditionFailure("an untyped error: \(error)")
+  }
+}
+
+private func bytes(_ text: String) -> [UInt8] { Array(text.utf8) }
+
+/// A payload of operations on rows of bucket 1, "b".
+private func payload(_ commit: CommitNumber, _ write: (inout PayloadWriter) -> Void) -> [UInt8] {
+  var writer = PayloadWriter(commit: commit)
+  write(&writer)
+  return writer.payload(notes: CommitNotes())
+}
+
+private let bucket = BucketReference(number: 1, name: "b")
+
+private func put(
+  _ writer: inout PayloadWriter, _ key: String, _ object: String, previous: CommitNumber
+) {
+  bytes(key).withUnsafeBytes { key in
+    bytes(object).withUnsafeBytes { object in
+      writer.put(
+        RowAddress(bucket: bucket, key: key, previous: previous), coder: 0,
+        object: NewValue(object, isLogged: false), metadata: nil)
+    }
+  }
+}
+
+/// Two rows and an index over them.
+private let firstPayload = payload(1) { writer in
+  put(&writer, "k", #"{"g":"x","n":1}"#, previous: 0)
+  put(&writer, "l", #"{"g":"y","n":-2.5e3}"#, previous: 0)
+  writer.index(
+    IndexRecord(
+      name: "i", number: 1, version: 1,
+      definition: .fields(
+        #"{"bucket":"b","group":"g","order":["n:desc"],"where":{},"version":1}"#)))
+}
+
+/// Writes sound payloads to begin from.
+func writePayloads(_ folder: String) {
+  let payloads = [
+    payload(2) { put(&$0, "k", #"{"g":"z","n":[1]}"#, previous: 1) },
+    payload(2) { writer in
+      bytes("k").withUnsafeBytes { key in
+        let row = RowAddress(bucket: bucket, key: key, previous: 1)
+        writer.touch(row)
+        bytes("m").withUnsafeBytes {
+          writer.metadata(row, metadata: NewValue($0, isLogged: false))
+        }
+        writer.delete(row)
+      }
+      writer.deleteRange(bucket, rows: [(bytes("l"), 1)])
+      writer.tag(name: "t", commit: 1)
+    },
+    firstPayload,
+  ]
+  for (index, payload) in payloads.enumerated() {
+    let path = "\(folder)/payload-\(index)"
+    guard FileManager.default.createFile(atPath: path, contents: Data([2] + payload)) else {
+      preconditionFailure("cannot write \(path)")
+    }
+  }
+}

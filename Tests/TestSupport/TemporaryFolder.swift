@@ -1,0 +1,34 @@
+// A folder on the real disk that goes when the test is done with it.
+
+internal import Foundation
+
+package final class TemporaryFolder: Sendable {
+  package let path: String
+
+  package init() throws {
+    let url = FileManager.default.temporaryDirectory
+      .appendingPathComponent("treering-\(UUID().uuidString)")
+    try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true)
+    path = url.path
+  }
+
+  deinit { try? FileManager.default.removeItem(atPath: path) }
+
+  /// Runs a program and returns its exit code and output; nil if there is no such program.
+  package static func run(_ program: String, _ arguments: [String]) throws -> (Int32, [UInt8])? {
+    let places = ["/usr/bin", "/usr/local/bin", "/opt/homebrew/bin", "/bin"]
+    let found = places.map { "\($0)/\(program)" }
+      .first { FileManager.default.isExecutableFile(atPath: $0) }
+    guard let found else { return nil }
+    let process = Process()
+    process.executableURL = URL(fileURLWithPath: found)
+    process.arguments = arguments
+    let output = Pipe()
+    process.standardOutput = output
+    process.standardError = FileHandle.nullDevice
+    try process.run()
+    let bytes = output.fileHandleForReading.readDataToEndOfFile()
+    process.waitUntilExit()
+    return (process.terminationStatus, [UInt8](bytes))
+  }
+}

@@ -1,0 +1,200 @@
+// Many threads, one log: order of visibility, shared syncs, relaxed durability.
+
+import Dispatch
+import Foundation
+import Logging
+import Synchronization
+import TestSupport
+import Testing
+import TreeRingLog
+
+struct GroupCommitTests {
+  static func quiet(_ access: LogAccess = .create) -> LogOptions {
+    var options = LogOptions(access: access)
+    options.logger.logLevel = .critical
+    return options
+  }
+
+  @Test("Many threads commit at once: every commit is there, in order, after few syncs")
+  func manyThreads() throws {
+    let folder = try TemporaryFolder()
+    var options = Self.quiet()
+    options.segmentSize = 50_000
+    let log = try CommitLog(
+      directory: folder.path + "/log", fileSystem: PosixFileSystem(), options: options)
+    let writer = Sequencer()
+    let (threads, each) = (16, 40)
+    DispatchQueue.concurrentPerform(iterations: threads) { _ in
+      for _ in 0..<each {
+        do {
+          let ticket = try writer.next { newest in
+            try log.append(
+              CommitLogTests.draft(newest, newest % 3 == 0 ? .none : .full))
+          }
+          try log.complete(ticket)
+          #expect(log.completed >= ticket.number)
+        } catch { Issue.record("\(error)") }
+      }
+    }
+    let total = CommitNumber(threads * each)
+    #expect(log.completed == total)
+    try log.close()
+    let again = try CommitLog(
+      directory: folder.path + "/log", fileSystem: PosixFileSystem(), options: options)
+    var next: CommitNumber = 1
+    try again.replay(from: 1, through: total) { header, bytes in
+      #expect(header.number == next && [UInt8](bytes) == CommitLogTests.payload(next))
+      next += 1
+      return true
+    }
+    #expect(next == total + 1)
+  }
+
+  @Test("A relaxed commit behind a full one becomes visible only after the full one's sync")
+  func visibilityOrder() throws {
+    let disk = GatedFileSystem()
+    let log = try CommitLog(directory: "log", fileSystem: disk, options: Self.quiet())
+    let first = try log.append(CommitLogTests.draft(1, .full))
+    disk.gate.close()
+    let group = DispatchGroup()
+    DispatchQueue.global().async(group: group) {
+      do { try log.complete(first) } catch { Issue.record("\(error)") }
+    }
+    disk.gate.waitUntilReached()
+    let second = try log.append(CommitLogTests.draft(2, .none))
+    DispatchQueue.global().async(group: group) {
+      do { try log.complete(second) } catch { Issue.record("\(error)") }
+      #expect(log.completed == 2)
+    }
+    #expect(log.sequenced == 2)
+    #expect(log.completed == 0, "nothing is visible while the first sync runs")
+    #expect(try log.readPayload(of: 1) { [UInt8]($1) } == CommitLogTests.payload(1))
+    #expect(try log.readPayload(of: 2) { [UInt8]($1) } == CommitLogTests.payload(2))
+    disk.gate.open()
+    group.wait()
+    #expect(log.completed == 2 && log.durable == 1)
+  }
+
+  @Test("Commits of relaxed durability are synced in time without anybody asking")
+  func relaxed() throws {
+    let log = try CommitLog(
+      directory: "log", fileSystem: MemoryFileSystem(), options: Self.quiet())
+    try log.complete(log.append(CommitLogTests.draft(1, .relaxed(within: .milliseconds(1)))))
+    #expect(log.completed == 1)
+    var turns = 0
+    while log.durable < 1, turns < 100_000 {
+      turns += 1
+      DispatchQueue.global().sync {}
+      _ = DispatchSemaphore(value: 0).wait(timeout: .now() + .milliseconds(1))
+    }
+    #expect(log.durable == 1)
+  }
+
+  @Test("Numbers out of turn and timestamps going back are refused")
+  func refusals() throws {
+    let log = try CommitLog(
+      directory: "log", fileSystem: MemoryFileSystem(), options: Self.quiet())
+    try log.complete(log.append(CommitLogTests.draft(1, .full)))
+    for number in [0, 1, 3] as [CommitNumber] {
+      do {
+        try log.append(CommitLogTests.draft(number, .full))
+        Issue.record("commit \(number) was accepted")
+      } catch { #expect(error.code == .conflict && error.current == 1) }
+    }
+    var back = CommitLogTests.draft(2, .full)
+    back.timestamp = Timestamp(microseconds: 9)
+    do {
+      try log.append(back)
+      Issue.record("a timestamp went back")
+    } catch { #expect(error.code == .invalidInput) }
+    for number in [0, 2] as [CommitNumber] {
+      do {
+        _ = try log.header(of: number)
+        Issue.record("commit \(number) was found")
+      } catch { #expect(error.code == .notFound) }
+    }
+    do {
+      _ = try log.value(commit: 1, operation: 0, part: .object)
+      Issue.record("a value was found")
+    } catch { #expect(error.code == .notFound && error.commit == 1) }
+  }
+}
+
+/// Gives out commit numbers, one caller at a time.
+final class Sequencer: @unchecked Sendable {
+  // `newest` is touched with the lock held. A lock that the thread sanitizer understands: it takes
+  // contended use of the standard library's Mutex for a race.
+  private let lock = NSLock()
+  private var newest: CommitNumber = 0
+
+  func next<R>(_ body: (CommitNumber) throws -> R) rethrows -> R {
+    lock.lock()
+    defer { lock.unlock() }
+    newest += 1
+    return try body(newest)
+  }
+}
+
+/// A latch that syncs wait at.
+final class Gate: Sendable {
+  private let isClosed = Atomic(false)
+  private let reached = DispatchSemaphore(value: 0)
+  private let opened = DispatchSemaphore(value: 0)
+
+  func close() { isClosed.store(true, ordering: .sequentiallyConsistent) }
+  func open() {
+    isClosed.store(false, ordering: .sequentiallyConsistent)
+    opened.signal()
+  }
+  func waitUntilReached() { reached.wait() }
+  func pass() {
+    guard isClosed.load(ordering: .sequentiallyConsistent) else { return }
+    reached.signal()
+    opened.wait()
+  }
+}
+
+/// Files in memory whose syncs stop at a gate.
+final class GatedFileSystem: FileSystem {
+  let gate = Gate()
+  private let memory = MemoryFileSystem()
+
+  func open(_ path: String, _ mode: OpenMode) throws(TreeRingError) -> any File {
+    GatedFile(try memory.open(path, mode), gate)
+  }
+  func exists(_ path: String) throws(TreeRingError) -> Bool { try memory.exists(path) }
+  func list(_ directory: String) throws(TreeRingError) -> [String] { try memory.list(directory) }
+  func makeDirectory(_ path: String) throws(TreeRingError) { try memory.makeDirectory(path) }
+  func rename(_ path: String, to newPath: String) throws(TreeRingError) {
+    try memory.rename(path, to: newPath)
+  }
+  func unlink(_ path: String) throws(TreeRingError) { try memory.unlink(path) }
+  func syncDirectory(_ path: String) throws(TreeRingError) {}
+  func lock(_ path: String) throws(TreeRingError) -> any FileLock { try memory.lock(path) }
+}
+
+private final class GatedFile: File {
+  let inner: any File
+  let gate: Gate
+  init(_ inner: any File, _ gate: Gate) {
+    self.inner = inner
+    self.gate = gate
+  }
+  var path: String { inner.path }
+  func read(
+    into buffer: UnsafeMutableRawBufferPointer, at offset: UInt64
+  ) throws(TreeRingError) -> Int { try inner.read(into: buffer, at: offset) }
+  func write(_ bytes: UnsafeRawBufferPointer, at offset: UInt64) throws(TreeRingError) {
+    try inner.write(bytes, at: offset)
+  }
+  func sync(_ strength: SyncStrength) throws(TreeRingError) {
+    gate.pass()
+    try inner.sync(strength)
+  }
+  func size() throws(TreeRingError) -> UInt64 { try inner.size() }
+  func truncate(to size: UInt64) throws(TreeRingError) { try inner.truncate(to: size) }
+  func allocate(_ count: UInt64, at offset: UInt64) throws(TreeRingError) -> Bool {
+    try inner.allocate(count, at: offset)
+  }
+  func close() { inner.close() }
+}

@@ -1,0 +1,159 @@
+import TestSupport
+import Testing
+import TreeRing
+import TreeRingLog
+
+@testable import TreeRingMappings
+
+@Suite("Minimal changesets")
+struct MinimalChangesetTests {
+  @Test("Random changes are valid and minimal, and every form leads to the new state")
+  func randomChanges() {
+    for seed in seeds(1...3_000) {
+      var maker = CaseMaker(seed: seed)
+      let given = maker.changeCase()
+      let found = violations(given)
+      #expect(found.isEmpty, "seed \(seed): \(found)")
+      if !found.isEmpty { return }
+    }
+  }
+
+  @Test("Merged change records give what the two end states give, however they are merged")
+  func merging() throws {
+    for seed in seeds(1...500) {
+      var maker = CaseMaker(seed: seed)
+      let mappings = maker.mappings()
+      var states = [maker.state(at: 5)]
+      for _ in 0..<4 { states.append(maker.successor(of: states[states.count - 1])) }
+      let records = zip(states, states.dropFirst()).map { touchedRows(from: $0, to: $1) }
+      let last = states[states.count - 1]
+      let whole = try change(mappings, touchedRows(from: states[0], to: last), last)
+      var all = records[0]
+      for record in records.dropFirst() { all.merge(record) }
+      #expect(try change(mappings, all, last) == whole, "seed \(seed)")
+      #expect(
+        try change(mappings, all.reversed, states[0])
+          == change(mappings, touchedRows(from: last, to: states[0]), states[0]),
+        "seed \(seed), backward")
+      for cuts in 0..<8 {
+        var cursor = try MappingCursor(mappings, before: records[0], in: states[1])
+        var pending: TouchedRows?
+        for (index, record) in records.enumerated() {
+          pending?.merge(record)
+          let merged = pending ?? record
+          pending = merged
+          guard index == 3 || cuts & (1 << index) != 0 else { continue }
+          let from = states[Int(merged.from - 5)]
+          let given = ChangeCase(
+            old: from, new: states[index + 1], oldMappings: mappings, newMappings: mappings,
+            touched: merged)
+          let next = try cursor.advance(to: states[index + 1], by: merged, limit: .max)
+          let found = violations(of: next, in: given)
+          #expect(found.isEmpty, "seed \(seed), cuts \(cuts): \(found)")
+          pending = nil
+        }
+      }
+    }
+  }
+
+  private func change(
+    _ mappings: Mappings, _ touched: TouchedRows, _ new: ModelIndex
+  ) throws -> Changeset {
+    var cursor = try MappingCursor(mappings, before: touched, in: new)
+    return try cursor.advance(to: new, by: touched, limit: .max).changeset
+  }
+
+  @Test("Rows that were touched and did not change cost no operation")
+  func supersets() throws {
+    for seed in seeds(1...500) {
+      var maker = CaseMaker(seed: seed)
+      let given = maker.changeCase()
+      let everything = ChangeCase(
+        old: given.old, new: given.new, oldMappings: given.oldMappings,
+        newMappings: given.newMappings,
+        touched: touchedRows(from: given.old, to: given.new, extra: Set(given.old.rows.keys)))
+      #expect(
+        try everything.change().changeset == given.change().changeset, "seed \(seed)")
+    }
+  }
+
+  @Test("Commits and edits of the mappings may come in any order, in either direction")
+  func interleaving() throws {
+    for seed in seeds(1...300) {
+      var maker = CaseMaker(seed: seed)
+      var mappings = maker.mappings()
+      var states = [maker.state(at: 5)]
+      for _ in 0..<5 { states.append(maker.successor(of: states[states.count - 1])) }
+      var shown = states[0]
+      var cursor = MappingCursor(mappings)
+      let first = try cursor.reset(to: shown, at: shown.commit)
+      #expect(first.isReset)
+      #expect(first.after.sections == NaiveList(mappings, shown).sections)
+      for _ in 0..<8 {
+        let edited = maker.chance(2) ? maker.edited(mappings) : mappings
+        let next =
+          maker.chance(3) ? shown : states[Int.random(in: 0..<states.count, using: &maker.random)]
+        let given = ChangeCase(
+          old: shown, new: next, oldMappings: mappings, newMappings: edited,
+          touched: touchedRows(from: shown, to: next))
+        let change = try cursor.advance(
+          to: next, by: given.touched, mappings: edited, limit: .max)
+        let found = violations(of: change, in: given)
+        #expect(found.isEmpty, "seed \(seed): \(found)")
+        (mappings, shown) = (edited, next)
+      }
+    }
+  }
+
+  @Test("Over the limit the change is a reset, at it a changeset")
+  func limit() throws {
+    for seed in seeds(1...300) {
+      var maker = CaseMaker(seed: seed)
+      let given = maker.changeCase()
+      let count = try given.change().changeset.count
+      #expect(try !given.change(limit: count).isReset, "seed \(seed)")
+      guard count > 0 else { continue }
+      let reset = try given.change(limit: count - 1)
+      #expect(reset.isReset && reset.changeset.isEmpty && !reset.isEmpty, "seed \(seed)")
+      #expect(reset.after.sections == given.newList.sections, "seed \(seed)")
+    }
+  }
+
+  @Test("A change reads the index in proportion to the rows touched, however many there are")
+  func reads() throws {
+    var random = SeededGenerator(seed: 1)
+    for count in [500, 20_000] {
+      var rows: [RowReference: ModelRow] = [:]
+      func row(_ random: inout SeededGenerator) -> ModelRow {
+        let key = UInt32.random(in: 0..<1_000_000, using: &random)
+        return ModelRow(
+          places: ["g": withUnsafeBytes(of: key.bigEndian) { Array($0) }],
+          content: RowContent(object: random.next(), metadata: nil, touched: 0))
+      }
+      func reference(_ number: Int) -> RowReference {
+        RowReference(bucket: 1, key: withUnsafeBytes(of: number.bigEndian) { Array($0) })
+      }
+      for number in 0..<count { rows[reference(number)] = row(&random) }
+      let old = ModelIndex(commit: 1, rows: rows)
+      for touchedCount in [1, 10, 100] {
+        var edited = rows
+        for _ in 0..<touchedCount {
+          let number = Int.random(in: 0..<(count * 5 / 4), using: &random)
+          edited[reference(number)] = Bool.random(using: &random) ? nil : row(&random)
+        }
+        let new = ModelIndex(commit: 2, rows: edited)
+        let touched = touchedRows(from: old, to: new)
+        let whole = Mappings(of: "model", groups: ["g"])
+        for mappings in [whole, whole.range(.fixed(length: 50, offset: count / 2), of: "g")] {
+          var cursor = MappingCursor(mappings)
+          _ = try cursor.reset(to: old, at: 1)
+          let before = new.reads.value
+          let change = try cursor.advance(to: new, by: touched, limit: .max)
+          // Two ranks for each touched row at most, and a look-up for each row listed that was not.
+          #expect(new.reads.value - before <= 2 * touched.rows.count + change.changeset.count)
+          #expect(change.changeset.count <= 4 * touched.rows.count)
+        }
+      }
+    }
+  }
+}

@@ -1,0 +1,130 @@
+// A group index as plain sorted arrays, for the changeset algorithm to read and for the naive model to
+// list in full.
+
+import Synchronization
+import TreeRing
+import TreeRingLog
+
+@testable import TreeRingMappings
+
+/// Counts what the algorithm asks of an index.
+final class ReadCount: Sendable {
+  private let reads = Atomic<Int>(0)
+  func add() { reads.add(1, ordering: .relaxed) }
+  var value: Int { reads.load(ordering: .relaxed) }
+}
+
+/// In the model, bucket number 7 is named "b7".
+extension RowID {
+  init(_ reference: RowReference) {
+    self.init(bucket: "b\(reference.bucket)", key: Key(bytes: reference.key))
+  }
+
+  var reference: RowReference {
+    RowReference(bucket: UInt32(bucket.dropFirst()) ?? .max, key: key.bytes)
+  }
+}
+
+struct ModelRow: Hashable {
+  /// Sort keys by group.
+  var places: [GroupName: [UInt8]]
+  var content: RowContent
+}
+
+/// One state of an index. Immutable once built.
+struct ModelIndex: OrderedGroups {
+  struct Entry: Hashable {
+    let order: [UInt8]
+    let row: RowReference
+  }
+
+  let commit: CommitNumber
+  let rows: [RowReference: ModelRow]
+  let entries: [GroupName: [Entry]]
+  let reads = ReadCount()
+
+  init(commit: CommitNumber, rows: [RowReference: ModelRow]) {
+    self.commit = commit
+    self.rows = rows
+    var entries: [GroupName: [Entry]] = [:]
+    for (row, model) in rows {
+      for (group, sortKey) in model.places {
+        let entry = Entry(order: Self.order(sortKey, row), row: row)
+        entries[group, default: []].append(entry)
+      }
+    }
+    self.entries = entries.mapValues {
+      $0.sorted { $0.order.lexicographicallyPrecedes($1.order) }
+    }
+  }
+
+  static func order(_ sortKey: [UInt8], _ row: RowReference) -> [UInt8] {
+    sortKey + withUnsafeBytes(of: row.bucket.bigEndian) { Array($0) } + row.key
+  }
+
+  func group(_ name: GroupName) -> ModelGroup {
+    ModelGroup(name: name, entries: entries[name] ?? [], reads: reads)
+  }
+
+  func id(of row: RowReference) -> RowID {
+    RowID(row)
+  }
+
+  func reference(of id: RowID) -> RowReference? {
+    id.reference
+  }
+
+  func places(of row: RowReference) -> [RowPlace] {
+    reads.add()
+    return (rows[row]?.places ?? [:]).sorted { $0.key < $1.key }.map {
+      RowPlace(group: $0.key, order: Self.order($0.value, row))
+    }
+  }
+}
+
+/// One group of a state.
+struct ModelGroup: OrderedGroup {
+  let name: GroupName
+  let entries: [ModelIndex.Entry]
+  let reads: ReadCount
+
+  var count: Int { entries.count }
+
+  func rank(of order: [UInt8]) -> Int {
+    reads.add()
+    var low = 0
+    var high = entries.count
+    while low < high {
+      let middle = (low + high) / 2
+      if entries[middle].order.lexicographicallyPrecedes(order) {
+        low = middle + 1
+      } else {
+        high = middle
+      }
+    }
+    return low
+  }
+
+  func row(at position: Int) throws(TreeRingError) -> RowReference {
+    reads.add()
+    guard entries.indices.contains(position) else {
+      throw TreeRingError(.corruption, "no row \(position) in group \(name)")
+    }
+    return entries[position].row
+  }
+}
+
+/// What differs between two states: the touched rows that two roots give. With `extra`, rows that do
+/// not differ are listed too.
+func touchedRows(
+  from old: ModelIndex, to new: ModelIndex, extra: Set<RowReference> = []
+) -> TouchedRows {
+  var touched = TouchedRows(from: old.commit, to: new.commit)
+  for row in Set(old.rows.keys).union(new.rows.keys) {
+    guard old.rows[row] != new.rows[row] || extra.contains(row) else { continue }
+    touched.rows[row] = TouchedRow(
+      oldPlaces: old.places(of: row), newPlaces: new.places(of: row),
+      oldContent: old.rows[row]?.content, newContent: new.rows[row]?.content)
+  }
+  return touched
+}

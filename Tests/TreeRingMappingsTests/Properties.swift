@@ -1,0 +1,333 @@
+// What must hold of every change. Each property says what it found wrong; an empty answer is a pass.
+
+import TreeRing
+import TreeRingLog
+
+@testable import TreeRingMappings
+
+/// The properties that `violations` checks, by name, so that a test can say which one caught a flaw.
+enum Property: String, CaseIterable {
+  case valid, minimal, updates, bystanders, batch, steps, stepCount, keyed, stages, before, after
+  case legacy, reset
+}
+
+/// Everything wrong with the change that the algorithm gives for a case.
+func violations(_ given: ChangeCase, flaw: Flaw = .none) -> [(Property, String)] {
+  do {
+    return violations(of: try given.change(flaw: flaw), in: given, flaw: flaw)
+  } catch {
+    return [(.reset, "\(error)")]
+  }
+}
+
+/// Everything wrong with a change.
+func violations(
+  of change: Change, in given: ChangeCase, flaw: Flaw = .none
+) -> [(Property, String)] {
+  if change.isReset { return [(.reset, "reset without need")] }
+  let checker = ChangeChecker(given: given, change: change, flaw: flaw)
+  var found = checker.validity().map { (Property.valid, $0) }
+  found += checker.optimum()
+  // A script that is not valid may not be applicable at all.
+  guard found.allSatisfy({ $0.0 != .valid }) else { return found }
+  found += checker.batch().map { (.batch, $0) }
+  found += checker.steps()
+  found += checker.keyed().map { (.keyed, $0) }
+  for policy in [StagePolicy.combined, .conservative] {
+    found += checker.stages(policy).map { (.stages, $0) }
+  }
+  found += checker.legacy().map { (.legacy, $0) }
+  found += checker.lookups(change.before, checker.old).map { (.before, $0) }
+  found += checker.lookups(change.after, checker.new).map { (.after, $0) }
+  return found
+}
+
+struct ChangeChecker {
+  let given: ChangeCase
+  let change: Change
+  let flaw: Flaw
+  let old: NaiveList
+  let new: NaiveList
+
+  init(given: ChangeCase, change: Change, flaw: Flaw) {
+    self.given = given
+    self.change = change
+    self.flaw = flaw
+    old = given.oldList
+    new = given.newList
+  }
+
+  /// The rules that make a changeset valid, but for the order of what stays (see `batch`).
+  func validity() -> [String] {
+    var problems: [String] = []
+    let set = change.changeset
+    if set.before != old.sections { problems.append("before: \(set.before) != \(old.sections)") }
+    if set.after != new.sections { problems.append("after: \(set.after) != \(new.sections)") }
+    let rows = set.rows
+    let sections = set.sections
+    func once<T: Hashable>(_ values: [T], _ what: String) {
+      if Set(values).count != values.count { problems.append("\(what) twice: \(values)") }
+    }
+    once(sections.deletes + sections.moves.map(\.from), "old section")
+    once(sections.inserts + sections.moves.map(\.to), "new section")
+    once(rows.deletes.map(\.path) + rows.moves.map(\.from), "old path")
+    once(rows.inserts.map(\.path) + rows.moves.map(\.to), "new path")
+    once(rows.updates.map(\.to), "update")
+    once(rows.updates.map(\.from), "update")
+    let deleted = Set(sections.deletes)
+    let inserted = Set(sections.inserts)
+    func check(_ row: RowID, from: RowPath?, to: RowPath?, _ what: String) {
+      if let from, deleted.contains(from.section) || old.row(from) != row.reference {
+        problems.append("\(what) of \(row) from \(from)")
+      }
+      if let to, inserted.contains(to.section) || new.row(to) != row.reference {
+        problems.append("\(what) of \(row) to \(to)")
+      }
+    }
+    for delete in rows.deletes { check(delete.row, from: delete.path, to: nil, "delete") }
+    for insert in rows.inserts { check(insert.row, from: nil, to: insert.path, "insert") }
+    for move in rows.moves { check(move.row, from: move.from, to: move.to, "move") }
+    for update in rows.updates { check(update.row, from: update.from, to: update.to, "update") }
+    for section in sections.deletes where !old.parts.indices.contains(section) {
+      problems.append("deleted section \(section)")
+    }
+    for section in sections.inserts where !new.parts.indices.contains(section) {
+      problems.append("inserted section \(section)")
+    }
+    for move in sections.moves
+    where !old.parts.indices.contains(move.from) || !new.parts.indices.contains(move.to)
+      || old.parts[move.from].group != new.parts[move.to].group
+    {
+      problems.append("section move \(move)")
+    }
+    return problems
+  }
+
+  /// As few operations as any valid changeset has, and no bystander moved in vain.
+  func optimum() -> [(Property, String)] {
+    var found: [(Property, String)] = []
+    let expected = Expectation(given)
+    let rows = change.rows
+    let structural = change.changeset.count - rows.updates.count
+    if structural != expected.structuralCost {
+      found.append((.minimal, "\(structural) operations, not \(expected.structuralCost)"))
+    }
+    let updates = Set(rows.updates.map { [$0.from, $0.to] })
+    if updates != expected.updates {
+      found.append((.updates, "\(updates), not \(expected.updates)"))
+    }
+    let bystanders = rows.moves.count { move in
+      guard old.parts.indices.contains(move.from.section) else { return false }
+      let group = old.parts[move.from.section].group
+      return given.old.rows[move.row.reference]?.places[group] != nil
+        && given.old.rows[move.row.reference]?.places[group]
+          == given.new.rows[move.row.reference]?.places[group]
+    }
+    if bystanders > expected.bystanderMoves {
+      found.append((.bystanders, "\(bystanders) moved, not \(expected.bystanderMoves)"))
+    }
+    return found
+  }
+
+  /// Applies structure as a set.
+  func batch() -> [String] {
+    let result = BatchList(old).applying(change.sections, change.rows) { new.parts[$0] }
+    switch result {
+    case .failure(let problem): return [problem.text]
+    case .success(let list): return list == new ? [] : ["gives \(list), not \(new)"]
+    }
+  }
+
+  /// Applies the steps one after the other.
+  func steps() -> [(Property, String)] {
+    let steps = change.changeset.steps(flaw: flaw)
+    var found: [(Property, String)] = []
+    if steps.count != change.changeset.count {
+      found.append((.stepCount, "\(steps.count) steps for \(change.changeset.count) operations"))
+    }
+    var parts = old.parts
+    func holds(_ path: RowPath, room: Int) -> Bool {
+      parts.indices.contains(path.section) && path.row >= 0
+        && path.row < parts[path.section].rows.count + room
+    }
+    for step in steps {
+      let problem = (Property.steps, "cannot apply \(step)")
+      switch step {
+      case .deleteRow(let row, let path):
+        guard holds(path, room: 0) else { return found + [problem] }
+        if parts[path.section].rows.remove(at: path.row) != row.reference { found.append(problem) }
+      case .deleteSection(let section):
+        guard parts.indices.contains(section) else { return found + [problem] }
+        parts.remove(at: section)
+      case .insertSection(let section, let index):
+        guard index <= parts.count, let part = new.parts.first(where: { $0.group == section.group })
+        else { return found + [problem] }
+        parts.insert(part, at: index)
+      case .moveSection(let from, let to):
+        guard parts.indices.contains(from), to < parts.count else { return found + [problem] }
+        if from == to { found.append(problem) }
+        parts.insert(parts.remove(at: from), at: to)
+      case .insertRow(let row, let path):
+        guard holds(path, room: 1) else { return found + [problem] }
+        parts[path.section].rows.insert(row.reference, at: path.row)
+      case .moveRow(let row, let from, let to):
+        guard holds(from, room: 0), from != to else { return found + [problem] }
+        let taken = parts[from.section].rows.remove(at: from.row)
+        guard taken == row.reference, holds(to, room: 1) else { return found + [problem] }
+        parts[to.section].rows.insert(taken, at: to.row)
+      case .updateRow(let row, let path, _):
+        guard new.row(path) == row.reference else { return found + [problem] }
+      }
+    }
+    if NaiveList(parts) != new { found.append((.steps, "give \(parts), not \(new.parts)")) }
+    return found
+  }
+
+  /// Applies the placements to a keyed list, as a page would.
+  func keyed() -> [String] {
+    guard let placements = try? change.placements(flaw: flaw) else { return ["cannot be read"] }
+    var parts = old.parts
+    func list(_ group: GroupName) -> Int? { parts.firstIndex { $0.group == group } }
+    for member in placements.remove {
+      guard let section = list(member.group),
+        let index = parts[section].rows.firstIndex(of: member.row.reference)
+      else { return ["cannot remove \(member)"] }
+      parts[section].rows.remove(at: index)
+    }
+    parts.removeAll { placements.removeSections.contains($0.group) }
+    for placement in placements.placeSections {
+      var part = new.parts.first { $0.group == placement.group }
+      if !placement.isNew {
+        guard let index = list(placement.group) else { return ["cannot move \(placement)"] }
+        part = parts.remove(at: index)
+      }
+      guard let part else { return ["no section for \(placement)"] }
+      guard let before = placement.before else {
+        parts.append(part)
+        continue
+      }
+      guard let anchor = list(before) else { return ["no anchor for \(placement)"] }
+      parts.insert(part, at: anchor)
+    }
+    for placement in placements.place {
+      if let group = placement.from {
+        guard let section = list(group),
+          let index = parts[section].rows.firstIndex(of: placement.row.reference)
+        else { return ["cannot move \(placement)"] }
+        parts[section].rows.remove(at: index)
+      }
+      guard let section = list(placement.group) else { return ["no section for \(placement)"] }
+      var index = parts[section].rows.count
+      if let before = placement.before {
+        guard let anchor = parts[section].rows.firstIndex(of: before.reference) else {
+          return ["no anchor for \(placement)"]
+        }
+        index = anchor
+      }
+      parts[section].rows.insert(placement.row.reference, at: index)
+    }
+    return NaiveList(parts) == new ? [] : ["gives \(parts), not \(new.parts)"]
+  }
+
+  /// Applies the stages to a model of a table view that checks what table views check, with each
+  /// stage's own state as the data source.
+  func stages(_ policy: StagePolicy) -> [String] {
+    var view = BatchList(old)
+    for stage in change.changeset.stages(policy, flaw: flaw) {
+      if let problem = view.refuses(stage.sections, stage.rows, policy: policy) {
+        return [problem]
+      }
+      var source: [NaiveList.Part] = []
+      for (section, shown) in stage.state.sections.enumerated() {
+        var part = NaiveList.Part(group: shown.group, rows: [])
+        for row in 0..<shown.count {
+          let path = RowPath(section: section, row: row)
+          var found: RowReference?
+          switch stage.state.source(of: path) {
+          case .before(let old): found = try? change.before.row(at: old)?.reference
+          case .after(let new): found = try? change.after.row(at: new)?.reference
+          case nil: break
+          }
+          guard let found else { return ["stage shows nothing at \(path)"] }
+          part.rows.append(found)
+        }
+        source.append(part)
+      }
+      switch view.applying(stage.sections, stage.rows, inserted: { source[$0] }) {
+      case .failure(let problem): return [problem.text]
+      case .success(let list):
+        guard list == NaiveList(source) else {
+          return ["stage \(stage) gives \(list), its state says \(source)"]
+        }
+        view = BatchList(list)
+      }
+    }
+    return view.list == new ? [] : ["stages give \(view.list), not \(new)"]
+  }
+
+  /// Applies the legacy list as a set, rows of sections that come and go included.
+  func legacy() -> [String] {
+    guard let legacy = try? change.legacy() else { return ["cannot be read"] }
+    var problems: [String] = []
+    var kept = Dictionary(
+      uniqueKeysWithValues: old.parts.map { ($0.group, $0.rows.map(Optional.some)) })
+    var arrivals: [RowPath: RowReference] = [:]
+    for change in legacy.rows {
+      if let path = change.original {
+        if old.row(path) != change.row.reference
+          || old.parts[path.section].group != change.originalGroup
+        {
+          problems.append("\(change) does not start there")
+        } else if change.kind != .update {
+          let taken = kept[old.parts[path.section].group]?[path.row]
+          if taken == nil { problems.append("\(change) is taken twice") }
+          kept[old.parts[path.section].group]?[path.row] = nil
+        }
+      }
+      if let path = change.final {
+        if new.row(path) != change.row.reference
+          || new.parts[path.section].group != change.finalGroup
+        {
+          problems.append("\(change) does not end there")
+        } else if change.kind != .update {
+          if arrivals[path] != nil { problems.append("\(change) is put twice") }
+          arrivals[path] = change.row.reference
+        }
+      }
+    }
+    for (section, part) in new.parts.enumerated() {
+      var staying = (kept[part.group] ?? []).compactMap(\.self).makeIterator()
+      let rows = part.rows.indices.map { row in
+        arrivals[RowPath(section: section, row: row)] ?? staying.next()
+      }
+      if rows != part.rows { problems.append("\(part.group): \(rows), not \(part.rows)") }
+      if staying.next() != nil { problems.append("\(part.group) keeps too many rows") }
+    }
+    return problems
+  }
+
+  /// Every lookup of a state, both ways, against the full list.
+  func lookups(_ shown: ShownRows, _ list: NaiveList) -> [String] {
+    var problems: [String] = []
+    if shown.sections != list.sections { problems.append("sections \(shown.sections)") }
+    var paths: [RowReference: [RowPath]] = [:]
+    for (section, part) in list.parts.enumerated() {
+      if shown.section(of: part.group) != section || shown.group(ofSection: section) != part.group {
+        problems.append("section \(section)")
+      }
+      for (index, row) in part.rows.enumerated() {
+        let path = RowPath(section: section, row: index)
+        paths[row, default: []].append(path)
+        if (try? shown.row(at: path))?.reference != row { problems.append("row at \(path)") }
+      }
+      let end = RowPath(section: section, row: part.rows.count)
+      if (try? shown.row(at: end)) != nil { problems.append("row behind the end of \(section)") }
+    }
+    for row in Set(given.old.rows.keys).union(given.new.rows.keys) {
+      if (try? shown.paths(of: RowID(row))) != paths[row] ?? [] {
+        problems.append("paths of \(row)")
+      }
+    }
+    return problems
+  }
+}

@@ -1,0 +1,89 @@
+import Testing
+import TreeRing
+import TreeRingLog
+
+@Suite("The page store") struct PageStoreTests {
+  @Test("Freed numbers and memory are used again")
+  func reuse() {
+    let pages = PageStore()
+    var bound: PageNumber = 0
+    var byteCount = 0
+    for epoch: CommitNumber in 1...20 {
+      let editor = PageEditor(pages: pages, epoch: epoch)
+      var root = TreeRoot.empty
+      for number in 0..<2000 {
+        editor.put(&root, Bytes("\(number)".utf8), [1, 2, 3, 4, 5, 6, 7, 8])
+      }
+      if epoch == 1 { (bound, byteCount) = (pages.pageNumberBound, pages.heapByteCount) }
+      #expect(pages.livePageByteCount <= pages.heapByteCount)
+      if epoch % 2 == 0 { editor.discard() } else { pages.free(editor.finish().allocated) }
+    }
+    #expect(pages.livePageCount == 0)
+    #expect(pages.pageNumberBound == bound)
+    #expect(pages.heapByteCount == byteCount)
+  }
+
+  @Test("Two editors of one commit never edit each other's pages")
+  func equalEpochs() {
+    let pages = PageStore()
+    var root = TreeRoot.empty
+    let first = PageEditor(pages: pages, epoch: 7)
+    first.put(&root, [1], [1])
+    _ = first.finish()
+    let old = root
+    let second = PageEditor(pages: pages, epoch: 7)
+    second.put(&root, [1], [2])
+    #expect(Tree(old, pages: pages).get([1]) == [1])
+    #expect(Tree(root, pages: pages).get([1]) == [2])
+    #expect(second.retired.map(\.number) == [old.page])
+    second.discard()
+  }
+
+  @Test("An editor that is dropped frees its pages")
+  func dropped() {
+    let pages = PageStore()
+    do {
+      let editor = PageEditor(pages: pages, epoch: 1)
+      var root = TreeRoot.empty
+      editor.put(&root, [1], [1])
+      #expect(pages.livePageCount == 1)
+    }
+    #expect(pages.livePageCount == 0)
+  }
+
+  @Test("Finishing frees pages that were made and given up")
+  func spares() {
+    let pages = PageStore(cellCapacity: 4)
+    let editor = PageEditor(pages: pages, epoch: 1)
+    var root = TreeRoot.empty
+    for number in 0..<200 { editor.put(&root, [UInt8(number)], []) }
+    for number in 0..<190 { editor.remove(&root, [UInt8(number)]) }
+    let result = editor.finish()
+    #expect(Set(result.allocated) == TreeChecker.reachablePages(root, pages: pages))
+    #expect(result.allocated.count == pages.livePageCount)
+    #expect(result.retired.isEmpty)
+  }
+
+  @Test("Many threads edit trees of their own in one store")
+  func manyEditors() async {
+    let pages = PageStore(cellCapacity: 16)
+    await withTaskGroup(of: Void.self) { group in
+      for task in 0..<4 {
+        group.addTask {
+          for round in 0..<20 {
+            let editor = PageEditor(pages: pages, epoch: CommitNumber(round + 1))
+            var root = TreeRoot.empty
+            for number in 0..<300 {
+              editor.put(&root, Bytes("\(number * 7 % 300)".utf8), [UInt8(task)])
+            }
+            let tree = Tree(root, pages: pages)
+            #expect(tree.count == 300)
+            #expect(tree.get(Bytes("17".utf8)) == [UInt8(task)])
+            if round % 2 == 0 { editor.discard() } else { pages.free(editor.finish().allocated) }
+          }
+        }
+      }
+    }
+    #expect(pages.livePageCount == 0)
+  }
+}

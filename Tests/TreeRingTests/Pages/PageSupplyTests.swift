@@ -1,0 +1,227 @@
+import Synchronization
+import TestSupport
+import Testing
+import TreeRing
+import TreeRingLog
+
+@Suite("Pages that live elsewhere") struct PageSupplyTests {
+  /// A tree written to memory that stands for a mapped page file.
+  final class File: Sendable {
+    let memory: Mutex<UInt>
+    let byteCount: Int
+    let root: TreeRoot
+    let model: ModelMap
+    let numberBound: PageNumber
+    let freeNumbers: [PageNumber]
+
+    init(entryCount: Int, cellCapacity: Int) {
+      let pages = PageStore(cellCapacity: cellCapacity)
+      let editor = PageEditor(pages: pages, epoch: 3)
+      var root = TreeRoot.empty
+      var model = ModelMap()
+      for number in 0..<entryCount {
+        let key = Bytes("\(number * 31 % 1009)".utf8)
+        editor.put(&root, key, [UInt8(number % 251)])
+        _ = model.put(key, [UInt8(number % 251)])
+      }
+      for number in 0..<(entryCount / 2) {
+        let key = Bytes("\(number * 31 % 1009)".utf8)
+        editor.remove(&root, key)
+        _ = model.remove(key)
+      }
+      _ = editor.finish()
+      byteCount = Int(pages.pageNumberBound) * PageLayout.pageByteCount
+      let bytes = UnsafeMutableRawBufferPointer.allocate(byteCount: byteCount, alignment: 4096)
+      Tree(root, pages: pages).forEachPage { page in
+        let start = Int(page.number) * PageLayout.pageByteCount
+        PageImage.write(
+          page,
+          to: UnsafeMutableRawBufferPointer(
+            rebasing: bytes[start..<(start + PageLayout.pageByteCount)]))
+      }
+      memory = Mutex(UInt(bitPattern: bytes.baseAddress))
+      self.root = root
+      self.model = model
+      numberBound = pages.pageNumberBound
+      freeNumbers = pages.freeNumbers
+    }
+
+    deinit { UnsafeMutableRawPointer(bitPattern: memory.withLock { $0 })?.deallocate() }
+
+    var bytes: UnsafeMutableRawBufferPointer {
+      UnsafeMutableRawBufferPointer(
+        start: UnsafeMutableRawPointer(bitPattern: memory.withLock { $0 }), count: byteCount)
+    }
+
+    func page(_ number: PageNumber) throws(TreeRingError) -> UnsafeMutableRawPointer {
+      let start = Int(number) * PageLayout.pageByteCount
+      let image = bytes[start..<(start + PageLayout.pageByteCount)]
+      guard let address = UnsafeMutableRawBufferPointer(rebasing: image).baseAddress else {
+        throw TreeRingError(.io, "no memory")
+      }
+      let birth = Page(bytes: address).birth
+      if let flaw = PageImage.flaw(
+        in: UnsafeRawBufferPointer(rebasing: image), number: number, birth: birth)
+      {
+        throw TreeRingError(.corruption, flaw)
+      }
+      return address
+    }
+
+    func open() -> PageStore {
+      let supply = PageSupply { number throws(TreeRingError) in try self.page(number) }
+      let pages = PageStore(
+        supply: supply, numberBound: numberBound, freeNumbers: freeNumbers, cellCapacity: 8)
+      pages.addForeignMemory(UnsafeRawBufferPointer(bytes))
+      return pages
+    }
+  }
+
+  @Test("A tree is read and edited through pages fetched when first touched")
+  func fetched() {
+    let file = File(entryCount: 600, cellCapacity: 8)
+    let pages = file.open()
+    let before = pages.livePageCount
+    expectSame(file.root, file.model, pages, "fetched")
+    #expect(pages.fetchFailureCount == 0)
+    var root = file.root
+    var model = file.model
+    let editor = PageEditor(pages: pages, epoch: 4)
+    for number in 0..<500 {
+      let key = Bytes("\(number * 7 % 1009)".utf8)
+      if number % 3 == 0 {
+        #expect(editor.remove(&root, key) == model.remove(key))
+      } else {
+        #expect(editor.put(&root, key, [9]) == model.put(key, [9]))
+      }
+    }
+    expectSame(root, model, pages, "edited")
+    expectSame(file.root, file.model, pages, "the file's tree")
+    pages.free(editor.finish().retired.map(\.number))
+    let reachable = TreeChecker.reachablePages(root, pages: pages)
+    #expect(pages.livePageCount == reachable.count)
+    #expect(before == Int(file.numberBound) - 1 - file.freeNumbers.count)
+  }
+
+  @Test("Pages are fetched one path at a time")
+  func fetchedLazily() {
+    let file = File(entryCount: 900, cellCapacity: 8)
+    let count = Atomic<Int>(0)
+    let supply = PageSupply { number throws(TreeRingError) in
+      count.add(1, ordering: .relaxed)
+      return try file.page(number)
+    }
+    let pages = PageStore(
+      supply: supply, numberBound: file.numberBound, freeNumbers: file.freeNumbers)
+    let tree = Tree(file.root, pages: pages)
+    let key = file.model.keys[100]
+    #expect(tree.get(key) == file.model.values[100])
+    let fetchCount = count.load(ordering: .relaxed)
+    #expect(fetchCount <= 6)
+    #expect(tree.get(key) == file.model.values[100])
+    #expect(count.load(ordering: .relaxed) == fetchCount)
+  }
+
+  @Test("A page moves to the file without its readers noticing")
+  func rehome() {
+    let file = File(entryCount: 400, cellCapacity: 8)
+    let pages = file.open()
+    var root = file.root
+    var model = file.model
+    let editor = PageEditor(pages: pages, epoch: 4)
+    for number in 0..<200 {
+      let key = Bytes("\(number * 5 % 1009)".utf8)
+      editor.put(&root, key, [8])
+      _ = model.put(key, [8])
+    }
+    let allocated = editor.finish().allocated
+    #expect(pages.frameCount == allocated.count)
+    let home = UnsafeMutableRawBufferPointer.allocate(
+      byteCount: allocated.count * PageLayout.pageByteCount, alignment: 4096)
+    defer { home.deallocate() }
+    pages.addForeignMemory(UnsafeRawBufferPointer(home))
+    var frames: [UnsafeMutableRawPointer] = []
+    for (index, number) in allocated.enumerated() {
+      let start = index * PageLayout.pageByteCount
+      let image = UnsafeMutableRawBufferPointer(
+        rebasing: home[start..<(start + PageLayout.pageByteCount)])
+      PageImage.write(pages.page(number), to: image)
+      if let frame = image.baseAddress.flatMap({ pages.rehome(number, to: $0) }) {
+        frames.append(frame)
+      }
+    }
+    #expect(frames.count == allocated.count)
+    expectSame(root, model, pages, "moved")
+    pages.releaseFrames(frames)
+    #expect(pages.frameCount == 0)
+    expectSame(root, model, pages, "frames released")
+    let next = PageEditor(pages: pages, epoch: 5)
+    next.removeAll(&root)
+    let retired = next.finish().retired
+    #expect(Set(retired.map(\.number)).isSuperset(of: allocated))
+    pages.free(retired.map(\.number))
+    #expect(pages.frameCount == 0)
+  }
+
+  @Test("A page that cannot be fetched is counted, and reading on is safe", arguments: 1...4)
+  func damaged(seed: Int) {
+    let file = File(entryCount: 400, cellCapacity: 8)
+    var random = SeededGenerator(seed: UInt64(seed))
+    let numbers = (1..<Int(file.numberBound)).filter { !file.freeNumbers.contains(UInt32($0)) }
+    for number in numbers.shuffled(using: &random).prefix(seed) {
+      file.bytes[number * PageLayout.pageByteCount + 100] ^= 1
+    }
+    let pages = file.open()
+    let tree = Tree(file.root, pages: pages)
+    for (key, value) in zip(file.model.keys, file.model.values) {
+      let count = pages.fetchFailureCount
+      if tree.get(key) != value { #expect(pages.fetchFailureCount > count) }
+      _ = tree.rank(key)
+      _ = key.withUnsafeBytes { tree.makeCursorAndWalk(from: $0) }
+    }
+    for position in 0..<tree.count { _ = tree.withEntry(at: position) { $0.count + $1.count } }
+    var rowCount = 0
+    for start in stride(from: 0, to: tree.count, by: 37) {
+      tree.forEach(in: start..<tree.count) { _, _ in true }
+      tree.forEachBackward(in: 0..<(start + 1)) { _, _ in true }
+    }
+    tree.forEach { _, _ in
+      rowCount += 1
+      return true
+    }
+    #expect(rowCount < tree.count)
+    var diff = TreeDiff(from: .empty, to: file.root, pages: pages)
+    diff.forEach { _, _, _ in true }
+    #expect(!TreeChecker.check(file.root, pages: pages).isEmpty)
+    #expect(pages.lastFetchFailure?.code == .corruption)
+    // A transaction on such a tree must be discarded, and can be.
+    var root = file.root
+    let editor = PageEditor(pages: pages, epoch: 4)
+    for key in file.model.keys.shuffled(using: &random) {
+      if Bool.random(using: &random) { editor.put(&root, key, [1, 2, 3]) }
+      editor.remove(&root, key)
+    }
+    editor.discard()
+  }
+}
+
+extension Tree {
+  /// Goes some entries forward and back with a cursor.
+  fileprivate func makeCursorAndWalk(from key: UnsafeRawBufferPointer) -> Int {
+    var cursor = makeCursor()
+    var sum = 0
+    if cursor.seek(to: key) {
+      for _ in 0..<20 where cursor.isValid {
+        sum += cursor.withEntry { $0.count + $1.count }
+        cursor.next()
+      }
+    }
+    if cursor.seekBackward(to: key) {
+      for _ in 0..<20 where cursor.isValid {
+        sum += cursor.position
+        cursor.previous()
+      }
+    }
+    return sum
+  }
+}

@@ -1,0 +1,104 @@
+import Testing
+import TreeRing
+import TreeRingLog
+
+@Suite("Pins and dead pages") struct PinTableTests {
+  /// Pages 1... of a store, each of them a tree of its own, made at the commits given.
+  static func makePages(births: [CommitNumber]) -> (PageStore, [RetiredPage]) {
+    let pages = PageStore()
+    let retired = births.map { birth in
+      let editor = PageEditor(pages: pages, epoch: birth)
+      var root = TreeRoot.empty
+      editor.put(&root, [1], [2])
+      _ = editor.finish()
+      return RetiredPage(number: root.page, birth: root.birth)
+    }
+    return (pages, retired)
+  }
+
+  @Test("A page that no pin reaches is freed at once")
+  func freedAtOnce() {
+    let (pages, retired) = Self.makePages(births: [3, 4])
+    let pins = PinTable(pages: pages)
+    pins.retire([retired[0]], at: 5)
+    #expect(pages.livePageCount == 1)
+    pins.pin(2)
+    pins.pin(5)
+    // Pins before the birth, and at or after the replacement, do not reach the page.
+    pins.retire([retired[1]], at: 5)
+    #expect(pages.livePageCount == 0)
+    #expect(pins.deadPageCount == 0)
+  }
+
+  @Test("A page is kept until the last pin between birth and replacement goes")
+  func keptByPins() {
+    let (pages, retired) = Self.makePages(births: [2, 6])
+    let pins = PinTable(pages: pages)
+    for commit: CommitNumber in [1, 2, 4, 6, 8, 10] { pins.pin(commit) }
+    pins.retire(retired, at: 9)
+    #expect(pins.deadPageCount(of: 8) == 2)
+    pins.unpin(8)
+    #expect(pins.deadPageCount(of: 6) == 2)
+    pins.unpin(6)
+    // The page born at 6 is not reached from 4.
+    #expect(pages.livePageCount == 1)
+    #expect(pins.deadPageCount(of: 4) == 1)
+    pins.unpin(2)
+    pins.unpin(4)
+    #expect(pages.livePageCount == 0)
+    #expect(pins.pinnedCommits.map(\.commit) == [1, 10])
+    #expect(pins.oldestPinnedCommit == 1)
+  }
+
+  @Test("A commit pinned twice must be unpinned twice")
+  func counts() {
+    let (pages, retired) = Self.makePages(births: [1])
+    let pins = PinTable(pages: pages)
+    pins.pin(1)
+    pins.pin(1)
+    pins.retire(retired, at: 2)
+    pins.unpin(1)
+    #expect(pins.pinnedCommits.map(\.useCount) == [1])
+    #expect(pages.livePageCount == 1)
+    pins.unpin(1)
+    #expect(pages.livePageCount == 0)
+  }
+
+  /// All orders of letting go of five pins, against the definition.
+  @Test("Whatever the order of unpinning, exactly the reachable pages live")
+  func everyOrder() {
+    let commits: [CommitNumber] = [1, 2, 3, 4, 5]
+    var order = commits
+    func visit(_ count: Int) {
+      if count == 1 { return check(order) }
+      for index in 0..<count {
+        visit(count - 1)
+        order.swapAt(count % 2 == 0 ? index : 0, count - 1)
+      }
+    }
+    func check(_ order: [CommitNumber]) {
+      // One page for each span [birth, end) of commits.
+      var spans: [(birth: CommitNumber, end: CommitNumber)] = []
+      for birth in 1...5 {
+        for end in (birth + 1)...6 { spans.append((UInt64(birth), UInt64(end))) }
+      }
+      let (pages, retired) = Self.makePages(births: spans.map(\.birth))
+      let pins = PinTable(pages: pages)
+      for commit in commits { pins.pin(commit) }
+      for end: CommitNumber in 2...6 {
+        pins.retire(zip(spans, retired).filter { $0.0.end == end }.map(\.1), at: end)
+      }
+      var pinned = Set(commits)
+      for commit in order {
+        pins.unpin(commit)
+        pinned.remove(commit)
+        let kept = zip(spans, retired).filter { span, _ in
+          pinned.contains { span.birth <= $0 && $0 < span.end }
+        }
+        #expect(pages.livePageCount == kept.count, "order \(order)")
+        #expect(kept.allSatisfy { pages.contains($0.1.number) }, "order \(order)")
+      }
+    }
+    visit(commits.count)
+  }
+}

@@ -1,0 +1,186 @@
+// History: what every version of a row was, the feed of commits, waiting, and going back.
+
+import Synchronization
+import TestSupport
+import Testing
+import TreeRing
+import TreeRingLog
+
+@Suite("History")
+struct HistoryTests {
+  private func texts(_ store: Store, _ key: Key) throws -> [String] {
+    try store.history(of: key, in: "blobs").map { version in
+      "\(version.commit) \(version.kind) \(version.object ?? []) \(version.metadata ?? [])"
+    }
+  }
+
+  @Test("A row's history lists every version, newest first, through deletes of all kinds")
+  func versions() throws {
+    let files = MemoryFiles()
+    var store = try files.open(indexes: [])
+    try store.write { try $0.put([1], metadata: [9], for: "a", in: blobs) }
+    try store.put([5], for: "other")
+    try store.write { try $0.put(metadata: [8], for: "a", in: "blobs") }
+    try store.write { try $0.touch("a", in: "blobs") }
+    try store.write { try $0.delete("a", in: "blobs") }
+    try store.write { try $0.put([2], for: "a", in: blobs) }
+    try store.write { try $0.deleteAll(in: "blobs") }
+    try store.write { try $0.put([3], for: "a", in: blobs) }
+    try store.write { try $0.put(object: [4], for: "a", in: blobs) }
+    let expected = [
+      "9 put [4] []", "8 put [3] []", "7 delete [] []", "6 put [2] []", "5 delete [] []",
+      "4 touch [] []", "3 metadata [] [8]", "1 put [1] [9]",
+    ]
+    #expect(try texts(store, "a") == expected)
+    #expect(try texts(store, "other") == ["7 delete [] []", "2 put [5] []"])
+    #expect(try texts(store, "never") == [])
+    #expect(try store.history(of: "a", in: "no bucket").isEmpty)
+    try store.close()
+    store = try files.open(indexes: [])
+    #expect(try texts(store, "a") == expected)
+    let times = try store.history(of: "a", in: "blobs").map(\.timestamp)
+    #expect(times == times.sorted(by: >))
+  }
+
+  @Test("Several operations on one row in one commit are listed one by one")
+  func oneCommit() throws {
+    let store = try Store.inMemory()
+    try store.put([1], for: "a")
+    try store.write { tx in
+      try tx.put([2], for: "a", in: blobs)
+      try tx.delete("a", in: "blobs")
+      try tx.put([3], for: "a", in: blobs)
+      try tx.deleteAll(in: "blobs")
+      try tx.put([4], for: "a", in: blobs)
+      try tx.touch("a", in: "blobs")
+    }
+    #expect(
+      try texts(store, "a") == [
+        "2 touch [] []", "2 put [4] []", "2 delete [] []", "2 put [3] []", "2 delete [] []",
+        "2 put [2] []", "1 put [1] []",
+      ])
+    #expect(try store.snapshot().row("a", in: "blobs")?.created == 2)
+  }
+
+  // MARK: - The feed
+
+  @Test("The feed gives every commit in order, from any one on, and then waits for more")
+  func feed() async throws {
+    let store = try Store.inMemory()
+    for number in UInt8(1)...5 { try store.put([number], for: "a") }
+    var iterator = store.commits(from: 3).makeAsyncIterator()
+    for number in UInt64(3)...5 { #expect(try await iterator.next()?.number == number) }
+    #expect(iterator.next == 6)
+    let waiting = Task { [iterator] in
+      var iterator = iterator
+      return try await iterator.next()?.number
+    }
+    await Task.yield()
+    try store.put([6], for: "a")
+    #expect(try await waiting.value == 6)
+    var all: [UInt64] = []
+    for try await commit in store.commits() {
+      all.append(commit.number)
+      if commit.number == 6 { break }
+    }
+    #expect(all == Array(1...6))
+  }
+
+  @Test("Cancelling ends the feed, whether it waits or is behind")
+  func feedCancelled() async throws {
+    let store = try Store.inMemory()
+    let task = Task {
+      var count = 0
+      for try await _ in store.commits() { count += 1 }
+      return count
+    }
+    for number in UInt8(1)...3 { try store.put([number], for: "a") }
+    try await store.reached(3)
+    task.cancel()
+    #expect(try await task.value <= 3)
+    let behind = Task {
+      withUnsafeCurrentTask { $0?.cancel() }
+      var iterator = store.commits().makeAsyncIterator()
+      return try await iterator.next()
+    }
+    #expect(try await behind.value == nil)
+  }
+
+  @Test("Closing the store ends waiting feeds and waiters with closed")
+  func feedClosed() async throws {
+    let store = try Store.inMemory()
+    let feed = Task { for try await _ in store.commits() {} }
+    let waiter = Task { try await store.reached(5) }
+    await Task.yield()
+    try store.close()
+    #expect(await error { try await feed.value }?.code == .closed)
+    #expect(await error { try await waiter.value }?.code == .closed)
+  }
+
+  @Test("reached returns once the commit is visible, and at once if it is")
+  func reached() async throws {
+    let store = try Store.inMemory()
+    try await store.reached(0)
+    let waiter = Task {
+      try await store.reached(3)
+      return store.newestCommit
+    }
+    for number in UInt8(1)...3 { try store.put([number], for: "a") }
+    #expect(try await waiter.value >= 3)
+    try await store.reached(2)
+    let cancelled = Task { try await store.reached(99) }
+    await Task.yield()
+    cancelled.cancel()
+    #expect(await error { try await cancelled.value }?.code == .cancelled)
+  }
+
+  // MARK: - Commits by number
+
+  @Test("A commit that is not there is notFound")
+  func noCommit() throws {
+    let store = try Store.inMemory()
+    try store.put([1], for: "a")
+    #expect(code { try store.commit(0) } == .notFound)
+    #expect(code { try store.commit(2) } == .notFound)
+    #expect(try store.commit(1).number == 1)
+    #expect(try store.operations(of: 1).operations.count == 1)
+  }
+
+  // MARK: - Going back
+
+  @Test("revert makes every row what it was, in one new commit that can itself be reverted")
+  func revert() throws {
+    let store = try Store.tiny(indexes: [byGroup()])
+    let large = [UInt8](repeating: 3, count: 10_000)
+    try store.write { tx in
+      for number in 0..<30 {
+        try tx.put(Note(group: "g", number: number), for: Key("\(number)"), in: notes)
+      }
+      try tx.put(large, metadata: [1, 2], for: "large", in: blobs)
+    }
+    let target = try store.snapshot()
+    try store.write { tx in
+      for number in 0..<10 { try tx.delete(Key("\(number)"), in: "notes") }
+      for number in 10..<20 {
+        try tx.put(Note(group: "h", number: -number), for: Key("\(number)"), in: notes)
+      }
+      try tx.put([1], for: "new", in: Bucket.bytes("new bucket"))
+      try tx.put([1], for: "large", in: blobs)
+    }
+    let changed = try store.snapshot()
+    let (commit, operations) = try store.revert(to: .commit(target.commit))
+    #expect(commit == changed.commit + 1)
+    #expect(operations == 22)
+    #expect(try store.snapshot().diff(from: target) == [])
+    #expect(try store.snapshot().index("byGroup").keys("g") == target.index("byGroup").keys("g"))
+    #expect(try store.snapshot().get("large", in: blobs) == large)
+    #expect(try store.snapshot(at: .commit(changed.commit)).diff(from: changed) == [])
+    #expect(try store.revert(to: .commit(target.commit)).operations == 0)
+    #expect(store.newestCommit == commit)
+    #expect(try store.revert(to: .commit(changed.commit)).operations == 22)
+    #expect(try store.snapshot().diff(from: changed) == [])
+    #expect(try store.revert(to: .commit(0)).operations == 22)
+    #expect(try store.snapshot().buckets().allSatisfy { $0.rows == 0 })
+    #expect(try store.checkInvariants() == [])
+  }
+}

@@ -1,0 +1,138 @@
+// What callers may do wrong, and that it is told clearly and harms nothing.
+
+import TestSupport
+import Testing
+import TreeRing
+import TreeRingLog
+
+@Suite("Misuse is caught")
+struct MisuseTests {
+  @Test("A write inside a write is refused, and the outer one goes on")
+  func nested() throws {
+    let store = try Store.inMemory()
+    try store.write { tx in
+      try tx.put([1], for: "a", in: blobs)
+      #expect(code { try store.put([2], for: "b") } == .notAllowed)
+      #expect(code { try store.revert(to: .commit(0)) } == .notAllowed)
+      #expect(code { try store.register(byGroup()) } == .notAllowed)
+    }
+    #expect(try store.snapshot().get("a", in: blobs) == [1])
+    #expect(store.newestCommit == 1)
+  }
+
+  @Test("A transaction kept after its closure throws closed")
+  func escaped() throws {
+    let store = try Store.inMemory(options: StoreOptions(indexes: [byGroup()]))
+    var kept: Transaction?
+    try store.write { tx in
+      try tx.put([1], for: "a", in: blobs)
+      kept = tx
+    }
+    let tx = try #require(kept)
+    #expect(code { try tx.get("a", in: blobs) } == .closed)
+    #expect(code { try tx.put([2], for: "a", in: blobs) } == .closed)
+    #expect(code { try tx.put(object: [2], for: "a", in: blobs) } == .closed)
+    #expect(code { try tx.put(metadata: [2], for: "a", in: "blobs") } == .closed)
+    #expect(code { try tx.touch("a", in: "blobs") } == .closed)
+    #expect(code { try tx.delete("a", in: "blobs") } == .closed)
+    #expect(code { try tx.deleteAll(in: "blobs") } == .closed)
+    #expect(code { try tx.index("byGroup") } == .closed)
+    #expect(code { try tx.tag("t", commit: 1) } == .closed)
+    #expect(code { try tx.removeIndex("byGroup") } == .closed)
+    #expect(code { try tx.require("a", in: "blobs", lastWrittenAt: 2) } == .closed)
+    #expect(try store.snapshot().get("a", in: blobs) == [1])
+  }
+
+  @Test("Writing while rows of the transaction are being read is refused, and reading goes on")
+  func writeWhileReading() throws {
+    let store = try Store.tiny(indexes: [byGroup()])
+    for number in 0..<20 { try store.put(Note(group: "g", number: number), for: Key("\(number)")) }
+    try store.write { tx in
+      try tx.put(Note(group: "g", number: 99), for: "99", in: notes)
+      var visited = 0
+      try tx.forEach(in: notes) { key, note in
+        visited += 1
+        #expect(code { try tx.put(note, for: key, in: notes) } == .notAllowed)
+        #expect(code { try tx.delete(key, in: "notes") } == .notAllowed)
+        #expect(code { try tx.deleteAll(in: "notes") } == .notAllowed)
+        let again = try tx.get(key, in: notes)
+        #expect(again == note)
+        return true
+      }
+      #expect(visited == 21)
+      try tx.withObject(of: "99", in: "notes") { _, _ in
+        #expect(code { try tx.touch("99", in: "notes") } == .notAllowed)
+      }
+      try tx.index("byGroup").forEachRow(in: "g") { _, row in
+        #expect(code { try tx.delete(row.key, in: "notes") } == .notAllowed)
+        return true
+      }
+      // Collected first, they may be written.
+      for (key, note) in try tx.rows(in: notes) {
+        try tx.put(Note(group: "h", number: note.number), for: key, in: notes)
+      }
+    }
+    #expect(try store.snapshot().index("byGroup").count(in: "h") == 21)
+    #expect(try store.checkInvariants() == [])
+  }
+
+  @Test("An operation that fails inside a write leaves nothing behind if the write goes on")
+  func failedOperation() throws {
+    let long = String(repeating: "x", count: 300)
+    let tooLong = GroupIndex("long", on: Bucket<Note>("long notes"), version: 1) { note in
+      Place(in: note.group ?? "", by: .ascending(note.number))
+    }
+    let files = MemoryFiles()
+    let store = try files.open(indexes: [tooLong])
+    try store.write { tx in
+      let failing = Bucket<Note>("long notes")
+      #expect(code { try tx.put(Note(group: long, number: 1), for: "a", in: failing) } == .tooLarge)
+      let large = String(repeating: "y", count: 5000)
+      #expect(
+        code { try tx.put(Note(group: long, number: 1, text: large), for: "b", in: failing) }
+          == .tooLarge)
+      #expect(code { try tx.touch("a", in: "other") } == .notFound)
+      try tx.put([1], for: "a", in: blobs)
+    }
+    func state(_ store: Store) throws -> [String] {
+      try store.snapshot().buckets().map { "\($0.name) \($0.rows)" } + store.indexes.map(\.name)
+    }
+    let expected = try state(store)
+    #expect(expected.contains("blobs 1"))
+    #expect(!expected.contains("long notes 0"))
+    try store.close()
+    let reopened = try files.open(indexes: [tooLong])
+    #expect(try state(reopened) == expected)
+    #expect(try reopened.snapshot().diff(from: reopened.snapshot(at: .commit(1))).count == 1)
+  }
+
+  @Test("A cancelled index definition is not in force, even if the write goes on")
+  func cancelledDefinition() throws {
+    let files = MemoryFiles()
+    let store = try files.open(indexes: [])
+    try store.write { tx in
+      for number in 0..<5000 { try tx.put([1], for: Key("\(number)"), in: blobs) }
+    }
+    let fields = try FieldIndex(bucket: "blobs", group: "g", order: [])
+    try store.write { tx in
+      #expect(code { try tx.define("f", fields) { _ in false } } == .cancelled)
+      #expect(code { try tx.index("f") } == .notFound)
+      try tx.put([2], for: "x", in: blobs)
+    }
+    #expect(store.indexes == [])
+    #expect(code { try store.define("f", fields) { _ in false } } == .cancelled)
+    #expect(store.newestCommit == 2)
+    try store.close()
+    #expect(try files.open(indexes: []).indexes == [])
+  }
+
+  @Test("A definition too long for the catalog is a typed error")
+  func longDefinition() throws {
+    let store = try Store.inMemory()
+    let fields = try FieldIndex(
+      bucket: "notes", group: "group", order: [],
+      where: [.init("text", in: (0..<1000).map { "value \($0)" })])
+    #expect(code { try store.define("f", fields) } == .tooLarge)
+    #expect(store.newestCommit == 0)
+  }
+}

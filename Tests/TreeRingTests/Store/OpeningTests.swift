@@ -1,0 +1,173 @@
+// Opening: modes, locks, durability, closing.
+
+import Foundation
+import TestSupport
+import Testing
+import TreeRing
+import TreeRingLog
+
+@Suite("Opening and closing a store")
+struct OpeningTests {
+  @Test("Mode create makes a store where there is none, and opens it where there is one")
+  func create() throws {
+    let folder = try TemporaryFolder()
+    let path = folder.path + "/s"
+    let first = try Store(at: path)
+    try first.put([1], for: "a")
+    try first.close()
+    let second = try Store(at: path)
+    #expect(try second.snapshot().get("a", in: blobs) == [1])
+  }
+
+  @Test("Modes readWrite and readOnly throw notFound where there is no store, and make nothing")
+  func notFound() throws {
+    let folder = try TemporaryFolder()
+    for mode in [StoreMode.readWrite, .readOnly] {
+      let path = folder.path + "/s"
+      #expect(code { try Store(at: path, options: StoreOptions(mode: mode)) } == .notFound)
+      #expect(!FileManager.default.fileExists(atPath: path))
+    }
+  }
+
+  @Test("A second writer is refused with locked; once the first has closed it is let in")
+  func locked() throws {
+    let folder = try TemporaryFolder()
+    let path = folder.path + "/s"
+    let first = try Store(at: path)
+    #expect(code { try Store(at: path) } == .locked)
+    try first.close()
+    let second = try Store(at: path)
+    try second.put([1], for: "a")
+  }
+
+  @Test("The lock goes with the last of store and snapshots")
+  func lockGoes() throws {
+    let disk = Disk()
+    var store: Store? = try disk.open()
+    var snapshot = try store?.snapshot()
+    store = nil
+    #expect(code { try disk.open() } == .locked)
+    #expect(snapshot?.commit == 0)
+    snapshot = nil
+    try disk.open().close()
+  }
+
+  @Test("Opening that fails gives the lock free")
+  func failedOpen() throws {
+    let disk = Disk()
+    try disk.open().close()
+    disk.files.failAll(after: 1, with: .inputOutput)
+    #expect(code { try disk.open(indexes: [byGroup()]) } != nil)
+    disk.files.failAll(after: nil, with: .inputOutput)
+    try disk.open().close()
+  }
+
+  @Test("Mode readOnly changes no byte on disk, beside a writer, after a clean close and a crash")
+  func readOnly() throws {
+    let disk = Disk(seed: 7)
+    let store = try disk.open(segmentSize: 4096, indexes: [byGroup()])
+    for number in 0..<40 { try store.put(Note(group: "g", number: number), for: Key("\(number)")) }
+    for crash in [false, true] {
+      if !crash { try store.close() }
+      let found = Disk(crash ? disk.files.afterCrash(seed: 3) : disk.files)
+      let before = found.contents
+      let calls = found.files.callCount
+      let reader = try found.open(mode: .readOnly, indexes: [byGroup()])
+      #expect(try reader.snapshot().count(in: "notes") == 40)
+      #expect(try reader.snapshot().index("byGroup").count(in: "g") == 40)
+      #expect(try reader.snapshot(at: .commit(10)).count(in: "notes") == 9)
+      #expect(try reader.history(of: "3", in: "notes").count == 1)
+      #expect(code { try reader.put([1], for: "a") } == .notAllowed)
+      #expect(code { try reader.removeIndex("byGroup") } == .notAllowed)
+      #expect(code { try reader.revert(to: .commit(3)) } == .notAllowed)
+      try reader.close()
+      #expect(found.contents == before)
+      #expect(found.files.callCount == calls)
+    }
+  }
+
+  @Test("Mode readOnly needs no lock")
+  func readOnlyBesideWriter() throws {
+    let disk = Disk()
+    let writer = try disk.open()
+    try writer.put([1], for: "a")
+    let reader = try disk.open(mode: .readOnly)
+    #expect(try reader.snapshot().get("a", in: blobs) == [1])
+    try writer.put([2], for: "a")
+    #expect(try reader.snapshot().get("a", in: blobs) == [1])
+  }
+
+  @Test("A commit of full durability has survived every crash once write returns")
+  func full() throws {
+    let disk = Disk(seed: 11)
+    let store = try disk.open()
+    for number in UInt8(0)..<20 {
+      try store.put([number], for: "a")
+      let found = Disk(disk.files.afterCrash(seed: UInt64(number), odds: 0))
+      #expect(try found.open().snapshot().get("a", in: blobs) == [number])
+    }
+  }
+
+  @Test(
+    "A commit of lesser durability is there after sync, and after a close",
+    arguments: [Durability.none, .relaxed(within: .seconds(3600)), .barrier])
+  func lesser(durability: Durability) throws {
+    let disk = Disk(seed: 12)
+    let store = try disk.open(durability: durability)
+    try store.put([1], for: "a")
+    try store.sync()
+    let afterSync = Disk(disk.files.afterCrash(seed: 1, odds: 0))
+    #expect(try afterSync.open().snapshot().get("a", in: blobs) == [1])
+    try store.put([2], for: "a")
+    try store.close()
+    let afterClose = Disk(disk.files.afterCrash(seed: 2, odds: 0))
+    #expect(try afterClose.open().snapshot().get("a", in: blobs) == [2])
+  }
+
+  @Test("A single write may ask for more durability than the store's")
+  func perWrite() throws {
+    let disk = Disk(seed: 13)
+    let store = try disk.open(durability: .none)
+    try store.put([1], for: "a")
+    try store.write(durability: .full) { try $0.put([2], for: "b", in: blobs) }
+    let found = Disk(disk.files.afterCrash(seed: 1, odds: 0))
+    #expect(try found.open().snapshot().get("a", in: blobs) == [1])
+  }
+
+  @Test("After close every call throws closed, also on snapshots; closing twice does nothing")
+  func closed() async throws {
+    let store = try Store.inMemory(options: StoreOptions(indexes: [byGroup()]))
+    try store.put([UInt8](repeating: 7, count: 5000), for: "large")
+    let snapshot = try store.snapshot()
+    try store.close()
+    try store.close()
+    #expect(code { try store.snapshot() } == .closed)
+    #expect(code { try store.snapshot(at: .commit(1)) } == .closed)
+    #expect(code { try store.put([1], for: "a") } == .closed)
+    #expect(await error { try await store.write { try $0.touch("a", in: "b") } }?.code == .closed)
+    #expect(code { try store.sync() } == .closed)
+    #expect(code { try store.statistics() } == .closed)
+    #expect(code { try store.history(of: "large", in: "blobs") } == .closed)
+    #expect(code { try store.commit(1) } == .closed)
+    #expect(code { try store.commit(at: .tag("t")) } == .closed)
+    #expect(await error { try await store.reached(99) }?.code == .closed)
+    #expect(code { try snapshot.get("large", in: blobs) } == .closed)
+    #expect(code { try snapshot.count(in: "blobs") } == .closed)
+    #expect(code { try snapshot.index("byGroup") } == .closed)
+    #expect(code { try snapshot.tags() } == .closed)
+  }
+
+  @Test("Closing inside a write is refused and closes nothing")
+  func closeInsideWrite() throws {
+    let disk = Disk()
+    let store = try disk.open()
+    try store.write { tx in
+      try tx.put([1], for: "a", in: blobs)
+      #expect(code { try store.close() } == .notAllowed)
+      #expect(code { try disk.open() } == .locked)
+    }
+    #expect(try store.snapshot().get("a", in: blobs) == [1])
+    try store.close()
+    #expect(try disk.open().snapshot().get("a", in: blobs) == [1])
+  }
+}

@@ -1,0 +1,27 @@
+// `treering buckets`: buckets and how many rows they have.
+
+import ArgumentParser
+import TreeRing
+
+struct BucketsCommand: StoreCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "buckets", abstract: "Lists buckets with the number of their rows.")
+
+  @OptionGroup var arguments: StoreArguments
+  @Option(help: "The point in history to read at.", transform: Point.parse) var at: Point?
+
+  func run(_ output: Output) throws {
+    let table = Table(output, [.left("bucket"), .right("rows")])
+    for (name, rows) in try openForReading().snapshot(at: at).buckets() {
+      if output.isJSON {
+        try output.object {
+          $0.text("bucket", name)
+          $0.number("rows", rows)
+        }
+      } else {
+        try table.row(name, "\(rows)")
+      }
+    }
+    try table.finish()
+  }
+}

@@ -1,0 +1,62 @@
+// `treering changes`: the minimal changeset of an index between two commits.
+
+import ArgumentParser
+import TreeRing
+import TreeRingLog
+import TreeRingMappings
+
+struct ChangesCommand: StoreCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "changes",
+    abstract: "Prints the minimal changeset of an index between two commits, in either direction.")
+
+  enum Form: String, ExpressibleByArgument, CaseIterable { case batch, steps, placements, yap }
+
+  @OptionGroup var arguments: StoreArguments
+  @Argument(help: "The index.") var index: String
+  @Option(help: "The point in history before.", transform: Point.parse) var from: Point
+  @Option(help: "The point in history after.", transform: Point.parse) var to: Point
+  @Option(help: "G,…: the groups shown, in order; without it all, in name order, hidden if empty.")
+  var groups: String?
+  @Flag(help: "A group is a section only while it shows a row.") var hideEmpty = false
+  @Option(
+    parsing: .singleValue, help: "G=R: shows only a range of a group's rows.",
+    transform: GroupRange.parse)
+  var range: [GroupRange] = []
+  @Option(parsing: .singleValue, help: "G: shows a group's rows last to first.")
+  var reverse: [String] = []
+  @Option(help: "The form of the changeset.") var form = Form.batch
+  @Option(help: "Say reset instead of more operations than this.") var limit = 100_000
+
+  func run(_ output: Output) throws {
+    let store = try openForReading()
+    let old = try store.snapshot(at: from)
+    let new = try store.snapshot(at: to)
+    var observer = store.observer(of: try mappings(old, new), limit: limit)
+    _ = try observer.advance(to: old)
+    let change = try observer.advance(to: new)
+    let printer = ChangePrinter(output: output, change: change)
+    switch form {
+    case .batch: try printer.batch()
+    case .steps: try printer.steps()
+    case .placements: try printer.placements()
+    case .yap: try printer.yap()
+    }
+  }
+
+  private func mappings(_ old: Snapshot, _ new: Snapshot) throws -> Mappings {
+    var names: Set<GroupName> = []
+    if groups == nil {
+      names.formUnion(try old.index(index).groups())
+      names.formUnion(try new.index(index).groups())
+    }
+    let listed = groups.map { $0.split(separator: ",").map { GroupName($0) } }
+    var mappings = Mappings(of: index, groups: listed ?? names.sorted())
+      .hidingEmptySections(hideEmpty || groups == nil)
+    for range in range {
+      mappings = mappings.range(try range.range.options(), of: GroupName(range.group))
+    }
+    for group in reverse { mappings = mappings.reversed(GroupName(group)) }
+    return mappings
+  }
+}

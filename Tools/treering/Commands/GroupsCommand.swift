@@ -1,0 +1,29 @@
+// `treering groups`: the groups of an index.
+
+import ArgumentParser
+import TreeRing
+
+struct GroupsCommand: StoreCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "groups", abstract: "Lists the groups of an index with the number of their rows.")
+
+  @OptionGroup var arguments: StoreArguments
+  @Argument(help: "The index.") var index: String
+  @Option(help: "The point in history to read at.", transform: Point.parse) var at: Point?
+
+  func run(_ output: Output) throws {
+    let reader = try openForReading().snapshot(at: at).index(index)
+    let table = Table(output, [.left("group"), .right("rows")])
+    for (group, rows) in try reader.groupCounts() {
+      if output.isJSON {
+        try output.object {
+          $0.key("group", group.bytes)
+          $0.number("rows", rows)
+        }
+      } else {
+        try table.row(JSONText.shown(key: group.bytes), "\(rows)")
+      }
+    }
+    try table.finish()
+  }
+}

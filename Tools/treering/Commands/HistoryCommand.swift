@@ -1,0 +1,42 @@
+// `treering history`: every version of a row.
+
+import ArgumentParser
+import TreeRing
+import TreeRingLog
+
+struct HistoryCommand: StoreCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "history",
+    abstract: "Lists every version of a row, newest first; exit code 1 if it never was.")
+
+  @OptionGroup var arguments: StoreArguments
+  @Argument(help: "The bucket.") var bucket: String
+  @Argument(help: "The key.") var key: String
+
+  func run(_ output: Output) throws {
+    let versions = try openForReading().history(of: try Typed.key(key), in: bucket)
+    guard !versions.isEmpty else {
+      throw Failure(
+        .no, "There never was a row \(NegativeNumber.shown(key)) in bucket \(bucket).")
+    }
+    let table = Table(
+      output, [.right("commit"), .left("at"), .left("kind"), .left("metadata"), .left("object")])
+    for version in versions {
+      if output.isJSON {
+        try output.object {
+          $0.number("commit", version.commit)
+          $0.date("at", version.timestamp)
+          $0.text("kind", version.kind.rawValue)
+          if let object = version.object { $0.content("object", object) }
+          if let metadata = version.metadata { $0.content("metadata", metadata) }
+        }
+      } else {
+        try table.row(
+          "\(version.commit)", ISO8601.format(version.timestamp), version.kind.rawValue,
+          version.metadata.map { JSONText.shown($0) } ?? "",
+          version.object.map { JSONText.shown($0) } ?? "")
+      }
+    }
+    try table.finish()
+  }
+}

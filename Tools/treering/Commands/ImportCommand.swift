@@ -1,0 +1,108 @@
+// `treering import`: commits or rows from files or standard input into a store.
+
+import ArgumentParser
+import TreeRing
+import TreeRingLog
+
+struct ImportCommand: StoreCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "import",
+    abstract: "Imports commits, one per line, or rows, into a store; creates the store.",
+    discussion: """
+      A line that cannot be imported ends the import with its number and exit code 65; the commits \
+      before it are kept, and --resume goes on after them. Ctrl-C also stops between two commits.
+      """)
+
+  enum Format: String, ExpressibleByArgument, CaseIterable { case commits, rows }
+  enum Syncing: String, ExpressibleByArgument, CaseIterable { case relaxed, full, none }
+
+  @OptionGroup var arguments: StoreArguments
+  @Argument(help: "Files to read, LZ4-compressed or not; without any, standard input.")
+  var files: [String] = []
+  @Option(help: "commits: one commit per line. rows: one JSON object per line, or CSV.")
+  var format = Format.commits
+  @Option(help: "The bucket of the rows.") var bucket: String?
+  @Option(help: "The field of a row that is its key.") var key: String?
+  @Option(help: "How many rows make one commit.") var rowsPerCommit: Int?
+  @Option(help: "relaxed: synced at least every second and before the summary.")
+  var durability = Syncing.relaxed
+  @Flag(help: "Skip the lines that are commits of the store already.") var resume = false
+
+  func validate() throws {
+    let options = [bucket != nil, key != nil, rowsPerCommit != nil]
+    if format == .commits, options.contains(true) {
+      throw ValidationError("--bucket, --key and --rows-per-commit go with --format rows.")
+    }
+    if format == .rows, bucket == nil || key == nil {
+      throw ValidationError("--format rows needs --bucket and --key.")
+    }
+    if let rowsPerCommit, rowsPerCommit < 1 {
+      throw ValidationError("--rows-per-commit must be at least 1.")
+    }
+  }
+
+  func run(_ output: Output) throws {
+    let input = try InputFiles(files)
+    let store = try StoreAccess.open(arguments.store, .create)
+    defer { try? store.close() }
+    Interrupt.watch()
+    var work = ImportWork(store: store, input: input, durability: logDurability)
+    let start = ContinuousClock.now
+    var failure: (any Error)?
+    do {
+      switch format {
+      case .commits: try work.importCommits(resuming: resume)
+      case .rows:
+        try work.importRows(
+          bucket: bucket ?? "", key: key ?? "", perCommit: rowsPerCommit ?? 1, resuming: resume)
+      }
+    } catch {
+      failure = error
+    }
+    // What was imported before a bad line is kept, and durable.
+    try store.close()
+    if let failure { throw failure }
+    let seconds = (ContinuousClock.now - start) / .seconds(1)
+    try summarize(work, seconds: seconds, input, output)
+    if work.wasInterrupted { throw Failure(.interrupted, "Interrupted; --resume goes on.") }
+  }
+
+  private var logDurability: Durability {
+    switch durability {
+    case .relaxed: .relaxed(within: .seconds(1))
+    case .full: .full
+    case .none: .none
+    }
+  }
+
+  private func summarize(
+    _ work: ImportWork, seconds: Double, _ input: InputFiles, _ output: Output
+  ) throws {
+    if output.isJSON {
+      try output.object {
+        $0.number("commits", work.commitCount)
+        $0.number("operations", work.operationCount)
+        $0.number("bytes", input.lineByteCount)
+        $0.number("seconds", seconds, digits: 3)
+        $0.number("last", work.last)
+        if work.clampedCount > 0 { $0.number("clamped", work.clampedCount) }
+      }
+      return
+    }
+    let rate = seconds > 0 ? Int(Double(work.commitCount) / seconds) : 0
+    try output.line(
+      "Imported \(Units.count(work.commitCount, "commit")) with "
+        + "\(Units.count(work.operationCount, "operation")) in "
+        + "\(Units.seconds(seconds)) (\(rate) commits/s, \(Units.bytes(input.lineByteCount))); "
+        + "the last commit is \(work.last).")
+    if work.skippedCount > 0 {
+      let lines = Units.count(work.skippedCount, "line")
+      try output.line("Skipped \(lines) that the store holds already.")
+    }
+    if work.clampedCount > 0 {
+      try output.line(
+        "Moved \(Units.count(work.clampedCount, "date")) that went back to that of the commit before."
+      )
+    }
+  }
+}

@@ -1,0 +1,58 @@
+// `treering log`: lists commits.
+
+import ArgumentParser
+import TreeRing
+import TreeRingLog
+
+struct LogCommand: StoreCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "log", abstract: "Lists commits.")
+
+  @OptionGroup var arguments: StoreArguments
+  @Option(help: "The first commit.") var from: CommitNumber?
+  @Option(help: "The last commit.") var to: CommitNumber?
+  @Flag(help: "Newest first.") var reverse = false
+  @Option(help: "List at most so many.") var limit: Int?
+
+  func run(_ output: Output) throws {
+    let store = try openForReading()
+    let first = max(from ?? 1, 1)
+    let last = min(to ?? .max, store.newestCommit)
+    guard first <= last else { return }
+    var tags: [CommitNumber: [String]] = [:]
+    for tag in try store.snapshot().tags() { tags[tag.commit, default: []].append(tag.name) }
+    let table = Table(
+      output,
+      [
+        .right("commit"), .left("at"), .right("operations"), .right("bytes"), .left("tags"),
+        .left("note"),
+      ])
+    var count = 0
+    var number = reverse ? last : first
+    while number >= first, number <= last, count < limit ?? .max {
+      let info = try store.commit(number)
+      try list(info, tags[number] ?? [], output, table)
+      count += 1
+      if reverse { number -= 1 } else { number += 1 }
+    }
+    try table.finish()
+  }
+
+  private func list(
+    _ info: CommitInfo, _ tags: [String], _ output: Output, _ table: Table
+  ) throws {
+    guard output.isJSON else {
+      return try table.row(
+        "\(info.number)", ISO8601.format(info.timestamp), "\(info.operationCount)",
+        "\(info.byteCount)", tags.joined(separator: " "), info.note ?? "")
+    }
+    try output.object {
+      $0.number("commit", info.number)
+      $0.date("at", info.timestamp)
+      $0.number("operations", info.operationCount)
+      $0.number("bytes", info.byteCount)
+      if let note = info.note { $0.text("note", note) }
+      if !tags.isEmpty { $0.texts("tags", tags) }
+    }
+  }
+}

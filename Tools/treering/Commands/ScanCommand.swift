@@ -1,0 +1,57 @@
+// `treering scan`: the rows of a bucket in key order.
+
+import ArgumentParser
+import TreeRing
+
+struct ScanCommand: StoreCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "scan", abstract: "Prints rows of a bucket in key order.")
+
+  @OptionGroup var arguments: StoreArguments
+  @Argument(help: "The bucket.") var bucket: String
+  @Option(help: "Only keys that begin like this.") var prefix: String?
+  @Option(help: "Only this key and those after it.") var from: String?
+  @Option(help: "Only keys before this one.") var to: String?
+  @Flag(help: "Last key first.") var reverse = false
+  @Option(help: "Print at most so many.") var limit: Int?
+  @Option(help: "The point in history to read at.", transform: Point.parse) var at: Point?
+  @Flag(help: "Print keys only.") var keys = false
+
+  func run(_ output: Output) throws {
+    let snapshot = try openForReading().snapshot(at: at)
+    let (lower, upper) = try bounds()
+    let table = Table(output, [.left("key"), .left("object")])
+    var count = 0
+    guard limit ?? 1 > 0 else { return }
+    try snapshot.forEachRow(in: bucket, from: lower, to: upper, reversed: reverse) { row in
+      if output.isJSON {
+        try output.row(row, withObject: !keys)
+      } else if keys {
+        try output.line(JSONText.shown(key: row.key.bytes))
+      } else {
+        try table.row(JSONText.shown(key: row.key.bytes), JSONText.shown(row.object))
+      }
+      count += 1
+      return count < limit ?? .max
+    }
+    try table.finish()
+  }
+
+  /// The keys to print: from the first, inclusive, to the second, exclusive.
+  private func bounds() throws -> (Key?, Key?) {
+    var lower = try from.map { try Typed.key($0) }
+    var upper = try to.map { try Typed.key($0) }
+    if let prefix {
+      let prefix = try Typed.key(prefix)
+      lower = lower.map { max($0, prefix) } ?? prefix
+      var after = prefix.bytes
+      while after.last == 0xFF { after.removeLast() }
+      if let last = after.popLast() {
+        let end = Key(bytes: after + [last + 1])
+        upper = upper.map { min($0, end) } ?? end
+      }
+    }
+    if let low = lower, let high = upper, high < low { upper = low }
+    return (lower, upper)
+  }
+}

@@ -1,0 +1,33 @@
+// `treering show`: what one commit did.
+
+import ArgumentParser
+import TreeRing
+import TreeRingLog
+
+struct ShowCommand: StoreCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "show", abstract: "Shows the operations of one commit.")
+
+  @OptionGroup var arguments: StoreArguments
+  @Argument(help: "The commit.", transform: Point.parse) var commit: Point
+
+  func run(_ output: Output) throws {
+    let store = try openForReading()
+    let number = try commit.commit(in: store)
+    let (info, operations) = try store.operations(of: number)
+    var writer = CommitLineWriter()
+    if output.isJSON {
+      writer.commit(info, operations, number: number)
+      return try output.write(writer.output)
+    }
+    try output.line("commit \(number), \(ISO8601.format(info.timestamp))")
+    if let note = info.note { try output.line("note   \(note)") }
+    if !info.tags.isEmpty { try output.line("tags   \(info.tags.joined(separator: " "))") }
+    for operation in operations {
+      // Each in a writer of its own, so that no comma stands before it.
+      var single = CommitLineWriter()
+      single.operation(operation)
+      try output.line(String(decoding: single.output, as: UTF8.self))
+    }
+  }
+}

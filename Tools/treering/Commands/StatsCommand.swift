@@ -1,0 +1,52 @@
+// `treering stats`: sizes and counts of a store.
+
+import ArgumentParser
+import TreeRing
+
+struct StatsCommand: StoreCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "stats", abstract: "Prints sizes and counts of a store.")
+
+  @OptionGroup var arguments: StoreArguments
+
+  func run(_ output: Output) throws {
+    let statistics = try openForReading().statistics()
+    if output.isJSON {
+      try output.object { object in
+        object.number("commits", statistics.commits)
+        object.number("horizon", statistics.horizon)
+        object.number("rows", statistics.rows)
+        object.number("graves", statistics.graves)
+        object.number("logBytes", statistics.logByteCount)
+        object.number("segments", statistics.segmentCount)
+        object.number("payloadBytes", statistics.payloadByteCount)
+        object.number("storedBytes", statistics.storedByteCount)
+        object.number("compressionRatio", statistics.compressionRatio, digits: 3)
+        object.number("pages", statistics.pageCount)
+        object.number("pinnedPages", statistics.pinnedPageCount)
+        object.number("pageMemoryBytes", statistics.pageMemoryByteCount)
+        object.number("changeRecordRows", statistics.changeRecordRows)
+        object.number("pins", statistics.pins.count)
+      }
+      return
+    }
+    let table = Table(output, [.left("what"), .right("value")])
+    try table.row("commits", "\(statistics.commits)")
+    try table.row("oldest readable commit", "\(statistics.horizon)")
+    try table.row("rows", "\(statistics.rows)")
+    try table.row("deletes remembered", "\(statistics.graves)")
+    try table.row("log", Units.bytes(statistics.logByteCount))
+    try table.row("segments", "\(statistics.segmentCount)")
+    try table.row("payloads before compression", Units.bytes(statistics.payloadByteCount))
+    try table.row("bytes for each byte in the log", ratio(statistics.compressionRatio))
+    try table.row("pages of 4 KiB", "\(statistics.pageCount)")
+    try table.row("pages kept for snapshots", "\(statistics.pinnedPageCount)")
+    try table.row("memory of pages", Units.bytes(statistics.pageMemoryByteCount))
+    try table.finish()
+  }
+
+  private func ratio(_ value: Double) -> String {
+    let tenths = Int((value * 100).rounded())
+    return "\(tenths / 100).\(tenths % 100 < 10 ? "0" : "")\(tenths % 100)"
+  }
+}

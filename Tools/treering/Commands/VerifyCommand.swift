@@ -1,0 +1,67 @@
+// `treering verify`: checks a store and changes nothing.
+
+import ArgumentParser
+import TreeRing
+import TreeRingLog
+
+struct VerifyCommand: StoreCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "verify",
+    abstract: "Checks a store and changes nothing; exit code 1 if there is damage.",
+    discussion: """
+      Without --deep: checksums, the chain of commits, the trees' own rules. With --deep also every \
+      index against the rows, and the trees against the log.
+      """)
+
+  @OptionGroup var arguments: StoreArguments
+  @Flag(help: "Compare indexes with rows and trees with the log too.") var deep = false
+
+  func run(_ output: Output) throws {
+    guard try PosixFileSystem().exists(arguments.store + "/log") else {
+      throw Failure(.noInput, "There is no store at \(arguments.store).")
+    }
+    var findings = verifyLog(
+      directory: arguments.store + "/log", fileSystem: PosixFileSystem())
+    var commits: CommitNumber = 0
+    if findings.isEmpty {
+      do {
+        let store = try openForReading()
+        commits = store.newestCommit
+        findings += try check(store)
+      } catch let error as TreeRingError {
+        findings.append(
+          LogFinding(
+            file: error.file ?? arguments.store, offset: error.offset ?? 0,
+            commit: error.commit, problem: error.message))
+      }
+    }
+    for finding in findings { try report(finding, output) }
+    guard findings.isEmpty else {
+      throw Failure(
+        .no,
+        output.isJSON ? "" : "Found \(Units.count(findings.count, "problem")); nothing was changed."
+      )
+    }
+    if !output.isJSON { try output.line("The store is sound; its last commit is \(commits).") }
+  }
+
+  private func check(_ store: Store) throws -> [LogFinding] {
+    var problems = try store.checkInvariants(comparesIndexes: deep)
+    if deep { problems += try Replayer(store).differences(at: store.newestCommit) }
+    return problems.map { LogFinding(file: arguments.store, offset: 0, problem: $0) }
+  }
+
+  private func report(_ finding: LogFinding, _ output: Output) throws {
+    guard output.isJSON else {
+      let commit = finding.commit.map { ", commit \($0)" } ?? ""
+      return try output.line(
+        "\(finding.file), offset \(finding.offset)\(commit): \(finding.problem)")
+    }
+    try output.object {
+      $0.text("file", finding.file)
+      $0.number("offset", finding.offset)
+      if let commit = finding.commit { $0.number("commit", commit) }
+      $0.text("problem", finding.problem)
+    }
+  }
+}

@@ -1,0 +1,193 @@
+// Commits of a store as lines of the import format, and lines applied to a store.
+
+import TreeRing
+import TreeRingLog
+
+extension CommitLineWriter {
+  /// Writes a commit of a store; with `number`, a line for showing only.
+  mutating func commit(
+    _ info: CommitInfo, _ operations: [CommitOperation], number: CommitNumber? = nil
+  ) {
+    begin(commit: number, at: info.timestamp, note: info.note, tags: info.tags)
+    for operation in operations { self.operation(operation) }
+    end()
+  }
+
+  /// Writes an operation of a store's commit.
+  mutating func operation(_ operation: CommitOperation) {
+    switch operation {
+    case .put(let row, let object, let metadata, _): add(.put, row, object, metadata)
+    case .object(let row, let object, _): add(.object, row, object, nil)
+    case .metadata(let row, let metadata): add(.metadata, row, nil, metadata)
+    case .touch(let row): add(.touch, row, nil, nil)
+    case .delete(let row): add(.delete, row, nil, nil)
+    case .tag(let name, let commit): tag(name, commit: commit)
+    case .index(let name, let version, let definition):
+      switch definition {
+      case .removed: index(name, definition: nil)
+      case .fields(let json): Array(json.utf8).withUnsafeBytes { index(name, definition: $0) }
+      case .code(let buckets):
+        let json = CodeDefinition(buckets: buckets, version: version).json
+        Array(json.utf8).withUnsafeBytes { index(name, definition: $0) }
+      }
+    }
+  }
+
+  private mutating func add(
+    _ kind: CommitLine.Kind, _ id: RowID, _ object: [UInt8]?, _ metadata: [UInt8]?
+  ) {
+    id.key.bytes.withUnsafeBytes { key in
+      withBytes(object) { object in
+        withBytes(metadata) { metadata in
+          row(kind, bucket: id.bucket, key: key, object: object, metadata: metadata)
+        }
+      }
+    }
+  }
+}
+
+extension CommitLineWriter {
+  /// Writes an operation that was read from a line.
+  mutating func operation(_ operation: CommitLine.Operation, of line: CommitLine) {
+    line.contents.withUnsafeBytes { contents in
+      func part(_ range: Range<Int>) -> UnsafeRawBufferPointer {
+        UnsafeRawBufferPointer(rebasing: contents[range])
+      }
+      switch operation.kind {
+      case .tag: tag(line.text(operation.key), commit: operation.commit)
+      case .index: index(line, operation, part)
+      case .place:
+        place(
+          index: line.text(operation.index), group: part(operation.group),
+          bucket: line.text(operation.bucket), key: part(operation.key),
+          before: operation.before.map(part))
+      default:
+        row(
+          operation.kind, bucket: line.text(operation.bucket), key: part(operation.key),
+          object: operation.object.map(part), metadata: operation.metadata.map(part))
+      }
+    }
+  }
+
+  /// Writes a definition as the store will hold it.
+  private mutating func index(
+    _ line: CommitLine, _ operation: CommitLine.Operation,
+    _ part: (Range<Int>) -> UnsafeRawBufferPointer
+  ) {
+    let name = line.text(operation.key)
+    guard let definition = operation.object else { return index(name, definition: nil) }
+    guard let fields = try? FieldIndex(json: part(definition)) else {
+      return index(name, definition: part(definition))
+    }
+    Array(fields.json.utf8).withUnsafeBytes { index(name, definition: $0) }
+  }
+}
+
+/// Calls `body` with the bytes of an array that may be absent.
+private func withBytes(_ bytes: [UInt8]?, _ body: (UnsafeRawBufferPointer?) -> Void) {
+  guard let bytes else { return body(nil) }
+  bytes.withUnsafeBytes { body($0) }
+}
+
+/// The definition of an index made in code, which the store only knows the name, the buckets and the
+/// version of: `{"code":[BUCKET…],"version":N}`.
+struct CodeDefinition {
+  var buckets: [String]
+  var version: UInt32
+
+  init(buckets: [String], version: UInt32) {
+    self.buckets = buckets
+    self.version = version
+  }
+
+  /// Reads a definition; nil if it is one by fields.
+  init?(json: UnsafeRawBufferPointer) throws {
+    guard let code = try JSONScanner.find(JSONPath("code"), in: json),
+      let number = try JSONScanner.find(JSONPath("version"), in: json),
+      let version = UInt32(String(decoding: json[number], as: UTF8.self))
+    else { return nil }
+    self.version = version
+    buckets = []
+    var scanner = JSONScanner(UnsafeRawBufferPointer(rebasing: json[code]))
+    try scanner.enterArray()
+    while let element = try scanner.nextElement() {
+      var text: [UInt8] = []
+      _ = JSONScanner.appendText(ofScalar: scanner.slice(element), to: &text)
+      buckets.append(String(decoding: text, as: UTF8.self))
+    }
+  }
+
+  var json: String {
+    "{\"code\":\(JSONText.array(buckets.map { JSONText.quoted($0) })),\"version\":\(version)}"
+  }
+}
+
+/// Applies lines to transactions. It remembers the last bucket's name, so that naming it again
+/// allocates nothing.
+struct CommitLineApplier {
+  private var bucketBytes: [UInt8] = []
+  private var bucketName = ""
+
+  /// Makes the operations of a line those of a commit.
+  mutating func apply(_ line: CommitLine, to tx: Transaction) throws {
+    tx.timestamp = line.at
+    tx.note = line.note
+    tx.tags = line.tags
+    tx.keepsEmptyCommit = true
+    try line.contents.withUnsafeBytes { contents in
+      for operation in line.operations { try apply(operation, of: contents, to: tx) }
+    }
+  }
+
+  private mutating func apply(
+    _ operation: CommitLine.Operation, of contents: UnsafeRawBufferPointer, to tx: Transaction
+  ) throws(TreeRingError) {
+    func part(_ range: Range<Int>) -> UnsafeRawBufferPointer {
+      UnsafeRawBufferPointer(rebasing: contents[range])
+    }
+    let key = part(operation.key)
+    switch operation.kind {
+    case .put:
+      guard let object = operation.object else { return }
+      try tx.put(
+        key, in: bucket(part(operation.bucket)), object: part(object),
+        metadata: operation.metadata.map(part))
+    case .object:
+      guard let object = operation.object else { return }
+      try tx.putObject(key, in: bucket(part(operation.bucket)), object: part(object))
+    case .metadata:
+      guard let metadata = operation.metadata else { return }
+      try tx.putMetadata(key, in: bucket(part(operation.bucket)), metadata: part(metadata))
+    case .touch: try tx.touch(key, in: bucket(part(operation.bucket)))
+    case .delete: try tx.delete(key, in: bucket(part(operation.bucket)))
+    case .tag: try tx.tag(String(decoding: key, as: UTF8.self), commit: operation.commit)
+    case .index:
+      let name = String(decoding: key, as: UTF8.self)
+      guard let definition = operation.object else { return try tx.removeIndex(name) }
+      try define(name, part(definition), in: tx)
+    case .place:
+      throw TreeRingError(
+        .invalidInput, "This version has no manual indexes, so “place” cannot be imported.")
+    }
+  }
+
+  private func define(
+    _ name: String, _ json: UnsafeRawBufferPointer, in tx: Transaction
+  ) throws(TreeRingError) {
+    let code: CodeDefinition?
+    do { code = try CodeDefinition(json: json) } catch { code = nil }
+    if let code {
+      try tx.define(name, version: code.version, .code(buckets: code.buckets))
+    } else {
+      try tx.define(name, try FieldIndex(json: json))
+    }
+  }
+
+  private mutating func bucket(_ bytes: UnsafeRawBufferPointer) -> String {
+    if !bucketBytes.elementsEqual(bytes) {
+      bucketBytes = Array(bytes)
+      bucketName = String(decoding: bytes, as: UTF8.self)
+    }
+    return bucketName
+  }
+}

@@ -1,0 +1,95 @@
+// The input of an import: files one after the other, or standard input; each may be LZ4-compressed.
+
+import Foundation
+import TreeRing
+import TreeRingLog
+
+/// The files of an import as one sequence of lines.
+final class InputFiles {
+  private var waiting: [String]
+  private var reader: LineReader?
+  private var descriptor: Int32 = -1
+  private var finishedBytes: UInt64 = 0
+  private var finishedSourceBytes: UInt64 = 0
+  /// The file being read; `-` is standard input.
+  private(set) var name = "-"
+  /// The sizes of all files together; nil for standard input.
+  let totalByteCount: UInt64?
+
+  /// The files, which must exist; without any, standard input.
+  init(_ files: [String]) throws {
+    waiting = files.isEmpty ? ["-"] : files
+    var total: UInt64? = 0
+    for file in waiting {
+      if file == "-" {
+        total = nil
+        continue
+      }
+      var information = stat()
+      guard stat(file, &information) == 0, information.st_mode & S_IFMT != S_IFDIR else {
+        throw Failure(.noInput, "There is no file \(file) to import.")
+      }
+      if let known = total { total = known + UInt64(information.st_size) }
+    }
+    totalByteCount = total
+  }
+
+  deinit { close() }
+
+  /// The number of the line last handed out, in its file.
+  var lineNumber: Int { reader?.lineNumber ?? 0 }
+  /// Bytes read, as they lie in the files.
+  var sourceByteCount: UInt64 { finishedSourceBytes + (reader?.sourceByteCount ?? 0) }
+  /// Bytes of the lines handed out.
+  var lineByteCount: UInt64 { finishedBytes + (reader?.lineByteCount ?? 0) }
+
+  /// The next line of all files; nil at the end of the last one. Valid until the next call.
+  func next() throws -> UnsafeRawBufferPointer? {
+    while true {
+      if let reader {
+        do {
+          if let line = try reader.next() { return line }
+        } catch {
+          throw error.code == .invalidInput
+            ? Failure(.badInput, "\(name), line \(reader.lineNumber + 1): \(error.description)")
+            : Failure(error)
+        }
+        finishedBytes += reader.lineByteCount
+        finishedSourceBytes += reader.sourceByteCount
+        close()
+      }
+      guard !waiting.isEmpty else { return nil }
+      try open(waiting.removeFirst())
+    }
+  }
+
+  /// Where the line last handed out stands, for a sentence.
+  var place: String { name == "-" ? "line \(lineNumber)" : "\(name), line \(lineNumber)" }
+
+  private func open(_ file: String) throws {
+    name = file
+    descriptor = file == "-" ? STDIN_FILENO : Foundation.open(file, O_RDONLY | O_CLOEXEC)
+    guard descriptor >= 0 else {
+      throw Failure(.noInput, "\(file) cannot be read: \(String(cString: strerror(errno))).")
+    }
+    let descriptor = descriptor
+    reader = LineReader { (buffer) throws(TreeRingError) in
+      while true {
+        let count = read(descriptor, buffer.baseAddress, buffer.count)
+        if count >= 0 { return count }
+        if errno == EINTR {
+          if !Interrupt.isRequested { continue }
+          throw TreeRingError(.cancelled, "Interrupted; --resume goes on.")
+        }
+        throw TreeRingError(
+          .io, "Reading failed: \(String(cString: strerror(errno))).", file: file, errno: errno)
+      }
+    }
+  }
+
+  private func close() {
+    reader = nil
+    if descriptor > STDIN_FILENO { _ = Foundation.close(descriptor) }
+    descriptor = -1
+  }
+}

@@ -1,0 +1,50 @@
+// A progress bar on stderr with rate and time left, for work that takes over a second and only if a
+// person is watching. Output on stdout is not touched by it.
+
+import Foundation
+
+/// Progress of one piece of work.
+final class ProgressBar {
+  private let what: String
+  private let total: UInt64?
+  private let isShown: Bool
+  private let start = ContinuousClock.now
+  private var last = ContinuousClock.now
+  private var hasDrawn = false
+
+  /// Progress of work with a name; `total` is the amount to reach, if known.
+  init(_ what: String, total: UInt64?) {
+    self.what = what
+    self.total = total
+    isShown = isatty(STDERR_FILENO) == 1
+  }
+
+  /// Draws, at most ten times a second, how far the work is.
+  ///
+  /// - Parameters:
+  ///   - done: the amount reached, in the unit of the total.
+  ///   - count: how many things were handled, for the rate.
+  func update(done: UInt64, count: UInt64, unit: String) {
+    guard isShown else { return }
+    let now = ContinuousClock.now
+    guard now - start > .seconds(1), now - last > .milliseconds(100) else { return }
+    last = now
+    hasDrawn = true
+    let seconds = (now - start) / .seconds(1)
+    var line = "\r\u{1B}[K\(what) "
+    if let total, total > 0 {
+      let part = min(1, Double(done) / Double(total))
+      let filled = Int(part * 30)
+      line += String(repeating: "█", count: filled) + String(repeating: "░", count: 30 - filled)
+      line += String(format: " %3.0f %%  ", part * 100)
+      if part > 0 { line += "ETA \(Int((seconds / part - seconds).rounded(.up))) s  " }
+    }
+    line += "\(Int(Double(count) / seconds)) \(unit)/s"
+    FileHandle.standardError.write(Data(line.utf8))
+  }
+
+  /// Takes the bar away.
+  func finish() {
+    if hasDrawn { FileHandle.standardError.write(Data("\r\u{1B}[K".utf8)) }
+  }
+}

@@ -1,0 +1,120 @@
+// Writes the commits of a store into another one, one by one, and compares what comes of it. The copy
+// maintains its indexes commit by commit, where opening a store builds them at the end: so the
+// comparison also holds one against the other.
+
+import TreeRing
+import TreeRingLog
+
+/// Replays a store's log.
+struct Replayer {
+  let store: Store
+  private static let limit = 100
+
+  init(_ store: Store) { self.store = store }
+
+  /// Writes every commit up to one into an empty store.
+  func replay(into copy: Store, through last: CommitNumber) throws {
+    guard last > 0 else { return }
+    let progress = ProgressBar("Replaying", total: last)
+    defer { progress.finish() }
+    for number in 1...last {
+      let (info, operations) = try store.operations(of: number)
+      try copy.write(durability: Durability.none) { tx in
+        tx.timestamp = info.timestamp
+        tx.note = info.note
+        tx.annotation = info.annotation
+        tx.tags = info.tags
+        tx.keepsEmptyCommit = true
+        for operation in operations { try apply(operation, to: tx) }
+      }
+      if number & 255 == 0 { progress.update(done: number, count: number, unit: "commits") }
+    }
+  }
+
+  /// One sentence for each way in which the store at a commit is not what its log says, a hundred at
+  /// most.
+  func differences(at last: CommitNumber) throws -> [String] {
+    let copy = try Store.inMemory()
+    try replay(into: copy, through: last)
+    let (held, replayed) = (try store.snapshot(at: .commit(last)), try copy.snapshot())
+    var found: [String] = []
+    if held.timestamp != replayed.timestamp { found.append("The dates of the last commit differ.") }
+    for (bucket, count) in try held.buckets() {
+      let other = try replayed.count(in: bucket)
+      if count != other {
+        found.append("Bucket \(bucket) holds \(count) rows; the log gives \(other).")
+      }
+      try compare(bucket, held, replayed, &found)
+    }
+    for index in held.indexes where index.fields != nil {
+      guard replayed.indexes.contains(where: { $0.name == index.name }) else { continue }
+      try compare(index.name, try held.index(index.name), try replayed.index(index.name), &found)
+    }
+    return found
+  }
+
+  private func compare(
+    _ bucket: String, _ held: Snapshot, _ replayed: Snapshot, _ found: inout [String]
+  ) throws {
+    var problems: [String] = []
+    try held.forEachRow(in: bucket) { row in
+      let other = try replayed.row(row.key, in: bucket)
+      if row != other {
+        problems.append("The row \(bucket)/\(row.key) is not what the log gives.")
+      }
+      return problems.count < Self.limit
+    }
+    found += problems
+  }
+
+  private func compare(
+    _ name: String, _ held: IndexReader, _ replayed: IndexReader, _ found: inout [String]
+  ) throws {
+    let groups = try held.groupCounts()
+    guard try groups.elementsEqual(replayed.groupCounts(), by: ==) else {
+      found.append("The groups of index \(name) are not what the log gives.")
+      return
+    }
+    for (group, _) in groups {
+      var keys: [Key] = []
+      try held.forEachRow(in: group) { _, row in
+        keys.append(row.key)
+        return true
+      }
+      var same = true
+      try replayed.forEachRow(in: group) { index, row in
+        same = keys[index] == row.key
+        return same
+      }
+      if !same {
+        found.append("The order of group \(group) of index \(name) is not what the log gives.")
+      }
+    }
+  }
+
+  private func apply(_ operation: CommitOperation, to tx: Transaction) throws {
+    switch operation {
+    case .put(let row, let object, let metadata, let coder):
+      try tx.put(object, metadata: metadata, for: row.key, in: bytes(row.bucket, coder))
+    case .object(let row, let object, let coder):
+      try tx.put(object: object, for: row.key, in: bytes(row.bucket, coder))
+    case .metadata(let row, let metadata):
+      try tx.put(metadata: metadata, for: row.key, in: row.bucket)
+    case .touch(let row): try tx.touch(row.key, in: row.bucket)
+    case .delete(let row): try tx.delete(row.key, in: row.bucket)
+    case .tag(let name, let commit): try tx.tag(name, commit: commit)
+    case .index(let name, let version, let definition):
+      if definition == .removed {
+        try tx.removeIndex(name)
+      } else {
+        try tx.define(name, version: version, definition)
+      }
+    }
+  }
+
+  private func bytes(_ bucket: String, _ coder: UInt32) -> Bucket<[UInt8]> {
+    Bucket(
+      bucket,
+      coder: RowCoder(version: coder, encode: { $0 }, decode: { bytes, _ in Array(bytes) }))
+  }
+}

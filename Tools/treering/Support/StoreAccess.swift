@@ -1,0 +1,80 @@
+// What every command on a store shares: the folder, `--json`, and opening with errors that name it.
+
+import ArgumentParser
+import Foundation
+import Logging
+import TreeRing
+import TreeRingLog
+
+/// The store of a command and how it answers.
+struct StoreArguments: ParsableArguments {
+  @Argument(help: "The store's folder.") var store: String
+  @Flag(help: "Print one JSON object per line.") var json = false
+}
+
+/// A command about a store.
+protocol StoreCommand: ParsableCommand {
+  var arguments: StoreArguments { get }
+  func run(_ output: Output) throws
+}
+
+extension StoreCommand {
+  func run() throws {
+    let output = Output(isJSON: arguments.json)
+    do {
+      try run(output)
+    } catch {
+      try output.flush()
+      throw error
+    }
+    try output.flush()
+  }
+
+  /// Opens the store for reading; the command leaves it unchanged.
+  func openForReading() throws -> Store { try StoreAccess.open(arguments.store, .readOnly) }
+
+  /// Opens the store for writing.
+  func openForWriting() throws -> Store { try StoreAccess.open(arguments.store, .readWrite) }
+}
+
+enum StoreAccess {
+  /// Opens a store quietly: what recovery has to say belongs to `verify`.
+  static func open(_ path: String, _ mode: StoreMode) throws -> Store {
+    if mode != .create, !FileManager.default.fileExists(atPath: path + "/log") {
+      throw Failure(.noInput, "There is no store at \(path). Check the path, or import one.")
+    }
+    var logger = Logger(label: "treering") { StreamLogHandler.standardError(label: $0) }
+    logger.logLevel = .error
+    do throws(any Error) {
+      return try Store(at: path, options: StoreOptions(mode: mode, logger: logger))
+    } catch let error as TreeRingError {
+      let isNew = mode == .create && !FileManager.default.fileExists(atPath: path + "/log")
+      guard isNew, error.code != .locked else { throw error }
+      throw Failure(.cannotCreate, "No store can be made at \(path): \(error.description)")
+    }
+  }
+}
+
+/// A key, a bucket or an object on the command line.
+enum Typed {
+  /// The bytes of a key: its UTF-8, or what `{"$base64":"…"}` stands for.
+  static func key(_ argument: String) throws -> Key {
+    let text = NegativeNumber.shown(argument)
+    guard text.hasPrefix("{\"$base64\":") else { return Key(text) }
+    return Key(bytes: try Base64.unwrap(Array(text.utf8)) ?? Array(text.utf8))
+  }
+
+  /// The bytes of an object or metadata: JSON without space outside strings, or what
+  /// `{"$base64":"…"}` stands for.
+  static func content(_ text: [UInt8], _ what: String) throws -> [UInt8] {
+    var output: [UInt8] = []
+    do {
+      try text.withUnsafeBytes { try JSONScanner.appendCompact($0, to: &output) }
+      return try Base64.unwrap(output) ?? output
+    } catch let error as TreeRingError {
+      throw Failure(
+        .badInput,
+        "The \(what) is not JSON: \(error.description). Write other bytes as {\"$base64\":\"…\"}.")
+    }
+  }
+}
