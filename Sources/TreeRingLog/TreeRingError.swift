@@ -38,6 +38,14 @@ public struct TreeRingError: Error, Hashable, Sendable, CustomStringConvertible 
     public static let notAllowed = Code("notAllowed")
     /// The commit asked for lies before the oldest readable one.
     public static let beyondHorizon = Code("beyondHorizon")
+    /// The page file knows of commits that the log does not hold: the log has lost durable commits.
+    public static let logBehindPages = Code("logBehindPages")
+    /// The snapshot was held longer than `pinLimit` allows, and what it read is gone.
+    public static let snapshotExpired = Code("snapshotExpired")
+    /// The store that is followed was replaced or cut back behind what has been read of it.
+    public static let storeRewound = Code("storeRewound")
+    /// This system or file system cannot do that.
+    public static let notSupported = Code("notSupported")
     /// Input that cannot be read: JSON, a date, a definition.
     public static let invalidInput = Code("invalidInput")
     /// The index is defined by a closure that this process has not registered.
