@@ -22,6 +22,18 @@ package struct LogOptions: Sendable {
   package var logger: Logger
   /// Where store ids and salts come from; tests fix it to get the same bytes each time.
   package var random: @Sendable () -> UInt64
+  /// A position from a checkpoint, whose maker synced the log through it: in mode `tail` what lies
+  /// before it is not read. `CommitLog.trust` says whether it fits.
+  package var trusted: LogPosition?
+  /// The store that `trusted` belongs to; another one's position is refused. If nil, a log that
+  /// ends before the position is always `logBehindPages`.
+  package var trustedStoreID: UInt64?
+  /// For reading only, while a writer runs: the newest commit it has said is durable. Nothing
+  /// behind it is read, except up to `trusted`.
+  package var through: CommitNumber?
+  /// Called with the newest durable commit after each sync, in order, with the log's monitor held:
+  /// it must be quick and must not call the log.
+  package var durableChanged: (@Sendable (CommitNumber) -> Void)?
 
   package init(
     access: LogAccess = .create, segmentSize: UInt64 = 64 << 20, recovery: RecoveryMode = .tail,
