@@ -30,6 +30,7 @@ extension SimulatedFileSystem.Node {
       sizes.append(end)
     }
     current.replaceSubrange(offset..<end, with: bytes)
+    mappings.changed(offset..<end, of: current)
     remember(offset..<end)
   }
 
@@ -37,11 +38,18 @@ extension SimulatedFileSystem.Node {
     let old = current.count
     if size < old {
       current.removeLast(old - size)
+      mappings.cut(from: old, to: size)
     } else {
       current += Array(repeating: 0, count: size - old)
     }
     sizes.append(size)
     remember(min(size, old)..<max(size, old))
+  }
+
+  /// The process that mapped the file is gone; what it stored stays.
+  mutating func leaveMappings() {
+    mappings.store(into: &current)
+    mappings = HeapMappings()
   }
 
   /// Puts what is dirty on the device. Pages that a failed sync has left clean are not dirty.
@@ -171,6 +179,19 @@ final class SimulatedFile: File {
     } failing: { _, _ in
     }
     return true
+  }
+
+  func map(
+    at offset: UInt64, count: Int, writable: Bool
+  ) throws(TreeRingError) -> any FileMapping {
+    precondition(count > 0, "an empty mapping of \(path)")
+    let mapping: HeapMapping? = system.state.withLock { state in
+      guard !state.isDown, var node = state.nodes.removeValue(forKey: id) else { return nil }
+      defer { state.nodes[id] = node }
+      return node.mappings.map(node.current, at: Int(offset), count: count, writable: writable)
+    }
+    guard let mapping else { throw SimulatedFileSystem.down(path) }
+    return mapping
   }
 
   func close() {}

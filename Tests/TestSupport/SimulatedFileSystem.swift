@@ -31,6 +31,8 @@ package final class SimulatedFileSystem: FileSystem {
     var sectors: [Int: [[UInt8]]] = [:]
     /// Sizes since the last sync, oldest first.
     var sizes: [Int] = []
+    /// Memory kept equal to `current`.
+    var mappings = HeapMappings()
   }
 
   enum NameChange {
@@ -56,6 +58,14 @@ package final class SimulatedFileSystem: FileSystem {
     var faultFrom: (call: Int, fault: DiskFault)?
     var capacity: Int?
     var log: [String] = []
+
+    mutating func makeFile(_ path: String) {
+      let id = nextNode
+      nextNode += 1
+      nodes[id] = Node()
+      names[path] = id
+      changes.append(.set(path, node: id))
+    }
   }
 
   let state: Mutex<State>
@@ -145,6 +155,11 @@ package final class SimulatedFileSystem: FileSystem {
       fresh.isDown = false
       fresh.faults = [:]
       fresh.faultFrom = nil
+      for id in Array(fresh.nodes.keys) {
+        guard var node = fresh.nodes.removeValue(forKey: id) else { continue }
+        node.leaveMappings()
+        fresh.nodes[id] = node
+      }
       return fresh
     }
     return SimulatedFileSystem(found)
@@ -193,11 +208,7 @@ package final class SimulatedFileSystem: FileSystem {
         guard state.names[path] == nil else {
           return TreeRingError(.alreadyExists, "\(path) is there.", file: path)
         }
-        let id = state.nextNode
-        state.nextNode += 1
-        state.nodes[id] = Node()
-        state.names[path] = id
-        state.changes.append(.set(path, node: id))
+        state.makeFile(path)
         return nil
       }
     }
@@ -253,6 +264,33 @@ package final class SimulatedFileSystem: FileSystem {
     }
   }
 
+  package func link(_ path: String, to newPath: String) throws(TreeRingError) {
+    try change("link \(newPath) to", path) { state in
+      guard let id = state.names[path] else {
+        return TreeRingError(.notFound, "There is no \(path).", file: path)
+      }
+      guard state.names[newPath] == nil else {
+        return TreeRingError(.alreadyExists, "\(newPath) is there.", file: newPath)
+      }
+      state.names[newPath] = id
+      state.changes.append(.set(newPath, node: id))
+      return nil
+    }
+  }
+
+  package func removeDirectory(_ path: String) throws(TreeRingError) {
+    try change("rmdir", path) { state in
+      let all = state.names.keys.map { $0 } + state.directories
+      guard !all.contains(where: { $0.hasPrefix(path + "/") }) else {
+        return TreeRingError(.io, "\(path) is not empty.", file: path)
+      }
+      guard state.directories.remove(path) != nil else {
+        return TreeRingError(.notFound, "There is no \(path).", file: path)
+      }
+      return nil
+    }
+  }
+
   package func syncDirectory(_ path: String) throws(TreeRingError) {
     try change("syncDirectory", path) { state in
       state.changes = []
@@ -262,10 +300,17 @@ package final class SimulatedFileSystem: FileSystem {
   }
 
   package func lock(_ path: String) throws(TreeRingError) -> any FileLock {
-    guard state.withLock({ $0.locks.insert(path).inserted }) else {
-      throw TreeRingError(.locked, "\(path) is locked.", file: path)
+    let isMine = state.withLock { state in
+      guard state.locks.insert(path).inserted else { return false }
+      if state.names[path] == nil { state.makeFile(path) }
+      return true
     }
+    guard isMine else { throw TreeRingError(.locked, "\(path) is locked.", file: path) }
     return SimulatedLock(path: path, system: self)
+  }
+
+  package func isLocked(_ path: String) throws(TreeRingError) -> Bool {
+    state.withLock { $0.locks.contains(path) }
   }
 }
 

@@ -169,8 +169,13 @@ final class GatedFileSystem: FileSystem {
     try memory.rename(path, to: newPath)
   }
   func unlink(_ path: String) throws(TreeRingError) { try memory.unlink(path) }
+  func link(_ path: String, to newPath: String) throws(TreeRingError) {
+    try memory.link(path, to: newPath)
+  }
+  func removeDirectory(_ path: String) throws(TreeRingError) { try memory.removeDirectory(path) }
   func syncDirectory(_ path: String) throws(TreeRingError) {}
   func lock(_ path: String) throws(TreeRingError) -> any FileLock { try memory.lock(path) }
+  func isLocked(_ path: String) throws(TreeRingError) -> Bool { try memory.isLocked(path) }
 }
 
 private final class GatedFile: File {
@@ -195,6 +200,11 @@ private final class GatedFile: File {
   func truncate(to size: UInt64) throws(TreeRingError) { try inner.truncate(to: size) }
   func allocate(_ count: UInt64, at offset: UInt64) throws(TreeRingError) -> Bool {
     try inner.allocate(count, at: offset)
+  }
+  func map(
+    at offset: UInt64, count: Int, writable: Bool
+  ) throws(TreeRingError) -> any FileMapping {
+    try inner.map(at: offset, count: count, writable: writable)
   }
   func close() { inner.close() }
 }

@@ -33,12 +33,19 @@ package protocol FileSystem: Sendable {
   func makeDirectory(_ path: String) throws(TreeRingError)
   /// Puts a file under a new name in the same folder, in place of what had it.
   func rename(_ path: String, to newPath: String) throws(TreeRingError)
+  /// Gives a file a second name, as good as its first; `notSupported` where that cannot be, so that
+  /// the caller copies instead. `alreadyExists` if the name is taken.
+  func link(_ path: String, to newPath: String) throws(TreeRingError)
   func unlink(_ path: String) throws(TreeRingError)
+  /// Removes an empty folder.
+  func removeDirectory(_ path: String) throws(TreeRingError)
   /// Makes the names in a folder durable.
   func syncDirectory(_ path: String) throws(TreeRingError)
   /// Takes an exclusive lock on a file, made if missing; `locked` if somebody holds it. It ends
   /// when the returned object is released or goes, or with the process.
   func lock(_ path: String) throws(TreeRingError) -> any FileLock
+  /// Whether somebody, also this process, holds the lock on a file. False if there is no such file.
+  func isLocked(_ path: String) throws(TreeRingError) -> Bool
 }
 
 /// An open file. Calls may come from any thread at once.
@@ -56,8 +63,20 @@ package protocol File: AnyObject, Sendable {
   /// Reserves room for `count` bytes from `offset` on, which must be the file's end; they read as
   /// zero and belong to the file. False if this system cannot; the file is unchanged then.
   func allocate(_ count: UInt64, at offset: UInt64) throws(TreeRingError) -> Bool
+  /// Brings `count` bytes from `offset` on, a multiple of the system's page size, into memory: there
+  /// they are at all times what `read` returns. The mapping may reach beyond the file's end; bytes
+  /// there may not be touched until the file holds them. It outlives `close`.
+  func map(
+    at offset: UInt64, count: Int, writable: Bool
+  ) throws(TreeRingError) -> any FileMapping
   /// Closes the file; later calls throw `closed`. It closes by itself when it goes.
   func close()
+}
+
+/// A part of a file in memory. It is unmapped when it goes, so whoever uses its bytes holds it.
+package protocol FileMapping: AnyObject, Sendable {
+  /// The mapped bytes; they may be stored to only if the mapping was made writable.
+  var bytes: UnsafeMutableRawBufferPointer { get }
 }
 
 /// A held lock.

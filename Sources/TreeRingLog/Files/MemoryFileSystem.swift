@@ -88,36 +88,77 @@ package final class MemoryFileSystem: FileSystem {
     if !found { throw Self.missing(path) }
   }
 
+  package func link(_ path: String, to newPath: String) throws(TreeRingError) {
+    let (from, to) = (Self.normal(path), Self.normal(newPath))
+    let error: TreeRingError? = state.withLock { state in
+      guard let contents = state.files[from] else { return Self.missing(path) }
+      guard state.files[to] == nil else {
+        return TreeRingError(.alreadyExists, "\(newPath) is there already.", file: newPath)
+      }
+      state.files[to] = contents
+      return nil
+    }
+    if let error { throw error }
+  }
+
+  package func removeDirectory(_ path: String) throws(TreeRingError) {
+    let key = Self.normal(path)
+    let error: TreeRingError? = state.withLock { state in
+      guard state.directories.contains(key) else { return Self.missing(path) }
+      let isEmpty =
+        !state.files.keys.contains { Self.parent($0) == key }
+        && !state.directories.contains { $0 != key && Self.parent($0) == key }
+      guard isEmpty else {
+        return TreeRingError(.io, "Cannot remove \(path): it is not empty.", file: path)
+      }
+      state.directories.remove(key)
+      return nil
+    }
+    if let error { throw error }
+  }
+
   package func syncDirectory(_ path: String) throws(TreeRingError) {}
 
   package func lock(_ path: String) throws(TreeRingError) -> any FileLock {
     let key = Self.normal(path)
-    guard state.withLock({ $0.locks.insert(key).inserted }) else {
-      throw SystemErrors.locked(path)
+    let isMine = state.withLock { state in
+      guard state.locks.insert(key).inserted else { return false }
+      if state.files[key] == nil { state.files[key] = MemoryContents() }
+      return true
     }
+    guard isMine else { throw SystemErrors.locked(path) }
     return MemoryLock { [self] in state.withLock { _ = $0.locks.remove(key) } }
+  }
+
+  package func isLocked(_ path: String) throws(TreeRingError) -> Bool {
+    let key = Self.normal(path)
+    return state.withLock { $0.locks.contains(key) }
   }
 
   /// The bytes of a file; nil if there is none.
   package func contents(of path: String) -> [UInt8]? {
     let key = Self.normal(path)
-    return state.withLock { $0.files[key] }?.bytes.withLock { $0 }
+    return state.withLock { $0.files[key] }?.state.withLock { $0.bytes }
   }
 
-  /// Replaces the bytes of a file, made if missing; for tests.
+  /// Replaces the bytes of a file, made if missing; for tests. What has it open keeps the old ones.
   package func setContents(of path: String, to bytes: [UInt8]) {
     let key = Self.normal(path)
     state.withLock { state in
       let contents = MemoryContents()
-      contents.bytes.withLock { $0 = bytes }
+      contents.state.withLock { $0.bytes = bytes }
       state.files[key] = contents
     }
   }
 }
 
 /// The bytes of one file, shared by all that opened it.
-private final class MemoryContents: Sendable {
-  let bytes = Mutex<[UInt8]>([])
+final class MemoryContents: Sendable {
+  struct State: Sendable {
+    var bytes: [UInt8] = []
+    var mappings = HeapMappings()
+  }
+  let state = Mutex(State())
 }
 
 private final class MemoryLock: FileLock {
@@ -131,67 +172,4 @@ private final class MemoryLock: FileLock {
     }
     action?()
   }
-}
-
-private final class MemoryFile: File {
-  let path: String
-  private let contents: MemoryContents
-
-  init(path: String, contents: MemoryContents) {
-    self.path = path
-    self.contents = contents
-  }
-
-  func read(
-    into buffer: UnsafeMutableRawBufferPointer, at offset: UInt64
-  ) throws(TreeRingError) -> Int {
-    let target = SendableBuffer(buffer: buffer)
-    return contents.bytes.withLock { bytes in
-      guard offset < UInt64(bytes.count) else { return 0 }
-      let count = min(target.buffer.count, bytes.count - Int(offset))
-      bytes.withUnsafeBytes { target.buffer.copyMemory(from: $0.part(Int(offset), count)) }
-      return count
-    }
-  }
-
-  func write(_ source: UnsafeRawBufferPointer, at offset: UInt64) throws(TreeRingError) {
-    let end = Int(offset) + source.count
-    let source = SendableBuffer(buffer: UnsafeMutableRawBufferPointer(mutating: source))
-    contents.bytes.withLock { bytes in
-      if Int(offset) == bytes.count {
-        bytes.append(contentsOf: source.buffer)
-        return
-      }
-      if bytes.count < end { bytes.append(contentsOf: repeatElement(0, count: end - bytes.count)) }
-      bytes.withUnsafeMutableBytes {
-        UnsafeMutableRawBufferPointer(rebasing: $0[Int(offset)..<end])
-          .copyMemory(from: UnsafeRawBufferPointer(source.buffer))
-      }
-    }
-  }
-
-  func sync(_ strength: SyncStrength) throws(TreeRingError) {}
-
-  func size() throws(TreeRingError) -> UInt64 { contents.bytes.withLock { UInt64($0.count) } }
-
-  func truncate(to size: UInt64) throws(TreeRingError) {
-    contents.bytes.withLock { bytes in
-      let size = Int(size)
-      if size <= bytes.count {
-        bytes.removeLast(bytes.count - size)
-      } else {
-        bytes.append(contentsOf: repeatElement(0, count: size - bytes.count))
-      }
-    }
-  }
-
-  func allocate(_ count: UInt64, at offset: UInt64) throws(TreeRingError) -> Bool { false }
-
-  func close() {}
-}
-
-/// Carries a caller's buffer into a lock's closure.
-private struct SendableBuffer: @unchecked Sendable {
-  // Used by the calling thread alone, before the call returns.
-  let buffer: UnsafeMutableRawBufferPointer
 }

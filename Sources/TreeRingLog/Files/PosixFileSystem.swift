@@ -81,6 +81,30 @@ package struct PosixFileSystem: FileSystem {
     guard result == 0 else { throw SystemErrors.error(SystemErrors.last, "remove", path) }
   }
 
+  package func link(_ path: String, to newPath: String) throws(TreeRingError) {
+    #if canImport(Darwin)
+      let result = Darwin.link(path, newPath)
+    #elseif canImport(Musl)
+      let result = Musl.link(path, newPath)
+    #else
+      let result = Glibc.link(path, newPath)
+    #endif
+    guard result != 0 else { return }
+    let number = SystemErrors.last
+    guard SystemErrors.isUnlinkable(number) else {
+      throw SystemErrors.error(number, "link to", path)
+    }
+    throw TreeRingError(
+      .notSupported, "\(path) cannot have the second name \(newPath). Copy it instead.",
+      file: path, errno: number)
+  }
+
+  package func removeDirectory(_ path: String) throws(TreeRingError) {
+    guard rmdir(path) == 0 else {
+      throw SystemErrors.error(SystemErrors.last, "remove the folder", path)
+    }
+  }
+
   package func syncDirectory(_ path: String) throws(TreeRingError) {
     let descriptor = try openDescriptor(path, O_RDONLY | O_DIRECTORY, "open the folder")
     let file = PosixFile(descriptor: descriptor, path: path)
@@ -93,10 +117,31 @@ package struct PosixFileSystem: FileSystem {
   package func lock(_ path: String) throws(TreeRingError) -> any FileLock {
     let descriptor = try openDescriptor(path, O_RDWR | O_CREAT, "open")
     let file = PosixFile(descriptor: descriptor, path: path)
-    guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
-      throw SystemErrors.error(SystemErrors.last, "lock", path)
+    // Somebody's `isLocked` may hold it for the length of a call or two.
+    for attempt in 1... {
+      if flock(descriptor, LOCK_EX | LOCK_NB) == 0 { break }
+      let error = SystemErrors.error(SystemErrors.last, "lock", path)
+      guard error.code == .locked, attempt < 5 else { throw error }
+      usleep(1_000)
     }
     return PosixLock(file: file)
+  }
+
+  package func isLocked(_ path: String) throws(TreeRingError) -> Bool {
+    let descriptor: Int32
+    do throws(TreeRingError) {
+      descriptor = try openDescriptor(path, O_RDONLY, "open")
+    } catch {
+      guard error.code == .notFound else { throw error }
+      return false
+    }
+    // Shared, so that two who ask at the same time do not take each other for the holder.
+    let probe = PosixFile(descriptor: descriptor, path: path)
+    defer { probe.close() }
+    if flock(descriptor, LOCK_SH | LOCK_NB) == 0 { return false }
+    let error = SystemErrors.error(SystemErrors.last, "probe the lock of", path)
+    guard error.code == .locked else { throw error }
+    return true
   }
 
   private func openDescriptor(
@@ -227,5 +272,13 @@ final class PosixFile: File {
     if number == 0 { return true }
     if SystemErrors.isUnsupported(number) { return false }
     throw SystemErrors.error(number, "reserve room in", path, offset: offset)
+  }
+
+  func map(
+    at offset: UInt64, count: Int, writable: Bool
+  ) throws(TreeRingError) -> any FileMapping {
+    precondition(count > 0, "an empty mapping of \(path)")
+    return try PosixMapping(
+      descriptor: try opened(), path: path, offset: offset, count: count, writable: writable)
   }
 }

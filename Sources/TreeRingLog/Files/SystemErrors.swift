@@ -24,6 +24,12 @@ enum SystemErrors {
     number == ENOTSUP || number == EOPNOTSUPP || number == EINVAL || number == ENOSYS
   }
 
+  /// True if a file cannot have a second name there: the file system, the user's rights or the number
+  /// of names forbid it. A copy does as well.
+  static func isUnlinkable(_ number: Int32) -> Bool {
+    isUnsupported(number) || number == EPERM || number == EXDEV || number == EMLINK
+  }
+
   /// The error number that a full device gives.
   static var noSpace: Int32 { ENOSPC }
 

@@ -1,0 +1,182 @@
+// Files in memory: a mapping holds what reading returns, on the disk and on both stand-ins for it.
+// And the smaller calls of the file system door: probing locks, second names, removing folders.
+
+import Foundation
+import TestSupport
+import Testing
+import TreeRingLog
+
+struct MappingTests {
+  enum Kind: CaseIterable { case disk, memory, simulated }
+
+  /// A file system and a folder in it.
+  struct Place {
+    let system: any FileSystem
+    let path: String
+    let folder: TemporaryFolder?
+
+    init(_ kind: Kind) throws {
+      switch kind {
+      case .disk:
+        let folder = try TemporaryFolder()
+        (system, path, self.folder) = (PosixFileSystem(), folder.path, folder)
+      case .memory: (system, path, folder) = (MemoryFileSystem(), "folder", nil)
+      case .simulated: (system, path, folder) = (SimulatedFileSystem(seed: 1), "folder", nil)
+      }
+      try system.makeDirectory(path)
+    }
+
+    func file(_ name: String, _ bytes: [UInt8] = []) throws -> any File {
+      let file = try system.open(path + "/" + name, .createNew)
+      try bytes.withUnsafeBytes { try file.write($0, at: 0) }
+      return file
+    }
+  }
+
+  static func write(_ bytes: [UInt8], at offset: UInt64, to file: any File) throws {
+    try bytes.withUnsafeBytes { try file.write($0, at: offset) }
+  }
+
+  static func read(_ file: any File, _ count: Int, at offset: UInt64) throws -> [UInt8] {
+    var bytes = [UInt8](repeating: 0, count: count)
+    let done = try bytes.withUnsafeMutableBytes { try file.read(into: $0, at: offset) }
+    return Array(bytes[..<done])
+  }
+
+  @Test(
+    "A mapping far beyond the file's end holds what is read, through every kind of change",
+    arguments: Kind.allCases)
+  func equalsReads(kind: Kind) throws {
+    let page = 65_536
+    for seed in seeds(1...4) {
+      var random = SeededGenerator(seed: seed)
+      let place = try Place(kind)
+      let file = try place.file("pages", [UInt8](repeating: 7, count: 3 * page))
+      let mappings = [
+        try file.map(at: 0, count: 1 << 30, writable: false),
+        try file.map(at: UInt64(page), count: 2 * page, writable: false),
+        try file.map(at: UInt64(4 * page), count: 64 << 20, writable: false),
+      ]
+      let starts = [0, page, 4 * page]
+      for step in 0..<60 {
+        let size = Int(try file.size())
+        switch Int.random(in: 0..<10, using: &random) {
+        case 0: try file.truncate(to: UInt64(Int.random(in: page...(8 * page), using: &random)))
+        case 1: _ = try file.allocate(UInt64(page), at: UInt64(size))
+        default:
+          let bytes = (0..<Int.random(in: 1..<9_000, using: &random)).map { _ in
+            UInt8.random(in: 0...255, using: &random)
+          }
+          let offset = UInt64(Int.random(in: 0..<(7 * page), using: &random))
+          try Self.write(bytes, at: offset, to: file)
+        }
+        let all = try Self.read(file, Int(try file.size()), at: 0)
+        for (start, mapping) in zip(starts, mappings) where start < all.count {
+          let part = all[start..<min(all.count, start + mapping.bytes.count)]
+          #expect(
+            mapping.bytes.prefix(part.count).elementsEqual(part), "seed \(seed), step \(step)")
+        }
+      }
+    }
+  }
+
+  @Test(
+    "What one writes through a mapping, all see who map the same bytes", arguments: Kind.allCases)
+  func shared(kind: Kind) throws {
+    let place = try Place(kind)
+    let name = "word"
+    let file = try place.file(name, [UInt8](repeating: 0, count: 4096))
+    do {
+      let writer = try file.map(at: 0, count: 4096, writable: true)
+      let other = try place.system.open(place.path + "/" + name, .readOnly)
+      let reader = try other.map(at: 0, count: 4096, writable: false)
+      file.close()
+      other.close()
+      writer.bytes.storeBytes(of: 0x0123_4567_89AB_CDEF, toByteOffset: 16, as: UInt64.self)
+      #expect(reader.bytes.load(fromByteOffset: 16, as: UInt64.self) == 0x0123_4567_89AB_CDEF)
+    }
+    let later = try place.system.open(place.path + "/" + name, .readWrite)
+      .map(at: 0, count: 4096, writable: true)
+    #expect(later.bytes.load(fromByteOffset: 16, as: UInt64.self) == 0x0123_4567_89AB_CDEF)
+  }
+
+  @Test("A mapping that cannot be made is a typed error", arguments: [Kind.disk, .simulated])
+  func refused(kind: Kind) throws {
+    let place = try Place(kind)
+    let file = try place.file("pages")
+    if let disk = place.system as? SimulatedFileSystem {
+      disk.crash(after: 1)
+      #expect(throws: TreeRingError.self) { try file.sync(.full) }
+      #expect(throws: TreeRingError.self) { try file.map(at: 0, count: 4096, writable: false) }
+    } else {
+      file.close()
+      #expect(throws: TreeRingError.self) { try file.map(at: 0, count: 4096, writable: false) }
+      let readOnly = try place.system.open(place.path + "/pages", .readOnly)
+      #expect(throws: TreeRingError.self) { try readOnly.map(at: 0, count: 4096, writable: true) }
+    }
+  }
+
+  @Test("Disks after a crash and after a kill have memory of their own")
+  func clones() throws {
+    let disk = SimulatedFileSystem(seed: 1)
+    let file = try disk.open("pages", .createNew)
+    try Self.write([1, 2, 3, 4], at: 0, to: file)
+    try file.sync(.full)
+    try disk.syncDirectory("")
+    let before = try file.map(at: 0, count: 4096, writable: true)
+    before.bytes[1] = 9
+    let killed = try disk.afterKill().open("pages", .readWrite)
+    let crashed = try disk.afterCrash(seed: 1).open("pages", .readWrite)
+    let mappings = try [killed, crashed].map { try $0.map(at: 0, count: 4096, writable: false) }
+    #expect(try Self.read(killed, 4, at: 0) == [1, 9, 3, 4])
+    #expect(try Self.read(crashed, 4, at: 0) == [1, 2, 3, 4])
+    try Self.write([5], at: 0, to: killed)
+    try Self.write([6], at: 0, to: crashed)
+    #expect([before.bytes[0], mappings[0].bytes[0], mappings[1].bytes[0]] == [1, 5, 6])
+  }
+
+  @Test("Probing a lock tells, and leaves nothing", arguments: Kind.allCases)
+  func probes(kind: Kind) throws {
+    let place = try Place(kind)
+    let path = place.path + "/LOCK"
+    #expect(try !place.system.isLocked(path) && !place.system.exists(path))
+    let held = try place.system.lock(path)
+    #expect(try place.system.isLocked(path) && place.system.exists(path))
+    #expect(throws: TreeRingError.self) { try place.system.lock(path) }
+    held.release()
+    #expect(try !place.system.isLocked(path))
+    let again = try place.system.lock(path)
+    #expect(try place.system.isLocked(path))
+    withExtendedLifetime(again) {}
+  }
+
+  @Test("A second name is as good as the first", arguments: Kind.allCases)
+  func links(kind: Kind) throws {
+    let place = try Place(kind)
+    let (first, second) = (place.path + "/first", place.path + "/second")
+    _ = try place.file("first", [1, 2, 3])
+    try place.system.link(first, to: second)
+    do {
+      try place.system.link(first, to: second)
+      Issue.record("a name was taken twice")
+    } catch { #expect(error.code == .alreadyExists) }
+    try place.system.unlink(first)
+    #expect(try Self.read(place.system.open(second, .readOnly), 9, at: 0) == [1, 2, 3])
+    do {
+      try place.system.link(first, to: place.path + "/third")
+      Issue.record("a name was given to nothing")
+    } catch { #expect(error.code == .notFound) }
+  }
+
+  @Test("Only an empty folder is removed", arguments: Kind.allCases)
+  func removesFolders(kind: Kind) throws {
+    let place = try Place(kind)
+    _ = try place.file("file")
+    #expect(throws: TreeRingError.self) { try place.system.removeDirectory(place.path) }
+    #expect(try place.system.exists(place.path + "/file"))
+    try place.system.unlink(place.path + "/file")
+    try place.system.removeDirectory(place.path)
+    #expect(try !place.system.exists(place.path))
+    #expect(throws: TreeRingError.self) { try place.system.removeDirectory(place.path) }
+  }
+}
