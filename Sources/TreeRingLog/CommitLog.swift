@@ -109,11 +109,16 @@ package final class CommitLog: Sendable {
   /// Writes and syncs every commit sequenced so far.
   package func sync() throws(TreeRingError) { try core.sync() }
 
-  /// Writes and syncs everything, marks the end, and closes all files. Later calls throw `closed`.
+  /// Writes and syncs everything, marks the end, and closes all files. Later calls throw `closed`;
+  /// a rewriting under way stops, which is waited for.
   ///
   /// - Throws: what kept the log from being closed cleanly. It is closed all the same.
   package func close() throws(TreeRingError) {
-    defer { files.closeAll() }
+    defer {
+      core.rewriting.lock()
+      core.rewriting.unlock()
+      files.closeAll()
+    }
     try core.close()
   }
 }

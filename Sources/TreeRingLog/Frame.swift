@@ -142,6 +142,21 @@ struct SegmentHeader: Hashable {
   var generation: UInt32
   var origin: Format.Origin
 
+  /// True if the segment was rewritten by compaction: commits below its horizon may be missing.
+  var isCompacted: Bool { lastCommit != 0 }
+
+  /// True if a commit of this number may follow the one numbered `before`, or the beginning if that
+  /// is `firstCommit - 1`: nothing is missing between them that compaction must have kept.
+  func admits(_ number: CommitNumber, after before: CommitNumber) -> Bool {
+    guard isCompacted else { return number == before + 1 }
+    return number > before && number <= max(before + 1, horizon) && number <= lastCommit
+  }
+
+  /// True if a sealed segment may end after the commit numbered `last`.
+  func admitsEnd(after last: CommitNumber) -> Bool {
+    !isCompacted || last == lastCommit || lastCommit < horizon
+  }
+
   /// The fields of a checked header; nil for an origin that this version does not know.
   init?(_ bytes: UnsafeRawBufferPointer) {
     guard

@@ -38,17 +38,48 @@ final class FrameEncoder {
     let header = UnsafeMutableRawBufferPointer(start: buffer.base + start, count: headerCount)
     header.put(draft.number, at: Format.Commit.number)
     header.put(draft.timestamp.microseconds, at: Format.Commit.timestamp)
-    header.put(UInt64(payload.byteCount), at: Format.Commit.payloadStored)
-    header.put(UInt64(draft.payload.count), at: Format.Commit.payloadPlain)
-    header.put(payload.checksum, at: Format.Commit.payloadChecksum)
     header.put(draft.operationCount, at: Format.Commit.operationCount)
-    header.put(UInt32(entries.count), at: Format.Commit.valueCount)
-    for (index, entry) in entries.enumerated() { entry.write(to: header, index) }
+    Self.put(payload, plainByteCount: draft.payload.count, entries, in: header)
     let checksum = FrameHead.seal(
       header, .commit, previousChecksum: position.checksum, salt: position.salt,
       offset: position.offset, synced: synced)
     return Encoded(
       headerByteCount: headerCount, byteCount: buffer.count - start, checksum: checksum)
+  }
+
+  /// Appends header and payload of a commit that gets another payload. The LZ4 frames of its values,
+  /// which are stored already, must follow.
+  func encode(
+    _ fields: CommitFields, payload: [UInt8], entries: [ValueEntry], at position: ChainPosition,
+    synced: UInt64, into buffer: ByteBuffer
+  ) throws(TreeRingError) -> Encoded {
+    let start = buffer.count
+    let headerCount = Format.Commit.values + entries.count * Format.Value.byteCount
+    _ = buffer.room(for: headerCount)
+    buffer.count += headerCount
+    let stored = try compress(payload, into: buffer)
+    let header = UnsafeMutableRawBufferPointer(start: buffer.base + start, count: headerCount)
+    header.put(fields.number, at: Format.Commit.number)
+    header.put(fields.timestamp.microseconds, at: Format.Commit.timestamp)
+    header.put(fields.operationCount, at: Format.Commit.operationCount)
+    Self.put(stored, plainByteCount: payload.count, entries, in: header)
+    let checksum = FrameHead.seal(
+      header, .commit, previousChecksum: position.checksum, salt: position.salt,
+      offset: position.offset, synced: synced)
+    return Encoded(
+      headerByteCount: headerCount, byteCount: buffer.count - start, checksum: checksum)
+  }
+
+  /// Writes into a header what it says about payload and values.
+  private static func put(
+    _ payload: (byteCount: Int, checksum: UInt32), plainByteCount: Int, _ entries: [ValueEntry],
+    in header: UnsafeMutableRawBufferPointer
+  ) {
+    header.put(UInt64(payload.byteCount), at: Format.Commit.payloadStored)
+    header.put(UInt64(plainByteCount), at: Format.Commit.payloadPlain)
+    header.put(payload.checksum, at: Format.Commit.payloadChecksum)
+    header.put(UInt32(entries.count), at: Format.Commit.valueCount)
+    for (index, entry) in entries.enumerated() { entry.write(to: header, index) }
   }
 
   /// Makes a sound commit header fit another place: only the head changes. Returns its checksum.

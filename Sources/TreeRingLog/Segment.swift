@@ -8,6 +8,11 @@ struct Segment: Sendable {
   var directory: SegmentDirectory
   /// The end of its last frame.
   var end: UInt64
+
+  /// The last commit number it covers, there or compacted away.
+  var lastCommit: CommitNumber {
+    header.isCompacted ? header.lastCommit : directory.lastCommit
+  }
 }
 
 /// The segment that takes new commits.

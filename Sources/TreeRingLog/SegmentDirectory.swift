@@ -1,6 +1,9 @@
 // The sparse directory of a segment: where every 64th commit lies, with its timestamp. It grows in
 // memory as commits are appended, is written when the segment is sealed, and is rebuilt by reading
 // the segment where it is missing.
+//
+// In a compacted segment numbers may be missing, so there "every 64th" counts the commits there are,
+// and what finds an entry is a search instead of a division.
 
 /// Where some commits of one segment lie.
 struct SegmentDirectory: Hashable, Sendable {
@@ -16,17 +19,31 @@ struct SegmentDirectory: Hashable, Sendable {
   /// The timestamp of the last commit; 0 while there is none.
   private(set) var lastTimestamp = Timestamp(microseconds: 0)
   private(set) var entries: [Entry] = []
+  /// True if commits may be missing between `firstCommit` and `lastCommit`.
+  let isCompacted: Bool
+  /// How many commits there are; counted only where numbers do not tell.
+  private var count: UInt64 = 0
 
   init(firstCommit: CommitNumber) {
     self.firstCommit = firstCommit
     lastCommit = firstCommit - 1
+    isCompacted = false
+  }
+
+  /// The empty directory of a segment with this header.
+  init(of header: SegmentHeader) {
+    firstCommit = header.firstCommit
+    lastCommit = header.firstCommit - 1
+    isCompacted = header.isCompacted
   }
 
   var isEmpty: Bool { lastCommit < firstCommit }
 
   /// Takes note of the commit after the last one.
   mutating func append(_ commit: CommitNumber, offset: UInt64, timestamp: Timestamp) {
-    if (commit - firstCommit) % Format.directoryStride == 0 {
+    let index = isCompacted ? count : commit - firstCommit
+    if isCompacted { count += 1 }
+    if index % Format.directoryStride == 0 {
       entries.append(Entry(commit: commit, offset: offset, timestamp: timestamp))
     }
     lastCommit = commit
@@ -40,9 +57,18 @@ struct SegmentDirectory: Hashable, Sendable {
     lastTimestamp = timestamp
   }
 
-  /// The nearest entry at or before a commit that the segment holds. O(1).
+  /// The nearest entry at or before a commit that the segment holds; nil if it certainly does not.
+  /// O(1), and O(log n) in a compacted segment.
   func entry(atOrBefore commit: CommitNumber) -> Entry? {
     guard commit >= firstCommit, commit <= lastCommit else { return nil }
+    if isCompacted {
+      var (low, high) = (0, entries.count)
+      while low < high {
+        let middle = (low + high) / 2
+        if entries[middle].commit <= commit { low = middle + 1 } else { high = middle }
+      }
+      return low == 0 ? nil : entries[low - 1]
+    }
     let index = Int((commit - firstCommit) / Format.directoryStride)
     return index < entries.count ? entries[index] : nil
   }

@@ -64,7 +64,8 @@ public struct TreeRingError: Error, Hashable, Sendable, CustomStringConvertible 
   public var offset: UInt64?
   /// The commit it concerns, if any.
   public var commit: CommitNumber?
-  /// For `conflict`: the commit number that the precondition met instead.
+  /// For `conflict`: the commit number that the precondition met instead; for `beyondHorizon`: the
+  /// horizon.
   public var current: CommitNumber?
   /// The operating system's error number, if one was given.
   public var errno: Int32?

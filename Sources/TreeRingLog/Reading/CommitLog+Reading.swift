@@ -1,13 +1,14 @@
 // Reading single commits and values. A commit is found through the sparse directory of its segment
 // and a walk over at most 63 headers, each checked; what has been sequenced but not written yet is
-// read from memory.
+// read from memory. A commit that is not where it should be has been removed by compaction, if the
+// segment's header says so, or is missing.
 
 extension CommitLog {
   /// Where a commit is to be looked for.
   private enum Place {
     /// The file, where the walk begins and the commit there, and the end of what is written.
     case file(
-      any File, path: String, salt: UInt64, from: SegmentDirectory.Entry, end: UInt64)
+      any File, header: SegmentHeader, from: SegmentDirectory.Entry, end: UInt64)
     /// A copy of the frame's bytes.
     case memory(path: String, offset: UInt64, headerByteCount: Int, bytes: [UInt8])
   }
@@ -123,12 +124,13 @@ extension CommitLog {
               header: Self.header(fields, UInt64(frame.count), path, offset), fields: fields,
               headBytes: [UInt8](head), decoder: decoder, reader: nil, memory: frame))
         }
-      case .file(let file, let path, let salt, let entry, let end):
+      case .file(let file, let segment, let entry, let end):
+        let path = file.path
         let reader = SegmentReader(
           file: file, end: end, chunk: 16 << 10, window: decoder.window)
         var offset = entry.offset
         while true {
-          let (frame, head) = try next(reader, at: offset, salt: salt, path)
+          let (frame, head) = try next(reader, at: offset, salt: segment.salt, path)
           if let fields = frame.commit, fields.number >= number {
             guard fields.number == number else { break }
             return try body(
@@ -138,6 +140,7 @@ extension CommitLog {
           }
           offset += frame.byteCount
         }
+        if segment.isCompacted, number < segment.horizon { throw removed(number) }
         throw TreeRingError.corruptLog(
           "a commit is missing", file: path, offset: offset, commit: number)
       }
@@ -176,17 +179,17 @@ extension CommitLog {
         let entry = active.directory.entry(atOrBefore: number)
       else { return nil }
       return .file(
-        active.file, path: active.path, salt: active.header.salt, from: entry,
-        end: active.written.offset)
+        active.file, header: active.header, from: entry, end: active.written.offset)
     }
     if let place { return place }
-    let segment = try core.withState { state in Self.segment(holding: number, state.segments) }
-    guard let segment, let entry = segment.directory.entry(atOrBefore: number) else {
+    guard let (segment, file) = try sealed(holding: number) else {
       throw TreeRingError(.notFound, "Commit \(number) is not in the log.", commit: number)
     }
-    return .file(
-      try files.file(segment.path), path: segment.path, salt: segment.header.salt, from: entry,
-      end: segment.end)
+    guard let entry = segment.directory.entry(atOrBefore: number) else {
+      if segment.header.isCompacted, number < segment.header.horizon { throw removed(number) }
+      throw TreeRingError(.notFound, "Commit \(number) is not in the log.", commit: number)
+    }
+    return .file(file, header: segment.header, from: entry, end: segment.end)
   }
 
   private static func checkRange(
@@ -251,8 +254,8 @@ extension CommitLog {
     }
     guard let entry else { return 0 }
     var newest = entry.commit
-    let last = min(limit, entry.commit + Format.directoryStride)
-    try replay(from: entry.commit, through: last) { header, _ in
+    // Ends at the first later commit, which is not behind the next entry.
+    try replay(from: entry.commit, through: limit) { header, _ in
       guard header.timestamp <= moment else { return false }
       newest = header.number
       return true

@@ -202,6 +202,8 @@ struct SegmentDump {
       guard scan.directory.lastCommit + 1 == next.firstCommit else { return findings }
       return findings.filter { $0.offset < scan.end.offset }
     }
+    // A compacted segment has no torn tail.
+    guard !header.isCompacted else { return findings }
     let scan = try SegmentScan.scan(file, header, head, limit: nil)
     if case .torn = try Tail.judge(scan, file) {
       return findings.filter { $0.offset < scan.end.offset }

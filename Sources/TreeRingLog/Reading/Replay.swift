@@ -2,7 +2,8 @@
 
 extension CommitLog {
   /// Calls `body` with each commit of a range and its payload, in order, until it returns false or
-  /// throws. The bytes are valid until it returns. Commits not written yet are included.
+  /// throws. The bytes are valid until it returns. Commits not written yet are included; commits
+  /// that compaction removed are passed over.
   ///
   /// - Throws: what `body` throws; `beyondHorizon`, `notFound`, `corruption`, `io`, `closed`.
   package func replay(
@@ -11,7 +12,7 @@ extension CommitLog {
   ) throws {
     var next = from
     while next <= through {
-      guard let segment = try written(holding: next) else {
+      guard let (segment, file) = try written(holding: next) else {
         // Still in memory; few, so one at a time.
         let more = try readPayload(of: next, body)
         guard more else { return }
@@ -19,38 +20,49 @@ extension CommitLog {
         continue
       }
       let last = min(through, segment.directory.lastCommit)
-      let wentOn = try decoders.with { decoder in
-        try replay(segment, from: next, through: last, decoder, body)
+      if next <= last {
+        let wentOn = try decoders.with { decoder in
+          try replay(segment, file, from: next, through: last, decoder, body)
+        }
+        guard wentOn else { return }
       }
-      guard wentOn else { return }
-      next = last + 1
+      next = max(last, segment.lastCommit) + 1
     }
   }
 
-  /// The segment holding a written commit; nil if the commit is not written yet.
+  /// The segment covering a written commit, and its file; nil if the commit is not written yet.
   private func written(
     holding number: CommitNumber
-  ) throws(TreeRingError) -> Segment? {
-    try core.withState { state throws(TreeRingError) in
+  ) throws(TreeRingError) -> (Segment, any File)? {
+    let (isWritten, active) = try core.withState {
+      state throws(TreeRingError) -> (Bool, (Segment, any File)?) in
       guard !state.isClosed else { throw TreeRingError(.closed, "The log has been closed.") }
-      guard number <= state.completed else { return nil }
-      if let active = state.active, number >= active.header.firstCommit {
-        return active.segment(completed: state.completed, timestamp: state.completedTimestamp)
+      guard number <= state.completed else { return (false, nil) }
+      guard let active = state.active, number >= active.header.firstCommit else {
+        return (true, nil)
       }
-      return Self.segment(holding: number, state.segments)
+      let segment = active.segment(
+        completed: state.completed, timestamp: state.completedTimestamp)
+      return (true, (segment, active.file))
     }
+    guard isWritten, active == nil else { return active }
+    return try sealed(holding: number)
   }
 
   /// False if `body` asked to stop.
   private func replay(
-    _ segment: Segment, from: CommitNumber, through: CommitNumber, _ decoder: Decoder,
+    _ segment: Segment, _ file: any File, from: CommitNumber, through: CommitNumber,
+    _ decoder: Decoder,
     _ body: (CommitHeader, UnsafeRawBufferPointer) throws -> Bool
   ) throws -> Bool {
-    guard let entry = segment.directory.entry(atOrBefore: from) else {
+    let directory = segment.directory
+    var entry = directory.entry(atOrBefore: from)
+    if segment.header.isCompacted, entry == nil { entry = directory.entries.first }
+    guard let entry else {
       throw TreeRingError(.notFound, "Commit \(from) is not in the log.", commit: from)
     }
     let reader = SegmentReader(
-      file: try files.file(segment.path), end: segment.end, window: decoder.window)
+      file: file, end: segment.end, window: decoder.window)
     var (offset, expected) = (entry.offset, entry.commit)
     while expected <= through {
       guard offset < reader.end else {
@@ -64,10 +76,11 @@ extension CommitLog {
       case .success(let found): frame = found
       }
       if let fields = frame.commit {
-        guard fields.number == expected else {
+        guard segment.header.admits(fields.number, after: expected - 1) else {
           throw TreeRingError.corruptLog(
             "a commit is missing", file: segment.path, offset: offset, commit: expected)
         }
+        if fields.number > through { return true }
         if fields.number >= from {
           let stored = try reader.bytes(
             at: offset + UInt64(frame.head.byteCount), count: Int(fields.payloadStored))
@@ -81,7 +94,7 @@ extension CommitLog {
           let header = Self.header(fields, frame.byteCount, segment.path, offset)
           guard try body(header, plain) else { return false }
         }
-        expected += 1
+        expected = fields.number + 1
       }
       offset += frame.byteCount
     }

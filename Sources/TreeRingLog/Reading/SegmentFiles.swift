@@ -28,5 +28,8 @@ final class SegmentFiles: Sendable {
     return file
   }
 
+  /// Lets go of the file at `path`, which has been replaced.
+  func forget(_ path: String) { open.withLock { $0.removeAll { $0.path == path } } }
+
   func closeAll() { open.withLock { $0.removeAll() } }
 }

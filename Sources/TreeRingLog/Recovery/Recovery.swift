@@ -152,8 +152,9 @@ struct Recovery {
     _ scan: SegmentScan, _ candidate: Candidate, _ next: Candidate?
   ) throws(TreeRingError) {
     guard let next else { return }
+    try checkCompacted(scan)
     let expected = next.header.firstCommit - 1
-    guard scan.directory.lastCommit == expected else {
+    guard scan.lastCommit == expected else {
       throw .flaw(
         scan.flaw ?? .outOfOrder, file: scan.path, offset: scan.end.offset,
         commit: scan.directory.lastCommit + 1)
@@ -186,6 +187,7 @@ struct Recovery {
     if case .unsupported? = scan.flaw, let flaw = scan.flaw {
       throw .flaw(flaw, file: scan.path, offset: scan.end.offset)
     }
+    try checkCompacted(scan)
     switch try Tail.judge(scan, candidate.file) {
     case .clean:
       report.wasClosedCleanly =
@@ -207,6 +209,7 @@ struct Recovery {
         "Dropped \(byteCount) bytes of unfinished commits at offset \(scan.end.offset) of "
           + "\(scan.path).")
     }
+    try checkHorizon(scan)
     return try mayWrite ? settle(scan, candidate) : readOnly(scan)
   }
 
@@ -224,7 +227,7 @@ struct Recovery {
       ? self.segments.last?.directory.lastTimestamp : scan.directory.lastTimestamp
     return RecoveredLog(
       storeID: scan.header.storeID, segments: segments, active: active,
-      lastCommit: scan.directory.lastCommit,
+      lastCommit: scan.lastCommit,
       lastTimestamp: timestamp ?? Timestamp(microseconds: 0), report: report)
   }
 }

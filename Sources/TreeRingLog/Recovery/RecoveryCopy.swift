@@ -136,6 +136,7 @@ extension Recovery {
   mutating func cut(
     at scan: SegmentScan, _ candidate: Candidate, _ later: [SegmentName], _ error: TreeRingError
   ) throws(TreeRingError) -> RecoveredLog {
+    try checkCut(at: scan, error)
     report.flaw = error
     report.notes.append("Stopped before the first flaw, after commit \(scan.directory.lastCommit).")
     report.ignoredFiles = later.map { "\(directory)/\($0.fileName)" }

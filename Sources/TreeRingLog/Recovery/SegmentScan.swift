@@ -26,6 +26,10 @@ struct SegmentScan {
   var isSuperseded = false
 
   var hasDoubtfulCommits: Bool { provenCommit < directory.lastCommit }
+  /// The last commit number the segment covers, there or compacted away.
+  var lastCommit: CommitNumber {
+    header.isCompacted ? header.lastCommit : directory.lastCommit
+  }
 }
 
 extension SegmentScan {
@@ -41,13 +45,13 @@ extension SegmentScan {
       guard head.kind == .segmentHeader, head.previousChecksum == 0, head.synced == 0 else {
         throw .corruptLog("the segment does not begin with its header", file: file.path, offset: 0)
       }
-      guard let header = SegmentHeader(bytes), header.lastCommit == 0, header.horizon == 0 else {
+      guard let header = SegmentHeader(bytes), header.isCompacted || header.horizon == 0 else {
         throw TreeRingError(
           .unsupportedFormat, "The segment is of a kind this program does not know.",
           file: file.path, offset: 0)
       }
       guard header.firstCommit == name.firstCommit, header.generation == name.generation,
-        header.firstCommit > 0
+        header.firstCommit > 0, !header.isCompacted || header.lastCommit >= header.firstCommit
       else {
         throw .corruptLog(
           "the segment's header and its name differ", file: file.path, offset: 0)
@@ -68,7 +72,7 @@ extension SegmentScan {
       salt: header.salt, offset: UInt64(head.byteCount), checksum: head.checksum)
     var scan = SegmentScan(
       path: file.path, header: header,
-      directory: SegmentDirectory(firstCommit: header.firstCommit), end: start, fileSize: size,
+      directory: SegmentDirectory(of: header), end: start, fileSize: size,
       proven: start.offset, provenCommit: header.firstCommit - 1,
       provenTimestamp: Timestamp(microseconds: 0), doubtful: start, lastKind: .segmentHeader)
     var tail = DoubtfulFrames()
@@ -101,9 +105,9 @@ extension SegmentScan {
     switch head.kind {
     case .segmentHeader: throw .outOfOrder
     case .commit:
-      guard let commit = frame.commit, commit.number == directory.lastCommit + 1 else {
-        throw .outOfOrder
-      }
+      guard let commit = frame.commit,
+        header.admits(commit.number, after: directory.lastCommit)
+      else { throw .outOfOrder }
       guard directory.isEmpty || commit.timestamp >= directory.lastTimestamp else {
         throw .outOfOrder
       }
@@ -117,7 +121,7 @@ extension SegmentScan {
     _ reader: SegmentReader, _ frame: ScannedFrame
   ) throws(FrameFlaw) {
     let expected = directory.bytes(at: end)
-    guard expected.count == frame.head.byteCount,
+    guard expected.count == frame.head.byteCount, header.admitsEnd(after: directory.lastCommit),
       let bytes = try? reader.bytes(at: end.offset, count: expected.count),
       expected.withUnsafeBytes({ $0.elementsEqual(bytes) })
     else { throw .outOfOrder }

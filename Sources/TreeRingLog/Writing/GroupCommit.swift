@@ -27,7 +27,9 @@ final class GroupCommit: @unchecked Sendable {
   let idle = Condition()
   var state: State
   /// Appenders stand in line here, so that frames are encoded outside the monitor.
-  private let appending = Monitor()
+  let appending = Monitor()
+  /// Held by who rewrites a segment, to the end.
+  let rewriting = Monitor()
   private let encoder: FrameEncoder
   private let staging = ByteBuffer()
 

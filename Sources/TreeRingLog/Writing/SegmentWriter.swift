@@ -14,12 +14,7 @@ extension GroupCommit {
   func roll(firstCommit: CommitNumber) throws(TreeRingError) {
     state.isLeading = true
     defer { stopLeading(nil) }
-    if let active = state.active {
-      try exclusively { () throws(TreeRingError) in try seal(active) }
-      state.segments.append(
-        active.segment(completed: state.completed, timestamp: state.completedTimestamp))
-      state.active = nil
-    }
+    if let active = state.active { try sealActive(active) }
     let header = SegmentHeader(
       salt: options.random(), storeID: storeID, firstCommit: firstCommit, generation: 0,
       origin: .sealed)
@@ -38,10 +33,18 @@ extension GroupCommit {
     return try result.get()
   }
 
-  private func seal(_ active: ActiveSegment) throws(TreeRingError) {
+  /// Seals the active segment: all of it is synced, this thread leads.
+  func sealActive(_ active: ActiveSegment) throws(TreeRingError) {
     let buffer = ByteBuffer()
     _ = active.directory.append(to: buffer, at: active.written)
-    try SegmentWriter.finish(active, with: buffer)
+    try exclusively { () throws(TreeRingError) in
+      try SegmentWriter.finish(active, with: buffer)
+    }
+    var sealed = active.segment(
+      completed: state.completed, timestamp: state.completedTimestamp)
+    sealed.end += UInt64(buffer.count)
+    state.segments.append(sealed)
+    state.active = nil
   }
 
   /// Flushes, trims, marks and closes. The log is closed afterwards whatever happens.

@@ -1,0 +1,39 @@
+// Reading a log whose segments are rewritten meanwhile: a path found in the state may be gone when
+// it is opened, and then another generation has taken its place.
+
+extension CommitLog {
+  /// The oldest commit whose state is still complete: the largest horizon that a segment was
+  /// compacted for; 0 if none was. Commits below it are there or not, one by one.
+  package var horizon: CommitNumber {
+    core.monitor.lock()
+    defer { core.monitor.unlock() }
+    return core.state.segments.reduce(0) { max($0, $1.header.horizon) }
+  }
+
+  /// The error of a commit that compaction removed.
+  func removed(_ number: CommitNumber) -> TreeRingError {
+    let horizon = horizon
+    return TreeRingError(
+      .beyondHorizon,
+      "Commit \(number) was removed by compaction; history is kept from commit \(horizon) on.",
+      commit: number, current: horizon)
+  }
+
+  /// The segment that covers a commit and is not written any more, and its open file; nil if there
+  /// is none. The file stays readable when the segment is rewritten.
+  func sealed(
+    holding number: CommitNumber
+  ) throws(TreeRingError) -> (Segment, any File)? {
+    var missing: String?
+    while true {
+      let found = try core.withState { state in Self.segment(holding: number, state.segments) }
+      guard let found else { return nil }
+      do throws(TreeRingError) {
+        return (found, try files.file(found.path))
+      } catch  where error.code == .notFound && found.path != missing {
+        // Rewritten between the two steps, unless it is the same path again.
+        missing = found.path
+      }
+    }
+  }
+}

@@ -1,0 +1,35 @@
+// What opening asks of compacted segments. They were sealed before they got their name, so each must
+// be whole: nothing of them is ever a torn tail. And a log must reach its horizon: below it, states
+// are incomplete.
+
+extension Recovery {
+  /// Throws if the segment is compacted and not whole.
+  func checkCompacted(_ scan: SegmentScan) throws(TreeRingError) {
+    guard scan.header.isCompacted else { return }
+    if let flaw = scan.flaw {
+      throw .flaw(
+        flaw, file: scan.path, offset: scan.end.offset, commit: scan.directory.lastCommit + 1)
+    }
+    guard scan.lastKind == .directory else {
+      throw .corruptLog(
+        "a compacted segment has lost its directory", file: scan.path, offset: scan.end.offset)
+    }
+  }
+
+  /// Throws if the log would end, with this segment, before its own horizon.
+  func checkHorizon(_ scan: SegmentScan) throws(TreeRingError) {
+    let horizon = segments.reduce(scan.header.horizon) { max($0, $1.header.horizon) }
+    guard scan.lastCommit < horizon else { return }
+    throw .corruptLog(
+      "it was compacted for the horizon \(horizon) and ends before it", file: scan.path,
+      offset: scan.end.offset, commit: horizon)
+  }
+
+  /// Throws `flaw`, at which the log is to be cut, unless what lies before it can stand alone: a
+  /// compacted segment cannot be cut in two, nor a log before its horizon.
+  func checkCut(at scan: SegmentScan, _ flaw: TreeRingError) throws(TreeRingError) {
+    let isCut = scan.flaw != nil || scan.lastKind != .directory
+    if scan.header.isCompacted, isCut { throw flaw }
+    do throws(TreeRingError) { try checkHorizon(scan) } catch { throw flaw }
+  }
+}

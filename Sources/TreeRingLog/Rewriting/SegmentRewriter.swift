@@ -1,0 +1,267 @@
+// Writes one segment anew.
+//
+// 1. Make a file under a temporary name and reserve room for the whole old segment.
+// 2. Read the old segment frame by frame, each checked; ask what becomes of it; write it with this
+//    file's salt, offsets and chain. Values are copied as they are stored, their checksums compared.
+// 3. Write the directory, cut the reserved room, read the file back and check all of it.
+// 4. Sync, rename, sync the folder.
+//
+// Whatever fails before the rename leaves the old segment alone. If the folder cannot be synced, the
+// new name is taken back: which of the two a crash would then leave is not known, and either is a
+// whole segment.
+
+/// One rewriting of one segment. One thread.
+final class SegmentRewriter {
+  private let old: Segment
+  private let reader: SegmentReader
+  private let header: SegmentHeader
+  private let directory: String
+  private let fileSystem: any FileSystem
+  private let encoder: FrameEncoder
+  private let decoder: Decoder
+  private let buffer = ByteBuffer()
+  private var flushed: UInt64 = 0
+  private var position: ChainPosition
+  private var written: SegmentDirectory
+  private var file: (any File)?
+
+  /// - Parameter header: of the new segment.
+  init(
+    of old: Segment, source: any File, header: SegmentHeader, directory: String,
+    fileSystem: any FileSystem
+  ) throws(TreeRingError) {
+    self.old = old
+    self.header = header
+    self.directory = directory
+    self.fileSystem = fileSystem
+    encoder = try FrameEncoder()
+    decoder = try Decoder()
+    reader = SegmentReader(file: source, end: old.end)
+    position = ChainPosition(salt: header.salt, offset: 0, checksum: 0)
+    written = SegmentDirectory(of: header)
+  }
+
+  private var name: SegmentName {
+    SegmentName(firstCommit: header.firstCommit, generation: header.generation)
+  }
+
+  /// Writes the new segment, durably.
+  func run(
+    _ transform: (CommitHeader, UnsafeRawBufferPointer) throws -> Rewriting
+  ) throws -> Segment {
+    let path = "\(directory)/\(name.fileName)"
+    let aside = path.dropLast(Format.segmentSuffix.utf8.count) + Format.temporarySuffix
+    let temporary = String(aside)
+    if try fileSystem.exists(temporary) { try fileSystem.unlink(temporary) }
+    do {
+      let file = try fileSystem.open(temporary, .createNew)
+      self.file = file
+      // The old size, and room for a directory if the old one has none.
+      _ = try file.allocate(old.end + old.end / 256 + 4096, at: 0)
+      position.checksum = header.append(to: buffer)
+      position.offset = UInt64(buffer.count)
+      try copyCommits(transform)
+      try finish(file)
+      try file.sync(.full)
+      file.close()
+      try fileSystem.rename(temporary, to: path)
+    } catch {
+      // The first error is the one to report; what stays aside is removed at the next opening.
+      file?.close()
+      try? fileSystem.unlink(temporary)
+      throw error
+    }
+    do {
+      try fileSystem.syncDirectory(directory)
+    } catch {
+      try? fileSystem.unlink(path)
+      throw error
+    }
+    return Segment(path: path, header: header, directory: written, end: position.offset)
+  }
+
+  /// Removes what the new segment replaces, durably.
+  func removeOlderGenerations() throws(TreeRingError) {
+    do throws(TreeRingError) {
+      let names = try fileSystem.list(directory).compactMap(SegmentName.init(fileName:))
+      for other in names
+      where other.firstCommit == name.firstCommit && other.generation < name.generation {
+        try fileSystem.unlink("\(directory)/\(other.fileName)")
+      }
+      try fileSystem.syncDirectory(directory)
+    } catch {
+      var error = error
+      error.message +=
+        " The segment has been rewritten all the same; its old file goes at the next rewriting or "
+        + "opening."
+      throw error
+    }
+  }
+
+  // MARK: Commits
+
+  private func copyCommits(
+    _ transform: (CommitHeader, UnsafeRawBufferPointer) throws -> Rewriting
+  ) throws {
+    var offset = UInt64(Format.Segment.byteCount)
+    var last = old.header.firstCommit - 1
+    while offset < old.end {
+      let frame: ScannedFrame
+      switch try reader.frame(at: offset, salt: old.header.salt, wholly: false) {
+      case .failure(let flaw): throw TreeRingError.flaw(flaw, file: old.path, offset: offset)
+      case .success(let found): frame = found
+      }
+      if let fields = frame.commit {
+        guard old.header.admits(fields.number, after: last) else {
+          throw corrupt("a commit is missing", offset, last + 1)
+        }
+        last = fields.number
+        try copy(frame, fields, at: offset, transform)
+      }
+      offset += frame.byteCount
+    }
+    guard last == old.directory.lastCommit else {
+      throw corrupt("the segment ends too early", offset, last + 1)
+    }
+  }
+
+  private func corrupt(
+    _ what: String, _ offset: UInt64, _ commit: CommitNumber
+  ) -> TreeRingError {
+    .corruptLog(what, file: old.path, offset: offset, commit: commit)
+  }
+
+  private func copy(
+    _ frame: ScannedFrame, _ fields: CommitFields, at offset: UInt64,
+    _ transform: (CommitHeader, UnsafeRawBufferPointer) throws -> Rewriting
+  ) throws {
+    let head = [UInt8](try reader.bytes(at: offset, count: frame.head.byteCount))
+    let payloadOffset = offset + UInt64(head.count)
+    let stored = try reader.bytes(at: payloadOffset, count: Int(fields.payloadStored))
+    guard crc32c(stored) == fields.payloadChecksum,
+      let plain = decoder.decode(stored, byteCount: Int(fields.payloadPlain))
+    else { throw corrupt("the payload's checksum is wrong", offset, fields.number) }
+    let described = CommitLog.header(fields, frame.byteCount, old.path, offset)
+    let entries = (0..<fields.valueCount).map { index in
+      head.withUnsafeBytes { ValueEntry($0, index) }
+    }
+    let begin = position.offset
+    switch try transform(described, plain) {
+    case .drop:
+      guard fields.number < header.horizon else {
+        throw TreeRingError(
+          .invalidInput,
+          "Commit \(fields.number) must stay: the horizon is \(header.horizon).",
+          commit: fields.number)
+      }
+      return
+    case .keep:
+      try keep(head, payloadAt: payloadOffset, fields)
+      try copyValues(entries, keeping: { _ in true }, at: payloadOffset, fields)
+    case .replace(let payload, let keptValues):
+      let kept = Set(keptValues.map { ValueName($0.operation, $0.part) })
+      let left = entries.filter { kept.contains(ValueName($0)) }
+      guard left.count == kept.count else {
+        throw TreeRingError(
+          .invalidInput, "A value to be kept is not in commit \(fields.number).",
+          commit: fields.number)
+      }
+      try replace(fields, payload, left)
+      try copyValues(
+        entries, keeping: { kept.contains(ValueName($0)) }, at: payloadOffset, fields)
+    }
+    written.append(fields.number, offset: begin, timestamp: fields.timestamp)
+  }
+
+  /// A value's place in its commit.
+  private struct ValueName: Hashable {
+    var operation: UInt32
+    var part: UInt32
+    init(_ operation: UInt32, _ part: ValuePart) {
+      self.operation = operation
+      self.part = UInt32(part.rawValue)
+    }
+    init(_ entry: ValueEntry) { (operation, part) = (entry.operation, entry.part) }
+  }
+
+  /// Every byte of the new file is synced before it has its name, whatever its headers say.
+  private var synced: UInt64 { UInt64(Format.Segment.byteCount) }
+
+  private func keep(
+    _ head: [UInt8], payloadAt offset: UInt64, _ fields: CommitFields
+  ) throws(TreeRingError) {
+    let room = buffer.room(for: head.count)
+    room.copyBytes(from: head)
+    buffer.count += head.count
+    position.checksum = FrameEncoder.relocate(room, to: position, synced: synced)
+    position.offset += UInt64(head.count)
+    _ = try copyBytes(at: offset, count: fields.payloadStored)
+  }
+
+  private func replace(
+    _ fields: CommitFields, _ payload: [UInt8], _ entries: [ValueEntry]
+  ) throws(TreeRingError) {
+    let encoded = try encoder.encode(
+      fields, payload: payload, entries: entries, at: position, synced: synced, into: buffer)
+    position.checksum = encoded.checksum
+    position.offset += UInt64(encoded.byteCount)
+    try flush()
+  }
+
+  private func copyValues(
+    _ entries: [ValueEntry], keeping: (ValueEntry) -> Bool, at payloadOffset: UInt64,
+    _ fields: CommitFields
+  ) throws(TreeRingError) {
+    var offset = payloadOffset + fields.payloadStored
+    for entry in entries {
+      if keeping(entry) {
+        let checksum = try copyBytes(at: offset, count: UInt64(entry.stored))
+        guard checksum == entry.checksum else {
+          throw corrupt("the checksum of a value is wrong", offset, fields.number)
+        }
+      }
+      offset += UInt64(entry.stored)
+    }
+  }
+
+  /// Copies bytes of the old file behind what is written; returns their CRC-32C.
+  private func copyBytes(at offset: UInt64, count: UInt64) throws(TreeRingError) -> UInt32 {
+    var (done, checksum): (UInt64, UInt32) = (0, 0)
+    while done < count {
+      let piece = Int(min(count - done, 1 << 20))
+      let bytes = try reader.bytes(at: offset + done, count: piece)
+      checksum = crc32c(bytes, seed: checksum)
+      buffer.append(bytes)
+      done += UInt64(piece)
+      try flush()
+    }
+    position.offset += count
+    return checksum
+  }
+
+  // MARK: The file
+
+  private func flush(all: Bool = false) throws(TreeRingError) {
+    guard buffer.count > (all ? 0 : 1 << 20) else { return }
+    try file?.write(buffer.bytes, at: flushed)
+    flushed += UInt64(buffer.count)
+    buffer.reset()
+  }
+
+  private func finish(_ file: any File) throws(TreeRingError) {
+    let before = buffer.count
+    position.checksum = written.append(to: buffer, at: position)
+    position.offset += UInt64(buffer.count - before)
+    try flush(all: true)
+    if try file.size() != position.offset { try file.truncate(to: position.offset) }
+    let (found, head) = try SegmentScan.header(of: file, name: name)
+    let scan = try SegmentScan.scan(file, found, head, limit: nil)
+    guard found == header, scan.flaw == nil, scan.lastKind == .directory,
+      scan.directory == written
+    else {
+      throw TreeRingError(
+        .io, "The rewritten segment does not read as it was written. The old one stays.",
+        file: file.path, offset: scan.end.offset)
+    }
+  }
+}

@@ -1,0 +1,194 @@
+// A log whose segments are rewritten at random, and what each of its commits may look like.
+
+import Logging
+import TestSupport
+import Testing
+import TreeRingLog
+
+/// One commit as it can be read: nil in place of what is not there.
+struct CommitForm: Hashable {
+  var payload: [UInt8]
+  var object: [UInt8]?
+  var metadata: [UInt8]?
+}
+
+/// What has been written, and how a rewriting changed it.
+final class RewriteWork {
+  var disk: SimulatedFileSystem
+  var random: SeededGenerator
+  /// The first form of each commit, oldest first.
+  var original: [CommitForm] = []
+  /// For each segment rewritten, by first commit: what its commits are afterwards; nil if dropped.
+  var rewritten: [CommitNumber: [CommitNumber: CommitForm?]] = [:]
+  /// The first commits of segments whose rewriting has returned.
+  var finished: Set<CommitNumber> = []
+  var horizon: CommitNumber = 0
+  var segmentSize: UInt64 = 1_200
+
+  init(seed: UInt64, disk: SimulatedFileSystem? = nil) {
+    self.disk = disk ?? SimulatedFileSystem(seed: seed)
+    random = SeededGenerator(seed: seed)
+  }
+
+  func open(_ access: LogAccess = .create) throws -> CommitLog {
+    var options = LogOptions(access: access, segmentSize: segmentSize)
+    options.logger.logLevel = .critical
+    return try CommitLog(directory: "log", fileSystem: disk, options: options)
+  }
+
+  private func bytes(_ count: Int) -> [UInt8] {
+    let limit = Int.random(in: 0...count, using: &random)
+    return (0..<limit).map { _ in UInt8.random(in: 0..<6, using: &random) }
+  }
+
+  func commit(_ log: CommitLog, _ durability: Durability = .full) throws {
+    let number = CommitNumber(original.count + 1)
+    var form = CommitForm(payload: bytes(200))
+    var values: [LoggedValue] = []
+    if number % 3 == 0 {
+      let object = bytes(300)
+      form.object = object
+      values.append(LoggedValue(operation: 2, part: .object, bytes: object))
+    }
+    if number % 5 == 0 {
+      let metadata = bytes(100)
+      form.metadata = metadata
+      values.append(LoggedValue(operation: 1, part: .metadata, bytes: metadata))
+    }
+    let ticket = try log.append(
+      CommitDraft(
+        number: number, timestamp: Timestamp(microseconds: Int64(number) * 10),
+        operationCount: 3, payload: form.payload, values: values, durability: durability))
+    original.append(form)
+    try log.complete(ticket)
+  }
+
+  /// What one commit becomes; noted.
+  func choose(_ number: CommitNumber, in first: CommitNumber) -> Rewriting {
+    // The form it has now: an earlier rewriting may have changed it.
+    let now = form(of: number, in: first) ?? original[Int(number) - 1]
+    let chance = Int.random(in: 0..<10, using: &random)
+    if number < horizon, chance < 5 {
+      pending[number] = .some(nil)
+      return .drop
+    }
+    guard chance < (number < horizon ? 8 : 2) else {
+      pending[number] = now
+      return .keep
+    }
+    var form = CommitForm(payload: bytes(150))
+    var kept: [(operation: UInt32, part: ValuePart)] = []
+    if let object = now.object, Bool.random(using: &random) {
+      form.object = object
+      kept.append((2, .object))
+    }
+    if let metadata = now.metadata, Bool.random(using: &random) {
+      form.metadata = metadata
+      kept.append((1, .metadata))
+    }
+    pending[number] = form
+    return .replace(payload: form.payload, keptValues: kept)
+  }
+
+  private var pending: [CommitNumber: CommitForm?] = [:]
+
+  private func form(of number: CommitNumber, in first: CommitNumber) -> CommitForm? {
+    rewritten[first]?[number] ?? nil
+  }
+
+  /// Rewrites one segment; `between` runs before each commit is decided.
+  func rewrite(
+    _ log: CommitLog, _ segment: SegmentInfo, between: () throws -> Void = {}
+  ) throws {
+    let first = segment.firstCommit
+    pending = [:]
+    do {
+      try log.rewrite(segment: first, horizon: horizon) { header, _ in
+        try between()
+        #expect(header.operationCount == 3)
+        return choose(header.number, in: first)
+      }
+    } catch {
+      // Whether it took place is open, if it got to the end at all.
+      if finished.contains(first) { uncertain[first] = rewritten[first] }
+      if pending.count > 0 { rewritten[first] = merged(first) }
+      finished.remove(first)
+      throw error
+    }
+    rewritten[first] = merged(first)
+    finished.insert(first)
+  }
+
+  /// Forms that an unfinished second rewriting may have left in force.
+  private var uncertain: [CommitNumber: [CommitNumber: CommitForm?]] = [:]
+
+  private func merged(_ first: CommitNumber) -> [CommitNumber: CommitForm?] {
+    var all = rewritten[first] ?? [:]
+    for (number, form) in pending { all[number] = .some(form) }
+    return all
+  }
+
+  /// Reads every commit in every way and compares.
+  func check(_ log: CommitLog, _ context: String) throws {
+    let segments = log.segments
+    var present: [CommitNumber] = []
+    var expectedFirst: CommitNumber = 1
+    for segment in segments {
+      #expect(segment.firstCommit == expectedFirst, "\(context)")
+      expectedFirst = segment.lastCommit + 1
+      guard segment.lastCommit >= segment.firstCommit else { continue }
+      var found: [CommitNumber: CommitForm?] = [:]
+      for number in segment.firstCommit...segment.lastCommit {
+        found[number] = .some(try read(log, number, context))
+        if found[number] != .some(nil) { present.append(number) }
+      }
+      var allowed = [[CommitNumber: CommitForm?]]()
+      let first = segment.firstCommit
+      if let new = rewritten[first] { allowed.append(new) }
+      if !finished.contains(first) {
+        if let old = uncertain[first] { allowed.append(old) }
+        allowed.append(
+          [CommitNumber: CommitForm?](
+            uniqueKeysWithValues: found.keys.map { ($0, .some(original[Int($0) - 1])) }))
+      }
+      #expect(allowed.contains(found), "\(context): segment \(first)")
+    }
+    var replayed: [CommitNumber] = []
+    try log.replay(from: 1, through: log.completed) { header, _ in
+      replayed.append(header.number)
+      return true
+    }
+    #expect(replayed == present, "\(context)")
+    for number in 1...max(log.completed, 1) where log.completed > 0 {
+      let moment = Timestamp(microseconds: Int64(number) * 10 + 5)
+      #expect(
+        try log.newest(atOrBefore: moment) == present.last { $0 <= number } ?? 0, "\(context)")
+    }
+  }
+
+  private func read(
+    _ log: CommitLog, _ number: CommitNumber, _ context: String
+  ) throws -> CommitForm? {
+    var form: CommitForm
+    do {
+      form = CommitForm(
+        payload: try log.readPayload(of: number) { header, bytes in
+          #expect(header.number == number && header.operationCount == 3)
+          #expect(header.timestamp.microseconds == Int64(number) * 10)
+          return [UInt8](bytes)
+        })
+    } catch let error as TreeRingError where error.code == .beyondHorizon {
+      #expect(number < log.horizon && error.current == log.horizon, "\(context)")
+      #expect(error.message.contains("\(log.horizon)"), "\(context)")
+      return nil
+    }
+    func value(_ operation: UInt32, _ part: ValuePart) throws -> [UInt8]? {
+      do throws(TreeRingError) {
+        return try log.value(commit: number, operation: operation, part: part)
+      } catch  where error.code == .notFound { return nil }
+    }
+    form.object = try value(2, .object)
+    form.metadata = try value(1, .metadata)
+    return form
+  }
+}
