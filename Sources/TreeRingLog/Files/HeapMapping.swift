@@ -45,6 +45,15 @@ package final class HeapMapping: FileMapping {
   }
 }
 
+extension HeapMapping {
+  /// Copies a part of the file, which lies within the mapping.
+  fileprivate func copy(_ range: Range<Int>, of file: [UInt8]) {
+    file.withUnsafeBytes {
+      part(range).copyMemory(from: UnsafeRawBufferPointer(rebasing: $0[range]))
+    }
+  }
+}
+
 /// All mappings of one file. Whoever changes the file holds it under the same lock, and says so here.
 package struct HeapMappings: Sendable {
   private struct Entry: Sendable {
@@ -71,7 +80,7 @@ package struct HeapMappings: Sendable {
     let mapping = HeapMapping(offset: offset, count: count)
     if offset < file.count {
       let present = offset..<min(file.count, offset + count)
-      mapping.part(present).copyBytes(from: file[present])
+      mapping.copy(present, of: file)
     }
     entries.removeAll { $0.mapping == nil }
     entries.append(Entry(mapping: mapping, kept: writable ? mapping : nil))
@@ -84,7 +93,7 @@ package struct HeapMappings: Sendable {
       guard let mapping = entry.mapping else { continue }
       let bytes = mapping.bytes.count
       let part = range.clamped(to: mapping.offset..<(mapping.offset + bytes))
-      if !part.isEmpty { mapping.part(part).copyBytes(from: file[part]) }
+      if !part.isEmpty { mapping.copy(part, of: file) }
     }
   }
 
