@@ -66,6 +66,9 @@ package struct IndexRoots: Hashable, Sendable {
 package struct Roots: Sendable {
   package var commit: CommitNumber = 0
   package var timestamp = Timestamp(microseconds: .min)
+  /// How many operations all commits so far had, and how many bytes their payloads took.
+  package var operationCount: UInt64 = 0
+  package var payloadByteCount: UInt64 = 0
   /// (bucket, key) → row record.
   package var rows = TreeRoot.empty
   /// (bucket, key) → commit of the delete.

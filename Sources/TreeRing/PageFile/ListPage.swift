@@ -1,0 +1,111 @@
+// One page of a blob. Every page of a blob but the last is full, so the blob's length says how many pages
+// there are and what each must hold; a page that differs in number, birth, place in the chain or length
+// is not the one asked for. So a chain that loops or leads elsewhere ends at its first wrong page.
+
+package import TreeRingLog
+
+/// List pages on their way to and from the page file.
+package enum ListPage {
+  private typealias Layout = PageFileLayout.List
+
+  /// What a blob demands of one of its pages.
+  package struct Place: Hashable, Sendable {
+    package var number: PageNumber
+    package var birth: CommitNumber
+    /// Counts the blob's pages from 0.
+    package var position: UInt32
+    package var payloadByteCount: Int
+    package var isLast: Bool
+
+    /// The page at a position of a blob, found under a number.
+    package init(of blob: BlobReference, position: UInt64, number: PageNumber) {
+      self.number = number
+      birth = blob.birth
+      self.position = UInt32(truncatingIfNeeded: position)
+      let size = UInt64(Layout.maxPayloadByteCount)
+      isLast = position + 1 >= blob.pageCount
+      payloadByteCount = Int(min(size, blob.byteCount - position * size))
+    }
+  }
+
+  /// Writes the image of a page into a zeroed buffer of one page.
+  /// - Parameter next: the number of the next page; 0 for the last.
+  package static func write(
+    _ place: Place, next: PageNumber, payload: UnsafeRawBufferPointer,
+    to image: UnsafeMutableRawBufferPointer
+  ) {
+    precondition(payload.count == place.payloadByteCount && place.isLast == (next == 0))
+    image.put(Layout.formatVersion, at: Layout.formatVersionOffset)
+    image.put(place.number, at: Layout.numberOffset)
+    image.put(next, at: Layout.nextOffset)
+    image.put(place.birth, at: Layout.birthOffset)
+    image.put(UInt16(payload.count), at: Layout.payloadByteCountOffset)
+    image.put(Layout.kind, at: Layout.kindOffset)
+    image.put(place.position, at: Layout.positionOffset)
+    image.put(next == 0 ? 0 : place.birth, at: Layout.nextBirthOffset)
+    UnsafeMutableRawBufferPointer(rebasing: image[Layout.payloadOffset...])
+      .copyMemory(from: payload)
+    image.put(checksum(of: UnsafeRawBufferPointer(image)), at: Layout.checksumOffset)
+  }
+
+  /// What is wrong with a page's image, in words; nil if it is the page demanded. O(page).
+  package static func flaw(in image: UnsafeRawBufferPointer, at place: Place) -> String? {
+    guard image.count == PageLayout.pageByteCount else {
+      return "a page is \(PageLayout.pageByteCount) bytes long, not \(image.count)"
+    }
+    if image.number(UInt32.self, at: Layout.checksumOffset) != checksum(of: image) {
+      return "the checksum does not match"
+    }
+    let version = image.number(UInt8.self, at: Layout.formatVersionOffset)
+    if version != Layout.formatVersion { return "format version \(version) is not known" }
+    let kind = image.number(UInt16.self, at: Layout.kindOffset)
+    if kind != Layout.kind { return "it is of kind \(kind), not \(Layout.kind)" }
+    let number = image.number(UInt32.self, at: Layout.numberOffset)
+    if number != place.number { return "it is page \(number), not \(place.number)" }
+    let birth = image.number(UInt64.self, at: Layout.birthOffset)
+    if birth != place.birth { return "it was born at commit \(birth), not \(place.birth)" }
+    let position = image.number(UInt32.self, at: Layout.positionOffset)
+    if position != place.position {
+      return "it is piece \(position) of a blob, not \(place.position)"
+    }
+    let count = Int(image.number(UInt16.self, at: Layout.payloadByteCountOffset))
+    if count != place.payloadByteCount {
+      return "it holds \(count) bytes, not \(place.payloadByteCount)"
+    }
+    let next = next(in: image)
+    if place.isLast != (next == 0) || next > PageFileLayout.maxPageNumber {
+      return "page \(next) follows it"
+    }
+    let nextBirth = image.number(UInt64.self, at: Layout.nextBirthOffset)
+    if nextBirth != (place.isLast ? 0 : place.birth) {
+      return "what follows it was born at commit \(nextBirth)"
+    }
+    if !isZero(image, Layout.zeroOffset, 3)
+      || !image.isZero(from: Layout.payloadOffset + place.payloadByteCount)
+    {
+      return "bytes not in use are not zero"
+    }
+    return nil
+  }
+
+  /// The number of the page after this one; 0 if there is none.
+  package static func next(in image: UnsafeRawBufferPointer) -> PageNumber {
+    image.number(UInt32.self, at: Layout.nextOffset)
+  }
+
+  /// The bytes of the blob in a sound page.
+  package static func payload(
+    in image: UnsafeRawBufferPointer, at place: Place
+  ) -> UnsafeRawBufferPointer {
+    let end = Layout.payloadOffset + place.payloadByteCount
+    return UnsafeRawBufferPointer(rebasing: image[Layout.payloadOffset..<end])
+  }
+
+  private static func isZero(_ image: UnsafeRawBufferPointer, _ start: Int, _ count: Int) -> Bool {
+    image[start..<start + count].allSatisfy { $0 == 0 }
+  }
+
+  private static func checksum(of image: UnsafeRawBufferPointer) -> UInt32 {
+    crc32c(UnsafeRawBufferPointer(rebasing: image[Layout.formatVersionOffset...]))
+  }
+}

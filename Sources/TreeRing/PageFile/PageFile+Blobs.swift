@@ -1,0 +1,78 @@
+// Blobs: runs of bytes in chains of list pages.
+
+package import TreeRingLog
+
+extension PageFile {
+  /// Writes bytes to new pages.
+  /// - Parameters:
+  ///   - birth: what the pages are to carry and the reference will state.
+  ///   - numbers: gives the number of a free page, another one at each call.
+  package func writeBlob(
+    _ bytes: [UInt8], birth: CommitNumber, numbers: () throws(TreeRingError) -> PageNumber
+  ) throws(TreeRingError) -> BlobReference {
+    if bytes.isEmpty { return .empty }
+    var blob = BlobReference(page: 0, birth: birth, byteCount: UInt64(bytes.count))
+    let size = PageFileLayout.List.maxPayloadByteCount
+    var chain: [PageNumber] = []
+    for _ in 0..<blob.pageCount { chain.append(try numbers()) }
+    blob.page = chain[0]
+    var run = PageRun()
+    for position in chain.indices.sorted(by: { chain[$0] < chain[$1] }) {
+      let place = ListPage.Place(
+        of: blob, position: UInt64(position), number: chain[position])
+      let image = try run.room(for: place.number, in: self)
+      bytes.withUnsafeBytes { bytes in
+        let start = position * size
+        ListPage.write(
+          place, next: place.isLast ? 0 : chain[position + 1],
+          payload: UnsafeRawBufferPointer(
+            rebasing: bytes[start..<start + place.payloadByteCount]),
+          to: image)
+      }
+    }
+    try run.flush(to: self)
+    return blob
+  }
+
+  /// The bytes of a blob; `corruption` if a page of it is not the one written. O(bytes).
+  package func readBlob(_ blob: BlobReference) throws(TreeRingError) -> [UInt8] {
+    var bytes: [UInt8] = []
+    try walk(blob) { _, payload in
+      if bytes.isEmpty { bytes.reserveCapacity(Int(blob.byteCount)) }
+      bytes.append(contentsOf: payload)
+    }
+    return bytes
+  }
+
+  /// The pages of a blob in the order of the chain, checked like `readBlob`: to free them. O(bytes).
+  package func pages(of blob: BlobReference) throws(TreeRingError) -> [PageNumber] {
+    var numbers: [PageNumber] = []
+    try walk(blob) { number, _ in numbers.append(number) }
+    return numbers
+  }
+
+  private func walk(
+    _ blob: BlobReference, _ body: (PageNumber, UnsafeRawBufferPointer) -> Void
+  ) throws(TreeRingError) {
+    if let flaw = blob.flaw(below: PageFileLayout.maxPageNumber + 1) {
+      throw damaged(flaw, page: blob.page)
+    }
+    let size = try file.size()
+    guard blob.byteCount <= size else {
+      throw damaged("a blob of \(blob.byteCount) bytes in a file of \(size)", page: blob.page)
+    }
+    let buffer = PageBuffer()
+    let image = UnsafeRawBufferPointer(buffer.bytes)
+    var number = blob.page
+    // As many steps as the length demands and no more, wherever the chain leads.
+    for position in 0..<blob.pageCount {
+      try read(number, into: buffer)
+      let place = ListPage.Place(of: blob, position: position, number: number)
+      if let flaw = ListPage.flaw(in: image, at: place) {
+        throw damaged("list page \(number) is not what was written: \(flaw)", page: number)
+      }
+      body(number, ListPage.payload(in: image, at: place))
+      number = ListPage.next(in: image)
+    }
+  }
+}

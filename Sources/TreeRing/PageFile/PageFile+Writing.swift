@@ -1,0 +1,94 @@
+// Writing pages: images are gathered in a buffer and neighbours written together, because a checkpoint
+// that writes page by page is bound by system calls.
+
+internal import Synchronization
+package import TreeRingLog
+
+extension PageFile {
+  /// Writes the images of pages to their places. Pages with ascending numbers are written in runs. After
+  /// an error any of them may have been written, in whole or in part.
+  package func write(
+    _ pages: some Sequence<(number: PageNumber, page: Page)>
+  ) throws(TreeRingError) {
+    var run = PageRun()
+    for (number, page) in pages {
+      precondition(page.number == number, "page \(page.number) is written as \(number)")
+      PageImage.write(page, to: try run.room(for: number, in: self))
+    }
+    try run.flush(to: self)
+  }
+
+  /// Writes a meta to its slot. What it leads to must have been synced.
+  package func writeMeta(_ meta: Meta) throws(TreeRingError) {
+    let image = meta.encode()
+    // What would not be believed when read is not written.
+    precondition(meta.flaw == nil, "a meta contradicts itself: \(meta.flaw ?? "")")
+    try reserve(through: 2 * UInt64(PageLayout.pageByteCount))
+    let offset = UInt64(meta.slot * PageLayout.pageByteCount)
+    let result: Result<Void, TreeRingError> = image.withUnsafeBytes { bytes in
+      Result { () throws(TreeRingError) in try file.write(bytes, at: offset) }
+    }
+    try result.get()
+  }
+
+  /// Makes the file at least so long, and ahead of that if the system can reserve room.
+  func reserve(through end: UInt64) throws(TreeRingError) {
+    try reserved.withLock { (reserved) throws(TreeRingError) in
+      guard end > reserved else { return }
+      let ahead = min(
+        max(reserved / 8, PageFileLayout.minGrowth), PageFileLayout.maxGrowth)
+      do throws(TreeRingError) {
+        if try file.allocate(max(end, reserved + ahead) - reserved, at: reserved) {
+          reserved = max(end, reserved + ahead)
+        }
+        // Otherwise writing makes the file longer, and every write asks again: it costs a call.
+      } catch {
+        // There may be room for what is needed, though not for more.
+        guard error.code == .noSpace else { throw error }
+        if try file.allocate(end - reserved, at: reserved) { reserved = end }
+      }
+    }
+  }
+}
+
+/// Images of neighbouring pages on their way to the file.
+struct PageRun: ~Copyable {
+  private static let pageCapacity = PageFileLayout.maxRunByteCount / PageLayout.pageByteCount
+
+  private let buffer = PageBuffer(pageCount: pageCapacity)
+  private var first: PageNumber = 0
+  private var count = 0
+
+  /// A zeroed page to write an image to. What was gathered before is written if it is full or this page
+  /// is not the next.
+  mutating func room(
+    for number: PageNumber, in file: PageFile
+  ) throws(TreeRingError) -> UnsafeMutableRawBufferPointer {
+    precondition(
+      number > 0 && number <= PageFileLayout.maxPageNumber, "page \(number) has no place")
+    if count == Self.pageCapacity || (count > 0 && number != first + PageNumber(count)) {
+      try flush(to: file)
+    }
+    if count == 0 { first = number }
+    defer { count += 1 }
+    let start = count * PageLayout.pageByteCount
+    let room = UnsafeMutableRawBufferPointer(
+      rebasing: buffer.bytes[start..<start + PageLayout.pageByteCount])
+    room.initializeMemory(as: UInt8.self, repeating: 0)
+    return room
+  }
+
+  /// Writes what has been gathered and maps it.
+  mutating func flush(to file: PageFile) throws(TreeRingError) {
+    guard count > 0 else { return }
+    let offset = PageFileLayout.offset(of: first)
+    let bytes = UnsafeRawBufferPointer(
+      rebasing: buffer.bytes[..<(count * PageLayout.pageByteCount)])
+    try file.reserve(through: offset + UInt64(bytes.count))
+    try file.file.write(bytes, at: offset)
+    // A run is shorter than a chunk, so it lies in the chunks of its ends.
+    _ = try file.map.mapChunk(of: first)
+    _ = try file.map.mapChunk(of: first + PageNumber(count) - 1)
+    count = 0
+  }
+}

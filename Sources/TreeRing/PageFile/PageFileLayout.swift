@@ -1,0 +1,99 @@
+// Every constant of the page file. It is a row of slots of one page each, little-endian:
+//
+//   slot 0, slot 1   the two metas: checkpoint s writes slot s & 1
+//   slot n + 1       page n: a page of a tree (see PageLayout) or a list page
+//
+// A list page holds a piece of a blob; its header shares the places of checksum, version, number, birth
+// and kind with pages of trees, so that no page is ever taken for one of the other kind. docs/pages.md
+// shows the byte maps; a test compares.
+
+/// The constants of the page file's byte maps.
+package enum PageFileLayout {
+  /// Slots before that of page 1, less one: page n lies in slot n + 1.
+  static let firstPageSlot: UInt64 = 2
+  /// The highest number of a page in the file: numbers from 2^31 on are pages that never get there.
+  package static let maxPageNumber: PageNumber = (1 << 31) - 1
+  /// The most bytes given to one write.
+  static let maxRunByteCount = 256 << 10
+  /// The file grows by at least this much at a time.
+  static let minGrowth: UInt64 = 256 << 10
+  /// The file grows by an eighth of its size, but not by more than this beyond what is needed.
+  static let maxGrowth: UInt64 = 64 << 20
+
+  /// Where a page lies in the file, in bytes.
+  @inline(__always)
+  package static func offset(of number: PageNumber) -> UInt64 {
+    (UInt64(number) + firstPageSlot - 1) * UInt64(PageLayout.pageByteCount)
+  }
+
+  /// A checkpoint's root of everything.
+  package enum Meta {
+    /// "TRINGPGS" in the order of the bytes.
+    package static let magic: UInt64 = 0x5347_5047_4E49_5254
+    package static let formatVersion: UInt32 = 1
+
+    package static let magicOffset = 0
+    package static let formatVersionOffset = 8
+    package static let checksumOffset = 12
+    package static let pageByteCountOffset = 16
+    package static let pageBoundOffset = 20
+    package static let storeIDOffset = 24
+    package static let sequenceOffset = 32
+    package static let livePageCountOffset = 40
+    package static let segmentOffset = 48
+    package static let saltOffset = 56
+    package static let logOffsetOffset = 64
+    package static let commitOffset = 72
+    package static let timestampOffset = 80
+    package static let generationOffset = 88
+    package static let chainOffset = 92
+    package static let identityOffset = 96
+    package static let freePageOffset = 100
+    package static let freeBirthOffset = 104
+    package static let freeByteCountOffset = 112
+    package static let rootsBirthOffset = 120
+    package static let rootsByteCountOffset = 128
+    package static let rootsPageOffset = 136
+    /// Zeros from here to the page's end.
+    package static let endOffset = 140
+  }
+
+  /// A piece of a blob.
+  package enum List {
+    package static let kind: UInt16 = 1
+    package static let formatVersion: UInt8 = 1
+
+    package static let checksumOffset = PageLayout.checksumOffset
+    package static let formatVersionOffset = PageLayout.formatVersionOffset
+    /// One byte and a u16, zero: level and cell count of a tree's page.
+    package static let zeroOffset = 5
+    package static let numberOffset = PageLayout.numberOffset
+    package static let nextOffset = 12
+    package static let birthOffset = PageLayout.birthOffset
+    package static let payloadByteCountOffset = 24
+    package static let kindOffset = PageLayout.kindOffset
+    package static let positionOffset = 28
+    package static let nextBirthOffset = 32
+    package static let payloadOffset = 40
+    /// The bytes of a blob in each of its pages but the last.
+    package static let maxPayloadByteCount = PageLayout.pageByteCount - payloadOffset
+  }
+}
+
+/// Fixed-width little-endian numbers at byte offsets. Callers have proven that the bytes are there.
+extension UnsafeRawBufferPointer {
+  @inline(__always)
+  func number<T: FixedWidthInteger>(_ type: T.Type, at offset: Int) -> T {
+    T(littleEndian: loadUnaligned(fromByteOffset: offset, as: T.self))
+  }
+
+  /// Whether every byte from an offset on is zero.
+  func isZero(from offset: Int) -> Bool { self[offset...].allSatisfy { $0 == 0 } }
+}
+
+extension UnsafeMutableRawBufferPointer {
+  @inline(__always)
+  func put<T: FixedWidthInteger>(_ value: T, at offset: Int) {
+    storeBytes(of: value.littleEndian, toByteOffset: offset, as: T.self)
+  }
+}

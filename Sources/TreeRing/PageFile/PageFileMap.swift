@@ -1,0 +1,90 @@
+// The page file in memory: chunks mapped when first needed and never unmapped before the end. Looking up
+// an address takes one load and no lock. The last chunk reaches beyond the file's end; what lies there is
+// not touched before it has been written.
+
+internal import Synchronization
+internal import TreeRingLog
+
+#if canImport(Glibc)
+  internal import Glibc
+#elseif canImport(Musl)
+  internal import Musl
+#else
+  internal import Darwin
+#endif
+
+/// The mappings of a page file.
+final class PageFileMap: Sendable {
+  private let file: any File
+  private let chunkByteCount: Int
+  private let chunkCount: Int
+  /// The address of a table of atomic words: a chunk's address each, 0 until it is mapped. A word,
+  /// because a pointer is not Sendable; the table stays where it is until `deinit`.
+  private let tableAddress: UInt
+  /// One more than the highest mapped chunk.
+  private let mappedBound = Atomic<Int>(0)
+  /// Holds the mappings; whoever adds one holds the lock.
+  private let mappings = Mutex<[any FileMapping]>([])
+
+  /// Nothing mapped yet.
+  /// - Parameter chunkByteCount: a multiple of the system's page size.
+  init(_ file: any File, chunkByteCount: Int) {
+    precondition(chunkByteCount % PageLayout.pageByteCount == 0, "a chunk is whole pages")
+    self.file = file
+    self.chunkByteCount = chunkByteCount
+    let end = PageFileLayout.offset(of: PageFileLayout.maxPageNumber)
+    chunkCount = Int(end / UInt64(chunkByteCount)) + 1
+    guard let memory = calloc(chunkCount, MemoryLayout<UInt>.size) else {
+      preconditionFailure("out of memory for the page file's chunk table")
+    }
+    tableAddress = UInt(bitPattern: memory)
+  }
+
+  deinit { free(UnsafeMutableRawPointer(bitPattern: tableAddress)) }
+
+  @inline(__always)
+  private var table: UnsafeMutablePointer<Atomic<UInt>> {
+    UnsafeMutablePointer(bitPattern: tableAddress).unsafelyUnwrapped
+  }
+
+  /// Where a page lies in memory; nil if its chunk is not mapped.
+  @inline(__always)
+  func address(of number: PageNumber) -> UnsafeMutableRawPointer? {
+    let offset = Int(PageFileLayout.offset(of: number))
+    let chunk = table[offset / chunkByteCount].load(ordering: .acquiring)
+    return UnsafeMutableRawPointer(bitPattern: chunk).map { $0 + offset % chunkByteCount }
+  }
+
+  /// Maps the chunk of a page if need be.
+  func mapChunk(of number: PageNumber) throws(TreeRingError) -> UnsafeMutableRawPointer {
+    if let address = address(of: number) { return address }
+    let index = Int(PageFileLayout.offset(of: number)) / chunkByteCount
+    try mappings.withLock { (mappings) throws(TreeRingError) in
+      if table[index].load(ordering: .relaxed) != 0 { return }
+      let mapping = try file.map(
+        at: UInt64(index) * UInt64(chunkByteCount), count: chunkByteCount, writable: false)
+      mappings.append(mapping)
+      table[index].store(UInt(bitPattern: mapping.bytes.baseAddress), ordering: .releasing)
+      if index >= mappedBound.load(ordering: .relaxed) {
+        mappedBound.store(index + 1, ordering: .releasing)
+      }
+    }
+    guard let address = address(of: number) else {
+      preconditionFailure("a chunk is mapped nowhere")
+    }
+    return address
+  }
+
+  /// Whether an address lies in a mapped chunk. O(chunks).
+  func contains(_ address: UnsafeRawPointer) -> Bool {
+    let address = UInt(bitPattern: address)
+    for index in 0..<mappedBound.load(ordering: .acquiring) {
+      let chunk = table[index].load(ordering: .acquiring)
+      if chunk != 0, address >= chunk, address - chunk < UInt(chunkByteCount) { return true }
+    }
+    return false
+  }
+
+  /// The bytes of address space taken.
+  var byteCount: UInt64 { mappings.withLock { UInt64($0.count) } * UInt64(chunkByteCount) }
+}
