@@ -104,7 +104,10 @@ public final class Store: Sendable {
     _ folder: String, fileSystem: any FileSystem, mode: StoreMode
   ) throws(TreeRingError) -> StoreLock? {
     switch mode {
-    case .create: try fileSystem.makeDirectory(folder)
+    case .create:
+      try fileSystem.makeDirectory(folder)
+      // Before the log is there nobody can know of this folder; a crash must not take it afterwards.
+      if try !fileSystem.exists(folder + "/log") { try fileSystem.syncFolder(above: folder) }
     case .readWrite, .readOnly:
       guard try fileSystem.exists(folder + "/log") else {
         throw TreeRingError(

@@ -48,6 +48,14 @@ package protocol FileSystem: Sendable {
   func isLocked(_ path: String) throws(TreeRingError) -> Bool
 }
 
+extension FileSystem {
+  /// Makes the name of a folder durable in the folder that holds it.
+  package func syncFolder(above path: String) throws(TreeRingError) {
+    let parts = path.split(separator: "/").dropLast().joined(separator: "/")
+    try syncDirectory(path.hasPrefix("/") ? "/" + parts : parts.isEmpty ? "." : parts)
+  }
+}
+
 /// An open file. Calls may come from any thread at once.
 package protocol File: AnyObject, Sendable {
   var path: String { get }

@@ -134,9 +134,7 @@ struct Recovery {
 
   private func create() throws(TreeRingError) -> RecoveredLog {
     try fileSystem.makeDirectory(directory)
-    if let slash = directory.lastIndex(of: "/"), slash != directory.startIndex {
-      try fileSystem.syncDirectory(String(directory[..<slash]))
-    }
+    try fileSystem.syncFolder(above: directory)
     let header = SegmentHeader(
       salt: options.random(), storeID: options.random(), firstCommit: 1, generation: 0,
       origin: .sealed)

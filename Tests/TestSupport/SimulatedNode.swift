@@ -1,0 +1,203 @@
+// One file of the simulated disk: what the running system sees of it, what is on the device for
+// certain, and what was written since.
+//
+// Written bytes are remembered by block of 4 KiB, with a bit for each sector of 512 bytes that the
+// write touched: after a crash each sector holds its synced contents, or any that it was given since,
+// or the beginning of one and the end of the other (a torn sector). The size is any of the sizes the
+// file had since the sync.
+
+internal import TreeRingLog
+
+/// What of the unsynced a crash keeps.
+struct Keeping {
+  /// Each thing for itself survives this often, in percent.
+  var odds: Int
+  /// What was done after this many calls is lost; all before it survives.
+  var through: Int?
+
+  func keeps(_ time: Int, _ random: inout SeededGenerator) -> Bool {
+    if let through { return time <= through }
+    return Int(random.next() & 0xFF) < odds * 256 / 100
+  }
+}
+
+struct SimulatedNode {
+  static let sectorSize = 512
+  static let blockSize = 4096
+  private static let sectorsPerBlock = blockSize / sectorSize
+
+  /// The contents of a block at one time since the last sync.
+  private struct Version {
+    var time: Int
+    /// Short at the file's end: the rest is zero.
+    var bytes: [UInt8]
+    /// The sectors that were written then, one bit each.
+    var sectors: UInt8
+  }
+
+  /// What the running system sees.
+  private(set) var current: [UInt8] = []
+  /// What is on the device for certain.
+  private var synced: [UInt8] = []
+  /// Contents given to blocks since the last sync, oldest first.
+  private var dirty: [Int: [Version]] = [:]
+  /// Sizes since the last sync, oldest first.
+  private var sizes: [(time: Int, size: Int)] = []
+  /// Memory kept equal to `current`.
+  var mappings = HeapMappings()
+
+  init() {}
+
+  /// A file found after a crash: all of it is on the device.
+  init(found bytes: [UInt8]) {
+    current = bytes
+    synced = bytes
+  }
+
+  // MARK: Changing
+
+  /// Remembers the present contents of the sectors that hold a range.
+  private mutating func remember(_ range: Range<Int>, _ time: Int) {
+    guard !range.isEmpty else { return }
+    let first = range.lowerBound / Self.sectorSize
+    let last = (range.upperBound - 1) / Self.sectorSize
+    for block in first / Self.sectorsPerBlock...last / Self.sectorsPerBlock {
+      let sector = block * Self.sectorsPerBlock
+      var bits: UInt8 = 0
+      for bit in max(0, first - sector)...min(Self.sectorsPerBlock - 1, last - sector) {
+        bits |= 1 << UInt8(bit)
+      }
+      let start = min(block * Self.blockSize, current.count)
+      let end = min(start + Self.blockSize, current.count)
+      dirty[block, default: []].append(
+        Version(time: time, bytes: Array(current[start..<end]), sectors: bits))
+    }
+  }
+
+  mutating func write(_ bytes: some Collection<UInt8>, at offset: Int, time: Int) {
+    guard !bytes.isEmpty else { return }
+    let end = offset + bytes.count
+    if current.count < end {
+      current += repeatElement(0, count: end - current.count)
+      sizes.append((time, end))
+    }
+    current.replaceSubrange(offset..<end, with: bytes)
+    mappings.changed(offset..<end, of: current)
+    remember(offset..<end, time)
+  }
+
+  mutating func resize(to size: Int, time: Int) {
+    let old = current.count
+    if size < old {
+      current.removeLast(old - size)
+      mappings.cut(from: old, to: size)
+    } else {
+      current += repeatElement(0, count: size - old)
+    }
+    sizes.append((time, size))
+    remember(min(size, old)..<max(size, old), time)
+  }
+
+  /// A write that the device acknowledges and does to another sector-aligned place of the file, whole
+  /// sectors as they are; if there is no other place, nothing happens.
+  mutating func misdirect(
+    _ bytes: [UInt8], at offset: Int, time: Int, _ random: inout SeededGenerator
+  ) {
+    let start = offset / Self.sectorSize * Self.sectorSize
+    let places = current.count / Self.sectorSize
+    guard places > 0 else { return }
+    var place = Int.random(in: 0..<places, using: &random) * Self.sectorSize
+    if place == start { place = (place + Self.sectorSize) % (places * Self.sectorSize) }
+    guard place != start else { return }
+    var sectors =
+      offset > start ? Array(current[min(start, current.count)..<min(offset, current.count)]) : []
+    sectors += repeatElement(0, count: offset - start - sectors.count)
+    sectors += bytes
+    let room = current.count - place
+    write(sectors[..<min(sectors.count, room)], at: place, time: time)
+  }
+
+  /// Bytes that change by themselves, on the device and in memory.
+  mutating func damage(_ offset: Int, _ change: (UInt8) -> UInt8) {
+    guard offset < current.count else { return }
+    current[offset] = change(current[offset])
+    if offset < synced.count { synced[offset] = current[offset] }
+    mappings.changed(offset..<offset + 1, of: current)
+  }
+
+  /// The process that mapped the file is gone; what it stored stays.
+  mutating func leaveMappings() {
+    mappings.store(into: &current)
+    mappings = HeapMappings()
+  }
+
+  // MARK: Syncing
+
+  /// Puts what is dirty on the device. Pages that a failed sync has left clean are not dirty.
+  mutating func sync() {
+    if synced.count > current.count { synced.removeLast(synced.count - current.count) }
+    synced += repeatElement(0, count: current.count - synced.count)
+    for block in dirty.keys {
+      let start = block * Self.blockSize
+      let end = min(start + Self.blockSize, current.count)
+      if start < end { synced.replaceSubrange(start..<end, with: current[start..<end]) }
+    }
+    forget()
+  }
+
+  /// A failed sync: the pages count as clean, and what is on the device is anybody's guess.
+  mutating func loseSync(_ random: inout SeededGenerator) {
+    synced = survivor(Keeping(odds: 50), &random)
+    forget()
+  }
+
+  private mutating func forget() {
+    dirty.removeAll(keepingCapacity: true)
+    sizes.removeAll(keepingCapacity: true)
+  }
+
+  // MARK: After a crash
+
+  /// The bytes found after a crash.
+  func survivor(_ keeping: Keeping, _ random: inout SeededGenerator) -> [UInt8] {
+    if dirty.isEmpty, sizes.isEmpty { return synced }
+    var size = synced.count
+    for candidate in sizes where keeping.keeps(candidate.time, &random) { size = candidate.size }
+    var bytes = synced
+    if bytes.count < size { bytes += repeatElement(0, count: size - bytes.count) }
+    for (block, versions) in dirty.sorted(by: { $0.key < $1.key }) {
+      for bit in 0..<Self.sectorsPerBlock {
+        let start = block * Self.blockSize + bit * Self.sectorSize
+        guard start < bytes.count else { break }
+        let mask: UInt8 = 1 << UInt8(bit)
+        let kept =
+          keeping.through == nil
+          ? versions.filter { $0.sectors & mask != 0 }.randomElement(using: &random)
+          : versions.last { $0.sectors & mask != 0 && keeping.keeps($0.time, &random) }
+        guard let kept, keeping.through != nil || keeping.keeps(kept.time, &random) else {
+          continue
+        }
+        Self.place(kept.bytes, bit, into: &bytes, at: start, &random)
+      }
+    }
+    if size < bytes.count { bytes.removeLast(bytes.count - size) }
+    return bytes
+  }
+
+  /// Puts one sector of a block in its place, now and then torn.
+  private static func place(
+    _ block: [UInt8], _ sector: Int, into bytes: inout [UInt8], at start: Int,
+    _ random: inout SeededGenerator
+  ) {
+    let from = sector * sectorSize
+    var range = 0..<min(sectorSize, bytes.count - start)
+    let draw = random.next()
+    if draw & 3 == 0 {
+      let torn = min(Int((draw >> 8) & 0x1FF), range.upperBound)
+      range = draw & 0x10 == 0 ? 0..<torn : torn..<range.upperBound
+    }
+    for index in range {
+      bytes[start + index] = from + index < block.count ? block[from + index] : 0
+    }
+  }
+}

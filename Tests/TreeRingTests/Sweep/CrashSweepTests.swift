@@ -1,0 +1,146 @@
+// Power fails before every call of a workload, and the disk keeps this or that of what was not synced.
+// Whatever it keeps: promised commits are there, what is found is a state that was, indexes and history
+// agree with it, what was seen once stays, and work goes on.
+
+import Synchronization
+import TestSupport
+import Testing
+import TreeRing
+import TreeRingLog
+
+@Suite("Crash sweep of the store")
+struct CrashSweepTests {
+  /// A moment of a run: the disk before a call, and what was promised by then.
+  struct Moment: Sendable {
+    var call: Int
+    var what: String
+    var promised: CommitNumber
+    var disk: SimulatedFileSystem
+  }
+
+  @Test("Power may fail at any call, also while opening", arguments: seeds(1...4))
+  func crashAnywhere(seed: UInt64) throws {
+    let workload = try SweepWorkload.mixed(seed: seed)
+    let tally = SweepTally()
+    let keepCount = 24 * SweepTally.scale
+    for moment in try Self.moments(of: workload, seed: seed) {
+      tally.add(points: 1)
+      var seen: Set<Int> = []
+      for keep in 0..<keepCount {
+        let crashSeed = seed &* 1_000_000 &+ UInt64(moment.call * 1000 + keep)
+        let disk = moment.disk.afterCrash(seed: crashSeed)
+        guard seen.insert(disk.fingerprint).inserted else { continue }
+        do {
+          try Self.check(disk, workload, moment, seed: crashSeed, tally)
+        } catch {
+          Issue.record(
+            "seed \(seed), crash \(crashSeed) before \(moment.call) \(moment.what): \(error)")
+        }
+      }
+    }
+    tally.report("power fails, seed \(seed)")
+    #expect(tally.states > 50)
+  }
+
+  /// Runs a workload without any fault, and returns every moment of it.
+  static func moments(of workload: SweepWorkload, seed: UInt64) throws -> [Moment] {
+    let moments = Mutex<[Moment]>([])
+    let disk = SimulatedFileSystem(seed: seed)
+    let run = SweepRun(workload, on: disk)
+    let promised = run.promised
+    disk.observe { call, what, disk in
+      let moment = Moment(call: call, what: what, promised: promised.value, disk: disk)
+      moments.withLock { $0.append(moment) }
+    }
+    try run.run()
+    disk.observe(nil)
+    let last = Moment(
+      call: disk.callCount + 1, what: "the end", promised: promised.value, disk: disk.afterKill())
+    return moments.withLock { $0 } + [last]
+  }
+
+  /// Opens what a crash left; now and then power fails on the way again, the store is read first, or
+  /// the workload goes on to its end.
+  private static func check(
+    _ found: SimulatedFileSystem, _ workload: SweepWorkload, _ moment: Moment, seed: UInt64,
+    _ tally: SweepTally
+  ) throws {
+    var random = SeededGenerator(seed: seed)
+    var disk = found
+    let isThorough = Int.random(in: 0..<24, using: &random) == 0
+    if isThorough, moment.promised > 0 {
+      let reader = try workload.open(disk, .readOnly)
+      guard reader.newestCommit >= moment.promised else { throw SweepFlaw("the reader lacks some") }
+      try workload.check(reader, past: 1, &random)
+      guard disk.callCount == 0 else { throw SweepFlaw("reading changed \(disk.recentCalls)") }
+    }
+    if Int.random(in: 0..<3, using: &random) == 0 {
+      disk = try crashWhileOpening(disk, workload, &random, tally)
+    }
+    let store = try workload.open(disk)
+    tally.add(states: 1)
+    let newest = store.newestCommit
+    guard newest >= moment.promised else {
+      throw SweepFlaw("\(newest) of \(moment.promised) promised commits")
+    }
+    try workload.check(store, past: isThorough ? nil : 2, &random)
+    guard isThorough else { return }
+    // What has been seen stays, whatever the next crash takes.
+    let again = disk.afterCrash(seed: seed, odds: 0)
+    let seen = try workload.open(again)
+    tally.add(states: 1)
+    guard seen.newestCommit == newest else {
+      throw SweepFlaw("\(newest) commits were seen, \(seen.newestCommit) are there")
+    }
+    try workload.check(seen, past: 0, &random)
+    try seen.close()
+    try finish(workload, on: again, promised: newest, &random)
+  }
+
+  private static func crashWhileOpening(
+    _ found: SimulatedFileSystem, _ workload: SweepWorkload, _ random: inout SeededGenerator,
+    _ tally: SweepTally
+  ) throws -> SimulatedFileSystem {
+    var disk = found
+    for _ in 1...2 {
+      disk.crash(after: Int.random(in: 1...8, using: &random))
+      let opened = try? workload.open(disk)
+      let isDown = disk.isDown
+      disk.crash(after: nil)
+      if opened != nil, !isDown { return disk.afterKill() }
+      tally.add(points: 1)
+      guard isDown else { throw SweepFlaw("opening failed before power did") }
+      disk = disk.afterCrash(seed: random.next())
+    }
+    return disk
+  }
+
+  /// Goes on with the workload where the store is, to the end, and looks at everything.
+  static func finish(
+    _ workload: SweepWorkload, on disk: SimulatedFileSystem, promised: CommitNumber,
+    _ random: inout SeededGenerator
+  ) throws {
+    let run = SweepRun(workload, on: disk, promised: promised)
+    try run.run()
+    let findings = verifyLog(directory: "store/log", fileSystem: disk)
+    guard findings.isEmpty else { throw SweepFlaw("\(findings)") }
+    let store = try workload.open(disk, .readWrite)
+    guard Int(store.newestCommit) == workload.script.states.count - 1 else {
+      throw SweepFlaw("only \(store.newestCommit) commits at the end")
+    }
+    try workload.check(store, past: nil, &random)
+    try store.close()
+  }
+}
+
+extension SweepWorkload {
+  /// All kinds of steps; the next ones are added here.
+  static func mixed(seed: UInt64) throws -> SweepWorkload {
+    try SweepWorkload(
+      seed: seed, segmentSize: [1500, 4000, 12000][Int(seed % 3)],
+      steps: [
+        .write(3), .group(3), .lookBack, .write(2), .reopen, .group(2), .sync, .write(3),
+        .lookBack, .group(4), .write(2), .reopen, .write(2), .sync, .group(3), .write(2),
+      ])
+  }
+}

@@ -1,0 +1,211 @@
+// Every call of a workload fails, in turn: once, or from then on. The error is a typed one, reads go
+// on, what was promised is there after reopening, and the workload can be brought to its end. And a
+// device that lies: writes that are lost or land elsewhere though they were confirmed, and bits that
+// flip; then what is found is right, or an error says that it is not.
+
+import TestSupport
+import Testing
+import TreeRing
+import TreeRingLog
+
+@Suite("Fault sweep of the store")
+struct FaultSweepTests {
+  enum Mode: CaseIterable { case once, fromThenOn }
+
+  @Test(
+    "Any call may fail: promises are kept, reads go on, reopening heals", arguments: seeds(1...2),
+    DiskFault.allCases)
+  func failAnywhere(seed: UInt64, fault: DiskFault) throws {
+    let workload = try SweepWorkload.mixed(seed: seed)
+    let tally = SweepTally()
+    for mode in Mode.allCases {
+      var call = 1
+      while true {
+        let disk = SimulatedFileSystem(seed: seed &* 31 &+ UInt64(call))
+        switch mode {
+        case .once: disk.fail(after: call, with: fault)
+        case .fromThenOn: disk.failAll(after: call, with: fault)
+        }
+        let run = SweepRun(workload, on: disk)
+        let context = "seed \(seed), call \(call) \(fault) \(mode)"
+        do {
+          try endure(run, fault, seed: seed &* 1000 &+ UInt64(call), tally)
+        } catch { Issue.record("\(context), step \(run.stepName): \(error) \(disk.recentCalls)") }
+        if disk.faultCount == 0 { break }
+        tally.add(points: 1)
+        call += 1
+      }
+    }
+    tally.report("calls fail with \(fault), seed \(seed)")
+  }
+
+  /// Runs into the fault, looks at the store that is left, and at what is found in its place.
+  private func endure(
+    _ run: SweepRun, _ fault: DiskFault, seed: UInt64, _ tally: SweepTally
+  ) throws {
+    let disk = run.disk
+    var random = SeededGenerator(seed: seed)
+    do {
+      try run.run()
+    } catch let error as TreeRingError {
+      try Self.checkCode(error)
+      // What is open goes on being read, and says what it said.
+      if let store = run.store {
+        guard store.newestCommit >= run.promised.value else { throw SweepFlaw("a promise is gone") }
+        try run.workload.check(store, past: 1, &random)
+        if error.code == .noSpace, fault == .noSpace {
+          // There is room again: the same store takes up its work.
+          disk.failAll(after: nil, with: fault)
+          do {
+            try run.run()
+          } catch let error as TreeRingError where error.code == .poisoned {
+            // Cutting the tail back had failed as well.
+          }
+        }
+      }
+    }
+    disk.failAll(after: nil, with: fault)
+    let promised = run.promised.value
+    run.move(to: disk.afterKill())
+    for found in [disk.afterKill()] + (0..<3).map({ disk.afterCrash(seed: seed &+ $0) }) {
+      let store = try run.workload.open(found)
+      tally.add(states: 1)
+      guard store.newestCommit >= promised else {
+        throw SweepFlaw("\(store.newestCommit) of \(promised) promised commits")
+      }
+      try run.workload.check(store, past: 1, &random)
+      let newest = store.newestCommit
+      // What has been seen stays, though the system took lost pages for clean ones.
+      let seen = try run.workload.open(found.afterCrash(seed: 5, odds: 0))
+      guard seen.newestCommit == newest else {
+        throw SweepFlaw("\(newest) commits were seen, \(seen.newestCommit) are there")
+      }
+    }
+    if Int.random(in: 0..<6, using: &random) == 0 {
+      let found = disk.afterCrash(seed: seed &+ 9)
+      try CrashSweepTests.finish(run.workload, on: found, promised: promised, &random)
+    }
+  }
+
+  private static func checkCode(_ error: TreeRingError) throws {
+    // A conflict: the commit before it in the same group was undone by a full device.
+    let allowed: [TreeRingError.Code] = [.io, .noSpace, .unknown, .poisoned, .conflict]
+    guard allowed.contains(error.code) else { throw SweepFlaw("\(error.code): \(error)") }
+  }
+
+  @Test("Any call that only looks may fail: a typed error, and no harm", arguments: seeds(1...1))
+  func failReads(seed: UInt64) throws {
+    let workload = try SweepWorkload.mixed(seed: seed)
+    let tally = SweepTally()
+    for mode in Mode.allCases {
+      var call = 1
+      while true {
+        let disk = SimulatedFileSystem(seed: seed)
+        if mode == .once { disk.failRead(after: call) } else { disk.failAllReads(after: call) }
+        let run = SweepRun(workload, on: disk)
+        let context = "seed \(seed), read \(call) \(mode)"
+        do {
+          do {
+            try run.run()
+          } catch let error as TreeRingError { try Self.checkCode(error) }
+          let (promised, hits) = (run.promised.value, disk.faultCount)
+          run.move(to: disk.afterKill())
+          var random = SeededGenerator(seed: seed &+ UInt64(call))
+          let found = disk.afterCrash(seed: seed &+ UInt64(call))
+          try CrashSweepTests.finish(workload, on: found, promised: promised, &random)
+          tally.add(points: 1, states: 1)
+          if hits == 0 { break }
+        } catch { Issue.record("\(context), step \(run.stepName): \(error)") }
+        call += 1
+        if call > 20_000 { break }
+      }
+    }
+    tally.report("reads fail, seed \(seed)")
+  }
+
+  @Test(
+    "A write that is lost or lands elsewhere is detected or absent", arguments: seeds(1...4),
+    SilentFault.allCases)
+  func deceive(seed: UInt64, fault: SilentFault) throws {
+    let workload = try SweepWorkload.mixed(seed: seed)
+    let tally = SweepTally()
+    var call = 1
+    var refused = 0
+    while true {
+      let disk = SimulatedFileSystem(seed: seed &* 31 &+ UInt64(call))
+      disk.deceive(after: call, with: fault)
+      let run = SweepRun(workload, on: disk)
+      let context = "seed \(seed), write \(call) \(fault)"
+      do {
+        do {
+          try run.run()
+        } catch let error as TreeRingError {
+          guard Self.detects(error) else { throw error }
+        }
+        let hits = disk.faultCount
+        run.move(to: disk.afterKill())
+        for crash in 0..<3 as Range<UInt64> {
+          let found = crash == 0 ? disk.afterKill() : disk.afterCrash(seed: seed &+ crash)
+          tally.add(states: 1)
+          if try !Self.isRightOrRefused(found, workload, seed: seed) { refused += 1 }
+        }
+        if hits == 0 { break }
+        tally.add(points: 1)
+      } catch { Issue.record("\(context), step \(run.stepName): \(error)") }
+      call += 1
+    }
+    tally.report("writes are \(fault), seed \(seed), \(refused) refused")
+  }
+
+  @Test("A flipped bit, wherever it is, is refused or makes no difference", arguments: seeds(1...4))
+  func flipBits(seed: UInt64) throws {
+    let workload = try SweepWorkload.mixed(seed: seed)
+    let tally = SweepTally()
+    var random = SeededGenerator(seed: seed)
+    var refused = 0
+    for moment in try CrashSweepTests.moments(of: workload, seed: seed) {
+      tally.add(points: 1)
+      for _ in 0..<4 * SweepTally.scale {
+        let disk = moment.disk.afterCrash(seed: random.next())
+        let files = disk.paths.filter { disk.contents(of: $0)?.isEmpty == false }
+        guard let path = files.randomElement(using: &random), let bytes = disk.contents(of: path)
+        else { continue }
+        let flip = random.next()
+        disk.flipBit(path, in: 0..<bytes.count, seed: flip)
+        tally.add(states: 1)
+        do {
+          if try !Self.isRightOrRefused(disk, workload, seed: flip) { refused += 1 }
+        } catch {
+          Issue.record(
+            "seed \(seed), \(moment.call) \(moment.what), flip \(flip) \(path): \(error)")
+        }
+      }
+    }
+    tally.report("bits flip, seed \(seed), \(refused) refused")
+  }
+
+  /// What an error may say of damage.
+  private static func detects(_ error: TreeRingError) -> Bool {
+    let codes: [TreeRingError.Code] = [
+      .corruption, .unsupportedFormat, .logBehindPages, .poisoned, .unknown, .io, .notFound,
+    ]
+    return codes.contains(error.code)
+  }
+
+  /// Opens a store and compares it with the script; false if it was refused. Throws if what it
+  /// says is wrong.
+  private static func isRightOrRefused(
+    _ disk: SimulatedFileSystem, _ workload: SweepWorkload, seed: UInt64
+  ) throws -> Bool {
+    var random = SeededGenerator(seed: seed)
+    do {
+      let store = try workload.open(disk)
+      try workload.check(store, past: 2, &random)
+      try store.close()
+    } catch let error as TreeRingError {
+      guard detects(error) else { throw error }
+      return false
+    }
+    return true
+  }
+}
