@@ -8,7 +8,7 @@ import TreeRingLog
 struct RewriteTests {
   @Test(
     "A rewritten log reads as chosen, also reopened, rewritten again and read only",
-    arguments: seeds(0...39))
+    arguments: seeds(0...15))
   func rewriting(seed: UInt64) throws {
     let work = RewriteWork(seed: seed)
     work.segmentSize = [1_200, 4_000, 60_000].randomElement(using: &work.random) ?? 1_200

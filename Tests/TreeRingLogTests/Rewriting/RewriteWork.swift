@@ -12,16 +12,19 @@ struct CommitForm: Hashable {
   var metadata: [UInt8]?
 }
 
+/// What each commit of a segment is; nil if it has been dropped.
+typealias Forms = [CommitNumber: CommitForm?]
+
 /// What has been written, and how a rewriting changed it.
 final class RewriteWork {
   var disk: SimulatedFileSystem
   var random: SeededGenerator
   /// The first form of each commit, oldest first.
   var original: [CommitForm] = []
-  /// For each segment rewritten, by first commit: what its commits are afterwards; nil if dropped.
-  var rewritten: [CommitNumber: [CommitNumber: CommitForm?]] = [:]
-  /// The first commits of segments whose rewriting has returned.
-  var finished: Set<CommitNumber> = []
+  /// For each segment rewritten, by first commit: what its commits are now; nil if dropped.
+  private var forms: [CommitNumber: Forms] = [:]
+  /// What they may be instead on the disk, after a rewriting that failed.
+  private var others: [CommitNumber: [Forms]] = [:]
   var horizon: CommitNumber = 0
   var segmentSize: UInt64 = 1_200
 
@@ -90,10 +93,10 @@ final class RewriteWork {
     return .replace(payload: form.payload, keptValues: kept)
   }
 
-  private var pending: [CommitNumber: CommitForm?] = [:]
+  private var pending: Forms = [:]
 
   private func form(of number: CommitNumber, in first: CommitNumber) -> CommitForm? {
-    rewritten[first]?[number] ?? nil
+    forms[first]?[number] ?? nil
   }
 
   /// Rewrites one segment; `between` runs before each commit is decided.
@@ -102,6 +105,11 @@ final class RewriteWork {
   ) throws {
     let first = segment.firstCommit
     pending = [:]
+    func result() -> Forms {
+      var all = forms[first] ?? [:]
+      for (number, form) in pending { all[number] = .some(form) }
+      return all
+    }
     do {
       try log.rewrite(segment: first, horizon: horizon) { header, _ in
         try between()
@@ -109,27 +117,21 @@ final class RewriteWork {
         return choose(header.number, in: first)
       }
     } catch {
-      // Whether it took place is open, if it got to the end at all.
-      if finished.contains(first) { uncertain[first] = rewritten[first] }
-      if pending.count > 0 { rewritten[first] = merged(first) }
-      finished.remove(first)
+      let now = log.segments.first { $0.firstCommit == first }
+      if now?.generation == segment.generation {
+        others[first, default: []].append(result())
+      } else {
+        forms[first] = result()
+      }
       throw error
     }
-    rewritten[first] = merged(first)
-    finished.insert(first)
+    forms[first] = result()
+    others[first] = nil
   }
 
-  /// Forms that an unfinished second rewriting may have left in force.
-  private var uncertain: [CommitNumber: [CommitNumber: CommitForm?]] = [:]
-
-  private func merged(_ first: CommitNumber) -> [CommitNumber: CommitForm?] {
-    var all = rewritten[first] ?? [:]
-    for (number, form) in pending { all[number] = .some(form) }
-    return all
-  }
-
-  /// Reads every commit in every way and compares.
-  func check(_ log: CommitLog, _ context: String) throws {
+  /// Reads every commit in every way and compares. A log that has been reopened after a failure may
+  /// hold what the failed rewriting would have made.
+  func check(_ log: CommitLog, _ context: String, reopened: Bool = false) throws {
     let segments = log.segments
     var present: [CommitNumber] = []
     var expectedFirst: CommitNumber = 1
@@ -137,20 +139,15 @@ final class RewriteWork {
       #expect(segment.firstCommit == expectedFirst, "\(context)")
       expectedFirst = segment.lastCommit + 1
       guard segment.lastCommit >= segment.firstCommit else { continue }
-      var found: [CommitNumber: CommitForm?] = [:]
+      var found: Forms = [:]
       for number in segment.firstCommit...segment.lastCommit {
         found[number] = .some(try read(log, number, context))
         if found[number] != .some(nil) { present.append(number) }
       }
-      var allowed = [[CommitNumber: CommitForm?]]()
       let first = segment.firstCommit
-      if let new = rewritten[first] { allowed.append(new) }
-      if !finished.contains(first) {
-        if let old = uncertain[first] { allowed.append(old) }
-        allowed.append(
-          [CommitNumber: CommitForm?](
-            uniqueKeysWithValues: found.keys.map { ($0, .some(original[Int($0) - 1])) }))
-      }
+      let unchanged = Forms(
+        uniqueKeysWithValues: found.keys.map { ($0, .some(original[Int($0) - 1])) })
+      let allowed = [forms[first] ?? unchanged] + (reopened ? others[first] ?? [] : [])
       #expect(allowed.contains(found), "\(context): segment \(first)")
     }
     var replayed: [CommitNumber] = []

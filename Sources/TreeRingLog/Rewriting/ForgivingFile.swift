@@ -1,0 +1,79 @@
+// A file on a failing device, for reading what it still gives: blocks that cannot be read read as
+// zeros, which no checksum takes for data, and are noted.
+
+internal import Synchronization
+
+final class ForgivingFile: File {
+  private static let blockByteCount: UInt64 = 4096
+  private let inner: any File
+  private let failed = Mutex<Set<UInt64>>([])
+
+  init(_ inner: any File) { self.inner = inner }
+
+  var path: String { inner.path }
+
+  /// Where nothing could be read so far, in order, adjoining blocks as one.
+  var unreadable: [Range<UInt64>] {
+    var ranges: [Range<UInt64>] = []
+    for block in failed.withLock({ $0.sorted() }) {
+      let start = block * Self.blockByteCount
+      if let last = ranges.last, last.upperBound == start {
+        ranges[ranges.count - 1] = last.lowerBound..<(start + Self.blockByteCount)
+      } else {
+        ranges.append(start..<(start + Self.blockByteCount))
+      }
+    }
+    return ranges
+  }
+
+  func read(
+    into buffer: UnsafeMutableRawBufferPointer, at offset: UInt64
+  ) throws(TreeRingError) -> Int {
+    do throws(TreeRingError) {
+      return try inner.read(into: buffer, at: offset)
+    } catch  where error.code == .io {
+      return try readByBlock(into: buffer, at: offset)
+    }
+  }
+
+  private func readByBlock(
+    into buffer: UnsafeMutableRawBufferPointer, at offset: UInt64
+  ) throws(TreeRingError) -> Int {
+    let size = try inner.size()
+    let end = min(size, offset + UInt64(buffer.count))
+    var at = offset
+    while at < end {
+      let next = min(end, (at / Self.blockByteCount + 1) * Self.blockByteCount)
+      let part = UnsafeMutableRawBufferPointer(
+        rebasing: buffer[Int(at - offset)..<Int(next - offset)])
+      do throws(TreeRingError) {
+        let count = try inner.read(into: part, at: at)
+        guard count == part.count else { return Int(at - offset) + count }
+      } catch  where error.code == .io {
+        part.initializeMemory(as: UInt8.self, repeating: 0)
+        let block = at / Self.blockByteCount
+        failed.withLock { _ = $0.insert(block) }
+      }
+      at = next
+    }
+    return at > offset ? Int(at - offset) : 0
+  }
+
+  func write(_ bytes: UnsafeRawBufferPointer, at offset: UInt64) throws(TreeRingError) {
+    throw notAllowed
+  }
+  func sync(_ strength: SyncStrength) throws(TreeRingError) { throw notAllowed }
+  func size() throws(TreeRingError) -> UInt64 { try inner.size() }
+  func truncate(to size: UInt64) throws(TreeRingError) { throw notAllowed }
+  func allocate(_ count: UInt64, at offset: UInt64) throws(TreeRingError) -> Bool {
+    throw notAllowed
+  }
+  func map(
+    at offset: UInt64, count: Int, writable: Bool
+  ) throws(TreeRingError) -> any FileMapping { throw notAllowed }
+  func close() { inner.close() }
+
+  private var notAllowed: TreeRingError {
+    TreeRingError(.notAllowed, "A damaged file is only read.", file: path)
+  }
+}

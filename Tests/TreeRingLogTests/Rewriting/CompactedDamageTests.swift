@@ -1,0 +1,153 @@
+// Damage in compacted segments: each byte changed, each cut, in turn. A typed error, or what was
+// written; nothing of a compacted segment is ever taken for a torn tail.
+
+import Logging
+import TestSupport
+import Testing
+import TreeRingLog
+
+struct CompactedDamageTests {
+  /// A log of three segments: two compacted, the last one active or compacted too.
+  struct Sample {
+    var files: [String: [UInt8]] = [:]
+    /// What each commit holds; nil where it is gone.
+    var commits: [[UInt8]?] = []
+    var value: [UInt8] = []
+
+    init(endsCompacted: Bool) throws {
+      let disk = MemoryFileSystem()
+      var options = DamageTests.options(.create)
+      options.segmentSize = 400
+      let log = try CommitLog(directory: "log", fileSystem: disk, options: options)
+      for number in 1...10 as ClosedRange<CommitNumber> {
+        let values = [
+          LoggedValue(operation: 0, part: .object, bytes: CommitLogTests.payload(number * 5))
+        ]
+        let draft = CommitDraft(
+          number: number, timestamp: Timestamp(microseconds: Int64(number)), operationCount: 1,
+          payload: CommitLogTests.payload(number * 3), values: number == 2 ? values : [])
+        try log.complete(log.append(draft))
+        commits.append(draft.payload)
+        if number == 2 { value = values[0].bytes }
+      }
+      if endsCompacted { try log.seal() }
+      for segment in log.segments where segment.isSealed {
+        try log.rewrite(segment: segment.firstCommit, horizon: 9) { header, _ in
+          switch header.number {
+          case 1, 4, 5: return .drop
+          case 3: return .replace(payload: [1, 2, 3], keptValues: [])
+          default: return .keep
+          }
+        }
+      }
+      for number in [1, 4, 5] { commits[number - 1] = nil }
+      commits[2] = [1, 2, 3]
+      try log.close()
+      for name in try disk.list("log") { files[name] = disk.contents(of: "log/\(name)") }
+      #expect(files.count > 2)
+    }
+
+    func disk(replacing name: String, with bytes: [UInt8]) throws -> MemoryFileSystem {
+      let disk = MemoryFileSystem()
+      try disk.makeDirectory("log")
+      for (other, contents) in files {
+        disk.setContents(of: "log/\(other)", to: other == name ? bytes : contents)
+      }
+      return disk
+    }
+
+    /// Reads everything; the error that keeps it from being read, if it is one of damage.
+    func read(
+      _ disk: MemoryFileSystem, _ access: LogAccess, _ mode: RecoveryMode = .tail
+    ) -> TreeRingError? {
+      do {
+        let log = try CommitLog(
+          directory: "log", fileSystem: disk, options: DamageTests.options(access, mode))
+        var found: [[UInt8]?] = []
+        for number in 1...max(log.completed, 1) where log.completed > 0 {
+          do {
+            found.append(try log.readPayload(of: number) { [UInt8]($1) })
+          } catch let error as TreeRingError where error.code == .beyondHorizon {
+            found.append(nil)
+          }
+        }
+        if mode != .prefix { #expect(log.completed == 10) }
+        #expect(found == Array(commits[..<found.count]))
+        var replayed: [[UInt8]] = []
+        try log.replay(from: 1, through: log.completed) { _, bytes in
+          replayed.append([UInt8](bytes))
+          return true
+        }
+        #expect(replayed == found.compactMap { $0 })
+        if log.completed >= 2 {
+          #expect(try log.value(commit: 2, operation: 0, part: .object) == value)
+        }
+        return nil
+      } catch let error as TreeRingError {
+        return error
+      } catch {
+        Issue.record("\(error)")
+        return nil
+      }
+    }
+  }
+
+  @Test("Any changed byte of a compacted segment is corruption", arguments: [true, false])
+  func flipEveryByte(endsCompacted: Bool) throws {
+    let sample = try Sample(endsCompacted: endsCompacted)
+    for (name, bytes) in sample.files {
+      for index in bytes.indices {
+        var changed = bytes
+        changed[index] ^= [0x01, 0x80, 0xFF, 0x24][index % 4]
+        let disk = try sample.disk(replacing: name, with: changed)
+        for access in [LogAccess.readOnly, .readWrite] {
+          let error = sample.read(disk, access)
+          #expect(error?.code == .corruption, "\(name) changed at \(index): \(error as Any)")
+        }
+        #expect(disk.contents(of: "log/\(name)") == changed)
+        #expect(!verifyLog(directory: "log", fileSystem: disk).isEmpty, "\(name) at \(index)")
+        if index % 7 == 0 {
+          // Where the log cannot be cut, the flaw is thrown as in mode `tail`.
+          let error = sample.read(disk, .readWrite, .prefix)
+          #expect(error == nil || error?.code == .corruption, "\(name) at \(index)")
+        }
+      }
+    }
+  }
+
+  @Test("A compacted segment cut at any byte is corruption", arguments: [true, false])
+  func cutAtEveryByte(endsCompacted: Bool) throws {
+    let sample = try Sample(endsCompacted: endsCompacted)
+    for (name, bytes) in sample.files where !name.contains(".0.") {
+      for count in 0..<bytes.count {
+        let disk = try sample.disk(replacing: name, with: Array(bytes[..<count]))
+        let error = sample.read(disk, .readWrite)
+        #expect(error?.code == .corruption, "\(name) cut at \(count): \(error as Any)")
+      }
+    }
+  }
+
+  @Test("A missing compacted segment is corruption; at the end because the horizon lies behind it")
+  func missingSegment() throws {
+    let sample = try Sample(endsCompacted: true)
+    for name in sample.files.keys {
+      let disk = try sample.disk(replacing: name, with: [])
+      try disk.unlink("log/\(name)")
+      let error = sample.read(disk, .readWrite)
+      #expect(error?.code == .corruption, "\(name): \(error as Any)")
+    }
+  }
+
+  @Test("Frames of a compacted segment are shown like any others")
+  func dump() throws {
+    let sample = try Sample(endsCompacted: true)
+    for (name, bytes) in sample.files {
+      let disk = try sample.disk(replacing: name, with: bytes)
+      var pieces: [FrameDescription] = []
+      try dumpSegment(file: "log/\(name)", fileSystem: disk) { pieces.append($0) }
+      #expect(pieces.first?.state == .segmentHeader && pieces.last?.state == .directory)
+      #expect(pieces.dropFirst().dropLast().allSatisfy { $0.state == .commit })
+      #expect(pieces.reduce(0) { $0 + $1.length } == UInt64(bytes.count))
+    }
+  }
+}

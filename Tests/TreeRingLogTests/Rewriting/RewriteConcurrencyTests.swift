@@ -1,0 +1,111 @@
+// Readers and writers on other threads while segments are rewritten again and again.
+
+import Dispatch
+import Foundation
+import Logging
+import Synchronization
+import TestSupport
+import Testing
+import TreeRingLog
+
+struct RewriteConcurrencyTests {
+  @Test("Readers and writers go on while every segment is rewritten, on the real disk too")
+  func readersGoOn() throws {
+    let folder = try TemporaryFolder()
+    for fileSystem in [MemoryFileSystem(), PosixFileSystem()] as [any FileSystem] {
+      try fileSystem.makeDirectory("\(folder.path)")
+      try run(fileSystem, fileSystem is MemoryFileSystem ? "" : "\(folder.path)/")
+    }
+  }
+
+  private func run(_ fileSystem: any FileSystem, _ prefix: String) throws {
+    var options = GroupCommitTests.quiet()
+    options.segmentSize = 3_000
+    let log = try CommitLog(directory: "\(prefix)log", fileSystem: fileSystem, options: options)
+    let (before, after): (CommitNumber, CommitNumber) = (120, 400)
+    for number in 1...before {
+      try log.complete(log.append(CommitLogTests.draft(number, .none)))
+    }
+    let isDone = Atomic(false)
+    let group = DispatchGroup()
+    for reader in 0..<3 as Range<UInt64> {
+      DispatchQueue.global().async(group: group) {
+        var random = SeededGenerator(seed: reader)
+        while !isDone.load(ordering: .sequentiallyConsistent) {
+          do { try read(log, &random) } catch { Issue.record("\(error)") }
+        }
+      }
+    }
+    DispatchQueue.global().async(group: group) {
+      do {
+        for number in before + 1...after {
+          try log.complete(log.append(CommitLogTests.draft(number, .none)))
+        }
+      } catch { Issue.record("\(error)") }
+    }
+    for round in 1...6 as ClosedRange<CommitNumber> {
+      let horizon = round * 15
+      for segment in log.segments.reversed() where segment.isSealed {
+        try log.rewrite(segment: segment.firstCommit, horizon: horizon) { header, _ in
+          header.number < horizon && header.number % 3 != 0 ? .drop : .keep
+        }
+      }
+    }
+    isDone.store(true, ordering: .sequentiallyConsistent)
+    group.wait()
+    try log.close()
+    let again = try CommitLog(
+      directory: "\(prefix)log", fileSystem: fileSystem, options: options)
+    #expect(again.completed == after)
+    var random = SeededGenerator(seed: 9)
+    for _ in 0..<20 { try read(again, &random) }
+    #expect(verifyLog(directory: "\(prefix)log", fileSystem: fileSystem) == [])
+  }
+
+  private func read(_ log: CommitLog, _ random: inout SeededGenerator) throws {
+    let number = CommitNumber.random(in: 1...log.completed, using: &random)
+    do {
+      let found = try log.readPayload(of: number) { [UInt8]($1) }
+      #expect(found == CommitLogTests.payload(number))
+    } catch let error as TreeRingError where error.code == .beyondHorizon {
+      #expect(number < log.horizon && number % 3 != 0)
+    }
+    var last = number - 1
+    try log.replay(from: number, through: log.completed) { header, bytes in
+      #expect(header.number > last && [UInt8](bytes) == CommitLogTests.payload(header.number))
+      // A gap is dropped commits only.
+      for missing in last + 1..<header.number { #expect(missing % 3 != 0) }
+      last = header.number
+      return true
+    }
+    #expect(try log.newest(atOrBefore: Timestamp(microseconds: .max)) >= last)
+  }
+
+  @Test("Closing while a segment is rewritten stops the rewriting and waits for it")
+  func closing() throws {
+    let work = RewriteWork(seed: 4)
+    let log = try work.open()
+    for _ in 0..<20 { try work.commit(log) }
+    let group = DispatchGroup()
+    let paths = work.disk.paths
+    let outcome = Mutex<TreeRingError?>(nil)
+    let begun = DispatchSemaphore(value: 0)
+    DispatchQueue.global().async(group: group) {
+      do {
+        try log.rewrite(segment: 1, horizon: 0) { _, _ in
+          begun.signal()
+          // Until the log is closed, which the next commit finds out.
+          while (try? log.header(of: 1)) != nil {}
+          return .keep
+        }
+      } catch let error as TreeRingError {
+        outcome.withLock { $0 = error }
+      } catch { Issue.record("\(error)") }
+    }
+    begun.wait()
+    try log.close()
+    group.wait()
+    #expect(outcome.withLock { $0?.code } == .closed)
+    #expect(work.disk.paths == paths)
+  }
+}
