@@ -100,6 +100,20 @@ func writePayloads(_ folder: String) {
       writer.tag(name: "t", commit: 1)
     },
     firstPayload,
+    payload(2) { writer in
+      bytes("k").withUnsafeBytes { key in
+        let row = RowAddress(bucket: bucket, key: key, previous: 1)
+        bytes(#"{"g":"z","n":3}"#).withUnsafeBytes { object in
+          writer.stub(3, buckets: [bucket])
+          writer.row(
+            row,
+            RowRecord(
+              written: Stamp(commit: 2, operation: 3), created: Stamp(commit: 1, operation: 0),
+              touched: 1, coder: 0, object: .inline(object), metadata: .inline(key)))
+          writer.held(row, [.object])
+        }
+      }
+    },
   ]
   for (index, payload) in payloads.enumerated() {
     let path = "\(folder)/payload-\(index)"

@@ -163,6 +163,14 @@ extension Store {
     case .index(let record):
       operations.append(
         .index(name: record.name, version: record.version, record.definition))
+    case .row(let row, let record):
+      operations.append(
+        .put(
+          row.id, object: try bytes(record.object, .object),
+          metadata: try record.metadata.map { (value) throws(TreeRingError) in
+            try bytes(value, .metadata)
+          }, coder: record.coder))
+    case .stub, .held: break
     case .place: throw ByteReader.damaged
     }
   }
@@ -199,7 +207,15 @@ extension Store {
       return (version(.metadata, metadata: try bytes(metadata, .metadata)), row.previous)
     case .touch: return (version(.touch), row.previous)
     case .delete: return (version(.delete), row.previous)
-    case .deleteRange, .tag, .index, .place: return nil
+    case .row(_, let record):
+      let metadata = try record.metadata.map { (value) throws(TreeRingError) in
+        try bytes(value, .metadata)
+      }
+      return (
+        version(.put, object: try bytes(record.object, .object), metadata: metadata),
+        row.previous
+      )
+    case .deleteRange, .tag, .index, .place, .stub, .held: return nil
     }
   }
 }
@@ -209,9 +225,9 @@ extension Operation {
   fileprivate var row: RowAddress? {
     switch self {
     case .put(let row, _, _, _), .object(let row, _, _), .metadata(let row, _), .touch(let row),
-      .delete(let row):
+      .delete(let row), .row(let row, _):
       row
-    case .deleteRange, .tag, .index, .place: nil
+    case .deleteRange, .tag, .index, .place, .stub, .held: nil
     }
   }
 }

@@ -42,6 +42,10 @@ extension StateEditor {
         .unsupportedFormat,
         "This commit orders rows of a manual index, which this version cannot do. "
           + "Open the store with a newer version.", commit: stamp.commit)
+    case .stub(_, let buckets): for bucket in buckets { add(bucket) }
+    case .held(let row, _): add(row.bucket)
+    case .row(let row, let record):
+      try apply(.row(record), in: row.bucket, key: row.key, at: stamp)
     }
   }
 }

@@ -16,6 +16,8 @@ enum RowChange {
   case metadata(StoredValue)
   case touch
   case delete
+  /// The whole row as a compacted log has it.
+  case row(RowRecord)
 }
 
 /// Edits all trees of a store on the way to one commit. Used by one thread at a time.
@@ -128,6 +130,7 @@ final class StateEditor {
   ) throws(TreeRingError) -> RowRecord? {
     switch change {
     case .delete: return nil
+    case .row(let row): return row
     case .put(let object, let metadata, let coder):
       return RowRecord(
         written: stamp, created: old?.created ?? stamp, touched: old?.touched ?? 0, coder: coder,

@@ -8,6 +8,11 @@
 // number and name, so that every commit can be decoded alone. `previous` is the commit that last
 // wrote the row (a put after a delete: the delete), as distance from this commit plus one; 0 if the
 // row never was. An unknown kind makes the whole commit unreadable: nothing of it is applied.
+//
+// Three kinds are never written by a transaction, only by compaction and erasing: a *stub* stands for
+// operations that are gone, so that the others keep their numbers; a *row* holds a whole row as its
+// last write left it, so that the operations before it are not needed; a *held* one is gone but for
+// logged values that a later state of its row still refers to.
 
 package import TreeRingLog
 
@@ -22,6 +27,9 @@ package enum OperationKind: UInt8, Sendable {
   case tag = 7
   case index = 8
   case place = 9
+  case stub = 10
+  case row = 11
+  case held = 12
 }
 
 /// A bucket as an operation names it.
@@ -51,6 +59,20 @@ package enum Operation {
   /// Moves a row of a manual index before another one, or to the group's end.
   case place(
     index: String, group: UnsafeRawBufferPointer, RowAddress, before: UnsafeRawBufferPointer?)
+  /// Stands for `count` operations that are gone; the buckets are those that they made known.
+  case stub(count: UInt32, buckets: [BucketReference])
+  /// The whole row as this operation left it: `written` is this operation's stamp.
+  case row(RowAddress, RowRecord)
+  /// What is left of an operation whose logged values are still in use.
+  case held(RowAddress, ValueParts)
+}
+
+/// Which of a row's two values.
+package struct ValueParts: OptionSet, Hashable, Sendable {
+  package let rawValue: UInt8
+  package init(rawValue: UInt8) { self.rawValue = rawValue }
+  package static let object = ValueParts(rawValue: 1)
+  package static let metadata = ValueParts(rawValue: 2)
 }
 
 /// Which row an operation writes, and the commit that last wrote it before (0: none).

@@ -11,6 +11,8 @@ package struct PayloadReader {
   private var buckets: [BucketReference] = []
   /// How many operations have been read.
   package private(set) var count: UInt32 = 0
+  /// How many bytes of the payload have been read.
+  package var position: Int { reader.position }
   /// What the commit carries beside its operations.
   package let notes: CommitNotes
 
@@ -31,7 +33,16 @@ package struct PayloadReader {
         "Operation kind \(number) is unknown to this version; the commit was not applied. "
           + "Open the store with a newer version.", commit: commit)
     }
-    defer { count += 1 }
+    let operation = try operation(kind)
+    var size: UInt32 = 1
+    if case .stub(let stood, _) = operation { size = stood }
+    let (total, overflow) = count.addingReportingOverflow(size)
+    guard !overflow else { throw ByteReader.damaged }
+    count = total
+    return operation
+  }
+
+  private mutating func operation(_ kind: OperationKind) throws(TreeRingError) -> Operation {
     switch kind {
     case .put:
       let row = try row()
@@ -56,7 +67,28 @@ package struct PayloadReader {
       let row = try row()
       let before = try reader.byte() == 0 ? nil : try reader.counted()
       return .place(index: index, group: group, row, before: before)
+    case .stub: return try stub()
+    case .row:
+      let row = try row()
+      let stamp = Stamp(commit: commit, operation: count)
+      return .row(row, try RowRecord(&reader, written: stamp))
+    case .held:
+      let row = try row()
+      let parts = ValueParts(rawValue: try reader.byte())
+      guard !parts.isEmpty, parts.isSubset(of: [.object, .metadata]) else {
+        throw ByteReader.damaged
+      }
+      return .held(row, parts)
     }
+  }
+
+  private mutating func stub() throws(TreeRingError) -> Operation {
+    let size = try reader.integer32()
+    guard size > 0 else { throw ByteReader.damaged }
+    var buckets: [BucketReference] = []
+    let count = try reader.integer()
+    for _ in 0..<count { buckets.append(try bucket()) }
+    return .stub(count: size, buckets: buckets)
   }
 
   /// Decodes every operation and applies none: throws what `next` would.

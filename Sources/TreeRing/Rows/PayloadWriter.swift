@@ -90,11 +90,99 @@ package struct PayloadWriter {
     count += 1
   }
 
-  private mutating func begin(_ kind: OperationKind, _ row: RowAddress) {
-    operations.append(kind.rawValue)
+  /// Stands for `size` operations that are gone and made these buckets known.
+  package mutating func stub(_ size: UInt32, buckets: [BucketReference] = []) {
+    operations.append(OperationKind.stub.rawValue)
+    operations.append(integer: UInt64(size))
+    operations.append(integer: UInt64(buckets.count))
+    for bucket in buckets { append(bucket) }
+    count += size
+  }
+
+  /// The whole row as this operation leaves it; `record.written` must be this operation's stamp.
+  package mutating func row(_ row: RowAddress, _ record: RowRecord) {
+    precondition(
+      record.written == Stamp(commit: commit, operation: count),
+      "a row must lie where it was last written")
+    begin(.row, row)
+    record.encodeUnstamped(into: &operations)
+    count += 1
+  }
+
+  /// What is left of an operation whose logged values are still in use.
+  package mutating func held(_ row: RowAddress, _ parts: ValueParts) {
+    begin(.held, row)
+    operations.append(parts.rawValue)
+    count += 1
+  }
+
+  /// An operation as another payload of the same commit has it.
+  mutating func copy(_ operation: Operation) {
+    switch operation {
+    case .put(let row, let coder, let object, let metadata):
+      begin(.put, row)
+      operations.append(integer: UInt64(coder))
+      append(object)
+      operations.append(metadata == nil ? 0 : 1)
+      if let metadata { append(metadata) }
+      count += 1
+    case .object(let row, let coder, let object):
+      begin(.object, row)
+      operations.append(integer: UInt64(coder))
+      append(object)
+      count += 1
+    case .metadata(let row, let metadata):
+      begin(.metadata, row)
+      append(metadata)
+      count += 1
+    case .touch(let row): touch(row)
+    case .delete(let row): delete(row)
+    case .deleteRange(let bucket, let rows):
+      deleteRange(bucket, rows: rows.map { (Array($0.key), $0.previous) })
+    case .tag(let name, let commit): tag(name: name, commit: commit)
+    case .index(let record): index(record)
+    case .place(let index, let group, let row, let before):
+      place(index: index, group: group, row, before: before)
+    case .stub(let size, let buckets): stub(size, buckets: buckets)
+    case .row(let address, let record): row(address, record)
+    case .held(let row, let parts): held(row, parts)
+    }
+  }
+
+  package mutating func place(
+    index: String, group: UnsafeRawBufferPointer, _ row: RowAddress,
+    before: UnsafeRawBufferPointer?
+  ) {
+    operations.append(OperationKind.place.rawValue)
+    operations.append(counted: index)
+    operations.append(counted: group)
+    append(row)
+    operations.append(before == nil ? 0 : 1)
+    if let before { operations.append(counted: before) }
+    count += 1
+  }
+
+  private mutating func append(_ row: RowAddress) {
     append(row.bucket)
     operations.append(counted: row.key)
     append(previous: row.previous)
+  }
+
+  private mutating func append(_ value: StoredValue) {
+    switch value {
+    case .inline(let bytes):
+      operations.append(0)
+      operations.append(counted: bytes)
+    case .logged(let reference):
+      operations.append(1)
+      operations.append(integer: UInt64(reference.byteCount))
+      operations.append(fixed64: reference.digest)
+    }
+  }
+
+  private mutating func begin(_ kind: OperationKind, _ row: RowAddress) {
+    operations.append(kind.rawValue)
+    append(row)
   }
 
   private mutating func append(_ bucket: BucketReference) {

@@ -107,8 +107,21 @@ package struct RowRecord {
   package init(_ bytes: UnsafeRawBufferPointer) throws(TreeRingError) {
     var reader = ByteReader(bytes)
     let flags = try reader.byte()
+    let written = Stamp(commit: try reader.integer(), operation: try reader.integer32())
+    try self.init(flags: flags, &reader, written: written)
+    guard reader.isAtEnd else { throw ByteReader.damaged }
+  }
+
+  /// Reads a record whose `written` is known, as an operation holds it, in place.
+  init(_ reader: inout ByteReader, written: Stamp) throws(TreeRingError) {
+    try self.init(flags: try reader.byte(), &reader, written: written)
+  }
+
+  private init(
+    flags: UInt8, _ reader: inout ByteReader, written: Stamp
+  ) throws(TreeRingError) {
     guard flags & ~Flag.known == 0 else { throw ByteReader.damaged }
-    written = Stamp(commit: try reader.integer(), operation: try reader.integer32())
+    self.written = written
     created = written
     if flags & Flag.createdEarlier != 0 {
       created = try Self.readStamp(&reader, before: written.commit)
@@ -124,11 +137,23 @@ package struct RowRecord {
       metadata = try Self.readValue(
         &reader, logged: flags & Flag.loggedMetadata != 0, before: written.commit)
     }
-    guard reader.isAtEnd else { throw ByteReader.damaged }
   }
 
   /// Appends the record's bytes.
   package func encode(into bytes: inout [UInt8]) {
+    bytes.append(flags)
+    bytes.append(integer: written.commit)
+    bytes.append(integer: UInt64(written.operation))
+    encodeFields(into: &bytes)
+  }
+
+  /// Appends the record's bytes without `written`, as an operation holds them.
+  func encodeUnstamped(into bytes: inout [UInt8]) {
+    bytes.append(flags)
+    encodeFields(into: &bytes)
+  }
+
+  private var flags: UInt8 {
     var flags: UInt8 = 0
     if case .logged = object { flags |= Flag.loggedObject }
     if let metadata {
@@ -138,9 +163,10 @@ package struct RowRecord {
     if touched != 0 { flags |= Flag.touched }
     if created != written { flags |= Flag.createdEarlier }
     if coder != 0 { flags |= Flag.coder }
-    bytes.append(flags)
-    bytes.append(integer: written.commit)
-    bytes.append(integer: UInt64(written.operation))
+    return flags
+  }
+
+  private func encodeFields(into bytes: inout [UInt8]) {
     if created != written { append(created, to: &bytes) }
     if touched != 0 { bytes.append(integer: written.commit - touched) }
     if coder != 0 { bytes.append(integer: UInt64(coder)) }

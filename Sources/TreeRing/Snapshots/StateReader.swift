@@ -56,6 +56,16 @@ public final class StateReader: Sendable {
     return try RowRecord(bytes)
   }
 
+  /// The commit that deleted a row that is not there; 0 if none did, or nobody remembers.
+  func grave(bucket: UInt32, key: UnsafeRawBufferPointer) throws(TreeRingError) -> CommitNumber {
+    let graves = Tree(roots.graves, pages: pages)
+    guard let bytes = RowKey.with(bucket: bucket, key: key, { graves.value(of: $0) }) else {
+      return 0
+    }
+    var reader = ByteReader(bytes)
+    return try reader.integer()
+  }
+
   /// The record of a row named by bucket and key, in place.
   @inline(__always)
   func record(bucket name: String, key: Key) throws(TreeRingError) -> RowRecord? {

@@ -28,29 +28,125 @@ import TreeRingLog
     return writer.payload(notes: notes)
   }
 
-  @Test("The worked example of the documentation is what the writer writes")
+  /// The example as compaction leaves it: `k` was last written here, the delete is not needed.
+  private static func compacted() throws -> [UInt8] {
+    let original = example()
+    return try original.withUnsafeBytes { payload in
+      try PayloadRewriter.rewrite(
+        payload, of: 7, notes: { _ in CommitNotes() }, declares: { _ in false },
+        decide: { (operation) throws(TreeRingError) in
+          if operation.kind == .delete { return .drop }
+          return .row(
+            RowRecord(
+              written: operation.stamp, created: Stamp(commit: 5, operation: 1), touched: 0,
+              coder: 0, object: .inline(payload[15..<17].rebased), metadata: nil))
+        }
+      ).payload
+    }
+  }
+
+  @Test("The worked examples of the documentation are what the writer writes")
   func workedExample() throws {
+    #expect(try shown(under: "### Worked example\n") == Self.example())
+    #expect(try shown(under: "### Worked example of a compacted commit") == Self.compacted())
+  }
+
+  private func shown(under heading: String) throws -> [UInt8] {
     let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
       .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
     let page = try String(
       contentsOf: folder.appendingPathComponent("docs/rows.md"), encoding: .utf8)
-    let section = try #require(page.range(of: "### Worked example"))
+    let section = try #require(page.range(of: heading))
     let blocks = page[section.upperBound...].components(separatedBy: "```")
-    let shown = try #require(blocks.dropFirst().first).split(whereSeparator: \.isNewline)
+    return try #require(blocks.dropFirst().first).split(whereSeparator: \.isNewline)
       .flatMap { $0.prefix { $0 != "·" }.split(separator: " ") }
       .map { try #require(UInt8($0, radix: 16), "\($0) is not a byte") }
-    #expect(shown == Self.example())
+  }
+
+  /// Every kind of operation there is.
+  private static func everyKind() -> [UInt8] {
+    var writer = PayloadWriter(commit: 7)
+    let bucket = BucketReference(number: 1, name: "b")
+    let other = BucketReference(number: 2, name: "c")
+    let key = bytes("k")
+    key.withUnsafeBytes { key in
+      let row = RowAddress(bucket: bucket, key: key, previous: 5)
+      writer.put(
+        row, coder: 3, object: NewValue(key, isLogged: true),
+        metadata: NewValue(key, isLogged: true))
+      writer.object(row, coder: 1, object: NewValue(key, isLogged: false))
+      writer.metadata(row, metadata: NewValue(key, isLogged: true))
+      writer.touch(row)
+      writer.delete(row)
+      writer.deleteRange(bucket, rows: [(bytes("a"), 1), (bytes("k"), 2), (bytes("z"), 0)])
+      writer.tag(name: "t", commit: 2)
+      writer.index(
+        IndexRecord(name: "i", number: 1, version: 2, definition: .code(buckets: ["b"])))
+      writer.place(index: "i", group: key, row, before: key)
+      writer.stub(5, buckets: [other])
+      writer.row(
+        row,
+        RowRecord(
+          written: Stamp(commit: 7, operation: 14), created: Stamp(commit: 3, operation: 9),
+          touched: 4, coder: 2,
+          object: .logged(
+            LoggedReference(byteCount: 9, digest: 8, stamp: Stamp(commit: 3, operation: 9))),
+          metadata: .inline(key)))
+      writer.held(row, [.object, .metadata])
+    }
+    return writer.payload(notes: CommitNotes())
+  }
+
+  @Test("Rewriting that keeps everything changes nothing")
+  func rewritingKeeps() throws {
+    let payload = Self.everyKind()
+    let rewritten = try payload.withUnsafeBytes { payload in
+      try PayloadReader.check(payload, commit: 7, operationCount: 16)
+      return try PayloadRewriter.rewrite(
+        payload, of: 7, decide: { (_) throws(TreeRingError) in .keep })
+    }
+    #expect(rewritten.payload == payload)
+    #expect(rewritten.droppedCount == 0)
+    #expect(!rewritten.isVacant)
+    #expect(rewritten.keptValues.map(\.operation) == [0, 0, 2, 15, 15])
+  }
+
+  @Test("Rewriting that drops a row leaves one stub, the buckets, and nothing of its key")
+  func rewritingDrops() throws {
+    let payload = Self.everyKind()
+    let rewritten = try payload.withUnsafeBytes { payload in
+      try PayloadRewriter.rewrite(
+        payload, of: 7,
+        decide: { (operation) throws(TreeRingError) in
+          operation.row.key.elementsEqual(Self.bytes("k")) ? .drop : .keep
+        })
+    }
+    #expect(!rewritten.payload.contains(Self.bytes("k")[0]))
+    #expect(rewritten.keptValues.isEmpty)
+    try rewritten.payload.withUnsafeBytes { payload in
+      try PayloadReader.check(payload, commit: 7, operationCount: 16)
+      var reader = try PayloadReader(payload, commit: 7)
+      var kinds: [OperationKind] = []
+      var buckets: Set<String> = []
+      while let operation = try reader.next() {
+        kinds.append(operation.kind)
+        if case .stub(_, let named) = operation { buckets.formUnion(named.map(\.name)) }
+      }
+      #expect(kinds == [.stub, .deleteRange, .tag, .index, .stub])
+      #expect(buckets == ["b", "c"])
+    }
   }
 
   @Test("A payload cut anywhere or with any byte changed is read or refused, never trapped")
   func damage() throws {
-    let payload = Self.example()
-    for count in 0..<payload.count { tryReading(Array(payload[..<count])) }
-    for index in payload.indices {
-      for bit in 0..<8 {
-        var spoilt = payload
-        spoilt[index] ^= 1 << bit
-        tryReading(spoilt)
+    for payload in [Self.example(), Self.everyKind()] {
+      for count in 0..<payload.count { tryReading(Array(payload[..<count])) }
+      for index in payload.indices {
+        for bit in 0..<8 {
+          var spoilt = payload
+          spoilt[index] ^= 1 << bit
+          tryReading(spoilt)
+        }
       }
     }
   }
@@ -60,7 +156,7 @@ import TreeRingLog
     var random = SeededGenerator(seed: seed)
     for _ in 0..<2000 {
       let count = Int.random(in: 0...40, using: &random)
-      tryReading((0..<count).map { _ in UInt8.random(in: 0...12, using: &random) })
+      tryReading((0..<count).map { _ in UInt8.random(in: 0...13, using: &random) })
       let record = (0..<count).map { _ in UInt8.random(in: 0...255, using: &random) }
       _ = try? record.withUnsafeBytes { try RowRecord($0).written }
     }
@@ -87,4 +183,8 @@ import TreeRingLog
       }
     }
   }
+}
+
+extension Slice<UnsafeRawBufferPointer> {
+  fileprivate var rebased: UnsafeRawBufferPointer { UnsafeRawBufferPointer(rebasing: self) }
 }

@@ -1,0 +1,176 @@
+// The first pass of a compaction: reads the commits up to the horizon once, oldest first, and changes
+// nothing. It learns what no segment knows alone:
+//
+//   · which deletes are still needed: those with something before them that would bring the row back;
+//   · which commit made each bucket known;
+//   · how much of each segment would stay.
+//
+// It uses filters of bounded size, not sets of rows: a wrong answer of theirs keeps a delete that
+// could go.
+
+internal import TreeRingLog
+
+/// What the rewriting pass has to know.
+struct CompactionPlan: Sendable {
+  /// How much of a segment would stay.
+  struct Segment: Hashable, Sendable {
+    var firstCommit: CommitNumber
+    /// Bytes of its payloads and logged values, and how many of them would stay.
+    var byteCount: UInt64 = 0
+    var keptByteCount: UInt64 = 0
+    /// Commits, and how many of them would stay.
+    var commitCount = 0
+    var keptCommitCount = 0
+    /// Whether a commit up to the horizon writes a row that older segments hold, without stating it
+    /// whole. Such a segment must be rewritten before the older ones.
+    var leansOnOlder = false
+
+    /// Which part of it would go.
+    var gain: Double {
+      byteCount == 0 ? 0 : 1 - Double(keptByteCount) / Double(byteCount)
+    }
+  }
+
+  let points: KeptPoints
+  /// Oldest first.
+  var segments: [Segment] = []
+  fileprivate(set) var neededDeletes: RowFilter
+  /// By bucket, the commit that made it known.
+  fileprivate(set) var introducers: [UInt32: CommitNumber] = [:]
+
+  /// Rewrites one commit at or below the horizon.
+  ///
+  /// - Parameter state: the state at the first kept point at or after the commit.
+  func rewrite(
+    _ payload: UnsafeRawBufferPointer, of commit: CommitNumber, state: StateReader
+  ) throws(TreeRingError) -> RewrittenPayload {
+    let rule = KeepRule(state: state) { row, stamp in
+      neededDeletes.mayContain(RowDigest.of(row, at: stamp))
+    }
+    return try rewrite(payload, of: commit, rule: rule)
+  }
+
+  fileprivate func rewrite(
+    _ payload: UnsafeRawBufferPointer, of commit: CommitNumber, rule: KeepRule
+  ) throws(TreeRingError) -> RewrittenPayload {
+    let isPoint = points.contains(commit)
+    return try PayloadRewriter.rewrite(
+      payload, of: commit,
+      notes: { notes in
+        if isPoint { return notes }
+        var kept = CommitNotes()
+        kept.tags = notes.tags
+        kept.idempotencyKey = notes.idempotencyKey
+        return kept
+      }, declares: { introducers[$0.number] == commit },
+      decide: { (operation) throws(TreeRingError) in try rule.verdict(on: operation) })
+  }
+}
+
+/// Makes a plan of the commits that it is shown in order.
+struct CompactionPlanner {
+  private(set) var plan: CompactionPlan
+  private let seen: SeenRows
+  /// Rows that this segment writes.
+  private var written: [UInt64] = []
+
+  /// What may bring a row back. An object, so that closures can look at it without copying it.
+  private final class SeenRows {
+    /// Rows that the segments before this one write.
+    var older: RowFilter
+    /// Rows of this segment that stay.
+    var kept: Set<UInt64> = []
+    init(older: RowFilter) { self.older = older }
+  }
+
+  /// - Parameters:
+  ///   - operationCount: how many operations there are up to the horizon, more or less.
+  ///   - memoryLimit: how many bytes the filters may take.
+  init(points: KeptPoints, operationCount: Int, memoryLimit: Int) {
+    let filter = RowFilter(expecting: operationCount, limit: memoryLimit / 2)
+    seen = SeenRows(older: filter)
+    plan = CompactionPlan(points: points, neededDeletes: filter)
+  }
+
+  mutating func beginSegment(_ first: CommitNumber) {
+    for row in written { seen.older.insert(row) }
+    written.removeAll(keepingCapacity: true)
+    seen.kept.removeAll(keepingCapacity: true)
+    plan.segments.append(CompactionPlan.Segment(firstCommit: first))
+  }
+
+  /// Looks at a commit above the horizon, which stays as it is.
+  mutating func pass(_ header: CommitHeader) {
+    note(Int(header.storedByteCount), kept: Int(header.storedByteCount), commitStays: true)
+  }
+
+  /// Looks at a commit at or below the horizon.
+  mutating func visit(
+    _ header: CommitHeader, _ payload: UnsafeRawBufferPointer, state: StateReader
+  ) throws(TreeRingError) {
+    let commit = header.number
+    try learn(payload, of: commit)
+    var needed: [UInt64] = []
+    var present: [UInt64] = []
+    let seen = seen
+    let rule = KeepRule(state: state) { row, stamp in
+      guard seen.older.mayContain(row) || seen.kept.contains(row) else { return false }
+      needed.append(RowDigest.of(row, at: stamp))
+      return true
+    }
+    let introducers = plan.introducers
+    let rewritten = try PayloadRewriter.rewrite(
+      payload, of: commit, declares: { introducers[$0.number] == commit },
+      decide: { (operation) throws(TreeRingError) in
+        let verdict = try rule.verdict(on: operation)
+        if case .row = verdict { present.append(RowDigest.of(operation.row)) }
+        return verdict
+      })
+    for row in present { seen.kept.insert(row) }
+    for digest in needed { plan.neededDeletes.insert(digest) }
+    let values = max(0, Int(header.storedByteCount) - payload.count)
+    let stays = !rewritten.isVacant || plan.points.contains(commit)
+    note(
+      payload.count + values,
+      kept: stays ? rewritten.payload.count + (rewritten.keptValues.isEmpty ? 0 : values) : 0,
+      commitStays: stays)
+  }
+
+  /// Which rows a commit writes and which buckets it makes known.
+  private mutating func learn(
+    _ payload: UnsafeRawBufferPointer, of commit: CommitNumber
+  ) throws(TreeRingError) {
+    var reader = try PayloadReader(payload, commit: commit)
+    guard let first = plan.segments.last?.firstCommit else { return }
+    var leansOnOlder = false
+    defer { if leansOnOlder { plan.segments[plan.segments.count - 1].leansOnOlder = true } }
+    while let operation = try reader.next() {
+      switch operation {
+      case .put(let row, _, _, _), .object(let row, _, _), .metadata(let row, _), .touch(let row):
+        written.append(RowDigest.of(row))
+        introduce(row.bucket, commit)
+        // A put keeps when the row was made and touched.
+        if row.previous != 0, row.previous < first { leansOnOlder = true }
+      case .row(let row, _):
+        written.append(RowDigest.of(row))
+        introduce(row.bucket, commit)
+      case .held(let row, _): introduce(row.bucket, commit)
+      case .stub(_, let buckets): for bucket in buckets { introduce(bucket, commit) }
+      case .delete, .deleteRange, .tag, .index, .place: break
+      }
+    }
+  }
+
+  private mutating func introduce(_ bucket: BucketReference, _ commit: CommitNumber) {
+    if plan.introducers[bucket.number] == nil { plan.introducers[bucket.number] = commit }
+  }
+
+  private mutating func note(_ byteCount: Int, kept: Int, commitStays: Bool) {
+    let last = plan.segments.count - 1
+    guard last >= 0 else { return }
+    plan.segments[last].byteCount += UInt64(byteCount)
+    plan.segments[last].keptByteCount += UInt64(min(kept, byteCount))
+    plan.segments[last].commitCount += 1
+    plan.segments[last].keptCommitCount += commitStays ? 1 : 0
+  }
+}

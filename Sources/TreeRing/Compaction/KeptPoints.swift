@@ -1,0 +1,33 @@
+// The points in history that stay readable when the history before a horizon is given up: the
+// horizon, every commit after it, and the commits of kept tags before it.
+
+package import TreeRingLog
+
+/// The commits whose states compaction must not change.
+package struct KeptPoints: Hashable, Sendable {
+  /// The oldest commit from which on every one stays readable.
+  package let horizon: CommitNumber
+  /// The kept commits up to the horizon, ascending; the horizon is the last.
+  package let commits: [CommitNumber]
+
+  package init(horizon: CommitNumber, tags: some Sequence<CommitNumber> = []) {
+    self.horizon = horizon
+    commits = Set(tags).filter { $0 > 0 && $0 < horizon }.sorted() + [horizon]
+  }
+
+  /// The first kept point at or after a commit; nil above the horizon.
+  package func first(from commit: CommitNumber) -> CommitNumber? {
+    var low = 0
+    var high = commits.count
+    while low < high {
+      let middle = (low + high) / 2
+      if commits[middle] < commit { low = middle + 1 } else { high = middle }
+    }
+    return low < commits.count ? commits[low] : nil
+  }
+
+  /// Whether the state at a commit stays readable. The empty store before everything always is.
+  package func contains(_ commit: CommitNumber) -> Bool {
+    commit == 0 || commit >= horizon || first(from: commit) == commit
+  }
+}

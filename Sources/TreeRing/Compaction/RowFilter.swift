@@ -1,0 +1,40 @@
+// A Bloom filter of rows: it never denies a row it was given, and says yes to few others (about one
+// in a hundred while ten bits a row are there). Compaction asks it where a wrong yes only keeps an
+// operation that could go.
+
+/// A set of 64-bit digests in bounded memory that may say yes too often.
+struct RowFilter: Sendable {
+  private var words: [UInt64]
+  private let mask: UInt64
+  private static let probes: UInt64 = 6
+
+  /// - Parameters:
+  ///   - count: how many digests are expected.
+  ///   - limit: how many bytes it may take.
+  init(expecting count: Int, limit: Int) {
+    var bits = 1024
+    while bits < count &* 10, bits < limit * 4 { bits *= 2 }
+    words = Array(repeating: 0, count: bits / 64)
+    mask = UInt64(bits - 1)
+  }
+
+  mutating func insert(_ digest: UInt64) {
+    for probe in 0..<Self.probes {
+      let bit = position(digest, probe)
+      words[Int(bit >> 6)] |= 1 << (bit & 63)
+    }
+  }
+
+  func mayContain(_ digest: UInt64) -> Bool {
+    for probe in 0..<Self.probes {
+      let bit = position(digest, probe)
+      if words[Int(bit >> 6)] & 1 << (bit & 63) == 0 { return false }
+    }
+    return true
+  }
+
+  /// Double hashing, since the digest's two halves are independent.
+  private func position(_ digest: UInt64, _ probe: UInt64) -> UInt64 {
+    (digest &+ probe &* (digest >> 32 | 1)) & mask
+  }
+}

@@ -1,0 +1,113 @@
+// Compaction proven on logs in memory: random histories, horizons and tags, segments rewritten newest
+// first and stopped anywhere. Whatever has been rewritten so far, replay must lead to exactly the
+// states that the whole log leads to, at the horizon, at every commit after it and at every kept tag.
+
+import TestSupport
+import Testing
+import TreeRingLog
+
+@testable import TreeRing
+
+@Suite("Compaction of payloads") struct CompactionProperties {
+  @Test(
+    "However far a compaction came, every kept state replays to the same trees",
+    arguments: seeds(1...12))
+  func keptStates(seed: UInt64) throws {
+    var random = SeededGenerator(seed: seed &* 7919)
+    let store = try Store.inMemory(options: StoreOptions(logger: quietLogger))
+    try makeHistory(store, seed: seed, &random)
+    var log = try LogInMemory(store, &random)
+    var points = KeptPoints(horizon: 0)
+    for round in 1...3 {
+      points = newPoints(after: points, newest: log.newest, &random)
+      let label = "seed \(seed), round \(round), \(points)"
+      let plan = try log.plan(points, store)
+      let last = Bool.random(using: &random) ? 0 : Int.random(in: 0..<4, using: &random)
+      for index in log.segments.indices.reversed() where index >= last {
+        guard try log.rewrite(index, plan, store, &random) else { continue }
+        try log.check(points, store, "\(label), segment \(index)", &random)
+      }
+      if last == 0 {
+        try log.check(points, store, label, &random, all: true)
+        try log.checkShrunk(points, store, label)
+      }
+    }
+  }
+
+  @Test("What nothing needs any more goes: rows made and deleted leave no trace after two runs")
+  func noTombstonesRemain() throws {
+    var random = SeededGenerator(seed: 1)
+    let store = try Store.inMemory(options: StoreOptions(logger: quietLogger))
+    let count = 60
+    for number in 1...count {
+      try store.write { tx in
+        try tx.put([1], for: Key("row \(number)"), in: blobs)
+        if number > 10 { try tx.delete(Key("row \(number - 10)"), in: "blobs") }
+      }
+    }
+    var log = try LogInMemory(store, segmentSize: 7)
+    for _ in 1...2 {
+      let plan = try log.plan(KeptPoints(horizon: CommitNumber(count)), store)
+      for index in log.segments.indices.reversed() {
+        _ = try log.rewrite(index, plan, store, &random, always: true)
+      }
+    }
+    try log.check(KeptPoints(horizon: CommitNumber(count)), store, "", &random, all: true)
+    #expect(try log.operations.allSatisfy { $0 == .row || $0 == .stub })
+    #expect(try log.operations.count { $0 == .row } == 10)
+  }
+
+  // MARK: - Histories
+
+  private func makeHistory(
+    _ store: Store, seed: UInt64, _ random: inout SeededGenerator
+  ) throws {
+    var history = RandomHistory(seed: seed)
+    for step in 0..<Int.random(in: 20...90, using: &random) {
+      switch Int.random(in: 0..<12, using: &random) {
+      case 0:
+        try store.write { tx in
+          tx.note = "note \(step)"
+          tx.annotation = Array("{}".utf8)
+          tx.tags = ["tag \(step % 5)"]
+        }
+        history.noteEmptyCommit()
+      case 1 where store.newestCommit > 0:
+        let tagged = CommitNumber.random(in: 1...store.newestCommit, using: &random)
+        try store.write { tx in
+          try tx.tag("tag \(step % 3)", commit: tagged)
+          tx.idempotencyKey = Array("key \(step)".utf8)
+        }
+        history.noteEmptyCommit()
+      case 2:
+        // Buckets that come and go.
+        try store.write { tx in
+          try tx.put([UInt8(step)], for: "x", in: Bucket.bytes("bucket \(step % 7)"))
+        }
+        try store.write { try $0.deleteAll(in: "bucket \(step % 7)") }
+        history.noteEmptyCommit()
+        history.noteEmptyCommit()
+      case 3:
+        if store.indexes.isEmpty {
+          try store.define("byGroup", RandomHistory.fieldIndex)
+        } else {
+          try store.removeIndex("byGroup")
+        }
+        history.noteEmptyCommit()
+      default: try history.commit(to: store)
+      }
+    }
+  }
+
+  /// A horizon not before the old one, and tags that may still be kept.
+  private func newPoints(
+    after old: KeptPoints, newest: CommitNumber, _ random: inout SeededGenerator
+  ) -> KeptPoints {
+    let horizon = CommitNumber.random(in: max(1, old.horizon)...newest, using: &random)
+    var tags = old.commits.filter { _ in Int.random(in: 0..<4, using: &random) > 0 }
+    for _ in 0..<Int.random(in: 0...4, using: &random) where old.horizon < horizon {
+      tags.append(CommitNumber.random(in: old.horizon + 1...horizon, using: &random))
+    }
+    return KeptPoints(horizon: horizon, tags: tags)
+  }
+}
