@@ -13,26 +13,33 @@ package final class CommitLog: Sendable {
   let core: GroupCommit
   let files: SegmentFiles
   let decoders = DecoderPool()
+  /// One caller of `follow` at a time.
+  let followers = Monitor()
   /// What opening found and did.
   package let recoveryReport: RecoveryReport
 
-  /// Opens the log in a folder and recovers it, as docs/format.md argues. Reads every byte.
+  /// Opens the log in a folder and recovers it, as docs/format.md argues. Reads every byte, or with
+  /// a position to trust what lies behind it.
   ///
   /// - Parameters:
   ///   - directory: the folder of the segments; made if `options.access` is `.create`, in a folder
   ///     that must exist.
-  /// - Throws: `notFound`, `corruption`, `unsupportedFormat`, `io`, `noSpace`.
+  /// - Throws: `notFound`, `corruption`, `unsupportedFormat`, `io`, `noSpace`; `logBehindPages` if
+  ///   the log ends before the position to trust.
   package init(
     directory: String, fileSystem: any FileSystem, options: LogOptions
   ) throws(TreeRingError) {
-    var recovery = Recovery(directory: directory, fileSystem: fileSystem, options: options)
-    let recovered = try recovery.run()
+    let recovered = try Recovery.run(directory, fileSystem, options)
     recoveryReport = recovered.report
     for note in recovered.report.notes { options.logger.notice("\(note)") }
     core = try GroupCommit(
       recovered: recovered, directory: directory, fileSystem: fileSystem, options: options)
     files = SegmentFiles(fileSystem: fileSystem)
+    try settleTrust(recovered)
   }
+
+  /// What opening made of `LogOptions.trusted`.
+  package var trust: LogTrust { read { $0.trust } }
 
   /// A random number given to the store when it was made; every segment carries it.
   package var storeID: UInt64 { core.storeID }

@@ -105,6 +105,18 @@ enum Format {
     static let trailerByteCount = 16
   }
 
+  /// The file LOCK: what a store's writer tells its followers, in memory that they share. Nothing
+  /// of it is ever synced or believed after a restart.
+  enum SharedWord {
+    static let magic = 0  // u64, `sharedMagic`
+    static let incarnation = 8  // u64, random, another one for each opening for writing
+    static let durable = 16  // u64, the newest durable commit + 1; 0 while the writer is opening
+    static let byteCount = 4096
+  }
+
+  /// "TRSHARED".
+  static let sharedMagic: UInt64 = 0x4445_5241_4853_5254
+
   /// Every how many commits the directory has an entry.
   static let directoryStride: UInt64 = 64
 

@@ -33,6 +33,11 @@ struct ActiveSegment: Sendable {
   /// True if the last frame written is a mark.
   var endsInMark: Bool
 
+  /// The same for readers of commits that have been written.
+  var segment: Segment {
+    Segment(path: path, header: header, directory: directory, end: written.offset)
+  }
+
   /// The same for readers: what has been written.
   func segment(completed: CommitNumber, timestamp: Timestamp) -> Segment {
     var directory = directory

@@ -2,6 +2,9 @@
 // memory as commits are appended, is written when the segment is sealed, and is rebuilt by reading
 // the segment where it is missing.
 //
+// What lies before a trusted position is not read at opening: those entries are loaded when they are
+// first asked for (EarlyEntries.swift), and until then only the later ones are known.
+//
 // In a compacted segment numbers may be missing, so there "every 64th" counts the commits there are,
 // and what finds an entry is a search instead of a division.
 
@@ -18,7 +21,12 @@ struct SegmentDirectory: Hashable, Sendable {
   private(set) var lastCommit: CommitNumber
   /// The timestamp of the last commit; 0 while there is none.
   private(set) var lastTimestamp = Timestamp(microseconds: 0)
+  /// All of them, or those behind `early`.
   private(set) var entries: [Entry] = []
+  /// The entries before those, not read yet.
+  private(set) var early: EarlyEntries?
+  /// The commit behind which reading began: a place to start from that is not written to disk.
+  private var anchor: Entry?
   /// True if commits may be missing between `firstCommit` and `lastCommit`.
   let isCompacted: Bool
   /// How many commits there are; counted only where numbers do not tell.
@@ -37,7 +45,47 @@ struct SegmentDirectory: Hashable, Sendable {
     isCompacted = header.isCompacted
   }
 
+  /// The directory of a sealed segment of which nothing has been read but this.
+  init(of header: SegmentHeader, through last: CommitNumber, at: Timestamp, early: EarlyEntries) {
+    self.init(of: header)
+    lastCommit = last
+    lastTimestamp = at
+    self.early = early
+  }
+
+  /// The directory of a segment that is read from behind a commit on. Not for compacted ones.
+  init(of header: SegmentHeader, behind position: LogPosition, early: EarlyEntries) {
+    self.init(
+      of: header, through: position.commit, at: position.timestamp, early: early)
+    anchor = Entry(
+      commit: position.commit, offset: position.offset, timestamp: position.timestamp)
+  }
+
   var isEmpty: Bool { lastCommit < firstCommit }
+
+  /// How many entries it has on disk.
+  private var entryCount: Int { (early?.count ?? 0) + entries.count }
+
+  /// Bytes of the directory on disk.
+  var byteCount: Int {
+    Format.Directory.entries + entryCount * Format.Directory.entryByteCount
+      + Format.Directory.trailerByteCount
+  }
+
+  /// Puts entries in the place of those that had not been read.
+  mutating func complete(with early: [Entry]) {
+    entries = early + entries
+    self.early = nil
+    anchor = nil
+  }
+
+  /// The same with all entries; reads them if need be from `file`, the segment's.
+  func whole(_ file: any File) throws(TreeRingError) -> SegmentDirectory {
+    guard let early else { return self }
+    var whole = self
+    whole.complete(with: try early.entries(file))
+    return whole
+  }
 
   /// Takes note of the commit after the last one.
   mutating func append(_ commit: CommitNumber, offset: UInt64, timestamp: Timestamp) {
@@ -57,34 +105,72 @@ struct SegmentDirectory: Hashable, Sendable {
     lastTimestamp = timestamp
   }
 
-  /// The nearest entry at or before a commit that the segment holds; nil if it certainly does not.
-  /// O(1), and O(log n) in a compacted segment.
-  func entry(atOrBefore commit: CommitNumber) -> Entry? {
-    guard commit >= firstCommit, commit <= lastCommit else { return nil }
-    if isCompacted {
-      var (low, high) = (0, entries.count)
-      while low < high {
-        let middle = (low + high) / 2
-        if entries[middle].commit <= commit { low = middle + 1 } else { high = middle }
-      }
-      return low == 0 ? nil : entries[low - 1]
-    }
-    let index = Int((commit - firstCommit) / Format.directoryStride)
-    return index < entries.count ? entries[index] : nil
+  /// What a search among the known entries gives.
+  enum Found: Sendable {
+    case none
+    case entry(Entry)
+    /// It is one of those that have not been read.
+    case early(EarlyEntries)
   }
 
-  /// The last entry not after a moment; nil if all are. O(log n).
-  func entry(atOrBefore timestamp: Timestamp) -> Entry? {
+  /// The nearest entry at or before a commit that the segment holds. O(log n).
+  func find(atOrBefore commit: CommitNumber) -> Found {
+    guard commit >= firstCommit, commit <= lastCommit else { return .none }
+    return find { $0.commit <= commit }
+  }
+
+  /// The last entry not after a moment. O(log n).
+  func find(atOrBefore timestamp: Timestamp) -> Found { find { $0.timestamp <= timestamp } }
+
+  private func find(_ isBefore: (Entry) -> Bool) -> Found {
+    if let entry = Self.last(of: entries, isBefore) { return .entry(entry) }
+    if let anchor, isBefore(anchor) { return .entry(anchor) }
+    return early.map { .early($0) } ?? .none
+  }
+
+  /// The last entry that is before something, as those before it then are.
+  private static func last(of entries: [Entry], _ isBefore: (Entry) -> Bool) -> Entry? {
     var (low, high) = (0, entries.count)
     while low < high {
       let middle = (low + high) / 2
-      if entries[middle].timestamp <= timestamp { low = middle + 1 } else { high = middle }
+      if isBefore(entries[middle]) { low = middle + 1 } else { high = middle }
     }
     return low == 0 ? nil : entries[low - 1]
   }
 
-  /// Appends the directory as the last frame of its segment and returns its checksum.
+  /// The nearest entry at or before a commit that the segment holds; nil if it certainly does not.
+  /// Reads entries from `file`, the segment's, if they have not been read yet.
+  func entry(
+    atOrBefore commit: CommitNumber, _ file: any File
+  ) throws(TreeRingError) -> Entry? {
+    switch find(atOrBefore: commit) {
+    case .none: nil
+    case .entry(let entry): entry
+    case .early(let early): Self.last(of: try early.entries(file)) { $0.commit <= commit }
+    }
+  }
+
+  /// The last entry not after a moment; nil if all are. Reads as above.
+  func entry(
+    atOrBefore timestamp: Timestamp, _ file: any File
+  ) throws(TreeRingError) -> Entry? {
+    switch find(atOrBefore: timestamp) {
+    case .none: nil
+    case .entry(let entry): entry
+    case .early(let early): Self.last(of: try early.entries(file)) { $0.timestamp <= timestamp }
+    }
+  }
+
+  /// The first entry; nil if the segment is empty. Reads as above.
+  func firstEntry(_ file: any File) throws(TreeRingError) -> Entry? {
+    if let early { return try early.entries(file).first }
+    return entries.first
+  }
+
+  /// Appends the directory as the last frame of its segment and returns its checksum. It must be
+  /// whole.
   func append(to buffer: ByteBuffer, at position: ChainPosition) -> UInt32 {
+    precondition(early == nil, "a directory must be whole to be written")
     let trailer = Format.Directory.entries + entries.count * Format.Directory.entryByteCount
     let bytes = buffer.room(for: trailer + Format.Directory.trailerByteCount)
     bytes.put(firstCommit, at: Format.Directory.firstCommit)

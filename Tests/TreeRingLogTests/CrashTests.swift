@@ -15,6 +15,9 @@ final class Workload {
   /// How many commits must survive.
   var promised = 0
   var segmentSize: UInt64
+  /// Positions of commits that were synced, if they are to be trusted.
+  var positions: [LogPosition] = []
+  var isTrusting = false
   private(set) var log: CommitLog?
 
   init(seed: UInt64) {
@@ -30,8 +33,12 @@ final class Workload {
   }
 
   func open(_ access: LogAccess = .create, _ recovery: RecoveryMode = .tail) throws -> CommitLog {
-    let opened = try CommitLog(
-      directory: "log", fileSystem: disk, options: options(access, recovery))
+    var options = options(access, recovery)
+    if isTrusting { options.trusted = positions.randomElement(using: &random) }
+    let opened = try CommitLog(directory: "log", fileSystem: disk, options: options)
+    if let trusted = options.trusted {
+      #expect(opened.trust == .accepted, "commit \(trusted.commit)")
+    }
     log = opened
     return opened
   }
@@ -66,6 +73,7 @@ final class Workload {
         promised = history.count
       default: try commit(log, Int.random(in: 1...3, using: &random))
       }
+      if isTrusting, log.durable > 0 { positions.append(try log.position(of: log.durable)) }
     }
     try log.close()
     promised = history.count
@@ -109,10 +117,18 @@ struct CrashTests {
   @Test(
     "Power may fail at any call, also while recovering: promised commits stay, nothing is invented",
     arguments: 0..<12 as Range<UInt64>)
-  func crashSweep(seed: UInt64) throws {
+  func crashSweep(seed: UInt64) throws { try sweep(seed: seed, isTrusting: false) }
+
+  @Test(
+    "The same if opening trusts the position of any commit that had been synced",
+    arguments: 0..<12 as Range<UInt64>)
+  func trustingCrashSweep(seed: UInt64) throws { try sweep(seed: seed, isTrusting: true) }
+
+  private func sweep(seed: UInt64, isTrusting: Bool) throws {
     var call = 1
     while true {
       let work = Workload(seed: seed)
+      work.isTrusting = isTrusting
       work.disk.crash(after: call)
       do {
         try work.run(steps: 10)
@@ -139,6 +155,8 @@ struct CrashTests {
     work.segmentSize = crashed.segmentSize
     work.history = crashed.history
     work.promised = crashed.promised
+    work.isTrusting = crashed.isTrusting
+    work.positions = crashed.positions
     work.disk = disk.afterCrash(seed: seed)
     // What only reads sees the same, and changes nothing.
     if work.promised > 0 {

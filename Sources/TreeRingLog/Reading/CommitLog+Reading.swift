@@ -75,7 +75,7 @@ extension CommitLog {
     return try typed(result)
   }
 
-  private func typed<R>(_ result: Result<R, any Error>) throws(TreeRingError) -> R {
+  func typed<R>(_ result: Result<R, any Error>) throws(TreeRingError) -> R {
     do {
       return try result.get()
     } catch let error as TreeRingError {
@@ -88,8 +88,10 @@ extension CommitLog {
   // MARK: Finding
 
   /// A frame whose header has been found and checked.
-  private struct FoundFrame {
+  struct FoundFrame {
     var header: CommitHeader
+    /// The header of its segment; nil if it has not been written yet.
+    var segment: SegmentHeader?
     var fields: CommitFields
     /// A copy of the header's bytes.
     var headBytes: [UInt8]
@@ -109,7 +111,7 @@ extension CommitLog {
     }
   }
 
-  private func withFrame<R>(
+  func withFrame<R>(
     of number: CommitNumber, _ body: (FoundFrame) throws -> R
   ) throws -> R {
     let place = try locate(number)
@@ -121,7 +123,8 @@ extension CommitLog {
           let fields = CommitFields(head)
           return try body(
             FoundFrame(
-              header: Self.header(fields, UInt64(frame.count), path, offset), fields: fields,
+              header: Self.header(fields, UInt64(frame.count), path, offset), segment: nil,
+              fields: fields,
               headBytes: [UInt8](head), decoder: decoder, reader: nil, memory: frame))
         }
       case .file(let file, let segment, let entry, let end):
@@ -135,7 +138,8 @@ extension CommitLog {
             guard fields.number == number else { break }
             return try body(
               FoundFrame(
-                header: Self.header(fields, frame.byteCount, path, offset), fields: fields,
+                header: Self.header(fields, frame.byteCount, path, offset), segment: segment,
+                fields: fields,
                 headBytes: [UInt8](head), decoder: decoder, reader: reader, memory: nil))
           }
           offset += frame.byteCount
@@ -171,21 +175,28 @@ extension CommitLog {
   }
 
   private func locate(_ number: CommitNumber) throws(TreeRingError) -> Place {
-    let place = try core.withState { state throws(TreeRingError) -> Place? in
+    let (place, active) = try core.withState {
+      state throws(TreeRingError) -> (Place?, (Segment, any File)?) in
       guard !state.isClosed else { throw TreeRingError(.closed, "The log has been closed.") }
       try Self.checkRange(number, state)
-      if number > state.completed { return Self.pending(number, state) }
-      guard let active = state.active, number >= active.header.firstCommit,
-        let entry = active.directory.entry(atOrBefore: number)
-      else { return nil }
-      return .file(
-        active.file, header: active.header, from: entry, end: active.written.offset)
+      if number > state.completed { return (Self.pending(number, state), nil) }
+      guard let active = state.active, number >= active.header.firstCommit else {
+        return (nil, nil)
+      }
+      if case .entry(let entry) = active.directory.find(atOrBefore: number) {
+        let place = Place.file(
+          active.file, header: active.header, from: entry, end: active.written.offset)
+        return (place, nil)
+      }
+      return (nil, (active.segment, active.file))
     }
     if let place { return place }
-    guard let (segment, file) = try sealed(holding: number) else {
+    var found = active
+    if found == nil { found = try sealed(holding: number) }
+    guard let (segment, file) = found else {
       throw TreeRingError(.notFound, "Commit \(number) is not in the log.", commit: number)
     }
-    guard let entry = segment.directory.entry(atOrBefore: number) else {
+    guard let entry = try segment.directory.entry(atOrBefore: number, file) else {
       if segment.header.isCompacted, number < segment.header.horizon { throw removed(number) }
       throw TreeRingError(.notFound, "Commit \(number) is not in the log.", commit: number)
     }
@@ -234,23 +245,30 @@ extension CommitLog {
   // MARK: By date
 
   private func search(_ moment: Timestamp) throws -> CommitNumber {
-    let (entry, limit) = try core.withState { state throws(TreeRingError) in
+    let (segments, active, limit) = try core.withState { state throws(TreeRingError) in
       guard !state.isClosed else { throw TreeRingError(.closed, "The log has been closed.") }
-      var entry: SegmentDirectory.Entry?
-      if let active = state.active { entry = active.directory.entry(atOrBefore: moment) }
-      if entry == nil {
-        var (low, high) = (0, state.segments.count)
-        while low < high {
-          let middle = (low + high) / 2
-          let first = state.segments[middle].directory.entries.first
-          if let first, first.timestamp > moment { high = middle } else { low = middle + 1 }
+      return (state.segments, state.active, state.sequenced)
+    }
+    var entry = try active.flatMap { active throws(TreeRingError) in
+      try active.directory.entry(atOrBefore: moment, active.file)
+    }
+    if entry == nil {
+      var (low, high) = (0, segments.count)
+      while low < high {
+        let middle = (low + high) / 2
+        let found = try sealed(holding: segments[middle].header.firstCommit)
+        let first = try found.flatMap { segment, file throws(TreeRingError) in
+          try segment.directory.firstEntry(file)
         }
-        while low > 0, entry == nil {
-          low -= 1
-          entry = state.segments[low].directory.entry(atOrBefore: moment)
-        }
+        if let first, first.timestamp > moment { high = middle } else { low = middle + 1 }
       }
-      return (entry, state.sequenced)
+      while low > 0, entry == nil {
+        low -= 1
+        guard let (segment, file) = try sealed(holding: segments[low].header.firstCommit) else {
+          continue
+        }
+        entry = try segment.directory.entry(atOrBefore: moment, file)
+      }
     }
     guard let entry else { return 0 }
     var newest = entry.commit

@@ -56,8 +56,8 @@ extension CommitLog {
     _ body: (CommitHeader, UnsafeRawBufferPointer) throws -> Bool
   ) throws -> Bool {
     let directory = segment.directory
-    var entry = directory.entry(atOrBefore: from)
-    if segment.header.isCompacted, entry == nil { entry = directory.entries.first }
+    var entry = try directory.entry(atOrBefore: from, file)
+    if segment.header.isCompacted, entry == nil { entry = try directory.firstEntry(file) }
     guard let entry else {
       throw TreeRingError(.notFound, "Commit \(from) is not in the log.", commit: from)
     }

@@ -1,5 +1,8 @@
 // Opening a log: which files count, what they hold, what is kept of the last one.
 //
+// With a position to trust, the segments before it are only glanced at and the one that holds it is
+// read from there on (Recovery+Trusted.swift). Then, and without one from the start:
+//
 // 1. Of files with the same first commit the highest generation counts; lower ones are leftovers.
 // 2. Every segment is read wholly. A segment before the last must hold every commit up to the next
 //    one's first and end in its directory; unless the next one was begun by recovery: then whatever
@@ -18,6 +21,10 @@ struct RecoveredLog {
   var lastCommit: CommitNumber
   var lastTimestamp: Timestamp
   var report: RecoveryReport
+  /// Where reading would go on; nil for a new log.
+  var end: ScanStart?
+  /// True if the position to trust fits.
+  var isTrusted = false
 }
 
 struct Recovery {
@@ -27,7 +34,16 @@ struct Recovery {
   var report = RecoveryReport()
   /// Sound segments so far, oldest first.
   var segments: [Segment] = []
+  /// The newest commit read so far.
+  var last: LogPosition?
+  /// True if the position to trust fits.
+  var isTrusted = false
   var mayWrite: Bool { options.access != .readOnly }
+  /// The last commit that is to be read.
+  var through: CommitNumber {
+    guard !mayWrite, let through = options.through else { return .max }
+    return max(through, options.trusted?.commit ?? 0)
+  }
 
   init(directory: String, fileSystem: any FileSystem, options: LogOptions) {
     self.directory = directory
@@ -38,13 +54,21 @@ struct Recovery {
   /// A segment file whose header is sound.
   struct Candidate {
     var name: SegmentName
+    /// Open while it is read.
     var file: any File
     var header: SegmentHeader
     var head: FrameHead
   }
 
   mutating func run() throws(TreeRingError) -> RecoveredLog {
-    guard let files = try list() else { return try create() }
+    guard var files = try list() else {
+      try checkTrusted(lastCommit: 0, file: directory, offset: 0)
+      return try create()
+    }
+    // What a writer has begun since.
+    while files.names.count > 1, let name = files.names.last, name.firstCommit > through {
+      files.names.removeLast()
+    }
     var candidates: [Candidate] = []
     var cut: (index: Int, error: TreeRingError)?
     for (index, name) in files.names.enumerated() {
@@ -57,12 +81,17 @@ struct Recovery {
       }
     }
     try removeLeftovers(files.leftovers)
-    for (index, candidate) in candidates.enumerated() {
+    let begin = cut == nil ? try beginning(candidates) : (index: 0, start: nil)
+    for index in 0..<begin.index {
+      segments.append(try glance(candidates[index], next: candidates[index + 1]))
+    }
+    for index in candidates.indices.dropFirst(begin.index) {
+      var candidate = candidates[index]
       let next = index + 1 < candidates.count ? candidates[index + 1] : nil
       let isLast = index + 1 == files.names.count
-      let scan = try SegmentScan.scan(
-        candidate.file, candidate.header, candidate.head,
-        limit: next?.header.origin == .recovery ? next?.header.firstCommit : nil)
+      candidate.file = try reopened(candidate)
+      let scan = try scan(candidate, next, from: index == begin.index ? begin.start : nil)
+      last = scan.last ?? last
       do throws(TreeRingError) {
         if isLast { return try finish(scan, candidate) }
         if let cut, next == nil {
@@ -77,6 +106,18 @@ struct Recovery {
     }
     // Only in mode `prefix`, if the first segment's header is damaged: there is no log before it.
     throw cut?.error ?? TreeRingError(.notFound, "There is no log in \(directory).")
+  }
+
+  private func scan(
+    _ candidate: Candidate, _ next: Candidate?, from start: ScanStart?
+  ) throws(TreeRingError) -> SegmentScan {
+    let limit = next?.header.origin == .recovery ? next?.header.firstCommit : nil
+    guard let start else {
+      return try SegmentScan.scan(
+        candidate.file, candidate.header, candidate.head, limit: limit, through: through)
+    }
+    return try SegmentScan.scan(
+      candidate.file, candidate.header, from: start, limit: limit, through: through)
   }
 
   // MARK: Files
@@ -108,6 +149,8 @@ struct Recovery {
   ) throws(TreeRingError) -> Candidate {
     let path = "\(directory)/\(name.fileName)"
     let file = try fileSystem.open(path, mayWrite ? .readWrite : .readOnly)
+    // One descriptor at a time, however many segments there are.
+    defer { file.close() }
     let (header, head) = try SegmentScan.header(of: file, name: name)
     if let previous {
       guard header.storeID == previous.header.storeID else {
@@ -119,6 +162,10 @@ struct Recovery {
         file: path, offset: 0, commit: 1)
     }
     return Candidate(name: name, file: file, header: header, head: head)
+  }
+
+  func reopened(_ candidate: Candidate) throws(TreeRingError) -> any File {
+    try fileSystem.open(candidate.file.path, mayWrite ? .readWrite : .readOnly)
   }
 
   private mutating func removeLeftovers(_ names: [String]) throws(TreeRingError) {
@@ -186,6 +233,7 @@ struct Recovery {
       throw .flaw(flaw, file: scan.path, offset: scan.end.offset)
     }
     try checkCompacted(scan)
+    if scan.isBounded { return readOnly(scan) }
     switch try Tail.judge(scan, candidate.file) {
     case .clean:
       report.wasClosedCleanly =
@@ -208,6 +256,9 @@ struct Recovery {
           + "\(scan.path).")
     }
     try checkHorizon(scan)
+    if isSameStore(scan.header.storeID) {
+      try checkTrusted(lastCommit: scan.lastCommit, file: scan.path, offset: scan.end.offset)
+    }
     return try mayWrite ? settle(scan, candidate) : readOnly(scan)
   }
 
@@ -223,9 +274,16 @@ struct Recovery {
     let timestamp =
       scan.directory.isEmpty
       ? self.segments.last?.directory.lastTimestamp : scan.directory.lastTimestamp
+    let beginning = LogPosition(
+      segment: scan.header.firstCommit, generation: scan.header.generation, salt: scan.header.salt,
+      offset: 0, chain: 0, commit: 0, timestamp: Timestamp(microseconds: 0), identity: 0)
     return RecoveredLog(
       storeID: scan.header.storeID, segments: segments, active: active,
       lastCommit: scan.lastCommit,
-      lastTimestamp: timestamp ?? Timestamp(microseconds: 0), report: report)
+      lastTimestamp: timestamp ?? Timestamp(microseconds: 0), report: report,
+      end: ScanStart(
+        end: scan.end, directory: scan.directory, lastKind: scan.lastKind,
+        last: last ?? beginning),
+      isTrusted: isTrusted)
   }
 }

@@ -1,5 +1,18 @@
-// One segment read from its start: every frame checked wholly, every link of the chain followed,
-// until the end of the file or the first thing that is wrong.
+// One segment read from its start, or from a place that has been read before: every frame checked
+// wholly, every link of the chain followed, until the end of the file or the first thing that is
+// wrong.
+
+/// Where reading a segment goes on.
+struct ScanStart {
+  /// Where the next frame goes.
+  var end: ChainPosition
+  /// What is known about the frames before.
+  var directory: SegmentDirectory
+  /// The kind of the last one.
+  var lastKind: Format.Kind
+  /// The last commit among them.
+  var last: LogPosition
+}
 
 /// What a segment holds up to its first flaw.
 struct SegmentScan {
@@ -22,6 +35,10 @@ struct SegmentScan {
   var doubtful: ChainPosition
   /// The kind of the last frame.
   var lastKind: Format.Kind
+  /// The last commit in the segment; nil if it holds none.
+  var last: LogPosition?
+  /// True if scanning stopped where it was to stop.
+  var isBounded = false
   /// True if scanning stopped at a commit that the next segment holds.
   var isSuperseded = false
 
@@ -62,38 +79,67 @@ extension SegmentScan {
 
   /// Reads a segment whose header has been read. O(bytes of the file).
   ///
-  /// - Parameter limit: the first commit that a later segment holds instead of this one.
+  /// - Parameters:
+  ///   - limit: the first commit that a later segment holds instead of this one.
+  ///   - through: the last commit to read.
   static func scan(
-    _ file: any File, _ header: SegmentHeader, _ head: FrameHead, limit: CommitNumber?
+    _ file: any File, _ header: SegmentHeader, _ head: FrameHead, limit: CommitNumber?,
+    through: CommitNumber = .max
   ) throws(TreeRingError) -> SegmentScan {
-    let size = try file.size()
-    let reader = SegmentReader(file: file, end: size)
     let start = ChainPosition(
       salt: header.salt, offset: UInt64(head.byteCount), checksum: head.checksum)
     var scan = SegmentScan(
       path: file.path, header: header,
-      directory: SegmentDirectory(of: header), end: start, fileSize: size,
+      directory: SegmentDirectory(of: header), end: start, fileSize: try file.size(),
       proven: start.offset, provenCommit: header.firstCommit - 1,
       provenTimestamp: Timestamp(microseconds: 0), doubtful: start, lastKind: .segmentHeader)
+    try scan.run(file, limit: limit, through: through)
+    return scan
+  }
+
+  /// Goes on reading a segment; what lies before `start` counts as synced. O(bytes read).
+  ///
+  /// - Parameter chunk: how many bytes are read at a time.
+  static func scan(
+    _ file: any File, _ header: SegmentHeader, from start: ScanStart, limit: CommitNumber?,
+    through: CommitNumber = .max, chunk: Int = 1 << 20
+  ) throws(TreeRingError) -> SegmentScan {
+    var scan = SegmentScan(
+      path: file.path, header: header, directory: start.directory, end: start.end,
+      fileSize: try file.size(), proven: start.end.offset,
+      provenCommit: start.directory.lastCommit, provenTimestamp: start.directory.lastTimestamp,
+      doubtful: start.end, lastKind: start.lastKind, last: start.last)
+    try scan.run(file, limit: limit, through: through, chunk: chunk)
+    return scan
+  }
+
+  private mutating func run(
+    _ file: any File, limit: CommitNumber?, through: CommitNumber, chunk: Int = 1 << 20
+  ) throws(TreeRingError) {
+    let reader = SegmentReader(file: file, end: fileSize, chunk: chunk)
     var tail = DoubtfulFrames()
-    while scan.end.offset < size {
-      let found = try reader.frame(at: scan.end.offset, salt: header.salt, wholly: true)
+    while end.offset < fileSize {
+      // A compacted segment was whole when it got its name.
+      if directory.lastCommit >= through, !header.isCompacted {
+        isBounded = true
+        break
+      }
+      let found = try reader.frame(at: end.offset, salt: header.salt, wholly: true)
       do throws(FrameFlaw) {
         let frame = try found.get()
         if let limit, let commit = frame.commit, commit.number >= limit {
-          scan.isSuperseded = true
+          isSuperseded = true
           break
         }
-        try scan.checkOrder(frame)
-        if frame.head.kind == .directory { try scan.checkDirectory(reader, frame) }
-        scan.take(frame, &tail)
+        try checkOrder(frame)
+        if frame.head.kind == .directory { try checkDirectory(reader, frame) }
+        take(frame, &tail)
       } catch {
-        scan.flaw = error
+        flaw = error
         break
       }
     }
-    tail.settle(&scan)
-    return scan
+    tail.settle(&self)
   }
 
   /// Throws unless the frame is what must come next.
@@ -116,10 +162,18 @@ extension SegmentScan {
     }
   }
 
-  /// Throws unless the directory on disk is the one that the commits before it give.
-  private func checkDirectory(
+  /// Throws unless the directory on disk is the one that the commits before it give. Entries of
+  /// commits that were not read are taken from it, for its checksum has been found right.
+  private mutating func checkDirectory(
     _ reader: SegmentReader, _ frame: ScannedFrame
   ) throws(FrameFlaw) {
+    if let early = directory.early {
+      guard directory.byteCount == frame.head.byteCount,
+        let bytes = try? reader.bytes(at: end.offset, count: frame.head.byteCount),
+        let entries = SegmentDirectory.entries(bytes, of: header, before: end.offset)
+      else { throw .outOfOrder }
+      directory.complete(with: Array(entries.prefix(early.count)))
+    }
     let expected = directory.bytes(at: end)
     guard expected.count == frame.head.byteCount, header.admitsEnd(after: directory.lastCommit),
       let bytes = try? reader.bytes(at: end.offset, count: expected.count),
@@ -132,6 +186,10 @@ extension SegmentScan {
       salt: end.salt, offset: end.offset + frame.byteCount, checksum: frame.head.checksum)
     if let commit = frame.commit {
       directory.append(commit.number, offset: end.offset, timestamp: commit.timestamp)
+      last = LogPosition(
+        segment: header.firstCommit, generation: header.generation, salt: header.salt,
+        offset: end.offset, chain: frame.head.checksum, commit: commit.number,
+        timestamp: commit.timestamp, identity: commit.identity)
       tail.frames.append(
         .init(start: end, end: next, commit: commit.number, timestamp: commit.timestamp))
     }

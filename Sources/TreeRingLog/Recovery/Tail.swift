@@ -30,7 +30,10 @@ enum Tail {
         "\(scan.flaw?.problem ?? "the frame is wrong"), and the frame at offset \(offset) was "
           + "written after this place had been synced")
     }
-    let expected = [Mark.bytes(at: scan.end), scan.directory.bytes(at: scan.end)]
+    var expected = [Mark.bytes(at: scan.end)]
+    if scan.fileSize - start == UInt64(scan.directory.byteCount) {
+      expected.append(try scan.directory.whole(file).bytes(at: scan.end))
+    }
     for bytes in expected where scan.fileSize - start == UInt64(bytes.count) {
       let found = try reader.bytes(at: start, count: bytes.count)
       if isDamaged(found, expected: bytes, at: start) {

@@ -11,9 +11,10 @@ extension CommitLog {
   }
 
   /// The error of a commit that compaction removed.
-  func removed(_ number: CommitNumber) -> TreeRingError {
-    let horizon = horizon
-    return TreeRingError(
+  func removed(_ number: CommitNumber) -> TreeRingError { removed(number, horizon) }
+
+  func removed(_ number: CommitNumber, _ horizon: CommitNumber) -> TreeRingError {
+    TreeRingError(
       .beyondHorizon,
       "Commit \(number) was removed by compaction; history is kept from commit \(horizon) on.",
       commit: number, current: horizon)
@@ -25,6 +26,7 @@ extension CommitLog {
     holding number: CommitNumber
   ) throws(TreeRingError) -> (Segment, any File)? {
     var missing: String?
+    var refreshes = 0
     while true {
       let found = try core.withState { state in Self.segment(holding: number, state.segments) }
       guard let found else { return nil }
@@ -33,6 +35,10 @@ extension CommitLog {
       } catch  where error.code == .notFound && found.path != missing {
         // Rewritten between the two steps, unless it is the same path again.
         missing = found.path
+      } catch  where error.code == .notFound && core.options.access == .readOnly && refreshes < 9 {
+        // The writer has rewritten it.
+        refreshes += 1
+        try refresh()
       }
     }
   }

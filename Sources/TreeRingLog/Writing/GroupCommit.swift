@@ -251,6 +251,12 @@ final class GroupCommit: @unchecked Sendable {
     }
   }
 
+  private func becameDurable(_ newest: CommitNumber) {
+    guard newest > state.durable else { return }
+    state.durable = newest
+    options.durableChanged?(newest)
+  }
+
   private enum Outcome {
     case done(fileSize: UInt64, reserves: Bool, syncCount: UInt64)
     /// The device is full; the file ends where it did before.
@@ -309,7 +315,7 @@ final class GroupCommit: @unchecked Sendable {
         state.completedTimestamp = last.timestamp
       }
       if sync == .full || (sync == .barrier && Self.barrierIsFull) {
-        state.durable = state.completed
+        becameDurable(state.completed)
         let end = state.active?.written.offset ?? 0
         state.active?.synced = end
         state.deadline = nil
@@ -341,7 +347,7 @@ final class GroupCommit: @unchecked Sendable {
     active.fileSize = active.written.offset
     active.synced = active.written.offset
     state.active = active
-    state.durable = state.completed
+    becameDurable(state.completed)
     state.pending.reset()
     state.sequenced = state.completed
     state.sequencedTimestamp = state.completedTimestamp

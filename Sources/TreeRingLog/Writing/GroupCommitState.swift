@@ -51,6 +51,9 @@ extension GroupCommit {
     /// When commits of relaxed durability must be synced.
     var deadline: ContinuousClock.Instant?
     var statistics = LogStatistics()
+    var trust = LogTrust.none
+    /// Where reading goes on, for a log that is followed; stays what opening found otherwise.
+    var end: ScanStart?
 
     init(recovered: RecoveredLog) {
       segments = recovered.segments
@@ -60,6 +63,7 @@ extension GroupCommit {
       completed = recovered.lastCommit
       completedTimestamp = recovered.lastTimestamp
       durable = recovered.lastCommit
+      end = recovered.end
     }
   }
 }

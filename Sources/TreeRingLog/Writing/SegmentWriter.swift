@@ -35,14 +35,19 @@ extension GroupCommit {
 
   /// Seals the active segment: all of it is synced, this thread leads.
   func sealActive(_ active: ActiveSegment) throws(TreeRingError) {
-    let buffer = ByteBuffer()
-    _ = active.directory.append(to: buffer, at: active.written)
-    try exclusively { () throws(TreeRingError) in
-      try SegmentWriter.finish(active, with: buffer)
-    }
     var sealed = active.segment(
       completed: state.completed, timestamp: state.completedTimestamp)
-    sealed.end += UInt64(buffer.count)
+    let directory = sealed.directory
+    let (whole, byteCount) = try exclusively {
+      () throws(TreeRingError) -> (SegmentDirectory, Int) in
+      let buffer = ByteBuffer()
+      let whole = try directory.whole(active.file)
+      _ = whole.append(to: buffer, at: active.written)
+      try SegmentWriter.finish(active, with: buffer)
+      return (whole, buffer.count)
+    }
+    sealed.directory = whole
+    sealed.end += UInt64(byteCount)
     state.segments.append(sealed)
     state.active = nil
   }

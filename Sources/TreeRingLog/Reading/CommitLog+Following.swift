@@ -1,0 +1,142 @@
+// Following a log that another process writes. Nothing is shown that the writer has not said is
+// durable, so no frame that is still being written is ever judged.
+//
+// 1. Usually the last segment has grown: it is read on from the known end up to the commit asked for.
+// 2. Otherwise the segment was sealed and another begun, or a new writer has recovered the log, or
+//    segments were compacted: the log is opened anew, trusting the position of the last commit
+//    shown. That glances at the other segments and reads what lies behind it. What it finds takes
+//    the place of what was known.
+// 3. If the log does not hold that commit any more, it was replaced or cut back: `storeRewound`.
+//
+// Readers go on meanwhile; each finishes with the file it has open.
+
+extension CommitLog {
+  /// Extends a log that was opened for reading up to a commit that its writer says is durable.
+  ///
+  /// - Parameters:
+  ///   - target: the last commit to show. Nothing happens if it is shown already.
+  ///   - hasNewWriter: true if the writer has changed since the last call: then it is checked that
+  ///     the commit shown last is still in the log.
+  /// - Returns: the newest commit that may be read now; less than `target` if the log does not hold
+  ///   it, for instance because the writer has not begun its segment yet.
+  /// - Throws: `storeRewound` if the log does not hold the commit shown last; `beyondHorizon` if
+  ///   compaction has removed it; `notAllowed` if the log was opened for writing; `corruption`,
+  ///   `io`, `closed`.
+  @discardableResult
+  package func follow(
+    through target: CommitNumber, hasNewWriter: Bool = false
+  ) throws(TreeRingError) -> CommitNumber {
+    followers.lock()
+    defer { followers.unlock() }
+    guard core.options.access == .readOnly else {
+      throw TreeRingError(.notAllowed, "A log that is open for writing cannot follow another.")
+    }
+    let shown = try newest()
+    if hasNewWriter { return try reopen(through: max(target, shown)) }
+    guard target > shown else { return shown }
+    let extended = try extend(through: target)
+    return extended >= target ? extended : try reopen(through: target)
+  }
+
+  /// Opens the log anew as it is now, for readers that find that a segment's file is gone.
+  func refresh() throws(TreeRingError) {
+    followers.lock()
+    defer { followers.unlock() }
+    _ = try reopen(through: try newest())
+  }
+
+  private func newest() throws(TreeRingError) -> CommitNumber {
+    try core.withState { state throws(TreeRingError) in
+      guard !state.isClosed else { throw TreeRingError(.closed, "The log has been closed.") }
+      return state.completed
+    }
+  }
+
+  /// Reads on in the last segment. Whatever is wrong there is left to `reopen` to judge.
+  private func extend(through target: CommitNumber) throws(TreeRingError) -> CommitNumber {
+    let (shown, last, end) = try core.withState { state throws(TreeRingError) in
+      (state.completed, state.segments.last, state.end)
+    }
+    guard let last, let end, !last.header.isCompacted, end.lastKind != .directory,
+      end.end.salt == last.header.salt, let file = try? files.file(last.path)
+    else { return shown }
+    let scan = try SegmentScan.scan(
+      file, last.header, from: end, limit: nil, through: target, chunk: 64 << 10)
+    guard let newest = scan.last, newest.commit > shown else { return shown }
+    try core.withState { state throws(TreeRingError) in
+      state.segments[state.segments.count - 1] = Segment(
+        path: last.path, header: last.header, directory: scan.directory, end: scan.end.offset)
+      state.end = ScanStart(
+        end: scan.end, directory: scan.directory, lastKind: scan.lastKind, last: newest)
+      state.show(newest.commit, newest.timestamp)
+    }
+    return newest.commit
+  }
+
+  private func reopen(through target: CommitNumber) throws(TreeRingError) -> CommitNumber {
+    let end = try core.withState { state throws(TreeRingError) in state.end }
+    var options = core.options
+    options.recovery = .tail
+    options.through = target
+    options.trustedStoreID = storeID
+    options.trusted = nil
+    // Before the first commit there is nothing that could be gone.
+    if let last = end?.last, last.commit > 0 { options.trusted = last }
+    let found: CommitLog
+    do throws(TreeRingError) {
+      found = try CommitLog(
+        directory: core.directory, fileSystem: core.fileSystem, options: options)
+    } catch  where error.code == .logBehindPages || error.code == .notFound {
+      throw rewound(options.trusted?.commit ?? 0, "it ends before that commit now")
+    }
+    if found.storeID != storeID {
+      throw rewound(options.trusted?.commit ?? 0, "another store has taken its place")
+    }
+    if case .refused(let reason) = found.trust, let last = options.trusted {
+      let horizon = found.horizon
+      if last.commit < horizon { throw removed(last.commit, horizon) }
+      throw rewound(last.commit, reason)
+    }
+    try adopt(found)
+    return found.completed
+  }
+
+  private func rewound(_ commit: CommitNumber, _ reason: String) -> TreeRingError {
+    TreeRingError(
+      .storeRewound,
+      "The log was replaced or cut back while it was followed: commit \(commit) had been shown, and "
+        + "\(reason). What was read of it may be gone; open the store again to see what it holds.",
+      file: core.directory, commit: commit)
+  }
+
+  /// Puts what another log has found in the place of what this one knew.
+  private func adopt(_ found: CommitLog) throws(TreeRingError) {
+    let (segments, end, completed, timestamp) = try found.core.withState {
+      state throws(TreeRingError) in
+      (state.segments, state.end, state.completed, state.completedTimestamp)
+    }
+    try core.withState { state throws(TreeRingError) in
+      // What has been loaded of a segment's directory stays loaded.
+      let known = Dictionary(
+        state.segments.map { ($0.path, $0) }, uniquingKeysWith: { first, _ in first })
+      state.segments = segments.map { segment in
+        guard let old = known[segment.path], old.header == segment.header,
+          old.directory.lastCommit == segment.directory.lastCommit, old.end == segment.end
+        else { return segment }
+        return old
+      }
+      state.end = end
+      state.show(completed, timestamp)
+    }
+    // A path may be another file now.
+    files.closeAll()
+  }
+}
+
+extension GroupCommit.State {
+  /// Makes a commit the newest that may be read.
+  fileprivate mutating func show(_ commit: CommitNumber, _ timestamp: Timestamp) {
+    (sequenced, completed, durable) = (commit, commit, commit)
+    (sequencedTimestamp, completedTimestamp) = (timestamp, timestamp)
+  }
+}

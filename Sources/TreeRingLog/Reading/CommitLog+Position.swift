@@ -1,0 +1,85 @@
+// Positions: taken for a checkpoint, judged at the next opening.
+
+extension CommitLog {
+  /// The place behind a commit, for a checkpoint to keep. The log must have been synced through it
+  /// before the position is written anywhere. O(64) headers.
+  ///
+  /// - Throws: `notFound` if the commit is not written yet; else as `header(of:)`.
+  package func position(of number: CommitNumber) throws(TreeRingError) -> LogPosition {
+    if number == 0 { return try beginning() }
+    let result: Result<LogPosition, any Error> = Result {
+      try withFrame(of: number) { frame in
+        guard let segment = frame.segment else {
+          throw TreeRingError(
+            .notFound, "Commit \(number) has not been written yet; wait for it to be complete.",
+            commit: number)
+        }
+        let chain = frame.headBytes.withUnsafeBytes {
+          $0.number(UInt32.self, at: Format.Head.checksum)
+        }
+        return LogPosition(
+          segment: segment.firstCommit, generation: segment.generation, salt: segment.salt,
+          offset: frame.header.offset, chain: chain, commit: number,
+          timestamp: frame.header.timestamp, identity: frame.header.checksum)
+      }
+    }
+    return try typed(result)
+  }
+
+  /// The place behind the first segment's header.
+  private func beginning() throws(TreeRingError) -> LogPosition {
+    let found = try core.withState { state throws(TreeRingError) -> (Segment, (any File)?)? in
+      guard !state.isClosed else { throw TreeRingError(.closed, "The log has been closed.") }
+      if let first = state.segments.first { return (first, nil) }
+      return state.active.map { ($0.segment, $0.file) }
+    }
+    guard let (segment, active) = found else {
+      throw TreeRingError(.notFound, "The log is empty.", file: core.directory)
+    }
+    let file: any File
+    if let active { file = active } else { file = try files.file(segment.path) }
+    let name = SegmentName(
+      firstCommit: segment.header.firstCommit, generation: segment.header.generation)
+    let (header, head) = try SegmentScan.header(of: file, name: name)
+    return LogPosition(
+      segment: header.firstCommit, generation: header.generation, salt: header.salt, offset: 0,
+      chain: head.checksum, commit: 0, timestamp: Timestamp(microseconds: 0), identity: 0)
+  }
+
+  /// Decides what to say of the position that was to be trusted. One that did not fit at once is
+  /// still that of this log if the log holds the same commit, wherever.
+  func settleTrust(_ recovered: RecoveredLog) throws(TreeRingError) {
+    guard let position = core.options.trusted else { return }
+    let trust: LogTrust
+    if recovered.isTrusted {
+      trust = .accepted
+    } else if let storeID = core.options.trustedStoreID, storeID != recovered.storeID {
+      trust = .refused("it belongs to another store")
+    } else {
+      do throws(TreeRingError) {
+        let found = try self.position(of: position.commit)
+        if position.commit == 0 {
+          trust =
+            found.salt == position.salt
+            ? .accepted : .refused("it belongs to another log")
+        } else {
+          trust =
+            found.identity == position.identity && found.timestamp == position.timestamp
+            ? .accepted : .refused("commit \(position.commit) is another one in this log")
+        }
+      } catch {
+        guard error.code == .notFound || error.code == .beyondHorizon else { throw error }
+        trust = .refused(error.message)
+      }
+    }
+    core.setTrust(trust)
+  }
+}
+
+extension GroupCommit {
+  func setTrust(_ trust: LogTrust) {
+    monitor.lock()
+    defer { monitor.unlock() }
+    state.trust = trust
+  }
+}

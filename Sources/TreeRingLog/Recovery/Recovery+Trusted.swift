@@ -1,0 +1,142 @@
+// Opening from a position that a checkpoint has left: O(log behind it) and three small reads for
+// each segment before it.
+//
+// 1. The position names a segment by first commit, generation and salt, and the place in it where
+//    its commit's frame begins. A sound commit header there, with that number, timestamp, identity
+//    and checksum, is that commit: the log is the one the checkpoint was made of. Reading goes on
+//    behind that frame, with that chain.
+// 2. If recovery has moved the commit to another segment since, that segment is searched for a
+//    commit of that number and identity, and then read from its own start.
+// 3. Whoever made the checkpoint had synced the log through it first, so everything before the
+//    position counts as synced: it is not copied behind a doubtful tail.
+// 4. If neither fits, everything is read, as without a position. If the log then ends before the
+//    commit, it has lost what it had promised to keep: `logBehindPages`, before anything is changed.
+
+extension Recovery {
+  /// Where reading begins: a segment, and a place in it unless it is the segment's start.
+  mutating func beginning(
+    _ candidates: [Candidate]
+  ) throws(TreeRingError) -> (index: Int, start: ScanStart?) {
+    guard options.recovery == .tail, let position = options.trusted,
+      let storeID = candidates.first?.header.storeID, isSameStore(storeID),
+      let index = candidates.lastIndex(where: {
+        $0.header.firstCommit <= max(position.commit, 1)
+      })
+    else { return (0, nil) }
+    let candidate = candidates[index]
+    let file = try reopened(candidate)
+    defer { file.close() }
+    let isNamed =
+      candidate.name.firstCommit == position.segment
+      && candidate.name.generation == position.generation
+    if isNamed, candidate.header.salt == position.salt, !candidate.header.isCompacted {
+      guard position.commit > 0 else {
+        isTrusted = position.offset == 0 && position.chain == candidate.head.checksum
+        return (0, nil)
+      }
+      guard let start = try start(at: position, candidate, file) else { return (0, nil) }
+      isTrusted = true
+      return (index, start)
+    }
+    guard try holds(position, candidate, file) else { return (0, nil) }
+    isTrusted = true
+    return (index, nil)
+  }
+
+  func isSameStore(_ storeID: UInt64) -> Bool {
+    options.trustedStoreID.map { $0 == storeID } ?? true
+  }
+
+  /// The place behind the position's commit, if that commit is where it says.
+  private func start(
+    at position: LogPosition, _ candidate: Candidate, _ file: any File
+  ) throws(TreeRingError) -> ScanStart? {
+    let reader = SegmentReader(file: file, end: try file.size(), chunk: 1)
+    let header = candidate.header
+    guard position.offset < reader.end,
+      case .success(let frame) = try reader.frame(
+        at: position.offset, salt: header.salt, wholly: false),
+      frame.head.checksum == position.chain, let commit = frame.commit,
+      isCommit(commit, of: position)
+    else { return nil }
+    let end = position.offset + frame.byteCount
+    let early = EarlyEntries(of: header, framesBefore: end, through: position.commit)
+    return ScanStart(
+      end: ChainPosition(salt: header.salt, offset: end, checksum: frame.head.checksum),
+      directory: SegmentDirectory(of: header, behind: position, early: early),
+      lastKind: .commit, last: position)
+  }
+
+  private func isCommit(_ fields: CommitFields, of position: LogPosition) -> Bool {
+    fields.number == position.commit && fields.identity == position.identity
+      && fields.timestamp == position.timestamp
+  }
+
+  /// True if a segment holds the position's commit somewhere. O(headers before it).
+  private func holds(
+    _ position: LogPosition, _ candidate: Candidate, _ file: any File
+  ) throws(TreeRingError) -> Bool {
+    let reader = SegmentReader(file: file, end: try file.size())
+    var offset: UInt64 = 0
+    while offset < reader.end {
+      guard
+        case .success(let frame) = try reader.frame(
+          at: offset, salt: candidate.header.salt, wholly: false)
+      else { return false }
+      if let commit = frame.commit, commit.number >= position.commit {
+        return isCommit(commit, of: position)
+      }
+      offset += frame.byteCount
+    }
+    return false
+  }
+
+  /// A segment of which nothing is read but its header and the head of its directory.
+  ///
+  /// - Throws: `corruption` if it does not reach to the next one.
+  func glance(
+    _ candidate: Candidate, next: Candidate
+  ) throws(TreeRingError) -> Segment {
+    let file = try reopened(candidate)
+    defer { file.close() }
+    let (header, path) = (candidate.header, file.path)
+    let last = next.header.firstCommit - 1
+    let size = try file.size()
+    guard let glance = try SegmentDirectory.glance(file, of: header) else {
+      guard next.header.origin == .recovery, !header.isCompacted else {
+        throw .corruptLog("a sealed segment has lost its directory", file: path, offset: size)
+      }
+      // Recovery cut it where the next one begins.
+      let early = EarlyEntries(of: header, framesBefore: size, through: last)
+      let directory = SegmentDirectory(
+        of: header, through: last, at: Timestamp(microseconds: 0), early: early)
+      return Segment(path: path, header: header, directory: directory, end: size)
+    }
+    guard (header.isCompacted ? header.lastCommit : glance.lastCommit) == last else {
+      throw .corruptLog(
+        "commits are missing between the segment and the next one", file: path,
+        offset: glance.offset, commit: glance.lastCommit + 1)
+    }
+    let early = EarlyEntries(
+      of: header, .directory(offset: glance.offset), through: glance.lastCommit,
+      count: glance.entryCount)
+    let directory = SegmentDirectory(
+      of: header, through: glance.lastCommit, at: glance.lastTimestamp, early: early)
+    return Segment(path: path, header: header, directory: directory, end: size)
+  }
+
+  /// Throws if the log ends before the position's commit.
+  func checkTrusted(
+    lastCommit: CommitNumber, file: String, offset: UInt64
+  ) throws(TreeRingError) {
+    guard let position = options.trusted, options.recovery != .prefix,
+      lastCommit < position.commit
+    else { return }
+    throw TreeRingError(
+      .logBehindPages,
+      "The log ends before commit \(lastCommit + 1), but the page file was made of a log that held "
+        + "all up to \(position.commit), synced: the log has lost durable commits. Restore what "
+        + "\(directory) held from a backup, or delete the file `pages` to go on with what there is.",
+      file: file, offset: offset, commit: lastCommit + 1)
+  }
+}
