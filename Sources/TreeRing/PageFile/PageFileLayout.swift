@@ -10,15 +10,15 @@
 /// The constants of the page file's byte maps.
 package enum PageFileLayout {
   /// Slots before that of page 1, less one: page n lies in slot n + 1.
-  static let firstPageSlot: UInt64 = 2
+  package static let firstPageSlot: UInt64 = 2
   /// The highest number of a page in the file: numbers from 2^31 on are pages that never get there.
   package static let maxPageNumber: PageNumber = (1 << 31) - 1
   /// The most bytes given to one write.
-  static let maxRunByteCount = 256 << 10
+  package static let maxRunByteCount = 256 << 10
   /// The file grows by at least this much at a time.
-  static let minGrowth: UInt64 = 256 << 10
+  package static let minGrowth: UInt64 = 256 << 10
   /// The file grows by an eighth of its size, but not by more than this beyond what is needed.
-  static let maxGrowth: UInt64 = 64 << 20
+  package static let maxGrowth: UInt64 = 64 << 20
 
   /// Where a page lies in the file, in bytes.
   @inline(__always)

@@ -60,6 +60,8 @@ package struct IndexRoots: Hashable, Sendable {
   package var places = TreeRoot.empty
   /// How many rows are left out because the index's closure cannot decode them.
   package var undecodable: UInt64 = 0
+
+  package init(number: UInt32) { self.number = number }
 }
 
 /// The roots of all trees at one commit.
