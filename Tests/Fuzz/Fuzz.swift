@@ -1,10 +1,11 @@
-// A libFuzzer target for the decoders of log and payloads: whatever the bytes, opening, replaying,
-// showing and verifying give answers or typed errors. See README.md beside this file.
+// A libFuzzer target for the decoders of log, payloads and page file: whatever the bytes, opening,
+// replaying, showing and verifying give answers or typed errors. See README.md beside this file.
 //
 // The first byte of an input chooses what is done with the rest. Bit 1 clear: it becomes the only
 // segment of a log; bit 0 repairs checksums, salt, offset and chain of everything that looks like a
 // header, so that what lies behind those checks is reached too. Bit 1 set: it is the payload of the
-// second commit of a store (FuzzPayload.swift).
+// second commit of a store (FuzzPayload.swift). Bit 2 set: it is a page file or a part of one
+// (FuzzPages.swift).
 
 import Foundation
 import Logging
@@ -25,6 +26,7 @@ public func fuzzMain(
   if count > 1, let first = arguments[1], first[0] != 45 {
     writeCorpus(String(cString: first))
     writePayloads(String(cString: first))
+    writePageFiles(String(cString: first))
   }
   var (count, arguments) = (count, arguments)
   return runDriver(&count, &arguments) { fuzzOneInput($0, $1) }
@@ -34,7 +36,13 @@ public func fuzzMain(
 public func fuzzOneInput(_ bytes: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
   guard let bytes, count > 0 else { return 0 }
   let input = Array(UnsafeBufferPointer(start: bytes, count: count))
-  if input[0] & 2 == 0 { tryLog(input) } else { tryPayload(Array(input.dropFirst())) }
+  if input[0] & 4 != 0 {
+    tryPages(input)
+  } else if input[0] & 2 == 0 {
+    tryLog(input)
+  } else {
+    tryPayload(Array(input.dropFirst()))
+  }
   return 0
 }
 
