@@ -7,4 +7,6 @@ package final class Counter: Sendable {
   package init() {}
   /// 0, then 1, …
   package func next() -> Int { value.add(1, ordering: .relaxed).oldValue }
+  /// How often it has been counted up.
+  package var count: Int { value.load(ordering: .relaxed) }
 }

@@ -78,7 +78,14 @@ struct FormatTests {
         "\(D.entryCommit) u64 commit number", "\(D.entryOffset) u64 offset",
         "\(D.entryTimestamp) i64 timestamp",
       ])
+    typealias W = Format.SharedWord
+    #expect(
+      try Self.table("Shared word", in: document) == [
+        "\(W.magic) u64 magic", "\(W.incarnation) u64 incarnation", "\(W.durable) u64 durable",
+      ])
     for text in [
+      "`0x\(String(Format.sharedMagic, radix: 16, uppercase: true))`",
+      "The file has \(W.byteCount) bytes",
       "`0x\(String(Format.skippableMagic, radix: 16, uppercase: true))`",
       "`0x\(String(Format.ending, radix: 16, uppercase: true))`",
       "every \(Format.directoryStride)th commit", "version \(Format.version)",

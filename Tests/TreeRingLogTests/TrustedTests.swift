@@ -64,7 +64,7 @@ struct TrustedTests {
 
   static func check(_ log: CommitLog, through last: CommitNumber, _ context: String) throws {
     #expect(log.completed == last, "\(context)")
-    for number in [last, 1, last / 2, last / 3] {
+    for number in [last, 1, last / 2, last / 3] where number > 0 {
       #expect(try log.readPayload(of: number) { [UInt8]($1) } == payload(number), "\(context)")
       let moment = Timestamp(microseconds: Int64(number / 3))
       let newest = min(number / 3 * 3 + 2, last)
