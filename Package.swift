@@ -54,6 +54,9 @@ let package = Package(
       ],
       path: "Tests/TestSupport",
       swiftSettings: strict),
+    .executableTarget(
+      name: "Crasher", dependencies: ["TreeRing", "TreeRingLog", "TestSupport"],
+      path: "Tests/Crasher", swiftSettings: strict),
     .testTarget(
       name: "TreeRingLogTests",
       dependencies: [
@@ -69,7 +72,7 @@ let package = Package(
     .testTarget(
       name: "TreeRingToolTests",
       dependencies: [
-        "treering", "TreeRing", "TreeRingLog", "TestSupport",
+        "treering", "Crasher", "TreeRing", "TreeRingLog", "TestSupport",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ],
       exclude: ["Scripts"], swiftSettings: strict),

@@ -86,7 +86,7 @@ final class SimulatedFile: File {
   }
 
   func sync(_ strength: SyncStrength) throws(TreeRingError) {
-    try change("sync") { _, node in
+    try change(strength == .full ? "sync" : "barrier") { _, node in
       node.sync()
       return nil
     } failing: { state, node in

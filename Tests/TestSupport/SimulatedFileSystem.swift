@@ -60,6 +60,12 @@ package final class SimulatedFileSystem: Sendable {
   package var recentCalls: [String] {
     state.withLock { $0.faults.log.suffix(12).map { "\($0.call) \($0.what) \($0.path)" } }
   }
+  /// The changing calls after a number of them, at most the last 32, without their numbers.
+  package func calls(after count: Int) -> [String] {
+    state.withLock { state in
+      state.faults.log.filter { $0.call > count }.map { "\($0.what) \($0.path)" }
+    }
+  }
 
   // MARK: What is to happen
 

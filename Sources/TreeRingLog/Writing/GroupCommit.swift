@@ -328,6 +328,8 @@ final class GroupCommit: @unchecked Sendable {
     case .failed(let error):
       options.logger.error("A write to the log failed; it accepts no more: \(error)")
       state.poison = error
+      // A sync that finds the device full has failed like any other: nothing was undone.
+      if error.code == .noSpace { state.poison?.code = .io }
     }
   }
 

@@ -1,0 +1,66 @@
+// What the Crasher writes: every commit is a function of its number, so its parent knows the state at
+// each.
+
+package import TreeRing
+internal import TreeRingLog
+
+package enum CrashScript {
+  private static let keyCount: CommitNumber = 40
+  package static let rows = Bucket<[UInt8]>.bytes("rows")
+  package static let counts = Bucket<[UInt8]>.bytes("counts")
+
+  /// The index that opening registers, in the first commit.
+  package static var index: GroupIndex {
+    GroupIndex("bySize", on: rows, version: 1) { bytes in
+      Place(in: "g\((bytes.first ?? 0) % 5)", by: .ascending(bytes.count))
+    }
+  }
+
+  /// How the store is opened; small segments, so that many are begun and sealed.
+  package static var options: StoreOptions {
+    StoreOptions(segmentSize: 64 << 10, indexes: [index], logger: quietLogger)
+  }
+
+  private static func key(of commit: CommitNumber) -> Key { Key("k\(commit % keyCount)") }
+
+  private static func bytes(of commit: CommitNumber) -> [UInt8]? {
+    guard commit % 11 != 0 else { return nil }
+    var random = SeededGenerator(seed: commit)
+    let count = commit % 9 == 0 ? 5000 : Int(commit % 300) + 1
+    return (0..<count).map { _ in UInt8(truncatingIfNeeded: random.next()) }
+  }
+
+  private static func count(of commit: CommitNumber) -> [UInt8] { Array("\(commit)".utf8) }
+
+  /// Does what the commit that is being made is to do.
+  package static func perform(_ tx: Transaction) throws {
+    if let bytes = bytes(of: tx.commit) {
+      try tx.put(bytes, for: key(of: tx.commit), in: rows)
+    } else {
+      try tx.delete(key(of: tx.commit), in: rows.name)
+    }
+    try tx.put(count(of: tx.commit), for: "count", in: counts)
+  }
+
+  /// What is wrong with a snapshot; nil if it is what the commits up to it make.
+  package static func flaw(in snapshot: Snapshot) throws -> String? {
+    let newest = snapshot.commit
+    guard newest > 1 else { return nil }
+    guard try snapshot.get("count", in: counts) == count(of: newest) else {
+      return "commit \(newest) does not count as \(newest)"
+    }
+    var expected: [Key: [UInt8]] = [:]
+    for commit in (newest > keyCount ? newest - keyCount : 1) + 1...newest {
+      expected[key(of: commit)] = bytes(of: commit)
+    }
+    var found: [Key: [UInt8]] = [:]
+    try snapshot.forEach(in: rows) {
+      found[$0] = $1
+      return true
+    }
+    guard found == expected else { return "other rows at commit \(newest)" }
+    let index = try snapshot.index("bySize")
+    guard index.count == expected.count else { return "the index lacks rows at commit \(newest)" }
+    return nil
+  }
+}
