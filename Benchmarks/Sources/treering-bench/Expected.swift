@@ -24,4 +24,11 @@ let expectedDigests: [String: String] = [
   "small · changeset of 1000 rows of 5.00 k, CPU": "43f24517cf7797a3",
   "small · import of flights with an index": "43501a5d0c2a9674",
   "small · as-of snapshot of a random commit": "f5d7679443c87369",
+  "small · as-of snapshot 1 commits back": "d53cc62920cb477c",
+  "small · as-of snapshot 100 commits back": "c892fe206d9bbe75",
+  "small · as-of snapshot 10000 commits back": "eac392b4275efaa1",
+  "small · page file after 4000 updates under a pinned snapshot": "e4bca233f37a1547",
+  "small · durable commit without a checkpoint, p99": "4fe4",
+  "small · anonymous memory while loading, peak (budget 8 MiB, 200000 rows)": "f9e6cf80691dabf3",
+  "small · log replayed to rebuild the page file": "c721be5734d3e7f9",
 ]

@@ -41,7 +41,8 @@ struct TreeRingBench {
   static let subjects: [Subject] =
     commits + batches + bulkLoad + [
       randomGets, scans, readsBesideWriter, diskUse, bytesWritten, replay, rankSelect, changesets,
-      importFlights, asOf,
+      importFlights, asOf, asOfDistance, openTime, pinnedUpdates, checkpointLatency, memory,
+      recoveryRate,
     ]
 
   static var engines: [any Engine.Type] {

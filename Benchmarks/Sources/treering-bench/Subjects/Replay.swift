@@ -1,4 +1,4 @@
-// Opening a store: the whole log is replayed into trees.
+// Opening a store without its page file: the whole log is replayed into trees.
 
 internal import BenchmarkHarness
 internal import TreeRing
@@ -11,6 +11,7 @@ let replay = Subject(name: "Replay") { context in
   try Context.loadInRandomOrder(engine, data)
   try engine.close()
   for _ in 0..<context.runs {
+    try context.removePages(of: folder)
     var store: Store?
     let seconds = try Clocks.wallSeconds { store = try Store(at: folder) }
     guard let store else { continue }
