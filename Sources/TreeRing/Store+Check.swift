@@ -36,7 +36,7 @@ extension Store {
       guard let existing = version.existingIndex(record.number),
         let index = try record.active(code: code)
       else { continue }
-      let editor = PageEditor(pages: pages, epoch: version.roots.commit)
+      let editor = PageEditor(pages: pages, epoch: version.roots.commit, isPrivate: true)
       defer { editor.discard() }
       let fresh = try IndexEditor(editor: editor).build(
         index, rows: Tree(version.roots.rows, pages: pages), catalog: version.catalog,
@@ -59,10 +59,10 @@ extension Store {
 extension Store {
   /// How many pages are in memory though neither a kept version nor one of these snapshots reaches
   /// them; negative if pages are missing. Nobody may write meanwhile, nor hold other snapshots.
-  package func leakedPageCount(beside snapshots: [Snapshot]) -> Int {
+  package func leakedPageCount(beside snapshots: [Snapshot]) throws -> Int {
     timeTravel.clear()
     reclaimer.settle()
-    var reachable: Set<PageNumber> = []
+    var reachable = try engine.checkpointer?.reachablePages() ?? []
     var versions = queue.readable + snapshots.map(\.version)
     while let version = versions.popLast() {
       if let base = version.base { versions.append(base) }

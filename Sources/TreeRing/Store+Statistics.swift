@@ -18,7 +18,7 @@ public struct StoreStatistics: Hashable, Sendable {
   public var segmentCount: Int
   /// Bytes of commit payloads before compression, without logged values.
   public var payloadByteCount: UInt64
-  /// Bytes of all commits in the log.
+  /// Bytes of all segments up to their last frame.
   public var storedByteCount: UInt64
   /// Pages in use, of 4 KiB each.
   public var pageCount: Int
@@ -56,8 +56,7 @@ extension Store {
       commits: version.roots.commit, horizon: self.log.first,
       rows: Int(version.roots.rows.count), graves: Int(version.roots.graves.count),
       logByteCount: log.byteCount, segmentCount: log.segmentCount,
-      payloadByteCount: replayed.payload + log.appendedPayloadByteCount,
-      storedByteCount: replayed.stored + log.appendedStoredByteCount,
+      payloadByteCount: version.roots.payloadByteCount, storedByteCount: log.byteCount,
       pageCount: pages.livePageCount, pinnedPageCount: pinTable.deadPageCount,
       pageMemoryByteCount: pages.heapByteCount, changeRecordRows: records.rowCount,
       pins: pinRegistry.all, undecodable: undecodable)

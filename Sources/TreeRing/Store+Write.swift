@@ -85,8 +85,11 @@ extension Store {
         .notAllowed, "The store was opened for reading. Open it with mode .readWrite to write.")
     }
     var result: Sequenced<Value>?
+    try writerLock.checkOutside()
+    engine.checkpointer?.pace()
     try writerLock.withLock {
       try checkOpen()
+      try checkPageFile()
       let base = currentBase()
       if let expected, expected != base.roots.commit {
         throw TreeRingError(
@@ -94,10 +97,20 @@ extension Store {
           "The newest commit is \(base.roots.commit), not \(expected). Read again and decide anew.",
           current: base.roots.commit)
       }
-      result = try build(on: base, durability: durability, body)
+      result = try pages.withSection { try build(on: base, durability: durability, body) }
     }
     guard let result else { throw TreeRingError(.closed, "The write did not run.") }
     return result
+  }
+
+  /// Throws `poisoned` once the page file could not be written.
+  private func checkPageFile() throws(TreeRingError) {
+    guard let failure = engine.checkpointer?.failure else { return }
+    throw TreeRingError(
+      .poisoned,
+      "The page file could not be written, so no more commits are accepted; reopen the store to go "
+        + "on. The failure: \(failure.message)",
+      file: failure.file, offset: failure.offset, errno: failure.errno)
   }
 
   /// The version to build on, after dropping what the log has given up.
@@ -114,6 +127,7 @@ extension Store {
     on base: Version, durability: Durability, _ body: (Transaction) throws -> Value
   ) throws -> Sequenced<Value> {
     let number = base.roots.commit + 1
+    let fetchFailures = pages.fetchFailureCount
     let pending = PendingValues(commit: number)
     let recorder = ChangeRecorder()
     let code = code.withLock { $0 }
@@ -122,6 +136,9 @@ extension Store {
       pages: pages, epoch: number, base: base.roots, catalog: base.catalog, active: active,
       code: code, values: ValueSource(log: log, pending: pending), recorder: recorder)
     let transaction = Transaction(editor: editor, commit: number, pending: pending)
+    if let checkpointer = engine.checkpointer {
+      transaction.spill = { (editor) throws(TreeRingError) in try checkpointer.spill(editor) }
+    }
     defer { transaction.end() }
     var isSequenced = false
     defer { if !isSequenced { editor.editor.discard() } }
@@ -129,6 +146,8 @@ extension Store {
     if base.catalog.indexes.count > editor.active.count { try editor.buildMissingIndexes() }
     let recorded = editor.active.map(\.number)
     let value = try body(transaction)
+    // What was read of a page that could not be had is not what is there.
+    try pages.checkFetches(since: fetchFailures)
     if let key = transaction.idempotencyKey,
       let first = try transaction._reader.commit(idempotencyKey: key)
     {
@@ -174,11 +193,13 @@ extension Store {
       }
       transaction.editor.setIdempotencyKey(key, commit: number)
     }
-    transaction.editor.setCommit(number, timestamp: timestamp)
+    let payload = transaction.payload.payload(notes: notes)
+    let count = transaction.payload.count
+    transaction.editor.setCommit(
+      number, timestamp: timestamp, operationCount: count, payloadByteCount: payload.count)
     let draft = CommitDraft(
-      number: number, timestamp: timestamp, operationCount: transaction.payload.count,
-      payload: transaction.payload.payload(notes: notes), values: transaction.pendingValues,
-      durability: durability)
+      number: number, timestamp: timestamp, operationCount: count, payload: payload,
+      values: transaction.pendingValues, durability: durability)
     do {
       return try log.append(draft)
     } catch {
@@ -212,6 +233,7 @@ extension Store {
     // Of many that waited for one sync, one makes all their commits visible.
     if queue.visibleCommit >= ticket.number { return }
     reclaimer.drain { queue.publish(through: log.completed) }
+    if let checkpointer = engine.checkpointer { checkpointer.consider(queue.visible.roots) }
   }
 
   /// Makes everything written so far durable.

@@ -24,29 +24,29 @@ public final class Store: Sendable {
   public let options: StoreOptions
 
   let log: CommitLog
-  let pages: PageStore
-  let pinTable: PinTable
-  let reclaimer: Reclaimer
-  let records: ChangeRecords
-  let queue: CommitQueue
-  let timeTravel: TimeTravel
+  let engine: Engine
   let pinRegistry = PinRegistry()
   let writerLock = WriterLock()
   let asyncWriter = AsyncWriter()
   let code: Mutex<[CodeIndex]>
   let definitions = ActiveIndexCache()
-  /// What opening replayed.
-  let replayed: ReplayedVolume
   private let lock: StoreLock?
   private let isClosed = Atomic<Bool>(false)
 
   /// Opens the store in a folder, and makes it if there is none (unless the mode says otherwise).
   ///
-  /// Opening replays the log. O(operations logged).
+  /// Opening reads the page file's newest checkpoint and replays what the log has after it. Without a
+  /// sound page file it replays the whole log: O(operations logged).
+  /// - Parameter progress: called now and then while commits are replayed, on the caller's thread.
   /// - Throws: `locked` if another process has it open for writing; `corruption` if bytes on disk
-  ///   are not what was written; `notFound` if there is none and none is to be made.
-  public convenience init(at path: String, options: StoreOptions = StoreOptions()) throws {
-    try self.init(path: path, fileSystem: PosixFileSystem(), options: options)
+  ///   are not what was written; `notFound` if there is none and none is to be made;
+  ///   `logBehindPages` if the log has lost commits that a checkpoint had vouched for.
+  public convenience init(
+    at path: String, options: StoreOptions = StoreOptions(),
+    progress: ((OpeningProgress) -> Void)? = nil
+  ) throws {
+    try self.init(
+      path: path, fileSystem: PosixFileSystem(), options: options, progress: progress)
   }
 
   /// Opens the store in a folder with group indexes defined in code.
@@ -59,31 +59,21 @@ public final class Store: Sendable {
     try Store(path: nil, fileSystem: MemoryFileSystem(), options: options)
   }
 
-  package init(path: String?, fileSystem: any FileSystem, options: StoreOptions) throws {
+  package init(
+    path: String?, fileSystem: any FileSystem, options: StoreOptions,
+    progress: ((OpeningProgress) -> Void)? = nil
+  ) throws {
     self.path = path
     self.options = options
     let folder = path ?? "store"
     lock = try Self.prepare(folder, fileSystem: fileSystem, mode: options.mode)
-    log = try CommitLog(
-      directory: folder + "/log", fileSystem: fileSystem,
-      options: LogOptions(
-        access: options.mode.logAccess, segmentSize: options.segmentSize,
-        recovery: options.recovery, logger: options.logger))
-    pages = PageStore(cellCapacity: options.pageCellCapacity)
-    pinTable = PinTable(pages: pages)
-    reclaimer = Reclaimer(pages: pages, pins: pinTable)
     let registered = options.indexes.map(\.code)
     code = Mutex(registered)
-    var replayed = ReplayedVolume()
-    let opened = try Self.replay(
-      log, pages: pages, pins: pinTable, reclaimer: reclaimer, code: registered, &replayed)
-    self.replayed = replayed
-    // A touched row takes some 400 bytes; a quarter of the budget is theirs.
-    records = ChangeRecords(limit: max(1024, options.memoryBudget / 4 / 400))
-    queue = CommitQueue(
-      visible: opened, pins: pinTable, records: records,
-      recentPageLimit: options.memoryBudget / 4 / PageLayout.pageByteCount)
-    timeTravel = TimeTravel(pages: pages, log: log, reclaimer: reclaimer)
+    let opening = Opening(
+      folder: folder, fileSystem: fileSystem, options: options, code: registered,
+      writerLock: writerLock, lock: lock, keepsPages: path != nil && options.mode != .readOnly,
+      progress: progress)
+    (log, engine) = try opening.run()
     if options.mode != .readOnly {
       for index in options.indexes { try register(index) }
     }
@@ -95,9 +85,14 @@ public final class Store: Sendable {
     } catch {
       options.logger.error("closing the store failed", metadata: ["error": "\(error)"])
     }
-    timeTravel.clear()
-    reclaimer.drain()
   }
+
+  var pages: PageStore { engine.pages }
+  var pinTable: PinTable { engine.pins }
+  var reclaimer: Reclaimer { engine.reclaimer }
+  var records: ChangeRecords { engine.records }
+  var queue: CommitQueue { engine.queue }
+  var timeTravel: TimeTravel { engine.timeTravel }
 
   /// Makes the folder and takes the lock, as the mode asks.
   private static func prepare(
@@ -116,33 +111,6 @@ public final class Store: Sendable {
     }
     if mode == .readOnly { return nil }
     return try StoreLock(path: folder + "/LOCK", fileSystem: fileSystem)
-  }
-
-  /// Replays the whole log into trees.
-  private static func replay(
-    _ log: CommitLog, pages: PageStore, pins: PinTable, reclaimer: Reclaimer, code: [CodeIndex],
-    _ volume: inout ReplayedVolume
-  ) throws(TreeRingError) -> Version {
-    let newest = log.sequenced
-    let editor = StateEditor(
-      pages: pages, epoch: newest, base: Roots(), catalog: Catalog(), active: [], code: code,
-      values: ValueSource(log: log), recorder: nil)
-    try typed {
-      if newest > 0 {
-        try log.replay(from: log.first, through: newest) { header, payload in
-          try editor.replay(header, payload)
-          volume.payload += header.payloadByteCount
-          volume.stored += header.storedByteCount
-          return true
-        }
-      }
-      try editor.buildMissingIndexes()
-    }
-    pins.pin(newest)
-    _ = editor.editor.finish()
-    return Version(
-      roots: editor.roots, catalog: editor.catalog, pages: pages, lease: .pinned,
-      reclaimer: reclaimer)
   }
 
   // MARK: - Reading
@@ -165,8 +133,13 @@ public final class Store: Sendable {
   ) throws(TreeRingError) -> Snapshot {
     try checkOpen()
     let number = try commit(at: point)
-    let readable = queue.readable
+    var readable = queue.readable
     let definitions = queue.visible.catalog
+    if !readable.contains(where: { $0.roots.commit == number }),
+      let root = try engine.checkpointer?.version(atOrBefore: number)
+    {
+      readable.append(root)
+    }
     let version = try timeTravel.version(
       at: number, candidates: readable, definitions: definitions, code: code.withLock { $0 })
     return Snapshot(
@@ -247,6 +220,7 @@ public final class Store: Sendable {
     if isClosed.exchange(true, ordering: .acquiringAndReleasing) { return }
     queue.wakeAll()
     defer { lock?.release() }
+    engine.checkpointer?.close()
     try writerLock.withLock { try log.close() }
   }
 
@@ -258,23 +232,5 @@ public final class Store: Sendable {
 
   private static var closedError: TreeRingError {
     TreeRingError(.closed, "The store has been closed. Open it again to go on.")
-  }
-}
-
-/// How much log an opening went through, in bytes.
-struct ReplayedVolume {
-  /// Of payloads, decoded.
-  var payload: UInt64 = 0
-  /// Of frames, as they lie on disk.
-  var stored: UInt64 = 0
-}
-
-extension StoreMode {
-  fileprivate var logAccess: LogAccess {
-    switch self {
-    case .create: .create
-    case .readWrite: .readWrite
-    case .readOnly: .readOnly
-    }
   }
 }

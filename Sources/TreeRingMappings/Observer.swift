@@ -129,8 +129,12 @@ package struct StoreGroups: OrderedGroups {
     self.names = names
   }
 
-  package func group(_ name: GroupName) -> GroupReader { reader.group(name) }
-  package func places(of row: RowReference) -> [RowPlace] { reader.places(of: row) }
+  package func group(_ name: GroupName) throws(TreeRingError) -> GroupReader {
+    try reader.group(name)
+  }
+  package func places(of row: RowReference) throws(TreeRingError) -> [RowPlace] {
+    try reader.places(of: row)
+  }
   package func id(of row: RowReference) throws(TreeRingError) -> RowID { try names.id(of: row) }
   package func reference(of id: RowID) -> RowReference? { names.reference(of: id) }
 }

@@ -15,8 +15,8 @@ enum IndexDiff {
     var result = TouchedRows(from: old.commit, to: new.commit)
     let rows = try differingRows(from: old, to: new)
     for row in rows {
-      let oldPlaces = old.places(of: row)
-      let newPlaces = new.places(of: row)
+      let oldPlaces = try old.places(of: row)
+      let newPlaces = try new.places(of: row)
       if oldPlaces.isEmpty, newPlaces.isEmpty { continue }
       result.rows[row] = TouchedRow(
         oldPlaces: oldPlaces, newPlaces: newPlaces,
@@ -29,7 +29,7 @@ enum IndexDiff {
   private static func content(
     of row: RowReference, in reader: IndexReader
   ) throws(TreeRingError) -> RowContent? {
-    try typed {
+    try reader.state.read {
       try row.key.withUnsafeBytes {
         try reader.state.record(bucket: row.bucket, key: $0)?.content
       }
@@ -40,7 +40,7 @@ enum IndexDiff {
     from old: IndexReader, to new: IndexReader
   ) throws(TreeRingError) -> Set<RowReference> {
     var rows: Set<RowReference> = []
-    try typed {
+    try new.state.read {
       var orders = TreeDiff(from: old.roots.order, to: new.roots.order, pages: new.state.pages)
       try orders.forEach { key, before, after in
         if let value = before ?? after {

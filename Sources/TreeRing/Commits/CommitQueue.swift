@@ -59,6 +59,11 @@ final class CommitQueue: Sendable {
   /// What readers see.
   var visible: Version { state.withLock { $0.visible } }
 
+  /// What readers see, and the pages that commits after it have made so far.
+  var checkpointState: (visible: Version, unpublished: [PageNumber]) {
+    state.withLock { ($0.visible, $0.sequenced.flatMap(\.allocated)) }
+  }
+
   /// What the next commit builds on.
   var newest: Version { state.withLock { $0.sequenced.last?.version ?? $0.visible } }
 

@@ -127,10 +127,12 @@ extension Store {
     let editor = StateEditor(
       pages: pages, epoch: version.roots.commit, base: version.roots.withoutIndexes,
       catalog: version.catalog, active: [], code: [], values: ValueSource(log: log),
-      recorder: nil)
+      recorder: nil, isPrivate: true)
     defer { editor.editor.discard() }
     return try typed {
-      try key.bytes.withUnsafeBytes { try editor.lastWritten(bucket: number, key: $0) }
+      try pages.reading {
+        try key.bytes.withUnsafeBytes { try editor.lastWritten(bucket: number, key: $0) }
+      }
     }
   }
 

@@ -18,7 +18,9 @@ extension StateEditor {
       guard let operation = try reader.next() else { break }
       try replay(operation, at: stamp)
     }
-    setCommit(header.number, timestamp: header.timestamp)
+    setCommit(
+      header.number, timestamp: header.timestamp, operationCount: header.operationCount,
+      payloadByteCount: payload.count)
   }
 
   private func replay(_ operation: Operation, at stamp: Stamp) throws(TreeRingError) {

@@ -37,10 +37,10 @@ final class StateEditor {
   ///   one is left behind, its trees given up.
   init(
     pages: PageStore, epoch: CommitNumber, base: Roots, catalog: Catalog, active: [ActiveIndex?],
-    code: [CodeIndex], values: ValueSource, recorder: ChangeRecorder?
+    code: [CodeIndex], values: ValueSource, recorder: ChangeRecorder?, isPrivate: Bool = false
   ) {
     precondition(active.count == base.indexes.count, "every index tree needs its definition")
-    editor = PageEditor(pages: pages, epoch: epoch)
+    editor = PageEditor(pages: pages, epoch: epoch, isPrivate: isPrivate)
     roots = base
     self.catalog = catalog
     self.active = active.compactMap { $0 }
@@ -255,14 +255,10 @@ final class StateEditor {
   func setDefinition(_ record: IndexRecord) {
     if let old = catalog.indexes[record.name] { forget(old.number) }
     catalog.set(record)
-    let key = CatalogKey.of(CatalogKey.index, record.name.utf8)
-    if case .removed = record.definition {
-      key.withUnsafeBytes { _ = editor.remove(&roots.catalog, key: $0) }
-    } else {
-      var value: [UInt8] = []
-      record.encode(into: &value)
-      putCatalog(key, value)
-    }
+    // A removed definition stays, so that its number is not given out again.
+    var value: [UInt8] = []
+    record.encode(into: &value)
+    putCatalog(CatalogKey.of(CatalogKey.index, record.name.utf8), value)
   }
 
   /// Builds an index and puts its definition in force, or only the latter if its closure is not
@@ -311,8 +307,12 @@ final class StateEditor {
   }
 
   /// Stamps the state with its commit.
-  func setCommit(_ commit: CommitNumber, timestamp: Timestamp) {
+  func setCommit(
+    _ commit: CommitNumber, timestamp: Timestamp, operationCount: UInt32, payloadByteCount: Int
+  ) {
     roots.commit = commit
     roots.timestamp = timestamp
+    roots.operationCount += UInt64(operationCount)
+    roots.payloadByteCount += UInt64(payloadByteCount)
   }
 }

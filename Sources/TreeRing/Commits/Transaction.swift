@@ -29,6 +29,9 @@ public final class Transaction: Readable {
   private var cachedReader: StateReader?
   /// Who reads what this transaction may edit.
   private let reads = TransactionReads()
+  /// Gives memory back when the transaction has become large. Asked between edits, now and then.
+  var spill: ((PageEditor) throws(TreeRingError) -> Void)?
+  private var edits: UInt = 0
 
   init(editor: StateEditor, commit: CommitNumber, pending: PendingValues) {
     self.editor = editor
@@ -302,6 +305,8 @@ public final class Transaction: Readable {
     }
     reads.edition += 1
     cachedReader = nil
+    edits &+= 1
+    if edits & 63 == 0 { try spill?(editor.editor) }
   }
 
   /// Checks limits and finds the bucket's number, giving it one if it is new.

@@ -13,11 +13,11 @@ public struct GroupReader: Sendable {
   private let prefix: [UInt8]
   private let positions: Range<Int>
 
-  init(_ name: GroupName, of index: IndexReader) {
+  init(_ name: GroupName, of index: IndexReader) throws(TreeRingError) {
     self.name = name
     self.index = index
     prefix = name.encoded
-    positions = index.positions(of: name)
+    positions = try index.positions(of: name)
   }
 
   /// How many rows the group has.
@@ -30,27 +30,29 @@ public struct GroupReader: Sendable {
   }
 
   /// The position of a row; nil if it is not in the group. O(log n).
-  public func index(of id: RowID) -> Int? {
-    index.orderKey(of: id, in: name, encoded: prefix).map { key in
-      key.withUnsafeBytes { index.order.rank(of: $0) } - positions.lowerBound
+  public func index(of id: RowID) throws(TreeRingError) -> Int? {
+    try index.state.read {
+      index.orderKey(of: id, in: name, encoded: prefix).map { key in
+        key.withUnsafeBytes { index.order.rank(of: $0) } - positions.lowerBound
+      }
     }
   }
 
   /// How many rows of the group stand before this place, whether or not a row stands at it. O(log n).
-  package func rank(of place: [UInt8]) -> Int {
-    index.state.checkCurrent()
+  package func rank(of place: [UInt8]) throws(TreeRingError) -> Int {
     var key: [UInt8] = []
     key.reserveCapacity(prefix.count + place.count)
     key.append(contentsOf: prefix)
     key.append(contentsOf: place)
-    return key.withUnsafeBytes { index.order.rank(of: $0) } - positions.lowerBound
+    return try index.state.read {
+      key.withUnsafeBytes { index.order.rank(of: $0) } - positions.lowerBound
+    }
   }
 
   /// The row at a position of the group, less than its count. O(log n).
   package func row(at position: Int) throws(TreeRingError) -> RowReference {
     guard position >= 0, position < positions.count else { throw ByteReader.damaged }
-    index.state.checkCurrent()
-    return try typed {
+    return try index.state.read {
       try index.order.withEntry(at: positions.lowerBound + position) { key, value in
         try OrderEntry(key: key, value: value).row
       }
@@ -60,11 +62,13 @@ public struct GroupReader: Sendable {
 
 extension IndexReader {
   /// A group to ask several questions of. O(log n).
-  public func group(_ name: GroupName) -> GroupReader { GroupReader(name, of: self) }
+  public func group(_ name: GroupName) throws(TreeRingError) -> GroupReader {
+    try GroupReader(name, of: self)
+  }
 
-  /// The key of a row's entry in the order tree; nil if the row is not in the group.
+  /// The key of a row's entry in the order tree; nil if the row is not in the group. Inside a read
+  /// section.
   func orderKey(of id: RowID, in group: GroupName, encoded prefix: [UInt8]) -> [UInt8]? {
-    state.checkCurrent()
     guard let bucket = state.catalog.buckets[id.bucket] else { return nil }
     let places = Tree(roots.places, pages: state.pages)
     return id.key.bytes.withUnsafeBytes { key in

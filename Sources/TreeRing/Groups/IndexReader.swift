@@ -47,52 +47,55 @@ public struct IndexReader: Sendable {
 
   /// Every group that has rows, in name order, with the number of its rows. O(groups · log n).
   public func groupCounts() throws(TreeRingError) -> [(group: GroupName, rows: Int)] {
-    state.checkCurrent()
     var groups: [(group: GroupName, rows: Int)] = []
     var position = 0
     while position < order.count {
-      let group = try typed {
-        try order.withEntry(at: position) { key, value in
+      try state.read {
+        let group = try order.withEntry(at: position) { key, value in
           try OrderEntry(key: key, value: value).groupName
         }
+        let end = OrderKey.end(ofGroup: group.encoded).withUnsafeBytes { order.rank(of: $0) }
+        guard end > position else { throw ByteReader.damaged }
+        groups.append((group, end - position))
+        position = end
       }
-      let end = OrderKey.end(ofGroup: group.encoded).withUnsafeBytes {
-        order.rank(of: $0)
-      }
-      guard end > position else { throw ByteReader.damaged }
-      groups.append((group, end - position))
-      position = end
     }
     return groups
   }
 
   /// The number of rows of a group; 0 for one that does not exist. O(log n).
-  public func count(in group: GroupName) -> Int { positions(of: group).count }
+  public func count(in group: GroupName) throws(TreeRingError) -> Int {
+    try positions(of: group).count
+  }
 
   /// Where a group's entries lie in the order tree.
-  package func positions(of group: GroupName) -> Range<Int> {
-    state.checkCurrent()
-    let start = group.encoded
-    let lower = start.withUnsafeBytes { order.rank(of: $0) }
-    let upper = OrderKey.end(ofGroup: start).withUnsafeBytes { order.rank(of: $0) }
-    return lower..<upper
+  package func positions(of group: GroupName) throws(TreeRingError) -> Range<Int> {
+    try state.read {
+      let start = group.encoded
+      let lower = start.withUnsafeBytes { order.rank(of: $0) }
+      let upper = OrderKey.end(ofGroup: start).withUnsafeBytes { order.rank(of: $0) }
+      return lower..<max(lower, upper)
+    }
   }
 
   /// The number of rows of a group whose place is before `place`, which nobody need hold. O(log n).
-  package func rank(of place: [UInt8], in group: GroupName) -> Int {
-    state.checkCurrent()
-    let start = group.encoded
-    let lower = start.withUnsafeBytes { order.rank(of: $0) }
-    return (start + place).withUnsafeBytes { order.rank(of: $0) } - lower
+  package func rank(of place: [UInt8], in group: GroupName) throws(TreeRingError) -> Int {
+    try state.read {
+      let start = group.encoded
+      let lower = start.withUnsafeBytes { order.rank(of: $0) }
+      return (start + place).withUnsafeBytes { order.rank(of: $0) } - lower
+    }
   }
 
   /// The entry at a position of a group, which must exist. O(log n).
   package func entry(
     at index: Int, in group: GroupName
   ) throws(TreeRingError) -> (order: [UInt8], row: RowReference) {
-    let lower = group.encoded.withUnsafeBytes { order.rank(of: $0) }
-    return try typed {
-      try order.withEntry(at: lower + index) { key, value in
+    try state.read {
+      let lower = group.encoded.withUnsafeBytes { order.rank(of: $0) }
+      // Fewer entries are there only if a page could not be fetched.
+      guard lower + index < order.count else { throw ByteReader.damaged }
+      return try order.withEntry(at: lower + index) { key, value in
         let entry = try OrderEntry(key: key, value: value)
         return (Array(entry.order), entry.row)
       }
@@ -104,7 +107,7 @@ public struct IndexReader: Sendable {
     in group: GroupName, _ range: Range<Int>, reversed: Bool = false,
     _ body: (OrderEntry) throws -> Bool
   ) throws {
-    let start = positions(of: group).lowerBound
+    let start = try positions(of: group).lowerBound
     let range = start + range.lowerBound..<start + range.upperBound
     func visit(_ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) throws -> Bool {
       try body(try OrderEntry(key: key, value: value))
@@ -119,14 +122,15 @@ public struct IndexReader: Sendable {
   }
 
   /// The places of a row, in group order.
-  package func places(of row: RowReference) -> [RowPlace] {
-    state.checkCurrent()
+  package func places(of row: RowReference) throws(TreeRingError) -> [RowPlace] {
     let tree = Tree(roots.places, pages: state.pages)
-    return row.key.withUnsafeBytes { key in
-      PlaceKey.places(in: tree, prefix: PlaceKey.prefix(bucket: row.bucket, key: key)).map {
-        RowPlace(
-          group: $0.group,
-          order: OrderKey.order(sortKey: $0.sortKey, bucket: row.bucket, key: key))
+    return try state.read {
+      row.key.withUnsafeBytes { key in
+        PlaceKey.places(in: tree, prefix: PlaceKey.prefix(bucket: row.bucket, key: key)).map {
+          RowPlace(
+            group: $0.group,
+            order: OrderKey.order(sortKey: $0.sortKey, bucket: row.bucket, key: key))
+        }
       }
     }
   }
@@ -135,9 +139,9 @@ public struct IndexReader: Sendable {
 
   /// The identity of the row at a position of a group; nil beyond its end. O(log n).
   public func id(at index: Int, in group: GroupName) throws(TreeRingError) -> RowID? {
-    let positions = positions(of: group)
+    let positions = try positions(of: group)
     guard index >= 0, index < positions.count else { return nil }
-    let row = try typed {
+    let row = try state.read {
       try order.withEntry(at: positions.lowerBound + index) { key, value in
         try OrderEntry(key: key, value: value).row
       }
@@ -158,21 +162,29 @@ public struct IndexReader: Sendable {
 
   /// The last row of a group. O(log n).
   public func last(in group: GroupName) throws(TreeRingError) -> StoredRow? {
-    try row(at: count(in: group) - 1, in: group)
+    try row(at: try count(in: group) - 1, in: group)
   }
 
   /// The groups a row stands in and its position in each, in group order. O(places · log n).
-  public func positions(of id: RowID) -> [(group: GroupName, index: Int)] {
+  public func positions(
+    of id: RowID
+  ) throws(TreeRingError) -> [(group: GroupName, index: Int)] {
     guard let row = state.reference(id) else { return [] }
-    return places(of: row).map { ($0.group, rank(of: $0.order, in: $0.group)) }
+    var positions: [(group: GroupName, index: Int)] = []
+    for place in try places(of: row) {
+      positions.append((place.group, try rank(of: place.order, in: place.group)))
+    }
+    return positions
   }
 
   /// The position of a row in a group; nil if it is not in it. O(log n).
-  public func index(of id: RowID, in group: GroupName) -> Int? {
-    let start = group.encoded
-    return orderKey(of: id, in: group, encoded: start).map { key in
-      let first = start.withUnsafeBytes { order.rank(of: $0) }
-      return key.withUnsafeBytes { order.rank(of: $0) } - first
+  public func index(of id: RowID, in group: GroupName) throws(TreeRingError) -> Int? {
+    try state.read {
+      let start = group.encoded
+      return orderKey(of: id, in: group, encoded: start).map { key in
+        let first = start.withUnsafeBytes { order.rank(of: $0) }
+        return key.withUnsafeBytes { order.rank(of: $0) } - first
+      }
     }
   }
 
@@ -182,7 +194,7 @@ public struct IndexReader: Sendable {
     in group: GroupName, _ range: Range<Int>? = nil, reversed: Bool = false,
     _ body: (_ index: Int, StoredRow) throws -> Bool
   ) throws {
-    let all = 0..<count(in: group)
+    let all = 0..<(try count(in: group))
     let range = (range ?? all).clamped(to: all)
     var index = reversed ? range.upperBound - 1 : range.lowerBound
     try forEachEntry(in: group, range, reversed: reversed) { entry in
@@ -207,7 +219,7 @@ public struct IndexReader: Sendable {
     in group: GroupName, where fits: (StoredRow) throws -> Bool
   ) throws -> Int {
     var low = 0
-    var high = count(in: group)
+    var high = try count(in: group)
     while low < high {
       let middle = (low + high) / 2
       guard let row = try row(at: middle, in: group) else { break }
@@ -247,10 +259,10 @@ extension StateReader {
 
   /// A row that an index names.
   func row(_ id: RowID) throws(TreeRingError) -> StoredRow {
-    guard let record = try record(bucket: id.bucket, key: id.key) else {
+    guard let row = try storedRow(bucket: id.bucket, key: id.key) else {
       throw TreeRingError(
         .corruption, "An index names the row \(id), which does not exist. Run `treering verify`.")
     }
-    return try stored(record, key: id.key, bucket: id.bucket)
+    return row
   }
 }

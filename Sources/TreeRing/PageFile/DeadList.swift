@@ -5,7 +5,7 @@ package import TreeRingLog
 
 /// A list of dead pages on its way to and from the page file.
 package enum DeadList {
-  private static let entryByteCount = 12
+  static let entryByteCount = 12
 
   /// The bytes of a list. O(pages).
   package static func encode(_ pages: [RetiredPage]) -> [UInt8] {

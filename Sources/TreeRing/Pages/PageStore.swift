@@ -7,6 +7,9 @@
 // A page's home is a frame of the heap, or memory of somebody else: the mapped page file. Pages come
 // from there through a supply, when first touched; and a page of the heap moves there (`rehome`) when
 // the file holds the same bytes. Its number stays.
+//
+// A number is also a place in the page file, except for private pages: their numbers, from 2^31 up,
+// have none, and their home is always the heap.
 
 internal import Synchronization
 package import TreeRingLog
@@ -16,48 +19,48 @@ package final class PageStore: Sendable {
   /// The most cells a page may hold, however small they are. Tests lower it to make deep trees.
   package let cellCapacity: Int
   let table: PageTable
+  /// Who holds pointers into pages now.
+  package let sections = ReadSections()
   private let supply: PageSupply?
 
   // Sendable under the lock: the frames in it are reachable only through it or through the table.
-  fileprivate struct State: @unchecked Sendable {
+  private struct State: @unchecked Sendable {
     var arena = FrameArena()
-    var freeNumbers: [PageNumber] = []
-    var nextNumber: PageNumber = 1
-    var liveCount = 0
+    var numbers = PageNumbers(next: 1)
+    var privateNumbers = PageNumbers(next: PageTable.firstPrivateNumber)
+    /// Pages with a place in the file whose home is the heap, and those of them that the file holds.
+    var heap = CountedBitSet()
+    var clean = CountedBitSet()
     var nextOwner: UInt32 = 1
-    /// Memory that is not the arena's.
-    var foreign: [Range<UInt>] = []
+
+    mutating func take(isPrivate: Bool) -> PageNumber {
+      isPrivate ? privateNumbers.take() : numbers.take()
+    }
   }
   private let state = Mutex(State())
 
   /// A store without pages.
-  /// - Parameter cellCapacity: the most cells a page may hold, at least 4.
-  package init(cellCapacity: Int = .max) {
-    precondition(cellCapacity >= 4, "a page must be able to hold four cells")
-    self.cellCapacity = cellCapacity
-    supply = nil
-    table = PageTable(supply: nil)
-  }
-
-  /// A store of the pages of a page file, none of them touched yet. O(free numbers).
   /// - Parameters:
-  ///   - supply: brings each page when it is first touched.
-  ///   - numberBound: one more than the highest page number in use or free.
-  ///   - freeNumbers: the numbers below it that are not in use, 0 not among them.
-  package init(
-    supply: PageSupply, numberBound: PageNumber, freeNumbers: [PageNumber],
-    cellCapacity: Int = .max
-  ) {
+  ///   - supply: brings each page of a page file when it is first touched; nil for a store that lives
+  ///     in memory alone.
+  ///   - cellCapacity: the most cells a page may hold, at least 4.
+  package init(supply: PageSupply? = nil, cellCapacity: Int = .max) {
     precondition(cellCapacity >= 4, "a page must be able to hold four cells")
-    precondition(numberBound > 0, "page number 0 is always taken")
     self.cellCapacity = cellCapacity
     self.supply = supply
     table = PageTable(supply: supply)
-    table.addBlocks(through: Int(numberBound >> PageTable.blockShift))
-    state.withLock {
-      $0.nextNumber = numberBound
-      $0.freeNumbers = freeNumbers
-      $0.liveCount = Int(numberBound) - 1 - freeNumbers.count
+  }
+
+  /// Takes over the pages of a page file, none of them touched yet. For a store without pages.
+  /// O(free numbers + bound / 64).
+  /// - Parameters:
+  ///   - bound: one more than the highest page number in use or free.
+  ///   - free: bit n is set if number n is free.
+  package func adopt(bound: PageNumber, free: BitSet) {
+    precondition(bound > 0 && bound <= PageTable.firstPrivateNumber, "no such page number")
+    state.withLock { state in
+      table.addBlocks(through: Int(bound >> PageTable.blockShift))
+      state.numbers = PageNumbers(next: bound, free: free)
     }
   }
 
@@ -66,21 +69,33 @@ package final class PageStore: Sendable {
     table.deallocate()
   }
 
-  /// Pages allocated and not freed.
-  package var livePageCount: Int { state.withLock { $0.liveCount } }
+  /// Pages allocated and not freed, private ones included.
+  package var livePageCount: Int {
+    state.withLock { $0.numbers.usedCount + $0.privateNumbers.usedCount }
+  }
+  /// Private pages allocated and not freed.
+  package var privatePageCount: Int { state.withLock { $0.privateNumbers.usedCount } }
   /// One more than the highest page number ever used.
-  package var pageNumberBound: PageNumber { state.withLock { $0.nextNumber } }
+  package var pageNumberBound: PageNumber { state.withLock { $0.numbers.next } }
   /// The size of all live pages, in bytes.
   package var livePageByteCount: Int { livePageCount * PageLayout.pageByteCount }
   /// The memory taken from the system for pages, in bytes; at least the live pages in the heap.
   package var heapByteCount: Int { state.withLock { $0.arena.byteCount } }
+  /// Frames of the heap in use, those waiting for `releaseFrames` included.
+  package var frameCount: Int { state.withLock { $0.arena.frameCount } }
+  /// Which numbers are in use and free. Takes a copy. O(bound / 64).
+  package var numbers: PageNumbers { state.withLock { $0.numbers } }
 
   /// Whether a page of this number is in memory or can be fetched.
   package func contains(_ number: PageNumber) -> Bool {
-    table.contains(number) || (supply != nil && number > 0 && number < pageNumberBound)
+    if number == 0 { return false }
+    return state.withLock { state in
+      number >= PageTable.firstPrivateNumber
+        ? state.privateNumbers.isUsed(number) : state.numbers.isUsed(number)
+    }
   }
 
-  /// The page of this number, which must exist.
+  /// The page of this number, which must exist and have been touched before.
   package func page(_ number: PageNumber) -> Page { table.page(number) }
 
   /// Takes pages out of the table and their memory back. O(pages).
@@ -88,21 +103,25 @@ package final class PageStore: Sendable {
     state.withLock { state in
       for number in numbers {
         let home = table.set(number, to: nil)
-        precondition(home != nil || supply != nil, "page \(number) is freed twice")
-        if let home, !state.isForeign(home) { state.arena.deallocate(home) }
-        state.freeNumbers.append(number)
-        state.liveCount -= 1
+        if number >= PageTable.firstPrivateNumber {
+          if let home { state.arena.deallocate(home) }
+          state.privateNumbers.giveBack(number)
+        } else {
+          if state.heap.remove(Int(number)), let home { state.arena.deallocate(home) }
+          state.clean.remove(Int(number))
+          state.numbers.giveBack(number)
+        }
       }
     }
   }
 
   /// A new page of undefined content, in the table under its number.
-  func allocate() -> (number: PageNumber, page: Page) {
+  func allocate(isPrivate: Bool = false) -> (number: PageNumber, page: Page) {
     let (number, address) = state.withLock { state in
-      let number = state.freeNumbers.popLast() ?? state.takeNextNumber()
+      let number = state.take(isPrivate: isPrivate)
       let frame = state.arena.allocate()
       table.set(number, to: frame)
-      state.liveCount += 1
+      if !isPrivate { state.heap.insert(Int(number)) }
       return (number, UInt(bitPattern: frame))
     }
     guard let bytes = UnsafeMutableRawPointer(bitPattern: address) else {
@@ -111,24 +130,67 @@ package final class PageStore: Sendable {
     return (number, Page(bytes: bytes))
   }
 
-  /// Declares memory where pages may live that the store does not own: the mapped page file.
-  package func addForeignMemory(_ memory: UnsafeRawBufferPointer) {
-    let start = UInt(bitPattern: memory.baseAddress)
-    state.withLock { $0.foreign.append(start..<(start + UInt(memory.count))) }
+  /// Numbers for pages that are written to the file without ever being in memory.
+  package func reserveNumbers(_ count: Int) -> [PageNumber] {
+    state.withLock { state in
+      (0..<count).map { _ in
+        let number = state.numbers.take()
+        table.set(number, to: nil)
+        return number
+      }
+    }
   }
 
   /// Lets a page live at another address, in foreign memory that holds the same bytes.
-  /// - Returns: its frame in the heap, if it had one. Readers may still be looking at it: give it to
-  ///   `releaseFrames` when every read section begun before this call has ended.
+  /// - Returns: its frame in the heap, if this page is there and its home is one. Readers may still be
+  ///   looking at it: give it to `releaseFrames` when every read section begun before this call has
+  ///   ended.
   package func rehome(
-    _ number: PageNumber, to bytes: UnsafeMutableRawPointer
+    _ number: PageNumber, birth: CommitNumber, to bytes: UnsafeMutableRawPointer
   ) -> UnsafeMutableRawPointer? {
     let frame = state.withLock { state -> UInt in
-      precondition(state.isForeign(bytes), "a page moves to foreign memory only")
-      guard let home = table.set(number, to: bytes), !state.isForeign(home) else { return 0 }
-      return UInt(bitPattern: home)
+      guard state.heap.contains(Int(number)), table.page(number).birth == birth else { return 0 }
+      state.heap.remove(Int(number))
+      state.clean.remove(Int(number))
+      return UInt(bitPattern: table.set(number, to: bytes))
     }
     return UnsafeMutableRawPointer(bitPattern: frame)
+  }
+
+  /// Notes that the file holds these pages, as far as they still are the ones that were written.
+  package func noteWritten(_ pages: some Sequence<RetiredPage>) {
+    state.withLock { state in
+      for page in pages
+      where state.heap.contains(Int(page.number)) && table.page(page.number).birth == page.birth {
+        state.clean.insert(Int(page.number))
+      }
+    }
+  }
+
+  /// Pages whose home is the heap: all of them, and those that the file does not hold yet.
+  package var heapPageCounts: (all: Int, dirty: Int) {
+    state.withLock { ($0.heap.count, $0.heap.count - $0.clean.count) }
+  }
+
+  /// Whether a page's home is the heap.
+  package func isInHeap(_ number: PageNumber) -> Bool {
+    state.withLock { $0.heap.contains(Int(number)) }
+  }
+
+  /// Gives a page that lives in the file a frame of the heap again, with the same content. Nobody else
+  /// may be reading it.
+  func bringBack(_ number: PageNumber) -> Page {
+    let address = state.withLock { state in
+      let frame = state.arena.allocate()
+      frame.copyMemory(from: table.page(number).bytes, byteCount: PageLayout.pageByteCount)
+      table.set(number, to: frame)
+      state.heap.insert(Int(number))
+      return UInt(bitPattern: frame)
+    }
+    guard let bytes = UnsafeMutableRawPointer(bitPattern: address) else {
+      preconditionFailure("the arena returned no memory")
+    }
+    return Page(bytes: bytes)
   }
 
   /// Takes back frames that `rehome` returned.
@@ -142,17 +204,42 @@ package final class PageStore: Sendable {
     }
   }
 
-  /// Frames of the heap in use, those waiting for `releaseFrames` included.
-  package var frameCount: Int { state.withLock { $0.arena.frameCount } }
-
-  /// The numbers free for new pages, in no order. O(free numbers).
-  package var freeNumbers: [PageNumber] { state.withLock { $0.freeNumbers } }
-
-  /// How many fetches have failed. A read section whose count at its end is not that at its start may
-  /// have read a substitute: it throws `lastFetchFailure` instead of its result.
+  /// How many fetches have failed.
   package var fetchFailureCount: UInt64 { supply?.failureCount ?? 0 }
   /// The error of the latest failed fetch.
   package var lastFetchFailure: TreeRingError? { supply?.lastFailure }
+
+  /// Runs a read section: pointers into pages stay valid inside `body`, and what it returns was read
+  /// from whole pages, or the error of the page that could not be read is thrown. Sections may nest.
+  @inline(__always)
+  package func reading<R>(_ body: () throws -> R) throws -> R {
+    guard let supply else { return try body() }
+    let place = sections.enter()
+    defer { sections.leave(place) }
+    let failures = supply.failureCount
+    let result = try body()
+    if supply.failureCount != failures { throw Self.failure(of: supply) }
+    return result
+  }
+
+  /// The part of `reading` that keeps pointers valid, for whoever checks fetches himself.
+  package func withSection<R>(_ body: () throws -> R) rethrows -> R {
+    if supply == nil { return try body() }
+    let place = sections.enter()
+    defer { sections.leave(place) }
+    return try body()
+  }
+
+  /// Throws the error of a page that could not be read since `fetchFailureCount` was `count`.
+  package func checkFetches(since count: UInt64) throws(TreeRingError) {
+    if let supply, supply.failureCount != count { throw Self.failure(of: supply) }
+  }
+
+  @inline(never)
+  private static func failure(of supply: PageSupply) -> TreeRingError {
+    supply.lastFailure
+      ?? TreeRingError(.io, "A page could not be read. Run `treering verify` to see why.")
+  }
 
   /// A stamp no other editor of this store has; never 0.
   func makeOwnerStamp() -> UInt32 {
@@ -160,17 +247,5 @@ package final class PageStore: Sendable {
       defer { state.nextOwner = state.nextOwner == .max ? 1 : state.nextOwner + 1 }
       return state.nextOwner
     }
-  }
-}
-
-extension PageStore.State {
-  fileprivate func isForeign(_ bytes: UnsafeMutableRawPointer) -> Bool {
-    foreign.contains { $0.contains(UInt(bitPattern: bytes)) }
-  }
-
-  fileprivate mutating func takeNextNumber() -> PageNumber {
-    precondition(nextNumber != .max, "out of page numbers")
-    defer { nextNumber += 1 }
-    return nextNumber
   }
 }

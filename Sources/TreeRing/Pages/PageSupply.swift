@@ -11,9 +11,10 @@ package import TreeRingLog
 /// Brings pages from where they are kept.
 package final class PageSupply: Sendable {
   /// The page's checked bytes, at an address in foreign memory that stays valid as long as the page
-  /// store; the same address whenever the same page is asked for. Called from any thread.
+  /// store; the same address whenever the same page is asked for. The birth is what the entry that
+  /// names the page states. Called from any thread.
   package typealias Fetch =
-    @Sendable (PageNumber) throws(TreeRingError) -> UnsafeMutableRawPointer
+    @Sendable (PageNumber, CommitNumber) throws(TreeRingError) -> UnsafeMutableRawPointer
 
   private let fetch: Fetch
   private let failures = Atomic<UInt64>(0)
@@ -37,16 +38,23 @@ package final class PageSupply: Sendable {
   package var lastFailure: TreeRingError? { failure.withLock { $0 } }
 
   /// The page, or the substitute if it cannot be had.
-  func fetchPage(_ number: PageNumber) -> (bytes: UnsafeMutableRawPointer, isPage: Bool) {
+  func fetchPage(
+    _ number: PageNumber, birth: CommitNumber
+  ) -> (bytes: UnsafeMutableRawPointer, isPage: Bool) {
     do {
-      return (try fetch(number), true)
+      return (try fetch(number, birth), true)
     } catch {
       failure.withLock { $0 = error }
-      failures.add(1, ordering: .releasing)
-      guard let substitute = UnsafeMutableRawPointer(bitPattern: substituteAddress) else {
-        preconditionFailure("the substitute page is gone")
-      }
-      return (substitute, false)
+      return (noteFailure(), false)
     }
+  }
+
+  /// Counts a failure and gives the substitute.
+  func noteFailure() -> UnsafeMutableRawPointer {
+    failures.add(1, ordering: .releasing)
+    guard let substitute = UnsafeMutableRawPointer(bitPattern: substituteAddress) else {
+      preconditionFailure("the substitute page is gone")
+    }
+    return substitute
   }
 }

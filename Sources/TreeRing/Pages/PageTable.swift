@@ -20,6 +20,9 @@ struct PageTable: @unchecked Sendable {
   static let blockShift = 14
   static let blockCount = 1 << (32 - blockShift)
   static let wordsPerBlock = 1 << blockShift
+  /// The first number of the private pages, which have no place in a page file.
+  static let firstPrivateNumber: PageNumber = 1 << 31
+  private static let firstPrivateBlock = Int(firstPrivateNumber >> blockShift)
 
   /// The addresses of the blocks.
   let blocks: UnsafeMutablePointer<Atomic<UInt>>
@@ -41,10 +44,12 @@ struct PageTable: @unchecked Sendable {
 
   /// Frees the table itself, not the pages.
   func deallocate() {
-    for index in 0..<Self.blockCount {
-      let address = blocks[index].load(ordering: .relaxed)
-      if address == 0 { break }
-      free(UnsafeMutableRawPointer(bitPattern: address))
+    for first in [0, Self.firstPrivateBlock] {
+      for index in first..<(first + Self.firstPrivateBlock) {
+        let address = blocks[index].load(ordering: .relaxed)
+        if address == 0 { break }
+        free(UnsafeMutableRawPointer(bitPattern: address))
+      }
     }
     free(blocks)
   }
@@ -56,23 +61,60 @@ struct PageTable: @unchecked Sendable {
     return words[Int(number) & (Self.wordsPerBlock - 1)].load(ordering: .relaxed) != 0
   }
 
-  /// The page of this number, which must exist.
+  /// The address of a page's bytes; 0 if it has none.
   @inline(__always)
-  func page(_ number: PageNumber) -> Page {
+  func address(_ number: PageNumber) -> UInt {
     let block = blocks[Int(number >> Self.blockShift)].load(ordering: .relaxed)
     let words = UnsafeMutablePointer<Atomic<UInt>>(bitPattern: block).unsafelyUnwrapped
-    let address = words[Int(number) & (Self.wordsPerBlock - 1)].load(ordering: .relaxed)
-    guard let bytes = UnsafeMutableRawPointer(bitPattern: address) else { return fetch(number) }
+    return words[Int(number) & (Self.wordsPerBlock - 1)].load(ordering: .relaxed)
+  }
+
+  /// A page come by before, by its number alone.
+  @inline(__always)
+  func page(_ number: PageNumber) -> Page {
+    guard let bytes = UnsafeMutableRawPointer(bitPattern: address(number)) else {
+      return missing(number)
+    }
     return Page(bytes: bytes)
   }
 
+  /// The child at an index of an inner page.
+  @inline(__always)
+  func child(of page: Page, at index: Int) -> Page {
+    let number = page.children[index]
+    guard let bytes = UnsafeMutableRawPointer(bitPattern: address(number)) else {
+      return fetch(number, birth: page.births[index])
+    }
+    return Page(bytes: bytes)
+  }
+
+  /// The page of this number and birth.
+  @inline(__always)
+  func page(_ number: PageNumber, birth: CommitNumber) -> Page {
+    guard let bytes = UnsafeMutableRawPointer(bitPattern: address(number)) else {
+      return fetch(number, birth: birth)
+    }
+    return Page(bytes: bytes)
+  }
+
+  /// A tree's top page.
+  @inline(__always)
+  func top(of root: TreeRoot) -> Page { page(root.page, birth: root.birth) }
+
   /// Asks the supply for a page and keeps its address.
   @inline(never)
-  private func fetch(_ number: PageNumber) -> Page {
+  private func fetch(_ number: PageNumber, birth: CommitNumber) -> Page {
     guard let supply else { preconditionFailure("page \(number) does not exist") }
-    let (bytes, isPage) = supply.takeUnretainedValue().fetchPage(number)
+    let (bytes, isPage) = supply.takeUnretainedValue().fetchPage(number, birth: birth)
     if isPage { setIfAbsent(number, to: bytes) }
     return Page(bytes: bytes)
+  }
+
+  /// The substitute for a page that could not be fetched when it was first asked for.
+  @inline(never)
+  private func missing(_ number: PageNumber) -> Page {
+    guard let supply else { preconditionFailure("page \(number) does not exist") }
+    return Page(bytes: supply.takeUnretainedValue().noteFailure())
   }
 
   /// Sets the address of a page that has none. Any thread; threads that fetch the same page at the
@@ -100,8 +142,9 @@ struct PageTable: @unchecked Sendable {
   /// Makes the blocks up to this one, without leaving a hole. Caller holds the page store's lock.
   func addBlocks(through place: Int) {
     var index = place
-    while index > 0, blocks[index - 1].load(ordering: .relaxed) == 0 { index -= 1 }
-    for index in index...place {
+    let first = place >= Self.firstPrivateBlock ? Self.firstPrivateBlock : 0
+    while index > first, blocks[index - 1].load(ordering: .relaxed) == 0 { index -= 1 }
+    for index in index...place where blocks[index].load(ordering: .relaxed) == 0 {
       let words = Self.allocateWords(Self.wordsPerBlock)
       blocks[index].store(UInt(bitPattern: words), ordering: .releasing)
     }

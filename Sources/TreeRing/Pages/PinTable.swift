@@ -9,6 +9,10 @@
 //
 // The newest root is kept by a pin too: the store pins a commit before it retires pages at any later
 // one, and lets go of it after. A commit may be pinned while it is the newest or already pinned.
+//
+// The roots that a checkpoint has written to the page file are pins as well, *kept* ones. What hangs on
+// them is also in the file: a checkpoint takes an image of all dead lists, writes it, and then has the
+// lists shortened by what is saved.
 
 internal import Synchronization
 package import TreeRingLog
@@ -19,6 +23,25 @@ package final class PinTable: Sendable {
     var commit: CommitNumber
     var useCount: Int
     var deadPages: [RetiredPage]
+    /// Whether the root is one of the page file's.
+    var isKept = false
+  }
+
+  /// What hangs on the kept pins, as the page file has to know it.
+  package struct Image: Sendable {
+    /// By kept pin: pages that hang on it for good and have not been saved yet, oldest first.
+    package var unsaved: [CommitNumber: [RetiredPage]] = [:]
+    /// By kept pin: pages that hang on a younger pin which the file does not know, and will hang on
+    /// this one when that is gone.
+    package var passing: [CommitNumber: [RetiredPage]] = [:]
+    /// Numbers in use and free, as the file has to know them: free is also what only pins reach that
+    /// the file does not know.
+    package var free: BitSet
+    package var bound: PageNumber
+
+    fileprivate mutating func free(_ page: RetiredPage) {
+      if page.number < PageTable.firstPrivateNumber { free.insert(Int(page.number)) }
+    }
   }
 
   private let pages: PageStore
@@ -40,29 +63,96 @@ package final class PinTable: Sendable {
     }
   }
 
+  /// Marks a pinned commit as one of the page file's roots.
+  package func keep(_ commit: CommitNumber) {
+    pins.withLock { pins in
+      let index = Self.firstIndex(atOrAbove: commit, in: pins)
+      guard index < pins.count, pins[index].commit == commit else {
+        preconditionFailure("commit \(commit) is to be kept but not pinned")
+      }
+      pins[index].isKept = true
+    }
+  }
+
+  /// The page file has forgotten a root: it ends as a pin does. Pages that had been saved with it hang
+  /// on it again before that.
+  package func unkeep(_ commit: CommitNumber, saved: [RetiredPage]) {
+    pins.withLock { pins in
+      let index = Self.firstIndex(atOrAbove: commit, in: pins)
+      guard index < pins.count, pins[index].commit == commit else { return }
+      pins[index].isKept = false
+      pins[index].deadPages += saved
+    }
+    unpin(commit)
+  }
+
+  /// What a checkpoint writes about free pages and dead ones. O(pages on the lists + bound / 64).
+  /// - Parameters:
+  ///   - commit: the pinned commit that the checkpoint is of. What happened after it is left out.
+  ///   - dropped: kept pins that the file is about to forget, with what was saved with them.
+  package func image(
+    at commit: CommitNumber, dropping dropped: [CommitNumber: [RetiredPage]]
+  ) -> Image {
+    pins.withLock { pins in
+      let numbers = pages.numbers
+      var image = Image(free: numbers.free, bound: numbers.next)
+      /// The kept pins below the one looked at, oldest first.
+      var kept: [CommitNumber] = []
+      for pin in pins where pin.commit != commit {
+        if pin.commit > commit {
+          for page in pin.deadPages where page.birth > commit { image.free(page) }
+          continue
+        }
+        if pin.isKept, dropped[pin.commit] == nil {
+          if !pin.deadPages.isEmpty { image.unsaved[pin.commit] = pin.deadPages }
+          kept.append(pin.commit)
+          continue
+        }
+        for page in pin.deadPages + (dropped[pin.commit] ?? []) {
+          if let older = kept.last, page.birth <= older {
+            image.passing[older, default: []].append(page)
+          } else {
+            image.free(page)
+          }
+        }
+      }
+      return image
+    }
+  }
+
+  /// Takes the first pages off a kept pin's list: they have been saved.
+  package func forget(_ count: Int, of commit: CommitNumber) {
+    pins.withLock { pins in
+      let index = Self.firstIndex(atOrAbove: commit, in: pins)
+      guard index < pins.count, pins[index].commit == commit else { return }
+      pins[index].deadPages.removeFirst(min(count, pins[index].deadPages.count))
+    }
+  }
+
   /// Ends one pin of this commit; frees what nothing else keeps. Any thread. O(log pins) and O(1) per
   /// page that hung on it.
   package func unpin(_ commit: CommitNumber) {
-    let freed = pins.withLock { pins -> [PageNumber] in
+    pins.withLock { pins in
       let index = Self.firstIndex(atOrAbove: commit, in: pins)
       guard index < pins.count, pins[index].commit == commit else {
         preconditionFailure("commit \(commit) is unpinned but not pinned")
       }
       pins[index].useCount -= 1
-      if pins[index].useCount > 0 { return [] }
+      if pins[index].useCount > 0 { return }
       let pin = pins.remove(at: index)
-      return Self.hang(pin.deadPages, onPinBefore: index, in: &pins)
+      // Inside the lock, so that a page is on a list or free at any moment.
+      pages.free(Self.hang(pin.deadPages, onPinBefore: index, in: &pins))
     }
-    if !freed.isEmpty { pages.free(freed) }
   }
 
   /// Takes over the pages that commit `commit` replaced; frees those that no pin below it reaches.
   package func retire(_ retired: [RetiredPage], at commit: CommitNumber) {
     if retired.isEmpty { return }
-    let freed = pins.withLock { pins in
-      Self.hang(retired, onPinBefore: Self.firstIndex(atOrAbove: commit, in: pins), in: &pins)
+    pins.withLock { pins in
+      pages.free(
+        Self.hang(
+          retired, onPinBefore: Self.firstIndex(atOrAbove: commit, in: pins), in: &pins))
     }
-    if !freed.isEmpty { pages.free(freed) }
   }
 
   /// Every pinned commit and how often it is pinned, oldest first.

@@ -24,6 +24,31 @@ package struct Catalog: Sendable {
 
   package init() {}
 
+  /// The catalog that a catalog tree holds. O(buckets + definitions). Inside a read section.
+  init(_ tree: Tree) throws {
+    try Self.forEach(CatalogKey.bucket, in: tree) { name, value in
+      var reader = ByteReader(value)
+      add(BucketReference(number: try reader.integer32(), name: name))
+    }
+    try Self.forEach(CatalogKey.index, in: tree) { _, value in
+      var reader = ByteReader(value)
+      set(try IndexRecord(&reader))
+    }
+  }
+
+  private static func forEach(
+    _ kind: UInt8, in tree: Tree, _ body: (String, UnsafeRawBufferPointer) throws -> Void
+  ) throws {
+    try [kind].withUnsafeBytes { lower in
+      try [kind + 1].withUnsafeBytes { upper in
+        try tree.forEach(from: lower, to: upper) { key, value in
+          try body(String(decoding: key.dropFirst(), as: UTF8.self), value)
+          return true
+        }
+      }
+    }
+  }
+
   mutating func add(_ bucket: BucketReference) {
     buckets[bucket.name] = bucket.number
     bucketNames[bucket.number] = bucket.name
@@ -80,6 +105,11 @@ package struct Roots: Sendable {
   package var indexes: [IndexRoots] = []
 
   package init() {}
+
+  /// Every tree, those of the indexes last.
+  package var trees: [TreeRoot] {
+    [rows, graves, catalog] + indexes.flatMap { [$0.order, $0.places] }
+  }
 
   /// The trees of one index definition, if they are maintained at this commit.
   package func index(_ number: UInt32) -> IndexRoots? { indexes.first { $0.number == number } }

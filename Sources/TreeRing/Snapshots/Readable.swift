@@ -34,37 +34,42 @@ extension Readable {
     of key: Key, in bucket: String, _ body: (UnsafeRawBufferPointer, UInt32) throws -> R
   ) throws -> R? {
     let reader = try _reader
-    guard let record = try reader.record(bucket: bucket, key: key) else { return nil }
-    switch record.object {
-    case .inline(let bytes): return try reader.reading { try body(bytes, record.coder) }
-    case .logged(let reference):
-      let bytes = try reader.values.read(reference, part: .object)
-      return try bytes.withUnsafeBytes { try body($0, record.coder) }
+    return try reader.reading {
+      guard let record = try reader.record(bucket: bucket, key: key) else { return nil }
+      switch record.object {
+      case .inline(let bytes): return try body(bytes, record.coder)
+      case .logged(let reference):
+        let bytes = try reader.values.read(reference, part: .object)
+        return try bytes.withUnsafeBytes { try body($0, record.coder) }
+      }
     }
   }
 
   /// A row with its bytes; nil if there is none of that key. O(log n).
   public func row(_ key: Key, in bucket: String) throws(TreeRingError) -> StoredRow? {
-    let reader = try _reader
-    guard let record = try reader.record(bucket: bucket, key: key) else { return nil }
-    return try reader.stored(record, key: key, bucket: bucket)
+    try _reader.storedRow(bucket: bucket, key: key)
   }
 
   /// A row's metadata; nil if it has none or there is no such row. O(log n).
   public func metadata(of key: Key, in bucket: String) throws(TreeRingError) -> [UInt8]? {
     let reader = try _reader
-    guard let metadata = try reader.record(bucket: bucket, key: key)?.metadata else { return nil }
-    return try reader.values.bytes(of: metadata, part: .metadata)
+    return try reader.read {
+      try reader.record(bucket: bucket, key: key)?.metadata.map {
+        try reader.values.bytes(of: $0, part: .metadata)
+      }
+    }
   }
 
   /// Whether there is a row of that key. O(log n).
   public func contains(_ key: Key, in bucket: String) throws(TreeRingError) -> Bool {
-    try _reader.record(bucket: bucket, key: key) != nil
+    let reader = try _reader
+    return try reader.read { try reader.record(bucket: bucket, key: key) != nil }
   }
 
   /// The commit that last wrote a row; nil if there is none of that key. O(log n).
   public func written(_ key: Key, in bucket: String) throws(TreeRingError) -> CommitNumber? {
-    try _reader.record(bucket: bucket, key: key)?.written.commit
+    let reader = try _reader
+    return try reader.read { try reader.record(bucket: bucket, key: key)?.written.commit }
   }
 
   /// The number of a bucket's rows with `lower` ≤ key < `upper`; nil is no bound. O(log n).
@@ -73,7 +78,9 @@ extension Readable {
   ) throws(TreeRingError) -> Int {
     let reader = try _reader
     guard let number = reader.catalog.buckets[bucket] else { return 0 }
-    return RowKey.positions(in: reader.rows, bucket: number, from: lower, to: upper).count
+    return try reader.read {
+      RowKey.positions(in: reader.rows, bucket: number, from: lower, to: upper).count
+    }
   }
 
   /// Calls `body` with every row of a bucket with `lower` ≤ key < `upper`, ascending by key or, if
@@ -123,8 +130,10 @@ extension Readable {
   /// Every bucket that has held a row, in name order, with the number of its rows now.
   public func buckets() throws(TreeRingError) -> [(name: String, rows: Int)] {
     let reader = try _reader
-    return reader.catalog.buckets.sorted { Key($0.key) < Key($1.key) }.map {
-      ($0.key, RowKey.positions(in: reader.rows, bucket: $0.value).count)
+    return try reader.read {
+      reader.catalog.buckets.sorted { Key($0.key) < Key($1.key) }.map {
+        ($0.key, RowKey.positions(in: reader.rows, bucket: $0.value).count)
+      }
     }
   }
 
@@ -137,11 +146,11 @@ extension Readable {
   ) throws {
     let reader = try _reader
     guard let number = reader.catalog.buckets[bucket] else { return }
-    let positions = RowKey.positions(in: reader.rows, bucket: number, from: lower, to: upper)
     func visit(_ key: UnsafeRawBufferPointer, _ bytes: UnsafeRawBufferPointer) throws -> Bool {
       try body(RowKey.key(of: key), try RowRecord(bytes))
     }
     try reader.reading {
+      let positions = RowKey.positions(in: reader.rows, bucket: number, from: lower, to: upper)
       if reversed {
         try reader.rows.forEachBackward(in: positions, visit)
       } else {

@@ -26,15 +26,21 @@ public final class StateReader: Sendable {
 
   var pages: PageStore { rows.pages }
 
-  /// Runs `body`, which looks at pages while code of the caller runs. A transaction refuses to edit
-  /// its pages meanwhile.
+  /// Runs `body`, which looks at pages: a read section, see `PageStore.reading`. Code of the caller may
+  /// run in it; a transaction refuses to edit its pages meanwhile.
   @inline(__always)
-  func reading<R>(_ body: () throws -> R) rethrows -> R {
-    guard let reads else { return try body() }
+  func reading<R>(_ body: () throws -> R) throws -> R {
+    guard let reads else { return try rows.pages.reading(body) }
     checkCurrent()
     reads.depth += 1
     defer { reads.depth -= 1 }
-    return try body()
+    return try rows.pages.reading(body)
+  }
+
+  /// The same where only our own errors can come up.
+  @inline(__always)
+  func read<R>(_ body: () throws -> R) throws(TreeRingError) -> R {
+    try typed { try reading(body) }
   }
 
   /// Of a transaction: stops whoever reads a state that is no more.
@@ -47,7 +53,7 @@ public final class StateReader: Sendable {
     }
   }
 
-  /// The record of a row, in place.
+  /// The record of a row, in place. Inside a read section.
   @inline(__always)
   func record(bucket: UInt32, key: UnsafeRawBufferPointer) throws(TreeRingError) -> RowRecord? {
     guard let bytes = RowKey.with(bucket: bucket, key: key, { rows.value(of: $0) }) else {
@@ -56,7 +62,8 @@ public final class StateReader: Sendable {
     return try RowRecord(bytes)
   }
 
-  /// The commit that deleted a row that is not there; 0 if none did, or nobody remembers.
+  /// The commit that deleted a row that is not there; 0 if none did, or nobody remembers. Inside a
+  /// read section.
   func grave(bucket: UInt32, key: UnsafeRawBufferPointer) throws(TreeRingError) -> CommitNumber {
     let graves = Tree(roots.graves, pages: pages)
     guard let bytes = RowKey.with(bucket: bucket, key: key, { graves.value(of: $0) }) else {
@@ -66,14 +73,21 @@ public final class StateReader: Sendable {
     return try reader.integer()
   }
 
-  /// The record of a row named by bucket and key, in place.
+  /// The record of a row named by bucket and key, in place. Inside a read section.
   @inline(__always)
   func record(bucket name: String, key: Key) throws(TreeRingError) -> RowRecord? {
     guard let bucket = catalog.buckets[name] else { return nil }
     return try typed { try key.bytes.withUnsafeBytes { try record(bucket: bucket, key: $0) } }
   }
 
-  /// A copy of a row.
+  /// A copy of a row; nil if there is none.
+  func storedRow(bucket: String, key: Key) throws(TreeRingError) -> StoredRow? {
+    try read {
+      try record(bucket: bucket, key: key).map { try stored($0, key: key, bucket: bucket) }
+    }
+  }
+
+  /// A copy of a row. Inside a read section.
   func stored(_ record: RowRecord, key: Key, bucket: String) throws(TreeRingError) -> StoredRow {
     StoredRow(
       bucket: bucket, key: key, object: try values.bytes(of: record.object, part: .object),
@@ -98,16 +112,18 @@ public final class StateReader: Sendable {
   ) throws(TreeRingError) -> CommitNumber? {
     let tree = Tree(roots.catalog, pages: pages)
     let key = CatalogKey.of(kind, name)
-    guard let bytes = key.withUnsafeBytes({ tree.value(of: $0) }) else { return nil }
-    var reader = ByteReader(bytes)
-    return try reader.integer()
+    return try read {
+      guard let bytes = key.withUnsafeBytes({ tree.value(of: $0) }) else { return nil }
+      var reader = ByteReader(bytes)
+      return try reader.integer()
+    }
   }
 
   /// Every tag, in name order.
   func tags() throws(TreeRingError) -> [Tag] {
     let tree = Tree(roots.catalog, pages: pages)
     var tags: [Tag] = []
-    try typed {
+    try read {
       try [CatalogKey.tag].withUnsafeBytes { lower in
         try [CatalogKey.tag + 1].withUnsafeBytes { upper in
           try tree.forEach(from: lower, to: upper) { key, value in

@@ -62,12 +62,14 @@ final class TimeTravel: Sendable {
     }
     let editor = StateEditor(
       pages: pages, epoch: commit, base: roots, catalog: catalog, active: active, code: code,
-      values: ValueSource(log: log), recorder: nil)
+      values: ValueSource(log: log), recorder: nil, isPrivate: true)
     do throws(TreeRingError) {
       try typed {
-        try log.replay(from: roots.commit + 1, through: commit) { header, payload in
-          try editor.replay(header, payload)
-          return true
+        try pages.reading {
+          try log.replay(from: roots.commit + 1, through: commit) { header, payload in
+            try editor.replay(header, payload)
+            return true
+          }
         }
       }
       guard editor.roots.commit == commit else {

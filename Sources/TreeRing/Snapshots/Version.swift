@@ -69,10 +69,10 @@ package final class Version: Sendable {
     _ number: UInt32, build: (PageEditor) throws(TreeRingError) -> IndexRoots
   ) throws(TreeRingError) -> IndexRoots {
     if let existing = existingIndex(number) { return existing }
-    let editor = PageEditor(pages: pages, epoch: roots.commit)
+    let editor = PageEditor(pages: pages, epoch: roots.commit, isPrivate: true)
     let fresh: IndexRoots
     do throws(TreeRingError) {
-      fresh = try build(editor)
+      fresh = try typed { try pages.reading { try build(editor) } }
     } catch {
       editor.discard()
       throw error

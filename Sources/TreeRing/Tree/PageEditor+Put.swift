@@ -40,7 +40,7 @@ extension PageEditor {
       if index != page.cellCount &- 1 { isLast = false }
       path[depth] = PathStep(page: page, index: index)
       depth &+= 1
-      if page.level == 1 { table.page(page.children[index]).prefetchSlots() }
+      if page.level == 1 { table.child(of: page, at: index).prefetchSlots() }
       page = ownedChild(of: page, at: index)
     }
     let place = page.leafLowerBound(keyStart, keyLength)

@@ -15,13 +15,13 @@ extension PageEditor {
   package func remove(_ root: inout TreeRoot, key: UnsafeRawBufferPointer) -> Bool {
     if root.page == 0 { return false }
     let keyStart = key.start
-    var page = table.page(root.page)
+    var page = table.top(of: root)
     var depth = 0
     while page.level != 0 {
       let index = page.childIndex(keyStart, key.count)
       path[depth].index = index
       depth &+= 1
-      page = table.page(page.children[index])
+      page = table.child(of: page, at: index)
     }
     let place = page.leafLowerBound(keyStart, key.count)
     if !place.isFound { return false }
@@ -73,7 +73,7 @@ extension PageEditor {
 
   /// Merges a neighbour into a page, if the result leaves room for some more.
   private func merge(_ page: Page, _ parent: Page, _ index: Int, takingIn other: Int) -> Bool {
-    let neighbour = table.page(parent.children[other])
+    let neighbour = table.child(of: parent, at: other)
     if neighbour.usedByteCount + page.usedByteCount > PageLayout.pageByteCount * 2 { return false }
     let list = list
     list.reset(for: page, neighbour, parent)
@@ -105,7 +105,7 @@ extension PageEditor {
   /// Drops root pages with a single child, and the last page when it is empty.
   private func lowerRoot(_ root: inout TreeRoot) {
     while root.page != 0 {
-      let page = table.page(root.page)
+      let page = table.top(of: root)
       if page.cellCount > 1 || (page.level == 0 && page.cellCount > 0) { return }
       if page.cellCount == 0 {
         root = .empty

@@ -27,6 +27,8 @@ package final class PageEditor {
   package let pages: PageStore
   /// The commit the pages made here are born at.
   package let epoch: CommitNumber
+  /// Whether its pages never go to a page file.
+  package let isPrivate: Bool
   /// The mark of the pages this editor made.
   let owner: UInt32
   let table: PageTable
@@ -39,6 +41,8 @@ package final class PageEditor {
     var retired: [RetiredPage] = []
     /// Every page made, those given up again included.
     var made: [PageNumber] = []
+    /// Pages made that have been written to the file early and live there.
+    var spilled: Set<PageNumber> = []
     /// Pages made and given up, for use again.
     var spare: [PageNumber] = []
     var cellList: CellList?
@@ -50,9 +54,12 @@ package final class PageEditor {
   package var retired: [RetiredPage] { state.pointee.retired }
 
   /// Begins a transaction that makes commit `epoch`.
-  package init(pages: PageStore, epoch: CommitNumber) {
+  /// - Parameter isPrivate: whether its pages belong to one reader's own state of the trees: they get
+  ///   numbers that have no place in a page file.
+  package init(pages: PageStore, epoch: CommitNumber, isPrivate: Bool = false) {
     self.pages = pages
     self.epoch = epoch
+    self.isPrivate = isPrivate
     owner = pages.makeOwnerStamp()
     table = pages.table
     cellCapacity = pages.cellCapacity
@@ -73,7 +80,9 @@ package final class PageEditor {
   /// Pages made and still in use, in no order. O(pages made).
   package var allocated: [PageNumber] {
     let made = state.pointee.made
-    return state.pointee.spare.isEmpty ? made : made.filter { table.page($0).owner == owner }
+    if state.pointee.spare.isEmpty { return made }
+    let spare = Set(state.pointee.spare)
+    return made.filter { !spare.contains($0) }
   }
 
   /// Ends the transaction: its pages are never edited again. The caller publishes its roots, then
@@ -106,7 +115,7 @@ extension PageEditor {
   func allocate() -> (number: PageNumber, page: Page) {
     if let number = state.pointee.spare.popLast() { return (number, table.page(number)) }
     precondition(state.pointee.isOpen, "the transaction has ended")
-    let new = pages.allocate()
+    let new = pages.allocate(isPrivate: isPrivate)
     state.pointee.made.append(new.number)
     return new
   }
@@ -114,6 +123,11 @@ extension PageEditor {
   /// A copy of a page that belongs to this editor; the page itself is retired.
   @inline(never)
   func copy(_ page: Page) -> Page {
+    if !state.pointee.spilled.isEmpty, state.pointee.spilled.remove(page.number) != nil {
+      let own = pages.bringBack(page.number)
+      own.owner = owner
+      return own
+    }
     let (number, new) = allocate()
     memcpy(new.bytes, page.bytes, PageLayout.pageByteCount)
     new.number = number
@@ -121,6 +135,16 @@ extension PageEditor {
     new.owner = owner
     state.pointee.retired.append(RetiredPage(number: page.number, birth: page.birth))
     return new
+  }
+
+  /// The pages made whose home is the heap, by number. O(pages made).
+  package func pagesInHeap() -> [RetiredPage] {
+    allocated.filter { pages.isInHeap($0) }.sorted().map { RetiredPage(number: $0, birth: epoch) }
+  }
+
+  /// Notes that pages made live in the file now. Nobody may hold pointers into pages of the transaction.
+  package func noteSpilled(_ numbers: [PageNumber]) {
+    state.pointee.spilled.formUnion(numbers)
   }
 
   /// Gives up a page that is no longer part of a tree.
@@ -145,7 +169,7 @@ extension PageEditor {
   /// The root's page, owned by this editor.
   @inline(__always)
   func ownedRoot(_ root: inout TreeRoot) -> Page {
-    let page = table.page(root.page)
+    let page = table.top(of: root)
     if page.owner == owner { return page }
     let new = copy(page)
     root.page = new.number
@@ -156,7 +180,7 @@ extension PageEditor {
   /// The child at an index of an owned inner page, owned by this editor.
   @inline(__always)
   func ownedChild(of page: Page, at index: Int) -> Page {
-    let child = table.page(page.children[index])
+    let child = table.child(of: page, at: index)
     if child.owner == owner { return child }
     let new = copy(child)
     page.children[index] = new.number
@@ -184,14 +208,15 @@ extension PageEditor {
   /// Removes every entry. O(pages).
   package func removeAll(_ root: inout TreeRoot) {
     if root.page != 0 {
-      releaseTree(root.page, birth: root.birth, level: table.page(root.page).level)
+      let top = table.top(of: root)
+      releaseTree(root.page, birth: root.birth, level: top.level)
     }
     root = .empty
   }
 
   private func releaseTree(_ number: PageNumber, birth: CommitNumber, level: Int) {
     if level > 0 {
-      let page = table.page(number)
+      let page = table.page(number, birth: birth)
       for index in 0..<page.cellCount {
         releaseTree(page.children[index], birth: page.births[index], level: level - 1)
       }

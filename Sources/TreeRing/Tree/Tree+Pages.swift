@@ -9,23 +9,23 @@ extension Tree {
   package func forEachPage(
     bornAfter commit: CommitNumber, _ body: (Page) throws -> Void
   ) rethrows {
-    if root.page != 0, root.birth > commit { try visit(root.page, bornAfter: commit, body) }
+    if root.page != 0, root.birth > commit {
+      try visit(table.top(of: root), bornAfter: commit, body)
+    }
   }
 
   /// Calls `body` with every page of the tree, children before the page above them. O(pages).
   package func forEachPage(_ body: (Page) throws -> Void) rethrows {
-    if root.page != 0 { try visit(root.page, bornAfter: nil, body) }
+    if root.page != 0 { try visit(table.top(of: root), bornAfter: nil, body) }
   }
 
   private func visit(
-    _ number: PageNumber, bornAfter commit: CommitNumber?, _ body: (Page) throws -> Void
+    _ page: Page, bornAfter commit: CommitNumber?, _ body: (Page) throws -> Void
   ) rethrows {
-    let page = table.page(number)
     if page.level > 0 {
       for index in 0..<page.cellCount {
-        let child = page.child(at: index)
-        if let commit, child.birth <= commit { continue }
-        try visit(child.page, bornAfter: commit, body)
+        if let commit, page.births[index] <= commit { continue }
+        try visit(table.child(of: page, at: index), bornAfter: commit, body)
       }
     }
     try body(page)

@@ -37,10 +37,10 @@ package struct Tree: Sendable {
   func locate(
     _ key: UnsafeRawPointer, _ keyLength: Int
   ) -> (leaf: Page, index: Int, isFound: Bool) {
-    var page = table.page(root.page)
+    var page = table.top(of: root)
     while page.level != 0 {
       let isAboveLeaves = page.level == 1
-      page = table.page(page.children[page.childIndex(key, keyLength)])
+      page = table.child(of: page, at: page.childIndex(key, keyLength))
       if isAboveLeaves { page.prefetchSlots() }
     }
     let place = page.leafLowerBound(key, keyLength)
@@ -79,7 +79,7 @@ package struct Tree: Sendable {
   package func place(of key: UnsafeRawBufferPointer) -> (rank: Int, isFound: Bool) {
     if root.page == 0 { return (0, false) }
     let keyStart = key.start
-    var page = table.page(root.page)
+    var page = table.top(of: root)
     var total = root.count
     var rank: UInt64 = 0
     while page.level != 0 {
@@ -97,7 +97,7 @@ package struct Tree: Sendable {
       }
       total = own
       let isAboveLeaves = page.level == 1
-      page = table.page(page.children[index])
+      page = table.child(of: page, at: index)
       if isAboveLeaves { page.prefetchSlots() }
     }
     let place = page.leafLowerBound(keyStart, key.count)
@@ -108,11 +108,11 @@ package struct Tree: Sendable {
   @inline(__always)
   func locate(at position: Int) -> (leaf: Page, index: Int) {
     precondition(position >= 0 && UInt64(position) < root.count, "no entry at this position")
-    var page = table.page(root.page)
+    var page = table.top(of: root)
     var rest = UInt64(position)
     while page.level != 0 {
       let isAboveLeaves = page.level == 1
-      page = table.page(page.children[page.takeChildIndex(at: &rest)])
+      page = table.child(of: page, at: page.takeChildIndex(at: &rest))
       if isAboveLeaves { page.prefetchSlot(at: Int(rest)) }
     }
     // The entry is there, unless the page could not be fetched.

@@ -32,13 +32,13 @@ package enum TreeChecker {
   /// The numbers of all pages of a tree. O(pages).
   package static func reachablePages(_ root: TreeRoot, pages: PageStore) -> Set<PageNumber> {
     var result: Set<PageNumber> = []
-    func visit(_ number: PageNumber) {
+    func visit(_ number: PageNumber, _ birth: CommitNumber) {
       if !result.insert(number).inserted { return }
-      let page = pages.page(number)
+      let page = pages.table.page(number, birth: birth)
       if page.level == 0 { return }
-      for index in 0..<page.cellCount { visit(page.children[index]) }
+      for index in 0..<page.cellCount { visit(page.children[index], page.births[index]) }
     }
-    if root.page != 0 { visit(root.page) }
+    if root.page != 0 { visit(root.page, root.birth) }
     return result
   }
 }
@@ -61,7 +61,7 @@ private struct Check {
       violations.append("page \(reference.page) does not exist")
       return nil
     }
-    let page = pages.page(reference.page)
+    let page = pages.table.page(reference.page, birth: reference.birth)
     if page.number != reference.page { report(page, "found in place of \(reference.page)") }
     if page.birth != reference.birth {
       report(page, "born at \(page.birth), its entry states \(reference.birth)")

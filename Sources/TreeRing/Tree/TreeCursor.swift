@@ -49,14 +49,14 @@ package struct TreeCursor: ~Copyable {
     leafDepth = -1
     if tree.root.page == 0 { return false }
     var number = tree.root.page
-    var page = table.page(number)
+    var page = table.top(of: tree.root)
     var depth = 0
     while page.level != 0 {
       let index = page.childIndex(key.start, key.count)
       steps[depth] = Step(page: number, index: Int32(index), count: Int32(page.cellCount))
       depth += 1
       number = page.children[index]
-      page = table.page(number)
+      page = table.child(of: page, at: index)
     }
     let place = page.leafLowerBound(key.start, key.count)
     steps[depth] = Step(page: number, index: Int32(place.index), count: Int32(page.cellCount))
@@ -82,7 +82,7 @@ package struct TreeCursor: ~Copyable {
     leafDepth = -1
     if position < 0 || position >= tree.count { return false }
     var rest = UInt64(position)
-    descend(from: tree.root.page, depth: 0) { page in
+    descend(from: tree.root.page, table.top(of: tree.root), depth: 0) { page in
       page.level == 0 ? Int(rest) : page.takeChildIndex(at: &rest)
     }
     return isOnEntry || goToNextLeaf()
@@ -94,7 +94,7 @@ package struct TreeCursor: ~Copyable {
   package mutating func seekToFirst() -> Bool {
     leafDepth = -1
     if tree.root.page == 0 { return false }
-    descend(from: tree.root.page, depth: 0) { _ in 0 }
+    descend(from: tree.root.page, table.top(of: tree.root), depth: 0) { _ in 0 }
     return isOnEntry || goToNextLeaf()
   }
 
@@ -104,7 +104,7 @@ package struct TreeCursor: ~Copyable {
   package mutating func seekToLast() -> Bool {
     leafDepth = -1
     if tree.root.page == 0 { return false }
-    descend(from: tree.root.page, depth: 0) { $0.cellCount - 1 }
+    descend(from: tree.root.page, table.top(of: tree.root), depth: 0) { $0.cellCount - 1 }
     return isOnEntry || goToPreviousLeaf()
   }
 
@@ -177,16 +177,17 @@ package struct TreeCursor: ~Copyable {
 
   /// Goes down from a page to a leaf by the index chosen in each page.
   private mutating func descend(
-    from top: PageNumber, depth start: Int, choose: (Page) -> Int
+    from top: PageNumber, _ topPage: Page, depth start: Int, choose: (Page) -> Int
   ) {
     var number = top
+    var page = topPage
     var depth = start
     while true {
-      let page = table.page(number)
       let index = choose(page)
       steps[depth] = Step(page: number, index: Int32(index), count: Int32(page.cellCount))
       if page.level == 0 { break }
       number = page.children[index]
+      page = table.child(of: page, at: index)
       depth += 1
     }
     leafDepth = depth
@@ -208,8 +209,10 @@ package struct TreeCursor: ~Copyable {
       leafDepth = -1
       if depth < 0 { return false }
       let step = move(depth, by: 1)
-      let child = table.page(step.page).children[Int(step.index)]
-      descend(from: child, depth: depth + 1) { _ in 0 }
+      let parent = table.page(step.page)
+      let child = parent.children[Int(step.index)]
+      descend(from: child, table.child(of: parent, at: Int(step.index)), depth: depth + 1) { _ in 0
+      }
       if isOnEntry { return true }
     }
   }
@@ -223,8 +226,11 @@ package struct TreeCursor: ~Copyable {
       leafDepth = -1
       if depth < 0 { return false }
       let step = move(depth, by: -1)
-      let child = table.page(step.page).children[Int(step.index)]
-      descend(from: child, depth: depth + 1) { $0.cellCount - 1 }
+      let parent = table.page(step.page)
+      let child = parent.children[Int(step.index)]
+      descend(from: child, table.child(of: parent, at: Int(step.index)), depth: depth + 1) {
+        $0.cellCount - 1
+      }
       if isOnEntry { return true }
     }
   }

@@ -120,6 +120,7 @@ private struct Side: ~Copyable {
   private var depth = 0
   /// The page stood before; 0 when on an entry.
   private var front: PageNumber
+  private var frontBirth: CommitNumber
   private(set) var isAtEnd: Bool
   private let keyBuffer: UnsafeMutableRawPointer
   private var keyLength = -1
@@ -129,6 +130,7 @@ private struct Side: ~Copyable {
     self.pages = pages
     table = pages.table
     front = root.page
+    frontBirth = root.birth
     isAtEnd = root.page == 0
     steps = .allocate(capacity: PageLayout.maxHeight)
     keyBuffer = .allocate(byteCount: PageLayout.maxCellByteCount + 8, alignment: 8)
@@ -142,15 +144,15 @@ private struct Side: ~Copyable {
   var isOnEntry: Bool { front == 0 }
 
   /// The level of the page stood before; -1 on an entry.
-  var level: Int { front == 0 ? -1 : table.page(front).level }
+  var level: Int { front == 0 ? -1 : table.page(front, birth: frontBirth).level }
 
   /// Goes into the page stood before.
   mutating func enter() {
-    let page = table.page(front)
+    let page = table.page(front, birth: frontBirth)
     steps[depth] = Step(number: front, index: 0, page: page)
     depth += 1
     visitedPageCount += 1
-    front = page.level == 0 ? 0 : page.children[0]
+    stand(before: 0, of: page)
     keyLength = -1
     // Only the substitute for a page that could not be fetched is empty.
     if page.cellCount == 0 { advance() }
@@ -163,12 +165,18 @@ private struct Side: ~Copyable {
       let page = steps[depth - 1].page
       steps[depth - 1].index += 1
       if steps[depth - 1].index < page.cellCount {
-        front = page.level == 0 ? 0 : page.children[steps[depth - 1].index]
+        stand(before: steps[depth - 1].index, of: page)
         return
       }
       depth -= 1
     }
     isAtEnd = true
+  }
+
+  /// Stands before a child of an inner page; on an entry of a leaf.
+  private mutating func stand(before index: Int, of page: Page) {
+    front = page.level == 0 ? 0 : page.children[index]
+    frontBirth = page.level == 0 ? 0 : page.births[index]
   }
 
   /// Stands before a page again if the current place is that page's very first entry.
@@ -179,6 +187,7 @@ private struct Side: ~Copyable {
       if steps[place].number == number {
         depth = place
         front = number
+        frontBirth = steps[place].page.birth
         return true
       }
     }

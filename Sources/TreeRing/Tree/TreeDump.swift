@@ -5,7 +5,7 @@ package enum TreeDump {
   /// One line per page: number, birth, entries, prefix, then keys (leaves) or separators. O(entries).
   package static func text(of root: TreeRoot, pages: PageStore) -> String {
     var lines = ["tree of \(root.count)"]
-    if root.page != 0 { append(pages.page(root.page), pages, indent: "  ", to: &lines) }
+    if root.page != 0 { append(pages.table.top(of: root), pages, indent: "  ", to: &lines) }
     return lines.joined(separator: "\n")
   }
 
@@ -21,7 +21,7 @@ package enum TreeDump {
         + shown.joined(separator: " "))
     if page.level == 0 { return }
     for index in 0..<page.cellCount {
-      append(pages.page(page.children[index]), pages, indent: indent + "  ", to: &lines)
+      append(pages.table.child(of: page, at: index), pages, indent: indent + "  ", to: &lines)
     }
   }
 

@@ -12,7 +12,7 @@ import TreeRingLog
     let root: TreeRoot
     let model: ModelMap
     let numberBound: PageNumber
-    let freeNumbers: [PageNumber]
+    let free: BitSet
 
     init(entryCount: Int, cellCapacity: Int) {
       let pages = PageStore(cellCapacity: cellCapacity)
@@ -43,7 +43,7 @@ import TreeRingLog
       self.root = root
       self.model = model
       numberBound = pages.pageNumberBound
-      freeNumbers = pages.freeNumbers
+      free = pages.numbers.free
     }
 
     deinit { UnsafeMutableRawPointer(bitPattern: memory.withLock { $0 })?.deallocate() }
@@ -53,13 +53,14 @@ import TreeRingLog
         start: UnsafeMutableRawPointer(bitPattern: memory.withLock { $0 }), count: byteCount)
     }
 
-    func page(_ number: PageNumber) throws(TreeRingError) -> UnsafeMutableRawPointer {
+    func page(
+      _ number: PageNumber, _ birth: CommitNumber
+    ) throws(TreeRingError) -> UnsafeMutableRawPointer {
       let start = Int(number) * PageLayout.pageByteCount
       let image = bytes[start..<(start + PageLayout.pageByteCount)]
       guard let address = UnsafeMutableRawBufferPointer(rebasing: image).baseAddress else {
         throw TreeRingError(.io, "no memory")
       }
-      let birth = Page(bytes: address).birth
       if let flaw = PageImage.flaw(
         in: UnsafeRawBufferPointer(rebasing: image), number: number, birth: birth)
       {
@@ -69,10 +70,11 @@ import TreeRingLog
     }
 
     func open() -> PageStore {
-      let supply = PageSupply { number throws(TreeRingError) in try self.page(number) }
-      let pages = PageStore(
-        supply: supply, numberBound: numberBound, freeNumbers: freeNumbers, cellCapacity: 8)
-      pages.addForeignMemory(UnsafeRawBufferPointer(bytes))
+      let supply = PageSupply { (number, birth) throws(TreeRingError) in
+        try self.page(number, birth)
+      }
+      let pages = PageStore(supply: supply, cellCapacity: 8)
+      pages.adopt(bound: numberBound, free: free)
       return pages
     }
   }
@@ -100,19 +102,20 @@ import TreeRingLog
     pages.free(editor.finish().retired.map(\.number))
     let reachable = TreeChecker.reachablePages(root, pages: pages)
     #expect(pages.livePageCount == reachable.count)
-    #expect(before == Int(file.numberBound) - 1 - file.freeNumbers.count)
+    let bound = Int(file.numberBound)
+    #expect(before == bound - 1 - file.free.members(below: bound).count)
   }
 
   @Test("Pages are fetched one path at a time")
   func fetchedLazily() {
     let file = File(entryCount: 900, cellCapacity: 8)
     let count = Atomic<Int>(0)
-    let supply = PageSupply { number throws(TreeRingError) in
+    let supply = PageSupply { (number, birth) throws(TreeRingError) in
       count.add(1, ordering: .relaxed)
-      return try file.page(number)
+      return try file.page(number, birth)
     }
-    let pages = PageStore(
-      supply: supply, numberBound: file.numberBound, freeNumbers: file.freeNumbers)
+    let pages = PageStore(supply: supply)
+    pages.adopt(bound: file.numberBound, free: file.free)
     let tree = Tree(file.root, pages: pages)
     let key = file.model.keys[100]
     #expect(tree.get(key) == file.model.values[100])
@@ -139,14 +142,13 @@ import TreeRingLog
     let home = UnsafeMutableRawBufferPointer.allocate(
       byteCount: allocated.count * PageLayout.pageByteCount, alignment: 4096)
     defer { home.deallocate() }
-    pages.addForeignMemory(UnsafeRawBufferPointer(home))
     var frames: [UnsafeMutableRawPointer] = []
     for (index, number) in allocated.enumerated() {
       let start = index * PageLayout.pageByteCount
       let image = UnsafeMutableRawBufferPointer(
         rebasing: home[start..<(start + PageLayout.pageByteCount)])
       PageImage.write(pages.page(number), to: image)
-      if let frame = image.baseAddress.flatMap({ pages.rehome(number, to: $0) }) {
+      if let frame = image.baseAddress.flatMap({ pages.rehome(number, birth: 4, to: $0) }) {
         frames.append(frame)
       }
     }
@@ -167,7 +169,7 @@ import TreeRingLog
   func damaged(seed: Int) {
     let file = File(entryCount: 400, cellCapacity: 8)
     var random = SeededGenerator(seed: UInt64(seed))
-    let numbers = (1..<Int(file.numberBound)).filter { !file.freeNumbers.contains(UInt32($0)) }
+    let numbers = (1..<Int(file.numberBound)).filter { !file.free.contains($0) }
     for number in numbers.shuffled(using: &random).prefix(seed) {
       file.bytes[number * PageLayout.pageByteCount + 100] ^= 1
     }

@@ -72,7 +72,7 @@ struct GroupIndexTests {
       #expect(index.count == min(200, Int(commit)))
     }
     #expect(try store.checkInvariants() == [])
-    #expect(store.leakedPageCount(beside: []) == 0)
+    #expect(try store.leakedPageCount(beside: []) == 0)
   }
 
   @Test("Another version replaces the index everywhere; snapshots taken before keep theirs")
@@ -112,7 +112,7 @@ struct GroupIndexTests {
     #expect(code { try store.snapshot(at: .commit(5)).index("byGroup") } == .notFound)
     #expect(try before.index("byGroup").count == 30)
     #expect(code { try store.removeIndex("byGroup") } == .notFound)
-    #expect(store.leakedPageCount(beside: [before]) == 0)
+    #expect(try store.leakedPageCount(beside: [before]) == 0)
     try store.register(byGroup())
     #expect(try store.snapshot().index("byGroup").count == 30)
   }
@@ -142,9 +142,9 @@ struct GroupIndexTests {
     let index = try store.snapshot().index("words")
     #expect(try index.groupCounts().map { "\($0.group) \($0.rows)" } == ["green 2", "red 1"])
     #expect(try index.keys("green") == ["b", "a"])
-    let places = index.positions(of: RowID(bucket: "notes", key: "a"))
+    let places = try index.positions(of: RowID(bucket: "notes", key: "a"))
     #expect(places.map { "\($0.group) \($0.index)" } == ["green 1", "red 0"])
-    #expect(index.index(of: RowID(bucket: "notes", key: "a"), in: "blue") == nil)
+    #expect(try index.index(of: RowID(bucket: "notes", key: "a"), in: "blue") == nil)
     try store.put(Note(number: 0, text: "red blue"), for: "a")
     #expect(
       try store.snapshot().index("words").groups().map(\.description) == ["blue", "green", "red"])
@@ -192,11 +192,13 @@ struct GroupIndexTests {
     try store.close()
     store = try files.open(capacity: 4, indexes: [])
     #expect(store.indexes.map(\.name) == ["byGroup"])
-    #expect(code { try store.snapshot().index("byGroup") } == .indexDefinedInCode)
+    // Its trees are as they were; what follows cannot keep them up.
+    #expect(try store.snapshot().index("byGroup").count == 10)
     try store.write { tx in
       try tx.put(Note(group: "g0", number: -99), for: "99", in: notes)
       #expect(code { try tx.index("byGroup") } == .indexDefinedInCode)
     }
+    #expect(code { try store.snapshot().index("byGroup") } == .indexDefinedInCode)
     try store.write { try $0.delete("3", in: "notes") }
     let newest = store.newestCommit
     #expect(code { try store.snapshot(at: .commit(5)).index("byGroup") } == .indexDefinedInCode)
@@ -209,7 +211,7 @@ struct GroupIndexTests {
     try store.put(Note(group: "g0", number: -98), for: "98")
     #expect(try store.snapshot().index("byGroup").keys("g0") == ["99", "98", "9", "6", "0"])
     #expect(try store.checkInvariants() == [])
-    #expect(store.leakedPageCount(beside: []) == 0)
+    #expect(try store.leakedPageCount(beside: []) == 0)
   }
 
   @Test("Positions, ends, ranges both ways and binary search agree")
@@ -293,18 +295,18 @@ struct GroupIndexTests {
     }
     let index = try store.snapshot().index("halves")
     for name in ["low", "high", "none"] as [GroupName] {
-      let group = index.group(name)
-      #expect(group.count == index.count(in: name))
+      let group = try index.group(name)
+      #expect(try group.count == index.count(in: name))
       for position in -1...group.count {
         let id = try group.id(at: position)
         #expect(try id == index.id(at: position, in: name))
         guard let id else { continue }
-        #expect(group.index(of: id) == position)
-        #expect(index.index(of: id, in: name) == position)
+        #expect(try group.index(of: id) == position)
+        #expect(try index.index(of: id, in: name) == position)
       }
-      #expect(group.index(of: RowID(bucket: "any", key: "absent")) == nil)
-      #expect(group.index(of: RowID(bucket: "other", key: "k1")) == nil)
+      #expect(try group.index(of: RowID(bucket: "any", key: "absent")) == nil)
+      #expect(try group.index(of: RowID(bucket: "other", key: "k1")) == nil)
     }
-    #expect(index.group("low").index(of: RowID(bucket: "any", key: "k7")) == nil)
+    #expect(try index.group("low").index(of: RowID(bucket: "any", key: "k7")) == nil)
   }
 }

@@ -246,12 +246,12 @@ struct RandomHistory {
     for (group, entries) in expected {
       let keys = entries.sorted { $0.0 == $1.0 ? $0.1 < $1.1 : $0.0 < $1.0 }.map(\.1)
       let group = GroupName(group)
-      #expect(index.count(in: group) == keys.count, Comment(rawValue: label))
+      #expect(try index.count(in: group) == keys.count, Comment(rawValue: label))
       try #require(index.rows(in: group).map(\.key) == keys, "\(label) \(group)")
       for (position, key) in keys.enumerated() {
         let id = RowID(bucket: "items", key: key)
         #expect(try index.id(at: position, in: group) == id, Comment(rawValue: label))
-        #expect(index.index(of: id, in: group) == position, Comment(rawValue: label))
+        #expect(try index.index(of: id, in: group) == position, Comment(rawValue: label))
       }
     }
   }

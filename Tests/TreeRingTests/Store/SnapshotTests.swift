@@ -134,12 +134,12 @@ struct SnapshotTests {
       }
     }
     #expect(try store.checkInvariants() == [])
-    #expect(store.leakedPageCount(beside: held.map(\.0)) == 0, "seed \(seed)")
+    #expect(try store.leakedPageCount(beside: held.map(\.0)) == 0, "seed \(seed)")
     held = []
-    #expect(store.leakedPageCount(beside: []) == 0, "seed \(seed)")
+    #expect(try store.leakedPageCount(beside: []) == 0, "seed \(seed)")
     // What recent states keep goes as new ones come.
     for number in 0..<80 { try store.put([UInt8(number)], for: "a") }
-    #expect(store.leakedPageCount(beside: []) == 0, "seed \(seed)")
+    #expect(try store.leakedPageCount(beside: []) == 0, "seed \(seed)")
     #expect(try store.statistics().pinnedPageCount < 1000, "seed \(seed)")
   }
 
@@ -192,7 +192,7 @@ struct SnapshotTests {
       try #require(found == [UInt8(truncatingIfNeeded: number - 1)])
       if number == 3900 { #expect(try store.statistics().pageCount < before + 12_000) }
     }
-    #expect(store.leakedPageCount(beside: []) == 0)
+    #expect(try store.leakedPageCount(beside: []) == 0)
   }
 
   @Test("Differences between two commits are the rows inserted, deleted and updated, both ways")

@@ -122,7 +122,7 @@ struct StoreConcurrencyTests {
       #expect(try Self.check(store.snapshot(at: .commit(commit))) == Int(commit) - 2)
     }
     #expect(try store.checkInvariants() == [])
-    #expect(store.leakedPageCount(beside: []) == 0)
+    #expect(try store.leakedPageCount(beside: []) == 0)
     try store.close()
   }
 
@@ -218,7 +218,7 @@ struct StoreConcurrencyTests {
     #expect(try store.write { try $0.put([1], for: "last", in: blobs) }.commit == UInt64(count + 2))
     try store.write { _ = try $0.delete("last", in: "blobs") }
     #expect(try store.checkInvariants() == [])
-    #expect(store.leakedPageCount(beside: []) == 0)
+    #expect(try store.leakedPageCount(beside: []) == 0)
     try store.close()
     let reopened = try disk.open()
     let bytes = try #require(try reopened.snapshot().get("count", in: blobs))

@@ -20,7 +20,7 @@ struct RowsCommand: StoreCommand {
     let reader = try openForReading().snapshot(at: at).index(index)
     let group = GroupName(bytes: try Typed.key(group).bytes)
     _ = try range?.options()
-    let window = range?.window(ofCount: reader.count(in: group))
+    let window = range?.window(ofCount: try reader.count(in: group))
     let table = Table(output, [.right("index"), .left("key"), .left("object")])
     try reader.forEachRow(in: group, window) { index, row in
       if output.isJSON {

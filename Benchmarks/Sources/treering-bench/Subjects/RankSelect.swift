@@ -27,7 +27,7 @@ let rankSelect = Subject(name: "RankSelect") { context in
     var positions: [Int] = []
     positions.reserveCapacity(asked)
     let ranking = Clocks.threadSeconds {
-      for id in ids { positions.append(group.index(of: id) ?? -1) }
+      for id in ids { positions.append(try group.index(of: id) ?? -1) }
     }
     rank.add(TreeRingEngine.name, ranking / Double(asked) * 1e9)
     var found = 0

@@ -1,0 +1,35 @@
+// The trees of an open store and everything that serves them. The log is not part of it: it is the
+// truth, and an engine can be made anew from it at any time.
+
+internal import TreeRingLog
+
+/// Trees, their pages and their versions.
+final class Engine: Sendable {
+  let pages: PageStore
+  let pins: PinTable
+  let reclaimer: Reclaimer
+  let records: ChangeRecords
+  let queue: CommitQueue
+  let timeTravel: TimeTravel
+  /// Keeps the page file; nil for a store without one.
+  let checkpointer: Checkpointer?
+
+  init(
+    pages: PageStore, pins: PinTable, reclaimer: Reclaimer, log: CommitLog, visible: Version,
+    budget: MemoryBudget, checkpointer: Checkpointer?
+  ) {
+    self.pages = pages
+    self.pins = pins
+    self.reclaimer = reclaimer
+    self.checkpointer = checkpointer
+    records = ChangeRecords(limit: budget.recordRows)
+    queue = CommitQueue(
+      visible: visible, pins: pins, records: records, recentPageLimit: budget.recentPages)
+    timeTravel = TimeTravel(pages: pages, log: log, reclaimer: reclaimer)
+  }
+
+  deinit {
+    timeTravel.clear()
+    reclaimer.drain()
+  }
+}

@@ -1,0 +1,263 @@
+// Opening a store: the newest state that the page file holds, then the commits that the log has after
+// it. Without a page file that fits the log, everything is replayed, with checkpoints on the way, so
+// that memory stays within its budget and an interrupted opening need not begin again.
+
+internal import Logging
+public import TreeRingLog
+
+/// How far an opening has come that replays the log.
+public struct OpeningProgress: Hashable, Sendable {
+  /// Why commits are replayed.
+  public var reason: String
+  /// The commit replayed last.
+  public var commit: CommitNumber
+  /// The newest commit of the log.
+  public var newest: CommitNumber
+}
+
+/// One opening.
+struct Opening {
+  let folder: String
+  let fileSystem: any FileSystem
+  let options: StoreOptions
+  let code: [CodeIndex]
+  let writerLock: WriterLock
+  /// Held while the store is open for writing; tells followers what is durable.
+  let lock: StoreLock?
+  /// Whether the trees are kept in a page file.
+  let keepsPages: Bool
+  let progress: ((OpeningProgress) -> Void)?
+
+  private var budget: MemoryBudget { MemoryBudget(byteCount: options.memoryBudget) }
+  private var pagesPath: String { folder + "/pages" }
+
+  /// The parts of an engine while it is being made.
+  struct Parts {
+    var pages: PageStore
+    var pins: PinTable
+    var reclaimer: Reclaimer
+    var checkpointer: Checkpointer?
+    var version: Version
+  }
+
+  /// Opens the log and makes an engine that stands where the log ends.
+  func run() throws(TreeRingError) -> (log: CommitLog, engine: Engine) {
+    var reason = "The store has no page file."
+    var metas: [Meta] = []
+    var file: PageFile?
+    if keepsPages, try fileSystem.exists(pagesPath) {
+      do throws(TreeRingError) {
+        let opened = try PageFile.open(pagesPath, fileSystem: fileSystem, mode: .readWrite)
+        let found = try opened.metas()
+        (file, metas) = (opened, found.valid)
+        reason = found.flaws.joined(separator: "; ")
+      } catch  where error.code == .corruption || error.code == .unsupportedFormat {
+        reason = error.description
+      }
+    }
+    let log = try openLog(trusting: metas.first)
+    lock?.publish(durable: log.durable)
+    if let file {
+      for meta in metas {
+        do throws(TreeRingError) {
+          guard try fits(meta, log) else {
+            reason = "The page file is not of this log."
+            continue
+          }
+          return (
+            log, try engine(log, try restore(meta, file, log), because: "log after checkpoint")
+          )
+        } catch  where error.code == .corruption {
+          reason = error.description
+        }
+      }
+      file.close()
+    }
+    return (log, try rebuild(log, because: reason))
+  }
+
+  /// Makes an engine from the log alone, and a page file in place of the one there may be.
+  func rebuild(_ log: CommitLog, because reason: String) throws(TreeRingError) -> Engine {
+    if keepsPages, try fileSystem.exists(pagesPath) {
+      options.logger.notice(
+        "The page file is made anew from the log.", metadata: ["reason": "\(reason)"])
+      try fileSystem.unlink(pagesPath)
+      try fileSystem.syncDirectory(folder)
+    }
+    let parts = try empty(log)
+    return try engine(log, parts, because: reason)
+  }
+
+  private func openLog(trusting meta: Meta?) throws(TreeRingError) -> CommitLog {
+    var logOptions = LogOptions(
+      access: options.mode.logAccess, segmentSize: options.segmentSize,
+      recovery: options.recovery, logger: options.logger)
+    logOptions.trusted = meta?.position
+    logOptions.trustedStoreID = meta?.storeID
+    logOptions.durableChanged = { [lock] in lock?.publish(durable: $0) }
+    return try CommitLog(
+      directory: folder + "/log", fileSystem: fileSystem, options: logOptions)
+  }
+
+  /// Whether a meta is of a state that this log has been through.
+  private func fits(_ meta: Meta, _ log: CommitLog) throws(TreeRingError) -> Bool {
+    guard meta.storeID == log.storeID, meta.position.commit <= log.sequenced else { return false }
+    if case .accepted = log.trust { return true }
+    do throws(TreeRingError) {
+      return try log.header(of: meta.position.commit).checksum == meta.position.identity
+    } catch  where [.notFound, .beyondHorizon].contains(error.code) { return false }
+  }
+
+  // MARK: Where to begin
+
+  /// The state before the first commit, with a new page file if the store keeps one.
+  private func empty(_ log: CommitLog) throws(TreeRingError) -> Parts {
+    guard keepsPages else {
+      let pages = PageStore(cellCapacity: options.pageCellCapacity)
+      return parts(pages, PinTable(pages: pages), Roots(), Catalog(), log)
+    }
+    let file = try PageFile.open(pagesPath, fileSystem: fileSystem, mode: .create)
+    try fileSystem.syncDirectory(folder)
+    let pages = makePages(file)
+    return parts(
+      pages, PinTable(pages: pages), Roots(), Catalog(), log, file: file,
+      state: Checkpointer.State())
+  }
+
+  /// The state that a meta describes.
+  private func restore(
+    _ meta: Meta, _ file: PageFile, _ log: CommitLog
+  ) throws(TreeRingError) -> Parts {
+    let retained = try RetainedRoot.decode(try file.readBlob(meta.roots))
+    guard let newest = retained.last, newest.roots.commit == meta.position.commit else {
+      throw TreeRingError(
+        .corruption, "The page file's roots do not go with its meta; it is rebuilt from the log.",
+        file: pagesPath)
+    }
+    let pages = makePages(file)
+    pages.adopt(
+      bound: meta.pageBound,
+      free: BitSet(
+        words: try FreeMap.decode(try file.readBlob(meta.free), below: meta.pageBound)))
+    let pins = PinTable(pages: pages)
+    for root in retained {
+      pins.pin(root.roots.commit)
+      pins.keep(root.roots.commit)
+    }
+    var state = Checkpointer.State()
+    state.sequence = meta.sequence
+    state.ledger.entries = retained.map {
+      RootLedger.Entry(roots: $0.roots, lists: $0.deadLists)
+    }
+    state.blobs = [
+      (meta.sequence, try file.pages(of: meta.roots) + (try file.pages(of: meta.free)))
+    ]
+    let catalog = try typed {
+      try pages.reading { try Catalog(Tree(newest.roots.catalog, pages: pages)) }
+    }
+    return parts(pages, pins, newest.roots, catalog, log, file: file, state: state)
+  }
+
+  private func makePages(_ file: PageFile) -> PageStore {
+    let supply = PageSupply { (number, birth) throws(TreeRingError) in
+      try file.fetch(number, birth: birth)
+    }
+    return PageStore(supply: supply, cellCapacity: options.pageCellCapacity)
+  }
+
+  private func parts(
+    _ pages: PageStore, _ pins: PinTable, _ roots: Roots, _ catalog: Catalog, _ log: CommitLog,
+    file: PageFile? = nil, state: Checkpointer.State? = nil
+  ) -> Parts {
+    let reclaimer = Reclaimer(pages: pages, pins: pins)
+    var checkpointer: Checkpointer?
+    if let file, let state {
+      checkpointer = Checkpointer(
+        file: file, path: pagesPath, fileSystem: fileSystem, pages: pages, pins: pins,
+        reclaimer: reclaimer, log: log, budget: budget, logger: options.logger, state: state)
+    }
+    pins.pin(roots.commit)
+    return Parts(
+      pages: pages, pins: pins, reclaimer: reclaimer, checkpointer: checkpointer,
+      version: Version(
+        roots: roots, catalog: catalog, pages: pages, lease: .pinned, reclaimer: reclaimer))
+  }
+
+  // MARK: What the log has after that
+
+  private func engine(
+    _ log: CommitLog, _ start: Parts, because reason: String
+  ) throws(TreeRingError) -> Engine {
+    var parts = start
+    let newest = log.sequenced
+    while parts.version.roots.commit < newest {
+      parts.version = try replay(log, parts, through: newest)
+      parts.reclaimer.drain()
+      progress?(
+        OpeningProgress(reason: reason, commit: parts.version.roots.commit, newest: newest))
+      if parts.version.roots.commit < newest { try parts.checkpointer?.run(parts.version) }
+    }
+    let engine = Engine(
+      pages: parts.pages, pins: parts.pins, reclaimer: parts.reclaimer, log: log,
+      visible: parts.version, budget: budget, checkpointer: parts.checkpointer)
+    parts.checkpointer?.attach(engine.queue, writerLock)
+    parts.checkpointer?.consider(parts.version.roots)
+    return engine
+  }
+
+  /// Replays commits upon a version until the log ends or enough is dirty for a checkpoint.
+  private func replay(
+    _ log: CommitLog, _ parts: Parts, through newest: CommitNumber
+  ) throws(TreeRingError) -> Version {
+    let base = parts.version
+    let definitions = base.roots.indexes.map { index in
+      base.catalog.indexes.values.first { $0.number == index.number }
+    }
+    var active: [ActiveIndex?] = []
+    for record in definitions { active.append(try record?.active(code: code)) }
+    let editor = StateEditor(
+      pages: parts.pages, epoch: base.roots.commit + 1, base: base.roots, catalog: base.catalog,
+      active: active, code: code, values: ValueSource(log: log), recorder: nil)
+    do throws(TreeRingError) {
+      try typed {
+        try parts.pages.reading {
+          try editor.buildMissingIndexes()
+          try log.replay(from: base.roots.commit + 1, through: newest) { header, payload in
+            try editor.replay(header, payload)
+            return !isEnough(editor.roots, since: base.roots, parts)
+          }
+          try editor.buildMissingIndexes()
+        }
+      }
+    } catch {
+      editor.editor.discard()
+      throw error
+    }
+    parts.pins.pin(editor.roots.commit)
+    let version = Version(
+      roots: editor.roots, catalog: editor.catalog, pages: parts.pages, lease: .pinned,
+      reclaimer: parts.reclaimer)
+    parts.pins.retire(editor.editor.finish().retired, at: version.roots.commit)
+    return version
+  }
+
+  /// Whether a replay should pause for a checkpoint.
+  private func isEnough(_ roots: Roots, since base: Roots, _ parts: Parts) -> Bool {
+    guard parts.checkpointer != nil else { return false }
+    if parts.pages.heapPageCounts.dirty >= budget.slowPages { return true }
+    return roots.operationCount - base.operationCount >= Self.operationsPerCheckpoint
+  }
+
+  /// While everything is replayed, checkpoints are made this far apart: their roots serve time travel.
+  private static let operationsPerCheckpoint: UInt64 = 50_000
+}
+
+extension StoreMode {
+  var logAccess: LogAccess {
+    switch self {
+    case .create: .create
+    case .readWrite: .readWrite
+    case .readOnly: .readOnly
+    }
+  }
+}
