@@ -38,11 +38,12 @@ struct TreeRingBench {
     TREERING_PEERS=lmdb,sqlite,rocksdb at build time adds peers to compare with.
     """
 
+  /// Memory comes first, before the others leave free memory behind that it would not see again.
   static let subjects: [Subject] =
-    commits + batches + bulkLoad + [
-      randomGets, scans, readsBesideWriter, diskUse, bytesWritten, replay, rankSelect, changesets,
-      importFlights, asOf, asOfDistance, openTime, pinnedUpdates, checkpointLatency, memory,
-      recoveryRate,
+    [memory] + commits + batches + bulkLoad + [
+      randomGets, scans, readsBesideWriter, diskUse, bytesWritten, replay, recoveryRate,
+      rankSelect, changesets, importFlights, asOf, asOfDistance, openTime, pinnedUpdates,
+      checkpointLatency,
     ]
 
   static var engines: [any Engine.Type] {

@@ -5,7 +5,7 @@ internal import TreeRing
 
 let checkpointLatency = Subject(name: "CheckpointLatency") { context in
   let count = context.pick(small: 20_000, full: 1_000_000)
-  let commits = context.pick(small: 40, full: 1_000)
+  let commits = context.pick(small: 10, full: 1_000)
   func line(_ name: String) -> Measurement {
     Measurement("CheckpointLatency", name, unit: "µs", .lower)
   }

@@ -26,7 +26,7 @@ let rankSelect = Subject(name: "RankSelect") { context in
     let ids = context.rows.copies(ofKeys: wanted).map { RowID(bucket: "rows", key: Key(bytes: $0)) }
     var positions: [Int] = []
     positions.reserveCapacity(asked)
-    let ranking = Clocks.threadSeconds {
+    let ranking = try Clocks.threadSeconds {
       for id in ids { positions.append(try group.index(of: id) ?? -1) }
     }
     rank.add(TreeRingEngine.name, ranking / Double(asked) * 1e9)
