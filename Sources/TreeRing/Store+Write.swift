@@ -193,8 +193,8 @@ extension Store {
       }
       transaction.editor.setIdempotencyKey(key, commit: number)
     }
-    let payload = transaction.payload.payload(notes: notes)
-    let count = transaction.payload.count
+    let payload = transaction.adopted?.payload ?? transaction.payload.payload(notes: notes)
+    let count = transaction.adopted?.operationCount ?? transaction.payload.count
     transaction.editor.setCommit(
       number, timestamp: timestamp, operationCount: count, payloadByteCount: payload.count)
     let draft = CommitDraft(

@@ -23,7 +23,10 @@ extension StateEditor {
       payloadByteCount: payload.count)
   }
 
-  private func replay(_ operation: Operation, at stamp: Stamp) throws(TreeRingError) {
+  /// Applies one operation.
+  ///
+  /// - Throws: if it cannot be done; nothing is changed then.
+  func replay(_ operation: Operation, at stamp: Stamp) throws(TreeRingError) {
     switch operation {
     case .put(let row, let coder, let object, let metadata):
       try apply(

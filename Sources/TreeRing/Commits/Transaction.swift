@@ -22,7 +22,9 @@ public final class Transaction: Readable {
 
   let editor: StateEditor
   private(set) var payload: PayloadWriter
-  private let pending: PendingValues
+  let pending: PendingValues
+  /// The payload of another log's commit that this one takes over as it is, and its operations.
+  var adopted: (payload: [UInt8], operationCount: UInt32)?
   private var isOpen = true
   /// Whether an empty commit is written too.
   package var keepsEmptyCommit = false

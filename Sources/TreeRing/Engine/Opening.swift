@@ -96,7 +96,9 @@ struct Opening {
     logOptions.trustedStoreID = meta?.storeID
     logOptions.durableChanged = { [lock] in lock?.publish(durable: $0) }
     return try CommitLog(
-      directory: folder + "/log", fileSystem: fileSystem, options: logOptions)
+      directory: try BackupSwitch.logFolder(
+        of: folder, fileSystem: fileSystem, mayWrite: options.mode != .readOnly),
+      fileSystem: fileSystem, options: logOptions)
   }
 
   /// Whether a meta is of a state that this log has been through.

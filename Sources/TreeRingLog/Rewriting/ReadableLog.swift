@@ -18,6 +18,9 @@ package struct ReadableCommit {
   package var header: CommitHeader
   /// Valid until the call returns.
   package var payload: UnsafeRawBufferPointer
+  /// The numbers between the readable commit before and this one that are lost; others in between
+  /// were removed by compaction.
+  package var lostBefore: [ClosedRange<CommitNumber>]
   fileprivate var survey: SegmentSurvey
   fileprivate var entries: [ValueEntry]
 
@@ -44,14 +47,15 @@ package struct ReadableCommit {
   }
 }
 
-/// A part of a file that could not be read.
-package struct LostPart: Hashable, Sendable {
-  package var file: String
-  package var offset: UInt64
-  package var byteCount: UInt64
-  /// The commits that may have been there, going by those around; nil if none.
-  package var commits: ClosedRange<CommitNumber>?
-  package var problem: String
+/// A part of a segment's file that could not be read.
+public struct LostPart: Hashable, Sendable {
+  public var file: String
+  public var offset: UInt64
+  public var byteCount: UInt64
+  /// The commits that may have been there, going by those around; nil if that is not known, or none.
+  public var commits: ClosedRange<CommitNumber>?
+  /// What is wrong, in a few words.
+  public var problem: String
 }
 
 /// What `scanReadable` found.
@@ -96,6 +100,8 @@ private struct ReadableScan {
   /// Commits at or above the next group's first, by number.
   private var waiting: [CommitNumber: Place] = [:]
   private var next: CommitNumber = 1
+  /// Lost numbers that the next commit has not been told of yet.
+  private var lostBefore: [ClosedRange<CommitNumber>] = []
   /// Numbers that compaction removed, in order.
   private var gone: [ClosedRange<CommitNumber>] = []
   /// True once a set-aside file has been found to belong to another continuation of the log.
@@ -206,6 +212,7 @@ private struct ReadableScan {
       }
       let border = gone.first { $0.lowerBound > start }?.lowerBound ?? number
       let end = min(border, number) - 1
+      lostBefore.append(start...end)
       if let last = log.lostCommits.last, last.upperBound + 1 == start {
         log.lostCommits[log.lostCommits.count - 1] = last.lowerBound...end
       } else {
@@ -230,13 +237,16 @@ private struct ReadableScan {
     return survey
   }
 
-  private func hand(
+  private mutating func hand(
     _ place: Place, to body: (ReadableCommit) throws -> Bool
   ) throws -> Bool {
-    try place.survey.read(place.commit) { header, payload, entries in
+    let lost = lostBefore
+    lostBefore = []
+    return try place.survey.read(place.commit) { header, payload, entries in
       try body(
         ReadableCommit(
-          header: header, payload: payload, survey: place.survey, entries: entries))
+          header: header, payload: payload, lostBefore: lost, survey: place.survey,
+          entries: entries))
     }
   }
 }

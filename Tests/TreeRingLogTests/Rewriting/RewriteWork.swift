@@ -163,6 +163,12 @@ final class RewriteWork {
     }
   }
 
+  /// What every commit of a log is, oldest first.
+  func forms(of log: CommitLog) throws -> [CommitForm?] {
+    guard log.completed > 0 else { return [] }
+    return try (1...log.completed).map { try read(log, $0, "forms") }
+  }
+
   private func read(
     _ log: CommitLog, _ number: CommitNumber, _ context: String
   ) throws -> CommitForm? {

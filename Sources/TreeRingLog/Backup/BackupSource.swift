@@ -1,0 +1,81 @@
+// What a backup copies: all of a log up to its newest synced commit, as it is at one moment.
+//
+// Sealed segments do not change and may get a second name; the one that is written gets copied up to
+// where it is synced, with a mark behind it. Rewriting waits while a backup holds its source, for
+// generations of different times do not make one log.
+
+/// One file of the copy to be made.
+struct BackupPart {
+  var name: SegmentName
+  /// The source's path, for linking; nil if the file may still be written.
+  var linkPath: String?
+  var header: SegmentHeader
+  /// Open source, for copying.
+  var source: any File
+  /// How many bytes of the source belong to it.
+  var end: UInt64
+  /// What goes behind them.
+  var mark: [UInt8] = []
+
+  var byteCount: UInt64 { end + UInt64(mark.count) }
+}
+
+struct BackupSource {
+  var storeID: UInt64
+  var parts: [BackupPart]
+  var lastCommit: CommitNumber
+  var horizon: CommitNumber
+}
+
+extension CommitLog {
+  /// What there is to back up now. `core.rewriting` is held.
+  func backupSource() throws(TreeRingError) -> BackupSource {
+    let (segments, active, last) = try core.synced()
+    var parts: [BackupPart] = []
+    for (index, segment) in segments.enumerated() {
+      // Read only, the last one may be another process's active segment.
+      let mayGrow = active == nil && core.options.access == .readOnly
+      let isLast = index + 1 == segments.count
+      parts.append(
+        BackupPart(
+          name: SegmentName(
+            firstCommit: segment.header.firstCommit, generation: segment.header.generation),
+          linkPath: mayGrow && isLast ? nil : segment.path, header: segment.header,
+          source: try core.fileSystem.open(segment.path, .readOnly), end: segment.end))
+    }
+    if let active {
+      parts.append(
+        BackupPart(
+          name: SegmentName(
+            firstCommit: active.header.firstCommit, generation: active.header.generation),
+          linkPath: nil, header: active.header, source: active.file, end: active.written.offset,
+          mark: active.endsInMark ? [] : Mark.bytes(at: active.written)))
+    }
+    return BackupSource(
+      storeID: storeID, parts: parts, lastCommit: last,
+      horizon: segments.reduce(0) { max($0, $1.header.horizon) })
+  }
+}
+
+extension GroupCommit {
+  /// The log at a moment when all that is written is synced, and its newest commit then.
+  fileprivate func synced() throws(TreeRingError) -> ([Segment], ActiveSegment?, CommitNumber) {
+    monitor.lock()
+    defer { monitor.unlock() }
+    var hasLed = false
+    while true {
+      guard !state.isClosed else { throw TreeRingError(.closed, "The log has been closed.") }
+      if state.isLeading {
+        idle.wait(monitor)
+      } else if state.active == nil
+        || state.durable == state.completed && (hasLed || state.pending.isEmpty)
+      {
+        return (state.segments, state.active, state.durable)
+      } else {
+        try checkWritable()
+        lead(atLeast: .full)
+        hasLed = true
+      }
+    }
+  }
+}

@@ -1,0 +1,163 @@
+// Salvage after random damage, against what the store had been: no readable commit is lost, nothing
+// is there that never was, and what is missing is named.
+
+import TestSupport
+import Testing
+import TreeRing
+import TreeRingLog
+
+@Suite("Salvaging damaged stores")
+struct SalvageTests {
+  private struct Sample {
+    let files = MemoryFileSystem()
+    let store: Store
+    var history: RandomHistory
+
+    init(seed: UInt64, commits: Int) throws {
+      var options = StoreOptions(
+        segmentSize: 8 << 10, indexes: RandomHistory.codeIndexes, logger: quietLogger)
+      options.pageCellCapacity = 4
+      store = try Store(path: "store", fileSystem: files, options: options)
+      history = RandomHistory(seed: seed)
+      try store.define("byGroup", RandomHistory.fieldIndex)
+      while history.model.states.count <= Int(store.newestCommit) { history.noteEmptyCommit() }
+      for _ in 0..<commits { try history.commit(to: store) }
+      try store.sync()
+    }
+
+    /// The log's files in a folder of their own, some bytes changed.
+    func damaged(_ random: inout SeededGenerator, places: Int) throws -> MemoryFileSystem {
+      let copy = MemoryFileSystem()
+      try copy.makeDirectory("damaged")
+      try copy.makeDirectory("damaged/log")
+      let names = try files.list("store/log").sorted()
+      for name in names {
+        copy.setContents(
+          of: "damaged/log/\(name)", to: try #require(files.contents(of: "store/log/\(name)")))
+      }
+      for _ in 0..<places {
+        guard let name = names.randomElement(using: &random),
+          var bytes = copy.contents(of: "damaged/log/\(name)")
+        else { continue }
+        let start = Int.random(in: bytes.indices, using: &random)
+        let longest = min(bytes.count - start, [1, 20, 2000].randomElement(using: &random) ?? 1)
+        for index in start..<start + Int.random(in: 1...longest, using: &random) {
+          bytes[index] = UInt8.random(in: 0...255, using: &random)
+        }
+        copy.setContents(of: "damaged/log/\(name)", to: bytes)
+      }
+      return copy
+    }
+  }
+
+  private func salvage(_ files: MemoryFileSystem) throws -> (SalvageReport, Store) {
+    let options = StoreOptions(segmentSize: 8 << 10, logger: quietLogger)
+    func contents() throws -> [[UInt8]?] {
+      try files.list("damaged/log").sorted().map { files.contents(of: "damaged/log/\($0)") }
+    }
+    let before = try contents()
+    let report = try Store.salvage(from: "damaged", to: "saved", on: files, options: options)
+    let isUnchanged = try contents() == before && files.list("damaged") == ["log"]
+    #expect(isUnchanged, "the source has changed")
+    var reading = options
+    reading.mode = .readWrite
+    reading.indexes = RandomHistory.codeIndexes
+    let saved = try Store(path: "saved", fileSystem: files, options: reading)
+    #expect(saved.newestCommit == report.lastCommit)
+    #expect(try saved.checkInvariants() == [])
+    return (report, saved)
+  }
+
+  @Test(
+    "Of a sound store everything is taken over, history and indexes too", arguments: seeds(0...2))
+  func soundStore(seed: UInt64) throws {
+    var random = SeededGenerator(seed: seed)
+    let sample = try Sample(seed: seed, commits: 60)
+    let (report, saved) = try salvage(sample.damaged(&random, places: 0))
+    #expect(report.isComplete && report.damage == [] && report.findings == [])
+    #expect(report.lastCommit == sample.store.newestCommit)
+    for commit in 0...Int(saved.newestCommit) where commit % 9 == 0 {
+      try sample.history.check(
+        saved.snapshot(at: .commit(UInt64(commit))), label: "seed \(seed) at \(commit)")
+    }
+    try sample.history.check(saved.snapshot(), label: "seed \(seed)")
+    try sample.history.checkHistories(saved, label: "seed \(seed)")
+  }
+
+  @Test(
+    "After random damage every row is one that was, and every loss is named",
+    arguments: seeds(0...11))
+  func randomDamage(seed: UInt64) throws {
+    var random = SeededGenerator(seed: seed)
+    let sample = try Sample(seed: seed, commits: 60)
+    let was = sample.store
+    for round in 0..<4 {
+      let context = "seed \(seed) round \(round)"
+      let places = Int.random(in: 1...5, using: &random)
+      let files = try sample.damaged(&random, places: places)
+      let (report, saved) = try salvage(files)
+      var lost: Set<CommitNumber> = []
+      for range in report.lostCommits { lost.formUnion(range) }
+      if report.lastCommit < was.newestCommit {
+        lost.formUnion(report.lastCommit + 1...was.newestCommit)
+      }
+      let touched = Set(report.findings.map(\.commit))
+      for number in 1...max(report.lastCommit, 1) where report.lastCommit > 0 {
+        let (info, operations) = try saved.operations(of: number)
+        if lost.contains(number) {
+          #expect(operations.isEmpty && info.note != nil, "\(context): commit \(number)")
+        } else if !touched.contains(number) {
+          let (oldInfo, old) = try was.operations(of: number)
+          let isSame = operations == old && info.timestamp == oldInfo.timestamp
+          #expect(isSame, "\(context): commit \(number)")
+        }
+      }
+      try compareRows(saved, was, lost, Set(report.findings.compactMap(\.row)), context)
+      if lost.isEmpty, report.findings.isEmpty {
+        try sample.history.check(saved.snapshot(), label: context)
+      }
+      // It goes on from there.
+      try saved.put([1, 2, 3], for: "after")
+      try saved.close()
+    }
+  }
+
+  /// A row is what it was at the commit that wrote it; a row whose last write was readable is there.
+  private func compareRows(
+    _ saved: Store, _ was: Store, _ lost: Set<CommitNumber>, _ doubtful: Set<RowID>,
+    _ context: String
+  ) throws {
+    let (now, old) = (try saved.snapshot(), try was.snapshot())
+    for bucket in ["items", "bytes"] {
+      try now.forEachRow(in: bucket) { row in
+        if doubtful.contains(RowID(bucket: bucket, key: row.key)) { return true }
+        let then = try was.snapshot(at: .commit(row.written)).row(row.key, in: bucket)
+        let isSame = then?.object == row.object && then?.metadata == row.metadata
+        #expect(isSame, "\(context): \(bucket)/\(row.key) of commit \(row.written)")
+        return true
+      }
+      try old.forEachRow(in: bucket) { row in
+        if lost.contains(row.written) { return true }
+        if doubtful.contains(RowID(bucket: bucket, key: row.key)) { return true }
+        let found = try now.row(row.key, in: bucket)
+        let isSame = found?.object == row.object && found?.written == row.written
+        #expect(isSame, "\(context): \(bucket)/\(row.key) of commit \(row.written) is missing")
+        return true
+      }
+    }
+  }
+
+  @Test("A store that is open, or a folder with anything in it, is refused")
+  func refusals() throws {
+    let sample = try Sample(seed: 1, commits: 5)
+    #expect(code { try Store.salvage(from: "store", to: "new", on: sample.files) } == .locked)
+    try sample.store.close()
+    #expect(
+      code { try Store.salvage(from: "store", to: "store", on: sample.files) } == .alreadyExists)
+    #expect(code { try Store.salvage(from: "none", to: "new", on: sample.files) } == .notFound)
+    let outcome = code {
+      try Store.salvage(from: "store", to: "cancelled", on: sample.files) { _ in false }
+    }
+    #expect(outcome == .cancelled)
+  }
+}

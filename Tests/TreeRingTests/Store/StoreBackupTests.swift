@@ -1,0 +1,138 @@
+// Backups of a store in use, and stores made of them.
+
+import Dispatch
+import Foundation
+import TestSupport
+import Testing
+import TreeRing
+import TreeRingLog
+
+@Suite("Backing up concurrently and restoring")
+struct StoreBackupConcurrencyTests {
+  /// What the rows are at a commit, if commit n puts row n % 50 and deletes row n % 7.
+  private static func rows(at commit: CommitNumber) -> [String: [UInt8]] {
+    var rows: [String: [UInt8]] = [:]
+    for number in 1...max(commit, 1) where commit > 0 {
+      rows["k\(number % 50)"] = object(number)
+      rows["k\(number % 7)"] = nil
+    }
+    return rows
+  }
+
+  private static func object(_ number: CommitNumber) -> [UInt8] {
+    Array(repeating: UInt8(truncatingIfNeeded: number), count: Int(number * 131 % 3000))
+  }
+
+  private static func commit(_ number: CommitNumber, to store: Store) throws {
+    let written = try store.write(durability: number % 5 == 0 ? .full : Durability.none) { tx in
+      try tx.put(object(number), for: Key("k\(number % 50)"), in: blobs)
+      try tx.delete(Key("k\(number % 7)"), in: "blobs")
+    }
+    #expect(written.commit == number)
+  }
+
+  private static func check(_ store: Store, _ context: String) throws {
+    var found: [String: [UInt8]] = [:]
+    try store.snapshot().forEachRow(in: "blobs") { row in
+      found[row.key.description] = row.object
+      return true
+    }
+    let isRight = found == rows(at: store.newestCommit)
+    #expect(isRight, "\(context): at \(store.newestCommit)")
+    #expect(try store.checkInvariants() == [], "\(context)")
+  }
+
+  private func options(_ mode: StoreMode = .create) -> StoreOptions {
+    StoreOptions(mode: mode, segmentSize: 2 << 10, logger: quietLogger)
+  }
+
+  @Test("Backups made while a writer commits are the store at their commit")
+  func whileWriting() throws {
+    let folder = try TemporaryFolder()
+    for isMemory in [true, false] {
+      let files: any FileSystem = isMemory ? MemoryFileSystem() : PosixFileSystem()
+      if isMemory { try files.makeDirectory(folder.path) }
+      let store = try Store(path: folder.path + "/a", fileSystem: files, options: options())
+      let group = DispatchGroup()
+      DispatchQueue.global().async(group: group) {
+        do {
+          for number in 1...300 as ClosedRange<CommitNumber> { try Self.commit(number, to: store) }
+        } catch { Issue.record("\(error)") }
+      }
+      var last: CommitNumber = 0
+      for round in 0..<8 {
+        let before = store.newestCommit
+        let report = try store.backUp(
+          to: folder.path + "/b", on: files, mayLink: round % 3 != 2)
+        #expect(report.lastCommit >= max(before, last))
+        last = report.lastCommit
+        let backup = try Store(
+          path: folder.path + "/b", fileSystem: files, options: options(.readOnly))
+        #expect(backup.newestCommit == last)
+        try Self.check(backup, "round \(round)")
+        try backup.close()
+      }
+      group.wait()
+      try store.backUp(to: folder.path + "/b", on: files, mayLink: true)
+      // A backup is a store: it can be opened for writing, too, and goes its own way from there.
+      let restored = folder.path + "/c"
+      let report = try Store.restore(from: folder.path + "/b", to: restored, on: files)
+      #expect(report.lastCommit == 300 && report.linkedByteCount == 0)
+      try store.close()
+      let copy = try Store(path: restored, fileSystem: files, options: options())
+      try Self.check(copy, "restored")
+      try Self.commit(301, to: copy)
+      try copy.close()
+      let backup = try Store(path: folder.path + "/b", fileSystem: files, options: options())
+      try Self.check(backup, "backup")
+      #expect(backup.newestCommit == 300)
+    }
+  }
+
+  @Test("Restoring refuses a folder with anything in it; cancelled, it leaves nothing that opens")
+  func restoring() throws {
+    let files = MemoryFileSystem()
+    let store = try Store(path: "a", fileSystem: files, options: options())
+    for number in 1...60 as ClosedRange<CommitNumber> { try Self.commit(number, to: store) }
+    try store.backUp(to: "b", on: files, mayLink: true)
+    #expect(code { try Store.restore(from: "b", to: "a", on: files) } == .alreadyExists)
+    #expect(code { try Store.restore(from: "nothing", to: "c", on: files) } == .notFound)
+    for stop in 0..<100 {
+      var seen = 0
+      let folder = "cancelled\(stop)"
+      let outcome = code {
+        try Store.restore(from: "b", to: folder, on: files) { _ in
+          seen += 1
+          return seen <= stop
+        }
+      }
+      if outcome == nil, stop > 2 { break }
+      #expect(outcome == .cancelled)
+      let opened = try? Store(path: folder, fileSystem: files, options: options(.readOnly))
+      #expect(opened == nil)
+    }
+    try Store.restore(from: "b", to: "c", on: files)
+    let copy = try Store(path: "c", fileSystem: files, options: options(.readWrite))
+    try Self.check(copy, "restored")
+    // A restored store may be backed up to the same backup, and the original goes on too.
+    try copy.backUp(to: "b", on: files, mayLink: true)
+    try Self.commit(61, to: store)
+    try store.backUp(to: "b", on: files, mayLink: true)
+    let again = try Store(path: "b", fileSystem: files, options: options(.readOnly))
+    try Self.check(again, "again")
+    #expect(again.newestCommit == 61)
+  }
+
+  @Test("A store in memory can be backed up to the disk")
+  func inMemory() throws {
+    let folder = try TemporaryFolder()
+    let store = try Store.inMemory(options: options())
+    for number in 1...40 as ClosedRange<CommitNumber> { try Self.commit(number, to: store) }
+    try store.backUp(to: folder.path + "/b")
+    let backup = try Store(at: folder.path + "/b", options: options(.readWrite))
+    try Self.check(backup, "from memory")
+    try backup.close()
+    try store.close()
+    #expect(code { try store.backUp(to: folder.path + "/b") } == .closed)
+  }
+}

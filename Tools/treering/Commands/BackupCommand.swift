@@ -1,0 +1,47 @@
+// `treering backup`: a copy of a store that is itself a store, made while the store is in use.
+
+import ArgumentParser
+import Logging
+import TreeRing
+import TreeRingLog
+
+struct BackupCommand: StoreCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "backup",
+    abstract: "Backs a store up to a folder, also while another process writes it.",
+    discussion: """
+      If OUT holds an older backup of the same store, only what is new is copied. On the same device \
+      sealed segments get a second name instead of a copy; --copy copies them, so that the backup \
+      shares nothing with the store.
+      """)
+
+  @OptionGroup var arguments: StoreArguments
+  @Argument(help: "The backup's folder.") var out: String
+  @Flag(help: "Copy everything that is new; give nothing a second name.") var copy = false
+
+  func run(_ output: Output) throws {
+    let work = CopyWork("Backing up")
+    let disk = PosixFileSystem()
+    guard try disk.exists(arguments.store + "/log") else {
+      throw Failure(.noInput, "There is no store at \(arguments.store). Check the path.")
+    }
+    var options = LogOptions(access: .readOnly)
+    options.logger.logLevel = .error
+    let log = try CommitLog(
+      directory: BackupSwitch.logFolder(of: arguments.store, fileSystem: disk, mayWrite: false),
+      fileSystem: disk, options: options)
+    let report = try work.run {
+      try log.backUp(to: out, fileSystem: disk, mayLink: !copy) {
+        guard work.goOn($0) else { throw TreeRingError(.cancelled, "Interrupted.") }
+      }
+    }
+    let seconds = work.finish()
+    try CopyWork.report(
+      report, seconds,
+      sentence: "The backup at \(out) ends at commit \(report.lastCommit): "
+        + "\(Units.bytes(report.byteCount)), of which "
+        + "\(Units.bytes(report.copiedByteCount)) copied, "
+        + "\(Units.bytes(report.linkedByteCount)) linked, "
+        + "\(Units.bytes(report.keptByteCount)) there before.", output)
+  }
+}
