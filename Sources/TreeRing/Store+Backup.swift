@@ -1,6 +1,5 @@
 // Copies of whole stores: backups while the store is in use, and the way back.
 
-internal import Logging
 public import TreeRingLog
 
 extension Store {
@@ -64,11 +63,7 @@ extension Store {
     progress: (CopyProgress) -> Bool = { _ in true }
   ) throws(TreeRingError) -> CopyReport {
     try checkIsNew(folder, on: fileSystem)
-    var options = LogOptions(access: .readOnly)
-    options.logger.logLevel = .error
-    let log = try CommitLog(
-      directory: try BackupSwitch.logFolder(of: backup, fileSystem: fileSystem, mayWrite: false),
-      fileSystem: fileSystem, options: options)
+    let log = try CommitLog.forBackup(of: backup, fileSystem: fileSystem)
     return try typed {
       try log.backUp(to: folder, fileSystem: fileSystem, mayLink: false) {
         try goOn(progress($0))

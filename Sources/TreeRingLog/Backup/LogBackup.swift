@@ -26,6 +26,43 @@ extension CommitLog {
     to folder: String, fileSystem: any FileSystem, mayLink: Bool,
     progress: (CopyProgress) throws -> Void = { _ in }
   ) throws -> CopyReport {
+    for _ in 0..<8 where core.options.access == .readOnly {
+      do {
+        return try backUpOnce(folder, fileSystem, mayLink: mayLink, progress)
+      } catch let error as TreeRingError where error.code == .notFound {
+        // Another process, which writes this log, has rewritten a segment meanwhile.
+        try refresh()
+      }
+    }
+    return try backUpOnce(folder, fileSystem, mayLink: mayLink, progress)
+  }
+
+  /// Opens the log of the store in a folder for a backup: for reading, and if another process writes it,
+  /// up to what that has said is durable.
+  ///
+  /// - Throws: `locked` if another process is just opening it; else as `init`.
+  package static func forBackup(
+    of folder: String, fileSystem: any FileSystem
+  ) throws(TreeRingError) -> CommitLog {
+    var options = LogOptions(access: .readOnly)
+    options.logger.logLevel = .error
+    let lock = folder + "/LOCK"
+    if try fileSystem.isLocked(lock), let word = try SharedWord.opened(lock, fileSystem) {
+      guard let durable = word.value.durable else {
+        throw TreeRingError(
+          .locked, "\(folder) is just being opened elsewhere. Try again in a while.", file: folder)
+      }
+      options.through = durable
+    }
+    return try CommitLog(
+      directory: BackupSwitch.logFolder(of: folder, fileSystem: fileSystem, mayWrite: false),
+      fileSystem: fileSystem, options: options)
+  }
+
+  private func backUpOnce(
+    _ folder: String, _ fileSystem: any FileSystem, mayLink: Bool,
+    _ progress: (CopyProgress) throws -> Void
+  ) throws -> CopyReport {
     core.rewriting.lock()
     defer { core.rewriting.unlock() }
     let core = core

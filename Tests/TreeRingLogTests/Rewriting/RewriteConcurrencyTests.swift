@@ -81,6 +81,54 @@ struct RewriteConcurrencyTests {
     #expect(try log.newest(atOrBefore: Timestamp(microseconds: .max)) >= last)
   }
 
+  @Test("Backups by another process, of a log that is written and rewritten, are whole")
+  func backups() throws {
+    let folder = try TemporaryFolder()
+    let files = PosixFileSystem()
+    let store = folder.path + "/store"
+    try files.makeDirectory(store)
+    let lock = try StoreLock(path: store + "/LOCK", fileSystem: files)
+    var options = GroupCommitTests.quiet()
+    options.segmentSize = 3_000
+    options.durableChanged = { lock.publish(durable: $0) }
+    let log = try CommitLog(directory: store + "/log", fileSystem: files, options: options)
+    lock.publish(durable: log.durable)
+    for number in 1...60 as ClosedRange<CommitNumber> {
+      try log.complete(log.append(CommitLogTests.draft(number, .none)))
+    }
+    try log.sync()
+    let group = DispatchGroup()
+    DispatchQueue.global().async(group: group) {
+      do {
+        for number in 61...200 as ClosedRange<CommitNumber> {
+          try log.complete(
+            log.append(CommitLogTests.draft(number, number % 9 == 0 ? .full : .none)))
+          guard number % 35 == 0 else { continue }
+          for segment in log.segments.reversed() where segment.isSealed {
+            try log.rewrite(segment: segment.firstCommit, horizon: number / 2) { header, _ in
+              header.number < number / 2 && header.number % 3 != 0 ? .drop : .keep
+            }
+          }
+        }
+      } catch { Issue.record("\(error)") }
+    }
+    var last: CommitNumber = 0
+    for _ in 0..<12 {
+      let reader = try CommitLog.forBackup(of: store, fileSystem: files)
+      let report = try reader.backUp(
+        to: folder.path + "/out", fileSystem: files, mayLink: last % 2 == 0)
+      #expect(report.lastCommit >= last)
+      last = report.lastCommit
+      let copy = try CommitLog(
+        directory: folder.path + "/out/log", fileSystem: files,
+        options: GroupCommitTests.quiet(.readOnly))
+      #expect(copy.completed == last)
+      var random = SeededGenerator(seed: last)
+      for _ in 0..<5 { try read(copy, &random) }
+    }
+    group.wait()
+  }
+
   @Test("Closing while a segment is rewritten stops the rewriting and waits for it")
   func closing() throws {
     let work = RewriteWork(seed: 4)

@@ -1,7 +1,6 @@
 // `treering backup`: a copy of a store that is itself a store, made while the store is in use.
 
 import ArgumentParser
-import Logging
 import TreeRing
 import TreeRingLog
 
@@ -25,11 +24,7 @@ struct BackupCommand: StoreCommand {
     guard try disk.exists(arguments.store + "/log") else {
       throw Failure(.noInput, "There is no store at \(arguments.store). Check the path.")
     }
-    var options = LogOptions(access: .readOnly)
-    options.logger.logLevel = .error
-    let log = try CommitLog(
-      directory: BackupSwitch.logFolder(of: arguments.store, fileSystem: disk, mayWrite: false),
-      fileSystem: disk, options: options)
+    let log = try CommitLog.forBackup(of: arguments.store, fileSystem: disk)
     let report = try work.run {
       try log.backUp(to: out, fileSystem: disk, mayLink: !copy) {
         guard work.goOn($0) else { throw TreeRingError(.cancelled, "Interrupted.") }

@@ -21,7 +21,9 @@ struct VerifyCommand: StoreCommand {
       throw Failure(.noInput, "There is no store at \(arguments.store).")
     }
     var findings = verifyLog(
-      directory: arguments.store + "/log", fileSystem: PosixFileSystem())
+      directory: try BackupSwitch.logFolder(
+        of: arguments.store, fileSystem: PosixFileSystem(), mayWrite: false),
+      fileSystem: PosixFileSystem())
     var commits: CommitNumber = 0
     if findings.isEmpty {
       do {
