@@ -14,7 +14,7 @@ let recoveryRate = Subject(name: "RecoveryRate") { context in
   var random = Random(seed: 23)
   let store = try Store(at: folder, options: StoreOptions(durability: .none))
   try rows.load(0..<count, into: store)
-  for version in 1...(count / 1_000) {
+  for version in 1...(count / 10_000) {
     try rows.update(1_000, below: count, version: version, &random, in: store)
   }
   try store.close()
@@ -25,7 +25,7 @@ let recoveryRate = Subject(name: "RecoveryRate") { context in
     let seconds = try Clocks.wallSeconds { opened = try Store(at: folder) }
     guard let store = opened else { continue }
     log.add(TreeRingEngine.name, Double(byteCount) / 1e6 / seconds)
-    operations.add(TreeRingEngine.name, Double(2 * count) / seconds)
+    operations.add(TreeRingEngine.name, Double(count + count / 10) / seconds)
     var digest: UInt64 = 0
     let snapshot = try store.snapshot()
     for row in stride(from: 0, to: count, by: 97) {
