@@ -22,6 +22,22 @@ public struct StoreStatistics: Hashable, Sendable {
   public var storedByteCount: UInt64
   /// Pages in use, of 4 KiB each.
   public var pageCount: Int
+  /// Bytes of the page file on disk; 0 without one.
+  public var pageFileByteCount: UInt64
+  /// Earlier states that the page file keeps for time travel.
+  public var retainedRootCount: Int
+  /// Pages of the page file that only those keep.
+  public var retainedPageCount: Int
+  /// The most operations that reading an earlier commit may have to replay.
+  public var widestReplay: UInt64
+  /// Pages in memory that the page file does not hold yet.
+  public var dirtyPageCount: Int
+  /// Checkpoints made since the store was opened.
+  public var checkpointCount: Int
+  /// Commits slowed down since the store was opened because dirty pages were too many.
+  public var slowedCommitCount: Int
+  /// How long they waited in all.
+  public var slowedTime: Duration
   /// Pages that only snapshots or recent states keep.
   public var pinnedPageCount: Int
   /// Bytes of memory taken for pages.
@@ -52,12 +68,19 @@ extension Store {
         undecodable[index.name] = Int(roots.undecodable)
       }
     }
+    let file = try engine.checkpointer?.report(at: version.roots.operationCount)
     return StoreStatistics(
       commits: version.roots.commit, horizon: self.log.first,
       rows: Int(version.roots.rows.count), graves: Int(version.roots.graves.count),
       logByteCount: log.byteCount, segmentCount: log.segmentCount,
       payloadByteCount: version.roots.payloadByteCount, storedByteCount: log.byteCount,
-      pageCount: pages.livePageCount, pinnedPageCount: pinTable.deadPageCount,
+      pageCount: pages.livePageCount, pageFileByteCount: file?.byteCount ?? 0,
+      retainedRootCount: file?.rootCount ?? 0, retainedPageCount: file?.deadPageCount ?? 0,
+      widestReplay: file?.widestGap ?? version.roots.operationCount,
+      dirtyPageCount: pages.heapPageCounts.dirty,
+      checkpointCount: file?.statistics.count ?? 0,
+      slowedCommitCount: file?.statistics.slowedCommits ?? 0,
+      slowedTime: file?.statistics.slowedTime ?? .zero, pinnedPageCount: pinTable.deadPageCount,
       pageMemoryByteCount: pages.heapByteCount, changeRecordRows: records.rowCount,
       pins: pinRegistry.all, undecodable: undecodable)
   }

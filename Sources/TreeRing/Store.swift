@@ -24,7 +24,8 @@ public final class Store: Sendable {
   public let options: StoreOptions
 
   let log: CommitLog
-  let engine: Engine
+  private let opening: Opening
+  private let currentEngine: Mutex<Engine>
   let pinRegistry = PinRegistry()
   let writerLock = WriterLock()
   let asyncWriter = AsyncWriter()
@@ -69,11 +70,12 @@ public final class Store: Sendable {
     lock = try Self.prepare(folder, fileSystem: fileSystem, mode: options.mode)
     let registered = options.indexes.map(\.code)
     code = Mutex(registered)
-    let opening = Opening(
+    opening = Opening(
       folder: folder, fileSystem: fileSystem, options: options, code: registered,
-      writerLock: writerLock, lock: lock, keepsPages: path != nil && options.mode != .readOnly,
-      progress: progress)
-    (log, engine) = try opening.run()
+      writerLock: writerLock, lock: lock, keepsPages: path != nil && options.mode != .readOnly)
+    let (log, engine) = try opening.run(progress)
+    self.log = log
+    currentEngine = Mutex(engine)
     if options.mode != .readOnly {
       for index in options.indexes { try register(index) }
     }
@@ -87,12 +89,36 @@ public final class Store: Sendable {
     }
   }
 
+  /// The trees and what serves them.
+  var engine: Engine { currentEngine.withLock { $0 } }
   var pages: PageStore { engine.pages }
   var pinTable: PinTable { engine.pins }
   var reclaimer: Reclaimer { engine.reclaimer }
   var records: ChangeRecords { engine.records }
   var queue: CommitQueue { engine.queue }
   var timeTravel: TimeTravel { engine.timeTravel }
+
+  /// Makes all trees anew from the log, and a new page file in place of the old one, of which no byte
+  /// stays in the folder. Earlier snapshots keep what they read. The caller holds the writer's lock.
+  func rebuildEngine(because reason: String) throws(TreeRingError) {
+    try log.sync()
+    let old = engine
+    old.queue.publish(through: log.completed)
+    old.checkpointer?.abandon()
+    let fresh = try opening.rebuild(log, because: reason, nil)
+    currentEngine.withLock { $0 = fresh }
+    definitions.clear()
+    old.queue.wakeAll()
+  }
+
+  /// Makes a checkpoint now: the next opening replays what comes after it only. The engine makes them
+  /// by itself; this is for a moment that suits better.
+  /// - Throws: `noSpace`, `io`, `poisoned`; `notAllowed` inside the closure of a write.
+  public func checkpoint() throws {
+    try checkOpen()
+    try writerLock.checkOutside()
+    try engine.checkpointer?.run()
+  }
 
   /// Makes the folder and takes the lock, as the mode asks.
   private static func prepare(

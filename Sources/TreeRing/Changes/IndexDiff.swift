@@ -12,6 +12,7 @@ enum IndexDiff {
   static func touchedRows(
     from old: IndexReader, to new: IndexReader
   ) throws(TreeRingError) -> TouchedRows {
+    guard old.state.pages === new.state.pages else { throw StateReader.madeAnew }
     var result = TouchedRows(from: old.commit, to: new.commit)
     let rows = try differingRows(from: old, to: new)
     for row in rows {

@@ -45,10 +45,18 @@ extension StateReader {
   /// Calls `body` with every row whose object or metadata differs between another state of the same
   /// store and this one, by bucket number and key, until it returns false.
   func diff(from old: StateReader, _ body: (RowDifference) throws -> Bool) throws {
-    precondition(pages === old.pages, "both states must be of one store")
+    guard pages === old.pages else { throw Self.madeAnew }
     try old.reading {
       try reading { try forEachDifference(from: old, body) }
     }
+  }
+
+  /// Two states cannot be compared that do not share the trees' pages.
+  static var madeAnew: TreeRingError {
+    TreeRingError(
+      .snapshotExpired,
+      "The trees have been made anew between these two readings, or they are of two stores. Take "
+        + "both snapshots again.")
   }
 
   private func forEachDifference(

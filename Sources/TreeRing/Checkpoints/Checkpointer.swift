@@ -172,11 +172,14 @@ final class Checkpointer: Sendable {
     let start = ContinuousClock.now
     let first = Duration.microseconds(Int64(min(1, excess) * min(1, excess) * 20_000))
     Self.nap(first)
-    // A writer waits a tenth of a second at most; then what it writes is over the budget for a while.
-    while pages.heapPageCounts.dirty > budget.heapPages,
-      ContinuousClock.now - start < .milliseconds(80)
-    {
-      Self.nap(.milliseconds(2))
+    // Beyond its share nothing grows: then the writer makes the checkpoint itself, or waits for the one
+    // that is being made.
+    if pages.heapPageCounts.dirty > budget.heapPages {
+      do throws(TreeRingError) {
+        try run()
+      } catch {
+        logger.warning("A checkpoint was not made: \(error)")
+      }
     }
     let waited = ContinuousClock.now - start
     state.withLock {
@@ -247,8 +250,11 @@ final class Checkpointer: Sendable {
   private func loadSurplus(
     of ledger: RootLedger
   ) throws(TreeRingError) -> [CommitNumber: [RetiredPage]] {
-    let (horizon, tagged) = state.withLock { ($0.horizon, $0.tagged) }
-    let live = pages.numbers.usedCount - ledger.deadPageCount
+    let (horizon, tagged, blobPages) = state.withLock {
+      ($0.horizon, $0.tagged, $0.blobs.reduce(0) { $0 + $1.pages.count })
+    }
+    let live =
+      pages.numbers.usedCount - ledger.deadPageCount - pins.deadPageCount - blobPages
     let excess = ledger.deadPageCount - Self.allowance(live: live)
     var dropped: [CommitNumber: [RetiredPage]] = [:]
     for entry in ledger.surplus(
@@ -379,6 +385,25 @@ final class Checkpointer: Sendable {
     }
   }
 
+  /// What the file holds and what has been done for it.
+  func report(at operationCount: UInt64) throws(TreeRingError) -> Report {
+    let byteCount = try file.size()
+    return state.withLock { state in
+      Report(
+        byteCount: byteCount, rootCount: state.ledger.entries.count,
+        deadPageCount: state.ledger.deadPageCount,
+        widestGap: state.ledger.widestGap(to: operationCount), statistics: state.statistics)
+    }
+  }
+
+  struct Report {
+    var byteCount: UInt64
+    var rootCount: Int
+    var deadPageCount: Int
+    var widestGap: UInt64
+    var statistics: CheckpointStatistics
+  }
+
   /// Roots before a commit are dropped with the next checkpoint, except those of these commits.
   func forgetRoots(before horizon: CommitNumber, keeping tagged: Set<CommitNumber>) {
     state.withLock {
@@ -420,6 +445,13 @@ final class Checkpointer: Sendable {
     state.withLock { $0.failure = $0.failure ?? error }
     logger.error(
       "The page file can not be written any more; reopen the store to go on writing. \(error)")
+  }
+
+  /// No more checkpoints, since another file takes this one's place.
+  func abandon() {
+    source.withLock { $0 = nil }
+    running.withLock { _ in }
+    file.close()
   }
 
   /// A last checkpoint, if anything was written since the newest one; then no more.

@@ -15,8 +15,10 @@ public struct OpeningProgress: Hashable, Sendable {
   public var newest: CommitNumber
 }
 
-/// One opening.
-struct Opening {
+/// One opening, and any rebuilding after it.
+struct Opening: Sendable {
+  typealias Progress = (OpeningProgress) -> Void
+
   let folder: String
   let fileSystem: any FileSystem
   let options: StoreOptions
@@ -26,7 +28,6 @@ struct Opening {
   let lock: StoreLock?
   /// Whether the trees are kept in a page file.
   let keepsPages: Bool
-  let progress: ((OpeningProgress) -> Void)?
 
   private var budget: MemoryBudget { MemoryBudget(byteCount: options.memoryBudget) }
   private var pagesPath: String { folder + "/pages" }
@@ -41,7 +42,7 @@ struct Opening {
   }
 
   /// Opens the log and makes an engine that stands where the log ends.
-  func run() throws(TreeRingError) -> (log: CommitLog, engine: Engine) {
+  func run(_ progress: Progress?) throws(TreeRingError) -> (log: CommitLog, engine: Engine) {
     var reason = "The store has no page file."
     var metas: [Meta] = []
     var file: PageFile?
@@ -65,7 +66,10 @@ struct Opening {
             continue
           }
           return (
-            log, try engine(log, try restore(meta, file, log), because: "log after checkpoint")
+            log,
+            try engine(
+              log, try restore(meta, file, log), because: "The log goes on after the checkpoint.",
+              progress)
           )
         } catch  where error.code == .corruption {
           reason = error.description
@@ -73,11 +77,13 @@ struct Opening {
       }
       file.close()
     }
-    return (log, try rebuild(log, because: reason))
+    return (log, try rebuild(log, because: reason, progress))
   }
 
   /// Makes an engine from the log alone, and a page file in place of the one there may be.
-  func rebuild(_ log: CommitLog, because reason: String) throws(TreeRingError) -> Engine {
+  func rebuild(
+    _ log: CommitLog, because reason: String, _ progress: Progress?
+  ) throws(TreeRingError) -> Engine {
     if keepsPages, try fileSystem.exists(pagesPath) {
       options.logger.notice(
         "The page file is made anew from the log.", metadata: ["reason": "\(reason)"])
@@ -85,7 +91,7 @@ struct Opening {
       try fileSystem.syncDirectory(folder)
     }
     let parts = try empty(log)
-    return try engine(log, parts, because: reason)
+    return try engine(log, parts, because: reason, progress)
   }
 
   private func openLog(trusting meta: Meta?) throws(TreeRingError) -> CommitLog {
@@ -188,7 +194,7 @@ struct Opening {
   // MARK: What the log has after that
 
   private func engine(
-    _ log: CommitLog, _ start: Parts, because reason: String
+    _ log: CommitLog, _ start: Parts, because reason: String, _ progress: Progress?
   ) throws(TreeRingError) -> Engine {
     var parts = start
     let newest = log.sequenced

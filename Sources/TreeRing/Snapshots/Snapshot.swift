@@ -50,7 +50,7 @@ final class SnapshotPin: Sendable {
     self.version = version
     self.definitions = definitions
     reader = StateReader(
-      roots: version.roots, catalog: version.catalog, pages: store.pages,
+      roots: version.roots, catalog: version.catalog, pages: version.pages,
       values: ValueSource(log: store.log))
     registration = store.pinRegistry.add(commit: version.roots.commit, creator: creator)
   }

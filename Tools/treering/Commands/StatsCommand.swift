@@ -23,6 +23,10 @@ struct StatsCommand: StoreCommand {
         object.number("storedBytes", statistics.storedByteCount)
         object.number("compressionRatio", statistics.compressionRatio, digits: 3)
         object.number("pages", statistics.pageCount)
+        object.number("pageFileBytes", statistics.pageFileByteCount)
+        object.number("retainedRoots", statistics.retainedRootCount)
+        object.number("retainedPages", statistics.retainedPageCount)
+        object.number("widestReplay", statistics.widestReplay)
         object.number("pinnedPages", statistics.pinnedPageCount)
         object.number("pageMemoryBytes", statistics.pageMemoryByteCount)
         object.number("changeRecordRows", statistics.changeRecordRows)
@@ -40,6 +44,12 @@ struct StatsCommand: StoreCommand {
     try table.row("payloads before compression", Units.bytes(statistics.payloadByteCount))
     try table.row("bytes for each byte in the log", ratio(statistics.compressionRatio))
     try table.row("pages of 4 KiB", "\(statistics.pageCount)")
+    if statistics.pageFileByteCount > 0 {
+      try table.row("page file", Units.bytes(statistics.pageFileByteCount))
+      try table.row("earlier states kept", "\(statistics.retainedRootCount)")
+      try table.row("pages kept for them", "\(statistics.retainedPageCount)")
+      try table.row("most operations to replay for one", "\(statistics.widestReplay)")
+    }
     try table.row("pages kept for snapshots", "\(statistics.pinnedPageCount)")
     try table.row("memory of pages", Units.bytes(statistics.pageMemoryByteCount))
     try table.finish()

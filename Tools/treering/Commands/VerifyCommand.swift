@@ -24,6 +24,8 @@ struct VerifyCommand: StoreCommand {
       directory: try BackupSwitch.logFolder(
         of: arguments.store, fileSystem: PosixFileSystem(), mayWrite: false),
       fileSystem: PosixFileSystem())
+    findings += try verifyPageFile(
+      arguments.store + "/pages", fileSystem: PosixFileSystem())
     var commits: CommitNumber = 0
     if findings.isEmpty {
       do {

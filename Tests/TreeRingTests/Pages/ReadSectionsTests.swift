@@ -1,0 +1,72 @@
+import Synchronization
+import Testing
+import TreeRing
+
+@Suite("Read sections, concurrently") struct ReadSectionsConcurrencyTests {
+  @Test("Waiting ends when the sections begun before have, and not earlier")
+  func waits() {
+    let sections = ReadSections()
+    sections.waitForOthers()
+    let place = sections.enter()
+    #expect(!sections.waitForOthers(atMost: 30))
+    let later = sections.enter()
+    #expect(!sections.waitForOthers(atMost: 30))
+    sections.leave(place)
+    sections.leave(later)
+    sections.waitForOthers()
+  }
+
+  @Test("Memory that is taken back after waiting is never read again")
+  func reclaims() async {
+    let shared = Shared()
+    shared.cells[0].store(1, ordering: .releasing)
+    await withTaskGroup(of: Void.self) { group in
+      for _ in 0..<3 { group.addTask { shared.read() } }
+      group.addTask { shared.replace() }
+    }
+    #expect(shared.wrong.load(ordering: .relaxed) == 0)
+  }
+
+  /// Cells that hold 1 while they may be read, and the index of the one to be read.
+  private final class Shared: Sendable {
+    let sections = ReadSections()
+    let cells: UnsafeCells
+    let current = Atomic<Int>(0)
+    let isDone = Atomic<Bool>(false)
+    let wrong = Atomic<Int>(0)
+
+    init() { cells = UnsafeCells() }
+
+    func read() {
+      while !isDone.load(ordering: .acquiring) {
+        let place = sections.enter()
+        let cell = current.load(ordering: .acquiring)
+        for _ in 0..<10 where cells[cell].load(ordering: .relaxed) != 1 {
+          wrong.add(1, ordering: .relaxed)
+        }
+        sections.leave(place)
+      }
+    }
+
+    func replace() {
+      for round in 1..<2000 {
+        let old = current.load(ordering: .relaxed)
+        cells[round % 64].store(1, ordering: .releasing)
+        current.store(round % 64, ordering: .releasing)
+        sections.waitForOthers()
+        cells[old].store(0, ordering: .releasing)
+      }
+      isDone.store(true, ordering: .releasing)
+    }
+  }
+
+  /// Sixty-four atomics.
+  private final class UnsafeCells: @unchecked Sendable {
+    private let start = UnsafeMutablePointer<Atomic<Int>>.allocate(capacity: 64)
+    init() { for index in 0..<64 { (start + index).initialize(to: Atomic(0)) } }
+    deinit { start.deallocate() }
+    subscript(index: Int) -> UnsafeMutablePointer<Atomic<Int>>.Pointee {
+      _read { yield start[index] }
+    }
+  }
+}
