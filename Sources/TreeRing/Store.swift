@@ -31,6 +31,8 @@ public final class Store: Sendable {
   let asyncWriter = AsyncWriter()
   let code: Mutex<[CodeIndex]>
   let definitions = ActiveIndexCache()
+  /// Keeps a store that is open for reading in step with its writer.
+  let follower: Follower?
   private let lock: StoreLock?
   private let isClosed = Atomic<Bool>(false)
 
@@ -73,12 +75,22 @@ public final class Store: Sendable {
     opening = Opening(
       folder: folder, fileSystem: fileSystem, options: options, code: registered,
       writerLock: writerLock, lock: lock, keepsPages: path != nil && options.mode != .readOnly)
+    if options.mode == .readOnly {
+      let reading = ReaderOpening(
+        folder: folder, fileSystem: fileSystem, options: options, code: registered,
+        progress: progress)
+      let opened = try reading.run()
+      log = opened.log
+      currentEngine = Mutex(opened.engine)
+      follower = opened.follower
+      opened.follower.start()
+      return
+    }
     let (log, engine) = try opening.run(progress)
     self.log = log
     currentEngine = Mutex(engine)
-    if options.mode != .readOnly {
-      for index in options.indexes { try register(index) }
-    }
+    follower = nil
+    for index in options.indexes { try register(index) }
   }
 
   deinit {
@@ -146,6 +158,7 @@ public final class Store: Sendable {
     file: String = #fileID, line: Int = #line
   ) throws(TreeRingError) -> Snapshot {
     try checkOpen()
+    try follower?.check()
     let version = queue.visible
     return Snapshot(
       pin: SnapshotPin(
@@ -176,6 +189,7 @@ public final class Store: Sendable {
   /// The number of the commit at a point in history.
   public func commit(at point: ReadPoint) throws(TreeRingError) -> CommitNumber {
     try checkOpen()
+    try follower?.check()
     let newest = queue.visible
     let number: CommitNumber
     switch point {
@@ -218,12 +232,15 @@ public final class Store: Sendable {
   func waits(for commit: CommitNumber) async throws(TreeRingError) -> Bool {
     while newestCommit < commit {
       try checkOpen()
+      try follower?.check()
       if Task.isCancelled { return false }
       await withTaskCancellationHandler {
         await withCheckedContinuation { continuation in
           queue.whenVisible(commit) { continuation.resume() }
           // Close or cancel may have come before the waiter was there to be woken.
-          if isClosed.load(ordering: .acquiring) || Task.isCancelled { queue.wakeAll() }
+          if isClosed.load(ordering: .acquiring) || Task.isCancelled || hasStopped {
+            queue.wakeAll()
+          }
         }
       } onCancel: {
         queue.wakeAll()
@@ -231,6 +248,16 @@ public final class Store: Sendable {
     }
     return true
   }
+
+  /// The commit of the page file's root that a store open for reading stands on; nil if it stands on
+  /// the log alone, or is open for writing.
+  package var followedRoot: CommitNumber? { follower?.rootCommit }
+
+  /// Throws what keeps a store that is open for reading from following its writer any more.
+  package func checkFollowing() throws(TreeRingError) { try follower?.check() }
+
+  /// Whether nothing new will be seen of the writer any more.
+  private var hasStopped: Bool { follower?.hasStopped ?? false }
 
   /// Every live snapshot, oldest commit first.
   public var pins: [PinInfo] { pinRegistry.all }
@@ -246,6 +273,7 @@ public final class Store: Sendable {
     if isClosed.exchange(true, ordering: .acquiringAndReleasing) { return }
     queue.wakeAll()
     defer { lock?.release() }
+    follower?.close()
     engine.checkpointer?.close()
     try writerLock.withLock { try log.close() }
   }

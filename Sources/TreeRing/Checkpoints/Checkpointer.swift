@@ -37,6 +37,7 @@ final class Checkpointer: Sendable {
   private let logger: Logger
   private let path: String
   private let fileSystem: any FileSystem
+  private let readers: ReaderRegistry
 
   struct State: Sendable {
     var ledger = RootLedger()
@@ -80,6 +81,8 @@ final class Checkpointer: Sendable {
     self.file = file
     self.path = path
     self.fileSystem = fileSystem
+    readers = ReaderRegistry(
+      folder: String(path.dropLast("/pages".utf8.count)), fileSystem: fileSystem)
     self.pages = pages
     self.pins = pins
     self.reclaimer = reclaimer
@@ -253,12 +256,21 @@ final class Checkpointer: Sendable {
     let (horizon, tagged, blobPages) = state.withLock {
       ($0.horizon, $0.tagged, $0.blobs.reduce(0) { $0 + $1.pages.count })
     }
+    let readers: Set<CommitNumber>
+    do throws(TreeRingError) {
+      readers = try self.readers.pinnedCommits()
+    } catch {
+      // Who reads what is not known, so nothing may go.
+      logger.warning("Followers could not be listed, so no root is dropped: \(error)")
+      return [:]
+    }
     let live =
       pages.numbers.usedCount - ledger.deadPageCount - pins.deadPageCount - blobPages
     let excess = ledger.deadPageCount - Self.allowance(live: live)
     var dropped: [CommitNumber: [RetiredPage]] = [:]
     for entry in ledger.surplus(
-      excess: excess, isDue: { $0.commit < horizon && !tagged.contains($0.commit) })
+      excess: excess, isHeld: { readers.contains($0.commit) },
+      isDue: { $0.commit < horizon && !tagged.contains($0.commit) })
     {
       var list: [RetiredPage] = []
       for blob in entry.lists { list += try DeadList.decode(try file.readBlob(blob)) }

@@ -52,11 +52,14 @@ struct RootLedger: Sendable {
   ///
   /// - Parameters:
   ///   - excess: how many pages too many are kept.
+  ///   - isHeld: whether another process reads a root, so that it has to stay.
   ///   - isDue: whether a root has to go whatever it keeps.
-  func surplus(excess: Int, isDue: (Entry) -> Bool) -> [Entry] {
+  func surplus(
+    excess: Int, isHeld: (Entry) -> Bool = { _ in false }, isDue: (Entry) -> Bool
+  ) -> [Entry] {
     guard entries.count > 1 else { return [] }
     var kept = entries
-    var dropped = entries.dropLast().filter(isDue)
+    var dropped = entries.dropLast().filter { isDue($0) && !isHeld($0) }
     kept.removeAll { entry in dropped.contains { $0.commit == entry.commit } }
     var freed = dropped.reduce(0) { $0 + $1.deadPageCount }
     // Not too many at once: each one's lists have to be read.
@@ -64,21 +67,22 @@ struct RootLedger: Sendable {
     while kept.count > 1, dropped.count < limit,
       freed < excess || kept.count >= Self.entryLimit
     {
-      let index = Self.leastMissed(in: kept)
+      guard let index = Self.leastMissed(in: kept, isHeld: isHeld) else { break }
       freed += kept[index].deadPageCount
       dropped.append(kept.remove(at: index))
     }
     return dropped.sorted { $0.commit < $1.commit }
   }
 
-  /// The entry whose absence leaves the narrowest gap. There are two at least.
-  private static func leastMissed(in entries: [Entry]) -> Int {
-    var best = (index: 0, gap: UInt64.max)
-    for index in 0..<(entries.count - 1) {
+  /// The entry whose absence leaves the narrowest gap, the newest one and those held left out. There
+  /// are two at least.
+  private static func leastMissed(in entries: [Entry], isHeld: (Entry) -> Bool) -> Int? {
+    var best: (index: Int, gap: UInt64)?
+    for index in 0..<(entries.count - 1) where !isHeld(entries[index]) {
       let before = index == 0 ? 0 : entries[index - 1].roots.operationCount
       let gap = entries[index + 1].roots.operationCount - before
-      if gap < best.gap { best = (index, gap) }
+      if gap < best?.gap ?? .max { best = (index, gap) }
     }
-    return best.index
+    return best?.index
   }
 }

@@ -108,6 +108,19 @@ final class CommitQueue: Sendable {
     for waiter in waiters { waiter.resume() }
   }
 
+  /// Puts another version of the same commit in the place of the visible one; nothing is sequenced.
+  func replaceVisible(by version: Version) {
+    let dropped = state.withLock { state -> Version in
+      precondition(
+        state.sequenced.isEmpty && state.visible.roots.commit == version.roots.commit,
+        "only another version of the same commit can take its place")
+      let old = state.visible
+      state.visible = version
+      return old
+    }
+    withExtendedLifetime(dropped) {}
+  }
+
   /// Drops the sequenced commits after `completed`, which the log has given up.
   func rollBack(to completed: CommitNumber, pages: PageStore) {
     let dropped = state.withLock { state -> [SequencedCommit] in

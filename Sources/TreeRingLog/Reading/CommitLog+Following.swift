@@ -19,8 +19,8 @@ extension CommitLog {
   ///     the commit shown last is still in the log.
   /// - Returns: the newest commit that may be read now; less than `target` if the log does not hold
   ///   it, for instance because the writer has not begun its segment yet.
-  /// - Throws: `storeRewound` if the log does not hold the commit shown last; `beyondHorizon` if
-  ///   compaction has removed it; `notAllowed` if the log was opened for writing; `corruption`,
+  /// - Throws: `storeRewound` if the log does not hold the commit shown last, nor has compaction
+  ///   rewritten or removed it; `notAllowed` if the log was opened for writing; `corruption`,
   ///   `io`, `closed`.
   @discardableResult
   package func follow(
@@ -39,7 +39,7 @@ extension CommitLog {
   }
 
   /// Opens the log anew as it is now, for readers that find that a segment's file is gone.
-  func refresh() throws(TreeRingError) {
+  package func refresh() throws(TreeRingError) {
     followers.lock()
     defer { followers.unlock() }
     _ = try reopen(through: try newest())
@@ -92,13 +92,22 @@ extension CommitLog {
     if found.storeID != storeID {
       throw rewound(options.trusted?.commit ?? 0, "another store has taken its place")
     }
-    if case .refused(let reason) = found.trust, let last = options.trusted {
-      let horizon = found.horizon
-      if last.commit < horizon { throw removed(last.commit, horizon) }
+    if case .refused(let reason) = found.trust, let last = options.trusted,
+      try !found.hasCompacted(last)
+    {
       throw rewound(last.commit, reason)
     }
     try adopt(found)
     return found.completed
+  }
+
+  /// Whether compaction has rewritten or removed a commit that was shown. Of a rewritten one number and
+  /// timestamp stay; of a removed one nothing.
+  private func hasCompacted(_ position: LogPosition) throws(TreeRingError) -> Bool {
+    guard position.commit <= horizon else { return false }
+    do throws(TreeRingError) {
+      return try header(of: position.commit).timestamp == position.timestamp
+    } catch  where error.code == .beyondHorizon { return true }
   }
 
   private func rewound(_ commit: CommitNumber, _ reason: String) -> TreeRingError {

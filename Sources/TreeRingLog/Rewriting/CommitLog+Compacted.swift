@@ -11,10 +11,9 @@ extension CommitLog {
   }
 
   /// The error of a commit that compaction removed.
-  func removed(_ number: CommitNumber) -> TreeRingError { removed(number, horizon) }
-
-  func removed(_ number: CommitNumber, _ horizon: CommitNumber) -> TreeRingError {
-    TreeRingError(
+  func removed(_ number: CommitNumber) -> TreeRingError {
+    let horizon = horizon
+    return TreeRingError(
       .beyondHorizon,
       "Commit \(number) was removed by compaction; history is kept from commit \(horizon) on.",
       commit: number, current: horizon)

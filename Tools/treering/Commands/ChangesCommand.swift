@@ -16,15 +16,7 @@ struct ChangesCommand: StoreCommand {
   @Argument(help: "The index.") var index: String
   @Option(help: "The point in history before.", transform: Point.parse) var from: Point
   @Option(help: "The point in history after.", transform: Point.parse) var to: Point
-  @Option(help: "G,…: the groups shown, in order; without it all, in name order, hidden if empty.")
-  var groups: String?
-  @Flag(help: "A group is a section only while it shows a row.") var hideEmpty = false
-  @Option(
-    parsing: .singleValue, help: "G=R: shows only a range of a group's rows.",
-    transform: GroupRange.parse)
-  var range: [GroupRange] = []
-  @Option(parsing: .singleValue, help: "G: shows a group's rows last to first.")
-  var reverse: [String] = []
+  @OptionGroup var shown: MappingArguments
   @Option(help: "The form of the changeset.") var form = Form.batch
   @Option(help: "Say reset instead of more operations than this.") var limit = 100_000
 
@@ -46,17 +38,10 @@ struct ChangesCommand: StoreCommand {
 
   private func mappings(_ old: Snapshot, _ new: Snapshot) throws -> Mappings {
     var names: Set<GroupName> = []
-    if groups == nil {
+    if shown.showsAll {
       names.formUnion(try old.index(index).groups())
       names.formUnion(try new.index(index).groups())
     }
-    let listed = groups.map { $0.split(separator: ",").map { GroupName($0) } }
-    var mappings = Mappings(of: index, groups: listed ?? names.sorted())
-      .hidingEmptySections(hideEmpty || groups == nil)
-    for range in range {
-      mappings = mappings.range(try range.range.options(), of: GroupName(range.group))
-    }
-    for group in reverse { mappings = mappings.reversed(GroupName(group)) }
-    return mappings
+    return try shown.mappings(of: index, showing: names)
   }
 }

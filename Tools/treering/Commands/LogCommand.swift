@@ -46,13 +46,6 @@ struct LogCommand: StoreCommand {
         "\(info.number)", ISO8601.format(info.timestamp), "\(info.operationCount)",
         "\(info.byteCount)", tags.joined(separator: " "), info.note ?? "")
     }
-    try output.object {
-      $0.number("commit", info.number)
-      $0.date("at", info.timestamp)
-      $0.number("operations", info.operationCount)
-      $0.number("bytes", info.byteCount)
-      if let note = info.note { $0.text("note", note) }
-      if !tags.isEmpty { $0.texts("tags", tags) }
-    }
+    try CommitPrinter.json(info, tags: tags, output)
   }
 }

@@ -1,0 +1,53 @@
+// Reading the roots of a page file that another process writes.
+
+internal import TreeRingLog
+
+/// A page file open for reading.
+struct CheckpointReader: Sendable {
+  let file: PageFile
+  let registry: ReaderRegistry
+
+  /// A root that the writer keeps as long as the pin is held.
+  struct Root: Sendable {
+    var meta: Meta
+    var roots: Roots
+    var pin: ReaderPin
+  }
+
+  /// Opens the page file of a store; nil if there is none.
+  static func open(
+    _ folder: String, _ fileSystem: any FileSystem
+  ) throws(TreeRingError) -> CheckpointReader? {
+    do throws(TreeRingError) {
+      return CheckpointReader(
+        file: try PageFile.open(folder + "/pages", fileSystem: fileSystem, mode: .readOnly),
+        registry: ReaderRegistry(folder: folder, fileSystem: fileSystem))
+    } catch  where error.code == .notFound { return nil }
+  }
+
+  /// The root of the newest meta; nil if there is none, or none after a commit.
+  ///
+  /// The meta is read again once the pin is there: a checkpoint may have come between. What the meta
+  /// leads to may change while it is read only if two more checkpoints come; then it reads as damage,
+  /// and the newer meta is tried.
+  func newestRoot(after commit: CommitNumber? = nil) throws(TreeRingError) -> Root? {
+    var attempt = 1
+    while true {
+      guard let meta = try file.metas().valid.first else { return nil }
+      if let commit, meta.position.commit <= commit { return nil }
+      let pin = try registry.register(meta.position.commit)
+      guard try file.metas().valid.first == meta else { continue }
+      do throws(TreeRingError) {
+        let retained = try RetainedRoot.decode(try file.readBlob(meta.roots))
+        guard let newest = retained.last, newest.roots.commit == meta.position.commit else {
+          throw TreeRingError(
+            .corruption, "The page file's roots do not go with its meta.", file: file.path)
+        }
+        return Root(meta: meta, roots: newest.roots, pin: pin)
+      } catch {
+        guard attempt < 10, try file.metas().valid.first != meta else { throw error }
+        attempt += 1
+      }
+    }
+  }
+}

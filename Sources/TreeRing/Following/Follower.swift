@@ -1,0 +1,250 @@
+// Keeps a store that is open for reading in step with the process that writes it.
+//
+// A thread looks at the shared word every millisecond: a load from memory. When the writer has said more,
+// the log is read on, each commit is replayed into private pages, and all of them become visible through
+// the commit queue, in order, with their change records. So snapshots, waiting, feeds and observers work
+// as they do in the writer's process.
+//
+// Private pages grow and the root begun from keeps pages in the writer's file. So after a while the
+// follower moves over to a newer checkpoint: it registers the new root, replays what the log has after
+// it, and puts the result in the place of what it shows, which is the same state in other pages. The
+// old root is let go of when nothing reads it any more.
+//
+// If compaction has passed the follower, it moves over to a newer checkpoint in the same way, and the
+// commits between are never shown.
+
+internal import Dispatch
+internal import Logging
+internal import Synchronization
+internal import TreeRingLog
+
+#if canImport(Glibc)
+  internal import Glibc
+#elseif canImport(Musl)
+  internal import Musl
+#else
+  internal import Darwin
+#endif
+
+/// Follows one store. Any thread may ask it; it works on a thread of its own.
+final class Follower: Sendable {
+  private let lockPath: String
+  private let fileSystem: any FileSystem
+  private let engine: Engine
+  private let log: CommitLog
+  private let replayer: PrivateReplay
+  private let logger: Logger
+  private let checkpoints: CheckpointReader?
+
+  private struct State: Sendable {
+    var word: SharedWord?
+    /// What the word said when all of it had been done.
+    var said: SharedWord.Value?
+    /// The root that the visible version stands on.
+    var root: CheckpointReader.Root?
+    /// Roots moved away from, and the last commit shown of each.
+    var left: [(root: CheckpointReader.Root, last: CommitNumber)] = []
+    var pollCount = 0
+    var failureCount = 0
+    var isClosed = false
+  }
+  /// Held by the thread while it works.
+  private let state: Mutex<State>
+  private let failed = Mutex<TreeRingError?>(nil)
+  private let thread = DispatchQueue(label: "treering.follower", qos: .userInitiated)
+
+  /// Operations replayed upon a root after which a newer one is looked for.
+  static let operationInterval: UInt64 = 5_000
+  /// Polls between two looks at what seldom changes.
+  private static let rareInterval = 500
+  /// Failures in a row that are waited out: what a writer is changing may look damaged for a moment, and
+  /// after a compaction it takes a while until there is a checkpoint to move over to.
+  private static func failureLimit(_ error: TreeRingError) -> Int {
+    error.code == .beyondHorizon ? 30_000 : 200
+  }
+
+  init(
+    lockPath: String, fileSystem: any FileSystem, engine: Engine, log: CommitLog,
+    replayer: PrivateReplay, logger: Logger, checkpoints: CheckpointReader?,
+    root: CheckpointReader.Root?, word: SharedWord?, said: SharedWord.Value?
+  ) {
+    self.lockPath = lockPath
+    self.fileSystem = fileSystem
+    self.engine = engine
+    self.log = log
+    self.replayer = replayer
+    self.logger = logger
+    self.checkpoints = checkpoints
+    state = Mutex(State(word: word, said: said ?? word?.value, root: root))
+  }
+
+  /// Begins to follow.
+  func start() {
+    thread.asyncAfter(deadline: .now() + .milliseconds(1)) { [weak self] in
+      guard let self, !state.withLock({ $0.isClosed }), !hasStopped else { return }
+      poll()
+      start()
+    }
+  }
+
+  /// Throws what ended the following, if anything has.
+  func check() throws(TreeRingError) {
+    if let error = failed.withLock({ $0 }) { throw error }
+  }
+
+  /// The commit of the root that what is visible stands on; nil without one.
+  var rootCommit: CommitNumber? { state.withLock { $0.root?.roots.commit } }
+
+  /// Whether it has ended by an error.
+  var hasStopped: Bool { failed.withLock { $0 != nil } }
+
+  /// Stops following and lets go of the page file's roots.
+  func close() {
+    state.withLock { state in
+      state.isClosed = true
+      state.root?.pin.release()
+      for left in state.left { left.root.pin.release() }
+      state.left = []
+    }
+  }
+
+  /// A millisecond.
+  static func nap() { usleep(1_000) }
+
+  // MARK: The thread
+
+  /// Looks once. Called on the thread; by tests from anywhere.
+  func poll() {
+    state.withLock { state in
+      if state.isClosed || failed.withLock({ $0 != nil }) { return }
+      state.pollCount += 1
+      do throws(TreeRingError) {
+        if state.pollCount % Self.rareInterval == 0 { try lookAround(&state) }
+        try follow(&state)
+        state.failureCount = 0
+      } catch {
+        note(error, &state)
+      }
+    }
+  }
+
+  private func note(_ error: TreeRingError, _ state: inout State) {
+    state.failureCount += 1
+    let isFinal = error.code == .storeRewound || error.code == .closed
+    guard isFinal || state.failureCount >= Self.failureLimit(error) else { return }
+    failed.withLock { $0 = error }
+    if error.code != .closed {
+      logger.error("The store is not followed any more; open it again. \(error)")
+    }
+    engine.queue.wakeAll()
+  }
+
+  private func follow(_ state: inout State) throws(TreeRingError) {
+    guard let value = state.word?.value, value != state.said, let durable = value.durable else {
+      return
+    }
+    let hasNewWriter = value.incarnation != state.said?.incarnation
+    let reached = try log.follow(through: durable, hasNewWriter: hasNewWriter)
+    if log.horizon > engine.queue.newest.roots.commit {
+      try moveOver(&state, because: nil)
+    }
+    try show(through: reached)
+    if reached >= durable { state.said = value }
+    try considerMoving(&state)
+  }
+
+  /// Replays what the log has and makes it visible.
+  private func show(through reached: CommitNumber) throws(TreeRingError) {
+    let queue = engine.queue
+    defer {
+      engine.reclaimer.drain { queue.publish(through: queue.newest.roots.commit) }
+    }
+    let first = queue.newest.roots.commit + 1
+    if first > reached { return }
+    try typed {
+      try engine.pages.withSection {
+        try log.replay(from: first, through: reached) { header, payload in
+          let base = queue.newest
+          guard header.number == base.roots.commit + 1 else {
+            throw TreeRingError(
+              .beyondHorizon,
+              "Commit \(base.roots.commit + 1) was compacted away before it was read here.",
+              commit: base.roots.commit + 1, current: log.horizon)
+          }
+          queue.append(try replayer.commit(upon: base, header, payload))
+          return true
+        }
+      }
+    }
+  }
+
+  // MARK: Moving over
+
+  /// What is done twice a second.
+  private func lookAround(_ state: inout State) throws(TreeRingError) {
+    // The LOCK file may have been made, or another one put in its place.
+    if let word = try SharedWord.opened(lockPath, fileSystem),
+      state.word == nil || word.value != state.word?.value
+    {
+      state.word = word
+    }
+    let oldest = engine.pins.oldestPinnedCommit ?? .max
+    state.left.removeAll { left in
+      guard left.last < oldest else { return false }
+      left.root.pin.release()
+      return true
+    }
+    try considerMoving(&state)
+  }
+
+  private func considerMoving(_ state: inout State) throws(TreeRingError) {
+    guard let root = state.root, state.pollCount % 16 == 0 else { return }
+    let newest = engine.queue.visible.roots
+    guard newest.operationCount - root.roots.operationCount >= Self.operationInterval else {
+      return
+    }
+    try moveOver(&state, because: newest)
+  }
+
+  /// Puts a version upon the newest checkpoint in the place of the visible one.
+  /// - Parameter visible: what is visible now; nil if the checkpoint must be of a later commit than
+  ///   that, because the log does not hold every commit between any more.
+  private func moveOver(
+    _ state: inout State, because visible: Roots?
+  ) throws(TreeRingError) {
+    let queue = engine.queue
+    let old = queue.visible
+    let shown = old.roots.commit
+    let begun = state.root?.roots.commit ?? 0
+    guard let checkpoints,
+      let root = try checkpoints.newestRoot(after: visible == nil ? shown : begun)
+    else {
+      if visible != nil { return }
+      throw TreeRingError(
+        .beyondHorizon,
+        "The log has been compacted up to commit \(log.horizon), and \(shown) is the newest that "
+          + "was read of it. Open the store again.", commit: shown + 1, current: log.horizon)
+    }
+    if try !ReaderOpening.fits(root.meta, log) {
+      // Compaction may have rewritten the checkpoint's commit since the segments were listed.
+      try log.refresh()
+      guard try ReaderOpening.fits(root.meta, log) else { return }
+    }
+    guard visible == nil || root.roots.commit <= shown else { return }
+    engine.pages.adopt(bound: root.meta.pageBound, free: BitSet())
+    let base = try replayer.version(of: root.roots)
+    let new = try replayer.version(upon: base, through: max(shown, root.roots.commit))
+    let own = try replayer.ownPages(of: old, bornAfter: begun)
+    if visible == nil {
+      queue.append(
+        SequencedCommit(version: new, retired: [], allocated: [], records: [:]))
+      engine.reclaimer.drain { queue.publish(through: new.roots.commit) }
+    } else {
+      engine.reclaimer.drain { queue.replaceVisible(by: new) }
+    }
+    engine.pins.retire(own, at: new.roots.commit + 1)
+    if let left = state.root { state.left.append((left, shown)) }
+    state.root = root
+    logger.debug("Now upon the checkpoint of commit \(root.roots.commit).")
+  }
+}

@@ -1,0 +1,149 @@
+// Opening a store for reading, with or without a writer at work.
+//
+// 1. If a writer holds the lock, the shared word says how far the log is durable; nothing behind that is
+//    looked at. Without a writer the log is judged as recovery would, and nothing is changed.
+// 2. The newest root of the page file is registered in `readers/`, so that the writer keeps its pages.
+//    Where that cannot be, because the folder is not writable or there is no page file, the log alone
+//    is replayed.
+// 3. What the log has after the root is replayed into private pages.
+//
+// A writer that begins or ends meanwhile makes what was found doubtful: then all is done again.
+
+internal import Logging
+internal import TreeRingLog
+
+/// One opening for reading.
+struct ReaderOpening {
+  let folder: String
+  let fileSystem: any FileSystem
+  let options: StoreOptions
+  let code: [CodeIndex]
+  let progress: ((OpeningProgress) -> Void)?
+
+  private var lockPath: String { folder + "/LOCK" }
+  private static let attempts = 10
+
+  /// Opens log and page file and goes on to follow them.
+  func run() throws(TreeRingError) -> (log: CommitLog, engine: Engine, follower: Follower) {
+    var attempt = 1
+    while true {
+      let word = try? SharedWord.opened(lockPath, fileSystem)
+      let before = word?.value
+      let said = try waitForWriter(word)
+      do throws(TreeRingError) {
+        let opened = try open(word, said)
+        if said != nil || word?.value == before || attempt == Self.attempts { return opened }
+        opened.follower.close()
+      } catch {
+        guard attempt < Self.attempts, word?.value != said ?? before else { throw error }
+      }
+      attempt += 1
+    }
+  }
+
+  /// What a writer says that is at work; nil if there is none.
+  private func waitForWriter(_ word: SharedWord?) throws(TreeRingError) -> SharedWord.Value? {
+    var naps = 0
+    while (try? fileSystem.isLocked(lockPath)) ?? false {
+      guard let word else { return nil }
+      let value = word.value
+      if value.durable != nil { return value }
+      naps += 1
+      guard naps < 10_000 else {
+        throw TreeRingError(
+          .locked, "Another process has been opening the store for some time. Try again later.",
+          file: lockPath)
+      }
+      Follower.nap()
+    }
+    return nil
+  }
+
+  private func open(
+    _ word: SharedWord?, _ said: SharedWord.Value?
+  ) throws(TreeRingError) -> (log: CommitLog, engine: Engine, follower: Follower) {
+    var reason = "The store has no page file."
+    for _ in 0..<Self.attempts {
+      guard let (checkpoints, root) = try checkpoint(&reason) else { break }
+      let log = try openLog(trusting: root.meta, said)
+      do throws(TreeRingError) {
+        if try Self.fits(root.meta, log) {
+          return try engine(log, checkpoints, root, word, said, "log after checkpoint")
+        }
+        reason = "The page file is not of this log."
+      } catch  where error.code == .corruption && error.file == checkpoints.file.path {
+        reason = error.message
+      }
+      root.pin.release()
+      // Unless a writer has made another checkpoint meanwhile, it stays like that.
+      guard try checkpoints.file.metas().valid.first != root.meta else { break }
+    }
+    return try engine(try openLog(trusting: nil, said), nil, nil, word, said, reason)
+  }
+
+  /// The page file's newest root; nil, with the reason, if it cannot serve.
+  private func checkpoint(
+    _ reason: inout String
+  ) throws(TreeRingError) -> (CheckpointReader, CheckpointReader.Root)? {
+    do throws(TreeRingError) {
+      guard let reader = try CheckpointReader.open(folder, fileSystem),
+        let root = try reader.newestRoot()
+      else { return nil }
+      return (reader, root)
+    } catch {
+      // Whatever it is, the log has all of it.
+      options.logger.notice("The page file cannot be read, the log is replayed: \(error)")
+      reason = error.message
+      return nil
+    }
+  }
+
+  private func openLog(
+    trusting meta: Meta?, _ said: SharedWord.Value?
+  ) throws(TreeRingError) -> CommitLog {
+    var logOptions = LogOptions(
+      access: .readOnly, segmentSize: options.segmentSize, recovery: options.recovery,
+      logger: options.logger)
+    logOptions.trusted = meta?.position
+    logOptions.trustedStoreID = meta?.storeID
+    logOptions.through = said?.durable
+    return try CommitLog(
+      directory: folder + "/log", fileSystem: fileSystem, options: logOptions)
+  }
+
+  /// Whether a meta is of a state that this log has been through.
+  static func fits(_ meta: Meta, _ log: CommitLog) throws(TreeRingError) -> Bool {
+    guard meta.storeID == log.storeID, meta.position.commit <= log.completed else { return false }
+    do throws(TreeRingError) {
+      return try log.header(of: meta.position.commit).checksum == meta.position.identity
+    } catch  where [.notFound, .beyondHorizon].contains(error.code) { return false }
+  }
+
+  private func engine(
+    _ log: CommitLog, _ checkpoints: CheckpointReader?, _ root: CheckpointReader.Root?,
+    _ word: SharedWord?, _ said: SharedWord.Value?, _ reason: String
+  ) throws(TreeRingError) -> (log: CommitLog, engine: Engine, follower: Follower) {
+    let supply = checkpoints.map { reader in
+      PageSupply { (number, birth) throws(TreeRingError) in
+        try reader.file.fetch(number, birth: birth)
+      }
+    }
+    let pages = PageStore(supply: supply, cellCapacity: options.pageCellCapacity)
+    if let root { pages.adopt(bound: root.meta.pageBound, free: BitSet()) }
+    let pins = PinTable(pages: pages)
+    let reclaimer = Reclaimer(pages: pages, pins: pins)
+    let replayer = PrivateReplay(
+      pages: pages, pins: pins, reclaimer: reclaimer, log: log, code: code)
+    let newest = log.completed
+    let base = try replayer.version(of: root?.roots ?? Roots())
+    let version = try replayer.version(upon: base, through: newest)
+    progress?(OpeningProgress(reason: reason, commit: newest, newest: newest))
+    let engine = Engine(
+      pages: pages, pins: pins, reclaimer: reclaimer, log: log, visible: version,
+      budget: MemoryBudget(byteCount: options.memoryBudget), checkpointer: nil)
+    let follower = Follower(
+      lockPath: lockPath, fileSystem: fileSystem, engine: engine, log: log, replayer: replayer,
+      logger: options.logger, checkpoints: checkpoints, root: root, word: word, said: said)
+    return (log, engine, follower)
+  }
+}

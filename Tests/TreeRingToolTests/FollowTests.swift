@@ -1,0 +1,109 @@
+// A process that writes and one that follows it.
+
+import Foundation
+import TestSupport
+import Testing
+import TreeRing
+import TreeRingLog
+
+@Suite("Processes that follow") struct FollowTests {
+  /// Where a store and its follower meet.
+  private static func folder() throws -> URL {
+    let folder = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    return folder
+  }
+
+  private static func reading() -> StoreOptions {
+    var options = CrashScript.options
+    options.mode = .readOnly
+    return options
+  }
+
+  @Test("Commits of another process are seen in order and whole, though it is killed now and then")
+  func follow() async throws {
+    let folder = try Self.folder()
+    defer { try? FileManager.default.removeItem(at: folder) }
+    let path = folder.path + "/s.ring"
+    var random = SeededGenerator(seed: 17)
+    var reader: Store?
+    var feed: CommitFeed.Iterator?
+    var delays: [Duration] = []
+    var newest: CommitNumber = 0
+    for round in 0..<6 {
+      let child = try Child("Crasher", [path, "2", "\(round)", "100000"])
+      try child.process.run()
+      let lineLimit = Int.random(in: 50..<200, using: &random)
+      var lines = 0
+      while lines < lineLimit, let line = child.line() {
+        lines += 1
+        let words = line.split(separator: " ")
+        if words.first == "open" {
+          if reader == nil {
+            let opened = try Store(at: path, options: Self.reading())
+            reader = opened
+            feed = opened.commits(from: 1).makeAsyncIterator()
+          }
+          continue
+        }
+        guard words.count == 2, words[0] == "F", let number = CommitNumber(words[1]),
+          let reader
+        else { continue }
+        let start = ContinuousClock.now
+        // Without the pool of threads that tests share, which would be measured too.
+        while reader.newestCommit < number {
+          try reader.checkFollowing()
+          usleep(100)
+        }
+        delays.append(ContinuousClock.now - start)
+        newest = max(newest, number)
+        let snapshot = try reader.snapshot()
+        #expect(try CrashScript.flaw(in: snapshot) == nil, "round \(round)")
+      }
+      kill(child.process.processIdentifier, SIGKILL)
+      child.process.waitUntilExit()
+    }
+    let end = try #require(reader)
+    for expected in 1...newest {
+      let info = try await feed?.next()
+      #expect(info?.number == expected)
+    }
+    #expect(end.newestCommit >= newest)
+    #expect(try end.checkInvariants() == [])
+    try end.close()
+    delays.sort()
+    print(
+      "followed \(newest) commits; from the acknowledgement to being seen: median "
+        + "\(delays[delays.count / 2]), p99 \(delays[delays.count * 99 / 100]), most "
+        + "\(delays[delays.count - 1])")
+  }
+
+  @Test("`watch` prints what another process commits, as it comes")
+  func watch() async throws {
+    let folder = try Self.folder()
+    defer { try? FileManager.default.removeItem(at: folder) }
+    let path = folder.path + "/s.ring"
+    let store = try Store(at: path, options: CrashScript.options)
+    let child = try Child("treering", ["watch", path, "--from", "1", "--json"])
+    try child.process.run()
+    for commit in 1...20 as ClosedRange<CommitNumber> {
+      let line = try #require(child.line())
+      #expect(line.hasPrefix("{\"commit\":\(commit),"), "\(line)")
+      try await store.write { try CrashScript.perform($0) }
+    }
+    child.process.interrupt()
+    child.process.waitUntilExit()
+    #expect(child.process.terminationStatus == 0)
+    // One that nobody listens to ends by itself.
+    let alone = Process()
+    alone.executableURL = URL(filePath: "/bin/bash")
+    let products = try #require(GoldenScript.products)
+    alone.arguments = [
+      "-c", "'\(products.appending(path: "treering").path)' watch '\(path)' | true",
+    ]
+    try alone.run()
+    alone.waitUntilExit()
+    #expect(alone.terminationStatus == 0)
+    try store.close()
+  }
+}

@@ -1,0 +1,100 @@
+// `treering watch`: follows a store that another process writes.
+
+import ArgumentParser
+import Foundation
+import TreeRing
+import TreeRingLog
+import TreeRingMappings
+
+struct WatchCommand: StoreCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "watch",
+    abstract: "Prints commits, or changesets of an index, as another process writes them.",
+    discussion: """
+      Only what is durable is shown. It ends with Ctrl-C, or when what reads its output ends. \
+      Changesets of commits that come at the same time are printed as one.
+      """)
+
+  @OptionGroup var arguments: StoreArguments
+  @Argument(help: "The index whose changes are printed; without it, commits are.")
+  var index: String?
+  @OptionGroup var shown: MappingArguments
+  @Option(help: "The first commit to print, or the commit to begin changes from; without it, now.")
+  var from: CommitNumber?
+  @Option(help: "End after so many commits or changesets.") var limit: Int?
+
+  func run(_ output: Output) throws {
+    let store = try openForReading()
+    Interrupt.watch()
+    if let index {
+      try watch(index, store, output)
+    } else {
+      try watchCommits(store, output)
+    }
+    try store.close()
+  }
+
+  private func watchCommits(_ store: Store, _ output: Output) throws {
+    var next = from ?? store.newestCommit + 1
+    var count = 0
+    while count < limit ?? .max, try wait(for: next, in: store) {
+      let newest = store.newestCommit
+      while next <= newest, count < limit ?? .max {
+        let info = try store.commit(next)
+        if output.isJSON {
+          try CommitPrinter.json(info, tags: info.tags, output)
+        } else {
+          try CommitPrinter.line(info, output)
+        }
+        next += 1
+        count += 1
+      }
+      try output.flush()
+    }
+  }
+
+  private func watch(_ index: String, _ store: Store, _ output: Output) throws {
+    let first = try from.map { try store.snapshot(at: .commit($0)) } ?? store.snapshot()
+    var groups = Set(try first.index(index).groups())
+    var observer = store.observer(
+      of: try shown.mappings(of: index, showing: groups), limit: 100_000)
+    _ = try observer.advance(to: first)
+    var last = first.commit
+    var count = 0
+    while count < limit ?? .max, try wait(for: last + 1, in: store) {
+      let snapshot = try store.snapshot()
+      let known = groups.count
+      if shown.showsAll { groups.formUnion(try snapshot.index(index).groups()) }
+      let mappings =
+        groups.count > known ? try shown.mappings(of: index, showing: groups) : nil
+      let change = try observer.advance(to: snapshot, mappings: mappings)
+      last = snapshot.commit
+      guard change.isReset || change.changeset.count > 0 else { continue }
+      try ChangePrinter(output: output, change: change).batch()
+      try output.flush()
+      count += 1
+    }
+  }
+
+  /// Waits for a commit; false if the watching is to end.
+  private func wait(for commit: CommitNumber, in store: Store) throws -> Bool {
+    var naps = 0
+    while store.newestCommit < commit {
+      if Interrupt.isRequested { return false }
+      // What ends the following is thrown here.
+      if naps % 64 == 0 {
+        _ = try store.commit(at: .commit(0))
+        if isOutputClosed { throw OutputClosed() }
+      }
+      naps += 1
+      usleep(1_000)
+    }
+    return !Interrupt.isRequested
+  }
+
+  /// Whether nobody reads what is printed any more.
+  private var isOutputClosed: Bool {
+    var state = pollfd(fd: STDOUT_FILENO, events: 0, revents: 0)
+    return poll(&state, 1, 0) > 0 && state.revents & Int16(POLLERR | POLLHUP | POLLNVAL) != 0
+  }
+}

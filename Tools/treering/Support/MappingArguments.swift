@@ -1,0 +1,33 @@
+// How the groups of an index are shown, on the command line.
+
+import ArgumentParser
+import TreeRing
+import TreeRingMappings
+
+/// Which groups are shown, how much of each, and in which direction.
+struct MappingArguments: ParsableArguments {
+  @Option(help: "G,…: the groups shown, in order; without it all, in name order, hidden if empty.")
+  var groups: String?
+  @Flag(help: "A group is a section only while it shows a row.") var hideEmpty = false
+  @Option(
+    parsing: .singleValue, help: "G=R: shows only a range of a group's rows.",
+    transform: GroupRange.parse)
+  var range: [GroupRange] = []
+  @Option(parsing: .singleValue, help: "G: shows a group's rows last to first.")
+  var reverse: [String] = []
+
+  /// Whether every group is shown that there is.
+  var showsAll: Bool { groups == nil }
+
+  /// The mappings of an index; of these groups, if all are to be shown.
+  func mappings(of index: String, showing all: Set<GroupName>) throws -> Mappings {
+    let listed = groups.map { $0.split(separator: ",").map { GroupName($0) } }
+    var mappings = Mappings(of: index, groups: listed ?? all.sorted())
+      .hidingEmptySections(hideEmpty || showsAll)
+    for range in range {
+      mappings = mappings.range(try range.range.options(), of: GroupName(range.group))
+    }
+    for group in reverse { mappings = mappings.reversed(GroupName(group)) }
+    return mappings
+  }
+}
