@@ -8,6 +8,10 @@ extension Store {
   ///
   /// - Parameter comparesIndexes: whether each index is compared with one built anew from the rows.
   package func checkInvariants(comparesIndexes: Bool = true) throws -> [String] {
+    try pages.reading { try findProblems(comparesIndexes: comparesIndexes) }
+  }
+
+  private func findProblems(comparesIndexes: Bool) throws -> [String] {
     let version = queue.visible
     var problems: [String] = []
     func check(_ root: TreeRoot, _ name: String) {

@@ -145,7 +145,13 @@ extension Store {
 
     if base.catalog.indexes.count > editor.active.count { try editor.buildMissingIndexes() }
     let recorded = editor.active.map(\.number)
-    let value = try body(transaction)
+    let value: Value
+    do {
+      value = try body(transaction)
+    } catch {
+      try pages.checkFetches(since: fetchFailures)
+      throw error
+    }
     // What was read of a page that could not be had is not what is there.
     try pages.checkFetches(since: fetchFailures)
     if let key = transaction.idempotencyKey,

@@ -63,7 +63,9 @@ extension StateReader {
     from old: StateReader, _ body: (RowDifference) throws -> Bool
   ) throws {
     var differences = TreeDiff(from: old.roots.rows, to: roots.rows, pages: pages)
+    let failures = pages.fetchFailureCount
     try differences.forEach { key, before, after in
+      try pages.checkFetches(since: failures)
       let row = RowReference(bucket: RowKey.bucket(of: key), key: Array(RowKey.key(of: key)))
       let id = try (after == nil ? old : self).id(row)
       let oldRecord = try before.map { try RowRecord($0) }

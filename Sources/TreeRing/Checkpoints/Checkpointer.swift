@@ -454,7 +454,10 @@ final class Checkpointer: Sendable {
   }
 
   private func fail(_ error: TreeRingError) {
-    state.withLock { $0.failure = $0.failure ?? error }
+    var failure = error
+    // A sync that finds the device full has failed like any other: making room does not help.
+    if failure.code == .noSpace { failure.code = .io }
+    state.withLock { $0.failure = $0.failure ?? failure }
     logger.error(
       "The page file can not be written any more; reopen the store to go on writing. \(error)")
   }

@@ -109,8 +109,12 @@ public struct IndexReader: Sendable {
   ) throws {
     let start = try positions(of: group).lowerBound
     let range = start + range.lowerBound..<start + range.upperBound
+    let pages = state.pages
+    let failures = pages.fetchFailureCount
     func visit(_ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) throws -> Bool {
-      try body(try OrderEntry(key: key, value: value))
+      // An entry found by way of a page that could not be had may be any entry.
+      try pages.checkFetches(since: failures)
+      return try body(try OrderEntry(key: key, value: value))
     }
     try state.reading {
       if reversed {

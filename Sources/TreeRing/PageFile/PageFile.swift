@@ -122,7 +122,16 @@ package final class PageFile: Sendable {
 
   /// Makes everything written so far durable. After a failure nothing is known about what was written
   /// since the sync before.
-  package func sync() throws(TreeRingError) { try file.sync(.full) }
+  package func sync() throws(TreeRingError) {
+    do throws(TreeRingError) {
+      try file.sync(.full)
+    } catch {
+      // Even if the device was only full: what was written is lost, so room alone does not help.
+      var failure = error
+      if failure.code == .noSpace { failure.code = .io }
+      throw failure
+    }
+  }
 
   /// The file's size, room reserved ahead included, in bytes.
   package func size() throws(TreeRingError) -> UInt64 { try file.size() }

@@ -217,7 +217,14 @@ package final class PageStore: Sendable {
     let place = sections.enter()
     defer { sections.leave(place) }
     let failures = supply.failureCount
-    let result = try body()
+    let result: R
+    do {
+      result = try body()
+    } catch {
+      // It may have been thrown because of what the missing page seemed to say.
+      if supply.failureCount != failures { throw Self.failure(of: supply) }
+      throw error
+    }
     if supply.failureCount != failures { throw Self.failure(of: supply) }
     return result
   }

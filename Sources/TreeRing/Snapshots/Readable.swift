@@ -146,8 +146,12 @@ extension Readable {
   ) throws {
     let reader = try _reader
     guard let number = reader.catalog.buckets[bucket] else { return }
+    let pages = reader.rows.pages
+    let failures = pages.fetchFailureCount
     func visit(_ key: UnsafeRawBufferPointer, _ bytes: UnsafeRawBufferPointer) throws -> Bool {
-      try body(RowKey.key(of: key), try RowRecord(bytes))
+      // A row found by way of a page that could not be had may be any row: nobody is shown it.
+      try pages.checkFetches(since: failures)
+      return try body(RowKey.key(of: key), try RowRecord(bytes))
     }
     try reader.reading {
       let positions = RowKey.positions(in: reader.rows, bucket: number, from: lower, to: upper)

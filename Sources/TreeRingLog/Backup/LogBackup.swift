@@ -131,9 +131,10 @@ final class BackupTarget {
     try BackupSwitch.clear(folder, fileSystem: fileSystem)
     if try !fileSystem.exists(logFolder) {
       try fileSystem.makeDirectory(logFolder)
-      try fileSystem.syncDirectory(folder)
-      try fileSystem.syncFolder(above: folder)
     }
+    // Also if they are there: an attempt that failed may have made them and gone no further.
+    try fileSystem.syncDirectory(folder)
+    try fileSystem.syncFolder(above: folder)
     return lock
   }
 
@@ -222,6 +223,8 @@ final class BackupTarget {
         // Whatever a crash leaves, a segment is never there without those before it.
         try fileSystem.syncDirectory(logFolder)
       }
+      // What is kept may be there by name only, since an attempt that failed.
+      try fileSystem.syncDirectory(logFolder)
       try remove(leftovers)
     } else {
       try writeAside(source)

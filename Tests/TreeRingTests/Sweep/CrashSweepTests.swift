@@ -14,7 +14,7 @@ struct CrashSweepTests {
   struct Moment: Sendable {
     var call: Int
     var what: String
-    var promised: CommitNumber
+    var promised: Promised
     var disk: SimulatedFileSystem
   }
 
@@ -47,15 +47,15 @@ struct CrashSweepTests {
     let moments = Mutex<[Moment]>([])
     let disk = SimulatedFileSystem(seed: seed)
     let run = SweepRun(workload, on: disk)
-    let promised = run.promised
+    let promises = run.promises
     disk.observe { call, what, disk in
-      let moment = Moment(call: call, what: what, promised: promised.value, disk: disk)
+      let moment = Moment(call: call, what: what, promised: promises.value, disk: disk)
       moments.withLock { $0.append(moment) }
     }
     try run.run()
     disk.observe(nil)
     let last = Moment(
-      call: disk.callCount + 1, what: "the end", promised: promised.value, disk: disk.afterKill())
+      call: disk.callCount + 1, what: "the end", promised: promises.value, disk: disk.afterKill())
     return moments.withLock { $0 } + [last]
   }
 
@@ -68,9 +68,11 @@ struct CrashSweepTests {
     var random = SeededGenerator(seed: seed)
     var disk = found
     let isThorough = Int.random(in: 0..<24, using: &random) == 0
-    if isThorough, moment.promised > 0 {
+    if isThorough, moment.promised.commits > 0 {
       let reader = try workload.open(disk, .readOnly)
-      guard reader.newestCommit >= moment.promised else { throw SweepFlaw("the reader lacks some") }
+      guard reader.newestCommit >= moment.promised.commits else {
+        throw SweepFlaw("the reader lacks some")
+      }
       try workload.check(reader, past: 1, &random)
       guard disk.callCount == 0 else { throw SweepFlaw("reading changed \(disk.recentCalls)") }
     }
@@ -80,10 +82,13 @@ struct CrashSweepTests {
     let store = try workload.open(disk)
     tally.add(states: 1)
     let newest = store.newestCommit
-    guard newest >= moment.promised else {
-      throw SweepFlaw("\(newest) of \(moment.promised) promised commits")
+    guard newest >= moment.promised.commits else {
+      throw SweepFlaw("\(newest) of \(moment.promised.commits) promised commits")
     }
     try workload.check(store, past: isThorough ? nil : 2, &random)
+    if isThorough || Int.random(in: 0..<4, using: &random) == 0 {
+      try workload.checkBeside(disk, moment.promised)
+    }
     guard isThorough else { return }
     // What has been seen stays, whatever the next crash takes.
     let again = disk.afterCrash(seed: seed, odds: 0)
@@ -94,7 +99,9 @@ struct CrashSweepTests {
     }
     try workload.check(seen, past: 0, &random)
     try seen.close()
-    try finish(workload, on: again, promised: newest, &random)
+    var promised = moment.promised
+    promised.commits = newest
+    try finish(workload, on: again, promised: promised, &random)
   }
 
   private static func crashWhileOpening(
@@ -117,7 +124,7 @@ struct CrashSweepTests {
 
   /// Goes on with the workload where the store is, to the end, and looks at everything.
   static func finish(
-    _ workload: SweepWorkload, on disk: SimulatedFileSystem, promised: CommitNumber,
+    _ workload: SweepWorkload, on disk: SimulatedFileSystem, promised: Promised,
     _ random: inout SeededGenerator
   ) throws {
     let run = SweepRun(workload, on: disk, promised: promised)
@@ -130,6 +137,7 @@ struct CrashSweepTests {
     }
     try workload.check(store, past: nil, &random)
     try store.close()
+    try workload.checkBeside(disk, run.promises.value)
   }
 }
 
@@ -139,8 +147,20 @@ extension SweepWorkload {
     try SweepWorkload(
       seed: seed, segmentSize: [1500, 4000, 12000][Int(seed % 3)],
       steps: [
-        .write(3), .group(3), .lookBack, .write(2), .reopen, .group(2), .sync, .write(3),
-        .lookBack, .group(4), .write(2), .reopen, .write(2), .sync, .group(3), .write(2),
+        .write(3), .group(3), .checkpoint, .lookBack, .write(2), .backUp, .reopen, .group(2), .sync,
+        .write(3),
+        .checkpoint, .lookBack, .group(4), .write(2), .losePages, .write(2), .checkpoint, .write(1),
+        .checkpoint, .backUp, .reopen, .write(2), .sync, .group(3), .write(2),
+      ])
+  }
+
+  /// A few steps of each kind, for sweeps that run it anew for every call.
+  static func short(seed: UInt64) throws -> SweepWorkload {
+    try SweepWorkload(
+      seed: seed, segmentSize: [1500, 3000][Int(seed % 2)],
+      steps: [
+        .write(2), .group(2), .checkpoint, .backUp, .write(3), .reopen, .write(1), .checkpoint,
+        .group(2),
       ])
   }
 }

@@ -1,5 +1,6 @@
 // Compares a store with what the script says of its commits.
 
+import Foundation
 import TestSupport
 import Testing
 import TreeRing
@@ -13,29 +14,47 @@ struct SweepFlaw: Error, CustomStringConvertible {
 
 extension SweepScript {
   /// Throws what is wrong with a snapshot.
-  func check(_ snapshot: Snapshot) throws {
+  ///
+  /// - Parameter newest: the newest commit of the store. If that has deleted the secret row, erasing
+  ///   is under way or done, and earlier commits may show earlier versions of it or none.
+  func check(_ snapshot: Snapshot, newest: CommitNumber) throws {
     let number = Int(snapshot.commit)
     guard number < states.count else { throw SweepFlaw("commit \(number) was never made") }
     let state = states[number]
     var count = 0
+    let isSecretLoose =
+      erasure.map { newest >= $0 && snapshot.commit < $0 } ?? false
+    let expectedCount =
+      state.rows.count - (isSecretLoose && state.rows[Secret.id] != nil ? 1 : 0)
     for bucket in ["blobs", "notes"] {
       var last: Key?
       try snapshot.forEachRow(in: bucket) { row in
         let id = RowID(bucket: bucket, key: row.key)
+        if isSecretLoose, id == Secret.id {
+          guard Secret.writes.contains(where: { Secret.object($0) == row.object }) else {
+            throw SweepFlaw("another secret at \(number)")
+          }
+          return true
+        }
         guard let expected = state.rows[id] else {
           throw SweepFlaw("\(id) is there at \(number)")
         }
         guard row.object == expected.object, row.metadata == expected.metadata,
           row.written == expected.written, row.created == expected.created
-        else { throw SweepFlaw("\(id) is another at \(number)") }
+        else {
+          throw SweepFlaw(
+            "\(id) is another at \(number): written \(row.written), created \(row.created), "
+              + "\(row.object.count) bytes instead of \(expected.written), \(expected.created), "
+              + "\(expected.object.count)")
+        }
         if let last, row.key <= last { throw SweepFlaw("\(id) is out of order at \(number)") }
         last = row.key
         count += 1
         return true
       }
     }
-    guard count == state.rows.count else {
-      throw SweepFlaw("\(count) rows instead of \(state.rows.count) at \(number)")
+    guard count == expectedCount else {
+      throw SweepFlaw("\(count) rows instead of \(expectedCount) at \(number)")
     }
   }
 
@@ -71,22 +90,59 @@ extension SweepWorkload {
   func check(_ store: Store, past: Int?, _ random: inout SeededGenerator) throws {
     let newest = store.newestCommit
     let now = try store.snapshot()
-    try script.check(now)
+    try script.check(now, newest: newest)
     try script.checkIndexes(now)
     let problems = try store.checkInvariants()
     guard problems.isEmpty else { throw SweepFlaw("\(problems)") }
     let horizon = try store.statistics().horizon
     let first = horizon <= 1 ? 0 : horizon
-    guard first < newest else { return }
-    var commits = Array(first..<newest)
-    if let past {
-      commits = (0..<past).map { _ in CommitNumber.random(in: first..<newest, using: &random) }
-    }
-    for commit in commits {
+    let tags = script.states[Int(newest)].tags.values
+    for commit in commits(from: first, below: newest, tags: tags, past: past, &random) {
       let snapshot = try store.snapshot(at: .commit(commit))
       guard snapshot.commit == commit else { throw SweepFlaw("\(snapshot.commit) for \(commit)") }
-      try script.check(snapshot)
+      try script.check(snapshot, newest: newest)
       if past == nil { try script.checkIndexes(snapshot) }
+    }
+    if first > 1, !tags.contains(first - 1) {
+      do {
+        _ = try store.snapshot(at: .commit(first - 1))
+        throw SweepFlaw("commit \(first - 1) is readable below the horizon \(first)")
+      } catch let error as TreeRingError where error.code == .beyondHorizon {}
+    }
+  }
+
+  private func commits(
+    from first: CommitNumber, below newest: CommitNumber,
+    tags: some Collection<CommitNumber>, past: Int?, _ random: inout SeededGenerator
+  ) -> [CommitNumber] {
+    guard first < newest else { return [] }
+    guard let past else { return Array(first..<newest) + tags.filter { $0 < first } }
+    return (0..<past).map { index in
+      index == 0 ? tags.first ?? first : .random(in: first..<newest, using: &random)
+    }
+  }
+
+  /// Throws what is wrong with the backup beside the store, and with what was to be erased.
+  func checkBeside(_ disk: SimulatedFileSystem, _ promised: Promised) throws {
+    if try promised.backup > 0 || disk.exists("backup/log") {
+      do {
+        var options = options(.readOnly)
+        options.recovery = .tail
+        let copy = try Store(path: "backup", fileSystem: disk, options: options)
+        guard copy.newestCommit >= promised.backup else {
+          throw SweepFlaw("the backup has \(copy.newestCommit) of \(promised.backup) commits")
+        }
+        // In a backup made before, the erased row is still there.
+        let now = try copy.snapshot()
+        try script.check(now, newest: copy.newestCommit)
+      } catch let error as TreeRingError where error.code == .notFound && promised.backup == 0 {}
+    }
+    guard promised.isErased else { return }
+    for path in disk.paths where !path.hasPrefix("backup/") {
+      guard let bytes = disk.contents(of: path) else { continue }
+      if Data(bytes).range(of: Data(Secret.mark)) != nil {
+        throw SweepFlaw("\(path) still holds what was erased")
+      }
     }
   }
 }

@@ -12,6 +12,8 @@ struct SweepStep: Sendable {
   var name: String
   /// How many commits of the script the step makes.
   var commits = 0
+  /// Whether it must be done again though its commits are there, because there is more to it.
+  var isRepeated = false
   var body: @Sendable (SweepRun) throws -> Void
 
   init(_ name: String, commits: Int = 0, _ body: @escaping @Sendable (SweepRun) throws -> Void) {
@@ -43,6 +45,15 @@ struct SweepStep: Sendable {
     try run.open()
   }
 
+  static let checkpoint = SweepStep("checkpoint") { try $0.needStore().checkpoint() }
+
+  /// The page file goes while nobody looks.
+  static let losePages = SweepStep("lose the page file") { run in
+    try run.close()
+    run.disk.replace("store/pages", with: nil)
+    try run.open()
+  }
+
   /// Looks back, which makes states beside the present one.
   static let lookBack = SweepStep("look back") { run in
     let store = try run.needStore()
@@ -71,7 +82,8 @@ struct SweepWorkload: Sendable {
       number += CommitNumber(step.commits)
       targets.append(number)
     }
-    script = try SweepScript(seed: seed, commitCount: Int(number))
+    let erasure = zip(steps, targets).first { $0.0.name == "erase" }?.1
+    script = try SweepScript(seed: seed, commitCount: Int(number), erasure: erasure)
   }
 
   func options(_ mode: StoreMode) -> StoreOptions {
@@ -93,13 +105,12 @@ final class SweepRun {
   var held: [Snapshot] = []
   /// The step to be done next.
   private(set) var next = 0
-  /// Commits up to this one must survive anything.
-  let promised: SharedNumber
+  let promises: Promises
 
-  init(_ workload: SweepWorkload, on disk: SimulatedFileSystem, promised: CommitNumber = 0) {
+  init(_ workload: SweepWorkload, on disk: SimulatedFileSystem, promised: Promised = Promised()) {
     self.workload = workload
     self.disk = disk
-    self.promised = SharedNumber(promised)
+    promises = Promises(promised)
   }
 
   var stepName: String { next < workload.steps.count ? workload.steps[next].name : "close" }
@@ -127,7 +138,7 @@ final class SweepRun {
 
   var needsCommit: Bool { (store?.newestCommit ?? 0) < workload.targets[next] }
 
-  func promise(_ commit: CommitNumber) { promised.raise(to: commit) }
+  func promise(_ commit: CommitNumber) { promises.commits.raise(to: commit) }
 
   func open() throws {
     let opened = try workload.open(disk)
@@ -136,7 +147,7 @@ final class SweepRun {
     promise(1)
     // Steps whose commits are all there were done before the failure, or need not be done again.
     while next < workload.steps.count, workload.steps[next].commits > 0,
-      workload.targets[next] <= opened.newestCommit
+      !workload.steps[next].isRepeated, workload.targets[next] <= opened.newestCommit
     {
       next += 1
     }
@@ -177,6 +188,33 @@ final class SweepRun {
       try store.complete(ticket)
       if durability == .full { promise(ticket.number) }
     }
+  }
+}
+
+/// What must be found, whatever happens.
+struct Promised: Sendable {
+  /// Commits up to this one must survive anything.
+  var commits: CommitNumber = 0
+  /// The backup must hold these commits; 0 if there is none yet.
+  var backup: CommitNumber = 0
+  /// Whether nothing of the secret row may be found any more.
+  var isErased = false
+}
+
+/// The same while it grows.
+final class Promises: Sendable {
+  let commits: SharedNumber
+  let backup: SharedNumber
+  let erased: SharedNumber
+
+  init(_ promised: Promised) {
+    commits = SharedNumber(promised.commits)
+    backup = SharedNumber(promised.backup)
+    erased = SharedNumber(promised.isErased ? 1 : 0)
+  }
+
+  var value: Promised {
+    Promised(commits: commits.value, backup: backup.value, isErased: erased.value > 0)
   }
 }
 

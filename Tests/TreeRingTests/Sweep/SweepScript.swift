@@ -46,6 +46,21 @@ struct ScriptedCommit: Sendable {
   var definesIndex = false
 }
 
+/// A row that is put twice and erased later.
+enum Secret {
+  static let id = RowID(bucket: "blobs", key: "secret")
+  static let writes: Set<CommitNumber> = [5, 8]
+  /// Bytes that stand nowhere else.
+  static let mark = Array("Wq7#zK!u2mVx@4LpT9^sEo1&dRyB".utf8)
+
+  /// What the row holds after a commit that puts it: first in the tree, then in the log alone.
+  static func object(_ commit: CommitNumber) -> [UInt8] {
+    var random = SeededGenerator(seed: commit)
+    let count = commit == 5 ? 30 : 2600
+    return mark + (0..<count).map { _ in UInt8(truncatingIfNeeded: random.next()) }
+  }
+}
+
 struct SweepScript: Sendable {
   let seed: UInt64
   /// By commit number; the first, and that which registers the closure's index, are empty.
@@ -60,8 +75,12 @@ struct SweepScript: Sendable {
     } catch { preconditionFailure("the definition is well formed") }
   }()
 
-  init(seed: UInt64, commitCount: Int) throws {
+  /// The commit that deletes the secret row when it is erased; nil if it never is.
+  let erasure: CommitNumber?
+
+  init(seed: UInt64, commitCount: Int, erasure: CommitNumber? = nil) throws {
     self.seed = seed
+    self.erasure = erasure
     var random = SeededGenerator(seed: seed)
     commits.append(ScriptedCommit(durability: .full))
     for number in 1...CommitNumber(commitCount) {
@@ -70,11 +89,19 @@ struct SweepScript: Sendable {
       if number == 3 {
         commit.definesIndex = true
         state.byNumber = [:]
+      } else if number == erasure {
+        commit.operations = [.delete(Secret.id)]
+        state.rows[Secret.id] = nil
       } else if number > 1 {
         for _ in 0..<Int.random(in: 1...4, using: &random) {
           guard let operation = Self.operation(state, number, &random) else { continue }
           commit.operations.append(operation)
           try Self.apply(operation, to: &state, number)
+        }
+        if Secret.writes.contains(number) {
+          let put = ScriptedOperation.putBlob("secret", Secret.object(number), metadata: nil)
+          commit.operations.append(put)
+          try Self.apply(put, to: &state, number)
         }
         if commit.operations.isEmpty {
           let operation = ScriptedOperation.put("k0", Note(group: "g0", number: 0), metadata: nil)
