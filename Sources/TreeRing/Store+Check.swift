@@ -13,6 +13,7 @@ extension Store {
 
   private func findProblems(comparesIndexes: Bool) throws -> [String] {
     let version = queue.visible
+    let pages = version.pages
     var problems: [String] = []
     func check(_ root: TreeRoot, _ name: String) {
       problems += TreeChecker.check(root, pages: pages).map { "\(name): \($0)" }
@@ -40,6 +41,7 @@ extension Store {
       guard let existing = version.existingIndex(record.number),
         let index = try record.active(code: code)
       else { continue }
+      let pages = version.pages
       let editor = PageEditor(pages: pages, epoch: version.roots.commit, isPrivate: true)
       defer { editor.discard() }
       let fresh = try IndexEditor(editor: editor).build(
@@ -67,7 +69,7 @@ extension Store {
     timeTravel.clear()
     reclaimer.settle()
     var reachable = try engine.checkpointer?.reachablePages() ?? []
-    var versions = queue.readable + snapshots.map(\.version)
+    var versions = queue.readable + snapshots.compactMap { try? $0.version }
     while let version = versions.popLast() {
       if let base = version.base { versions.append(base) }
       var roots = [version.roots.rows, version.roots.graves, version.roots.catalog]

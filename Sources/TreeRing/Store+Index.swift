@@ -28,7 +28,7 @@ extension Store {
   func reader(
     of record: IndexRecord, at pin: SnapshotPin
   ) throws(TreeRingError) -> IndexReader {
-    let (version, state) = (pin.version, pin.reader)
+    let (version, state) = (try pin.life.version(), pin.reader)
     let roots = try version.index(record.number) { (editor) throws(TreeRingError) in
       guard let index = try record.active(code: code.withLock { $0 }) else {
         throw TreeRingError(
@@ -58,8 +58,14 @@ extension Store {
     {
       return old.commit <= new.commit ? rows : rows.reversed
     }
-    let oldReader = try reader(of: record, at: old.pin)
-    let newReader = try reader(of: record, at: new.pin)
+    // Erasing makes the trees anew; then states are compared that lie in the same ones.
+    var (before, after) = (old, new)
+    while before.pin.reader.pages !== after.pin.reader.pages {
+      before = try snapshot(at: .commit(old.commit))
+      after = try snapshot(at: .commit(new.commit))
+    }
+    let oldReader = try reader(of: record, at: before.pin)
+    let newReader = try reader(of: record, at: after.pin)
     return try IndexDiff.touchedRows(from: oldReader, to: newReader)
   }
 }

@@ -44,6 +44,11 @@ public struct StoreStatistics: Hashable, Sendable {
   public var pageMemoryByteCount: Int
   /// Rows touched in the change records kept.
   public var changeRecordRows: Int
+  /// About how many bytes of the log nothing but history needs: what dropping all of it would bring.
+  /// An estimate, from how many operations have been overtaken by later ones.
+  public var reclaimableByteCount: UInt64
+  /// What keeps that history: the policy, live snapshots, tags.
+  public var held: [Holding]
   /// Live snapshots.
   public var pins: [PinInfo]
   /// Rows that indexes leave out because their closure cannot decode them, by index.
@@ -70,7 +75,7 @@ extension Store {
     }
     let file = try engine.checkpointer?.report(at: version.roots.operationCount)
     return StoreStatistics(
-      commits: version.roots.commit, horizon: self.log.first,
+      commits: version.roots.commit, horizon: max(1, horizon),
       rows: Int(version.roots.rows.count), graves: Int(version.roots.graves.count),
       logByteCount: log.byteCount, segmentCount: log.segmentCount,
       payloadByteCount: version.roots.payloadByteCount, storedByteCount: log.byteCount,
@@ -82,6 +87,16 @@ extension Store {
       slowedCommitCount: file?.statistics.slowedCommits ?? 0,
       slowedTime: file?.statistics.slowedTime ?? .zero, pinnedPageCount: pinTable.deadPageCount,
       pageMemoryByteCount: pages.heapByteCount, changeRecordRows: records.rowCount,
+      reclaimableByteCount: reclaimable(version.roots),
+      held: try holdings(against: .dropHistory),
       pins: pinRegistry.all, undecodable: undecodable)
+  }
+
+  /// The part of the segments above the horizon that overtaken operations take.
+  private func reclaimable(_ roots: Roots) -> UInt64 {
+    guard roots.operationCount > roots.rows.count else { return 0 }
+    let part = 1 - Double(roots.rows.count) / Double(roots.operationCount)
+    let bytes = log.segments.reduce(0) { $1.lastCommit > $1.horizon ? $0 + $1.byteCount : $0 }
+    return UInt64(Double(bytes) * part)
   }
 }

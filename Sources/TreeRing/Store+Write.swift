@@ -135,7 +135,8 @@ extension Store {
     let editor = StateEditor(
       pages: pages, epoch: number, base: base.roots, catalog: base.catalog, active: active,
       code: code, values: ValueSource(log: log, pending: pending), recorder: recorder)
-    let transaction = Transaction(editor: editor, commit: number, pending: pending)
+    let transaction = Transaction(
+      editor: editor, commit: number, pending: pending, horizon: pinRegistry.horizon)
     if let checkpointer = engine.checkpointer {
       transaction.spill = { (editor) throws(TreeRingError) in try checkpointer.spill(editor) }
     }
@@ -240,6 +241,8 @@ extension Store {
     if queue.visibleCommit >= ticket.number { return }
     reclaimer.drain { queue.publish(through: log.completed) }
     if let checkpointer = engine.checkpointer { checkpointer.consider(queue.visible.roots) }
+    expirePins()
+    considerCompaction()
   }
 
   /// Makes everything written so far durable.

@@ -25,8 +25,10 @@ public final class Store: Sendable {
 
   let log: CommitLog
   private let opening: Opening
+  let fileSystem: any FileSystem
   private let currentEngine: Mutex<Engine>
   let pinRegistry = PinRegistry()
+  let maintenance = Maintenance()
   let writerLock = WriterLock()
   let asyncWriter = AsyncWriter()
   let code: Mutex<[CodeIndex]>
@@ -68,6 +70,7 @@ public final class Store: Sendable {
   ) throws {
     self.path = path
     self.options = options
+    self.fileSystem = fileSystem
     let folder = path ?? "store"
     lock = try Self.prepare(folder, fileSystem: fileSystem, mode: options.mode)
     let registered = options.indexes.map(\.code)
@@ -83,6 +86,7 @@ public final class Store: Sendable {
       log = opened.log
       currentEngine = Mutex(opened.engine)
       follower = opened.follower
+      pinRegistry.open(horizon: opened.log.horizon)
       opened.follower.start()
       return
     }
@@ -90,7 +94,9 @@ public final class Store: Sendable {
     self.log = log
     currentEngine = Mutex(engine)
     follower = nil
+    pinRegistry.open(horizon: log.horizon)
     for index in options.indexes { try register(index) }
+    considerCompaction()
   }
 
   deinit {
@@ -101,7 +107,8 @@ public final class Store: Sendable {
     }
   }
 
-  /// The trees and what serves them.
+  /// The trees and what serves them. Whoever needs them to stay the same from one line to the next
+  /// keeps this in a variable, or holds the writer's lock.
   var engine: Engine { currentEngine.withLock { $0 } }
   var pages: PageStore { engine.pages }
   var pinTable: PinTable { engine.pins }
@@ -111,7 +118,8 @@ public final class Store: Sendable {
   var timeTravel: TimeTravel { engine.timeTravel }
 
   /// Makes all trees anew from the log, and a new page file in place of the old one, of which no byte
-  /// stays in the folder. Earlier snapshots keep what they read. The caller holds the writer's lock.
+  /// stays in the folder. Earlier snapshots keep what they read. The caller holds the writer's lock, and
+  /// has abandoned the checkpointer before, which may wait for that lock.
   func rebuildEngine(because reason: String) throws(TreeRingError) {
     try log.sync()
     let old = engine
@@ -159,31 +167,44 @@ public final class Store: Sendable {
   ) throws(TreeRingError) -> Snapshot {
     try checkOpen()
     try follower?.check()
-    let version = queue.visible
-    return Snapshot(
-      pin: SnapshotPin(
-        store: self, version: version, definitions: version.catalog, creator: "\(file):\(line)"))
+    let creator = "\(file):\(line)"
+    while true {
+      let version = queue.visible
+      let commit = version.roots.commit
+      do throws(TreeRingError) {
+        guard let registration = try pinRegistry.add(commit: commit, creator: creator) else {
+          continue
+        }
+        return Snapshot(
+          pin: SnapshotPin(
+            store: self, version: version, definitions: version.catalog,
+            registration: registration))
+      } catch {
+        // The horizon may have passed this commit if a newer one has become visible since.
+        if queue.visibleCommit == commit { throw error }
+      }
+    }
   }
 
   /// The store as it was at a point in history. O(1) for recent commits, else O(operations replayed).
-  /// - Throws: `notFound` for a commit that is not there yet or an unknown tag.
+  /// - Throws: `notFound` for a commit that is not there yet or an unknown tag; `beyondHorizon` for one
+  ///   that history no longer reaches back to.
   public func snapshot(
     at point: ReadPoint, file: String = #fileID, line: Int = #line
   ) throws(TreeRingError) -> Snapshot {
     try checkOpen()
     let number = try commit(at: point)
-    var readable = queue.readable
+    let registration = try pin(number, creator: "\(file):\(line)")
     let definitions = queue.visible.catalog
-    if !readable.contains(where: { $0.roots.commit == number }),
-      let root = try engine.checkpointer?.version(atOrBefore: number)
-    {
-      readable.append(root)
+    do throws(TreeRingError) {
+      return Snapshot(
+        pin: SnapshotPin(
+          store: self, version: try version(at: number, definitions: definitions),
+          definitions: definitions, registration: registration))
+    } catch {
+      pinRegistry.remove(registration.number)
+      throw error
     }
-    let version = try timeTravel.version(
-      at: number, candidates: readable, definitions: definitions, code: code.withLock { $0 })
-    return Snapshot(
-      pin: SnapshotPin(
-        store: self, version: version, definitions: definitions, creator: "\(file):\(line)"))
   }
 
   /// The number of the commit at a point in history.
@@ -197,7 +218,7 @@ public final class Store: Sendable {
     case .date(let date): number = min(try log.newest(atOrBefore: date), newest.roots.commit)
     case .tag(let name):
       let reader = StateReader(
-        roots: newest.roots, catalog: newest.catalog, pages: pages,
+        roots: newest.roots, catalog: newest.catalog, pages: newest.pages,
         values: ValueSource(log: log))
       guard let tagged = try reader.tag(name) else {
         throw TreeRingError(.notFound, "There is no tag named \(name).")
@@ -209,11 +230,7 @@ public final class Store: Sendable {
         .notFound,
         "There is no commit \(number) yet; the newest is \(newest.roots.commit).", commit: number)
     }
-    guard number == 0 || number + 1 >= log.first else {
-      throw TreeRingError(
-        .beyondHorizon,
-        "Commit \(number) lies before the oldest readable one, \(log.first).", commit: number)
-    }
+    try checkReadable(number)
     return number
   }
 
@@ -272,6 +289,8 @@ public final class Store: Sendable {
     try writerLock.checkOutside()
     if isClosed.exchange(true, ordering: .acquiringAndReleasing) { return }
     queue.wakeAll()
+    // What goes on in the background sees that the store is closed, and stops.
+    try maintenance.alone {}
     defer { lock?.release() }
     follower?.close()
     engine.checkpointer?.close()

@@ -22,6 +22,11 @@ public struct StoreOptions: Sendable {
   /// How many bytes of memory the engine may use beside the trees' pages: change records and recent
   /// states.
   public var memoryBudget: Int
+  /// How much history is kept. What is more may be given up at any time.
+  public var retention: Retention
+  /// How long a snapshot may hold history; nil for ever. A snapshot over the limit throws
+  /// `snapshotExpired` when it is next read.
+  public var pinLimit: PinLimit?
   /// The size in bytes at which a log segment is sealed.
   public var segmentSize: UInt64
   /// Group indexes defined in code.
@@ -34,12 +39,15 @@ public struct StoreOptions: Sendable {
   /// The defaults, or what you choose instead.
   public init(
     mode: StoreMode = .create, durability: Durability = .full, memoryBudget: Int = 64 << 20,
-    segmentSize: UInt64 = 64 << 20, indexes: [GroupIndex] = [], recovery: RecoveryMode = .tail,
+    retention: Retention = .everything, pinLimit: PinLimit? = nil, segmentSize: UInt64 = 64 << 20,
+    indexes: [GroupIndex] = [], recovery: RecoveryMode = .tail,
     logger: Logger = Logger(label: "treering")
   ) {
     self.mode = mode
     self.durability = durability
     self.memoryBudget = memoryBudget
+    self.retention = retention
+    self.pinLimit = pinLimit
     self.segmentSize = segmentSize
     self.indexes = indexes
     self.recovery = recovery

@@ -24,8 +24,9 @@ struct TreeRingTool: ParsableCommand {
       ScanCommand.self, BucketsCommand.self, HistoryCommand.self, PutCommand.self,
       DeleteCommand.self, TagCommand.self, TagsCommand.self, IndexCommand.self,
       GroupsCommand.self, RowsCommand.self, ChangesCommand.self, DiffCommand.self,
-      WatchCommand.self, ReplayCommand.self, RevertCommand.self, VerifyCommand.self,
-      BackupCommand.self, RestoreCommand.self, SalvageCommand.self, StatsCommand.self,
+      WatchCommand.self, ReplayCommand.self, RevertCommand.self, CompactCommand.self,
+      EraseCommand.self, VerifyCommand.self, BackupCommand.self, RestoreCommand.self,
+      SalvageCommand.self, StatsCommand.self,
       FramesCommand.self,
     ])
 

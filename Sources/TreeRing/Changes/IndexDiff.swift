@@ -41,22 +41,24 @@ enum IndexDiff {
     from old: IndexReader, to new: IndexReader
   ) throws(TreeRingError) -> Set<RowReference> {
     var rows: Set<RowReference> = []
-    try new.state.read {
-      var orders = TreeDiff(from: old.roots.order, to: new.roots.order, pages: new.state.pages)
-      try orders.forEach { key, before, after in
-        if let value = before ?? after {
-          rows.insert(try OrderEntry(key: key, value: value).row)
+    try old.state.read {
+      try new.state.read {
+        var orders = TreeDiff(from: old.roots.order, to: new.roots.order, pages: new.state.pages)
+        try orders.forEach { key, before, after in
+          if let value = before ?? after {
+            rows.insert(try OrderEntry(key: key, value: value).row)
+          }
+          return true
         }
-        return true
-      }
-      var records = TreeDiff(
-        from: old.state.roots.rows, to: new.state.roots.rows, pages: new.state.pages)
-      records.forEach { key, before, after in
-        if before != nil, after != nil {
-          rows.insert(
-            RowReference(bucket: RowKey.bucket(of: key), key: Array(RowKey.key(of: key))))
+        var records = TreeDiff(
+          from: old.state.roots.rows, to: new.state.roots.rows, pages: new.state.pages)
+        records.forEach { key, before, after in
+          if before != nil, after != nil {
+            rows.insert(
+              RowReference(bucket: RowKey.bucket(of: key), key: Array(RowKey.key(of: key))))
+          }
+          return true
         }
-        return true
       }
     }
     return rows

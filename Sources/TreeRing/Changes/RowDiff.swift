@@ -20,7 +20,13 @@ extension Snapshot {
   /// snapshot and this one, by bucket number and key, until it returns false. O(rows written in
   /// between · log n) if one commit's trees grew out of the other's, else O(rows).
   public func diff(from old: Snapshot, _ body: (RowDifference) throws -> Bool) throws {
-    try _reader.diff(from: old._reader, body)
+    // Erasing makes the trees anew; then states are compared that lie in the same ones.
+    var (before, after) = (old, self)
+    while before.pin.reader.pages !== after.pin.reader.pages {
+      before = try old.store.snapshot(at: .commit(old.commit))
+      after = try store.snapshot(at: .commit(commit))
+    }
+    try after._reader.diff(from: before._reader, body)
   }
 
   /// Every row that differs between another snapshot and this one.

@@ -462,11 +462,11 @@ final class Checkpointer: Sendable {
       "The page file can not be written any more; reopen the store to go on writing. \(error)")
   }
 
-  /// No more checkpoints, since another file takes this one's place.
+  /// No more checkpoints: another page file takes this one's place. Waits for one that goes on. What is
+  /// in the file can be read as long as somebody holds it.
   func abandon() {
     source.withLock { $0 = nil }
     running.withLock { _ in }
-    file.close()
   }
 
   /// A last checkpoint, if anything was written since the newest one; then no more.

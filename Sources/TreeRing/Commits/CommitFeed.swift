@@ -22,12 +22,8 @@ public struct CommitFeed: AsyncSequence, Sendable {
     ///   if the store is closed.
     public mutating func next() async throws -> CommitInfo? {
       if Task.isCancelled { return nil }
-      guard next >= store.log.first else {
-        throw TreeRingError(
-          .beyondHorizon,
-          "Commit \(next) has been compacted away; the oldest readable one is "
-            + "\(store.log.first). Start again from there.", commit: next)
-      }
+      let horizon = store.horizon
+      guard next >= horizon else { throw TreeRingError.beyond(horizon, commit: next) }
       guard try await store.waits(for: next) else { return nil }
       let info = try store.commit(next)
       next += 1

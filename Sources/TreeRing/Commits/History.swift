@@ -44,16 +44,28 @@ package enum CommitOperation: Hashable, Sendable {
 
 extension Store {
   /// A commit's particulars. O(its size).
-  /// - Throws: `notFound` if there is no such visible commit.
+  /// - Throws: `notFound` if there is no such visible commit; `beyondHorizon` if history no longer
+  ///   reaches back to it.
   public func commit(_ number: CommitNumber) throws(TreeRingError) -> CommitInfo {
-    try read(number) { (header, reader) throws(TreeRingError) in info(header, reader.notes) }
+    try checkReadable(number)
+    return try read(number) { (header, reader) throws(TreeRingError) in info(header, reader.notes) }
   }
 
-  /// What a commit did, operation by operation.
+  /// What a commit did, operation by operation. Of the commits up to the horizon only what is left of
+  /// that is known.
+  /// - Throws: `beyondHorizon`.
   package func operations(
     of number: CommitNumber
   ) throws(TreeRingError) -> (info: CommitInfo, operations: [CommitOperation]) {
-    try read(number) { (header, reader) throws(TreeRingError) in
+    let horizon = horizon
+    guard number > horizon || number == 0 else {
+      try checkReadable(number)
+      throw TreeRingError(
+        .beyondHorizon,
+        "What commit \(number) did was compacted away for the horizon, \(horizon); the state it led "
+          + "to can be read.", commit: number, current: horizon)
+    }
+    return try read(number) { (header, reader) throws(TreeRingError) in
       var operations: [CommitOperation] = []
       while let operation = try reader.next() {
         try append(operation, to: &operations)
@@ -62,16 +74,17 @@ extension Store {
     }
   }
 
-  /// Every version of a row that the log still holds, newest first. O(versions · size of their
-  /// commits): each version states the one before it.
+  /// Every version of a row that history reaches back to, newest first; the last one may be the row as
+  /// it was at the horizon. O(versions · size of their commits): each version states the one before it.
   public func history(of key: Key, in bucket: String) throws(TreeRingError) -> [RowVersion] {
     var versions: [RowVersion] = []
     var next = try lastWritten(key, in: bucket)
-    while next >= log.first, next > 0 {
+    let horizon = horizon
+    while next > 0 {
       let commit = next
       next = 0
       var found: [RowVersion] = []
-      try read(commit) { (header, reader) throws(TreeRingError) in
+      try readIfThere(commit) { (header, reader) throws(TreeRingError) in
         while let operation = try reader.next() {
           guard
             let (version, previous) = try version(
@@ -82,18 +95,38 @@ extension Store {
         }
       }
       guard next < commit else { throw ByteReader.damaged }
+      if commit <= horizon {
+        // A delete up to the horizon is no longer remembered, nor anything before the last write.
+        if let last = found.last, last.kind != .delete { versions.append(last) }
+        break
+      }
       versions.append(contentsOf: found.reversed())
     }
     return versions
   }
 
   /// The commits from one on, in order: first those in the log, then each as it becomes visible. It
-  /// ends when the task is cancelled; it throws `closed` when the store is closed.
-  public func commits(from first: CommitNumber = 1) -> CommitFeed {
-    CommitFeed(store: self, next: max(first, 1))
+  /// ends when the task is cancelled; it throws `closed` when the store is closed, and `beyondHorizon`
+  /// when history no longer reaches back to its position.
+  ///
+  /// - Parameter first: where to begin; nil for the oldest that can be read.
+  public func commits(from first: CommitNumber? = nil) -> CommitFeed {
+    CommitFeed(store: self, next: max(first ?? horizon, 1))
   }
 
   // MARK: - Parts
+
+  /// The same for a commit that compaction may have removed.
+  private func readIfThere(
+    _ number: CommitNumber,
+    _ body: (CommitHeader, inout PayloadReader) throws(TreeRingError) -> Void
+  ) throws(TreeRingError) {
+    do throws(TreeRingError) {
+      try read(number, body)
+    } catch {
+      if error.code != .beyondHorizon { throw error }
+    }
+  }
 
   private func read<R>(
     _ number: CommitNumber,
@@ -125,12 +158,12 @@ extension Store {
     let version = queue.visible
     guard let number = version.catalog.buckets[bucket] else { return 0 }
     let editor = StateEditor(
-      pages: pages, epoch: version.roots.commit, base: version.roots.withoutIndexes,
+      pages: version.pages, epoch: version.roots.commit, base: version.roots.withoutIndexes,
       catalog: version.catalog, active: [], code: [], values: ValueSource(log: log),
       recorder: nil, isPrivate: true)
     defer { editor.editor.discard() }
     return try typed {
-      try pages.reading {
+      try version.pages.reading {
         try key.bytes.withUnsafeBytes { try editor.lastWritten(bucket: number, key: $0) }
       }
     }

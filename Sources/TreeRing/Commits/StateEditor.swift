@@ -231,7 +231,14 @@ final class StateEditor {
     setCatalog(CatalogKey.bucket, bucket.name.utf8, integer: UInt64(bucket.number))
   }
 
+  /// Names a commit; 0 takes the name away.
   func setTag(_ name: String, commit: CommitNumber) {
+    if commit == 0 {
+      CatalogKey.of(CatalogKey.tag, name.utf8).withUnsafeBytes {
+        _ = editor.remove(&roots.catalog, key: $0)
+      }
+      return
+    }
     setCatalog(CatalogKey.tag, name.utf8, integer: commit)
   }
 

@@ -35,7 +35,13 @@ public final class Transaction: Readable {
   var spill: ((PageEditor) throws(TreeRingError) -> Void)?
   private var edits: UInt = 0
 
-  init(editor: StateEditor, commit: CommitNumber, pending: PendingValues) {
+  /// The store's horizon; it moves only between two transactions.
+  private let horizon: CommitNumber
+
+  init(
+    editor: StateEditor, commit: CommitNumber, pending: PendingValues, horizon: CommitNumber = 0
+  ) {
+    self.horizon = horizon
     self.editor = editor
     self.commit = commit
     self.pending = pending
@@ -179,6 +185,7 @@ public final class Transaction: Readable {
   // MARK: - Commits and indexes
 
   /// Names an earlier commit, or moves a name to it.
+  /// - Throws: `notFound` if there is no such commit; `beyondHorizon` if it can no longer be read.
   public func tag(_ name: String, commit tagged: CommitNumber) throws(TreeRingError) {
     try beginEdit()
     try Limits.check(name: name, of: "tag")
@@ -186,8 +193,23 @@ public final class Transaction: Readable {
       throw TreeRingError(
         .notFound, "There is no commit \(tagged) to name; the newest is \(commit - 1).")
     }
+    if tagged < horizon, try !_reader.tags().contains(where: { $0.commit == tagged }) {
+      throw TreeRingError.beyond(horizon, commit: tagged)
+    }
     editor.setTag(name, commit: tagged)
     payload.tag(name: name, commit: tagged)
+  }
+
+  /// Takes a name away.
+  /// - Throws: `notFound` if there is no such tag.
+  public func removeTag(_ name: String) throws(TreeRingError) {
+    try beginEdit()
+    guard try _reader.tag(name) != nil else {
+      throw TreeRingError(.notFound, "There is no tag named \(name).")
+    }
+    editor.setTag(name, commit: 0)
+    payload.tag(name: name, commit: 0)
+    cachedReader = nil
   }
 
   /// Defines a group index by fields, or replaces its definition, and builds it. O(n log n). Does

@@ -69,10 +69,13 @@ struct CompactionPlan: Sendable {
 
 /// Makes a plan of the commits that it is shown in order.
 struct CompactionPlanner {
-  private(set) var plan: CompactionPlan
+  private var plan: CompactionPlan
   private let seen: SeenRows
   /// Rows that this segment writes.
   private var written: [UInt64] = []
+  /// The last delete in this segment, by row, of those since the last kept point that are needed.
+  private var deletes: [UInt64: UInt64] = [:]
+  private var point: CommitNumber?
 
   /// What may bring a row back. An object, so that closures can look at it without copying it.
   private final class SeenRows {
@@ -93,10 +96,22 @@ struct CompactionPlanner {
   }
 
   mutating func beginSegment(_ first: CommitNumber) {
+    settleDeletes()
     for row in written { seen.older.insert(row) }
     written.removeAll(keepingCapacity: true)
     seen.kept.removeAll(keepingCapacity: true)
     plan.segments.append(CompactionPlan.Segment(firstCommit: first))
+  }
+
+  /// Ends the planning.
+  mutating func finish() -> CompactionPlan {
+    settleDeletes()
+    return plan
+  }
+
+  private mutating func settleDeletes() {
+    for delete in deletes.values { plan.neededDeletes.insert(delete) }
+    deletes.removeAll(keepingCapacity: true)
   }
 
   /// Looks at a commit above the horizon, which stays as it is.
@@ -109,13 +124,17 @@ struct CompactionPlanner {
     _ header: CommitHeader, _ payload: UnsafeRawBufferPointer, state: StateReader
   ) throws(TreeRingError) {
     let commit = header.number
+    if let next = plan.points.first(from: commit), next != point {
+      settleDeletes()
+      point = next
+    }
     try learn(payload, of: commit)
-    var needed: [UInt64] = []
+    var needed: [(row: UInt64, delete: UInt64)] = []
     var present: [UInt64] = []
     let seen = seen
     let rule = KeepRule(state: state) { row, stamp in
       guard seen.older.mayContain(row) || seen.kept.contains(row) else { return false }
-      needed.append(RowDigest.of(row, at: stamp))
+      needed.append((row, RowDigest.of(row, at: stamp)))
       return true
     }
     let introducers = plan.introducers
@@ -127,7 +146,7 @@ struct CompactionPlanner {
         return verdict
       })
     for row in present { seen.kept.insert(row) }
-    for digest in needed { plan.neededDeletes.insert(digest) }
+    for (row, delete) in needed { deletes[row] = delete }
     let values = max(0, Int(header.storedByteCount) - payload.count)
     let stays = !rewritten.isVacant || plan.points.contains(commit)
     note(

@@ -57,9 +57,12 @@ final class Compactor {
     self.progress = progress
   }
 
-  /// The segments that hold commits up to the horizon and are not written any more, oldest first.
+  /// Whether to look at the segment still being written too, which cannot be rewritten.
+  var includesActive = false
+
+  /// The segments that hold commits up to the horizon, oldest first.
   private var segments: [SegmentInfo] {
-    log.segments.filter { $0.isSealed && $0.firstCommit <= points.horizon }
+    log.segments.filter { ($0.isSealed || includesActive) && $0.firstCommit <= points.horizon }
   }
 
   // MARK: - Planning
@@ -86,7 +89,7 @@ final class Compactor {
         return true
       }
     }
-    return planner.plan
+    return planner.finish()
   }
 
   /// The segments to rewrite, newest first.
@@ -107,6 +110,7 @@ final class Compactor {
   // MARK: - Rewriting
 
   /// Rewrites one segment.
+  @discardableResult
   func rewrite(_ segment: SegmentInfo, _ plan: CompactionPlan) throws -> (
     before: UInt64, after: UInt64
   ) {

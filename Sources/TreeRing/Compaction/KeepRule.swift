@@ -5,9 +5,12 @@
 //
 //   · the row's record at K was written by this operation: it stays, as a whole row;
 //   · the record at K refers to values that this operation logged: they stay, held;
-//   · there is no row at K and this operation deleted it: the delete stays while anything before it,
-//     in an older segment or kept in this one, would bring the row back;
+//   · there is no row at K and this operation deleted it: the last such delete of a segment stays while
+//     anything before it, in an older segment or kept in this one, would bring the row back;
 //   · else it goes.
+//
+// Which delete was the very last one is not asked of the graves: they do not know which deletes earlier
+// runs have left in the log. One too many does no harm.
 //
 // A row as it lies in the log needs nothing before it, so it does not matter that the segments before
 // have not been rewritten yet; that is why segments are rewritten newest first.
@@ -26,9 +29,6 @@ struct KeepRule {
     if operation.kind == .place { return .keep }
     guard let record = try state.record(bucket: row.bucket.number, key: row.key) else {
       guard operation.kind == .delete || operation.kind == .deleteRange else { return .drop }
-      // Graves at or below an earlier horizon may be gone; then any delete may be the last.
-      let grave = try state.grave(bucket: row.bucket.number, key: row.key)
-      guard grave == 0 || grave == stamp.commit else { return .drop }
       return keepsDelete(RowDigest.of(row), stamp) ? .keep : .drop
     }
     if record.written == stamp { return .row(record) }

@@ -110,6 +110,8 @@ struct Opening: Sendable {
   /// Whether a meta is of a state that this log has been through.
   private func fits(_ meta: Meta, _ log: CommitLog) throws(TreeRingError) -> Bool {
     guard meta.storeID == log.storeID, meta.position.commit <= log.sequenced else { return false }
+    // A compacted log cannot be replayed upon a state that it no longer leads to.
+    guard meta.position.commit >= log.horizon else { return false }
     if case .accepted = log.trust { return true }
     do throws(TreeRingError) {
       return try log.header(of: meta.position.commit).checksum == meta.position.identity

@@ -8,13 +8,14 @@ public struct Snapshot: Readable, Sendable {
   let pin: SnapshotPin
 
   /// The commit read.
-  public var commit: CommitNumber { pin.version.roots.commit }
+  public var commit: CommitNumber { pin.reader.roots.commit }
   /// When that commit was made.
-  public var timestamp: Timestamp { pin.version.roots.timestamp }
+  public var timestamp: Timestamp { pin.reader.roots.timestamp }
 
   public var _reader: StateReader {
     @inline(__always) get throws(TreeRingError) {
       try pin.store.checkOpen()
+      try pin.life.check()
       return pin.reader
     }
   }
@@ -33,26 +34,31 @@ public struct Snapshot: Readable, Sendable {
 
   /// The store this is a reading of.
   package var store: Store { pin.store }
-  package var version: Version { pin.version }
+  /// The version read; `snapshotExpired` once the pin has been dropped.
+  package var version: Version { get throws(TreeRingError) { try pin.life.version() } }
 }
 
 /// Keeps one version readable. Its end only marks; the pages are given back later.
 final class SnapshotPin: Sendable {
   let store: Store
-  let version: Version
+  /// Holds the version, until it is dropped for being over the limit.
+  let life: PinLife
   let reader: StateReader
   /// The definitions in force when the snapshot was taken: they answer at every commit.
   let definitions: Catalog
   private let registration: UInt64
 
-  init(store: Store, version: Version, definitions: Catalog, creator: String) {
+  init(
+    store: Store, version: Version, definitions: Catalog, registration: PinRegistry.Registration
+  ) {
     self.store = store
-    self.version = version
+    life = registration.life
+    life.hold(version)
     self.definitions = definitions
     reader = StateReader(
       roots: version.roots, catalog: version.catalog, pages: version.pages,
-      values: ValueSource(log: store.log))
-    registration = store.pinRegistry.add(commit: version.roots.commit, creator: creator)
+      values: ValueSource(log: store.log), life: life)
+    self.registration = registration.number
   }
 
   deinit { store.pinRegistry.remove(registration) }

@@ -8,15 +8,18 @@ public final class StateReader: Sendable {
   let roots: Roots
   let catalog: Catalog
   let values: ValueSource
+  /// Of a snapshot: whether it may still be read.
+  private let life: PinLife?
   /// Of a transaction: what its pages' readers must keep to.
   private let reads: TransactionReads?
   private let edition: Int
 
   init(
     roots: Roots, catalog: Catalog, pages: PageStore, values: ValueSource,
-    reads: TransactionReads? = nil
+    life: PinLife? = nil, reads: TransactionReads? = nil
   ) {
     rows = Tree(roots.rows, pages: pages)
+    self.life = life
     self.reads = reads
     edition = reads?.edition ?? 0
     self.roots = roots
@@ -30,7 +33,14 @@ public final class StateReader: Sendable {
   /// run in it; a transaction refuses to edit its pages meanwhile.
   @inline(__always)
   func reading<R>(_ body: () throws -> R) throws -> R {
-    guard let reads else { return try rows.pages.reading(body) }
+    guard let reads else {
+      guard let life else { return try rows.pages.reading(body) }
+      // Inside the section, because pages are given back when the sections begun before have ended.
+      return try rows.pages.reading {
+        try life.check()
+        return try body()
+      }
+    }
     checkCurrent()
     reads.depth += 1
     defer { reads.depth -= 1 }

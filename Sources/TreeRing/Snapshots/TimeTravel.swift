@@ -23,25 +23,41 @@ final class TimeTravel: Sendable {
     self.reclaimer = reclaimer
   }
 
+  /// What can be read, and so be a base to replay upon. Below the horizon only kept points can: a state
+  /// between two of them may hold rows whose deletes are gone.
+  struct Readability {
+    /// Changes when less can be read than before.
+    var epoch: UInt64
+    var points: KeptPoints
+  }
+
   /// The version of `commit`, rebuilt on top of the nearest of `candidates` or of earlier rebuilt
   /// ones. O(operations between).
   ///
   /// - Parameter definitions: those in force now. Of their indexes, those that the earlier version has
   ///   trees of are kept in step.
   func version(
-    at commit: CommitNumber, candidates: [Version], definitions: Catalog, code: [CodeIndex]
+    at commit: CommitNumber, candidates: [Version], definitions: Catalog, code: [CodeIndex],
+    readability: () throws(TreeRingError) -> Readability
   ) throws(TreeRingError) -> Version {
-    let base = (candidates + rebuilt.withLock { $0 })
-      .filter {
-        $0.roots.commit == commit || $0.roots.commit < commit && $0.depth < depthLimit
-      }.max { $0.roots.commit < $1.roots.commit }
-    if let base, base.roots.commit == commit {
-      if base.depth > 0 { remember(base) }
-      return base
+    while true {
+      let readable = try readability()
+      let base = (candidates + rebuilt.withLock { $0 })
+        .filter { readable.points.contains($0.roots.commit) }
+        .filter {
+          $0.roots.commit == commit || $0.roots.commit < commit && $0.depth < depthLimit
+        }.max { $0.roots.commit < $1.roots.commit }
+      if let base, base.roots.commit == commit {
+        if base.depth > 0 { remember(base) }
+        return base
+      }
+      let version = try replay(from: base, through: commit, definitions: definitions, code: code)
+      // If the log began to be compacted meanwhile, the base may not have fitted what was replayed.
+      if try readability().epoch == readable.epoch {
+        remember(version)
+        return version
+      }
     }
-    let version = try replay(from: base, through: commit, definitions: definitions, code: code)
-    remember(version)
-    return version
   }
 
   /// Replays commits into pages that belong to the new version alone.
@@ -93,6 +109,16 @@ final class TimeTravel: Sendable {
       }
       rebuilt.append(version)
       return rebuilt.count > limit ? rebuilt.removeFirst() : nil
+    }
+    withExtendedLifetime(dropped) {}
+  }
+
+  /// Forgets the rebuilt versions of some commits.
+  func forget(where isGone: (CommitNumber) -> Bool) {
+    let dropped = rebuilt.withLock { rebuilt in
+      let dropped = rebuilt.filter { isGone($0.roots.commit) }
+      rebuilt.removeAll { isGone($0.roots.commit) }
+      return dropped
     }
     withExtendedLifetime(dropped) {}
   }

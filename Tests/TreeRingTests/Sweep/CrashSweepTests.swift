@@ -149,8 +149,10 @@ extension SweepWorkload {
       steps: [
         .write(3), .group(3), .checkpoint, .lookBack, .write(2), .backUp, .reopen, .group(2), .sync,
         .write(3),
-        .checkpoint, .lookBack, .group(4), .write(2), .losePages, .write(2), .checkpoint, .write(1),
-        .checkpoint, .backUp, .reopen, .write(2), .sync, .group(3), .write(2),
+        .checkpoint, .lookBack, .group(4), .write(2), .losePages, .write(2),
+        .checkpoint, .write(1),
+        .checkpoint, .backUp, .reopen, .write(2), .sync,
+        .compact(keeping: 5), .group(3), .write(2),
       ])
   }
 
@@ -160,7 +162,7 @@ extension SweepWorkload {
       seed: seed, segmentSize: [1500, 3000][Int(seed % 2)],
       steps: [
         .write(2), .group(2), .checkpoint, .backUp, .write(3), .reopen, .write(1), .checkpoint,
-        .group(2),
+        .compact(keeping: 4), .group(2),
       ])
   }
 }

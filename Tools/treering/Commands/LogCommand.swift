@@ -9,14 +9,14 @@ struct LogCommand: StoreCommand {
     commandName: "log", abstract: "Lists commits.")
 
   @OptionGroup var arguments: StoreArguments
-  @Option(help: "The first commit.") var from: CommitNumber?
+  @Option(help: "The first commit; by default the oldest readable one.") var from: CommitNumber?
   @Option(help: "The last commit.") var to: CommitNumber?
   @Flag(help: "Newest first.") var reverse = false
   @Option(help: "List at most so many.") var limit: Int?
 
   func run(_ output: Output) throws {
     let store = try openForReading()
-    let first = max(from ?? 1, 1)
+    let first = max(from ?? store.horizon, 1)
     let last = min(to ?? .max, store.newestCommit)
     guard first <= last else { return }
     var tags: [CommitNumber: [String]] = [:]

@@ -31,6 +31,8 @@ struct StatsCommand: StoreCommand {
         object.number("pageMemoryBytes", statistics.pageMemoryByteCount)
         object.number("changeRecordRows", statistics.changeRecordRows)
         object.number("pins", statistics.pins.count)
+        object.number("reclaimableBytes", statistics.reclaimableByteCount)
+        object.raw("held", JSONText.held(statistics.held))
       }
       return
     }
@@ -52,6 +54,10 @@ struct StatsCommand: StoreCommand {
     }
     try table.row("pages kept for snapshots", "\(statistics.pinnedPageCount)")
     try table.row("memory of pages", Units.bytes(statistics.pageMemoryByteCount))
+    try table.row("only history needs, about", Units.bytes(statistics.reclaimableByteCount))
+    for holding in statistics.held {
+      try table.row("history from \(holding.commit) on is held by", holding.description)
+    }
     try table.finish()
   }
 

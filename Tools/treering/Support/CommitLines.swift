@@ -160,7 +160,10 @@ struct CommitLineApplier {
       try tx.putMetadata(key, in: bucket(part(operation.bucket)), metadata: part(metadata))
     case .touch: try tx.touch(key, in: bucket(part(operation.bucket)))
     case .delete: try tx.delete(key, in: bucket(part(operation.bucket)))
-    case .tag: try tx.tag(String(decoding: key, as: UTF8.self), commit: operation.commit)
+    case .tag:
+      let name = String(decoding: key, as: UTF8.self)
+      if operation.commit == 0 { return try tx.removeTag(name) }
+      try tx.tag(name, commit: operation.commit)
     case .index:
       let name = String(decoding: key, as: UTF8.self)
       guard let definition = operation.object else { return try tx.removeIndex(name) }

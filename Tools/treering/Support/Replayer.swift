@@ -102,6 +102,7 @@ struct Replayer {
       try tx.put(metadata: metadata, for: row.key, in: row.bucket)
     case .touch(let row): try tx.touch(row.key, in: row.bucket)
     case .delete(let row): try tx.delete(row.key, in: row.bucket)
+    case .tag(let name, 0): try tx.removeTag(name)
     case .tag(let name, let commit): try tx.tag(name, commit: commit)
     case .index(let name, let version, let definition):
       if definition == .removed {

@@ -1,0 +1,97 @@
+// Work on the whole store that goes on beside commits: compaction and erasing. One at a time.
+//
+// Compaction begins by itself when a segment has been sealed, or the store opened, and the policy lets
+// whole segments shrink. Since every run reads the log up to the horizon, it waits until what is new
+// below the horizon is a quarter of what is there: the reading then costs a constant factor of the
+// writing.
+
+internal import Dispatch
+internal import Logging
+internal import Synchronization
+internal import TreeRingLog
+
+/// Keeps maintenance work apart, and has a thread for what begins by itself.
+final class Maintenance: Sendable {
+  private let running = Mutex<Void>(())
+  private let thread = DispatchQueue(label: "treering.maintenance", qos: .utility)
+  private let isScheduled = Atomic<Bool>(false)
+  /// How many segments there were when compaction was last considered.
+  private let segments = Atomic<Int>(0)
+
+  /// Runs `body` when no other such work goes on.
+  func alone<R>(_ body: () throws -> R) throws -> R {
+    try running.withLock { _ in
+      try body()
+    }
+  }
+
+  /// Whether the number of segments has changed since the last call.
+  func isNews(segmentCount: Int) -> Bool {
+    segments.exchange(segmentCount, ordering: .relaxed) != segmentCount
+  }
+
+  /// Runs `body` on the thread, unless it is about to run already.
+  func schedule(_ body: @escaping @Sendable () -> Void) {
+    if isScheduled.exchange(true, ordering: .acquiringAndReleasing) { return }
+    thread.async { [self] in
+      isScheduled.store(false, ordering: .releasing)
+      body()
+    }
+  }
+
+  /// Runs `body` on the thread, later.
+  func later(_ body: @escaping @Sendable () -> Void) { thread.async(execute: body) }
+
+  /// Waits for what has been scheduled. For tests.
+  func settle() { thread.sync {} }
+}
+
+extension Store {
+  /// Begins a compaction in the background if the policy lets enough of the log shrink. Called after a
+  /// commit has become visible; O(1) but after a segment was sealed.
+  func considerCompaction() {
+    if options.retention.keepsEverything { return }
+    guard maintenance.isNews(segmentCount: log.statistics.segmentCount) else { return }
+    maintenance.schedule { [weak self] in self?.compactByItself() }
+  }
+
+  /// A run as the policy wants it, over segments that are not written any more.
+  private func compactByItself() {
+    do {
+      try maintenance.alone {
+        try checkOpen()
+        guard let wanted = try worthwhileHorizon() else { return }
+        var run = CompactionRun(wanted: wanted, keepsTags: true, gain: 0.25)
+        run.sealsActive = false
+        let report = try perform(run)
+        options.logger.debug(
+          "history was compacted",
+          metadata: [
+            "horizon": "\(report.horizon)", "before": "\(report.bytesBefore)",
+            "after": "\(report.bytesAfter)",
+          ])
+      }
+    } catch let error as TreeRingError where error.code == .closed {
+      return
+    } catch {
+      options.logger.warning("compaction stopped: \(error)")
+    }
+  }
+
+  /// The horizon that the policy allows, if enough segments lie below it that were not compacted.
+  private func worthwhileHorizon() throws(TreeRingError) -> CommitNumber? {
+    let sealed = log.segments.filter(\.isSealed)
+    guard let last = sealed.last?.lastCommit else { return nil }
+    let kept = Set(try tagged(below: .max).map(\.commit))
+    let wanted = pinRegistry.limit(
+      min(try wantedHorizon(.policy), last), keeping: kept)
+    let below = sealed.filter { $0.lastCommit <= wanted }
+    let fresh = below.filter { $0.horizon < $0.lastCommit }
+    let (all, new) = (below.byteCount, fresh.byteCount)
+    return new > 0 && new >= all / 4 ? wanted : nil
+  }
+}
+
+extension [SegmentInfo] {
+  fileprivate var byteCount: UInt64 { reduce(0) { $0 + $1.byteCount } }
+}

@@ -1,0 +1,126 @@
+// Takes a row out of the log: every operation on it becomes part of a stub, its logged values go.
+//
+// Segments are rewritten newest first, but the row's last delete stays until no older segment holds the
+// row, and goes in a second pass: whatever a crash leaves, the newest state has no such row, and nothing
+// leans on what is gone. Erasing again finishes what was begun.
+//
+// A key lies in a payload as it is, so a commit whose payload does not hold its bytes is passed over
+// without being decoded.
+
+internal import TreeRingLog
+
+/// Erases one row from a log. Used by one thread.
+final class RowEraser {
+  let log: CommitLog
+  let bucket: UInt32
+  let key: [UInt8]
+  /// The newest commit that may name the row. Later ones may have put a new row of this key.
+  let newest: CommitNumber
+  /// The commit of the delete that stays until the end; 0 if there is none.
+  let lastDelete: CommitNumber
+  /// Called with what has been gone through; throws to stop.
+  let progress: (CompactionProgress) throws -> Void
+  /// How many operations were taken out, and segments rewritten.
+  private(set) var operations = 0
+  private(set) var rewrittenSegments = 0
+  private(set) var done: UInt64 = 0
+
+  init(
+    log: CommitLog, bucket: UInt32, key: [UInt8], newest: CommitNumber,
+    lastDelete: CommitNumber, progress: @escaping (CompactionProgress) throws -> Void
+  ) {
+    self.log = log
+    self.bucket = bucket
+    self.key = key
+    self.newest = newest
+    self.lastDelete = lastDelete
+    self.progress = progress
+  }
+
+  /// Both passes.
+  func run() throws {
+    let segments = log.segments.filter { $0.firstCommit <= newest }
+    let total = segments.reduce(0) { $0 + $1.byteCount }
+    var last: SegmentInfo?
+    for segment in segments.reversed() {
+      let found = try look(through: segment)
+      if found.holdsLastDelete { last = segment }
+      if found.others > 0 {
+        try rewrite(segment, keepingLastDelete: true)
+        operations += found.others
+      }
+      done += segment.byteCount
+      try progress(
+        CompactionProgress(
+          doneByteCount: done, totalByteCount: total, segment: segment.firstCommit))
+    }
+    if let last {
+      try rewrite(last, keepingLastDelete: false)
+      operations += 1
+    }
+  }
+
+  /// Operations on the row in a segment.
+  private struct Found {
+    var others = 0
+    var holdsLastDelete = false
+  }
+
+  private func look(through segment: SegmentInfo) throws -> Found {
+    var found = Found()
+    if segment.lastCommit < segment.firstCommit { return found }
+    let through = min(newest, segment.lastCommit)
+    try log.replay(from: segment.firstCommit, through: through) { header, payload in
+      guard payload.firstPosition(of: key) != nil else { return true }
+      _ = try PayloadRewriter.rewrite(payload, of: header.number) {
+        (operation) throws(TreeRingError) in
+        guard self.names(operation) else { return .keep }
+        if self.isLastDelete(operation) { found.holdsLastDelete = true } else { found.others += 1 }
+        return .keep
+      }
+      return true
+    }
+    return found
+  }
+
+  private func rewrite(
+    _ segment: SegmentInfo, keepingLastDelete keeps: Bool
+  ) throws {
+    rewrittenSegments += 1
+    try log.rewrite(segment: segment.firstCommit, horizon: 0) { header, payload in
+      guard header.number <= newest, payload.firstPosition(of: key) != nil else { return .keep }
+      let new = try PayloadRewriter.rewrite(payload, of: header.number) {
+        (operation) throws(TreeRingError) in
+        guard self.names(operation) else { return .keep }
+        return keeps && self.isLastDelete(operation) ? .keep : .drop
+      }
+      return new.droppedCount == 0
+        ? .keep : .replace(payload: new.payload, keptValues: new.keptValues)
+    }
+  }
+
+  private func names(_ operation: RowOperation) -> Bool {
+    operation.row.bucket.number == bucket && operation.row.key.elementsEqual(key)
+  }
+
+  private func isLastDelete(_ operation: RowOperation) -> Bool {
+    operation.stamp.commit == lastDelete
+      && (operation.kind == .delete || operation.kind == .deleteRange)
+  }
+}
+
+extension UnsafeRawBufferPointer {
+  /// Where bytes begin in these; nil if they do not. O(bytes), little more than one look at each.
+  func firstPosition(of wanted: [UInt8]) -> Int? {
+    guard let first = wanted.first else { return 0 }
+    guard wanted.count <= count else { return nil }
+    var start = 0
+    let last = count - wanted.count
+    while start <= last {
+      guard let next = self[start...last].firstIndex(of: first) else { return nil }
+      if self[next..<next + wanted.count].elementsEqual(wanted) { return next }
+      start = next + 1
+    }
+    return nil
+  }
+}

@@ -1,0 +1,255 @@
+// Giving up history that nobody is to read any more. Commits go on meanwhile, and never wait for it.
+//
+//   1. Sync the log, so that the tags looked at next cannot be undone by a crash. Under the writer's
+//      lock move the horizon: from here on nothing below it can be pinned, tagged or used as a base.
+//   2. Seal the active segment, if it holds commits that are to be compacted.
+//   3. Make a checkpoint at or above the horizon, and drop the roots below it, so that no opening begins
+//      from a state that the compacted log cannot be replayed upon.
+//   4. Plan and rewrite (Compactor.swift).
+//   5. Make a checkpoint again, since the log has changed under the last one.
+//
+// A crash after any step loses nothing: an opening that finds its checkpoint below the horizon, or of
+// another log, replays the log from its beginning.
+
+internal import Logging
+internal import Synchronization
+public import TreeRingLog
+
+extension Store {
+  /// The oldest commit from which on every one can be read; 0 if all can. Tags' commits can be read
+  /// below it too.
+  public var horizon: CommitNumber {
+    // The writer that is followed may have moved it.
+    if options.mode == .readOnly { pinRegistry.open(horizon: log.horizon) }
+    return pinRegistry.horizon
+  }
+
+  /// Gives up history: moves the horizon as far as the target says and live snapshots let it, and
+  /// rewrites the log's segments without what only the history before it needed.
+  ///
+  /// O(log up to the horizon). Other commits, snapshots and readers go on; extra space is that of one
+  /// segment. It may be stopped at any time, also by a crash: the next one goes on.
+  ///
+  /// - Parameters:
+  ///   - keepsTags: whether the commits of tags below the horizon stay readable. If not, a commit
+  ///     removes those tags.
+  ///   - isDryRun: whether to say only what would be done.
+  ///   - progress: called now and then on the caller's thread; return false to stop.
+  /// - Throws: `notFound` for a commit that is not there, `cancelled`, `noSpace` if there is no room
+  ///   for one segment, `notAllowed` if the store was opened for reading, `io`, `corruption`. What was
+  ///   done before stays done, and every readable commit stays readable.
+  @discardableResult
+  public func compact(
+    to target: CompactionTarget = .policy, keepsTags: Bool = true, isDryRun: Bool = false,
+    progress: (CompactionProgress) -> Bool = { _ in true }
+  ) throws -> CompactionReport {
+    try checkWritable()
+    try writerLock.checkOutside()
+    return try maintenance.alone {
+      try withoutActuallyEscaping(progress) { progress in
+        if !keepsTags, !isDryRun { try removeTags(below: try wantedHorizon(target)) }
+        var run = CompactionRun(
+          wanted: try wantedHorizon(target), keepsTags: keepsTags, gain: 1.0 / 16)
+        run.progress = progress
+        return isDryRun ? try rehearse(run) : try perform(run)
+      }
+    }
+  }
+
+  /// What keeps history readable that a target would give up: the policy, if it keeps more, then
+  /// snapshots and tags, oldest commit first.
+  public func holdings(
+    against target: CompactionTarget = .policy
+  ) throws(TreeRingError) -> [Holding] {
+    try checkOpen()
+    let wanted = try wantedHorizon(target)
+    var held = try holdings(against: wanted, keepsTags: true)
+    let policy = max(1, horizon, try wantedHorizon(.policy))
+    if policy < wanted {
+      let words = "the policy to keep \(options.retention)"
+      held.insert(Holding(kind: .policy, commit: policy, description: words), at: 0)
+    }
+    return held
+  }
+
+  // MARK: - Runs
+
+  /// What a run is to do.
+  struct CompactionRun {
+    var wanted: CommitNumber
+    var keepsTags: Bool
+    /// Which part of a segment must go to make rewriting it worth while.
+    var gain: Double
+    /// Whether the active segment may be sealed for it.
+    var sealsActive = true
+    var progress: (CompactionProgress) -> Bool = { _ in true }
+  }
+
+  /// Carries a run out. The caller keeps others away.
+  func perform(_ run: CompactionRun) throws -> CompactionReport {
+    let before = log.statistics.byteCount
+    let points = try moveHorizon(to: run.wanted)
+    var report = CompactionReport(
+      horizon: points.horizon, bytesBefore: before, bytesAfter: before, rewrittenSegments: 0,
+      held: try holdings(against: run.wanted, keepsTags: run.keepsTags), isDryRun: false)
+    guard points.horizon > 0 else { return report }
+    if run.sealsActive, log.segments.contains(where: { $0.holds(points.horizon) && !$0.isSealed }) {
+      try log.seal()
+    }
+    try forgetStates(below: points)
+    let compactor = compactor(points, run)
+    let plan = try compactor.plan()
+    for segment in compactor.segments(to: plan, gain: run.gain) {
+      try compactor.rewrite(segment, plan)
+      report.rewrittenSegments += 1
+    }
+    if report.rewrittenSegments > 0 { try engine.checkpointer?.run(isForced: true) }
+    report.bytesAfter = log.statistics.byteCount
+    return report
+  }
+
+  /// Says what a run would do, and changes nothing.
+  private func rehearse(_ run: CompactionRun) throws -> CompactionReport {
+    let before = log.statistics.byteCount
+    let below = try tagged(below: max(run.wanted, horizon)).map(\.commit)
+    let kept = run.keepsTags ? Set(below) : []
+    let horizon = pinRegistry.limit(run.wanted, keeping: kept)
+    var report = CompactionReport(
+      horizon: horizon, bytesBefore: before, bytesAfter: before, rewrittenSegments: 0,
+      held: try holdings(against: run.wanted, keepsTags: run.keepsTags), isDryRun: true)
+    guard horizon > 0 else { return report }
+    let compactor = compactor(KeptPoints(horizon: horizon, tags: kept), run)
+    compactor.includesActive = true
+    let plan = try compactor.plan()
+    for segment in compactor.segments(to: plan, gain: run.gain) {
+      guard let part = plan.segments.first(where: { $0.firstCommit == segment.firstCommit }) else {
+        continue
+      }
+      let gone = UInt64(Double(segment.byteCount) * max(0, part.gain))
+      report.bytesAfter -= min(gone, report.bytesAfter)
+      report.rewrittenSegments += 1
+    }
+    return report
+  }
+
+  private func compactor(_ points: KeptPoints, _ run: CompactionRun) -> Compactor {
+    Compactor(
+      log: log, points: points, memoryLimit: max(1 << 20, options.memoryBudget / 8),
+      state: { [self] point in
+        let version = try version(at: point, definitions: queue.visible.catalog)
+        return Compactor.KeptState(
+          version: version,
+          reader: StateReader(
+            roots: version.roots, catalog: version.catalog, pages: version.pages,
+            values: ValueSource(log: log)))
+      },
+      progress: { [self] done in
+        try checkOpen()
+        guard run.progress(done) else {
+          throw TreeRingError(
+            .cancelled,
+            "The compaction was stopped; what it has done stays, and the next one goes on.")
+        }
+      })
+  }
+
+  // MARK: - The horizon
+
+  /// The oldest commit that a target keeps.
+  func wantedHorizon(_ target: CompactionTarget) throws(TreeRingError) -> CommitNumber {
+    let newest = queue.visible.roots
+    switch target {
+    case .policy: return try wantedHorizon(.keeping(options.retention))
+    case .keeping(let retention):
+      return try retention.horizon(newest: newest.commit, at: newest.timestamp) {
+        (moment) throws(TreeRingError) in try log.newest(atOrBefore: moment)
+      }
+    case .before(let commit):
+      guard commit <= newest.commit else {
+        throw TreeRingError(
+          .notFound, "There is no commit \(commit) yet; the newest is \(newest.commit).",
+          commit: commit)
+      }
+      return commit
+    case .dropHistory: return newest.commit
+    }
+  }
+
+  /// Moves the horizon as far as may be. From here on nothing below it can be pinned or tagged.
+  private func moveHorizon(to wanted: CommitNumber) throws(TreeRingError) -> KeptPoints {
+    try typed {
+      var points = KeptPoints(horizon: horizon)
+      try writerLock.withLock {
+        // What is visible is durable from here to the end of this block.
+        try log.sync()
+        queue.publish(through: log.completed)
+        expirePins()
+        // Also those between a target that lies behind and the horizon in force.
+        let kept = try tagged(below: max(wanted, horizon)).map(\.commit)
+        points = pinRegistry.advance(to: wanted, keeping: Set(kept))
+      }
+      return points
+    }
+  }
+
+  /// Drops what opening, time travel and readers could take for a base below the horizon.
+  private func forgetStates(below points: KeptPoints) throws(TreeRingError) {
+    timeTravel.forget { !points.contains($0) }
+    guard let checkpointer = engine.checkpointer else { return }
+    checkpointer.forgetRoots(before: points.horizon, keeping: Set(points.commits))
+    try checkpointer.run()
+  }
+
+  /// The tags of commits below one.
+  func tagged(below bound: CommitNumber) throws(TreeRingError) -> [Tag] {
+    let newest = queue.visible
+    let reader = StateReader(
+      roots: newest.roots, catalog: newest.catalog, pages: newest.pages,
+      values: ValueSource(log: log))
+    return try reader.tags().filter { $0.commit < bound }
+  }
+
+  /// Writes a commit that removes the tags of commits below one.
+  private func removeTags(below bound: CommitNumber) throws {
+    let tags = try tagged(below: bound)
+    if tags.isEmpty { return }
+    try write { tx in
+      for tag in tags { try tx.removeTag(tag.name) }
+    }
+  }
+
+  /// What keeps more than a horizon would.
+  private func holdings(
+    against wanted: CommitNumber, keepsTags: Bool
+  ) throws(TreeRingError) -> [Holding] {
+    var held: [Holding] = []
+    for pin in pins where pin.commit < wanted && pin.commit > 0 {
+      let seconds = pin.age.components.seconds
+      held.append(
+        Holding(
+          kind: .pin, commit: pin.commit,
+          description: "a snapshot taken \(seconds) s ago at \(pin.creator)"))
+    }
+    if keepsTags {
+      for tag in try tagged(below: wanted) {
+        held.append(Holding(kind: .tag, commit: tag.commit, description: "the tag \(tag.name)"))
+      }
+    }
+    return held.sorted { ($0.commit, $0.description) < ($1.commit, $1.description) }
+  }
+
+  /// Throws unless the store may be changed.
+  func checkWritable() throws(TreeRingError) {
+    try checkOpen()
+    guard options.mode != .readOnly else {
+      throw TreeRingError(
+        .notAllowed, "The store was opened for reading. Open it with mode .readWrite to change it.")
+    }
+  }
+}
+
+extension SegmentInfo {
+  fileprivate func holds(_ commit: CommitNumber) -> Bool {
+    firstCommit <= commit && commit <= lastCommit
+  }
+}

@@ -1,0 +1,125 @@
+// Compaction beside writers and readers: nobody sees anything but what was committed, and nobody waits
+// for it for ever.
+
+import Synchronization
+import TestSupport
+import Testing
+import TreeRingLog
+
+@testable import TreeRing
+
+/// What the tasks of a test tell each other.
+private final class Shared: Sendable {
+  let isOver = Atomic<Bool>(false)
+  let reads = Atomic<Int>(0)
+}
+
+@Suite("Concurrent compaction") struct CompactionConcurrencyTests {
+  /// Moves amounts between rows, so that their sum is the same at every commit.
+  private func move(_ store: Store, _ random: inout SeededGenerator) throws {
+    let (from, to) = (
+      Int.random(in: 0..<16, using: &random), Int.random(in: 0..<16, using: &random)
+    )
+    try store.write(durability: Durability.none) { tx in
+      let amount = UInt8.random(in: 0...3, using: &random)
+      let old = try tx.get(Key("\(from)"), in: blobs)?.first ?? 0
+      guard from != to, old >= amount else { return tx.note = "nothing moved" }
+      let other = try tx.get(Key("\(to)"), in: blobs)?.first ?? 0
+      guard UInt8.max - other >= amount else { return tx.note = "nothing moved" }
+      try tx.put([old - amount], for: Key("\(from)"), in: blobs)
+      if other + amount == 0 {
+        try tx.delete(Key("\(to)"), in: "blobs")
+      } else {
+        try tx.put(
+          [other + amount], metadata: Array(repeating: 7, count: 40), for: Key("\(to)"), in: blobs)
+      }
+    }
+  }
+
+  private func begin(_ store: Store) throws {
+    try store.write { tx in
+      for row in 0..<16 { try tx.put([100], for: Key("\(row)"), in: blobs) }
+    }
+  }
+
+  private func sum(_ snapshot: Snapshot) throws -> Int {
+    var sum = 0
+    try snapshot.forEachRow(in: "blobs") {
+      sum += Int($0.object.first ?? 0)
+      return true
+    }
+    return sum
+  }
+
+  @Test(
+    "Writers and readers at any commit go on while history is compacted", arguments: seeds(1...1))
+  func beside(seed: UInt64) async throws {
+    var options = StoreOptions(
+      durability: Durability.none, retention: .last(commits: 40), segmentSize: 6 << 10,
+      logger: quietLogger)
+    options.pageCellCapacity = 5
+    let disk = SimulatedFileSystem(seed: seed)
+    let store = try Store(path: "store", fileSystem: disk, options: options)
+    try begin(store)
+    let shared = Shared()
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      for reader in 0..<3 {
+        group.addTask {
+          var random = SeededGenerator(seed: seed &* 100 &+ UInt64(reader))
+          var kept: [Snapshot] = []
+          while !shared.isOver.load(ordering: .relaxed) {
+            let back = CommitNumber.random(in: 0..<60, using: &random)
+            let newest = store.newestCommit
+            do throws(TreeRingError) {
+              kept.append(try store.snapshot(at: .commit(max(1, newest - min(back, newest)))))
+            } catch {
+              #expect(error.code == .beyondHorizon)
+            }
+            if let snapshot = kept.randomElement(using: &random) {
+              let sum = try self.sum(snapshot)
+              #expect(sum == 1600)
+              shared.reads.add(1, ordering: .relaxed)
+            }
+            if kept.count > 3 { kept.removeFirst() }
+            await Task.yield()
+          }
+        }
+      }
+      group.addTask {
+        while !shared.isOver.load(ordering: .relaxed) {
+          let report = try store.compact(to: .keeping(.last(commits: 30)))
+          #expect(report.horizon <= store.newestCommit)
+          await Task.yield()
+        }
+      }
+      try await withThrowingTaskGroup(of: Void.self) { writers in
+        for writer in 0..<2 {
+          writers.addTask {
+            var random = SeededGenerator(seed: seed &* 1000 &+ UInt64(writer))
+            for _ in 0..<150 {
+              try self.move(store, &random)
+              await Task.yield()
+            }
+          }
+        }
+        try await writers.waitForAll()
+      }
+      shared.isOver.store(true, ordering: .relaxed)
+      try await group.waitForAll()
+    }
+    #expect(shared.reads.load(ordering: .relaxed) > 0)
+    #expect(store.horizon > 1)
+    for commit in max(1, store.horizon)...store.newestCommit {
+      let sum = try sum(store.snapshot(at: .commit(commit)))
+      #expect(sum == 1600, "at \(commit)")
+    }
+    let problems = try store.checkInvariants()
+    #expect(problems.isEmpty)
+    try store.close()
+    let again = try Store(path: "store", fileSystem: disk, options: options)
+    let found = try sum(again.snapshot())
+    #expect(found == 1600)
+    #expect(again.horizon > 1)
+    try again.close()
+  }
+}

@@ -1,0 +1,159 @@
+// Erasing a row: nothing of it is left in any file, everything else is as it was, and history goes on.
+
+import Foundation
+import TestSupport
+import Testing
+import TreeRingLog
+
+@testable import TreeRing
+
+@Suite("Erasing") struct EraseTests {
+  /// Bytes that do not compress and come up nowhere by chance.
+  private static func noise(_ count: Int, seed: UInt64) -> [UInt8] {
+    var random = SeededGenerator(seed: seed)
+    return (0..<count).map { _ in UInt8.random(in: 0...255, using: &random) }
+  }
+
+  private static let secret = Key("the secret key of nobody")
+
+  /// A store whose rows have large and small objects, metadata, indexes, tags and a long history; one
+  /// of them is to be erased.
+  private func fill(_ store: Store, big: [UInt8]) throws {
+    try store.define("byGroup", RandomHistory.fieldIndex)
+    let items = Bucket<Item>("items")
+    for round in 0..<40 {
+      try store.write { tx in
+        for row in 0..<10 {
+          try tx.put(
+            Item(group: "g\(row % 3)", number: row + round, text: "text"), for: Key("row \(row)"),
+            in: items)
+          try tx.put(Self.noise(40, seed: UInt64(row)), for: Key("row \(row)"), in: blobs)
+        }
+        if round % 9 == 0 {
+          try tx.put(
+            Item(group: "hidden", number: round, text: "the secret text"), for: Self.secret,
+            in: items)
+          try tx.put(big, metadata: Array(big.reversed()), for: Self.secret, in: blobs)
+        }
+        if round % 9 == 3 {
+          try tx.put(metadata: Array("secret metadata".utf8), for: Self.secret, in: "items")
+          try tx.touch(Self.secret, in: "items")
+        }
+        if round % 9 == 5 { try tx.deleteAll(in: "blobs", from: "row 5") }
+        if round == 20 { tx.tags = ["middle"] }
+      }
+    }
+  }
+
+  @Test("Nothing of the row is left in any file; everything else stays, at every commit")
+  func proof() throws {
+    let disk = Disk(seed: 3)
+    let big = Self.noise(9000, seed: 77)
+    let store = try disk.open(segmentSize: 8 << 10)
+    try fill(store, big: big)
+    let before = try (1...store.newestCommit).map { try others(store.snapshot(at: .commit($0))) }
+    let report = try store.erase(Self.secret, in: "blobs")
+    #expect(report.deleted == 42)
+    #expect(report.operations == 10)
+    let second = try store.erase(Self.secret, in: "items")
+    #expect(second.deleted == store.newestCommit)
+    #expect(second.operations == 16)
+    #expect(second.mentions == 0)
+    #expect(try store.history(of: Self.secret, in: "items").isEmpty)
+    #expect(try store.checkInvariants().isEmpty)
+    try check(store, before)
+    try store.close()
+    for (path, bytes) in disk.contents {
+      for pattern in [
+        Self.secret.bytes, Array("secret text".utf8), Array("hidden".utf8), big[0..<40] + [],
+      ] {
+        let found = bytes.withUnsafeBytes { $0.firstPosition(of: pattern) }
+        #expect(found == nil, "\(path) holds \(Key(bytes: pattern))")
+      }
+    }
+    let again = try disk.open(segmentSize: 8 << 10)
+    try check(again, before)
+    #expect(try again.checkInvariants().isEmpty)
+    try again.close()
+  }
+
+  /// Every row but the erased ones, with its commits.
+  private func others(_ snapshot: Snapshot) throws -> [StoredRow] {
+    var rows: [StoredRow] = []
+    for bucket in ["items", "blobs"] {
+      try snapshot.forEachRow(in: bucket) {
+        if $0.key != Self.secret { rows.append($0) }
+        return true
+      }
+    }
+    return rows
+  }
+
+  private func check(_ store: Store, _ before: [[StoredRow]]) throws {
+    for (index, rows) in before.enumerated() {
+      let snapshot = try store.snapshot(at: .commit(CommitNumber(index + 1)))
+      #expect(try others(snapshot) == rows)
+      #expect(try snapshot.row(Self.secret, in: "items") == nil)
+      #expect(try snapshot.index("byGroup").count(in: "hidden") == 0)
+    }
+    #expect(try store.snapshot(at: .tag("middle")).commit == 22)
+  }
+
+  @Test("Snapshots of older commits are named and keep it from beginning") func pins() throws {
+    let store = try Store.inMemory()
+    try store.put([1], for: Self.secret)
+    let pin = try store.snapshot()
+    let refusal = error { try store.erase(Self.secret, in: "blobs") }
+    #expect(refusal?.code == .notAllowed)
+    #expect(refusal?.message.contains("EraseTests.swift") ?? false)
+    #expect(try store.snapshot().contains(Self.secret, in: "blobs"))
+    withExtendedLifetime(pin) {}
+  }
+
+  @Test("A row that is not there, or erased before, is erased without ado") func twice() throws {
+    let store = try Store.inMemory(options: StoreOptions(logger: quietLogger))
+    try store.put([1], for: "other")
+    #expect(try store.erase(Self.secret, in: "blobs").operations == 0)
+    try store.put([2], for: Self.secret)
+    #expect(try store.erase(Self.secret, in: "blobs").operations == 2)
+    #expect(try store.erase(Self.secret, in: "blobs").operations == 0)
+    try store.put([3], for: Self.secret)
+    #expect(try store.snapshot().row(Self.secret, in: "blobs")?.object == [3])
+    #expect(try store.history(of: Self.secret, in: "blobs").count == 1)
+    #expect(code { try store.erase(Self.secret, in: "nowhere") } == .notFound)
+  }
+
+  @Test("A compacted store can be erased from, and an erased one compacted") func both() throws {
+    let disk = Disk(seed: 5)
+    let store = try disk.open(segmentSize: 8 << 10)
+    try fill(store, big: Self.noise(3000, seed: 5))
+    try store.compact(to: .before(30))
+    try store.erase(Self.secret, in: "items")
+    try store.erase(Self.secret, in: "blobs")
+    #expect(try store.snapshot(at: .tag("middle")).row(Self.secret, in: "items") == nil)
+    try store.compact(to: .dropHistory)
+    let rows = try others(store.snapshot())
+    try store.close()
+    let again = try disk.open(segmentSize: 8 << 10)
+    #expect(try others(again.snapshot()) == rows)
+    #expect(again.horizon == again.newestCommit)
+    try again.close()
+  }
+
+  @Test("A snapshot taken meanwhile goes on, and can be compared with what comes after")
+  func meanwhile() throws {
+    let store = try Store.inMemory(options: StoreOptions(logger: quietLogger))
+    try fill(store, big: Self.noise(2000, seed: 9))
+    var taken: Snapshot?
+    try store.erase(Self.secret, in: "items") { _ in
+      if taken == nil { taken = try? store.snapshot() }
+      #expect(code { try store.snapshot(at: .commit(3)) } == .notAllowed)
+    }
+    let meanwhile = try #require(taken)
+    #expect(try meanwhile.count(in: "items") == 10)
+    try store.put([5], for: "new")
+    let differences = try store.snapshot().diff(from: meanwhile)
+    #expect(differences.map(\.id.key) == ["new"])
+    #expect(try store.snapshot(at: .commit(3)).count(in: "items") == 10)
+  }
+}

@@ -1,0 +1,51 @@
+// `treering erase`: removes a row and every byte of its history.
+
+import ArgumentParser
+import TreeRing
+import TreeRingLog
+
+struct EraseCommand: StoreCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "erase",
+    abstract: "Deletes a row and every byte of its history, and proves it by a scan.",
+    discussion: """
+      Commit numbers stay; the operations on the row become stubs. Notes, annotations, tags and other \
+      rows are not touched, also if their text names the key; the scan counts the commits where it \
+      does. Backups made before still hold the row until they are refreshed.
+      """)
+
+  @OptionGroup var arguments: StoreArguments
+  @Argument(help: "The row's bucket.") var bucket: String
+  @Argument(help: "The row's key.") var key: String
+
+  func run(_ output: Output) throws {
+    let store = try openForWriting()
+    let progress = ProgressBar("Erasing", total: 1000)
+    let report = try store.erase(try Typed.key(key), in: bucket) { done in
+      let part = Double(done.doneByteCount) / Double(max(1, done.totalByteCount))
+      progress.update(done: UInt64(part * 1000), count: done.doneByteCount >> 20, unit: "MB")
+    }
+    progress.finish()
+    try store.close()
+    if output.isJSON {
+      try output.object {
+        if let commit = report.deleted { $0.number("commit", commit) } else { $0.null("commit") }
+        $0.number("operations", report.operations)
+        $0.number("segments", report.rewrittenSegments)
+        $0.number("scannedBytes", report.scannedByteCount)
+        $0.number("mentions", report.mentions)
+      }
+    } else {
+      try output.line(
+        "Erased \(Units.count(report.operations, "operation")) from "
+          + "\(Units.count(report.rewrittenSegments, "segment")); the scan of "
+          + "\(Units.bytes(report.scannedByteCount)) found nothing left of the row.")
+      if report.mentions > 0 {
+        try output.line(
+          "The key's bytes also stand in \(Units.count(report.mentions, "commit")) as part of other "
+            + "rows or of texts; those were not touched.")
+      }
+      try output.line("Backups made before still hold the row until they are refreshed.")
+    }
+  }
+}
