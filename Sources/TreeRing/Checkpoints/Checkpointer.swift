@@ -115,13 +115,14 @@ final class Checkpointer: Sendable {
     {
       schedule(isUrgent: false)
     }
-    if counts.all > budget.heapPages, counts.all - counts.dirty > 64,
-      !isEvicting.exchange(true, ordering: .acquiringAndReleasing)
-    {
-      thread.async { [self] in
-        evict()
-        isEvicting.store(false, ordering: .releasing)
-      }
+    if counts.all > budget.heapPages, counts.all - counts.dirty > 64 { scheduleEviction() }
+  }
+
+  private func scheduleEviction() {
+    if isEvicting.exchange(true, ordering: .acquiringAndReleasing) { return }
+    thread.async { [self] in
+      evict()
+      isEvicting.store(false, ordering: .releasing)
     }
   }
 
@@ -164,6 +165,7 @@ final class Checkpointer: Sendable {
       // Noted in `failure` where it matters.
       logger.warning("A checkpoint was not made: \(error)")
     }
+    evict()
   }
 
   /// Slows a writer down if dirty pages are too many. Called before a write, outside any lock.
@@ -183,6 +185,7 @@ final class Checkpointer: Sendable {
       } catch {
         logger.warning("A checkpoint was not made: \(error)")
       }
+      scheduleEviction()
     }
     let waited = ContinuousClock.now - start
     state.withLock {
@@ -246,7 +249,6 @@ final class Checkpointer: Sendable {
     }
     settle(outcome, duration: ContinuousClock.now - start)
     withExtendedLifetime(begun) {}
-    evict()
   }
 
   /// The roots to be dropped, with the pages on their lists.
@@ -335,8 +337,10 @@ final class Checkpointer: Sendable {
 
   // MARK: The heap
 
-  /// Moves pages that the file holds out of the heap until it is within its share.
-  private func evict() {
+  /// Moves pages that the file holds out of the heap until it is within its share. It waits for read
+  /// sections, so it runs on the checkpointer's own thread, outside any lock: a thread inside a section
+  /// may be waiting for anything else that is done here. While a store is being opened nobody reads.
+  func evict() {
     let counts = pages.heapPageCounts
     var excess = counts.all - budget.heapPages * 3 / 4
     guard counts.all > budget.heapPages * 7 / 8, excess > 0 else { return }

@@ -205,7 +205,10 @@ struct Opening: Sendable {
       parts.reclaimer.drain()
       progress?(
         OpeningProgress(reason: reason, commit: parts.version.roots.commit, newest: newest))
-      if parts.version.roots.commit < newest { try parts.checkpointer?.run(parts.version) }
+      if parts.version.roots.commit < newest {
+        try parts.checkpointer?.run(parts.version)
+        parts.checkpointer?.evict()
+      }
     }
     let engine = Engine(
       pages: parts.pages, pins: parts.pins, reclaimer: parts.reclaimer, log: log,

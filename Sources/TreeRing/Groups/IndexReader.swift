@@ -116,13 +116,7 @@ public struct IndexReader: Sendable {
       try pages.checkFetches(since: failures)
       return try body(try OrderEntry(key: key, value: value))
     }
-    try state.reading {
-      if reversed {
-        try order.forEachBackward(in: range, visit)
-      } else {
-        try order.forEach(in: range, visit)
-      }
-    }
+    try state.forEach(in: range, of: order, reversed: reversed, visit)
   }
 
   /// The places of a row, in group order.

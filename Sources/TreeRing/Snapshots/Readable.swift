@@ -153,13 +153,9 @@ extension Readable {
       try pages.checkFetches(since: failures)
       return try body(RowKey.key(of: key), try RowRecord(bytes))
     }
-    try reader.reading {
-      let positions = RowKey.positions(in: reader.rows, bucket: number, from: lower, to: upper)
-      if reversed {
-        try reader.rows.forEachBackward(in: positions, visit)
-      } else {
-        try reader.rows.forEach(in: positions, visit)
-      }
+    let positions = try reader.reading {
+      RowKey.positions(in: reader.rows, bucket: number, from: lower, to: upper)
     }
+    try reader.forEach(in: positions, of: reader.rows, reversed: reversed, visit)
   }
 }

@@ -63,6 +63,36 @@ public final class StateReader: Sendable {
     }
   }
 
+  /// Calls `body` with the entries of a tree at these positions, until it returns false. A read section
+  /// is as long as some hundred entries, so that whoever goes through many does not keep memory from
+  /// being given back.
+  func forEach(
+    in positions: Range<Int>, of tree: Tree, reversed: Bool,
+    _ body: (_ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) throws -> Bool
+  ) throws {
+    var rest = positions
+    while !rest.isEmpty {
+      let part =
+        reversed ? rest.suffix(Self.sectionEntryCount) : rest.prefix(Self.sectionEntryCount)
+      var goesOn = true
+      func visit(_ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) throws -> Bool {
+        goesOn = try body(key, value)
+        return goesOn
+      }
+      try reading {
+        if reversed {
+          try tree.forEachBackward(in: part.startIndex..<part.endIndex, visit)
+        } else {
+          try tree.forEach(in: part.startIndex..<part.endIndex, visit)
+        }
+      }
+      if !goesOn { return }
+      rest = reversed ? rest.lowerBound..<part.startIndex : part.endIndex..<rest.upperBound
+    }
+  }
+
+  private static let sectionEntryCount = 512
+
   /// The record of a row, in place. Inside a read section.
   @inline(__always)
   func record(bucket: UInt32, key: UnsafeRawBufferPointer) throws(TreeRingError) -> RowRecord? {

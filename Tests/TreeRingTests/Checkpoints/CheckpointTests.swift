@@ -242,6 +242,32 @@ import TreeRingLog
     try store.close()
   }
 
+  @Test("Writes made while rows are gone through never wait for that to end")
+  func writesInsideReads() throws {
+    let files = Files()
+    let store = try files.open(budget: 1 << 20, indexes: [])
+    try store.write { tx in
+      for number in 0..<2000 { try tx.put([1], for: Key("k\(number)"), in: blobs) }
+    }
+    var rounds = 0
+    try store.snapshot().forEach(in: blobs) { _, bytes in
+      #expect(bytes == [1])
+      rounds += 1
+      if rounds % 40 == 0 {
+        try store.write { tx in
+          for number in 0..<100 {
+            try tx.put([2], for: Key("k\((rounds * 100 + number) % 2000)"), in: blobs)
+          }
+        }
+      }
+      if rounds % 500 == 0 { try store.checkpoint() }
+      return true
+    }
+    #expect(rounds == 2000)
+    try store.close()
+    #expect(try files.pageFileFindings() == [])
+  }
+
   @Test("A log that has lost what a checkpoint vouches for is an error, not a rebuild")
   func logBehindPages() throws {
     let files = Files()
