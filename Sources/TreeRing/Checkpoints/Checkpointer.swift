@@ -50,6 +50,8 @@ final class Checkpointer: Sendable {
     /// Roots before this commit are to go, if no tag keeps them.
     var horizon: CommitNumber = 0
     var tagged: Set<CommitNumber> = []
+    /// Free numbers are withheld until a root is younger than this commit.
+    var withholdsThrough: CommitNumber?
     /// Why no more checkpoints are made.
     var failure: TreeRingError?
     var isClosed = false
@@ -331,6 +333,14 @@ final class Checkpointer: Sendable {
     rootOperations.store(
       outcome.ledger.newest?.roots.operationCount ?? 0, ordering: .relaxed)
     pages.free(freed)
+    let isReleased = state.withLock { state in
+      guard let commit = state.withholdsThrough, outcome.meta.position.commit > commit else {
+        return false
+      }
+      state.withholdsThrough = nil
+      return true
+    }
+    if isReleased { pages.releaseWithheld() }
     for (root, list) in outcome.dropped { pins.unkeep(root, saved: list) }
     pages.noteWritten(outcome.written)
   }
@@ -365,6 +375,8 @@ final class Checkpointer: Sendable {
     let young = editor.pagesInHeap()
     guard young.count > budget.dirtyPages / 2 else { return }
     do throws(TreeRingError) {
+      // Then no page in the file is ever younger than the commit after the log's end.
+      if log.durable + 1 < editor.epoch { try log.sync() }
       try file.write(young.map { (number: $0.number, page: pages.page($0.number)) })
     } catch {
       // Without room the transaction goes on in memory.

@@ -145,10 +145,20 @@ struct Opening: Sendable {
         file: pagesPath)
     }
     let pages = makePages(file)
-    pages.adopt(
-      bound: meta.pageBound,
-      free: BitSet(
-        words: try FreeMap.decode(try file.readBlob(meta.free), below: meta.pageBound)))
+    var free = BitSet(
+      words: try FreeMap.decode(try file.readBlob(meta.free), below: meta.pageBound))
+    var bound = meta.pageBound
+    let hasWork = log.sequenced > meta.position.commit || !log.recoveryReport.wasClosedCleanly
+    if hasWork {
+      // Whoever had the store open before may have written pages after this meta, born at the very
+      // commits that are replayed now. Were one of their places used again and that write lost, the old
+      // page would pass for the new one. So places that may hold such pages wait until every new page
+      // is younger than all of them.
+      let slots = try file.size() / UInt64(PageLayout.pageByteCount)
+      bound = max(bound, PageNumber(clamping: min(slots, UInt64(PageFileLayout.maxPageNumber))))
+      for number in meta.pageBound..<bound { free.insert(Int(number)) }
+    }
+    pages.adopt(bound: bound, free: free, isWithholding: hasWork)
     let pins = PinTable(pages: pages)
     for root in retained {
       pins.pin(root.roots.commit)
@@ -156,6 +166,7 @@ struct Opening: Sendable {
     }
     var state = Checkpointer.State()
     state.sequence = meta.sequence
+    state.withholdsThrough = hasWork ? log.sequenced : nil
     state.ledger.entries = retained.map {
       RootLedger.Entry(roots: $0.roots, lists: $0.deadLists)
     }

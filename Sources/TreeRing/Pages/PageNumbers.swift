@@ -7,6 +7,8 @@ package struct PageNumbers: Sendable {
   /// One more than the highest number ever used.
   package private(set) var next: PageNumber
   private var stack: [PageNumber] = []
+  /// Free numbers that are not given out for the time being.
+  private var withheld: [PageNumber] = []
   /// Bit n is set if number `first` - 1 + n is free.
   package private(set) var free = BitSet()
 
@@ -17,18 +19,24 @@ package struct PageNumbers: Sendable {
   }
 
   /// Numbers from 1 to `next` - 1, of which some are free. O(next / 64 + free numbers).
-  init(next: PageNumber, free: BitSet) {
+  /// - Parameter isWithholding: whether those are not given out before `releaseWithheld`.
+  init(next: PageNumber, free: BitSet, isWithholding: Bool) {
     first = 1
     self.next = next
     self.free = free
     // The lowest ones are taken first, so that the file's end empties.
     stack = free.members(below: Int(next)).reversed().map { PageNumber($0) }
+    if isWithholding { swap(&stack, &withheld) }
+  }
+
+  /// From now on every free number is given out.
+  mutating func releaseWithheld() {
+    stack = withheld + stack
+    withheld = []
   }
 
   /// How many are in use.
-  package var usedCount: Int { Int(next - first) - stack.count }
-  /// How many are free below `next`.
-  package var freeCount: Int { stack.count }
+  package var usedCount: Int { Int(next - first) - stack.count - withheld.count }
 
   /// Whether a number is in use.
   func isUsed(_ number: PageNumber) -> Bool {

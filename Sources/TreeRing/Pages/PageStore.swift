@@ -56,13 +56,17 @@ package final class PageStore: Sendable {
   /// - Parameters:
   ///   - bound: one more than the highest page number in use or free.
   ///   - free: bit n is set if number n is free.
-  package func adopt(bound: PageNumber, free: BitSet) {
+  ///   - isWithholding: whether free numbers are not given out before `releaseWithheld`.
+  package func adopt(bound: PageNumber, free: BitSet, isWithholding: Bool = false) {
     precondition(bound > 0 && bound <= PageTable.firstPrivateNumber, "no such page number")
     state.withLock { state in
       table.addBlocks(through: Int(bound >> PageTable.blockShift))
-      state.numbers = PageNumbers(next: bound, free: free)
+      state.numbers = PageNumbers(next: bound, free: free, isWithholding: isWithholding)
     }
   }
+
+  /// From now on the free numbers withheld so far are given out too.
+  func releaseWithheld() { state.withLock { $0.numbers.releaseWithheld() } }
 
   deinit {
     state.withLock { $0.arena.deallocateAll() }
