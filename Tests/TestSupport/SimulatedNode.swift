@@ -78,7 +78,7 @@ struct SimulatedNode {
     guard !bytes.isEmpty else { return }
     let end = offset + bytes.count
     if current.count < end {
-      current += repeatElement(0, count: end - current.count)
+      current.appendZeros(end - current.count)
       sizes.append((time, end))
     }
     current.replaceSubrange(offset..<end, with: bytes)
@@ -92,10 +92,11 @@ struct SimulatedNode {
       current.removeLast(old - size)
       mappings.cut(from: old, to: size)
     } else {
-      current += repeatElement(0, count: size - old)
+      current.appendZeros(size - old)
     }
     sizes.append((time, size))
-    remember(min(size, old)..<max(size, old), time)
+    // New room beyond all that was ever synced reads as zero, however much of it survives.
+    if size < old || old < synced.count { remember(min(size, old)..<max(size, old), time) }
   }
 
   /// A write that the device acknowledges and does to another sector-aligned place of the file, whole
@@ -136,7 +137,7 @@ struct SimulatedNode {
   /// Puts what is dirty on the device. Pages that a failed sync has left clean are not dirty.
   mutating func sync() {
     if synced.count > current.count { synced.removeLast(synced.count - current.count) }
-    synced += repeatElement(0, count: current.count - synced.count)
+    synced.appendZeros(current.count - synced.count)
     for block in dirty.keys {
       let start = block * Self.blockSize
       let end = min(start + Self.blockSize, current.count)
@@ -164,7 +165,7 @@ struct SimulatedNode {
     var size = synced.count
     for candidate in sizes where keeping.keeps(candidate.time, &random) { size = candidate.size }
     var bytes = synced
-    if bytes.count < size { bytes += repeatElement(0, count: size - bytes.count) }
+    if bytes.count < size { bytes.appendZeros(size - bytes.count) }
     for (block, versions) in dirty.sorted(by: { $0.key < $1.key }) {
       for bit in 0..<Self.sectorsPerBlock {
         let start = block * Self.blockSize + bit * Self.sectorSize
@@ -199,5 +200,17 @@ struct SimulatedNode {
     for index in range {
       bytes[start + index] = from + index < block.count ? block[from + index] : 0
     }
+  }
+}
+
+extension [UInt8] {
+  /// Quick also where code is not optimised.
+  fileprivate mutating func appendZeros(_ count: Int) {
+    guard count > 0 else { return }
+    append(
+      contentsOf: [UInt8](unsafeUninitializedCapacity: count) { buffer, used in
+        UnsafeMutableRawBufferPointer(buffer).initializeMemory(as: UInt8.self, repeating: 0)
+        used = count
+      })
   }
 }

@@ -31,7 +31,7 @@ final class MemoryFile: File {
         state.bytes.append(contentsOf: source.buffer)
       } else {
         let missing = end - state.bytes.count
-        if missing > 0 { state.bytes.append(contentsOf: repeatElement(0, count: missing)) }
+        if missing > 0 { state.bytes.append(contentsOf: [UInt8](repeating: 0, count: missing)) }
         state.bytes.withUnsafeMutableBytes {
           UnsafeMutableRawBufferPointer(rebasing: $0[Int(offset)..<end])
             .copyMemory(from: UnsafeRawBufferPointer(source.buffer))
@@ -54,7 +54,7 @@ final class MemoryFile: File {
         state.bytes.removeLast(old - size)
         state.mappings.cut(from: old, to: size)
       } else {
-        state.bytes.append(contentsOf: repeatElement(0, count: size - old))
+        state.bytes.append(contentsOf: [UInt8](repeating: 0, count: size - old))
       }
     }
   }
