@@ -7,6 +7,7 @@
 import Foundation
 import Synchronization
 import TestSupport
+import TreeRingLog
 
 /// Numbers of one sweep, and of all together.
 final class SweepTally: Sendable {
