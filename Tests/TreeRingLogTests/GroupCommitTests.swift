@@ -24,7 +24,7 @@ struct GroupCommitTests {
       directory: folder.path + "/log", fileSystem: PosixFileSystem(), options: options)
     let writer = Sequencer()
     let (threads, each) = (16, 40)
-    DispatchQueue.concurrentPerform(iterations: threads) { _ in
+    onThreads(threads) { _ in
       for _ in 0..<each {
         do {
           let ticket = try writer.next { newest in
@@ -56,13 +56,12 @@ struct GroupCommitTests {
     let log = try CommitLog(directory: "log", fileSystem: disk, options: Self.quiet())
     let first = try log.append(CommitLogTests.draft(1, .full))
     disk.gate.close()
-    let group = DispatchGroup()
-    DispatchQueue.global().async(group: group) {
+    let one = beginThreads { _ in
       do { try log.complete(first) } catch { Issue.record("\(error)") }
     }
     disk.gate.waitUntilReached()
     let second = try log.append(CommitLogTests.draft(2, .none))
-    DispatchQueue.global().async(group: group) {
+    let other = beginThreads { _ in
       do { try log.complete(second) } catch { Issue.record("\(error)") }
       #expect(log.completed == 2)
     }
@@ -71,7 +70,8 @@ struct GroupCommitTests {
     #expect(try log.readPayload(of: 1) { [UInt8]($1) } == CommitLogTests.payload(1))
     #expect(try log.readPayload(of: 2) { [UInt8]($1) } == CommitLogTests.payload(2))
     disk.gate.open()
-    group.wait()
+    one.wait()
+    other.wait()
     #expect(log.completed == 2 && log.durable == 1)
   }
 
@@ -84,7 +84,6 @@ struct GroupCommitTests {
     var turns = 0
     while log.durable < 1, turns < 100_000 {
       turns += 1
-      DispatchQueue.global().sync {}
       _ = DispatchSemaphore(value: 0).wait(timeout: .now() + .milliseconds(1))
     }
     #expect(log.durable == 1)

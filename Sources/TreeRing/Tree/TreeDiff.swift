@@ -113,10 +113,12 @@ private struct Side: ~Copyable {
     var page: Page
   }
 
-  private let pages: PageStore
-  private let table: PageTable
+  // First: the thread sanitizer takes a change of this struct for a change of the object that its
+  // first field refers to, and `pages` is shared.
   /// The pages gone into, from the root down.
   private let steps: UnsafeMutablePointer<Step>
+  private let pages: PageStore
+  private let table: PageTable
   private var depth = 0
   /// The page stood before; 0 when on an entry.
   private var front: PageNumber

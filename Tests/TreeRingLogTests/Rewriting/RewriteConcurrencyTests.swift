@@ -27,16 +27,13 @@ struct RewriteConcurrencyTests {
       try log.complete(log.append(CommitLogTests.draft(number, .none)))
     }
     let isDone = Atomic(false)
-    let group = DispatchGroup()
-    for reader in 0..<3 as Range<UInt64> {
-      DispatchQueue.global().async(group: group) {
-        var random = SeededGenerator(seed: reader)
-        while !isDone.load(ordering: .sequentiallyConsistent) {
-          do { try read(log, &random) } catch { Issue.record("\(error)") }
-        }
+    let readers = beginThreads(3) { reader in
+      var random = SeededGenerator(seed: UInt64(reader))
+      while !isDone.load(ordering: .sequentiallyConsistent) {
+        do { try read(log, &random) } catch { Issue.record("\(error)") }
       }
     }
-    DispatchQueue.global().async(group: group) {
+    let writer = beginThreads { _ in
       do {
         for number in before + 1...after {
           try log.complete(log.append(CommitLogTests.draft(number, .none)))
@@ -52,7 +49,8 @@ struct RewriteConcurrencyTests {
       }
     }
     isDone.store(true, ordering: .sequentiallyConsistent)
-    group.wait()
+    readers.wait()
+    writer.wait()
     try log.close()
     let again = try CommitLog(
       directory: "\(prefix)log", fileSystem: fileSystem, options: options)
@@ -97,8 +95,7 @@ struct RewriteConcurrencyTests {
       try log.complete(log.append(CommitLogTests.draft(number, .none)))
     }
     try log.sync()
-    let group = DispatchGroup()
-    DispatchQueue.global().async(group: group) {
+    let group = beginThreads { _ in
       do {
         for number in 61...200 as ClosedRange<CommitNumber> {
           try log.complete(
@@ -134,11 +131,10 @@ struct RewriteConcurrencyTests {
     let work = RewriteWork(seed: 4)
     let log = try work.open()
     for _ in 0..<20 { try work.commit(log) }
-    let group = DispatchGroup()
     let paths = work.disk.paths
     let outcome = Mutex<TreeRingError?>(nil)
     let begun = DispatchSemaphore(value: 0)
-    DispatchQueue.global().async(group: group) {
+    let group = beginThreads { _ in
       do {
         try log.rewrite(segment: 1, horizon: 0) { _, _ in
           begun.signal()

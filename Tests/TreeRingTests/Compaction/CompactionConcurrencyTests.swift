@@ -8,10 +8,11 @@ import TreeRingLog
 
 @testable import TreeRing
 
-/// What the tasks of a test tell each other.
+/// What the threads of a test tell each other.
 private final class Shared: Sendable {
-  let isOver = Atomic<Bool>(false)
+  let writersLeft = Atomic<Int>(2)
   let reads = Atomic<Int>(0)
+  var isRunning: Bool { writersLeft.load(ordering: .relaxed) > 0 }
 }
 
 @Suite("Concurrent compaction") struct CompactionConcurrencyTests {
@@ -51,9 +52,28 @@ private final class Shared: Sendable {
     return sum
   }
 
+  private func read(_ store: Store, _ shared: Shared, _ random: inout SeededGenerator) throws {
+    var kept: [Snapshot] = []
+    while shared.isRunning {
+      let back = CommitNumber.random(in: 0..<60, using: &random)
+      let newest = store.newestCommit
+      do throws(TreeRingError) {
+        kept.append(try store.snapshot(at: .commit(max(1, newest - min(back, newest)))))
+      } catch {
+        #expect(error.code == .beyondHorizon)
+      }
+      if let snapshot = kept.randomElement(using: &random) {
+        let sum = try sum(snapshot)
+        #expect(sum == 1600)
+        shared.reads.add(1, ordering: .relaxed)
+      }
+      if kept.count > 3 { kept.removeFirst() }
+    }
+  }
+
   @Test(
     "Writers and readers at any commit go on while history is compacted", arguments: seeds(1...1))
-  func beside(seed: UInt64) async throws {
+  func beside(seed: UInt64) throws {
     var options = StoreOptions(
       durability: Durability.none, retention: .last(commits: 40), segmentSize: 6 << 10,
       logger: quietLogger)
@@ -62,50 +82,21 @@ private final class Shared: Sendable {
     let store = try Store(path: "store", fileSystem: disk, options: options)
     try begin(store)
     let shared = Shared()
-    try await withThrowingTaskGroup(of: Void.self) { group in
-      for reader in 0..<3 {
-        group.addTask {
-          var random = SeededGenerator(seed: seed &* 100 &+ UInt64(reader))
-          var kept: [Snapshot] = []
-          while !shared.isOver.load(ordering: .relaxed) {
-            let back = CommitNumber.random(in: 0..<60, using: &random)
-            let newest = store.newestCommit
-            do throws(TreeRingError) {
-              kept.append(try store.snapshot(at: .commit(max(1, newest - min(back, newest)))))
-            } catch {
-              #expect(error.code == .beyondHorizon)
-            }
-            if let snapshot = kept.randomElement(using: &random) {
-              let sum = try self.sum(snapshot)
-              #expect(sum == 1600)
-              shared.reads.add(1, ordering: .relaxed)
-            }
-            if kept.count > 3 { kept.removeFirst() }
-            await Task.yield()
+    onThreads(6) { thread in
+      var random = SeededGenerator(seed: seed &* 100 &+ UInt64(thread))
+      do {
+        switch thread {
+        case 0, 1:
+          defer { shared.writersLeft.subtract(1, ordering: .relaxed) }
+          for _ in 0..<150 { try move(store, &random) }
+        case 2:
+          while shared.isRunning {
+            let report = try store.compact(to: .keeping(.last(commits: 30)))
+            #expect(report.horizon <= store.newestCommit)
           }
+        default: try read(store, shared, &random)
         }
-      }
-      group.addTask {
-        while !shared.isOver.load(ordering: .relaxed) {
-          let report = try store.compact(to: .keeping(.last(commits: 30)))
-          #expect(report.horizon <= store.newestCommit)
-          await Task.yield()
-        }
-      }
-      try await withThrowingTaskGroup(of: Void.self) { writers in
-        for writer in 0..<2 {
-          writers.addTask {
-            var random = SeededGenerator(seed: seed &* 1000 &+ UInt64(writer))
-            for _ in 0..<150 {
-              try self.move(store, &random)
-              await Task.yield()
-            }
-          }
-        }
-        try await writers.waitForAll()
-      }
-      shared.isOver.store(true, ordering: .relaxed)
-      try await group.waitForAll()
+      } catch { Issue.record("\(error)") }
     }
     #expect(shared.reads.load(ordering: .relaxed) > 0)
     #expect(store.horizon > 1)

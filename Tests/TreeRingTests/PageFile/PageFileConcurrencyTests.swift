@@ -1,7 +1,6 @@
 // Readers fetch and look while the writer writes: no lock is taken by an address, and nobody reads a
 // place that is being written.
 
-import Dispatch
 import Synchronization
 import TestSupport
 import Testing
@@ -19,7 +18,7 @@ import TreeRingLog
     let count: PageNumber = 150
     let written = Atomic<UInt32>(0)
     let errors = Mutex<[String]>([])
-    DispatchQueue.concurrentPerform(iterations: 4) { worker in
+    onThreads(4) { worker in
       do {
         if worker == 0 {
           for number in 1...count {

@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 import TreeRing
 import TreeRingLog
@@ -65,23 +66,19 @@ import TreeRingLog
   }
 
   @Test("Many threads edit trees of their own in one store")
-  func manyEditors() async {
+  func manyEditors() {
     let pages = PageStore(cellCapacity: 16)
-    await withTaskGroup(of: Void.self) { group in
-      for task in 0..<4 {
-        group.addTask {
-          for round in 0..<20 {
-            let editor = PageEditor(pages: pages, epoch: CommitNumber(round + 1))
-            var root = TreeRoot.empty
-            for number in 0..<300 {
-              editor.put(&root, Bytes("\(number * 7 % 300)".utf8), [UInt8(task)])
-            }
-            let tree = Tree(root, pages: pages)
-            #expect(tree.count == 300)
-            #expect(tree.get(Bytes("17".utf8)) == [UInt8(task)])
-            if round % 2 == 0 { editor.discard() } else { pages.free(editor.finish().allocated) }
-          }
+    onThreads(4) { thread in
+      for round in 0..<20 {
+        let editor = PageEditor(pages: pages, epoch: CommitNumber(round + 1))
+        var root = TreeRoot.empty
+        for number in 0..<300 {
+          editor.put(&root, Bytes("\(number * 7 % 300)".utf8), [UInt8(thread)])
         }
+        let tree = Tree(root, pages: pages)
+        #expect(tree.count == 300)
+        #expect(tree.get(Bytes("17".utf8)) == [UInt8(thread)])
+        if round % 2 == 0 { editor.discard() } else { pages.free(editor.finish().allocated) }
       }
     }
     #expect(pages.livePageCount == 0)

@@ -1,4 +1,5 @@
 import Synchronization
+import TestSupport
 import Testing
 import TreeRing
 
@@ -17,13 +18,10 @@ import TreeRing
   }
 
   @Test("Memory that is taken back after waiting is never read again")
-  func reclaims() async {
+  func reclaims() {
     let shared = Shared()
     shared.cells[0].store(1, ordering: .releasing)
-    await withTaskGroup(of: Void.self) { group in
-      for _ in 0..<3 { group.addTask { shared.read() } }
-      group.addTask { shared.replace() }
-    }
+    onThreads(4) { $0 == 0 ? shared.replace() : shared.read() }
     #expect(shared.wrong.load(ordering: .relaxed) == 0)
   }
 

@@ -89,7 +89,7 @@ struct IsolationConcurrencyTests {
       ? try Store(at: folder.path + "/s", options: options) : try Store.inMemory(options: options)
     try Self.fill(store, notes)
     let roles = writers + 3 + Self.upkeep.count
-    DispatchQueue.concurrentPerform(iterations: roles) { role in
+    onThreads(roles) { role in
       var random = SeededGenerator(seed: seed &* 100 &+ UInt64(role))
       switch role {
       case 0..<writers:

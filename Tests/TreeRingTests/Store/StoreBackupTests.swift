@@ -53,8 +53,7 @@ struct StoreBackupConcurrencyTests {
       let files: any FileSystem = isMemory ? MemoryFileSystem() : PosixFileSystem()
       if isMemory { try files.makeDirectory(folder.path) }
       let store = try Store(path: folder.path + "/a", fileSystem: files, options: options())
-      let group = DispatchGroup()
-      DispatchQueue.global().async(group: group) {
+      let group = beginThreads { _ in
         do {
           for number in 1...300 as ClosedRange<CommitNumber> { try Self.commit(number, to: store) }
         } catch { Issue.record("\(error)") }

@@ -132,7 +132,7 @@ struct StoreConcurrencyTests {
   ) throws {
     let failure = Mutex<(any Error)?>(nil)
     let left = Atomic<Int>(writers)
-    DispatchQueue.concurrentPerform(iterations: writers + 3) { thread in
+    onThreads(writers + 3) { thread in
       var random = SeededGenerator(seed: UInt64(thread))
       do {
         if thread < writers {
@@ -185,7 +185,7 @@ struct StoreConcurrencyTests {
     let store = try disk.open(durability: .none, segmentSize: 16 << 10)
     try store.put([0], for: "count")
     let returned = Atomic<Int>(0)
-    DispatchQueue.concurrentPerform(iterations: 4) { thread in
+    onThreads(4) { thread in
       var random = SeededGenerator(seed: UInt64(thread))
       for step in 0..<100 {
         if step % 7 == 3 {
@@ -229,7 +229,7 @@ struct StoreConcurrencyTests {
   func closing() throws {
     for round in 0..<10 {
       let store = try makeBank()
-      DispatchQueue.concurrentPerform(iterations: 5) { thread in
+      onThreads(5) { thread in
         var random = SeededGenerator(seed: UInt64(thread + round * 10))
         if thread == 0 {
           for _ in 0..<round * 300 { _ = store.newestCommit }
@@ -250,13 +250,5 @@ struct StoreConcurrencyTests {
         }
       }
     }
-  }
-}
-
-/// Runs blocking work on a thread of its own.
-private func onThread(_ body: @escaping @Sendable () throws -> Void) async throws {
-  try await withCheckedThrowingContinuation {
-    (continuation: CheckedContinuation<Void, any Error>) in
-    DispatchQueue.global().async { continuation.resume(with: Result { try body() }) }
   }
 }
