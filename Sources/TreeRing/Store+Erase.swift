@@ -2,10 +2,12 @@
 //
 //   1. Refuse if a live snapshot holds older commits; delete the row, if it is there. From here on older
 //      commits cannot be pinned until the end.
-//   2. Seal the active segment; take the row out of every segment (RowEraser).
-//   3. Make the trees anew from the log, in a page file of their own, and unlink the old one: its pages
-//      may hold the key where no tree reaches it. Commits wait meanwhile. Snapshots taken since the
-//      delete go on with the old trees.
+//   2. Unlink the page file: its earlier roots lead to values that are about to go, and after a crash
+//      half-way only the log says what is still there. It is used till the end, without a name.
+//      Seal the active segment; take the row out of every segment (RowEraser).
+//   3. Make the trees anew from the log, in a page file of their own; pages of the old one may hold
+//      the key where no tree reaches it. Commits wait meanwhile. Snapshots taken since the delete go
+//      on with the old trees.
 //   4. Look through every frame and page for the row.
 
 internal import Synchronization
@@ -78,7 +80,14 @@ extension Store {
       try checkOpen()
       progress(done)
     }
-    try eraser.run()
+    try opening.unlinkPages()
+    do {
+      try eraser.run()
+    } catch {
+      // Older trees must not be read over a log in which part of the row is gone.
+      try? renewTrees()
+      throw error
+    }
     try renewTrees()
     let proof = try prove(key, bucket: number, through: newest)
     return EraseReport(

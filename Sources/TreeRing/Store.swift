@@ -24,7 +24,7 @@ public final class Store: Sendable {
   public let options: StoreOptions
 
   let log: CommitLog
-  private let opening: Opening
+  let opening: Opening
   let fileSystem: any FileSystem
   private let currentEngine: Mutex<Engine>
   let pinRegistry = PinRegistry()

@@ -84,14 +84,22 @@ struct Opening: Sendable {
   func rebuild(
     _ log: CommitLog, because reason: String, _ progress: Progress?
   ) throws(TreeRingError) -> Engine {
-    if keepsPages, try fileSystem.exists(pagesPath) {
+    if try unlinkPages() {
       options.logger.notice(
         "The page file is made anew from the log.", metadata: ["reason": "\(reason)"])
-      try fileSystem.unlink(pagesPath)
-      try fileSystem.syncDirectory(folder)
     }
     let parts = try empty(log)
     return try engine(log, parts, because: reason, progress)
+  }
+
+  /// Removes the page file for good; whoever has it open may go on with it.
+  /// - Returns: whether there was one.
+  @discardableResult
+  func unlinkPages() throws(TreeRingError) -> Bool {
+    guard keepsPages, try fileSystem.exists(pagesPath) else { return false }
+    try fileSystem.unlink(pagesPath)
+    try fileSystem.syncDirectory(folder)
+    return true
   }
 
   private func openLog(trusting meta: Meta?) throws(TreeRingError) -> CommitLog {

@@ -144,9 +144,14 @@ final class BackupTarget {
   ) throws(TreeRingError) {
     let name = "\(UInt64.random(in: 0...UInt64.max))\(Format.temporarySuffix)"
     try fileSystem.open("\(logFolder)/\(name)", .createNew).close()
-    let isSame = try? other.exists("\(directory)/\(name)")
+    let isSame: Result<Bool, TreeRingError>
+    do {
+      isSame = .success(try other.exists("\(directory)/\(name)"))
+    } catch {
+      isSame = .failure(error)
+    }
     try fileSystem.unlink("\(logFolder)/\(name)")
-    guard isSame == false else {
+    guard try !isSame.get() else {
       throw TreeRingError(
         .alreadyExists, "A store cannot be backed up to its own folder. Name another one.",
         file: folder)

@@ -8,9 +8,7 @@ import Testing
 import TreeRing
 import TreeRingLog
 
-@Suite(
-  "Fault sweep of the store",
-  .enabled(if: SweepTally.isWanted, "long: set TREERING_SWEEP=1"))
+@Suite("Fault sweep of the store")
 struct FaultSweepTests {
   enum Mode: CaseIterable { case once, fromThenOn }
 

@@ -40,13 +40,6 @@ struct SweepStep: Sendable {
     run.promise(newest)
   }
 
-  /// Gives up history but for the newest commits.
-  static func compact(keeping count: Int) -> SweepStep {
-    SweepStep("compact") { run in
-      try run.needStore().compact(to: .keeping(.last(commits: count)))
-    }
-  }
-
   static let reopen = SweepStep("reopen") { run in
     try run.close()
     try run.open()

@@ -34,9 +34,6 @@ final class SweepTally: Sendable {
         + "so far \(total.points) crash points, \(total.states) states")
   }
 
-  /// Whether the long sweeps are to run: the environment variable TREERING_SWEEP is set.
-  static var isWanted: Bool { ProcessInfo.processInfo.environment["TREERING_SWEEP"] != nil }
-
   /// How many times the usual number of states to try: the environment variable TREERING_SWEEP.
   static var scale: Int {
     max(1, Int(ProcessInfo.processInfo.environment["TREERING_SWEEP"] ?? "") ?? 1)

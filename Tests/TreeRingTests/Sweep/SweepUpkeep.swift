@@ -13,4 +13,24 @@ extension SweepStep {
     try store.backUp(to: "backup", on: run.disk, mayLink: true)
     run.promises.backup.raise(to: newest)
   }
+
+  /// Gives up history but for the newest commits.
+  static func compact(keeping count: Int) -> SweepStep {
+    SweepStep("compact") { run in
+      try run.needStore().compact(to: .keeping(.last(commits: count)))
+    }
+  }
+
+  /// Takes the secret row out of all of history.
+  static let erase: SweepStep = {
+    var step = SweepStep("erase", commits: 1) { run in
+      run.held = []
+      let store = try run.needStore()
+      try store.erase(Secret.id.key, in: Secret.id.bucket)
+      run.promise(run.workload.targets[run.next])
+      run.promises.erased.raise(to: 1)
+    }
+    step.isRepeated = true
+    return step
+  }()
 }
