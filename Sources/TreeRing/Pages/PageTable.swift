@@ -30,11 +30,22 @@ struct PageTable: @unchecked Sendable {
   private let supply: Unmanaged<PageSupply>?
 
   init(supply: PageSupply?) {
-    blocks = Self.allocateWords(Self.blockCount)
+    blocks = Self.reserveWords(Self.blockCount)
     self.supply = supply.map { .passUnretained($0) }
   }
 
-  /// Words that read as zero; the system supplies the memory when it is touched.
+  /// Address space for words that read as zero; memory is supplied where it is touched. Of the address
+  /// of every block next to nothing is, and a heap that has had such memory back would clear it all.
+  private static func reserveWords(_ count: Int) -> UnsafeMutablePointer<Atomic<UInt>> {
+    let memory = mmap(
+      nil, count * MemoryLayout<UInt>.stride, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANON, -1, 0)
+    guard let memory, memory != UnsafeMutableRawPointer(bitPattern: -1) else {
+      preconditionFailure("out of memory for the page table")
+    }
+    return memory.assumingMemoryBound(to: Atomic<UInt>.self)
+  }
+
+  /// Words that are zero.
   private static func allocateWords(_ count: Int) -> UnsafeMutablePointer<Atomic<UInt>> {
     guard let memory = calloc(count, MemoryLayout<UInt>.size) else {
       preconditionFailure("out of memory for the page table")
@@ -51,7 +62,7 @@ struct PageTable: @unchecked Sendable {
         free(UnsafeMutableRawPointer(bitPattern: address))
       }
     }
-    free(blocks)
+    munmap(blocks, Self.blockCount * MemoryLayout<UInt>.stride)
   }
 
   /// Whether a page of this number exists.

@@ -175,19 +175,27 @@ final class SweepRun {
     let store = try needStore()
     guard store.newestCommit < workload.targets[next] else { return }
     var tickets: [(CommitTicket?, Durability)] = []
+    var failure: (any Error)?
     for number in store.newestCommit + 1...workload.targets[next] {
       let commit = workload.script.commits[Int(number)]
-      let sequenced = try store.sequence(durability: commit.durability, expecting: nil) {
-        try commit.perform($0)
+      do {
+        let sequenced = try store.sequence(durability: commit.durability, expecting: nil) {
+          try commit.perform($0)
+        }
+        try #require(sequenced.commit == number)
+        tickets.append((sequenced.ticket, commit.durability))
+      } catch {
+        // Those before it are on their way all the same.
+        failure = error
+        break
       }
-      try #require(sequenced.commit == number)
-      tickets.append((sequenced.ticket, commit.durability))
     }
     for (ticket, durability) in tickets {
       let ticket = try #require(ticket)
       try store.complete(ticket)
       if durability == .full { promise(ticket.number) }
     }
+    if let failure { throw failure }
   }
 }
 
