@@ -29,6 +29,7 @@ let expectedDigests: [String: String] = [
   "small · as-of snapshot 10000 commits back": "eac392b4275efaa1",
   "small · page file after 4000 updates under a pinned snapshot": "e4bca233f37a1547",
   "small · durable commit without a checkpoint, p99": "4eb8",
+  "small · durable commit without compaction, p99": "2710",
   "small · anonymous memory while loading, peak (budget 8 MiB, 200000 rows)": "f9e6cf80691dabf3",
   "small · log replayed to rebuild the page file": "f7b913fb0c08df76",
 ]
