@@ -87,6 +87,8 @@ extension Context {
   func killedCopy(of folder: String) throws -> String {
     let copy = try self.folder() + "/store"
     try FileManager.default.copyItem(atPath: folder, toPath: copy)
+    // What a killed process wrote long ago is on the device; of a copy just made nothing is.
+    sync()
     return copy
   }
 

@@ -34,8 +34,8 @@ struct PageTable: @unchecked Sendable {
     self.supply = supply.map { .passUnretained($0) }
   }
 
-  /// Address space for words that read as zero; memory is supplied where it is touched. Of the address
-  /// of every block next to nothing is, and a heap that has had such memory back would clear it all.
+  /// Address space for words that read as zero; memory is supplied where it is touched, which opening
+  /// a large store does nowhere. A heap that has had such memory back would clear all of it.
   private static func reserveWords(_ count: Int) -> UnsafeMutablePointer<Atomic<UInt>> {
     let memory = mmap(
       nil, count * MemoryLayout<UInt>.stride, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANON, -1, 0)
@@ -45,12 +45,8 @@ struct PageTable: @unchecked Sendable {
     return memory.assumingMemoryBound(to: Atomic<UInt>.self)
   }
 
-  /// Words that are zero.
-  private static func allocateWords(_ count: Int) -> UnsafeMutablePointer<Atomic<UInt>> {
-    guard let memory = calloc(count, MemoryLayout<UInt>.size) else {
-      preconditionFailure("out of memory for the page table")
-    }
-    return memory.assumingMemoryBound(to: Atomic<UInt>.self)
+  private static func release(_ words: UnsafeMutableRawPointer?, _ count: Int) {
+    munmap(words, count * MemoryLayout<UInt>.stride)
   }
 
   /// Frees the table itself, not the pages.
@@ -59,10 +55,10 @@ struct PageTable: @unchecked Sendable {
       for index in first..<(first + Self.firstPrivateBlock) {
         let address = blocks[index].load(ordering: .relaxed)
         if address == 0 { break }
-        free(UnsafeMutableRawPointer(bitPattern: address))
+        Self.release(UnsafeMutableRawPointer(bitPattern: address), Self.wordsPerBlock)
       }
     }
-    munmap(blocks, Self.blockCount * MemoryLayout<UInt>.stride)
+    Self.release(blocks, Self.blockCount)
   }
 
   /// Whether a page of this number exists.
@@ -156,7 +152,7 @@ struct PageTable: @unchecked Sendable {
     let first = place >= Self.firstPrivateBlock ? Self.firstPrivateBlock : 0
     while index > first, blocks[index - 1].load(ordering: .relaxed) == 0 { index -= 1 }
     for index in index...place where blocks[index].load(ordering: .relaxed) == 0 {
-      let words = Self.allocateWords(Self.wordsPerBlock)
+      let words = Self.reserveWords(Self.wordsPerBlock)
       blocks[index].store(UInt(bitPattern: words), ordering: .releasing)
     }
   }
