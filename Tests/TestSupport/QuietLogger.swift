@@ -4,3 +4,21 @@ package import Logging
 
 /// A logger that says nothing.
 package let quietLogger = Logger(label: "quiet") { _ in SwiftLogNoOpLogHandler() }
+
+/// A logger that passes on what is a warning or worse.
+package func listeningLogger(_ said: @escaping @Sendable (String) -> Void) -> Logger {
+  Logger(label: "listening") { _ in ListeningHandler(said: said) }
+}
+
+private struct ListeningHandler: LogHandler {
+  let said: @Sendable (String) -> Void
+  var metadata: Logger.Metadata = [:]
+  var logLevel: Logger.Level = .warning
+
+  subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+    get { metadata[key] }
+    set { metadata[key] = newValue }
+  }
+
+  func log(event: LogEvent) { said("\(event.message)") }
+}

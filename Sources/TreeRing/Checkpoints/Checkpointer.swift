@@ -15,14 +15,6 @@ internal import Logging
 internal import Synchronization
 internal import TreeRingLog
 
-#if canImport(Glibc)
-  internal import Glibc
-#elseif canImport(Musl)
-  internal import Musl
-#else
-  internal import Darwin
-#endif
-
 /// The page file's keeper. Any thread.
 final class Checkpointer: Sendable {
   /// After how many operations a checkpoint is due.
@@ -31,13 +23,13 @@ final class Checkpointer: Sendable {
   let file: PageFile
   let pages: PageStore
   let budget: MemoryBudget
-  private let pins: PinTable
-  private let reclaimer: Reclaimer
-  private let log: CommitLog
-  private let logger: Logger
-  private let path: String
-  private let fileSystem: any FileSystem
-  private let readers: ReaderRegistry
+  let pins: PinTable
+  let reclaimer: Reclaimer
+  let log: CommitLog
+  let logger: Logger
+  let path: String
+  let fileSystem: any FileSystem
+  let readers: ReaderRegistry
 
   struct State: Sendable {
     var ledger = RootLedger()
@@ -61,17 +53,17 @@ final class Checkpointer: Sendable {
   }
   let state: Mutex<State>
   /// Held throughout a checkpoint.
-  private let running = Mutex<Void>(())
-  private let thread = DispatchQueue(label: "treering.checkpoints", qos: .utility)
+  let running = Mutex<Void>(())
+  let thread = DispatchQueue(label: "treering.checkpoints", qos: .utility)
   /// Where the visible version comes from, once the store is open.
-  private let source = Mutex<Source?>(nil)
-  private let isScheduled = Atomic<Bool>(false)
-  private let isUrgent = Atomic<Bool>(false)
-  private let isEvicting = Atomic<Bool>(false)
+  let source = Mutex<Source?>(nil)
+  let isScheduled = Atomic<Bool>(false)
+  let isUrgent = Atomic<Bool>(false)
+  let isEvicting = Atomic<Bool>(false)
   /// The operation count of the newest root.
-  private let rootOperations = Atomic<UInt64>(0)
+  let rootOperations = Atomic<UInt64>(0)
 
-  private struct Source: Sendable {
+  struct Source: Sendable {
     var queue: CommitQueue
     var writerLock: WriterLock
   }
@@ -104,105 +96,6 @@ final class Checkpointer: Sendable {
   /// Why no more checkpoints are made: nothing may be written to the store any more.
   var failure: TreeRingError? { state.withLock { $0.failure } }
 
-  // MARK: When
-
-  /// Asks for a checkpoint if one is due. Called after a commit has become visible. O(1).
-  func consider(_ roots: Roots) {
-    let counts = pages.heapPageCounts
-    if counts.dirty >= budget.dirtyPages {
-      schedule(isUrgent: true)
-    } else if roots.operationCount
-      - min(rootOperations.load(ordering: .relaxed), roots.operationCount)
-      >= Self.operationInterval
-    {
-      schedule(isUrgent: false)
-    }
-    if counts.all > budget.heapPages, counts.all - counts.dirty > 64 { scheduleEviction() }
-  }
-
-  private func scheduleEviction() {
-    if isEvicting.exchange(true, ordering: .acquiringAndReleasing) { return }
-    thread.async { [self] in
-      evict()
-      isEvicting.store(false, ordering: .releasing)
-    }
-  }
-
-  private func schedule(isUrgent urgent: Bool) {
-    if urgent {
-      if isUrgent.exchange(true, ordering: .acquiringAndReleasing) { return }
-      thread.async { [weak self] in self?.runScheduled(wasUrgent: true) }
-      return
-    }
-    if isScheduled.exchange(true, ordering: .acquiringAndReleasing) { return }
-    let pause = state.withLock { state in
-      state.lastDuration * Self.pauseFactor - (ContinuousClock.now - state.lastEnd)
-    }
-    let delay = DispatchTimeInterval.nanoseconds(Int(max(0, pause / .nanoseconds(1))))
-    thread.asyncAfter(deadline: .now() + delay) { [weak self] in
-      self?.runScheduled(wasUrgent: false)
-    }
-  }
-
-  /// How many times as long as a checkpoint the pause after it is.
-  private static let pauseFactor = 2
-
-  private func runScheduled(wasUrgent: Bool) {
-    if wasUrgent {
-      isUrgent.store(false, ordering: .releasing)
-    } else {
-      isScheduled.store(false, ordering: .releasing)
-    }
-    guard let newest = source.withLock({ $0?.queue.visible.roots }) else { return }
-    let since =
-      newest.operationCount
-      - min(
-        rootOperations.load(ordering: .relaxed), newest.operationCount)
-    let isDue =
-      since >= Self.operationInterval || pages.heapPageCounts.dirty >= budget.dirtyPages
-    guard isDue else { return }
-    do throws(TreeRingError) {
-      try run()
-    } catch {
-      // Noted in `failure` where it matters.
-      logger.warning("A checkpoint was not made: \(error)")
-    }
-    evict()
-  }
-
-  /// Slows a writer down if dirty pages are too many. Called before a write, outside any lock.
-  func pace() {
-    let dirty = pages.heapPageCounts.dirty
-    guard dirty > budget.slowPages else { return }
-    schedule(isUrgent: true)
-    let excess = Double(dirty - budget.slowPages) / Double(budget.heapPages - budget.slowPages)
-    let start = ContinuousClock.now
-    let first = Duration.microseconds(Int64(min(1, excess) * min(1, excess) * 20_000))
-    Self.nap(first)
-    // Beyond its share nothing grows: then the writer makes the checkpoint itself, or waits for the one
-    // that is being made.
-    if pages.heapPageCounts.dirty > budget.heapPages {
-      do throws(TreeRingError) {
-        try run()
-      } catch {
-        logger.warning("A checkpoint was not made: \(error)")
-      }
-      scheduleEviction()
-    }
-    let waited = ContinuousClock.now - start
-    state.withLock {
-      $0.statistics.slowedCommits += 1
-      $0.statistics.slowedTime += waited
-    }
-  }
-
-  private static func nap(_ duration: Duration) {
-    let (seconds, attoseconds) = duration.components
-    var time = timespec(
-      tv_sec: numericCast(seconds), tv_nsec: numericCast(attoseconds / 1_000_000_000))
-    nanosleep(&time, nil)
-  }
-
   // MARK: A checkpoint
 
   /// Makes a checkpoint of what is visible, or, while the store is being opened, of a version. If the
@@ -217,6 +110,7 @@ final class Checkpointer: Sendable {
       ($0.ledger, $0.sequence + 1, $0.blobs, $0.failure)
     }
     if let problem { throw problem }
+    if state.withLock({ $0.isClosed }) { return }
     try checkPages()
     let start = ContinuousClock.now
     let dropped = try loadSurplus(of: ledger)
@@ -345,114 +239,6 @@ final class Checkpointer: Sendable {
     pages.noteWritten(outcome.written)
   }
 
-  // MARK: The heap
-
-  /// Moves pages that the file holds out of the heap until it is within its share. It waits for read
-  /// sections, so it runs on the checkpointer's own thread, outside any lock: a thread inside a section
-  /// may be waiting for anything else that is done here. While a store is being opened nobody reads.
-  func evict() {
-    let counts = pages.heapPageCounts
-    var excess = counts.all - budget.heapPages * 3 / 4
-    guard counts.all > budget.heapPages * 7 / 8, excess > 0 else { return }
-    var frames: [UnsafeMutableRawPointer] = []
-    while excess > 0, let page = state.withLock({ $0.clean.popFirst() }) {
-      if let frame = pages.rehome(
-        page.number, birth: page.birth, to: file.address(of: page.number))
-      {
-        frames.append(frame)
-        excess -= 1
-      }
-    }
-    if frames.isEmpty { return }
-    pages.sections.waitForOthers()
-    pages.releaseFrames(frames)
-  }
-
-  /// Writes pages of an unfinished transaction to their places, which are free for everybody else, if
-  /// the heap is full of dirty pages. Called between two operations: nobody may hold pointers into them.
-  func spill(_ editor: PageEditor) throws(TreeRingError) {
-    guard pages.heapPageCounts.dirty > budget.slowPages else { return }
-    let young = editor.pagesInHeap()
-    guard young.count > budget.dirtyPages / 2 else { return }
-    do throws(TreeRingError) {
-      // Then no page in the file is ever younger than the commit after the log's end.
-      if log.durable + 1 < editor.epoch { try log.sync() }
-      try file.write(young.map { (number: $0.number, page: pages.page($0.number)) })
-    } catch {
-      // Without room the transaction goes on in memory.
-      if error.code == .noSpace { return }
-      fail(error)
-      throw error
-    }
-    pages.releaseFrames(
-      young.compactMap {
-        pages.rehome($0.number, birth: $0.birth, to: file.address(of: $0.number))
-      })
-    editor.noteSpilled(young.map(\.number))
-    state.withLock { $0.statistics.writtenPages += young.count }
-  }
-
-  // MARK: Roots
-
-  /// The version of the newest root at or before a commit; nil if there is none.
-  func version(atOrBefore commit: CommitNumber) throws(TreeRingError) -> Version? {
-    let roots = state.withLock { state -> Roots? in
-      guard let entry = state.ledger.entry(atOrBefore: commit) else { return nil }
-      pins.pin(entry.commit)
-      return entry.roots
-    }
-    guard let roots else { return nil }
-    do {
-      let catalog = try pages.reading { try Catalog(Tree(roots.catalog, pages: pages)) }
-      return Version(
-        roots: roots, catalog: catalog, pages: pages, lease: .pinned, reclaimer: reclaimer)
-    } catch {
-      pins.unpin(roots.commit)
-      throw error as? TreeRingError
-        ?? TreeRingError(.unknown, "An unexpected error came up: \(error).")
-    }
-  }
-
-  /// What the file holds and what has been done for it.
-  func report(at operationCount: UInt64) throws(TreeRingError) -> Report {
-    let byteCount = try file.size()
-    return state.withLock { state in
-      Report(
-        byteCount: byteCount, rootCount: state.ledger.entries.count,
-        deadPageCount: state.ledger.deadPageCount,
-        widestGap: state.ledger.widestGap(to: operationCount), statistics: state.statistics)
-    }
-  }
-
-  struct Report {
-    var byteCount: UInt64
-    var rootCount: Int
-    var deadPageCount: Int
-    var widestGap: UInt64
-    var statistics: CheckpointStatistics
-  }
-
-  /// Roots before a commit are dropped with the next checkpoint, except those of these commits.
-  func forgetRoots(before horizon: CommitNumber, keeping tagged: Set<CommitNumber>) {
-    state.withLock {
-      $0.horizon = max($0.horizon, horizon)
-      $0.tagged = tagged
-    }
-  }
-
-  /// Every page that a root of the file reaches or a blob takes. For checks.
-  func reachablePages() throws(TreeRingError) -> Set<PageNumber> {
-    let (entries, blobs) = state.withLock { ($0.ledger.entries, $0.blobs) }
-    var reachable = Set(blobs.flatMap(\.pages))
-    for entry in entries {
-      for root in entry.roots.trees {
-        reachable.formUnion(TreeChecker.reachablePages(root, pages: pages))
-      }
-      for list in entry.lists { reachable.formUnion(try file.pages(of: list)) }
-    }
-    return reachable
-  }
-
   // MARK: Trouble and the end
 
   /// A page that was damaged condemns the file: the next opening makes a new one from the log.
@@ -469,7 +255,7 @@ final class Checkpointer: Sendable {
     throw error
   }
 
-  private func fail(_ error: TreeRingError) {
+  func fail(_ error: TreeRingError) {
     var failure = error
     // A sync that finds the device full has failed like any other: making room does not help.
     if failure.code == .noSpace { failure.code = .io }
@@ -495,6 +281,9 @@ final class Checkpointer: Sendable {
       }
     }
     source.withLock { $0 = nil }
+    running.withLock { _ in state.withLock { $0.isClosed = true } }
+    // What had been scheduled has ended then, or finds the store closed.
+    thread.sync {}
     _ = pages.sections.waitForOthers(atMost: 50_000)
     file.close()
   }

@@ -62,18 +62,23 @@ package final class ReadSections: @unchecked Sendable {
   /// - Returns: whether all of them have ended.
   package func waitForOthers(atMost napLimit: Int) -> Bool {
     waiting.withLock { _ in
-      let set = current.load(ordering: .relaxed)
-      current.store(1 - set, ordering: .sequentiallyConsistent)
       var naps = 0
-      while !isEmpty(set) {
-        if naps >= napLimit {
-          return false
-        }
-        naps += 1
-        if naps < 20 { sched_yield() } else { usleep(100) }
-      }
-      return true
+      let set = current.load(ordering: .relaxed)
+      // Sections that an earlier call has given up on.
+      guard drain(1 - set, &naps, atMost: napLimit) else { return false }
+      current.store(1 - set, ordering: .sequentiallyConsistent)
+      return drain(set, &naps, atMost: napLimit)
     }
+  }
+
+  /// Waits until a set is empty.
+  private func drain(_ set: Int, _ naps: inout Int, atMost napLimit: Int) -> Bool {
+    while !isEmpty(set) {
+      if naps >= napLimit { return false }
+      naps += 1
+      if naps < 20 { sched_yield() } else { usleep(100) }
+    }
+    return true
   }
 
   private func isEmpty(_ set: Int) -> Bool {

@@ -28,6 +28,26 @@ import TreeRingLog
     }
   }
 
+  @Test("Closing while checkpoints are due: nothing is written to a closed file, nothing is said")
+  func closingAmidCheckpoints() throws {
+    let said = Mutex<[String]>([])
+    for round in 0..<20 {
+      var options = StoreOptions(durability: .none, memoryBudget: 1 << 20)
+      options.logger = listeningLogger { text in said.withLock { $0.append(text) } }
+      let store = try Store(path: "store", fileSystem: MemoryFileSystem(), options: options)
+      for number in 0..<(6 + round % 4) {
+        try store.write { tx in
+          for row in 0..<1000 {
+            try tx.put(Array("\(number) \(row)".utf8), for: Key("\(row)"), in: blobs)
+          }
+        }
+      }
+      try store.close()
+    }
+    let heard = said.withLock { $0 }
+    #expect(heard == [])
+  }
+
   @Test("Checkpoints between any commits change nothing that is read", arguments: seeds(1...4))
   func betweenCommits(seed: UInt64) throws {
     let files = Files()

@@ -10,9 +10,11 @@ import TreeRing
     sections.waitForOthers()
     let place = sections.enter()
     #expect(!sections.waitForOthers(atMost: 30))
+    #expect(!sections.waitForOthers(atMost: 30), "a call that gave up has not ended a section")
     let later = sections.enter()
     #expect(!sections.waitForOthers(atMost: 30))
     sections.leave(place)
+    #expect(!sections.waitForOthers(atMost: 30))
     sections.leave(later)
     sections.waitForOthers()
   }

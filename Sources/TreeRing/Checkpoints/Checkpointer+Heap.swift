@@ -1,0 +1,57 @@
+// Keeps the heap within its share: pages that the file holds move to the mapping, and those of an
+// unfinished transaction are written early.
+
+internal import DequeModule
+internal import Synchronization
+internal import TreeRingLog
+
+extension Checkpointer {
+  /// Moves pages that the file holds out of the heap until it is within its share. It waits for read
+  /// sections, so it runs on the checkpointer's own thread, outside any lock: a thread inside a section
+  /// may be waiting for anything else that is done here. While a store is being opened nobody reads.
+  func evict() {
+    if state.withLock({ $0.isClosed }) { return }
+    let counts = pages.heapPageCounts
+    var excess = counts.all - budget.heapPages * 3 / 4
+    guard counts.all > budget.heapPages * 7 / 8, excess > 0 else { return }
+    var frames: [UnsafeMutableRawPointer] = []
+    while excess > 0, let page = state.withLock({ $0.clean.popFirst() }) {
+      if let frame = pages.rehome(
+        page.number, birth: page.birth, to: file.address(of: page.number))
+      {
+        frames.append(frame)
+        excess -= 1
+      }
+    }
+    if frames.isEmpty { return }
+    // A section that outlives the store keeps what it reads until the pages go as a whole.
+    while !pages.sections.waitForOthers(atMost: 100) {
+      if state.withLock({ $0.isClosed }) { return }
+    }
+    pages.releaseFrames(frames)
+  }
+
+  /// Writes pages of an unfinished transaction to their places, which are free for everybody else, if
+  /// the heap is full of dirty pages. Called between two operations: nobody may hold pointers into them.
+  func spill(_ editor: PageEditor) throws(TreeRingError) {
+    guard pages.heapPageCounts.dirty > budget.slowPages else { return }
+    let young = editor.pagesInHeap()
+    guard young.count > budget.dirtyPages / 2 else { return }
+    do throws(TreeRingError) {
+      // Then no page in the file is ever younger than the commit after the log's end.
+      if log.durable + 1 < editor.epoch { try log.sync() }
+      try file.write(young.map { (number: $0.number, page: pages.page($0.number)) })
+    } catch {
+      // Without room the transaction goes on in memory.
+      if error.code == .noSpace { return }
+      fail(error)
+      throw error
+    }
+    pages.releaseFrames(
+      young.compactMap {
+        pages.rehome($0.number, birth: $0.birth, to: file.address(of: $0.number))
+      })
+    editor.noteSpilled(young.map(\.number))
+    state.withLock { $0.statistics.writtenPages += young.count }
+  }
+}
