@@ -33,7 +33,7 @@ extension Store {
   ) throws -> Written<Value> {
     let sequenced = try sequence(
       durability: durability ?? options.durability, expecting: expected, body)
-    if let ticket = sequenced.ticket { try complete(ticket) }
+    if let ticket = sequenced.ticket { try complete(ticket, pageCount: sequenced.pageCount) }
     return Written(commit: sequenced.commit, value: sequenced.value)
   }
 
@@ -55,7 +55,7 @@ extension Store {
                 continuation.resume(returning: written)
                 return nil
               }
-              return AsyncWriter.Waiting(ticket: ticket) { error in
+              return AsyncWriter.Waiting(ticket: ticket, pageCount: sequenced.pageCount) { error in
                 continuation.resume(with: error.map { .failure($0) } ?? .success(written))
               }
             } catch {
@@ -63,7 +63,9 @@ extension Store {
               return nil
             }
           },
-          complete: { [self] ticket throws(TreeRingError) in try complete(ticket) }))
+          complete: { [self] ticket, pageCount throws(TreeRingError) in
+            try complete(ticket, pageCount: pageCount)
+          }))
     }
   }
 
@@ -73,6 +75,8 @@ extension Store {
     package var value: Value
     /// What completes the commit; nil if none was made.
     package var ticket: CommitTicket?
+    /// How many pages it has made.
+    var pageCount = 0
   }
 
   /// Builds a commit and gives it its place in the log.
@@ -86,7 +90,6 @@ extension Store {
     }
     var result: Sequenced<Value>?
     try writerLock.checkOutside()
-    engine.checkpointer?.pace()
     try writerLock.withLock {
       try checkOpen()
       try checkPageFile()
@@ -172,8 +175,8 @@ extension Store {
     for index in recorded where maintained.contains(index) {
       records[index] = recorder.indexes[index] ?? [:]
     }
-    add(editor, records: records)
-    return Sequenced(commit: number, value: value, ticket: ticket)
+    let pageCount = add(editor, records: records)
+    return Sequenced(commit: number, value: value, ticket: ticket, pageCount: pageCount)
   }
 
   /// What waits for an earlier commit that this write has read and answers with; nil if it is
@@ -222,7 +225,7 @@ extension Store {
   /// Queues the new version until it may be seen.
   private func add(
     _ editor: StateEditor, records: [UInt32: [RowReference: TouchedRow]]
-  ) {
+  ) -> Int {
     let number = editor.roots.commit
     let (allocated, retired) = editor.editor.finish()
     pinTable.pin(number)
@@ -232,11 +235,14 @@ extension Store {
     queue.append(
       SequencedCommit(
         version: version, retired: retired, allocated: allocated, records: records))
+    return allocated.count
   }
 
   /// Waits until a sequenced commit is as durable as was asked, and makes it visible.
-  package func complete(_ ticket: CommitTicket) throws(TreeRingError) {
+  /// - Parameter pageCount: how many pages the commit has made; the caller waits for room for them.
+  package func complete(_ ticket: CommitTicket, pageCount: Int = 0) throws(TreeRingError) {
     try log.complete(ticket)
+    defer { engine.checkpointer?.pace(after: pageCount) }
     // Of many that waited for one sync, one makes all their commits visible.
     if queue.visibleCommit >= ticket.number { return }
     reclaimer.drain { queue.publish(through: log.completed) }

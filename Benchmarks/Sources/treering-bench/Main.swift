@@ -43,7 +43,7 @@ struct TreeRingBench {
     [memory] + commits + batches + bulkLoad + [
       randomGets, scans, readsBesideWriter, diskUse, bytesWritten, replay, recoveryRate,
       rankSelect, changesets, importFlights, asOf, asOfDistance, openTime, pinnedUpdates,
-      checkpointLatency, compactionLatency,
+      checkpointLatency, compactionLatency, largeStore,
     ]
 
   static var engines: [any Engine.Type] {

@@ -11,9 +11,9 @@ extension Checkpointer {
   /// may be waiting for anything else that is done here. While a store is being opened nobody reads.
   func evict() {
     if state.withLock({ $0.isClosed }) { return }
-    let counts = pages.heapPageCounts
-    var excess = counts.all - budget.heapPages * 3 / 4
-    guard counts.all > budget.heapPages * 7 / 8, excess > 0 else { return }
+    let (counts, most) = (pages.heapPageCounts, share.pages)
+    var excess = counts.all - most * 3 / 4
+    guard counts.all > most * 7 / 8, excess > 0 else { return }
     var frames: [UnsafeMutableRawPointer] = []
     while excess > 0, let page = state.withLock({ $0.clean.popFirst() }) {
       if let frame = pages.rehome(
@@ -34,9 +34,10 @@ extension Checkpointer {
   /// Writes pages of an unfinished transaction to their places, which are free for everybody else, if
   /// the heap is full of dirty pages. Called between two operations: nobody may hold pointers into them.
   func spill(_ editor: PageEditor) throws(TreeRingError) {
-    guard pages.heapPageCounts.dirty > budget.slowPages else { return }
+    let share = share
+    guard pages.heapPageCounts.dirty > share.slowPages else { return }
     let young = editor.pagesInHeap()
-    guard young.count > budget.dirtyPages / 2 else { return }
+    guard young.count > share.dirtyPages / 2 else { return }
     do throws(TreeRingError) {
       // Then no page in the file is ever younger than the commit after the log's end.
       if log.durable + 1 < editor.epoch { try log.sync() }

@@ -16,8 +16,8 @@ internal import TreeRingLog
 extension Checkpointer {
   /// Asks for a checkpoint if one is due. Called after a commit has become visible. O(1).
   func consider(_ roots: Roots) {
-    let counts = pages.heapPageCounts
-    if counts.dirty >= budget.dirtyPages {
+    let (counts, share) = (pages.heapPageCounts, share)
+    if counts.dirty >= share.dirtyPages {
       schedule(isUrgent: true)
     } else if roots.operationCount
       - min(rootOperations.load(ordering: .relaxed), roots.operationCount)
@@ -25,7 +25,7 @@ extension Checkpointer {
     {
       schedule(isUrgent: false)
     }
-    if counts.all > budget.heapPages, counts.all - counts.dirty > 64 { scheduleEviction() }
+    if counts.all > share.pages, counts.all - counts.dirty > 64 { scheduleEviction() }
   }
 
   private func scheduleEviction() {
@@ -61,13 +61,14 @@ extension Checkpointer {
     } else {
       isScheduled.store(false, ordering: .releasing)
     }
+    defer { attempts.add(1, ordering: .releasing) }
     guard let newest = source.withLock({ $0?.queue.visible.roots }) else { return }
     let since =
       newest.operationCount
       - min(
         rootOperations.load(ordering: .relaxed), newest.operationCount)
     let isDue =
-      since >= Self.operationInterval || pages.heapPageCounts.dirty >= budget.dirtyPages
+      since >= Self.operationInterval || pages.heapPageCounts.dirty >= share.dirtyPages
     guard isDue else { return }
     do throws(TreeRingError) {
       try run()
@@ -78,24 +79,27 @@ extension Checkpointer {
     evict()
   }
 
-  /// Slows a writer down if dirty pages are too many. Called before a write, outside any lock.
-  func pace() {
-    let dirty = pages.heapPageCounts.dirty
-    guard dirty > budget.slowPages else { return }
+  /// Slows down whoever has just made a commit, if dirty pages are too many: by as much as the commit has
+  /// added to them, so that small commits pass while large ones wait. Called outside any lock.
+  ///
+  /// Beyond its share the heap does not grow: then writers wait until a checkpoint has made room, or has
+  /// failed to twice; small commits only when large ones, which wait first, have not helped.
+  ///
+  /// - Parameter pageCount: how many pages the commit has made.
+  func pace(after pageCount: Int) {
+    let (dirty, share) = (pages.heapPageCounts.dirty, share)
+    guard pageCount > 0, dirty > share.slowPages else { return }
     schedule(isUrgent: true)
-    let excess = Double(dirty - budget.slowPages) / Double(budget.heapPages - budget.slowPages)
     let start = ContinuousClock.now
-    let first = Duration.microseconds(Int64(min(1, excess) * min(1, excess) * 20_000))
-    Self.nap(first)
-    // Beyond its share nothing grows: then the writer makes the checkpoint itself, or waits for the one
-    // that is being made.
-    if pages.heapPageCounts.dirty > budget.heapPages {
-      do throws(TreeRingError) {
-        try run()
-      } catch {
-        logger.warning("A checkpoint was not made: \(error)")
-      }
-      scheduleEviction()
+    let excess = min(1, Double(dirty - share.slowPages) / Double(share.pages - share.slowPages))
+    Self.nap(min(Self.pagePrice * (Double(pageCount) * excess * excess), .milliseconds(50)))
+    let limit = pageCount > Self.smallCommit ? share.pages : share.pages / 8 * 9
+    let last = attempts.load(ordering: .acquiring) + 2
+    while pages.heapPageCounts.dirty > limit, attempts.load(ordering: .acquiring) < last,
+      !state.withLock({ $0.isClosed })
+    {
+      schedule(isUrgent: true)
+      Self.nap(.milliseconds(1))
     }
     let waited = ContinuousClock.now - start
     state.withLock {
@@ -103,6 +107,11 @@ extension Checkpointer {
       $0.statistics.slowedTime += waited
     }
   }
+
+  /// What a commit waits for each page it has made when the heap's share is nearly used up.
+  private static let pagePrice = Duration.microseconds(20)
+  /// A commit that has made so many pages is small.
+  private static let smallCommit = 64
 
   static func nap(_ duration: Duration) {
     let (seconds, attoseconds) = duration.components

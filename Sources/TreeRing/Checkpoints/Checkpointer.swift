@@ -60,6 +60,8 @@ final class Checkpointer: Sendable {
   let isScheduled = Atomic<Bool>(false)
   let isUrgent = Atomic<Bool>(false)
   let isEvicting = Atomic<Bool>(false)
+  /// How many scheduled checkpoints have been made, or have failed.
+  let attempts = Atomic<Int>(0)
   /// The operation count of the newest root.
   let rootOperations = Atomic<UInt64>(0)
 
@@ -92,6 +94,9 @@ final class Checkpointer: Sendable {
   func attach(_ queue: CommitQueue, _ writerLock: WriterLock) {
     source.withLock { $0 = Source(queue: queue, writerLock: writerLock) }
   }
+
+  /// What of the budget the heap may take now.
+  var share: HeapShare { budget.heap(tableByteCount: pages.tableByteCount) }
 
   /// Why no more checkpoints are made: nothing may be written to the store any more.
   var failure: TreeRingError? { state.withLock { $0.failure } }

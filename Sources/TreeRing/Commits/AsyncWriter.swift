@@ -13,12 +13,14 @@ final class AsyncWriter: Sendable {
     /// Sequences the write; nil if there is nothing to wait for.
     var sequence: @Sendable () -> Waiting?
     /// Completes a write, and every one before it.
-    var complete: @Sendable (CommitTicket) throws(TreeRingError) -> Void
+    var complete: @Sendable (CommitTicket, _ pageCount: Int) throws(TreeRingError) -> Void
   }
 
   /// A sequenced write that waits for its completion.
   struct Waiting {
     var ticket: CommitTicket
+    /// How many pages the commit has made.
+    var pageCount: Int
     var resume: (TreeRingError?) -> Void
   }
 
@@ -60,7 +62,7 @@ final class AsyncWriter: Sendable {
     guard let complete = jobs.first?.complete else { return }
     for one in waiting {
       do throws(TreeRingError) {
-        try complete(one.ticket)
+        try complete(one.ticket, one.pageCount)
         one.resume(nil)
       } catch {
         one.resume(error)

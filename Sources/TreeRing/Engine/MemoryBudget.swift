@@ -9,10 +9,19 @@ struct MemoryBudget: Hashable, Sendable {
   var recordRows: Int { max(1024, byteCount / 8 / 400) }
   /// Pages that only states before the visible one keep. An eighth of the budget.
   var recentPages: Int { byteCount / 8 / PageLayout.pageByteCount }
-  /// Pages whose home is the heap. Five eighths; what is left is for the log's buffers and tables.
-  var heapPages: Int { max(256, byteCount / 8 * 5 / PageLayout.pageByteCount) }
+  /// Pages whose home is the heap. Five eighths less what the page table takes; what is left is for the
+  /// log's buffers.
+  func heap(tableByteCount: Int) -> HeapShare {
+    HeapShare(pages: max(256, (byteCount / 8 * 5 - tableByteCount) / PageLayout.pageByteCount))
+  }
+}
+
+/// The heap's part of a memory budget.
+struct HeapShare: Hashable, Sendable {
+  /// All of it.
+  let pages: Int
   /// Dirty pages that call for a checkpoint.
-  var dirtyPages: Int { heapPages / 4 }
+  var dirtyPages: Int { pages / 4 }
   /// Dirty pages from which on writers are slowed down.
-  var slowPages: Int { heapPages / 2 }
+  var slowPages: Int { pages / 2 }
 }

@@ -275,8 +275,8 @@ struct Opening: Sendable {
 
   /// Whether a replay should pause for a checkpoint.
   private func isEnough(_ roots: Roots, since base: Roots, _ parts: Parts) -> Bool {
-    guard parts.checkpointer != nil else { return false }
-    if parts.pages.heapPageCounts.dirty >= budget.slowPages { return true }
+    guard let checkpointer = parts.checkpointer else { return false }
+    if parts.pages.heapPageCounts.dirty >= checkpointer.share.slowPages { return true }
     return roots.operationCount - base.operationCount >= Self.operationsPerCheckpoint
   }
 

@@ -38,6 +38,12 @@ package struct PageNumbers: Sendable {
   /// How many are in use.
   package var usedCount: Int { Int(next - first) - stack.count - withheld.count }
 
+  /// About how many bytes it takes to keep these numbers, and a word of the page table for each.
+  var tableByteCount: Int {
+    Int(next - first) * MemoryLayout<UInt>.stride
+      + (stack.capacity + withheld.capacity) * MemoryLayout<PageNumber>.stride
+  }
+
   /// Whether a number is in use.
   func isUsed(_ number: PageNumber) -> Bool {
     number >= first && number < next && !free.contains(place(number))

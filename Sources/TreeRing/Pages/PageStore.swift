@@ -176,6 +176,11 @@ package final class PageStore: Sendable {
     state.withLock { ($0.heap.count, $0.heap.count - $0.clean.count) }
   }
 
+  /// About how many bytes the table of pages and the free numbers take.
+  package var tableByteCount: Int {
+    state.withLock { $0.numbers.tableByteCount + $0.privateNumbers.tableByteCount }
+  }
+
   /// Whether a page's home is the heap.
   package func isInHeap(_ number: PageNumber) -> Bool {
     state.withLock { $0.heap.contains(Int(number)) }

@@ -1,0 +1,84 @@
+// A store far larger than its memory budget: loaded, then read and written at random. How much anonymous
+// memory that takes, and how long the longest commit waits while another writer fills the budget.
+
+internal import BenchmarkHarness
+internal import Foundation
+internal import Synchronization
+internal import TreeRing
+
+let largeStore = Subject(name: "LargeStore") { context in
+  guard MemoryWatch.anonymousByteCount != nil else { return }
+  let budget = context.pick(small: 4 << 20, full: 64 << 20)
+  let wanted = context.pick(small: 60_000_000, full: 5_000_000_000)
+  let commits = context.pick(small: 20, full: 2_000)
+  let name = "budget \(budget >> 20) MiB"
+  let size = Measurement("LargeStore", "store on the device (\(name))", unit: "GB", .lower)
+  let memory = Measurement(
+    "LargeStore", "anonymous memory, loaded, read and written, peak (\(name))", unit: "MB", .lower)
+  let gets = Measurement("LargeStore", "random gets (\(name))", unit: "gets/s", .higher)
+  let longest = Measurement(
+    "LargeStore", "durable commit beside random updates, longest (\(name))", unit: "ms", .lower)
+  let updates = Measurement(
+    "LargeStore", "random updates in commits of 1000 (\(name))", unit: "rows/s", .higher)
+  let folder = try context.folder()
+  let rows = PlainRows()
+  var count = 0
+  var digest: UInt64 = 0
+  let options = StoreOptions(durability: .none, memoryBudget: budget)
+  let peak = try MemoryWatch.peak {
+    let store = try Store(at: folder, options: options)
+    repeat {
+      try rows.load(count..<count + 100_000, into: store)
+      count += 100_000
+    } while try context.diskByteCount(folder) < wanted
+    var random = Random(seed: 23)
+    let read = random.rows(context.pick(small: 1_000, full: 50_000), below: count)
+    let seconds = try Clocks.wallSeconds {
+      let snapshot = try store.snapshot()
+      for row in read { digest &+= try PlainRows.get(row, in: snapshot) }
+    }
+    gets.add(TreeRingEngine.name, Double(read.count) / seconds)
+    let (latencies, rate) = try commitsBesideUpdates(store, rows, commits, below: count)
+    longest.add(TreeRingEngine.name, latencies.percentile(1) / 1e6)
+    updates.add(TreeRingEngine.name, rate)
+    size.add(TreeRingEngine.name, Double(try context.diskByteCount(folder)) / 1e9)
+    try store.close()
+  }
+  memory.add(TreeRingEngine.name, Double(peak) / 1e6)
+  try gets.check(digest, of: TreeRingEngine.name)
+  try context.remove(folder)
+  context.report.add(size)
+  context.report.add(memory, bar: .absolute(Double(budget + (32 << 20)) / 1e6))
+  context.report.add(gets)
+  context.report.add(updates)
+  context.report.add(longest, bar: .absolute(100))
+}
+
+/// Durable commits of single rows, while another thread commits a thousand random rows at a time.
+private func commitsBesideUpdates(
+  _ store: Store, _ rows: PlainRows, _ commits: Int, below count: Int
+) throws -> (latencies: [UInt64], updatesPerSecond: Double) {
+  let isDone = Atomic<Bool>(false)
+  let result = Mutex<(latencies: [UInt64], updatesPerSecond: Double)>(([], 0))
+  _ = try withExtendedLifetime(isDone) {
+    try onThreads(2) { thread in
+      var random = Random(seed: UInt64(41 + thread))
+      if thread == 0 {
+        defer { isDone.store(true, ordering: .releasing) }
+        let latencies = try rows.durableCommits(
+          commits, below: count, version: 1, &random, in: store)
+        result.withLock { $0.latencies = latencies }
+        return
+      }
+      var updated = 0
+      let seconds = try Clocks.wallSeconds {
+        while !isDone.load(ordering: .acquiring) {
+          try rows.update(1_000, below: count, version: 2, &random, in: store)
+          updated += 1_000
+        }
+      }
+      result.withLock { [updated] in $0.updatesPerSecond = Double(updated) / seconds }
+    }
+  }
+  return result.withLock { $0 }
+}
