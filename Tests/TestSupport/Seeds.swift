@@ -29,3 +29,6 @@ package func seeds(_ usual: ClosedRange<UInt64>) -> ClosedRange<UInt64> {
   guard let first = bounds.first, let last = bounds.last, first <= last else { return usual }
   return first...last
 }
+
+/// Whether the exhaustive tests are to try everything: TREERING_SWEEP is set.
+package let isSweep = ProcessInfo.processInfo.environment["TREERING_SWEEP"] != nil

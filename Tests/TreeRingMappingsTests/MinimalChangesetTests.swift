@@ -27,29 +27,30 @@ struct MinimalChangesetTests {
       for _ in 0..<4 { states.append(maker.successor(of: states[states.count - 1])) }
       let records = zip(states, states.dropFirst()).map { touchedRows(from: $0, to: $1) }
       let last = states[states.count - 1]
-      let whole = try change(mappings, touchedRows(from: states[0], to: last), last)
+      let whole = try change(
+        mappings, from: states[0], touchedRows(from: states[0], to: last), last)
       var all = records[0]
       for record in records.dropFirst() { all.merge(record) }
-      #expect(try change(mappings, all, last) == whole, "seed \(seed)")
+      #expect(try change(mappings, from: states[0], all, last) == whole, "seed \(seed)")
       #expect(
-        try change(mappings, all.reversed, states[0])
-          == change(mappings, touchedRows(from: last, to: states[0]), states[0]),
+        try change(mappings, from: last, all.reversed, states[0])
+          == change(mappings, from: last, touchedRows(from: last, to: states[0]), states[0]),
         "seed \(seed), backward")
       for cuts in 0..<8 {
-        var cursor = try MappingCursor(mappings, before: records[0], in: states[1])
+        var cursor = MappingCursor(mappings)
+        _ = try cursor.reset(to: states[0], at: states[0].commit)
+        var view = NaiveView(mappings, states[0])
         var pending: TouchedRows?
         for (index, record) in records.enumerated() {
           pending?.merge(record)
           let merged = pending ?? record
           pending = merged
           guard index == 3 || cuts & (1 << index) != 0 else { continue }
-          let from = states[Int(merged.from - 5)]
-          let given = ChangeCase(
-            old: from, new: states[index + 1], oldMappings: mappings, newMappings: mappings,
-            touched: merged)
+          let given = ChangeCase(from: view, to: states[index + 1], touched: merged)
           let next = try cursor.advance(to: states[index + 1], by: merged, limit: .max)
           let found = violations(of: next, in: given)
           #expect(found.isEmpty, "seed \(seed), cuts \(cuts): \(found)")
+          view = given.newView
           pending = nil
         }
       }
@@ -57,9 +58,10 @@ struct MinimalChangesetTests {
   }
 
   private func change(
-    _ mappings: Mappings, _ touched: TouchedRows, _ new: ModelIndex
+    _ mappings: Mappings, from old: ModelIndex, _ touched: TouchedRows, _ new: ModelIndex
   ) throws -> Changeset {
-    var cursor = try MappingCursor(mappings, before: touched, in: new)
+    var cursor = MappingCursor(mappings)
+    _ = try cursor.reset(to: old, at: old.commit)
     return try cursor.advance(to: new, by: touched, limit: .max).changeset
   }
 
@@ -84,23 +86,25 @@ struct MinimalChangesetTests {
       var mappings = maker.mappings()
       var states = [maker.state(at: 5)]
       for _ in 0..<5 { states.append(maker.successor(of: states[states.count - 1])) }
-      var shown = states[0]
+      var view = NaiveView(mappings, states[0])
       var cursor = MappingCursor(mappings)
-      let first = try cursor.reset(to: shown, at: shown.commit)
+      let first = try cursor.reset(to: states[0], at: states[0].commit)
       #expect(first.isReset)
-      #expect(first.after.sections == NaiveList(mappings, shown).sections)
-      for _ in 0..<8 {
+      #expect(first.after.outline == view.list.sections)
+      for turn in 0..<12 {
         let edited = maker.chance(2) ? maker.edited(mappings) : mappings
+        let edits = maker.chance(2) ? maker.rangeEdits(edited) : [:]
         let next =
-          maker.chance(3) ? shown : states[Int.random(in: 0..<states.count, using: &maker.random)]
-        let given = ChangeCase(
-          old: shown, new: next, oldMappings: mappings, newMappings: edited,
-          touched: touchedRows(from: shown, to: next))
+          maker.chance(3)
+          ? view.index : states[Int.random(in: 0..<states.count, using: &maker.random)]
+        let given = ChangeCase(from: view, to: next, mappings: edited, edits: edits)
         let change = try cursor.advance(
-          to: next, by: given.touched, mappings: edited, limit: .max)
+          to: next, by: given.touched, mappings: edited, edits: edits, limit: .max)
         let found = violations(of: change, in: given)
-        #expect(found.isEmpty, "seed \(seed): \(found)")
-        (mappings, shown) = (edited, next)
+        #expect(found.isEmpty, "seed \(seed), turn \(turn): \(found)")
+        if !found.isEmpty { return }
+        view = given.newView
+        mappings = view.mappings
       }
     }
   }
@@ -115,7 +119,7 @@ struct MinimalChangesetTests {
       guard count > 0 else { continue }
       let reset = try given.change(limit: count - 1)
       #expect(reset.isReset && reset.changeset.isEmpty && !reset.isEmpty, "seed \(seed)")
-      #expect(reset.after.sections == given.newList.sections, "seed \(seed)")
+      #expect(reset.after.outline == given.newList.sections, "seed \(seed)")
     }
   }
 

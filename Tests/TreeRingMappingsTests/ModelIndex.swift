@@ -66,6 +66,19 @@ struct ModelIndex: OrderedGroups {
     ModelGroup(name: name, entries: entries[name] ?? [], reads: reads)
   }
 
+  func groupNames() -> [GroupName] { entries.keys.sorted() }
+
+  /// In the model a row's object is its digest's last byte.
+  func stored(_ row: RowReference) -> StoredRow? {
+    reads.add()
+    return rows[row].map {
+      StoredRow(
+        bucket: RowID(row).bucket, key: Key(bytes: row.key),
+        object: [UInt8(truncatingIfNeeded: $0.content.object)], metadata: nil, written: 0,
+        created: 0, coder: 0)
+    }
+  }
+
   func id(of row: RowReference) -> RowID {
     RowID(row)
   }

@@ -1,5 +1,5 @@
-// The slow and obvious way: both lists in full, a textbook longest increasing subsequence, and every
-// form applied to see that it leads to the new list. Shares no arithmetic with the algorithm.
+// The slow and obvious way to a changeset: both lists in full and a textbook longest increasing
+// subsequence. Shares no arithmetic with the algorithm.
 
 import TreeRing
 import TreeRingLog
@@ -11,27 +11,17 @@ struct NaiveList: Equatable {
   struct Part: Equatable {
     var group: GroupName
     var rows: [RowReference]
+    /// Whether it shows all groups. Such a section is never the same as one of a group.
+    var isConsolidated = false
+
+    static func == (a: Part, b: Part) -> Bool { a.group == b.group && a.rows == b.rows }
+
+    /// What makes two sections the same.
+    var identity: [AnyHashable] { [group, isConsolidated] }
   }
   var parts: [Part]
 
   init(_ parts: [Part]) { self.parts = parts }
-
-  init(_ mappings: Mappings, _ index: ModelIndex) {
-    parts = []
-    for group in mappings.groups {
-      var rows = (index.entries[group] ?? []).map(\.row)
-      if mappings.isReversed(group) { rows.reverse() }
-      if let range = mappings.range(of: group) {
-        switch range.pin {
-        case .beginning: rows = Array(rows.dropFirst(range.offset).prefix(range.length))
-        case .end: rows = Array(rows.dropLast(range.offset).suffix(range.length))
-        }
-      }
-      if !rows.isEmpty || !mappings.hidesEmptySection(of: group) {
-        parts.append(Part(group: group, rows: rows))
-      }
-    }
-  }
 
   func row(_ path: RowPath) -> RowReference? {
     guard parts.indices.contains(path.section) else { return nil }
@@ -46,17 +36,46 @@ struct NaiveList: Equatable {
 struct ChangeCase {
   let old: ModelIndex
   let new: ModelIndex
-  let oldMappings: Mappings
-  let newMappings: Mappings
+  let oldView: NaiveView
+  let newView: NaiveView
+  let edits: [GroupName: RangeEdit]
   let touched: TouchedRows
 
-  var oldList: NaiveList { NaiveList(oldMappings, old) }
-  var newList: NaiveList { NaiveList(newMappings, new) }
+  /// A change of what has just been shown.
+  init(
+    old: ModelIndex, new: ModelIndex, oldMappings: Mappings, newMappings: Mappings,
+    touched: TouchedRows, edits: [GroupName: RangeEdit] = [:]
+  ) {
+    self.init(
+      from: NaiveView(oldMappings, old), to: new, mappings: newMappings, touched: touched,
+      edits: edits)
+  }
 
+  /// A change of what has been shown for a while.
+  init(
+    from view: NaiveView, to new: ModelIndex, mappings: Mappings? = nil,
+    touched: TouchedRows? = nil, edits: [GroupName: RangeEdit] = [:]
+  ) {
+    old = view.index
+    self.new = new
+    oldView = view
+    newView = view.advanced(to: new, mappings: mappings ?? view.mappings, edits: edits)
+    self.edits = edits
+    self.touched = touched ?? touchedRows(from: view.index, to: new)
+  }
+
+  var oldMappings: Mappings { oldView.mappings }
+  /// The mappings that the change is asked with; ranges may be edited on top of them.
+  var newMappings: Mappings { newView.asked }
+  var oldList: NaiveList { oldView.list }
+  var newList: NaiveList { newView.list }
+
+  /// The change, if the old state has just been shown.
   func change(limit: Int = .max, flaw: Flaw = .none) throws -> Change {
-    var cursor = try MappingCursor(oldMappings, before: touched, in: new)
+    var cursor = MappingCursor(oldMappings)
+    _ = try cursor.reset(to: old, at: old.commit)
     return try cursor.advance(
-      to: new, by: touched, mappings: newMappings, limit: limit, flaw: flaw)
+      to: new, by: touched, mappings: newMappings, edits: edits, limit: limit, flaw: flaw)
   }
 }
 
@@ -67,19 +86,32 @@ private struct Identity: Hashable {
   let group: GroupName?
 }
 
+/// A row whose content is to be drawn anew.
+struct ExpectedUpdate: Hashable {
+  let from: RowPath
+  let to: RowPath
+  let parts: UInt8
+
+  init(_ from: RowPath, _ to: RowPath, _ parts: Parts) {
+    self.from = from
+    self.to = to
+    self.parts = parts.rawValue
+  }
+}
+
 /// What must come out of a case, found by listing everything.
 struct Expectation {
   private(set) var structuralCost = 0
-  private(set) var updates: Set<[RowPath]> = []
+  private(set) var updates: Set<ExpectedUpdate> = []
   private(set) var bystanderMoves = 0
 
   init(_ given: ChangeCase) {
     let old = given.oldList.parts
     let new = given.newList.parts
-    let oldGroups = old.map(\.group)
-    let newGroups = new.map(\.group)
-    let live = Set(oldGroups).intersection(newGroups)
-    let common = newGroups.compactMap { oldGroups.firstIndex(of: $0) }
+    let oldSections = old.map(\.identity)
+    let newSections = new.map(\.identity)
+    let live = Set(oldSections).intersection(newSections)
+    let common = newSections.compactMap { oldSections.firstIndex(of: $0) }
     structuralCost =
       old.count - live.count + new.count - live.count + common.count
       - Self.longest(common, bystander: common.map { _ in false }).length
@@ -89,37 +121,43 @@ struct Expectation {
         && (given.new.rows[row]?.places.count ?? 0) <= 1
       return Identity(row: row, group: single ? nil : group)
     }
-    func listing(_ parts: [NaiveList.Part]) -> [Identity: RowPath] {
+    func listing(_ view: NaiveView) -> [Identity: RowPath] {
       var paths: [Identity: RowPath] = [:]
-      for (section, part) in parts.enumerated() where live.contains(part.group) {
+      for (section, part) in view.list.parts.enumerated() where live.contains(part.identity) {
         for (index, row) in part.rows.enumerated() {
-          paths[identity(row, part.group)] = RowPath(section: section, row: index)
+          let path = RowPath(section: section, row: index)
+          paths[identity(row, view.owner(path))] = path
         }
       }
       return paths
     }
-    let oldPaths = listing(old)
-    let newPaths = listing(new)
+    let oldPaths = listing(given.oldView)
+    let newPaths = listing(given.newView)
     for key in oldPaths.keys where newPaths[key] == nil { structuralCost += 1 }
     for (key, to) in newPaths {
       guard let from = oldPaths[key] else {
         structuralCost += 1
         continue
       }
-      if old[from.section].group != new[to.section].group { structuralCost += 1 }
-      if Self.changed(key.row, given) { updates.insert([from, to]) }
+      if oldSections[from.section] != newSections[to.section] { structuralCost += 1 }
+      var parts = Self.parts(key.row, given)
+      if Self.isDependent(key.row, from, to, given) { parts.insert(.dependency) }
+      if !parts.isEmpty { updates.insert(ExpectedUpdate(from, to, parts)) }
     }
-    for (section, part) in new.enumerated() where live.contains(part.group) {
+    for (section, part) in new.enumerated() where live.contains(part.identity) {
       var ranks: [Int] = []
       var bystander: [Bool] = []
       for (index, row) in part.rows.enumerated() {
-        let key = identity(row, part.group)
-        guard let from = oldPaths[key], newPaths[key] == RowPath(section: section, row: index),
-          old[from.section].group == part.group
+        let to = RowPath(section: section, row: index)
+        let group = given.newView.owner(to)
+        guard let from = oldPaths[identity(row, group)],
+          newPaths[identity(row, group)] == to,
+          oldSections[from.section] == newSections[section]
         else { continue }
         ranks.append(from.row)
         bystander.append(
-          given.old.rows[row]?.places[part.group] == given.new.rows[row]?.places[part.group])
+          given.oldView.owner(from) == group
+            && given.old.rows[row]?.places[group] == given.new.rows[row]?.places[group])
       }
       let best = Self.longest(ranks, bystander: bystander)
       structuralCost += ranks.count - best.length
@@ -127,14 +165,36 @@ struct Expectation {
     }
   }
 
-  /// Whether a row's content differs, by the contract's words.
-  private static func changed(_ row: RowReference, _ given: ChangeCase) -> Bool {
-    guard let old = given.old.rows[row]?.content, let new = given.new.rows[row]?.content else {
-      return false
-    }
+  /// What of a row's content differs, by the contract's words.
+  private static func parts(_ row: RowReference, _ given: ChangeCase) -> Parts {
+    guard let old = given.old.rows[row]?.content, let new = given.new.rows[row]?.content,
+      given.old.rows[row]?.places.isEmpty == false, given.new.rows[row]?.places.isEmpty == false
+    else { return [] }
+    var parts: Parts = []
     let later = given.old.commit <= given.new.commit ? new : old
-    return old.object != new.object || old.metadata != new.metadata
-      || later.touched > min(given.old.commit, given.new.commit)
+    if old.object != new.object { parts.insert(.object) }
+    if old.metadata != new.metadata { parts.insert(.metadata) }
+    if later.touched > min(given.old.commit, given.new.commit) { parts.insert(.touched) }
+    return parts
+  }
+
+  /// Whether a row is drawn with another neighbour, or one that changed, by the contract's words.
+  private static func isDependent(
+    _ row: RowReference, _ from: RowPath, _ to: RowPath, _ given: ChangeCase
+  ) -> Bool {
+    let oldGroup = given.oldView.owner(from)
+    let newGroup = given.newView.owner(to)
+    func neighbor(_ view: NaiveView, _ group: GroupName, _ offset: Int) -> RowReference? {
+      let rows = view.rows(of: group)
+      guard let index = rows.firstIndex(of: row) else { return nil }
+      return rows.indices.contains(index + offset) ? rows[index + offset] : nil
+    }
+    return given.newView.mappings.neighbors(of: newGroup).contains { offset in
+      let old = neighbor(given.oldView, oldGroup, offset)
+      let new = neighbor(given.newView, newGroup, offset)
+      if old != new { return true }
+      return new.map { !parts($0, given).isEmpty } ?? false
+    }
   }
 
   /// The longest increasing subsequence and, of those, the most bystanders one can hold. O(n^2).

@@ -60,7 +60,7 @@ private struct Board {
   /// What a snapshot shows, read row by row.
   static func list(_ mappings: Mappings, _ snapshot: Snapshot) throws -> [[RowID]] {
     let reader = try snapshot.index("board")
-    return try mappings.groups.compactMap { group in
+    return try (mappings.groups ?? []).compactMap { group in
       var rows = try reader.rows(in: group).map { RowID(bucket: $0.bucket, key: $0.key) }
       if mappings.isReversed(group) { rows.reverse() }
       if let range = mappings.range(of: group) {
@@ -85,7 +85,7 @@ private struct FollowedList {
       }
     }
     if change.isReset {
-      sections = try change.after.sections.indices.map(rows)
+      sections = try change.after.outline.indices.map(rows)
       return
     }
     for step in change.changeset.steps() {
@@ -153,7 +153,10 @@ struct ObserverTests {
         let changesets = try [true, false].map { usesRecords in
           let touched = try board.store.touchedRows(
             ofIndex: "board", from: old, to: new, usesRecords: usesRecords)
-          var cursor = try MappingCursor(mappings, before: touched, in: groups)
+          var cursor = MappingCursor(mappings)
+          let start = StoreGroups(
+            snapshot: old, reader: try old.index("board"), names: board.store.rowNames)
+          _ = try cursor.reset(to: start, at: from)
           return try cursor.advance(to: groups, by: touched, limit: .max).changeset
         }
         #expect(changesets[0] == changesets[1], "seed \(seed), \(from) to \(to)")

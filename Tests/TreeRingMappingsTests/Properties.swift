@@ -8,7 +8,7 @@ import TreeRingLog
 /// The properties that `violations` checks, by name, so that a test can say which one caught a flaw.
 enum Property: String, CaseIterable {
   case valid, minimal, updates, bystanders, batch, steps, stepCount, keyed, stages, before, after
-  case legacy, reset
+  case legacy, reset, windows
 }
 
 /// Everything wrong with the change that the algorithm gives for a case.
@@ -37,8 +37,8 @@ func violations(
     found += checker.stages(policy).map { (.stages, $0) }
   }
   found += checker.legacy().map { (.legacy, $0) }
-  found += checker.lookups(change.before, checker.old).map { (.before, $0) }
-  found += checker.lookups(change.after, checker.new).map { (.after, $0) }
+  found += checker.lookups(change.before, given.oldView).map { (.before, $0) }
+  found += checker.lookups(change.after, given.newView).map { (.after, $0) }
   return found
 }
 
@@ -112,14 +112,14 @@ struct ChangeChecker {
     if structural != expected.structuralCost {
       found.append((.minimal, "\(structural) operations, not \(expected.structuralCost)"))
     }
-    let updates = Set(rows.updates.map { [$0.from, $0.to] })
+    let updates = Set(rows.updates.map { ExpectedUpdate($0.from, $0.to, $0.parts) })
     if updates != expected.updates {
       found.append((.updates, "\(updates), not \(expected.updates)"))
     }
     let bystanders = rows.moves.count { move in
-      guard old.parts.indices.contains(move.from.section) else { return false }
-      let group = old.parts[move.from.section].group
-      return given.old.rows[move.row.reference]?.places[group] != nil
+      guard old.row(move.from) != nil, new.row(move.to) != nil else { return false }
+      let group = given.oldView.owner(move.from)
+      return given.newView.owner(move.to) == group && given.old.rows[move.row.reference]?.places[group] != nil
         && given.old.rows[move.row.reference]?.places[group]
           == given.new.rows[move.row.reference]?.places[group]
     }
@@ -185,18 +185,31 @@ struct ChangeChecker {
 
   /// Applies the placements to a keyed list, as a page would.
   func keyed() -> [String] {
+    typealias Member = Placements.Member
     guard let placements = try? change.placements(flaw: flaw) else { return ["cannot be read"] }
-    var parts = old.parts
-    func list(_ group: GroupName) -> Int? { parts.firstIndex { $0.group == group } }
-    for member in placements.remove {
-      guard let section = list(member.group),
-        let index = parts[section].rows.firstIndex(of: member.row.reference)
-      else { return ["cannot remove \(member)"] }
-      parts[section].rows.remove(at: index)
+    func keyed(_ view: NaiveView) -> [(group: GroupName, members: [Member])] {
+      view.list.parts.enumerated().map { section, part in
+        let members = part.rows.enumerated().map { index, row in
+          Member(group: view.owner(RowPath(section: section, row: index)), row: RowID(row))
+        }
+        return (part.group, members)
+      }
     }
+    var parts = keyed(given.oldView)
+    let goal = keyed(given.newView)
+    func list(_ group: GroupName) -> Int? { parts.firstIndex { $0.group == group } }
+    func take(_ member: Member) -> Bool {
+      for section in parts.indices {
+        guard let index = parts[section].members.firstIndex(of: member) else { continue }
+        parts[section].members.remove(at: index)
+        return true
+      }
+      return false
+    }
+    for member in placements.remove where !take(member) { return ["cannot remove \(member)"] }
     parts.removeAll { placements.removeSections.contains($0.group) }
     for placement in placements.placeSections {
-      var part = new.parts.first { $0.group == placement.group }
+      var part = goal.first { $0.group == placement.group }
       if !placement.isNew {
         guard let index = list(placement.group) else { return ["cannot move \(placement)"] }
         part = parts.remove(at: index)
@@ -210,23 +223,21 @@ struct ChangeChecker {
       parts.insert(part, at: anchor)
     }
     for placement in placements.place {
-      if let group = placement.from {
-        guard let section = list(group),
-          let index = parts[section].rows.firstIndex(of: placement.row.reference)
-        else { return ["cannot move \(placement)"] }
-        parts[section].rows.remove(at: index)
+      if let group = placement.from, !take(Member(group: group, row: placement.member.row)) {
+        return ["cannot move \(placement)"]
       }
-      guard let section = list(placement.group) else { return ["no section for \(placement)"] }
-      var index = parts[section].rows.count
+      guard let section = list(placement.section) else { return ["no section for \(placement)"] }
+      var index = parts[section].members.count
       if let before = placement.before {
-        guard let anchor = parts[section].rows.firstIndex(of: before.reference) else {
+        guard let anchor = parts[section].members.firstIndex(of: before) else {
           return ["no anchor for \(placement)"]
         }
         index = anchor
       }
-      parts[section].rows.insert(placement.row.reference, at: index)
+      parts[section].members.insert(placement.member, at: index)
     }
-    return NaiveList(parts) == new ? [] : ["gives \(parts), not \(new.parts)"]
+    let isSame = parts.elementsEqual(goal) { $0.group == $1.group && $0.members == $1.members }
+    return isSame ? [] : ["gives \(parts), not \(goal)"]
   }
 
   /// Applies the stages to a model of a table view that checks what table views check, with each
@@ -269,24 +280,25 @@ struct ChangeChecker {
   func legacy() -> [String] {
     guard let legacy = try? change.legacy() else { return ["cannot be read"] }
     var problems: [String] = []
+    // While all groups are one section, its name stands for them.
     var kept = Dictionary(
-      uniqueKeysWithValues: old.parts.map { ($0.group, $0.rows.map(Optional.some)) })
+      uniqueKeysWithValues: old.parts.map { ($0.identity, $0.rows.map(Optional.some)) })
     var arrivals: [RowPath: RowReference] = [:]
     for change in legacy.rows {
       if let path = change.original {
         if old.row(path) != change.row.reference
-          || old.parts[path.section].group != change.originalGroup
+          || given.oldView.owner(path) != change.originalGroup
         {
           problems.append("\(change) does not start there")
         } else if change.kind != .update {
-          let taken = kept[old.parts[path.section].group]?[path.row]
+          let taken = kept[old.parts[path.section].identity]?[path.row]
           if taken == nil { problems.append("\(change) is taken twice") }
-          kept[old.parts[path.section].group]?[path.row] = nil
+          kept[old.parts[path.section].identity]?[path.row] = nil
         }
       }
       if let path = change.final {
         if new.row(path) != change.row.reference
-          || new.parts[path.section].group != change.finalGroup
+          || given.newView.owner(path) != change.finalGroup
         {
           problems.append("\(change) does not end there")
         } else if change.kind != .update {
@@ -296,20 +308,36 @@ struct ChangeChecker {
       }
     }
     for (section, part) in new.parts.enumerated() {
-      var staying = (kept[part.group] ?? []).compactMap(\.self).makeIterator()
+      var staying = (kept[part.identity] ?? []).compactMap(\.self).makeIterator()
       let rows = part.rows.indices.map { row in
         arrivals[RowPath(section: section, row: row)] ?? staying.next()
       }
       if rows != part.rows { problems.append("\(part.group): \(rows), not \(part.rows)") }
       if staying.next() != nil { problems.append("\(part.group) keeps too many rows") }
     }
+    for update in change.rows.updates where update.parts.contains(.dependency) {
+      if legacy.rows.count(where: { $0.final == update.to && $0.parts == update.parts }) != 1 {
+        problems.append("\(update) is not listed")
+      }
+    }
     return problems
   }
 
   /// Every lookup of a state, both ways, against the full list.
-  func lookups(_ shown: ShownRows, _ list: NaiveList) -> [String] {
+  func lookups(_ shown: ShownRows, _ view: NaiveView) -> [String] {
+    let list = view.list
     var problems: [String] = []
-    if shown.sections != list.sections { problems.append("sections \(shown.sections)") }
+    if shown.outline != list.sections { problems.append("sections \(shown.outline)") }
+    if shown.isConsolidated != (list.parts.first?.isConsolidated ?? false) {
+      problems.append("is it consolidated?")
+    }
+    if shown.isEmpty != list.parts.allSatisfy(\.rows.isEmpty) { problems.append("is it empty?") }
+    if shown.rowCount != list.parts.reduce(0, { $0 + $1.rows.count }) {
+      problems.append("\(shown.rowCount) rows")
+    }
+    if shown.sections.map({ $0.map(\.reference) }) != list.parts.map(\.rows) {
+      problems.append("the collections differ")
+    }
     var paths: [RowReference: [RowPath]] = [:]
     for (section, part) in list.parts.enumerated() {
       if shown.section(of: part.group) != section || shown.group(ofSection: section) != part.group {
@@ -319,6 +347,7 @@ struct ChangeChecker {
         let path = RowPath(section: section, row: index)
         paths[row, default: []].append(path)
         if (try? shown.row(at: path))?.reference != row { problems.append("row at \(path)") }
+        if shown.group(at: path) != view.owner(path) { problems.append("group at \(path)") }
       }
       let end = RowPath(section: section, row: part.rows.count)
       if (try? shown.row(at: end)) != nil { problems.append("row behind the end of \(section)") }
@@ -326,6 +355,14 @@ struct ChangeChecker {
     for row in Set(given.old.rows.keys).union(given.new.rows.keys) {
       if (try? shown.paths(of: RowID(row))) != paths[row] ?? [] {
         problems.append("paths of \(row)")
+      }
+      if (try? shown.nearestPath(to: RowID(row))) != view.nearestPath(to: row) {
+        problems.append("nearest path to \(row)")
+      }
+    }
+    for group in Set(view.index.entries.keys).union(view.mappings.groups ?? []) {
+      if shown.rangePosition(of: group) != view.rangePosition(of: group) {
+        problems.append("range of \(group)")
       }
     }
     return problems

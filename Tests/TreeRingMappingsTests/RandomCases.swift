@@ -76,37 +76,115 @@ struct CaseMaker {
   }
 
   mutating func range() -> RangeOptions? {
-    if chance(2) { return nil }
+    if chance(3) { return nil }
     let length = Int.random(in: 0...6, using: &random)
     let offset = chance(2) ? 0 : Int.random(in: 0...8, using: &random)
-    return .fixed(length: length, offset: offset, pin: chance(2) ? .end : .beginning)
+    let pin: RangeOptions.Pin = chance(2) ? .end : .beginning
+    if chance(2) { return .fixed(length: length, offset: offset, pin: pin) }
+    return .flexible(
+      length: length, offset: offset, pin: pin,
+      min: chance(2) ? 0 : Int.random(in: 0...4, using: &random),
+      max: chance(2) ? .max : Int.random(in: 0...6, using: &random),
+      growing: growth())
+  }
+
+  private mutating func growth() -> RangeOptions.Growth {
+    RangeOptions.Growth.allCases.randomElement(using: &random) ?? .pinSide
+  }
+
+  /// Groups given, or chosen by their names, counts and last rows.
+  private mutating func list(_ groups: [GroupName]) -> Mappings {
+    switch Int.random(in: 0..<6, using: &random) {
+    case 0:
+      let fewest = Int.random(in: 0...3, using: &random)
+      return Mappings(
+        of: "model", groupsWhere: { $0.count >= fewest },
+        orderedBy: { [.descending($0.count)] })
+    case 1:
+      return Mappings(
+        of: "model", groupsWhere: { $0.first?.object != [1] },
+        orderedBy: { [.ascending(Int($0.last?.object.first ?? 0)), .descending($0.count)] })
+    default: return Mappings(of: "model", groups: groups)
+    }
   }
 
   mutating func mappings() -> Mappings {
-    var mappings = Mappings(of: "model", groups: groups.shuffled(using: &random))
+    var mappings = list(groups.shuffled(using: &random))
     if chance(2) { mappings = mappings.hidingEmptySections() }
+    if chance(3) { mappings = mappings.range(range()) }
+    if chance(3) {
+      mappings = mappings.consolidated(
+        below: Int.random(in: 0...9, using: &random), as: chance(4) ? groups[0] : "all")
+    }
     for group in groups {
       if chance(4) { mappings = mappings.hidingEmptySection(of: group, chance(2)) }
-      mappings = mappings.range(range(), of: group)
+      if chance(2) { mappings = mappings.range(range(), of: group) }
       if chance(4) { mappings = mappings.reversed(group) }
+      if chance(3) {
+        mappings = mappings.drawn(withNeighborsAt: neighbors(), in: group)
+      }
     }
     return mappings
   }
 
+  private mutating func neighbors() -> Set<Int> {
+    chance(2)
+      ? [-1] : Set((0..<2).map { _ in Int.random(in: -3...3, using: &random) })
+  }
+
   /// Other mappings, as a user may set them on a live list.
   mutating func edited(_ mappings: Mappings) -> Mappings {
-    var groups = mappings.groups
-    if chance(4) { groups.shuffle(using: &random) }
-    if chance(4) { groups = Array(groups.dropLast()) }
-    if chance(4) { groups = Array(Set(groups + self.groups)).shuffled(using: &random) }
-    var edited = Mappings(of: mappings.index, groups: groups)
-      .hidingEmptySections(mappings.hidesEmptySections)
+    var edited = mappings
+    if chance(3) {
+      var groups = mappings.groups ?? self.groups
+      if chance(2) { groups.shuffle(using: &random) }
+      if chance(3) { groups = Array(groups.dropLast()) }
+      if chance(3) { groups = Array(Set(groups + self.groups)).shuffled(using: &random) }
+      edited = list(groups).hidingEmptySections(mappings.hidesEmptySections)
+        .range(mappings.defaultRange)
+      if let rule = mappings.consolidation {
+        edited = edited.consolidated(below: rule.threshold, as: rule.name)
+      }
+      for group in self.groups {
+        edited = edited.reversed(group, mappings.isReversed(group))
+          .range(mappings.range(of: group), of: group)
+          .hidingEmptySection(of: group, mappings.hidesEmptySection(of: group))
+          .drawn(withNeighborsAt: Set(mappings.neighbors(of: group)), in: group)
+      }
+    }
+    if chance(4) { edited = edited.neverConsolidated() }
+    if chance(4) {
+      edited = edited.consolidated(below: Int.random(in: 0...9, using: &random), as: "all")
+    }
     for group in self.groups {
-      edited = edited.reversed(group, mappings.isReversed(group) != chance(8))
-        .range(chance(2) ? range() : mappings.range(of: group), of: group)
-        .hidingEmptySection(of: group, mappings.hidesEmptySection(of: group) != chance(6))
+      if chance(8) { edited = edited.reversed(group, !edited.isReversed(group)) }
+      if chance(6) { edited = edited.range(range(), of: group) }
+      if chance(6) {
+        edited = edited.hidingEmptySection(of: group, !edited.hidesEmptySection(of: group))
+      }
+      if chance(8) { edited = edited.drawn(withNeighborsAt: neighbors(), in: group) }
+      if chance(6), let range = edited.range(of: group), range.isFlexible {
+        edited = edited.range(
+          .flexible(
+            length: range.length, offset: range.offset, pin: range.pin, min: range.minLength,
+            max: Int.random(in: 0...6, using: &random), growing: growth()), of: group)
+      }
     }
     return edited
+  }
+
+  /// Ranges changed by hand.
+  mutating func rangeEdits(_ mappings: Mappings) -> [GroupName: RangeEdit] {
+    var edits: [GroupName: RangeEdit] = [:]
+    for group in groups where chance(2) {
+      let rows = Int.random(in: -4...4, using: &random)
+      if chance(3) {
+        edits[group] = .set(range())
+      } else if mappings.range(of: group) != nil {
+        edits[group] = chance(2) ? .extend(by: rows) : .shift(by: rows)
+      }
+    }
+    return edits
   }
 
   /// Two states some commits apart, in either direction, under one or two mappings.

@@ -20,6 +20,13 @@ struct SabotageTests {
     (.pendingForgotten, .steps),
     (.placedLeftToRight, .keyed),
     (.stagesUnsplit, .stages),
+    (.growthNotReversed, .after),
+    (.gapNotTaken, .after),
+    (.minimumAwayFromPin, .after),
+    (.relabelledLeaves, .after),
+    (.nearNeighboursOnly, .updates),
+    (.consolidatedApart, .batch),
+    (.listingStale, .after),
   ]
 
   @Test("No mistake is left out")

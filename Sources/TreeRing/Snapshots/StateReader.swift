@@ -204,6 +204,19 @@ public struct StoredRow: Hashable, Sendable {
   public let created: CommitNumber
   /// The version of the coder that wrote the object.
   public let coder: UInt32
+
+  package init(
+    bucket: String, key: Key, object: [UInt8], metadata: [UInt8]?, written: CommitNumber,
+    created: CommitNumber, coder: UInt32
+  ) {
+    self.bucket = bucket
+    self.key = key
+    self.object = object
+    self.metadata = metadata
+    self.written = written
+    self.created = created
+    self.coder = coder
+  }
 }
 
 /// A name for a commit.

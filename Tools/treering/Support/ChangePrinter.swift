@@ -105,11 +105,11 @@ struct ChangePrinter {
       "[\(json($0.group)),\($0.isNew),\($0.before.map { json($0) } ?? "null")]"
     }
     let place = placements.place.map {
-      "[\(json($0.group)),\(json($0.row)),\($0.from.map { json($0) } ?? "null"),"
-        + "\($0.before.map { json($0) } ?? "null")]"
+      "[\(json($0.section)),\(json($0.member.row)),\($0.from.map { json($0) } ?? "null"),"
+        + "\($0.before.map { json($0.row) } ?? "null")]"
     }
     let update = placements.update.map {
-      "[\(json($0.group)),\(json($0.row)),\(json($0.parts))]"
+      "[\(json($0.member.group)),\(json($0.member.row)),\(json($0.parts))]"
     }
     let parts = [
       ("remove", remove), ("removeSections", placements.removeSections.map { json($0) }),

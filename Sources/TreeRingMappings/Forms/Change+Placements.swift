@@ -7,7 +7,7 @@ public import TreeRingLog
 /// A change as removals by identity and placements beside a neighbour. Apply the parts in the order in
 /// which they are declared. A row's identity is its group and itself.
 public struct Placements: Hashable, Sendable {
-  /// A row in a group's list.
+  /// A row as a member of its own group, whether or not the section shows other groups too.
   public struct Member: Hashable, Sendable {
     public let group: GroupName
     public let row: RowID
@@ -24,18 +24,18 @@ public struct Placements: Hashable, Sendable {
 
   /// A row to insert, or to move, so that it stands right before another one of its section.
   public struct RowPlacement: Hashable, Sendable {
-    public let group: GroupName
-    public let row: RowID
+    /// The section it is to stand in.
+    public let section: GroupName
+    public let member: Member
     /// The group the row stands in so far; nil if it is new.
     public let from: GroupName?
-    /// The row that follows; nil for the section's last one.
-    public let before: RowID?
+    /// The member that follows; nil for the section's last one.
+    public let before: Member?
   }
 
   /// A row to draw anew.
   public struct Update: Hashable, Sendable {
-    public let group: GroupName
-    public let row: RowID
+    public let member: Member
     public let parts: Parts
   }
 
@@ -62,7 +62,7 @@ extension Change {
     let old = changeset.before
     let new = changeset.after
     var result = Placements()
-    result.remove = rows.deletes.map { .init(group: old[$0.path.section].group, row: $0.row) }
+    result.remove = rows.deletes.compactMap { member($0.row, at: $0.path, of: before) }
     result.removeSections = sections.deletes.map { old[$0].group }
     let inserted = Set(sections.inserts)
     for section in (sections.inserts + sections.moves.map(\.to)).sorted(by: >) {
@@ -74,22 +74,53 @@ extension Change {
     var arrivals: [(row: RowID, to: RowPath, from: RowPath?)] = []
     for insert in rows.inserts { arrivals.append((insert.row, insert.path, nil)) }
     for move in rows.moves { arrivals.append((move.row, move.to, move.from)) }
+    arrivals += try membersThatStay()
     arrivals.sort { flaw == .placedLeftToRight ? $0.to < $1.to : $0.to > $1.to }
     // The row after a placed one is mostly the one placed before it.
-    var last: (row: RowID, path: RowPath)?
+    var last: (member: Placements.Member, path: RowPath)?
     for (row, to, from) in arrivals {
+      guard let arrival = member(row, at: to, of: after) else { continue }
       let next = RowPath(section: to.section, row: to.row + 1)
-      var anchor: RowID?
-      if let last, last.path == next { anchor = last.row } else { anchor = try after.row(at: next) }
+      var anchor: Placements.Member?
+      if let last, last.path == next {
+        anchor = last.member
+      } else if let row = try after.row(at: next) {
+        anchor = member(row, at: next, of: after)
+      }
       result.place.append(
         .init(
-          group: new[to.section].group, row: row, from: from.map { old[$0.section].group },
-          before: anchor))
-      last = (row, to)
+          section: new[to.section].group, member: arrival,
+          from: from.flatMap { before.group(at: $0) }, before: anchor))
+      last = (arrival, to)
     }
-    result.update = rows.updates.map {
-      .init(group: new[$0.to.section].group, row: $0.row, parts: $0.parts)
+    result.update = rows.updates.compactMap { update in
+      member(update.row, at: update.to, of: after).map { .init(member: $0, parts: update.parts) }
     }
     return result
+  }
+
+  /// Rows of a section that shows all groups which change their group and not their place: they are
+  /// other members now.
+  private func membersThatStay() throws(TreeRingError) -> [(RowID, RowPath, RowPath?)] {
+    guard let later = before.later, let groups = before.groups, sections.isEmpty,
+      before.isConsolidated, after.isConsolidated
+    else { return [] }
+    let moved = Set(rows.moves.map(\.to))
+    var members: [(RowID, RowPath, RowPath?)] = []
+    for touched in later.places.moved
+    where touched.oldSlot >= 0 && touched.newSlot >= 0 && touched.oldSlot != touched.newSlot {
+      guard let from = before.layout.path(slot: touched.oldSlot, rank: touched.oldRank),
+        let to = after.layout.path(slot: touched.newSlot, rank: touched.newRank),
+        !moved.contains(to)
+      else { continue }
+      members.append((try groups.id(of: touched.row), to, from))
+    }
+    return members
+  }
+
+  private func member(
+    _ row: RowID, at path: RowPath, of shown: ShownRows
+  ) -> Placements.Member? {
+    shown.group(at: path).map { Placements.Member(group: $0, row: row) }
   }
 }

@@ -26,4 +26,18 @@ package enum Flaw: CaseIterable, Sendable {
   case placedLeftToRight
   /// Structure is one stage, even when a moved section changes.
   case stagesUnsplit
+  /// A range grows at the same end of the index's order when its group is reversed.
+  case growthNotReversed
+  /// A window none of whose rows stay takes in only what its growth options say.
+  case gapNotTaken
+  /// A range below its fewest rows extends away from the pin only.
+  case minimumAwayFromPin
+  /// A row that was re-keyed without passing another leaves its window and comes again.
+  case relabelledLeaves
+  /// Only the next neighbour is looked at for dependencies.
+  case nearNeighboursOnly
+  /// A consolidated section keeps the rows of each group by themselves.
+  case consolidatedApart
+  /// A group whose rows changed is not asked again whether it is listed.
+  case listingStale
 }

@@ -4,13 +4,17 @@ package import TreeRing
 package import TreeRingLog
 
 /// A group index at one commit.
-package protocol OrderedGroups: Sendable {
+package protocol OrderedGroups<Group>: Sendable {
   associatedtype Group: OrderedGroup
 
+  /// Every group that has rows. O(groups · log n).
+  func groupNames() throws(TreeRingError) -> [GroupName]
   /// A group to ask of; one that does not exist has no rows. O(log n).
   func group(_ name: GroupName) throws(TreeRingError) -> Group
   /// A row's places, in group order; empty if it is not in the index. O(log n).
   func places(of row: RowReference) throws(TreeRingError) -> [RowPlace]
+  /// A row with its content. O(log n).
+  func stored(_ row: RowReference) throws(TreeRingError) -> StoredRow?
   /// A row's public identity, also of a row that is not there any more, or not yet. O(1).
   func id(of row: RowReference) throws(TreeRingError) -> RowID
   /// The row of a public identity; nil if there never was such a row. O(1).
@@ -55,10 +59,23 @@ struct GroupCache<Groups: OrderedGroups> {
     return try found[last].rank(of: order)
   }
 
+  /// The row at a position of a slot's group.
+  mutating func row(at position: Int, slot: Int) throws(TreeRingError) -> RowReference {
+    try find(slot)
+    return try found[last].row(at: position)
+  }
+
   /// The public identity of the row at a position of a slot's group.
   mutating func id(at position: Int, slot: Int) throws(TreeRingError) -> RowID {
+    try groups.id(of: try row(at: position, slot: slot))
+  }
+
+  /// What a slot's group is ordered by in a list of groups; nil if it is not to be listed.
+  mutating func orderKey(
+    _ slot: Int, by choice: GroupChoice
+  ) throws(TreeRingError) -> [UInt8]? {
     try find(slot)
-    return try groups.id(of: try found[last].row(at: position))
+    return try choice.orderKey(table.names[slot], found[last], in: groups)
   }
 
   private mutating func find(_ slot: Int) throws(TreeRingError) {

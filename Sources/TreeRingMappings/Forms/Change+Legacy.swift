@@ -4,7 +4,9 @@
 // place changed is a move wherever it is shown on both sides, also from or to a section that goes or
 // comes, and never one that merely was in the way; an update stands under the path it had. A row whose
 // place changed and whose path did not is an update, provided it passed no row that stayed: only then
-// does the list still lead to the new state.
+// does the list still lead to the new state. In a section that shows all groups, rows are listed as the
+// changeset lists them; when all groups become one section or one becomes many, every row goes and
+// comes.
 
 public import TreeRing
 public import TreeRingLog
@@ -31,7 +33,7 @@ public struct LegacyChanges: Hashable, Sendable {
     public let kind: Kind
     public let row: RowID
     /// What of its content changed; empty for deletes and inserts.
-    public let parts: Parts
+    public fileprivate(set) var parts: Parts
     /// Its group and path before; nil for an insert.
     public let originalGroup: GroupName?
     public let original: RowPath?
@@ -56,7 +58,38 @@ extension Change {
     guard !isReset, let later = before.later, let groups = before.groups else { return result }
     result.sections = legacySections()
     let projection = LegacyProjection(old: before.layout, new: after.layout, later: later)
-    result.rows = try projection.touchedRows(in: groups)
+    switch (before.isConsolidated, after.isConsolidated) {
+    case (false, false):
+      result.rows = try projection.touchedRows(in: groups)
+      try appendSlides(projection, to: &result.rows)
+    case _ where sections.isEmpty:
+      result.rows = listedRows(projection)
+    default:
+      for path in before.allPaths {
+        if let row = try before.row(at: path) {
+          result.rows.append(projection.change(row, [], from: path, to: nil))
+        }
+      }
+      for path in after.allPaths {
+        if let row = try after.row(at: path) {
+          result.rows.append(projection.change(row, [], from: nil, to: path))
+        }
+      }
+    }
+    addNeighbors(projection, to: &result.rows)
+    result.rows.sort { a, b in
+      let rank: [LegacyChanges.Kind: Int] = [.delete: 0, .insert: 1, .move: 2, .update: 3]
+      let kinds = (rank[a.kind] ?? 0, rank[b.kind] ?? 0)
+      if kinds.0 != kinds.1 { return kinds.0 < kinds.1 }
+      return legacyPath(a) < legacyPath(b)
+    }
+    return result
+  }
+
+  /// Adds the untouched rows that slid over an edge of a range.
+  private func appendSlides(
+    _ projection: LegacyProjection, to rows: inout [LegacyChanges.RowChange]
+  ) throws(TreeRingError) {
     for slot in after.layout.groups.indices {
       for (kind, kept) in projection.slides(slot) {
         let old = projection.oldPath(slot, kept)
@@ -70,18 +103,50 @@ extension Change {
           found = nil
         }
         guard let found else { continue }
-        result.rows.append(
+        rows.append(
           projection.change(
             found, [], from: kind == .insert ? nil : old, to: kind == .delete ? nil : new))
       }
     }
-    result.rows.sort { a, b in
-      let rank: [LegacyChanges.Kind: Int] = [.delete: 0, .insert: 1, .move: 2, .update: 3]
-      let kinds = (rank[a.kind] ?? 0, rank[b.kind] ?? 0)
-      if kinds.0 != kinds.1 { return kinds.0 < kinds.1 }
-      return legacyPath(a) < legacyPath(b)
+  }
+
+  /// The rows as the changeset lists them; a row that moved and changed is one move.
+  private func listedRows(_ projection: LegacyProjection) -> [LegacyChanges.RowChange] {
+    var parts: [RowPath: Parts] = [:]
+    for update in rows.updates { parts[update.to] = update.parts }
+    var changes = rows.deletes.map { projection.change($0.row, [], from: $0.path, to: nil) }
+    changes += rows.inserts.map { projection.change($0.row, [], from: nil, to: $0.path) }
+    for move in rows.moves {
+      let parts = parts.removeValue(forKey: move.to) ?? []
+      changes.append(projection.change(move.row, parts, from: move.from, to: move.to))
     }
-    return result
+    for update in rows.updates where parts[update.to] != nil {
+      changes.append(
+        projection.change(
+          update.row, update.parts, from: update.from, to: update.to, isUpdate: true))
+    }
+    return changes
+  }
+
+  /// Adds the part `dependency` to the rows that have it, which may not be listed yet.
+  private func addNeighbors(
+    _ projection: LegacyProjection, to rows: inout [LegacyChanges.RowChange]
+  ) {
+    let dependent = self.rows.updates.filter { $0.parts.contains(.dependency) }
+    if dependent.isEmpty { return }
+    var indexes: [RowPath: Int] = [:]
+    for (index, change) in rows.enumerated() {
+      if let path = change.final { indexes[path] = index }
+    }
+    for update in dependent {
+      if let index = indexes[update.to] {
+        rows[index].parts = update.parts
+      } else {
+        rows.append(
+          projection.change(
+            update.row, update.parts, from: update.from, to: update.to, isUpdate: true))
+      }
+    }
   }
 
   private func legacyPath(_ change: LegacyChanges.RowChange) -> RowPath {
@@ -121,8 +186,8 @@ private struct LegacyProjection {
       isUpdate ? .update : from == nil ? .insert : to == nil ? .delete : .move
     return LegacyChanges.RowChange(
       kind: kind, row: row, parts: from == nil || to == nil ? [] : parts,
-      originalGroup: from.map { old.table.names[old.sections[$0.section]] }, original: from,
-      finalGroup: to.map { new.table.names[new.sections[$0.section]] }, final: to)
+      originalGroup: from.flatMap { old.group(at: $0) }, original: from,
+      finalGroup: to.flatMap { new.group(at: $0) }, final: to)
   }
 
   /// Moves, deletes, inserts and updates of the rows touched.
@@ -167,8 +232,9 @@ private struct LegacyProjection {
   func slides(_ slot: Int) -> [(LegacyChanges.Kind, Int)] {
     if old.groups[slot] == new.groups[slot], later.places.delta(of: slot) == nil { return [] }
     let alignment = later.places.delta(of: slot)?.alignment ?? Alignment()
-    let before = alignment.kept(inOld: old.groups[slot].shown)
-    let after = alignment.kept(inNew: new.groups[slot].shown)
+    let (oldGroup, newGroup) = (old.groups[slot], new.groups[slot])
+    let before = oldGroup.section == nil ? 0..<0 : alignment.kept(inOld: oldGroup.shown)
+    let after = newGroup.section == nil ? 0..<0 : alignment.kept(inNew: newGroup.shown)
     var slides = before.subtracting(after).joined().map { (LegacyChanges.Kind.delete, $0) }
     slides += after.subtracting(before).joined().map { (.insert, $0) }
     if old.groups[slot].isReversed != new.groups[slot].isReversed {

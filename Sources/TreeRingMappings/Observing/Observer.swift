@@ -129,6 +129,11 @@ package struct StoreGroups: OrderedGroups {
     self.names = names
   }
 
+  package func groupNames() throws(TreeRingError) -> [GroupName] { try reader.groups() }
+  package func stored(_ row: RowReference) throws(TreeRingError) -> StoredRow? {
+    let id = try names.id(of: row)
+    return try snapshot.row(id.key, in: id.bucket)
+  }
   package func group(_ name: GroupName) throws(TreeRingError) -> GroupReader {
     try reader.group(name)
   }

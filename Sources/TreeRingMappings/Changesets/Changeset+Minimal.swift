@@ -1,0 +1,311 @@
+// The minimal changeset between two layouts, from the touched rows alone.
+//
+//   1. Sections: deletes and inserts are forced; moves are the common sections less the longest run
+//      of them that keeps its order.
+//   2. A touched row shown in surviving sections on both sides is a move if the sections differ, and a
+//      candidate if they are the same; shown on one side only, it is a delete or an insert.
+//   3. Untouched rows keep their order, so those that slide over an edge of a range are at most two
+//      intervals a side, found by arithmetic.
+//   4. In each section, what may stay is laid out in both orders by a `SectionPlan`, and the heaviest
+//      increasing subsequence of it stays.
+//   5. Rows drawn with a neighbour that changed are updates too; see Changeset+Neighbors.
+// O(k log n + k log k + operations + sections); no list of a group's length is ever built.
+
+internal import TreeRing
+internal import TreeRingLog
+
+/// Computes one changeset. Use it once.
+struct MinimalChangeset<Groups: OrderedGroups> {
+  let old: Layout
+  let new: Layout
+  let places: TouchedPlaces
+  var groups: GroupCache<Groups>
+  let limit: Int
+  let flaw: Flaw
+  var result: Changeset
+  /// Operations found so far, counted before any of their rows is looked up.
+  var count = 0
+  private var chain = HeaviestChain()
+
+  /// - Parameters:
+  ///   - old, new: The two states, over one table of groups.
+  ///   - places: The rows touched in between.
+  ///   - groups: The index at the new state.
+  ///   - limit: The most operations worth listing.
+  init(
+    from old: Layout, to new: Layout, places: TouchedPlaces, groups: GroupCache<Groups>,
+    limit: Int,
+    flaw: Flaw = .none
+  ) {
+    self.old = old
+    self.new = new
+    self.places = places
+    self.groups = groups
+    self.limit = limit
+    self.flaw = flaw
+    result = Changeset(before: old.sectionList, after: new.sectionList)
+  }
+
+  /// The changeset; nil if it has more operations than the limit.
+  mutating func build() throws(TreeRingError) -> Changeset? {
+    changeSections()
+    try listTouchedRows()
+    try listUpdates()
+    for slot in slotsShown where old.groups[slot] != new.groups[slot] || isTouched(slot) {
+      guard try listSlides(delta(slot)) else { return nil }
+    }
+    guard try listMoves(), try listNeighbors() else { return nil }
+    guard result.count <= limit else { return nil }
+    result.rows.deletes.sort { $0.path < $1.path }
+    result.rows.inserts.sort { $0.path < $1.path }
+    result.rows.moves.sort { $0.to < $1.to }
+    result.rows.updates.sort { $0.to < $1.to }
+    return result
+  }
+
+  // MARK: Sections
+
+  /// Whether both sides show all groups as one and the same section.
+  var isConsolidated: Bool { old.consolidated != nil && old.consolidated == new.consolidated }
+
+  /// Whether a group is shown in a section that survives: of the old side, and of the new one.
+  func survives(old slot: Int) -> Bool {
+    old.groups[slot].section != nil
+      && (isConsolidated || (isPlain && new.groups[slot].section != nil))
+  }
+  func survives(new slot: Int) -> Bool {
+    new.groups[slot].section != nil
+      && (isConsolidated || (isPlain && old.groups[slot].section != nil))
+  }
+
+  /// Whether each group has its own section on both sides.
+  private var isPlain: Bool { old.consolidated == nil && new.consolidated == nil }
+
+  /// The groups shown in surviving sections on either side.
+  private var slotsShown: [Int] {
+    if isPlain { return new.slots.filter { old.groups[$0].section != nil } }
+    return isConsolidated ? new.slots + old.slots.filter { new.groups[$0].section == nil } : []
+  }
+
+  /// How a group's order changed; not at all, if nothing is known.
+  func delta(_ slot: Int) -> GroupDelta { places.delta(of: slot) ?? GroupDelta(slot: slot) }
+
+  private func isTouched(_ slot: Int) -> Bool { places.delta(of: slot) != nil }
+
+  /// Whether a group's rows are shown the other way round from now on.
+  func turns(_ slot: Int) -> Bool {
+    old.groups[slot].isReversed != new.groups[slot].isReversed
+  }
+
+  private mutating func changeSections() {
+    if !isPlain {
+      if isConsolidated { return }
+      result.sections.deletes = Array(0..<old.sectionCount)
+      result.sections.inserts = Array(0..<new.sectionCount)
+      count += result.sections.count
+      return
+    }
+    var common: [Int] = []
+    for (section, slot) in new.slots.enumerated() {
+      if let before = old.groups[slot].section {
+        common.append(before)
+      } else {
+        result.sections.inserts.append(section)
+      }
+    }
+    for (section, slot) in old.slots.enumerated() where new.groups[slot].section == nil {
+      result.sections.deletes.append(section)
+    }
+    if zip(common, common.dropFirst()).contains(where: { $0 > $1 }) {
+      let ascending = common.sorted()
+      let kept = chain.kept(
+        positions: common.map { ascending.firstIndex(atLeast: $0) },
+        weights: common.map { _ in 1 })
+      for (index, before) in common.enumerated() where !kept[index] {
+        guard let after = new.groups[old.slots[before]].section else { continue }
+        result.sections.moves.append(SectionMove(from: before, to: after))
+      }
+    }
+    count += result.sections.count
+  }
+
+  // MARK: Touched rows
+
+  /// Where a touched row was and is shown, as far as its section survives.
+  func ends(of touched: TouchedPlace) -> (from: RowPath?, to: RowPath?) {
+    var from: RowPath?
+    var to: RowPath?
+    let anySection = flaw == .deadSectionsListed
+    if touched.oldSlot >= 0, anySection || survives(old: touched.oldSlot) {
+      from = old.path(slot: touched.oldSlot, rank: touched.oldRank)
+    }
+    if touched.newSlot >= 0, anySection || survives(new: touched.newSlot) {
+      to = new.path(slot: touched.newSlot, rank: touched.newRank)
+    }
+    return (from, to)
+  }
+
+  private mutating func listTouchedRows() throws(TreeRingError) {
+    for touched in places.moved {
+      let (from, to) = ends(of: touched)
+      if from == nil, to == nil { continue }
+      let row = try groups.groups.id(of: touched.row)
+      if let from, let to {
+        let crosses = touched.oldSlot != touched.newSlot && !isConsolidated
+        if crosses, flaw == .crossingSplit {
+          result.rows.deletes.append(ListedRow(row: row, path: from))
+          result.rows.inserts.append(ListedRow(row: row, path: to))
+        } else if crosses {
+          result.rows.moves.append(RowMove(row: row, from: from, to: to))
+        }
+        if !touched.parts.isEmpty {
+          result.rows.updates.append(
+            RowUpdate(row: row, from: from, to: to, parts: touched.parts))
+        }
+      } else if let from {
+        result.rows.deletes.append(ListedRow(row: row, path: from))
+      } else if let to {
+        result.rows.inserts.append(ListedRow(row: row, path: to))
+      }
+    }
+  }
+
+  private mutating func listUpdates() throws(TreeRingError) {
+    for updated in places.updated where survives(old: updated.slot) {
+      guard let from = old.path(slot: updated.slot, rank: updated.oldRank),
+        let to = new.path(slot: updated.slot, rank: updated.newRank)
+      else { continue }
+      let row = try groups.groups.id(of: updated.row)
+      result.rows.updates.append(
+        RowUpdate(row: row, from: from, to: to, parts: updated.parts))
+    }
+    count += result.rows.count
+  }
+
+  // MARK: Untouched rows
+
+  /// Lists untouched rows that slid out of or into the range; false if that is over the limit.
+  private mutating func listSlides(_ delta: GroupDelta) throws(TreeRingError) -> Bool {
+    if flaw == .slidesForgotten { return true }
+    let slot = delta.slot
+    let before = survives(old: slot) ? delta.alignment.kept(inOld: old.groups[slot].shown) : 0..<0
+    let after = survives(new: slot) ? delta.alignment.kept(inNew: new.groups[slot].shown) : 0..<0
+    let leaving = before.subtracting(after)
+    let entering = after.subtracting(before)
+    count += (leaving + entering).reduce(0) { $0 + $1.count }
+    guard count <= limit else { return false }
+    for kept in leaving.joined() {
+      let rank = delta.alignment.newPosition(ofKept: kept)
+      let row = try groups.id(at: rank, slot: slot)
+      if let path = old.path(slot: slot, rank: delta.alignment.oldPosition(ofKept: kept)) {
+        result.rows.deletes.append(ListedRow(row: row, path: path))
+      }
+    }
+    for kept in entering.joined() {
+      let rank = delta.alignment.newPosition(ofKept: kept)
+      let row = try groups.id(at: rank, slot: slot)
+      if let path = new.path(slot: slot, rank: rank) {
+        result.rows.inserts.append(ListedRow(row: row, path: path))
+      }
+    }
+    return true
+  }
+
+  /// Lists the moves within sections; false if that is over the limit.
+  private mutating func listMoves() throws(TreeRingError) -> Bool {
+    if isConsolidated, flaw != .consolidatedApart {
+      let isReordered = old.slots != new.slots
+      return try listMoves(from: old.slots[...], to: new.slots[...], isReordered: isReordered)
+    }
+    for slot in slotsShown where isTouched(slot) || turns(slot) {
+      guard try listMoves(from: [slot], to: [slot], isReordered: false) else { return false }
+    }
+    return true
+  }
+
+  /// Lists the moves within a section that shows these groups; false if that is over the limit.
+  private mutating func listMoves(
+    from oldSlots: ArraySlice<Int>, to newSlots: ArraySlice<Int>, isReordered: Bool
+  ) throws(TreeRingError) -> Bool {
+    var plan = SectionPlan()
+    var needed = isReordered
+    for slot in newSlots {
+      let part = part(slot)
+      if part.isTurned {
+        // Of two untouched rows one has to move, so at most one of them all stays.
+        count += max(0, part.common.count - 1)
+        guard count <= limit else { return false }
+        count -= max(0, part.common.count - 1)
+      }
+      needed = needed || part.isTurned || !part.old.isEmpty || !part.new.isEmpty
+      plan.parts[slot] = part
+    }
+    for slot in oldSlots where plan.parts[slot] == nil { plan.parts[slot] = part(slot) }
+    if !needed { return true }
+    plan.layOut(from: oldSlots, to: newSlots, flaw: flaw)
+    let kept = chain.kept(positions: plan.positions, weights: plan.weights)
+    for (element, isKept) in kept.enumerated() where !isKept {
+      count += plan.elements[element].rowCount
+    }
+    guard count <= limit else { return false }
+    for (element, isKept) in kept.enumerated() where !isKept {
+      switch plan.elements[element] {
+      case .touched(let index):
+        let touched = places.moved[index]
+        let (from, to) = ends(of: touched)
+        if let from, let to {
+          let row = try groups.groups.id(of: touched.row)
+          result.rows.moves.append(RowMove(row: row, from: from, to: to))
+        }
+      case .block(let slot, let block):
+        try moveBlock(block, of: delta(slot))
+      }
+    }
+    return true
+  }
+
+  private mutating func moveBlock(
+    _ block: Range<Int>, of delta: GroupDelta
+  ) throws(TreeRingError) {
+    for position in block {
+      let rank = delta.alignment.newPosition(ofKept: position)
+      let oldRank = delta.alignment.oldPosition(ofKept: position)
+      guard let from = old.path(slot: delta.slot, rank: oldRank),
+        let to = new.path(slot: delta.slot, rank: rank)
+      else { continue }
+      let row = try groups.id(at: rank, slot: delta.slot)
+      result.rows.moves.append(RowMove(row: row, from: from, to: to))
+    }
+  }
+
+  /// What of one group may stay in its section.
+  private func part(_ slot: Int) -> SectionPlan.Part {
+    let delta = delta(slot)
+    let before = survives(old: slot) ? old.groups[slot].shown : 0..<0
+    let after = survives(new: slot) ? new.groups[slot].shown : 0..<0
+    func isCandidate(_ touched: TouchedPlace) -> Bool {
+      guard touched.oldSlot >= 0, touched.newSlot >= 0 else { return false }
+      if touched.oldSlot != touched.newSlot, !isConsolidated || flaw == .consolidatedApart {
+        return false
+      }
+      let ends = ends(of: touched)
+      return ends.from != nil && ends.to != nil
+    }
+    let common =
+      flaw == .unclippedBlocks
+      ? 0..<(new.groups[slot].count - delta.taken.count)
+      : delta.alignment.kept(inOld: before).intersection(delta.alignment.kept(inNew: after))
+    func clip(_ kept: Int) -> Int { min(max(kept, common.lowerBound), common.upperBound) }
+    var part = SectionPlan.Part(
+      common: common, isReversedBefore: old.groups[slot].isReversed,
+      isReversedAfter: new.groups[slot].isReversed)
+    for (index, touched) in delta.left.enumerated() where isCandidate(places.moved[touched]) {
+      part.old.append(
+        SectionPlan.Candidate(touched, clip(delta.alignment.removed[index] - index)))
+    }
+    for (index, touched) in delta.taken.enumerated() where isCandidate(places.moved[touched]) {
+      part.new.append(SectionPlan.Candidate(touched, clip(delta.alignment.added[index] - index)))
+    }
+    return part
+  }
+}

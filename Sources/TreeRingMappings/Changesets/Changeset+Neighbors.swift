@@ -1,0 +1,180 @@
+// Rows that are drawn with a neighbour, and whose neighbour is another row now, came, went or changed.
+//
+// Both sides are judged by the offsets of the group the row is in now, along the display order of the
+// whole group. An untouched row can be meant only if a touched place lies between it and one of its
+// neighbours, before or after, or if a neighbour changed in place; so the candidates stand at most
+// |offset| away from what was touched. Each one is then checked against both orders.
+// O(k · Σ|offset|) arithmetic, and lookups for the rows that are listed.
+
+internal import TreeRing
+internal import TreeRingLog
+
+extension MinimalChangeset {
+  /// A row beside another one, without looking it up where that can be helped.
+  private enum Neighbor: Equatable {
+    case nobody
+    /// By its index among the touched rows.
+    case touched(Int)
+    /// An untouched row of a slot, by its position among the untouched ones.
+    case untouched(slot: Int, Int)
+  }
+
+  /// The new ranks of rows that changed in place, by slot.
+  private typealias ChangedRanks = [Int: Set<Int>]
+
+  /// Adds the part `dependency` to the rows that have it; false if that is over the limit.
+  mutating func listNeighbors() throws(TreeRingError) -> Bool {
+    guard new.mappings.hasNeighbors else { return true }
+    var changed: ChangedRanks = [:]
+    for updated in places.updated { changed[updated.slot, default: []].insert(updated.newRank) }
+    var updates: [RowPath: Int] = [:]
+    for (index, update) in result.rows.updates.enumerated() { updates[update.to] = index }
+    for slot in new.slots {
+      let offsets = new.mappings.neighbors(of: new.table.names[slot])
+      if offsets.isEmpty { continue }
+      let delta = delta(slot)
+      if survives(old: slot), survives(new: slot) {
+        for rank in candidates(delta, offsets, changed[slot] ?? []).sorted() {
+          let kept = delta.alignment.keptBefore(new: rank)
+          let oldRank = delta.alignment.oldPosition(ofKept: kept)
+          guard let from = old.path(slot: slot, rank: oldRank),
+            let to = new.path(slot: slot, rank: rank),
+            try isDependent(from: (slot, oldRank), to: (slot, rank), offsets, changed)
+          else { continue }
+          let row = try groups.id(at: rank, slot: slot)
+          guard add(RowUpdate(row: row, from: from, to: to, parts: .dependency), &updates) else {
+            return false
+          }
+        }
+      }
+      for touched in delta.taken.map({ places.moved[$0] }) {
+        guard case (let from?, let to?) = ends(of: touched),
+          try isDependent(
+            from: (touched.oldSlot, touched.oldRank), to: (slot, touched.newRank), offsets, changed)
+        else { continue }
+        let row = try groups.groups.id(of: touched.row)
+        guard add(RowUpdate(row: row, from: from, to: to, parts: .dependency), &updates) else {
+          return false
+        }
+      }
+    }
+    return true
+  }
+
+  private mutating func add(_ update: RowUpdate, _ updates: inout [RowPath: Int]) -> Bool {
+    if let index = updates[update.to] {
+      let known = result.rows.updates[index]
+      result.rows.updates[index] = RowUpdate(
+        row: known.row, from: known.from, to: known.to,
+        parts: known.parts.union(update.parts))
+      return true
+    }
+    updates[update.to] = result.rows.updates.count
+    result.rows.updates.append(update)
+    count += 1
+    return count <= limit
+  }
+
+  /// The new ranks of untouched rows, shown, that may have another neighbour.
+  private func candidates(
+    _ delta: GroupDelta, _ offsets: [Int], _ changed: Set<Int>
+  ) -> Set<Int> {
+    let slot = delta.slot
+    let (before, after) = (old.groups[slot], new.groups[slot])
+    let alignment = delta.alignment
+    if turns(slot) {
+      let common = alignment.kept(inOld: before.shown)
+        .intersection(alignment.kept(inNew: after.shown))
+      return Set(common.map { alignment.newPosition(ofKept: $0) })
+    }
+    var ranks: Set<Int> = []
+    for offset in offsets {
+      let offset =
+        flaw == .nearNeighboursOnly ? offset.signum() : after.isReversed ? -offset : offset
+      /// The positions from which `place` lies on the way to the neighbour.
+      func positions(_ place: Int, in shown: Range<Int>) -> Range<Int> {
+        let near = offset > 0 ? Self.difference(place, offset)..<place : (place + 1)..<(
+          Self.difference(place, offset) + 1)
+        return near.intersection(shown)
+      }
+      for place in alignment.added {
+        for rank in positions(place, in: after.shown) where !isTaken(rank, alignment) {
+          ranks.insert(rank)
+        }
+      }
+      for place in alignment.removed {
+        for rank in positions(place, in: before.shown) {
+          let index = alignment.removed.firstIndex(atLeast: rank)
+          if index < alignment.removed.count, alignment.removed[index] == rank { continue }
+          ranks.insert(alignment.newPosition(ofKept: rank - index))
+        }
+      }
+      for place in changed {
+        let rank = Self.difference(place, offset)
+        if after.shown.contains(rank), !isTaken(rank, alignment) { ranks.insert(rank) }
+      }
+    }
+    return ranks
+  }
+
+  private func isTaken(_ rank: Int, _ alignment: Alignment) -> Bool {
+    let index = alignment.added.firstIndex(atLeast: rank)
+    return index < alignment.added.count && alignment.added[index] == rank
+  }
+
+  /// Far offsets reach beyond any group, not beyond any number.
+  private static func difference(_ rank: Int, _ offset: Int) -> Int {
+    rank - min(max(offset, -(.max / 2)), .max / 2)
+  }
+
+  /// Whether any neighbour of a row is another one, came, went or changed.
+  private mutating func isDependent(
+    from: (slot: Int, rank: Int), to: (slot: Int, rank: Int), _ offsets: [Int],
+    _ changed: ChangedRanks
+  ) throws(TreeRingError) -> Bool {
+    for offset in offsets {
+      let before = neighbor(
+        old.groups[from.slot], from.rank, offset, from.slot, isOld: true)
+      let after = neighbor(new.groups[to.slot], to.rank, offset, to.slot, isOld: false)
+      if before == .nobody, after == .nobody { continue }
+      if before == .nobody || after == .nobody { return true }
+      if before != after {
+        guard from.slot != to.slot, try row(before) == row(after) else { return true }
+      }
+      if isChanged(before, changed) || isChanged(after, changed) { return true }
+    }
+    return false
+  }
+
+  private func neighbor(
+    _ group: GroupState, _ rank: Int, _ offset: Int, _ slot: Int, isOld: Bool
+  ) -> Neighbor {
+    let rank = Self.difference(rank, group.isReversed ? offset : -offset)
+    guard rank >= 0, rank < group.count else { return .nobody }
+    let delta = delta(slot)
+    let places = isOld ? delta.alignment.removed : delta.alignment.added
+    let index = places.firstIndex(atLeast: rank)
+    if index < places.count, places[index] == rank {
+      return .touched(isOld ? delta.left[index] : delta.taken[index])
+    }
+    return .untouched(slot: slot, rank - index)
+  }
+
+  private func isChanged(_ neighbor: Neighbor, _ changed: ChangedRanks) -> Bool {
+    switch neighbor {
+    case .nobody: false
+    case .touched(let index): !places.moved[index].parts.isEmpty
+    case .untouched(let slot, let kept):
+      changed[slot]?.contains(delta(slot).alignment.newPosition(ofKept: kept)) ?? false
+    }
+  }
+
+  private mutating func row(_ neighbor: Neighbor) throws(TreeRingError) -> RowReference? {
+    switch neighbor {
+    case .nobody: return nil
+    case .touched(let index): return places.moved[index].row
+    case .untouched(let slot, let kept):
+      return try groups.row(at: delta(slot).alignment.newPosition(ofKept: kept), slot: slot)
+    }
+  }
+}

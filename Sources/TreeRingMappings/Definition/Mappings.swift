@@ -1,0 +1,184 @@
+// Which groups of a group index are shown, in which order, and how: the question that a changeset
+// answers. A pure value: nothing is read from a store until an observer or a state uses it.
+
+public import TreeRing
+
+/// Groups of a group index, shown as sections.
+///
+/// Each call returns a changed copy, so that the whole reads as one sentence:
+/// ```swift
+/// let boards = Mappings(of: "departures", groups: ["EWR", "JFK", "LGA"])
+///   .hidingEmptySections()
+///   .range(.fixed(length: 20), of: "JFK")
+///   .reversed("LGA")
+/// ```
+public struct Mappings: Hashable, Sendable {
+  /// The name of the group index.
+  public let index: String
+  /// The mapped groups, in the order of their sections, each once; nil if a filter and an order
+  /// choose them.
+  public let groups: [GroupName]?
+  /// Whether a group without a setting of its own is a section only while it shows a row.
+  public private(set) var hidesEmptySections = false
+  /// The range of groups without a setting of their own; nil shows them whole.
+  public private(set) var defaultRange: RangeOptions?
+  /// When the groups are shown as one section; nil is never.
+  public private(set) var consolidation: Consolidation?
+
+  /// The groups in one section while they show few rows.
+  public struct Consolidation: Hashable, Sendable {
+    /// The section's name. While it is that of a mapped group, the groups are not consolidated.
+    public let name: GroupName
+    /// The groups are consolidated while they show fewer rows than this, all together.
+    public let threshold: Int
+  }
+
+  /// How the groups are chosen, unless they are given.
+  let choice: GroupChoice?
+  /// Settings of single groups. They are kept for groups that are not mapped, so that a group finds
+  /// them again when it is.
+  private var options: [GroupName: GroupOptions] = [:]
+
+  /// Shows these groups of an index, each as a section, whole and in the index's order.
+  ///
+  /// - Parameters:
+  ///   - index: The name of the group index.
+  ///   - groups: The groups in the order of their sections; a repeated name counts once. A group that
+  ///     does not exist is an empty section.
+  public init(of index: String, groups: [GroupName]) {
+    self.index = index
+    var seen: Set<GroupName> = []
+    self.groups = groups.filter { seen.insert($0).inserted }
+    choice = nil
+  }
+
+  /// Shows those groups of an index that a filter lets pass, in an order, whichever they are at the
+  /// commit shown.
+  ///
+  /// A group is asked about when its rows or their contents change. Filter and order must depend on
+  /// nothing but the summary they are given.
+  /// ```swift
+  /// Mappings(of: "chats", groupsWhere: { $0.count > 1 }, orderedBy: { group in
+  ///   [.descending(group.last(in: messages)?.date, nils: .last)]
+  /// })
+  /// ```
+  /// - Parameters:
+  ///   - index: The name of the group index.
+  ///   - isIncluded: Whether a group, which has a row at least, is mapped.
+  ///   - order: What the groups are ordered by, the first item first, and then by name.
+  public init(
+    of index: String,
+    groupsWhere isIncluded: @escaping @Sendable (GroupSummary) -> Bool,
+    orderedBy order: @escaping @Sendable (GroupSummary) -> [SortItem] = { _ in [] }
+  ) {
+    self.index = index
+    groups = nil
+    choice = GroupChoice(where: isIncluded, order: order)
+  }
+
+  /// Shows every group as a section only while its range shows a row. Replaces what was set for
+  /// single groups.
+  public func hidingEmptySections(_ hides: Bool = true) -> Mappings {
+    var copy = self
+    copy.hidesEmptySections = hides
+    for group in copy.options.keys { copy.options[group]?.hidesWhenEmpty = nil }
+    return copy
+  }
+
+  /// Shows one group as a section only while its range shows a row.
+  public func hidingEmptySection(of group: GroupName, _ hides: Bool = true) -> Mappings {
+    changing(group) { $0.hidesWhenEmpty = hides }
+  }
+
+  /// Shows only a range of each group's rows; nil shows them all. Replaces what was set for single
+  /// groups.
+  public func range(_ range: RangeOptions?) -> Mappings {
+    var copy = self
+    copy.defaultRange = range
+    for group in copy.options.keys { copy.options[group]?.range = nil }
+    return copy
+  }
+
+  /// Shows only a range of a group's rows; nil shows them all. The range counts in the order of
+  /// display, so that it means the same before and after ``reversed(_:_:)``.
+  public func range(_ range: RangeOptions?, of group: GroupName) -> Mappings {
+    changing(group) { $0.range = .some(range) }
+  }
+
+  /// Shows a group's rows last to first. On a list that is shown, this starts a range anew.
+  public func reversed(_ group: GroupName, _ isReversed: Bool = true) -> Mappings {
+    changing(group) { $0.isReversed = isReversed }
+  }
+
+  /// Shows all groups as one section of this name while they show fewer rows than a threshold. The
+  /// section is there with no rows, too.
+  ///
+  /// - Parameters:
+  ///   - threshold: The number of rows from which on each group has its own section; not negative.
+  ///   - name: The section's name. While it is that of a mapped group, nothing is consolidated.
+  public func consolidated(below threshold: Int, as name: GroupName) -> Mappings {
+    precondition(threshold >= 0, "a number of rows is not negative")
+    var copy = self
+    copy.consolidation = Consolidation(name: name, threshold: threshold)
+    return copy
+  }
+
+  /// Always shows each group as a section of its own.
+  public func neverConsolidated() -> Mappings {
+    var copy = self
+    copy.consolidation = nil
+    return copy
+  }
+
+  /// Says that each row of a group is drawn with the rows at these distances from it, in the order of
+  /// display of the whole group: -1 is the row above. A row gets the part `dependency` when a row it
+  /// is drawn with changes, comes or goes.
+  ///
+  /// - Parameter offsets: The distances; 0 counts for nothing, and none at all turns it off.
+  public func drawn(withNeighborsAt offsets: Set<Int>, in group: GroupName) -> Mappings {
+    changing(group) { $0.neighbors = offsets.subtracting([0, .min]).sorted() }
+  }
+
+  /// The range of a group; nil if all its rows are shown.
+  public func range(of group: GroupName) -> RangeOptions? {
+    options[group]?.range ?? defaultRange
+  }
+  /// Whether a group's rows are shown last to first.
+  public func isReversed(_ group: GroupName) -> Bool { options[group]?.isReversed ?? false }
+  /// Whether a group is a section only while it shows a row.
+  public func hidesEmptySection(of group: GroupName) -> Bool {
+    options[group]?.hidesWhenEmpty ?? hidesEmptySections
+  }
+  /// The distances of the rows that a group's rows are drawn with, ascending.
+  public func neighbors(of group: GroupName) -> [Int] { options[group]?.neighbors ?? [] }
+
+  /// Whether any group's rows are drawn with others.
+  var hasNeighbors: Bool { options.values.contains { !$0.neighbors.isEmpty } }
+
+  /// The groups that have a flexible range of their own, in name order: their windows are carried on
+  /// even while the groups are not mapped.
+  var carriedGroups: [GroupName] {
+    options.filter { $0.value.range??.isFlexible ?? false }.keys.sorted()
+  }
+
+  private func changing(_ group: GroupName, _ change: (inout GroupOptions) -> Void) -> Mappings {
+    var copy = self
+    change(&copy.options[group, default: GroupOptions()])
+    return copy
+  }
+}
+
+extension GroupChoice: Hashable {
+  static func == (a: GroupChoice, b: GroupChoice) -> Bool { a === b }
+  func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
+}
+
+/// The settings of one group.
+private struct GroupOptions: Hashable, Sendable {
+  /// Nil: as the mappings say for all groups.
+  var hidesWhenEmpty: Bool?
+  /// Nil: as the mappings say for all groups; an inner nil: the whole group.
+  var range: RangeOptions??
+  var isReversed = false
+  var neighbors: [Int] = []
+}

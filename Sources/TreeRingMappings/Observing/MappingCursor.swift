@@ -1,0 +1,169 @@
+// Makes changes. It knows what is displayed, by row counts and windows, and nothing else.
+//
+// Going on to another commit and other mappings at once means the same as going there first and
+// changing the mappings then: windows are carried over the rows touched as they were set, and what is
+// changed by hand applies to the result. Still one minimal change comes out.
+
+package import TreeRing
+package import TreeRingLog
+
+/// What a list shows, and the way to what it shows next. A value: it reads nothing by itself and pins
+/// nothing.
+package struct MappingCursor: Sendable {
+  /// How groups are shown.
+  package private(set) var mappings: Mappings
+  /// The commit shown; 0 before anything was shown.
+  package private(set) var commit: CommitNumber = 0
+  private var layout = Layout.empty
+
+  /// Nothing is shown yet.
+  package init(_ mappings: Mappings) { self.mappings = mappings }
+
+  /// Where the flexible windows stand, by group.
+  var windows: [GroupName: Window] { layout.windows }
+
+  /// Shows a state from scratch; windows go on as far as the groups have rows. O(groups · log n).
+  package mutating func reset<Groups: OrderedGroups>(
+    to groups: Groups, at commit: CommitNumber, mappings target: Mappings? = nil,
+    edits: [GroupName: RangeEdit] = [:]
+  ) throws(TreeRingError) -> Change {
+    try reset(to: groups, at: commit, mappings: target, edits: edits, following: layout)
+  }
+
+  /// Shows a state from scratch, with windows that were at hand elsewhere.
+  mutating func resume<Groups: OrderedGroups>(
+    at groups: Groups, _ commit: CommitNumber, windows: [GroupName: Window]
+  ) throws(TreeRingError) -> Change {
+    _ = try reset(to: groups, at: commit, mappings: nil, edits: [:], following: .empty)
+    layout = layout.placing(windows)
+    return Change(resetTo: ShownRows(commit: commit, layout: layout, groups: groups))
+  }
+
+  private mutating func reset<Groups: OrderedGroups>(
+    to groups: Groups, at commit: CommitNumber, mappings target: Mappings?,
+    edits: [GroupName: RangeEdit], following known: Layout
+  ) throws(TreeRingError) -> Change {
+    let target = try (target ?? mappings).edited(by: edits)
+    let known = target.index == mappings.index ? known : .empty
+    let table = GroupTable(try Self.followed(by: target, in: groups)).adding(known.followedGroups)
+    var cache = GroupCache(groups, table: table)
+    var next = try Layout(target, table: table, following: known, in: &cache)
+    if !edits.isEmpty { next = next.editing(edits) }
+    mappings = target
+    self.commit = commit
+    layout = next
+    return Change(resetTo: ShownRows(commit: commit, layout: layout, groups: groups))
+  }
+
+  /// Shows another state. O(k log n) for k rows touched, plus O(sections), and after a change of
+  /// mappings O(groups · log n).
+  ///
+  /// - Parameters:
+  ///   - groups: The index at the commit to show.
+  ///   - touched: The rows touched between the commit shown and that one, in either direction.
+  ///   - mappings: Other mappings of the same index; nil if they did not change.
+  ///   - edits: Ranges to change by hand.
+  ///   - limit: The most operations worth listing; beyond it the change is a reset.
+  package mutating func advance<Groups: OrderedGroups>(
+    to groups: Groups, by touched: TouchedRows, mappings edited: Mappings? = nil,
+    edits: [GroupName: RangeEdit] = [:], limit: Int = 500, flaw: Flaw = .none
+  ) throws(TreeRingError) -> Change {
+    precondition(touched.from == commit, "the changes must start from the commit shown")
+    let target = try (edited ?? mappings).edited(by: edits)
+    let isEdit = target != mappings || !edits.isEmpty
+    var old = layout
+    if mappings.choice != nil { old = old.following(touched.groupNames) }
+    if isEdit {
+      old = old.numbered(
+        by: GroupTable(try Self.followed(by: target, in: groups)).adding(old.followedGroups))
+    }
+    var cache = GroupCache(groups, table: old.table)
+    let places = try TouchedPlaces(touched, table: old.table, in: &cache, flaw: flaw)
+    guard try Self.agree(old, places, in: &cache) else {
+      return try reset(
+        to: groups, at: touched.to, mappings: edited, edits: edits, following: layout)
+    }
+    let keepsList = target.choice == mappings.choice
+    var new = try old.advanced(by: places, list: keepsList, in: &cache, flaw: flaw)
+    if isEdit { new = try new.edited(to: target, in: &cache).editing(edits) }
+    var builder = MinimalChangeset(
+      from: old, to: new, places: places, groups: cache, limit: limit, flaw: flaw)
+    let changeset = try builder.build()
+    let change = Change(
+      before: ShownRows(
+        commit: commit, layout: old, groups: groups,
+        later: .init(touched: touched, places: places)),
+      after: ShownRows(commit: touched.to, layout: new, groups: groups), changeset: changeset)
+    mappings = target
+    commit = touched.to
+    layout = new
+    return change
+  }
+
+  /// The groups that mappings list or carry windows of. O(groups · log n) if a filter chooses them.
+  private static func followed(
+    by mappings: Mappings, in groups: some OrderedGroups
+  ) throws(TreeRingError) -> [GroupName] {
+    var listed = mappings.groups ?? []
+    if mappings.choice != nil { listed = try groups.groupNames() }
+    return GroupTable(listed).adding(mappings.carriedGroups).names
+  }
+
+  /// Whether the rows touched account for how many rows the groups have now. They always do, unless
+  /// the list was shown by another definition of the index; then it has to be read anew.
+  private static func agree<Groups>(
+    _ old: Layout, _ places: TouchedPlaces, in groups: inout GroupCache<Groups>
+  ) throws(TreeRingError) -> Bool {
+    for delta in places.deltas where old.groups[delta.slot].isTracked {
+      let count = old.groups[delta.slot].count + delta.growth
+      guard try groups.count(delta.slot) == count else { return false }
+    }
+    return true
+  }
+}
+
+extension Mappings {
+  /// The mappings that follow from changes of ranges by hand: what is set, and the length and offset
+  /// of fixed ranges. Of flexible ones only the windows change.
+  func edited(by edits: [GroupName: RangeEdit]) throws(TreeRingError) -> Mappings {
+    var result = self
+    for (group, edit) in edits {
+      switch edit {
+      case .set(let range): result = result.range(range, of: group)
+      case .extend(let rows):
+        guard let range = range(of: group) else { throw Self.noRange(group) }
+        if range.isFlexible { continue }
+        let length = range.length.addingReportingOverflow(rows)
+        let longer = range.startingAnew(
+          length: length.overflow ? .max : max(0, length.partialValue), offset: range.offset)
+        result = result.range(longer, of: group)
+      case .shift(let rows):
+        guard let range = range(of: group) else { throw Self.noRange(group) }
+        if range.isFlexible { continue }
+        let offset = range.offset.addingReportingOverflow(rows)
+        let moved = range.startingAnew(
+          length: range.length, offset: offset.overflow ? .max : max(0, offset.partialValue))
+        result = result.range(moved, of: group)
+      }
+    }
+    return result
+  }
+
+  private static func noRange(_ group: GroupName) -> TreeRingError {
+    TreeRingError(
+      .invalidInput,
+      "The group \(group) is shown whole: there is no range to change. Set one first.")
+  }
+}
+
+extension TouchedRows {
+  /// Every group that a touched row stood or stands in.
+  fileprivate var groupNames: [GroupName] {
+    var names: Set<GroupName> = []
+    for change in rows.values {
+      for place in change.oldPlaces { names.insert(place.group) }
+      for place in change.newPlaces { names.insert(place.group) }
+    }
+    return names.sorted()
+  }
+}

@@ -1,0 +1,342 @@
+// The sections of one state: which groups are listed, which ranks of them are shown, and where.
+//
+// The groups of a layout are those listed and those whose windows are carried on meanwhile. A section
+// shows one group or, in a consolidated layout, all that are listed, one behind the other.
+
+internal import TreeRing
+internal import TreeRingLog
+
+/// The sections of one state.
+struct Layout: Sendable {
+  let mappings: Mappings
+  let table: GroupTable
+  /// By slot.
+  private(set) var groups: [GroupState]
+  /// The slots that the list of groups admits, in order.
+  private(set) var listed: [Int] = []
+  /// What the groups listed are ordered by, where an order chooses them.
+  private var orderKeys: [Int: [UInt8]] = [:]
+  /// The slots that are shown, in the order of display: one a section, or all in one.
+  private(set) var slots: [Int] = []
+  /// Those of them that show a row.
+  private(set) var filled: [Int] = []
+  /// How many rows are shown in all.
+  private(set) var rowCount = 0
+  /// The name of the one section that shows all groups; nil if each has its own.
+  private(set) var consolidated: GroupName?
+
+  /// The layout of nothing: before the first state.
+  static let empty = Layout(
+    Mappings(of: "", groups: []), table: GroupTable([]), groups: [])
+
+  private init(_ mappings: Mappings, table: GroupTable, groups: [GroupState]) {
+    self.mappings = mappings
+    self.table = table
+    self.groups = groups
+  }
+
+  /// A layout from scratch. O(groups · log n) if an order chooses them, else O(groups).
+  ///
+  /// - Parameters:
+  ///   - table: The groups to follow, all that are listed among them.
+  ///   - known: What was shown before, whose windows go on where they may.
+  init<Groups>(
+    _ mappings: Mappings, table: GroupTable, following known: Layout = .empty,
+    in cache: inout GroupCache<Groups>
+  ) throws(TreeRingError) {
+    var groups: [GroupState] = []
+    groups.reserveCapacity(table.names.count)
+    for (slot, name) in table.names.enumerated() {
+      groups.append(
+        GroupState(
+          name, in: mappings, count: try cache.count(slot), following: known.state(of: name)))
+    }
+    self.init(mappings, table: table, groups: groups)
+    try list(in: &cache)
+  }
+
+  /// The same sections, numbered by another table. Groups it has not are left out.
+  func numbered(by other: GroupTable) -> Layout {
+    var copy = Layout(
+      mappings, table: other, groups: other.names.map { state(of: $0) ?? GroupState() })
+    func renumber(_ slots: [Int]) -> [Int] { slots.compactMap { other.slot(of: table.names[$0]) } }
+    copy.listed = renumber(listed)
+    copy.slots = renumber(slots)
+    copy.filled = renumber(filled)
+    for (slot, key) in orderKeys {
+      if let other = other.slot(of: table.names[slot]) { copy.orderKeys[other] = key }
+    }
+    copy.rowCount = rowCount
+    copy.consolidated = consolidated
+    return copy
+  }
+
+  /// The same layout, following further groups that had no rows.
+  func following(_ names: some Sequence<GroupName>) -> Layout {
+    let larger = table.adding(names)
+    if larger.names.count == table.names.count { return self }
+    var copy = numbered(by: larger)
+    for slot in table.names.count..<larger.names.count {
+      copy.groups[slot] = GroupState(larger.names[slot], in: mappings, count: 0)
+    }
+    return copy
+  }
+
+  // MARK: - Changes
+
+  /// The layout once these changes have happened. O(groups touched), and O(groups) if a section comes
+  /// or goes.
+  ///
+  /// - Parameter list: Whether the list of groups follows too; not if it is about to be replaced.
+  func advanced<Groups>(
+    by places: TouchedPlaces, list: Bool, in cache: inout GroupCache<Groups>, flaw: Flaw = .none
+  ) throws(TreeRingError) -> Layout {
+    var copy = self
+    var needsArranging = false
+    for delta in places.deltas where copy.groups[delta.slot].isTracked {
+      needsArranging =
+        copy.change(delta.slot) { group in
+          group.advance(
+            by: delta.growth, staying: { places.staying(delta, flaw: flaw) }, flaw: flaw)
+        } || needsArranging
+    }
+    if list, let choice = mappings.choice, flaw != .listingStale {
+      var touched = Set(places.updated.map(\.slot))
+      touched.formUnion(places.deltas.map(\.slot))
+      needsArranging = try copy.ask(touched, choice, in: &cache) || needsArranging
+    }
+    if needsArranging { copy.arrange() }
+    return copy
+  }
+
+  /// The layout under other mappings, once the changes have happened. O(groups).
+  func edited<Groups>(
+    to target: Mappings, in cache: inout GroupCache<Groups>
+  ) throws(TreeRingError) -> Layout {
+    var states: [GroupState] = []
+    states.reserveCapacity(groups.count)
+    for (slot, name) in table.names.enumerated() {
+      let count = groups[slot].isTracked ? groups[slot].count : try cache.count(slot)
+      states.append(GroupState(name, in: target, count: count, following: groups[slot]))
+    }
+    var copy = Layout(target, table: table, groups: states)
+    if target.groups == nil, target.choice == mappings.choice {
+      copy.listed = listed
+      copy.orderKeys = orderKeys
+      copy.placeList()
+    } else {
+      try copy.list(in: &cache)
+    }
+    return copy
+  }
+
+  /// The layout once a range has been changed by hand.
+  func editing(_ edits: [GroupName: RangeEdit]) -> Layout {
+    var copy = self
+    for (name, edit) in edits {
+      if let slot = table.slot(of: name) { _ = copy.change(slot) { $0.edit(edit) } }
+    }
+    copy.arrange()
+    return copy
+  }
+
+  /// The layout with windows that stood elsewhere; those that are not flexible here are left alone.
+  func placing(_ windows: [GroupName: Window]) -> Layout {
+    var copy = self
+    for (name, window) in windows {
+      if let slot = table.slot(of: name) { _ = copy.change(slot) { $0.place(window) } }
+    }
+    copy.arrange()
+    return copy
+  }
+
+  /// Changes a group; tells whether the sections have to be arranged anew.
+  private mutating func change(_ slot: Int, _ body: (inout GroupState) -> Void) -> Bool {
+    let old = groups[slot]
+    body(&groups[slot])
+    guard old.position != nil else { return false }
+    rowCount += groups[slot].shown.count - old.shown.count
+    return groups[slot].isSection != old.isSection
+      || groups[slot].shown.isEmpty != old.shown.isEmpty
+      || consolidated != nil || consolidatedName != consolidated
+  }
+
+  // MARK: - The list of groups
+
+  /// Lists the groups from scratch.
+  private mutating func list<Groups>(
+    in cache: inout GroupCache<Groups>
+  ) throws(TreeRingError) {
+    listed = (mappings.groups ?? []).compactMap { table.slot(of: $0) }
+    if let choice = mappings.choice {
+      for slot in groups.indices {
+        if let key = try cache.orderKey(slot, by: choice) { orderKeys[slot] = key }
+      }
+      listed = orderKeys.keys.sorted { precedes($0, $1) }
+    }
+    placeList()
+  }
+
+  /// Asks the filter and the order about touched groups; tells whether the list changed.
+  private mutating func ask<Groups>(
+    _ touched: Set<Int>, _ choice: GroupChoice, in cache: inout GroupCache<Groups>
+  ) throws(TreeRingError) -> Bool {
+    var changed: [Int: [UInt8]?] = [:]
+    for slot in touched {
+      let key = try cache.orderKey(slot, by: choice)
+      if key != orderKeys[slot] { changed[slot] = .some(key) }
+    }
+    if changed.isEmpty { return false }
+    listed.removeAll { changed[$0] != nil }
+    for (slot, key) in changed {
+      groups[slot].position = nil
+      groups[slot].section = nil
+      orderKeys[slot] = key
+    }
+    let comers = changed.keys.filter { orderKeys[$0] != nil }.sorted { precedes($0, $1) }
+    var merged: [Int] = []
+    merged.reserveCapacity(listed.count + comers.count)
+    var next = comers.startIndex
+    for slot in listed {
+      while next < comers.endIndex, precedes(comers[next], slot) {
+        merged.append(comers[next])
+        next += 1
+      }
+      merged.append(slot)
+    }
+    listed = merged + comers[next...]
+    for (position, slot) in listed.enumerated() { groups[slot].position = position }
+    rowCount = listed.reduce(0) { $0 + groups[$1].shown.count }
+    return true
+  }
+
+  /// The order of the list: order key, then name.
+  private func precedes(_ a: Int, _ b: Int) -> Bool {
+    let (first, second) = (orderKeys[a] ?? [], orderKeys[b] ?? [])
+    if first != second { return first.lexicographicallyPrecedes(second) }
+    return table.names[a] < table.names[b]
+  }
+
+  /// Gives the groups of a fresh list their positions, and arranges the sections.
+  private mutating func placeList() {
+    for (position, slot) in listed.enumerated() { groups[slot].position = position }
+    rowCount = listed.reduce(0) { $0 + groups[$1].shown.count }
+    arrange()
+  }
+
+  // MARK: - Sections
+
+  /// The name of the consolidated section, if there is to be one.
+  private var consolidatedName: GroupName? {
+    guard let rule = mappings.consolidation, rowCount < rule.threshold else { return nil }
+    if let slot = table.slot(of: rule.name), groups[slot].position != nil { return nil }
+    return rule.name
+  }
+
+  /// Lays the groups listed out in sections. O(groups listed).
+  private mutating func arrange() {
+    for slot in slots { groups[slot].section = nil }
+    slots.removeAll(keepingCapacity: true)
+    filled.removeAll(keepingCapacity: true)
+    consolidated = consolidatedName
+    var row = 0
+    for slot in listed where consolidated != nil || groups[slot].isSection {
+      groups[slot].section = consolidated == nil ? slots.count : 0
+      groups[slot].firstRow = consolidated == nil ? 0 : row
+      row += groups[slot].shown.count
+      slots.append(slot)
+      if !groups[slot].shown.isEmpty { filled.append(slot) }
+    }
+  }
+
+  /// How many sections there are.
+  var sectionCount: Int { consolidated == nil ? slots.count : 1 }
+
+  /// The slots that a section shows, in order.
+  func slots(ofSection section: Int) -> ArraySlice<Int> {
+    consolidated == nil ? slots[section...section] : slots[...]
+  }
+
+  /// The sections as their users see them. O(sections).
+  var sectionList: [Section] {
+    if let consolidated { return [Section(group: consolidated, count: rowCount)] }
+    return slots.map { Section(group: table.names[$0], count: groups[$0].shown.count) }
+  }
+
+  // MARK: - Lookups
+
+  /// The state of a group; nil if it is not followed.
+  func state(of name: GroupName) -> GroupState? { table.slot(of: name).map { groups[$0] } }
+
+  /// Where the flexible windows stand, by group.
+  var windows: [GroupName: Window] {
+    var windows: [GroupName: Window] = [:]
+    for (slot, group) in groups.enumerated() where group.range?.isFlexible ?? false {
+      windows[table.names[slot]] = group.window
+    }
+    return windows
+  }
+
+  /// The groups listed and those whose windows are carried on.
+  var followedGroups: [GroupName] {
+    groups.indices.filter { groups[$0].position != nil || groups[$0].range?.isFlexible ?? false }
+      .map { table.names[$0] }
+  }
+
+  /// Where the row of this rank is shown; nil if it is not.
+  func path(slot: Int, rank: Int) -> RowPath? {
+    let group = groups[slot]
+    guard let section = group.section, group.shown.contains(rank) else { return nil }
+    return RowPath(section: section, row: group.firstRow + group.displayed(rank))
+  }
+
+  /// The slot and the rank shown at a path; nil if there is none. O(log groups) if consolidated.
+  func place(at path: RowPath) -> (slot: Int, rank: Int)? {
+    guard path.section >= 0, path.section < sectionCount, path.row >= 0 else { return nil }
+    let slot: Int
+    if consolidated == nil {
+      slot = slots[path.section]
+    } else {
+      let index = filled.partitionPoint { groups[$0].firstRow + groups[$0].shown.count > path.row }
+      guard index < filled.count else { return nil }
+      slot = filled[index]
+    }
+    let row = path.row - groups[slot].firstRow
+    guard row < groups[slot].shown.count else { return nil }
+    return (slot, groups[slot].rank(ofDisplayed: row))
+  }
+
+  /// The group of the row shown at a path; nil if there is none.
+  func group(at path: RowPath) -> GroupName? { place(at: path).map { table.names[$0.slot] } }
+
+  /// The path nearest to a row of a listed group that is not shown, by its rank; nil if nothing is
+  /// shown. O(log groups).
+  func nearestPath(slot: Int, rank: Int) -> RowPath? {
+    let group = groups[slot]
+    guard let position = group.position else { return nil }
+    if !group.shown.isEmpty {
+      let clamped = min(max(rank, group.shown.lowerBound), group.shown.upperBound - 1)
+      return path(slot: slot, rank: clamped)
+    }
+    let next = filled.partitionPoint { groups[$0].position ?? 0 > position }
+    if next > 0 {
+      let earlier = groups[filled[next - 1]]
+      return path(slot: filled[next - 1], rank: earlier.rank(ofDisplayed: earlier.shown.count - 1))
+    }
+    guard next < filled.count else { return nil }
+    return path(slot: filled[next], rank: groups[filled[next]].rank(ofDisplayed: 0))
+  }
+}
+
+extension [Int] {
+  /// The first index whose element fits, if those that fit come last; else the count. O(log n).
+  func partitionPoint(_ fits: (Int) -> Bool) -> Int {
+    var low = 0
+    var high = count
+    while low < high {
+      let middle = (low + high) / 2
+      if fits(self[middle]) { high = middle } else { low = middle + 1 }
+    }
+    return low
+  }
+}

@@ -1,0 +1,130 @@
+// Lookups both ways between sections and groups, paths and rows. Out of range is nil, never a trap.
+
+public import TreeRing
+public import TreeRingLog
+
+extension ShownRows {
+  /// The names of the sections, in order: their groups, or the name they are consolidated under.
+  public var visibleGroups: [GroupName] { outline.map(\.group) }
+  /// How many rows are shown in all.
+  public var rowCount: Int { layout.rowCount }
+  /// Whether no row is shown; there may be sections nevertheless.
+  public var isEmpty: Bool { layout.rowCount == 0 }
+  /// Whether one section shows all groups.
+  public var isConsolidated: Bool { layout.consolidated != nil }
+
+  /// How many rows a section shows; nil if there is no such section. O(1).
+  public func rowCount(inSection section: Int) -> Int? {
+    outline.indices.contains(section) ? outline[section].count : nil
+  }
+
+  /// The section of a group, or of the name they are consolidated under; nil if it is no section. O(1).
+  public func section(of group: GroupName) -> Int? {
+    if group == layout.consolidated { return 0 }
+    return layout.state(of: group)?.section
+  }
+
+  /// The group of a section, or the name they are consolidated under; nil if there is no such section.
+  public func group(ofSection section: Int) -> GroupName? {
+    outline.indices.contains(section) ? outline[section].group : nil
+  }
+
+  /// The group that the row at a path stands in, consolidated or not; nil if there is no such row.
+  /// O(log groups).
+  public func group(at path: RowPath) -> GroupName? {
+    layout.group(at: path)
+  }
+
+  /// Where the window of a mapped group stands in the group; nil if the group is not mapped. O(1).
+  public func rangePosition(of group: GroupName) -> RangePosition? {
+    guard let state = layout.state(of: group), state.position != nil else { return nil }
+    return state.rangePosition
+  }
+
+  /// The row at a path; nil if there is none. O(log n).
+  ///
+  /// - Throws: `TreeRingError` if the index cannot be read.
+  public func row(at path: RowPath) throws(TreeRingError) -> RowID? {
+    guard let groups, let place = layout.place(at: path) else { return nil }
+    var rank = place.rank
+    if let later, let delta = later.places.delta(of: place.slot) {
+      let index = delta.alignment.removed.firstIndex(atLeast: rank)
+      if index < delta.left.count, delta.alignment.removed[index] == rank {
+        return try groups.id(of: later.places.moved[delta.left[index]].row)
+      }
+      rank = delta.alignment.newPosition(ofKept: rank - index)
+    }
+    return try groups.id(of: try groups.group(layout.table.names[place.slot]).row(at: rank))
+  }
+
+  /// Where a row is shown: by ascending path, once for each of its groups that show it.
+  /// O(log n) for each of its groups.
+  ///
+  /// - Throws: `TreeRingError` if the index cannot be read.
+  public func paths(of row: RowID) throws(TreeRingError) -> [RowPath] {
+    try positions(of: row).compactMap { layout.path(slot: $0.slot, rank: $0.rank) }.sorted()
+  }
+
+  /// Where a row is shown; the first path if several groups show it, nil if none does. O(log n).
+  ///
+  /// - Throws: `TreeRingError` if the index cannot be read.
+  public func path(of row: RowID) throws(TreeRingError) -> RowPath? {
+    try paths(of: row).first
+  }
+
+  /// The path of a row, or the nearest one if it is hidden: inside its group if that shows rows, else
+  /// the end of the nearest earlier group that does, else the start of the nearest later one. Nil if
+  /// the row is in no mapped group, or nothing is shown. O(log n).
+  ///
+  /// - Throws: `TreeRingError` if the index cannot be read.
+  public func nearestPath(to row: RowID) throws(TreeRingError) -> RowPath? {
+    let positions = try positions(of: row)
+    for position in positions {
+      if let path = layout.path(slot: position.slot, rank: position.rank) { return path }
+    }
+    return positions.first.flatMap { layout.nearestPath(slot: $0.slot, rank: $0.rank) }
+  }
+
+  /// Every path there is, in order.
+  var allPaths: [RowPath] {
+    outline.enumerated().flatMap { section, part in
+      (0..<part.count).map { RowPath(section: section, row: $0) }
+    }
+  }
+
+  /// The ranks of a row in the groups listed, in the order of the list.
+  private func positions(
+    of row: RowID
+  ) throws(TreeRingError) -> [(slot: Int, rank: Int)] {
+    guard let groups, let reference = groups.reference(of: row) else { return [] }
+    let places: [RowPlace]
+    if let touched = later?.touched.rows[reference] {
+      places = touched.oldPlaces
+    } else {
+      places = try groups.places(of: reference)
+    }
+    var positions: [(slot: Int, rank: Int)] = []
+    for place in places {
+      guard let slot = layout.table.slot(of: place.group), layout.groups[slot].position != nil
+      else { continue }
+      var rank = try groups.group(place.group).rank(of: place.order)
+      if let delta = later?.places.delta(of: slot) { rank = oldRank(of: reference, rank, delta) }
+      positions.append((slot, rank))
+    }
+    return positions.sorted {
+      layout.groups[$0.slot].position ?? 0 < layout.groups[$1.slot].position ?? 0
+    }
+  }
+
+  /// The rank a row had, given the one its old place has in the newest tree.
+  private func oldRank(of row: RowReference, _ rank: Int, _ delta: GroupDelta) -> Int {
+    let kept = delta.alignment.keptBefore(new: rank)
+    let beside =
+      delta.alignment.removed.leaders(
+        upTo: kept - 1)..<delta.alignment.removed.leaders(upTo: kept)
+    for index in beside where later?.places.moved[delta.left[index]].row == row {
+      return delta.alignment.removed[index]
+    }
+    return delta.alignment.oldPosition(ofKept: kept)
+  }
+}

@@ -1,0 +1,259 @@
+import TestSupport
+import Testing
+import TreeRing
+import TreeRingLog
+
+@testable import TreeRingMappings
+
+/// Two groups, `w` through a flexible range and `p` whole, of at most five rows each, and every single
+/// change of them.
+@Suite("Flexible ranges")
+struct WindowTests {
+  /// Every setting of length ≤ 3, offset ≤ 2, both pins, all growths, fewest and most rows ≤ 3.
+  static let settings: [RangeOptions] = {
+    var all: [RangeOptions] = []
+    for length in 0...3 {
+      for offset in 0...2 {
+        for pin in [RangeOptions.Pin.beginning, .end] {
+          for growth in RangeOptions.Growth.allCases {
+            for fewest in 0...3 {
+              for most in [0, 1, 2, 3, Int.max] {
+                all.append(
+                  .flexible(
+                    length: length, offset: offset, pin: pin, min: fewest, max: most,
+                    growing: growth))
+              }
+            }
+          }
+        }
+      }
+    }
+    return all
+  }()
+
+  /// The rows of both groups with their keys.
+  struct State: Hashable {
+    var keys: [GroupName: [UInt8: UInt8]] = ["w": [:], "p": [:]]
+
+    init(_ windowed: Int, _ plain: Int) {
+      for row in 0..<UInt8(windowed) { keys["w"]?[row] = 10 * (row + 1) }
+      for row in 0..<UInt8(plain) { keys["p"]?[100 + row] = 10 * (row + 1) }
+    }
+
+    func rows(_ group: GroupName) -> [RowReference] {
+      (keys[group] ?? [:]).sorted { ($0.value, $0.key) < ($1.value, $1.key) }
+        .map { RowReference(bucket: 1, key: [$0.key]) }
+    }
+
+    func index(at commit: CommitNumber) -> ModelIndex {
+      var rows: [RowReference: ModelRow] = [:]
+      for (group, members) in keys {
+        for (row, key) in members {
+          rows[RowReference(bucket: 1, key: [row])] = ModelRow(
+            places: [group: [key]], content: RowContent(object: 0, metadata: nil, touched: 0))
+        }
+      }
+      return ModelIndex(commit: commit, rows: rows)
+    }
+
+    /// Every state one change away: a row deleted, inserted, re-keyed without passing another, moved
+    /// in its group or to the other one.
+    func neighbors(fresh: UInt8) -> [State] {
+      var all: [State] = []
+      func add(_ change: (inout State) -> Void) {
+        var copy = self
+        change(&copy)
+        all.append(copy)
+      }
+      for (group, other) in [("w", "p"), ("p", "w")] as [(GroupName, GroupName)] {
+        let places = (0...(keys[group]?.count ?? 0)).map { self.gap($0, in: group) }
+        for key in places { add { $0.keys[group]?[fresh] = key } }
+        for row in (keys[group] ?? [:]).keys.sorted() {
+          add { $0.keys[group]?[row] = nil }
+          add { $0.keys[group]?[row]? += 1 }
+          for key in places { add { $0.keys[group]?[row] = key } }
+          for place in 0...(keys[other]?.count ?? 0) {
+            add {
+              $0.keys[group]?[row] = nil
+              $0.keys[other]?[row] = self.gap(place, in: other)
+            }
+          }
+        }
+      }
+      return all
+    }
+
+    /// A key before the row at a position.
+    private func gap(_ position: Int, in group: GroupName) -> UInt8 {
+      let sorted = (keys[group] ?? [:]).values.sorted()
+      return position < sorted.count ? sorted[position] - 3 : (sorted.last ?? 5) + 3
+    }
+  }
+
+  static func mappings(_ range: RangeOptions, turn: Int) -> Mappings {
+    Mappings(of: "model", groups: turn & 1 == 0 ? ["w", "p"] : ["p", "w"])
+      .range(range, of: "w").reversed("w", turn & 2 != 0).hidingEmptySections(turn & 4 != 0)
+      .drawn(withNeighborsAt: turn & 8 != 0 ? [-1, 2] : [], in: "w")
+  }
+
+  /// What carries a window from one state of a group to the next.
+  static func alignment(_ old: State, _ new: State) throws -> Alignment {
+    let (before, after) = (old.index(at: 1), new.index(at: 2))
+    let table = GroupTable(["w"])
+    var cache = GroupCache(after, table: table)
+    let places = try TouchedPlaces(
+      touchedRows(from: before, to: after), table: table, in: &cache)
+    return places.delta(of: 0).map { places.staying($0) } ?? Alignment()
+  }
+
+  @Test("Each row of the table: where a single change leaves length and offset")
+  func table() {
+    for pin in [RangeOptions.Pin.beginning, .end] {
+      for growth in RangeOptions.Growth.allCases {
+        for count in 1...6 {
+          for start in 0..<count {
+            for end in (start + 1)...count {
+              checkTable(pin, growth, count, start..<end)
+            }
+          }
+        }
+      }
+    }
+  }
+
+  private func checkTable(
+    _ pin: RangeOptions.Pin, _ growth: RangeOptions.Growth, _ count: Int, _ shown: Range<Int>
+  ) {
+    let offset = pin == .beginning ? shown.lowerBound : count - shown.upperBound
+    let options = RangeOptions.flexible(
+      length: shown.count, offset: offset, pin: pin, growing: growth)
+    let atBeginning = pin == .beginning
+    let startGrows =
+      growth == .bothSides || growth == (atBeginning ? .pinSide : .nonPinSide)
+    let endGrows = growth == .bothSides || growth == (atBeginning ? .nonPinSide : .pinSide)
+    func check(_ change: Alignment, _ newCount: Int, rows: Int, begin: Int, end: Int) {
+      var window = Window(options, count: count)
+      window.carry(options, over: change, from: count, to: newCount, isReversed: false)
+      let expected = (offset + (atBeginning ? begin : end), shown.count + rows)
+      // A window that lost its last row is a gap at the place it had.
+      #expect((window.offset, window.length) == expected, "\(options), \(count), \(change)")
+    }
+    for index in 0..<count {
+      let change = Alignment(removed: [index])
+      if index < shown.lowerBound {
+        check(change, count - 1, rows: 0, begin: -1, end: 0)
+      } else if index < shown.upperBound {
+        check(change, count - 1, rows: -1, begin: 0, end: 0)
+      } else {
+        check(change, count - 1, rows: 0, begin: 0, end: -1)
+      }
+    }
+    for index in 0...count {
+      let change = Alignment(added: [index])
+      switch index {
+      case ..<shown.lowerBound: check(change, count + 1, rows: 0, begin: 1, end: 0)
+      case shown.lowerBound where startGrows:
+        check(change, count + 1, rows: 1, begin: 0, end: 0)
+      case shown.lowerBound: check(change, count + 1, rows: 0, begin: 1, end: 0)
+      case ..<shown.upperBound: check(change, count + 1, rows: 1, begin: 0, end: 0)
+      case shown.upperBound where endGrows:
+        check(change, count + 1, rows: 1, begin: 0, end: 0)
+      default: check(change, count + 1, rows: 0, begin: 0, end: 1)
+      }
+    }
+  }
+
+  @Test("Every setting, every single change: the window is where the rules put it")
+  func everySetting() throws {
+    for count in 0...5 {
+      let old = State(count, 1)
+      for new in old.neighbors(fresh: 50) {
+        let change = try Self.alignment(old, new)
+        let lists = (old: old.rows("w"), new: new.rows("w"))
+        for options in Self.settings {
+          for isReversed in [false, true] {
+            var window = Window(options, count: lists.old.count)
+            var naive = NaiveWindow(options, count: lists.old.count)
+            window.carry(
+              options, over: change, from: lists.old.count, to: lists.new.count,
+              isReversed: isReversed)
+            naive.carry(
+              options, from: isReversed ? lists.old.reversed() : lists.old,
+              to: isReversed ? lists.new.reversed() : lists.new,
+              isSame: { old.keys["w"]?[$0.key[0]] == new.keys["w"]?[$0.key[0]] })
+            let shown = window.ranks(options, count: lists.new.count, isReversed: false)
+            let same =
+              naive.shown.map { $0 == shown }
+              ?? (window.length == 0 && window.offset == naive.waiting)
+            #expect(same, "\(options), \(old) to \(new): \(window), \(naive)")
+            if !same { return }
+          }
+        }
+      }
+    }
+  }
+
+  /// Settings in turn for a case; all of them in a sweep.
+  static func settings(turn: Int, count: Int) -> [RangeOptions] {
+    if isSweep { return settings }
+    return (0..<count).map { settings[(turn * count + $0) * 1_009 % settings.count] }
+  }
+
+  @Test("Every single change, with settings in turn: the changeset is valid and minimal")
+  func everyChange() async {
+    await withTaskGroup(of: Void.self) { tasks in
+      for windowed in 0...5 {
+        tasks.addTask {
+          for plain in 0...5 {
+            let old = State(windowed, plain)
+            for (index, new) in old.neighbors(fresh: 50).enumerated() {
+              let turn = index * 36 + windowed * 6 + plain
+              for options in Self.settings(turn: turn, count: 3) {
+                let mappings = Self.mappings(options, turn: turn)
+                let given = ChangeCase(
+                  from: NaiveView(mappings, old.index(at: 1)), to: new.index(at: 2))
+                let found = violations(given)
+                #expect(found.isEmpty, "\(options), \(old) to \(new): \(found)")
+                if !found.isEmpty { return }
+              }
+            }
+          }
+        }
+      }
+    }
+  }
+
+  @Test("Pairs of changes, one after the other and as one: valid and minimal")
+  func pairs() throws {
+    for windowed in 0...5 {
+      for plain in [0, 3] {
+        let first = State(windowed, plain)
+        for (index, second) in first.neighbors(fresh: 50).enumerated() {
+          for (number, third) in second.neighbors(fresh: 51).enumerated() {
+            let turn = index * 131 + number
+            guard isSweep || turn % 61 == windowed else { continue }
+            for options in Self.settings(turn: turn, count: 2) {
+              try checkPair([first, second, third], Self.mappings(options, turn: turn))
+            }
+          }
+        }
+      }
+    }
+  }
+
+  private func checkPair(_ states: [State], _ mappings: Mappings) throws {
+    let indexes = states.enumerated().map { $1.index(at: CommitNumber($0 + 1)) }
+    var cursor = MappingCursor(mappings)
+    _ = try cursor.reset(to: indexes[0], at: 1)
+    var view = NaiveView(mappings, indexes[0])
+    let whole = ChangeCase(from: view, to: indexes[2])
+    for next in indexes.dropFirst() {
+      let given = ChangeCase(from: view, to: next)
+      let found = violations(of: try cursor.advance(to: next, by: given.touched), in: given)
+      #expect(found.isEmpty, "\(mappings), \(states): \(found)")
+      view = given.newView
+    }
+    let found = violations(whole)
+    #expect(found.isEmpty, "\(mappings), \(states) at once: \(found)")
+  }
+}
