@@ -72,7 +72,7 @@ let package = Package(
     .testTarget(
       name: "TreeRingToolTests",
       dependencies: [
-        "treering", "Crasher", "TreeRing", "TreeRingLog", "TestSupport",
+        "treering", "Crasher", "TreeRing", "TreeRingLog", "TreeRingMappings", "TestSupport",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ],
       exclude: ["Scripts"], swiftSettings: strict),

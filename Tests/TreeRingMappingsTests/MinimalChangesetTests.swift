@@ -93,7 +93,7 @@ struct MinimalChangesetTests {
       #expect(first.after.outline == view.list.sections)
       for turn in 0..<12 {
         let edited = maker.chance(2) ? maker.edited(mappings) : mappings
-        let edits = maker.chance(2) ? maker.rangeEdits(edited) : [:]
+        let edits = maker.chance(2) ? maker.rangeEdits(edited) : []
         let next =
           maker.chance(3)
           ? view.index : states[Int.random(in: 0..<states.count, using: &maker.random)]

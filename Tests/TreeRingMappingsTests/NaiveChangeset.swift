@@ -38,13 +38,13 @@ struct ChangeCase {
   let new: ModelIndex
   let oldView: NaiveView
   let newView: NaiveView
-  let edits: [GroupName: RangeEdit]
+  let edits: [RangeChange]
   let touched: TouchedRows
 
   /// A change of what has just been shown.
   init(
     old: ModelIndex, new: ModelIndex, oldMappings: Mappings, newMappings: Mappings,
-    touched: TouchedRows, edits: [GroupName: RangeEdit] = [:]
+    touched: TouchedRows, edits: [RangeChange] = []
   ) {
     self.init(
       from: NaiveView(oldMappings, old), to: new, mappings: newMappings, touched: touched,
@@ -54,7 +54,7 @@ struct ChangeCase {
   /// A change of what has been shown for a while.
   init(
     from view: NaiveView, to new: ModelIndex, mappings: Mappings? = nil,
-    touched: TouchedRows? = nil, edits: [GroupName: RangeEdit] = [:]
+    touched: TouchedRows? = nil, edits: [RangeChange] = []
   ) {
     old = view.index
     self.new = new

@@ -184,7 +184,7 @@ struct NaiveView {
 
   /// What is shown once changes have happened, and then the mappings and ranges are changed.
   func advanced(
-    to new: ModelIndex, mappings target: Mappings, edits: [GroupName: RangeEdit] = [:]
+    to new: ModelIndex, mappings target: Mappings, edits: [RangeChange] = []
   ) -> NaiveView {
     var copy = self
     copy.index = new
@@ -220,11 +220,11 @@ struct NaiveView {
     return copy
   }
 
-  private mutating func change(to target: Mappings, _ edits: [GroupName: RangeEdit]) {
+  private mutating func change(to target: Mappings, _ edits: [RangeChange]) {
     let old = mappings
     asked = target
     mappings = target
-    for (group, edit) in edits { edit.isFixed(in: mappings, group) { mappings = $0 } }
+    for change in edits { change.edit.isFixed(in: mappings, change.group) { mappings = $0 } }
     for group in windows.keys {
       let count = rows(of: group).count
       guard let range = mappings.range(of: group), range.isFlexible else {
@@ -241,10 +241,11 @@ struct NaiveView {
       }
     }
     startWindows()
-    for (group, edit) in edits {
+    for change in edits {
+      let group = change.group
       guard let range = mappings.range(of: group), range.isFlexible else { continue }
       let count = rows(of: group).count
-      windows[group]?.edit(edit, range, count: count)
+      windows[group]?.edit(change.edit, range, count: count)
     }
   }
 

@@ -119,7 +119,8 @@ struct ChangeChecker {
     let bystanders = rows.moves.count { move in
       guard old.row(move.from) != nil, new.row(move.to) != nil else { return false }
       let group = given.oldView.owner(move.from)
-      return given.newView.owner(move.to) == group && given.old.rows[move.row.reference]?.places[group] != nil
+      return given.newView.owner(move.to) == group
+        && given.old.rows[move.row.reference]?.places[group] != nil
         && given.old.rows[move.row.reference]?.places[group]
           == given.new.rows[move.row.reference]?.places[group]
     }

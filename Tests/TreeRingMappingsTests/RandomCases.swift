@@ -174,14 +174,19 @@ struct CaseMaker {
   }
 
   /// Ranges changed by hand.
-  mutating func rangeEdits(_ mappings: Mappings) -> [GroupName: RangeEdit] {
-    var edits: [GroupName: RangeEdit] = [:]
-    for group in groups where chance(2) {
-      let rows = Int.random(in: -4...4, using: &random)
-      if chance(3) {
-        edits[group] = .set(range())
-      } else if mappings.range(of: group) != nil {
-        edits[group] = chance(2) ? .extend(by: rows) : .shift(by: rows)
+  mutating func rangeEdits(_ mappings: Mappings) -> [RangeChange] {
+    var edits: [RangeChange] = []
+    var mappings = mappings
+    for _ in 0..<2 {
+      for group in groups where chance(3) {
+        let rows = Int.random(in: -4...4, using: &random)
+        if chance(3) {
+          let range = range()
+          edits.append(RangeChange(.set(range), of: group))
+          mappings = mappings.range(range, of: group)
+        } else if mappings.range(of: group) != nil {
+          edits.append(RangeChange(chance(2) ? .extend(by: rows) : .shift(by: rows), of: group))
+        }
       }
     }
     return edits

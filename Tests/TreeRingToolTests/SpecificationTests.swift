@@ -1,6 +1,7 @@
 import ArgumentParser
 import Foundation
 import Testing
+import TreeRingMappings
 
 @testable import treering
 
@@ -48,10 +49,10 @@ import Testing
   @Test("A range shows the window it says, clipped to the group")
   func windows() throws {
     let range = try RangeSpecification.parse("fixed:3:2")
-    #expect(range.window(ofCount: 10) == 2..<5)
-    #expect(range.window(ofCount: 4) == 2..<4)
-    #expect(range.window(ofCount: 1) == 1..<1)
-    #expect(try RangeSpecification.parse("fixed:3:2:end").window(ofCount: 10) == 5..<8)
+    #expect(range.options.positions(ofCount: 10) == 2..<5)
+    #expect(range.options.positions(ofCount: 4) == 2..<4)
+    #expect(range.options.positions(ofCount: 1) == 1..<1)
+    #expect(try RangeSpecification.parse("fixed:3:2:end").options.positions(ofCount: 10) == 5..<8)
   }
 
   @Test("Negative numbers are hidden from the argument parser and shown again")

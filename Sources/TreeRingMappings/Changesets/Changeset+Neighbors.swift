@@ -93,8 +93,10 @@ extension MinimalChangeset {
         flaw == .nearNeighboursOnly ? offset.signum() : after.isReversed ? -offset : offset
       /// The positions from which `place` lies on the way to the neighbour.
       func positions(_ place: Int, in shown: Range<Int>) -> Range<Int> {
-        let near = offset > 0 ? Self.difference(place, offset)..<place : (place + 1)..<(
-          Self.difference(place, offset) + 1)
+        let near =
+          offset > 0
+          ? Self.difference(place, offset)..<place
+          : (place + 1)..<(Self.difference(place, offset) + 1)
         return near.intersection(shown)
       }
       for place in alignment.added {

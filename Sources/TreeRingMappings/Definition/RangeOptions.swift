@@ -7,7 +7,7 @@
 /// Which of a group's rows are shown. All of it counts in the order of display.
 public struct RangeOptions: Hashable, Sendable {
   /// The end of the group that an offset counts from, in the order of display.
-  public enum Pin: Hashable, Sendable {
+  public enum Pin: String, Hashable, Sendable, Codable {
     /// The offset is the number of rows left out at the top.
     case beginning
     /// The offset is the number of rows left out at the bottom.
@@ -38,6 +38,12 @@ public struct RangeOptions: Hashable, Sendable {
   public let maxLength: Int
   /// At which edges a flexible range takes rows in.
   public let growth: Growth
+
+  /// The rows shown of a group of `count` rows when the range has just been set: positions in the order
+  /// of display. Empty beyond the group's end.
+  public func positions(ofCount count: Int) -> Range<Int> {
+    Window(self, count: count).ranks(self, count: count, isReversed: false)
+  }
 
   /// A range of unchanging length and offset. It shows `min(length, max(0, count - offset))` rows:
   /// when rows come or go elsewhere in the group, rows slide in and out at its ends, and it grows back
@@ -114,7 +120,7 @@ public struct RangeOptions: Hashable, Sendable {
   }
 }
 
-/// A change of a range by hand.
+/// What becomes of a range that is changed by hand.
 public enum RangeEdit: Hashable, Sendable {
   /// Shows this many rows more on the side away from the pin, as far as the group and the most rows
   /// allowed reach; fewer if negative.

@@ -1,6 +1,5 @@
 // A change: the state before, the state after, and how to get from one to the other.
 
-
 /// What happened to the sections and rows shown, between two commits or two mappings.
 public struct Change: Sendable {
   /// What was shown.

@@ -19,29 +19,29 @@ package struct MappingCursor: Sendable {
   /// Nothing is shown yet.
   package init(_ mappings: Mappings) { self.mappings = mappings }
 
-  /// Where the flexible windows stand, by group.
-  var windows: [GroupName: Window] { layout.windows }
+  /// Where the flexible windows stand.
+  var windows: [MappingPosition.WindowPosition] { layout.windows }
 
   /// Shows a state from scratch; windows go on as far as the groups have rows. O(groups · log n).
   package mutating func reset<Groups: OrderedGroups>(
     to groups: Groups, at commit: CommitNumber, mappings target: Mappings? = nil,
-    edits: [GroupName: RangeEdit] = [:]
+    edits: [RangeChange] = []
   ) throws(TreeRingError) -> Change {
     try reset(to: groups, at: commit, mappings: target, edits: edits, following: layout)
   }
 
-  /// Shows a state from scratch, with windows that were at hand elsewhere.
+  /// Shows a state from scratch, with windows as they stood somewhere else, clipped to the groups.
   mutating func resume<Groups: OrderedGroups>(
-    at groups: Groups, _ commit: CommitNumber, windows: [GroupName: Window]
+    at groups: Groups, _ commit: CommitNumber, windows: [MappingPosition.WindowPosition]
   ) throws(TreeRingError) -> Change {
-    _ = try reset(to: groups, at: commit, mappings: nil, edits: [:], following: .empty)
+    _ = try reset(to: groups, at: commit, mappings: nil, edits: [], following: .empty)
     layout = layout.placing(windows)
     return Change(resetTo: ShownRows(commit: commit, layout: layout, groups: groups))
   }
 
   private mutating func reset<Groups: OrderedGroups>(
     to groups: Groups, at commit: CommitNumber, mappings target: Mappings?,
-    edits: [GroupName: RangeEdit], following known: Layout
+    edits: [RangeChange], following known: Layout
   ) throws(TreeRingError) -> Change {
     let target = try (target ?? mappings).edited(by: edits)
     let known = target.index == mappings.index ? known : .empty
@@ -66,7 +66,7 @@ package struct MappingCursor: Sendable {
   ///   - limit: The most operations worth listing; beyond it the change is a reset.
   package mutating func advance<Groups: OrderedGroups>(
     to groups: Groups, by touched: TouchedRows, mappings edited: Mappings? = nil,
-    edits: [GroupName: RangeEdit] = [:], limit: Int = 500, flaw: Flaw = .none
+    edits: [RangeChange] = [], limit: Int = 500, flaw: Flaw = .none
   ) throws(TreeRingError) -> Change {
     precondition(touched.from == commit, "the changes must start from the commit shown")
     let target = try (edited ?? mappings).edited(by: edits)
@@ -119,40 +119,6 @@ package struct MappingCursor: Sendable {
       guard try groups.count(delta.slot) == count else { return false }
     }
     return true
-  }
-}
-
-extension Mappings {
-  /// The mappings that follow from changes of ranges by hand: what is set, and the length and offset
-  /// of fixed ranges. Of flexible ones only the windows change.
-  func edited(by edits: [GroupName: RangeEdit]) throws(TreeRingError) -> Mappings {
-    var result = self
-    for (group, edit) in edits {
-      switch edit {
-      case .set(let range): result = result.range(range, of: group)
-      case .extend(let rows):
-        guard let range = range(of: group) else { throw Self.noRange(group) }
-        if range.isFlexible { continue }
-        let length = range.length.addingReportingOverflow(rows)
-        let longer = range.startingAnew(
-          length: length.overflow ? .max : max(0, length.partialValue), offset: range.offset)
-        result = result.range(longer, of: group)
-      case .shift(let rows):
-        guard let range = range(of: group) else { throw Self.noRange(group) }
-        if range.isFlexible { continue }
-        let offset = range.offset.addingReportingOverflow(rows)
-        let moved = range.startingAnew(
-          length: range.length, offset: offset.overflow ? .max : max(0, offset.partialValue))
-        result = result.range(moved, of: group)
-      }
-    }
-    return result
-  }
-
-  private static func noRange(_ group: GroupName) -> TreeRingError {
-    TreeRingError(
-      .invalidInput,
-      "The group \(group) is shown whole: there is no range to change. Set one first.")
   }
 }
 

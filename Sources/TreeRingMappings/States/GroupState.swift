@@ -93,25 +93,23 @@ struct GroupState: Sendable, Equatable {
     show()
   }
 
-  /// Changes the range by hand. What changes of a fixed range is in the mappings already.
+  /// Changes the window by hand. Its options, and all of a fixed range, are in the mappings already.
   mutating func edit(_ edit: RangeEdit) {
+    guard let range, range.isFlexible else { return }
     switch edit {
-    case .set(let options):
-      range = options
-      window = options.map { Window($0, count: count) }
-    case .extend(let rows):
-      if let range, range.isFlexible { window?.extend(by: rows, range, count: count) }
-    case .shift(let rows):
-      if let range, range.isFlexible { window?.shift(by: rows, range, count: count) }
+    case .set: window = Window(range, count: count)
+    case .extend(let rows): window?.extend(by: rows, range, count: count)
+    case .shift(let rows): window?.shift(by: rows, range, count: count)
     }
     show()
   }
 
-  /// Puts a flexible window where it stood elsewhere.
-  mutating func place(_ window: Window) {
-    guard let range, range.isFlexible else { return }
+  /// Puts a flexible window where it stood somewhere else, clipped to the group.
+  mutating func place(_ position: MappingPosition.WindowPosition) {
+    guard let range, position.isOf(range, isReversed: isReversed) else { return }
+    var window = position.window
+    window.clip(range, from: position.count, to: count)
     self.window = window
-    self.window?.limit(range, count)
     show()
   }
 

@@ -130,21 +130,22 @@ struct Layout: Sendable {
     return copy
   }
 
-  /// The layout once a range has been changed by hand.
-  func editing(_ edits: [GroupName: RangeEdit]) -> Layout {
+  /// The layout, under mappings that are edited already, once ranges have been changed by hand.
+  func editing(_ changes: [RangeChange]) -> Layout {
+    if changes.isEmpty { return self }
     var copy = self
-    for (name, edit) in edits {
-      if let slot = table.slot(of: name) { _ = copy.change(slot) { $0.edit(edit) } }
+    for change in changes {
+      if let slot = table.slot(of: change.group) { _ = copy.change(slot) { $0.edit(change.edit) } }
     }
     copy.arrange()
     return copy
   }
 
-  /// The layout with windows that stood elsewhere; those that are not flexible here are left alone.
-  func placing(_ windows: [GroupName: Window]) -> Layout {
+  /// The layout with windows as they stood somewhere else, where the ranges are the same.
+  func placing(_ windows: [MappingPosition.WindowPosition]) -> Layout {
     var copy = self
-    for (name, window) in windows {
-      if let slot = table.slot(of: name) { _ = copy.change(slot) { $0.place(window) } }
+    for window in windows {
+      if let slot = table.slot(of: window.group) { _ = copy.change(slot) { $0.place(window) } }
     }
     copy.arrange()
     return copy
@@ -268,13 +269,9 @@ struct Layout: Sendable {
   /// The state of a group; nil if it is not followed.
   func state(of name: GroupName) -> GroupState? { table.slot(of: name).map { groups[$0] } }
 
-  /// Where the flexible windows stand, by group.
-  var windows: [GroupName: Window] {
-    var windows: [GroupName: Window] = [:]
-    for (slot, group) in groups.enumerated() where group.range?.isFlexible ?? false {
-      windows[table.names[slot]] = group.window
-    }
-    return windows
+  /// Where the flexible windows stand.
+  var windows: [MappingPosition.WindowPosition] {
+    zip(table.names, groups).compactMap { MappingPosition.WindowPosition(of: $0, $1) }
   }
 
   /// The groups listed and those whose windows are carried on.

@@ -24,7 +24,7 @@ struct ChangesCommand: StoreCommand {
     let store = try openForReading()
     let old = try store.snapshot(at: from)
     let new = try store.snapshot(at: to)
-    var observer = store.observer(of: try mappings(old, new), limit: limit)
+    var observer = store.observer(of: shown.mappings(of: index), limit: limit)
     _ = try observer.advance(to: old)
     let change = try observer.advance(to: new)
     let printer = ChangePrinter(output: output, change: change)
@@ -34,14 +34,5 @@ struct ChangesCommand: StoreCommand {
     case .placements: try printer.placements()
     case .yap: try printer.yap()
     }
-  }
-
-  private func mappings(_ old: Snapshot, _ new: Snapshot) throws -> Mappings {
-    var names: Set<GroupName> = []
-    if shown.showsAll {
-      names.formUnion(try old.index(index).groups())
-      names.formUnion(try new.index(index).groups())
-    }
-    return try shown.mappings(of: index, showing: names)
   }
 }

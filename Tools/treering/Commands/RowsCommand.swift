@@ -2,6 +2,7 @@
 
 import ArgumentParser
 import TreeRing
+import TreeRingMappings
 
 struct RowsCommand: StoreCommand {
   static let configuration = CommandConfiguration(
@@ -19,8 +20,7 @@ struct RowsCommand: StoreCommand {
   func run(_ output: Output) throws {
     let reader = try openForReading().snapshot(at: at).index(index)
     let group = GroupName(bytes: try Typed.key(group).bytes)
-    _ = try range?.options()
-    let window = range?.window(ofCount: try reader.count(in: group))
+    let window = range?.options.positions(ofCount: try reader.count(in: group))
     let table = Table(output, [.right("index"), .left("key"), .left("object")])
     try reader.forEachRow(in: group, window) { index, row in
       if output.isJSON {

@@ -55,19 +55,13 @@ struct WatchCommand: StoreCommand {
 
   private func watch(_ index: String, _ store: Store, _ output: Output) throws {
     let first = try from.map { try store.snapshot(at: .commit($0)) } ?? store.snapshot()
-    var groups = Set(try first.index(index).groups())
-    var observer = store.observer(
-      of: try shown.mappings(of: index, showing: groups), limit: 100_000)
+    var observer = store.observer(of: shown.mappings(of: index), limit: 100_000)
     _ = try observer.advance(to: first)
     var last = first.commit
     var count = 0
     while count < limit ?? .max, try wait(for: last + 1, in: store) {
       let snapshot = try store.snapshot()
-      let known = groups.count
-      if shown.showsAll { groups.formUnion(try snapshot.index(index).groups()) }
-      let mappings =
-        groups.count > known ? try shown.mappings(of: index, showing: groups) : nil
-      let change = try observer.advance(to: snapshot, mappings: mappings)
+      let change = try observer.advance(to: snapshot)
       last = snapshot.commit
       guard change.isReset || change.changeset.count > 0 else { continue }
       try ChangePrinter(output: output, change: change).batch()

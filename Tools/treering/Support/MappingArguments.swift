@@ -16,16 +16,17 @@ struct MappingArguments: ParsableArguments {
   @Option(parsing: .singleValue, help: "G: shows a group's rows last to first.")
   var reverse: [String] = []
 
-  /// Whether every group is shown that there is.
-  var showsAll: Bool { groups == nil }
-
-  /// The mappings of an index; of these groups, if all are to be shown.
-  func mappings(of index: String, showing all: Set<GroupName>) throws -> Mappings {
-    let listed = groups.map { $0.split(separator: ",").map { GroupName($0) } }
-    var mappings = Mappings(of: index, groups: listed ?? all.sorted())
-      .hidingEmptySections(hideEmpty || showsAll)
+  /// The mappings of an index; without groups given, of all there are at the commit shown.
+  func mappings(of index: String) -> Mappings {
+    var mappings: Mappings
+    if let groups {
+      mappings = Mappings(of: index, groups: groups.split(separator: ",").map { GroupName($0) })
+        .hidingEmptySections(hideEmpty)
+    } else {
+      mappings = Mappings(of: index, groupsWhere: { _ in true }).hidingEmptySections()
+    }
     for range in range {
-      mappings = mappings.range(try range.range.options(), of: GroupName(range.group))
+      mappings = mappings.range(range.range.options, of: GroupName(range.group))
     }
     for group in reverse { mappings = mappings.reversed(GroupName(group)) }
     return mappings

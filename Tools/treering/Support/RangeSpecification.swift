@@ -60,18 +60,19 @@ struct RangeSpecification: Equatable {
   }
 
   /// The range as the library takes it.
-  func options() throws -> RangeOptions {
-    guard !isFlexible else {
-      throw Failure(.usage, "Flexible ranges are not in this version; use fixed:LENGTH.")
-    }
-    return .fixed(length: length, offset: offset, pin: isPinnedToEnd ? .end : .beginning)
-  }
-
-  /// The positions shown of a group of `count` rows.
-  func window(ofCount count: Int) -> Range<Int> {
-    let near = min(offset, count)
-    let far = near + min(length, count - near)
-    return isPinnedToEnd ? count - far..<count - near : near..<far
+  var options: RangeOptions {
+    let pin: RangeOptions.Pin = isPinnedToEnd ? .end : .beginning
+    guard isFlexible else { return .fixed(length: length, offset: offset, pin: pin) }
+    let growth: RangeOptions.Growth =
+      switch grow ?? .pin {
+      case .pin: .pinSide
+      case .nonpin: .nonPinSide
+      case .both: .bothSides
+      case .none: .inRangeOnly
+      }
+    return .flexible(
+      length: length, offset: offset, pin: pin, min: minimum ?? 0, max: maximum ?? .max,
+      growing: growth)
   }
 }
 

@@ -1,0 +1,58 @@
+// Changes of ranges by hand, collected until they are delivered.
+
+public import TreeRing
+internal import TreeRingLog
+
+/// A change of one group's range by hand.
+public struct RangeChange: Hashable, Sendable {
+  /// Whose range.
+  public let group: GroupName
+  /// What becomes of it.
+  public let edit: RangeEdit
+
+  public init(_ edit: RangeEdit, of group: GroupName) {
+    self.group = group
+    self.edit = edit
+  }
+}
+
+extension Mappings {
+  /// The mappings that follow from changes of ranges by hand: what is set, and the length and offset
+  /// of fixed ranges. Of flexible ones only the windows change.
+  ///
+  /// - Throws: `invalidInput` if a group is shown whole that is to be extended or shifted.
+  func edited(by changes: [RangeChange]) throws(TreeRingError) -> Mappings {
+    var result = self
+    for change in changes {
+      let range = result.range(of: change.group)
+      switch change.edit {
+      case .set(let range): result = result.range(range, of: change.group)
+      case .extend(let rows):
+        guard let range else { throw Self.noRange(change.group) }
+        if range.isFlexible { continue }
+        let longer = range.startingAnew(
+          length: Self.sum(range.length, rows), offset: range.offset)
+        result = result.range(longer, of: change.group)
+      case .shift(let rows):
+        guard let range else { throw Self.noRange(change.group) }
+        if range.isFlexible { continue }
+        let moved = range.startingAnew(
+          length: range.length, offset: Self.sum(range.offset, rows))
+        result = result.range(moved, of: change.group)
+      }
+    }
+    return result
+  }
+
+  /// A sum that is not negative.
+  private static func sum(_ value: Int, _ change: Int) -> Int {
+    let (sum, overflow) = value.addingReportingOverflow(change)
+    return overflow ? .max : max(0, sum)
+  }
+
+  private static func noRange(_ group: GroupName) -> TreeRingError {
+    TreeRingError(
+      .invalidInput,
+      "The group \(group) is shown whole: there is no range to change. Set one first.")
+  }
+}

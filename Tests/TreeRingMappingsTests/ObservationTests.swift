@@ -1,0 +1,209 @@
+import Foundation
+import TestSupport
+import Testing
+import TreeRing
+import TreeRingLog
+import TreeRingMappings
+
+@Suite("Observing across restarts, in followers, and by remote control")
+struct ObservationTests {
+  static let newest = RangeOptions.flexible(length: 2, pin: .end, min: 1, growing: .bothSides)
+
+  static func mappings(consolidating: Bool) -> Mappings {
+    let mappings = Mappings(
+      of: "board", groupsWhere: { $0.count > 1 }, orderedBy: { [.descending($0.count)] }
+    )
+    .hidingEmptySections().range(newest).reversed("g2")
+    .drawn(withNeighborsAt: [-1], in: "g1")
+    return consolidating ? mappings.consolidated(below: 4, as: "all") : mappings
+  }
+
+  static func rows(_ shown: ShownRows) -> [[RowID]] { shown.sections.map(Array.init) }
+
+  @Test("After a restart the next change is the one that would have come without it")
+  func restart() throws {
+    for seed in seeds(1...6) {
+      let folder = try TemporaryFolder()
+      let options = StoreOptions(durability: Durability.none, indexes: [Board.index])
+      var board = try Board(seed: seed, store: Store(at: folder.path, options: options))
+      for _ in 0..<8 { try board.commit() }
+      let mappings = Self.mappings(consolidating: seed % 2 == 0)
+      var observer = board.store.observer(of: mappings, limit: .max)
+      var list = FollowedList()
+      try list.apply(try observer.advance())
+      for _ in 0..<4 {
+        try board.commit()
+        try list.apply(try observer.advance())
+      }
+      let position = try #require(observer.position)
+      let kept = try JSONEncoder().encode(position)
+      for _ in 0..<5 { try board.commit() }
+      let expected = try observer.advance()
+      try board.store.close()
+
+      let reopened = try Store(at: folder.path, options: options)
+      var resumed = reopened.observer(
+        of: mappings, from: try JSONDecoder().decode(MappingPosition.self, from: kept),
+        limit: .max)
+      #expect(resumed.commit == nil)
+      let change = try resumed.advance()
+      #expect(!change.isReset && change.before.commit == position.commit, "seed \(seed)")
+      #expect(change.changeset == expected.changeset, "seed \(seed)")
+      try list.apply(change)
+      #expect(list.sections == Self.rows(change.after), "seed \(seed)")
+      try reopened.close()
+    }
+  }
+
+  @Test("A follower and the writer give the same changesets, forward and backward")
+  func follower() throws {
+    for seed in seeds(1...4) {
+      let folder = try TemporaryFolder()
+      let options = StoreOptions(indexes: [Board.index])
+      var board = try Board(seed: seed, store: Store(at: folder.path, options: options))
+      for _ in 0..<6 { try board.commit() }
+      let reader = try Store(
+        at: folder.path, options: StoreOptions(mode: .readOnly, indexes: [Board.index]))
+      let mappings = Self.mappings(consolidating: seed % 2 == 0)
+      var here = board.store.observer(of: mappings, limit: .max)
+      var there = reader.observer(of: mappings, limit: .max)
+      for target in [3, 6, 2, 5, 5, 0, 6] as [CommitNumber] {
+        let ours = try here.advance(to: try board.store.snapshot(at: .commit(target)))
+        let theirs = try there.advance(to: try reader.snapshot(at: .commit(target)))
+        #expect(ours.changeset == theirs.changeset, "seed \(seed), \(target)")
+        #expect(Self.rows(ours.after) == Self.rows(theirs.after))
+      }
+      try reader.close()
+      try board.store.close()
+    }
+  }
+
+  @Test("When the commit shown is beyond the horizon the change is a reset; windows stay")
+  func beyondTheHorizon() throws {
+    let folder = try TemporaryFolder()
+    let options = StoreOptions(
+      durability: Durability.none, retention: .last(commits: 3), indexes: [Board.index])
+    let store = try Store(at: folder.path, options: options)
+    func put(_ numbers: ClosedRange<UInt8>) throws {
+      for number in numbers {
+        try store.write { try $0.put([1, number], for: Key("k\(number)"), in: Board.lines) }
+      }
+    }
+    try put(1...4)
+    let mappings = Mappings(of: "board", groups: ["g1"])
+      .range(.flexible(length: 2, growing: .inRangeOnly), of: "g1")
+    var observer = store.observer(of: mappings)
+    _ = try observer.advance()
+    #expect(try observer.extendRange(of: "g1", by: 1).rows.inserts.count == 1)
+    let position = try #require(observer.position)
+    try put(5...12)
+    try store.compact()
+    var resumed = store.observer(of: mappings, from: position)
+    let change = try resumed.advance()
+    #expect(change.isReset)
+    #expect(change.after.rangePosition(of: "g1")?.length == 3)
+    try store.close()
+  }
+
+  @Test("A definition that is replaced leaves the windows where they are")
+  func replacedDefinition() throws {
+    let store = try Store.inMemory()
+    let rows = Bucket<[UInt8]>.bytes("rows")
+    try store.write { tx in
+      for number in 0..<9 {
+        try tx.put(Array(#"{"g":"x","n":\#(number)}"#.utf8), for: Key("k\(number)"), in: rows)
+      }
+    }
+    try store.define("i", FieldIndex(bucket: "rows", group: "g", order: [.init("n")]))
+    var observer = store.observer(
+      of: Mappings(of: "i", groups: ["x"])
+        .range(.flexible(length: 3, offset: 2, growing: .bothSides), of: "x"))
+    _ = try observer.advance()
+    #expect(try observer.shiftRange(of: "x", by: 3).changeset.count == 6)
+    try store.define(
+      "i", FieldIndex(bucket: "rows", group: "g", order: [.init("n", descending: true)]))
+    let reset = try observer.advance()
+    #expect(reset.isReset)
+    #expect(
+      reset.after.rangePosition(of: "x").map { [$0.offsetFromBeginning, $0.length] } == [5, 3])
+    #expect(throws: TreeRingError.self) { try observer.extendRange(of: "none", by: 1) }
+  }
+
+  @Test("Groups are chosen by their rows' contents, and only touched ones are asked again")
+  func chosenGroups() throws {
+    let asked = Counter()
+    let store = try Store.inMemory(options: StoreOptions(indexes: [Board.index]))
+    func put(_ group: UInt8, _ number: UInt8, _ key: String) throws {
+      try store.write { try $0.put([group, number], for: Key(key), in: Board.lines) }
+    }
+    for group in 0..<4 as Range<UInt8> { try put(group, 10 * group, "a\(group)") }
+    let mappings = Mappings(
+      of: "board",
+      groupsWhere: { group in
+        _ = asked.next()
+        return group.first(in: Board.lines)?[1] != 20
+      },
+      orderedBy: { [.descending($0.last(in: Board.lines).map { Int($0[1]) }, nils: .last)] })
+    var observer = store.observer(of: mappings)
+    #expect(try observer.advance().after.visibleGroups == ["g3", "g1", "g0"])
+    #expect(asked.count == 4)
+    try put(0, 99, "b")
+    let change = try observer.advance()
+    #expect(asked.count == 5)
+    #expect(change.after.visibleGroups == ["g0", "g3", "g1"])
+    #expect(change.sections.moves.map { [$0.from, $0.to] } == [[2, 0]])
+    #expect(change.rows.inserts.map(\.path) == [RowPath(section: 0, row: 1)])
+    try put(2, 5, "a2")
+    #expect(try observer.advance().sections.inserts == [3])
+  }
+
+  @Test("A stream delivers what its control asks for, merged with what was committed")
+  func control() async throws {
+    let store = try Store.inMemory(options: StoreOptions(indexes: [Board.index]))
+    for number in 0..<9 as Range<UInt8> {
+      try await store.write { try $0.put([1, number], for: Key("k\(number)"), in: Board.lines) }
+    }
+    let control = MappingControl(
+      Mappings(of: "board", groups: ["g1"]).range(.flexible(length: 2, pin: .end), of: "g1"))
+    var changes = store.changes(of: control).makeAsyncIterator()
+    #expect(try await changes.next()?.after.rowCount == 2)
+    control.extendRange(of: "g1", by: 2)
+    control.extendRange(of: "g1", by: 1)
+    let extended = try #require(try await changes.next())
+    #expect(!extended.isReset && extended.rows.inserts.count == 3)
+    control.isPaused = true
+    try await store.write { try $0.put([1, 50], for: "x", in: Board.lines) }
+    control.shiftRange(of: "g1", by: 1)
+    try await store.write { try $0.put([1, 60], for: "y", in: Board.lines) }
+    control.isPaused = false
+    let merged = try #require(try await changes.next())
+    #expect(merged.after.commit == store.newestCommit)
+    #expect(
+      merged.after.rangePosition(of: "g1").map { [$0.offsetFromEnd, $0.length] } == [1, 7])
+    control.extendRange(of: "g9", by: 1)
+    await #expect(throws: TreeRingError.self) { try await changes.next() }
+    control.setRange(nil, of: "g1")
+    #expect(try await changes.next()?.after.rowCount == 11)
+    let waiting = Task {
+      var iterator = changes
+      return try await iterator.next()
+    }
+    control.show(Mappings(of: "board", groups: ["g1", "g2"]))
+    #expect(try await waiting.value?.sections.inserts == [1])
+  }
+
+  @Test("What SwiftUI observes follows the store until the task is cancelled")
+  @MainActor
+  func observed() async throws {
+    let store = try Store.inMemory(options: StoreOptions(indexes: [Board.index]))
+    try await store.write { try $0.put([1, 1], for: "a", in: Board.lines) }
+    let rows = ObservedRows(Mappings(of: "board", groups: ["g1"]), in: store)
+    let following = Task { try await rows.follow() }
+    while rows.shown.rowCount != 1 { await Task.yield() }
+    try await store.write { try $0.put([1, 2], for: "b", in: Board.lines) }
+    while rows.shown.rowCount != 2 { await Task.yield() }
+    #expect(rows.lastChange?.rows.inserts.count == 1)
+    following.cancel()
+    try await following.value
+  }
+}
