@@ -109,6 +109,37 @@ struct MinimalChangesetTests {
     }
   }
 
+  @Test("Long histories with every feature mixed, delivered in any portions")
+  func longHistories() throws {
+    for seed in seeds(1...12) {
+      var maker = CaseMaker(seed: seed)
+      var mappings = maker.mappings()
+      var state = maker.state(at: 5)
+      var view = NaiveView(mappings, state)
+      var cursor = MappingCursor(mappings)
+      _ = try cursor.reset(to: state, at: state.commit)
+      for turn in 0..<120 {
+        var touched = TouchedRows(from: state.commit, to: state.commit)
+        for _ in 0..<Int.random(in: 0...3, using: &maker.random) {
+          let next = maker.successor(of: state)
+          touched.merge(touchedRows(from: state, to: next))
+          state = next
+        }
+        if maker.chance(6) { mappings = maker.edited(mappings) }
+        let edits = maker.chance(5) ? maker.rangeEdits(mappings) : []
+        let given = ChangeCase(
+          from: view, to: state, mappings: mappings, touched: touched, edits: edits)
+        let change = try cursor.advance(
+          to: state, by: touched, mappings: mappings, edits: edits, limit: .max)
+        let found = violations(of: change, in: given)
+        #expect(found.isEmpty, "seed \(seed), turn \(turn): \(found)")
+        if !found.isEmpty { return }
+        view = given.newView
+        mappings = view.mappings
+      }
+    }
+  }
+
   @Test("Over the limit the change is a reset, at it a changeset")
   func limit() throws {
     for seed in seeds(1...300) {

@@ -1,0 +1,133 @@
+import Synchronization
+import TestSupport
+import Testing
+import TreeRing
+import TreeRingLog
+
+@testable import TreeRingMappings
+
+/// One group of rows as a sorted array of numbers, whose searches count the elements they visit.
+private struct CountedGroup: OrderedGroups, OrderedGroup {
+  typealias Group = CountedGroup
+
+  let numbers: [UInt64]
+  let visits = ReadCount()
+
+  var count: Int { numbers.count }
+
+  static func row(_ number: UInt64) -> RowReference {
+    RowReference(bucket: 1, key: withUnsafeBytes(of: number.bigEndian) { Array($0) })
+  }
+
+  static func order(_ number: UInt64) -> [UInt8] {
+    ModelIndex.order(row(number).key, row(number))
+  }
+
+  func rank(of order: [UInt8]) -> Int {
+    let number = order[..<8].reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
+    return numbers.withUnsafeBufferPointer { numbers in
+      var (low, high) = (0, numbers.count)
+      while low < high {
+        visits.add()
+        let middle = (low + high) / 2
+        if numbers[middle] < number { low = middle + 1 } else { high = middle }
+      }
+      return low
+    }
+  }
+
+  func row(at position: Int) -> RowReference {
+    for _ in 0...(Int.bitWidth - count.leadingZeroBitCount) { visits.add() }
+    return Self.row(numbers[position])
+  }
+
+  func groupNames() -> [GroupName] { ["g"] }
+  func group(_ name: GroupName) -> CountedGroup { self }
+  func places(of row: RowReference) -> [RowPlace] { [] }
+  func stored(_ row: RowReference) -> StoredRow? { nil }
+  func id(of row: RowReference) -> RowID { RowID(row) }
+  func reference(of id: RowID) -> RowReference? { id.reference }
+}
+
+@Suite("What a change costs, counted")
+struct VisitTests {
+  @Test(
+    "Nodes visited stay below c · k · log n, up to a million rows",
+    arguments: [1_000, 10_000, 100_000, 1_000_000])
+  func visits(_ count: Int) throws {
+    var random = SeededGenerator(seed: UInt64(count))
+    let old = CountedGroup(numbers: (0..<UInt64(count)).map { $0 * 8 })
+    let whole = Mappings(of: "model", groups: ["g"])
+    let middle = count / 2
+    let views = [
+      whole, whole.range(.fixed(length: 50, offset: middle), of: "g"),
+      whole.range(.flexible(length: 50, offset: middle, growing: .bothSides), of: "g"),
+      whole.range(.flexible(length: middle, min: 10, max: count), of: "g").reversed("g"),
+      whole.drawn(withNeighborsAt: [-1, 1], in: "g"),
+      Mappings(of: "model", groupsWhere: { $0.count > 1 }).consolidated(below: 5, as: "all"),
+    ]
+    for touchedCount in [1, 10, 100] {
+      let (new, touched) = edit(old, touchedCount, &random)
+      for mappings in views {
+        var cursor = MappingCursor(mappings)
+        _ = try cursor.reset(to: old, at: 1)
+        let before = new.visits.value
+        let change = try cursor.advance(to: new, by: touched, limit: .max)
+        let visited = new.visits.value - before
+        let depth = Int.bitWidth - count.leadingZeroBitCount + 1
+        #expect(!change.isReset)
+        #expect(
+          visited <= 6 * touched.rows.count * depth,
+          "\(count) rows, \(touched.rows.count) touched: \(visited) visits")
+        #expect(change.changeset.count <= 6 * touched.rows.count)
+      }
+    }
+  }
+
+  /// A quarter inserts, a quarter deletes, a quarter moves, a quarter updates. In this index a row's
+  /// name is the number it is ordered by, so a row that moves takes over the name of the place it goes
+  /// to; the algorithm never looks.
+  private func edit(
+    _ old: CountedGroup, _ touchedCount: Int, _ random: inout SeededGenerator
+  ) -> (CountedGroup, TouchedRows) {
+    var touched = TouchedRows(from: 1, to: 2)
+    var gone: Set<UInt64> = []
+    var fresh: Set<UInt64> = []
+    func place(_ number: UInt64) -> [RowPlace] {
+      [RowPlace(group: "g", order: CountedGroup.order(number))]
+    }
+    let content = RowContent(object: 0, metadata: nil, touched: 0)
+    let changed = RowContent(object: 1, metadata: nil, touched: 0)
+    for turn in 0..<touchedCount {
+      let number = UInt64.random(in: 0..<UInt64(old.count), using: &random) * 8
+      guard gone.insert(number).inserted else { continue }
+      let row = CountedGroup.row(number)
+      switch turn % 4 {
+      case 0:
+        gone.remove(number)
+        fresh.insert(number + 1)
+        touched.rows[CountedGroup.row(number + 1)] = TouchedRow(
+          oldPlaces: [], newPlaces: place(number + 1), oldContent: nil, newContent: content)
+      case 1:
+        touched.rows[row] = TouchedRow(
+          oldPlaces: place(number), newPlaces: [], oldContent: content, newContent: nil)
+      case 2:
+        let target = UInt64.random(in: 0..<UInt64(old.count), using: &random) * 8 + 3
+        guard fresh.insert(target).inserted else {
+          gone.remove(number)
+          continue
+        }
+        touched.rows[row] = TouchedRow(
+          oldPlaces: place(number), newPlaces: place(target), oldContent: content,
+          newContent: content)
+      default:
+        gone.remove(number)
+        touched.rows[row] = TouchedRow(
+          oldPlaces: place(number), newPlaces: place(number), oldContent: content,
+          newContent: changed)
+      }
+    }
+    let numbers = old.numbers.filter { !gone.contains($0) }
+    return (CountedGroup(numbers: (numbers + fresh).sorted()), touched)
+  }
+}
