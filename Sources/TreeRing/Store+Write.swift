@@ -168,6 +168,7 @@ extension Store {
       let seen = base.roots.commit
       return Sequenced(commit: seen, value: value, ticket: try ticket(for: seen))
     }
+    let replacements = try replacements(by: transaction, of: base)
     let ticket = try append(transaction, notes, after: base.roots.timestamp, durability)
     isSequenced = true
     let maintained = Set(editor.active.map(\.number))
@@ -175,7 +176,7 @@ extension Store {
     for index in recorded where maintained.contains(index) {
       records[index] = recorder.indexes[index] ?? [:]
     }
-    let pageCount = add(editor, records: records)
+    let pageCount = add(editor, records: records, replacements: replacements)
     return Sequenced(commit: number, value: value, ticket: ticket, pageCount: pageCount)
   }
 
@@ -224,7 +225,8 @@ extension Store {
 
   /// Queues the new version until it may be seen.
   private func add(
-    _ editor: StateEditor, records: [UInt32: [RowReference: TouchedRow]]
+    _ editor: StateEditor, records: [UInt32: [RowReference: TouchedRow]],
+    replacements: [UInt32: IndexReplacement]
   ) -> Int {
     let number = editor.roots.commit
     let (allocated, retired) = editor.editor.finish()
@@ -234,8 +236,23 @@ extension Store {
       reclaimer: reclaimer)
     queue.append(
       SequencedCommit(
-        version: version, retired: retired, allocated: allocated, records: records))
+        version: version, retired: retired, allocated: allocated, records: records,
+        replacements: replacements))
     return allocated.count
+  }
+
+  /// What the definitions that a finished transaction replaced change, for the change records.
+  private func replacements(
+    by transaction: Transaction, of base: Version
+  ) throws(TreeRingError) -> [UInt32: IndexReplacement] {
+    let editor = transaction.editor
+    let isSame = base.catalog.indexes.allSatisfy { name, record in
+      editor.catalog.indexes[name]?.number == record.number
+    }
+    if isSame { return [:] }
+    let old = StateReader(
+      roots: base.roots, catalog: base.catalog, pages: pages, values: editor.values)
+    return try IndexReplacement.all(from: old, to: transaction._reader)
   }
 
   /// Waits until a sequenced commit is as durable as was asked, and makes it visible.

@@ -140,6 +140,24 @@ struct MinimalChangesetTests {
     }
   }
 
+  @Test("When the definition was replaced the change is minimal and windows stand where they stood")
+  func definedAnew() throws {
+    for seed in seeds(1...500) {
+      var maker = CaseMaker(seed: seed)
+      let mappings = maker.mappings()
+      let old = maker.state(at: 5)
+      let new = maker.successor(of: maker.successor(of: old))
+      let given = ChangeCase(from: NaiveView(mappings, old), to: new, isDefinedAnew: true)
+      var cursor = MappingCursor(mappings)
+      _ = try cursor.reset(to: old, at: old.commit)
+      let change = try cursor.advance(
+        to: new, by: given.touched, isDefinedAnew: true, limit: .max)
+      let found = violations(of: change, in: given)
+      #expect(found.isEmpty, "seed \(seed): \(found)")
+      if !found.isEmpty { return }
+    }
+  }
+
   @Test("Over the limit the change is a reset, at it a changeset")
   func limit() throws {
     for seed in seeds(1...300) {

@@ -54,12 +54,15 @@ struct ChangeCase {
   /// A change of what has been shown for a while.
   init(
     from view: NaiveView, to new: ModelIndex, mappings: Mappings? = nil,
-    touched: TouchedRows? = nil, edits: [RangeChange] = []
+    touched: TouchedRows? = nil, edits: [RangeChange] = [], isDefinedAnew: Bool = false
   ) {
     old = view.index
     self.new = new
     oldView = view
-    newView = view.advanced(to: new, mappings: mappings ?? view.mappings, edits: edits)
+    newView =
+      isDefinedAnew
+      ? view.clipped(to: new)
+      : view.advanced(to: new, mappings: mappings ?? view.mappings, edits: edits)
     self.edits = edits
     self.touched = touched ?? touchedRows(from: view.index, to: new)
   }

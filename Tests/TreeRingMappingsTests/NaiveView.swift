@@ -210,7 +210,14 @@ struct NaiveView {
   func clipped(to new: ModelIndex) -> NaiveView {
     var copy = self
     copy.index = new
-    for group in windows.keys {
+    if mappings.choice != nil {
+      for group in new.entries.keys where windows[group] == nil {
+        if let range = mappings.range(of: group), range.isFlexible {
+          copy.windows[group] = NaiveWindow(range, count: 0)
+        }
+      }
+    }
+    for group in copy.windows.keys {
       guard let range = mappings.range(of: group) else { continue }
       let count = copy.rows(of: group).count
       copy.windows[group]?.clip(range, from: rows(of: group).count, to: count)

@@ -122,11 +122,38 @@ struct ObservationTests {
     #expect(try observer.shiftRange(of: "x", by: 3).changeset.count == 6)
     try store.define(
       "i", FieldIndex(bucket: "rows", group: "g", order: [.init("n", descending: true)]))
-    let reset = try observer.advance()
-    #expect(reset.isReset)
+    let turned = try observer.advance()
+    #expect(!turned.isReset)
     #expect(
-      reset.after.rangePosition(of: "x").map { [$0.offsetFromBeginning, $0.length] } == [5, 3])
+      turned.after.rangePosition(of: "x").map { [$0.offsetFromBeginning, $0.length] } == [5, 3])
+    #expect(turned.after.sections[0].map(\.key) == ["k3", "k2", "k1"])
     #expect(throws: TreeRingError.self) { try observer.extendRange(of: "none", by: 1) }
+  }
+
+  @Test(
+    "A filter that is replaced, in code or by fields, changes only the rows that enter or leave")
+  func replacedFilter() throws {
+    func filter(_ version: UInt32, _ limit: UInt8) -> GroupIndex {
+      GroupIndex("small", on: Board.lines, version: version) { (line: [UInt8]) -> Place? in
+        line[1] < limit ? Place(in: "g\(line[0])", by: .ascending(Int(line[1]))) : nil
+      }
+    }
+    let store = try Store.inMemory(options: StoreOptions(indexes: [filter(1, 5)]))
+    for number in 0..<20 as Range<UInt8> {
+      try store.write { try $0.put([number % 2, number], for: Key("k\(number)"), in: Board.lines) }
+    }
+    var observer = store.observer(of: Mappings(of: "small", groups: ["g0", "g1"]))
+    #expect(try observer.advance().after.rowCount == 5)
+    try store.write { try $0.put([0, 3], for: "k1", in: Board.lines) }
+    try store.register(filter(2, 8))
+    try store.write { try $0.delete("k0", in: "lines") }
+    let change = try observer.advance()
+    #expect(!change.isReset)
+    #expect(change.rows.inserts.count == 3 && change.rows.deletes.count == 1)
+    #expect(change.rows.moves.map(\.row.key) == ["k1"])
+    #expect(change.after.sections.map(\.count) == [4, 3])
+    try store.register(filter(3, 2))
+    #expect(try observer.advance().rows.deletes.count == 7)
   }
 
   @Test("Groups are chosen by their rows' contents, and only touched ones are asked again")

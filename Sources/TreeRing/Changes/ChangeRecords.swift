@@ -11,6 +11,8 @@ final class ChangeRecords: Sendable {
     var commit: CommitNumber
     /// By index; absent for an index that was not maintained throughout the commit.
     var indexes: [UInt32: [RowReference: TouchedRow]]
+    /// By new index, for definitions that the commit replaced.
+    var replacements: [UInt32: IndexReplacement]
     var rowCount: Int
   }
 
@@ -26,12 +28,17 @@ final class ChangeRecords: Sendable {
   init(limit: Int) { self.limit = limit }
 
   /// Adds the records of the commit after the newest one here; none, if no index was maintained.
-  func append(_ indexes: [UInt32: [RowReference: TouchedRow]], of commit: CommitNumber) {
+  func append(
+    _ indexes: [UInt32: [RowReference: TouchedRow]],
+    _ replacements: [UInt32: IndexReplacement] = [:], of commit: CommitNumber
+  ) {
     // An entry counts for one row more than it has, so that empty ones are bounded too.
-    let rowCount = indexes.values.reduce(1) { $0 + $1.count }
+    let rowCount =
+      indexes.values.reduce(1) { $0 + $1.count }
+      + replacements.values.reduce(0) { $0 + $1.rows.count }
     let dropped = state.withLock { state -> [Entry] in
       var dropped: [Entry] = []
-      if indexes.isEmpty {
+      if indexes.isEmpty, replacements.isEmpty {
         if !state.entries.isEmpty {
           dropped.append(contentsOf: state.entries)
           state = State()
@@ -42,7 +49,9 @@ final class ChangeRecords: Sendable {
         dropped.append(contentsOf: state.entries)
         state = State()
       }
-      state.entries.append(Entry(commit: commit, indexes: indexes, rowCount: rowCount))
+      state.entries.append(
+        Entry(
+          commit: commit, indexes: indexes, replacements: replacements, rowCount: rowCount))
       state.rowCount += rowCount
       while state.rowCount > limit, let oldest = state.entries.popFirst() {
         state.rowCount -= oldest.rowCount
@@ -66,6 +75,31 @@ final class ChangeRecords: Sendable {
         guard let rows = entry.indexes[index] else { return nil }
         merged.merge(TouchedRows(from: entry.commit - 1, to: entry.commit, rows: rows))
       }
+      return merged
+    }
+  }
+
+  /// The merged changes from what an earlier definition of an index showed at one commit to what the
+  /// present one shows at a later commit; nil if the records do not tell. O(rows touched).
+  func changes(
+    of index: UInt32, replacing first: UInt32, from: CommitNumber, to: CommitNumber
+  ) -> TouchedRows? {
+    state.withLock { state in
+      guard from < to, let oldest = state.entries.first?.commit,
+        let newest = state.entries.last?.commit, oldest <= from + 1, newest >= to
+      else { return nil }
+      let start = Int(from + 1 - oldest)
+      var number = index
+      var parts: [TouchedRows] = []
+      for entry in state.entries[start..<start + Int(to - from)].reversed() {
+        let replacement = entry.replacements[number]
+        guard let rows = entry.indexes[number] ?? replacement?.rows else { return nil }
+        parts.append(TouchedRows(from: entry.commit - 1, to: entry.commit, rows: rows))
+        if let replacement { number = replacement.old }
+      }
+      guard number == first else { return nil }
+      var merged = TouchedRows(from: from, to: from)
+      for part in parts.reversed() { merged.merge(part) }
       return merged
     }
   }

@@ -40,4 +40,14 @@ extension Store {
     return try touchedRows(
       ofIndex: name, from: try snapshot(at: .commit(commit)), to: new, usesRecords: false)
   }
+
+  /// What leads from what another definition of an index showed at a commit to what the present one
+  /// shows at a later snapshot; nil if that is no longer at hand.
+  package func touchedRows(
+    ofIndex name: String, from commit: CommitNumber, shownBy definition: UInt32, to new: Snapshot
+  ) -> TouchedRows? {
+    new.pin.definitions.indexes[name].flatMap {
+      records.changes(of: $0.number, replacing: definition, from: commit, to: new.commit)
+    }
+  }
 }

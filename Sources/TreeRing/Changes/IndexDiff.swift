@@ -12,9 +12,20 @@ enum IndexDiff {
   static func touchedRows(
     from old: IndexReader, to new: IndexReader
   ) throws(TreeRingError) -> TouchedRows {
+    guard let rows = try touchedRows(from: old, to: new, limit: .max) else {
+      preconditionFailure("no index has more rows than there are numbers")
+    }
+    return rows
+  }
+
+  /// Every row whose places or content differ; nil if they are more than the limit.
+  static func touchedRows(
+    from old: IndexReader, to new: IndexReader, limit: Int
+  ) throws(TreeRingError) -> TouchedRows? {
     guard old.state.pages === new.state.pages else { throw StateReader.madeAnew }
     var result = TouchedRows(from: old.commit, to: new.commit)
-    let rows = try differingRows(from: old, to: new)
+    let rows = try differingRows(from: old, to: new, limit: limit)
+    if rows.count > limit { return nil }
     for row in rows {
       let oldPlaces = try old.places(of: row)
       let newPlaces = try new.places(of: row)
@@ -38,7 +49,7 @@ enum IndexDiff {
   }
 
   private static func differingRows(
-    from old: IndexReader, to new: IndexReader
+    from old: IndexReader, to new: IndexReader, limit: Int
   ) throws(TreeRingError) -> Set<RowReference> {
     var rows: Set<RowReference> = []
     try old.state.read {
@@ -48,8 +59,9 @@ enum IndexDiff {
           if let value = before ?? after {
             rows.insert(try OrderEntry(key: key, value: value).row)
           }
-          return true
+          return rows.count <= limit
         }
+        if rows.count > limit { return }
         var records = TreeDiff(
           from: old.state.roots.rows, to: new.state.roots.rows, pages: new.state.pages)
         records.forEach { key, before, after in

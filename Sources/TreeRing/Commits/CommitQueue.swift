@@ -14,6 +14,8 @@ struct SequencedCommit: Sendable {
   var allocated: [PageNumber]
   /// Change records by index, and the indexes they are complete for.
   var records: [UInt32: [RowReference: TouchedRow]]
+  /// What replaced definitions changed, by new index.
+  var replacements: [UInt32: IndexReplacement] = [:]
 }
 
 /// Versions on their way to the readers.
@@ -87,7 +89,7 @@ final class CommitQueue: Sendable {
           RecentVersion(version: state.visible, pageCount: next.retired.count))
         state.recentPageCount += next.retired.count
         state.visible = next.version
-        records.append(next.records, of: next.version.roots.commit)
+        records.append(next.records, next.replacements, of: next.version.roots.commit)
         published.append(next)
         while state.recent.count > recentLimit || state.recentPageCount > recentPageLimit,
           let oldest = state.recent.popFirst()

@@ -63,10 +63,13 @@ package struct MappingCursor: Sendable {
   ///   - touched: The rows touched between the commit shown and that one, in either direction.
   ///   - mappings: Other mappings of the same index; nil if they did not change.
   ///   - edits: Ranges to change by hand.
+  ///   - isDefinedAnew: Whether the index's definition was replaced meanwhile: windows then keep their
+  ///     offset and length as far as the group reaches, not their rows.
   ///   - limit: The most operations worth listing; beyond it the change is a reset.
   package mutating func advance<Groups: OrderedGroups>(
     to groups: Groups, by touched: TouchedRows, mappings edited: Mappings? = nil,
-    edits: [RangeChange] = [], limit: Int = 500, flaw: Flaw = .none
+    edits: [RangeChange] = [], isDefinedAnew: Bool = false, limit: Int = 500,
+    flaw: Flaw = .none
   ) throws(TreeRingError) -> Change {
     precondition(touched.from == commit, "the changes must start from the commit shown")
     let target = try (edited ?? mappings).edited(by: edits)
@@ -84,7 +87,8 @@ package struct MappingCursor: Sendable {
         to: groups, at: touched.to, mappings: edited, edits: edits, following: layout)
     }
     let keepsList = target.choice == mappings.choice
-    var new = try old.advanced(by: places, list: keepsList, in: &cache, flaw: flaw)
+    var new = try old.advanced(
+      by: places, list: keepsList, carries: !isDefinedAnew, in: &cache, flaw: flaw)
     if isEdit { new = try new.edited(to: target, in: &cache).editing(edits) }
     var builder = MinimalChangeset(
       from: old, to: new, places: places, groups: cache, limit: limit, flaw: flaw)

@@ -94,20 +94,19 @@ public struct MappingObserver: Sendable {
     if let start { try resume(from: start, to: snapshot) }
     let target = mappings ?? cursor.mappings
     let groups = try groups(of: target.index, at: snapshot)
-    let touched: TouchedRows?
-    if definition == groups.reader.definition, target.index == cursor.mappings.index {
-      touched = try touchedRows(to: snapshot)
-    } else {
-      touched = nil
-    }
-    guard let touched else {
+    guard let definition, target.index == cursor.mappings.index,
+      let touched = try touchedRows(since: definition, to: snapshot, in: groups.reader)
+    else {
       let change = try cursor.reset(
         to: groups, at: snapshot.commit, mappings: target, edits: changes)
-      definition = groups.reader.definition
+      self.definition = groups.reader.definition
       return change
     }
-    return try cursor.advance(
-      to: groups, by: touched, mappings: target, edits: changes, limit: limit)
+    let change = try cursor.advance(
+      to: groups, by: touched, mappings: target, edits: changes,
+      isDefinedAnew: definition != groups.reader.definition, limit: limit)
+    self.definition = groups.reader.definition
+    return change
   }
 
   // MARK: - Changing ranges
@@ -143,11 +142,18 @@ public struct MappingObserver: Sendable {
     StoreGroups(snapshot: snapshot, reader: try snapshot.index(index), names: store.rowNames)
   }
 
-  /// What happened since the commit shown; nil if that lies beyond the horizon.
-  private func touchedRows(to snapshot: Snapshot) throws(TreeRingError) -> TouchedRows? {
+  /// What happened since the commit shown by a definition; nil if that lies beyond the horizon, or the
+  /// definition was replaced and it is not recorded what that changed.
+  private func touchedRows(
+    since definition: UInt32, to snapshot: Snapshot, in reader: IndexReader
+  ) throws(TreeRingError) -> TouchedRows? {
+    let (index, commit) = (cursor.mappings.index, cursor.commit)
+    if definition != reader.definition {
+      return store.touchedRows(
+        ofIndex: index, from: commit, shownBy: definition, to: snapshot)
+    }
     do throws(TreeRingError) {
-      return try store.touchedRows(
-        ofIndex: cursor.mappings.index, from: cursor.commit, to: snapshot)
+      return try store.touchedRows(ofIndex: index, from: commit, to: snapshot)
     } catch {
       guard error.code == .beyondHorizon || error.code == .snapshotExpired else { throw error }
       return nil

@@ -93,6 +93,21 @@ struct GroupState: Sendable, Equatable {
     show()
   }
 
+  /// Gives the group the rows it has when its rows came to be ordered otherwise: the window stands
+  /// where it stood.
+  mutating func clip(by growth: Int) {
+    let old = count
+    count += growth
+    if let range {
+      if range.isFlexible {
+        window?.clip(range, from: old, to: count)
+      } else {
+        window = Window(range, count: count)
+      }
+    }
+    show()
+  }
+
   /// Changes the window by hand. Its options, and all of a fixed range, are in the mappings already.
   mutating func edit(_ edit: RangeEdit) {
     guard let range, range.isFlexible else { return }

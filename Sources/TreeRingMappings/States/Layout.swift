@@ -87,17 +87,24 @@ struct Layout: Sendable {
   /// The layout once these changes have happened. O(groups touched), and O(groups) if a section comes
   /// or goes.
   ///
-  /// - Parameter list: Whether the list of groups follows too; not if it is about to be replaced.
+  /// - Parameters:
+  ///   - list: Whether the list of groups follows too; not if it is about to be replaced.
+  ///   - carries: Whether windows keep to their rows; else they are clipped to their groups.
   func advanced<Groups>(
-    by places: TouchedPlaces, list: Bool, in cache: inout GroupCache<Groups>, flaw: Flaw = .none
+    by places: TouchedPlaces, list: Bool, carries: Bool, in cache: inout GroupCache<Groups>,
+    flaw: Flaw
   ) throws(TreeRingError) -> Layout {
     var copy = self
     var needsArranging = false
     for delta in places.deltas where copy.groups[delta.slot].isTracked {
       needsArranging =
         copy.change(delta.slot) { group in
-          group.advance(
-            by: delta.growth, staying: { places.staying(delta, flaw: flaw) }, flaw: flaw)
+          if carries {
+            let staying = { places.staying(delta, flaw: flaw) }
+            group.advance(by: delta.growth, staying: staying, flaw: flaw)
+          } else {
+            group.clip(by: delta.growth)
+          }
         } || needsArranging
     }
     if list, let choice = mappings.choice, flaw != .listingStale {
