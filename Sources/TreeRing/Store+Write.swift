@@ -285,13 +285,15 @@ extension Store {
       code.append(index.code)
     }
     definitions.clear()
-    let definition = IndexRecord.Definition.code(buckets: index.code.buckets)
-    func isKnown(_ catalog: Catalog) -> Bool {
-      catalog.indexes[index.name]?.isSame(index.version, definition) ?? false
-    }
-    if isKnown(queue.visible.catalog) { return newestCommit }
+    let code = index.code
+    if code.isInForce(in: queue.visible.catalog) { return newestCommit }
     return try write { tx in
-      try tx.define(index.name, version: index.version, definition)
+      if case .filter(let parent, _) = code.closure {
+        try tx.define(
+          code.name, version: code.version, filtering: parent, buckets: code.buckets)
+      } else {
+        try tx.define(code.name, version: code.version, .code(buckets: code.buckets))
+      }
     }.commit
   }
 }

@@ -163,39 +163,72 @@ struct WindowTests {
     }
   }
 
-  @Test("Every setting, every single change: the window is where the rules put it")
+  /// A window by both ways, in one order of display.
+  struct Pair {
+    let options: RangeOptions
+    let isReversed: Bool
+    var window: Window
+    var naive: NaiveWindow
+
+    init(_ options: RangeOptions, isReversed: Bool, count: Int) {
+      self.options = options
+      self.isReversed = isReversed
+      window = Window(options, count: count)
+      naive = NaiveWindow(options, count: count)
+    }
+
+    /// Carries both, and tells whether they agree.
+    mutating func carry(from old: State, to new: State, over change: Alignment) -> Bool {
+      let lists = (old: old.rows("w"), new: new.rows("w"))
+      window.carry(
+        options, over: change, from: lists.old.count, to: lists.new.count, isReversed: isReversed)
+      naive.carry(
+        options, from: isReversed ? lists.old.reversed() : lists.old,
+        to: isReversed ? lists.new.reversed() : lists.new,
+        isSame: { old.keys["w"]?[$0.key[0]] == new.keys["w"]?[$0.key[0]] })
+      let shown = window.ranks(options, count: lists.new.count, isReversed: false)
+      return naive.shown.map { $0 == shown }
+        ?? (window.length == 0 && window.offset == naive.waiting)
+    }
+  }
+
+  /// The states one change away that differ in the windowed group.
+  static func windowed(_ state: State, fresh: UInt8) -> [State] {
+    var seen: Set<[UInt8: UInt8]> = []
+    return state.neighbors(fresh: fresh).filter { seen.insert($0.keys["w"] ?? [:]).inserted }
+  }
+
+  @Test(
+    "Every setting, every single change, and in a sweep every pair: windows are where the rules say"
+  )
   func everySetting() throws {
     for count in 0...5 {
       let old = State(count, 1)
-      for new in old.neighbors(fresh: 50) {
+      for new in Self.windowed(old, fresh: 50) {
         let change = try Self.alignment(old, new)
-        let lists = (old: old.rows("w"), new: new.rows("w"))
+        let next = isSweep ? Self.windowed(new, fresh: 51) : []
+        let further = try next.map { ($0, try Self.alignment(new, $0)) }
         for options in Self.settings {
           for isReversed in [false, true] {
-            var window = Window(options, count: lists.old.count)
-            var naive = NaiveWindow(options, count: lists.old.count)
-            window.carry(
-              options, over: change, from: lists.old.count, to: lists.new.count,
-              isReversed: isReversed)
-            naive.carry(
-              options, from: isReversed ? lists.old.reversed() : lists.old,
-              to: isReversed ? lists.new.reversed() : lists.new,
-              isSame: { old.keys["w"]?[$0.key[0]] == new.keys["w"]?[$0.key[0]] })
-            let shown = window.ranks(options, count: lists.new.count, isReversed: false)
-            let same =
-              naive.shown.map { $0 == shown }
-              ?? (window.length == 0 && window.offset == naive.waiting)
-            #expect(same, "\(options), \(old) to \(new): \(window), \(naive)")
-            if !same { return }
+            var pair = Pair(options, isReversed: isReversed, count: count)
+            let agrees = pair.carry(from: old, to: new, over: change)
+            #expect(agrees, "\(old) to \(new): \(pair)")
+            if !agrees { return }
+            for (last, change) in further {
+              var pair = pair
+              let agrees = pair.carry(from: new, to: last, over: change)
+              #expect(agrees, "\(old) to \(new) to \(last): \(pair)")
+              if !agrees { return }
+            }
           }
         }
       }
     }
   }
 
-  /// Settings in turn for a case; all of them in a sweep.
-  static func settings(turn: Int, count: Int) -> [RangeOptions] {
-    if isSweep { return settings }
+  /// Settings in turn for a case; more of them in a sweep.
+  static func settings(turn: Int, count: Int, sweep: Int) -> [RangeOptions] {
+    let count = isSweep ? sweep : count
     return (0..<count).map { settings[(turn * count + $0) * 1_009 % settings.count] }
   }
 
@@ -208,7 +241,7 @@ struct WindowTests {
             let old = State(windowed, plain)
             for (index, new) in old.neighbors(fresh: 50).enumerated() {
               let turn = index * 36 + windowed * 6 + plain
-              for options in Self.settings(turn: turn, count: 3) {
+              for options in Self.settings(turn: turn, count: 3, sweep: Self.settings.count) {
                 let mappings = Self.mappings(options, turn: turn)
                 let given = ChangeCase(
                   from: NaiveView(mappings, old.index(at: 1)), to: new.index(at: 2))
@@ -232,7 +265,7 @@ struct WindowTests {
           for (number, third) in second.neighbors(fresh: 51).enumerated() {
             let turn = index * 131 + number
             guard isSweep || turn % 61 == windowed else { continue }
-            for options in Self.settings(turn: turn, count: 2) {
+            for options in Self.settings(turn: turn, count: 2, sweep: 8) {
               try checkPair([first, second, third], Self.mappings(options, turn: turn))
             }
           }

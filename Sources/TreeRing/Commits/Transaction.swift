@@ -237,15 +237,49 @@ public final class Transaction: Readable {
     try record.check()
     try editor.define(record, progress: progress)
     payload.index(record)
+    for child in editor.catalog.filters(of: name) {
+      guard case .filtered(_, let buckets) = child.definition else { continue }
+      try define(
+        child.name, version: child.version, .filtered(record, buckets: buckets), progress: progress)
+    }
   }
 
-  /// Removes a group index.
+  /// Defines a group index that filters another one by a closure's promise.
+  /// - Throws: `notFound` if the other one is not in force; `invalidInput` if it is over other buckets,
+  ///   or filters this one.
+  package func define(
+    _ name: String, version: UInt32, filtering parent: String, buckets: [String]
+  ) throws(TreeRingError) {
+    guard let record = editor.catalog.indexes[parent] else {
+      throw TreeRingError(
+        .notFound,
+        "The index \(name) filters the index \(parent), which there is not. Define that first.")
+    }
+    guard buckets.allSatisfy(record.buckets.contains) else {
+      throw TreeRingError(
+        .invalidInput,
+        "The index \(name) is over other buckets than \(parent), which it filters: over "
+          + "\(record.buckets.joined(separator: ", ")).")
+    }
+    var ancestor: IndexRecord? = record
+    while let next = ancestor {
+      if next.name == name {
+        throw TreeRingError(
+          .invalidInput, "The index \(parent) filters \(name) already; it cannot be its parent.")
+      }
+      ancestor = next.parent
+    }
+    try define(name, version: version, .filtered(record, buckets: buckets))
+  }
+
+  /// Removes a group index, and before it those that filter it.
   /// - Throws: `notFound` if there is none of that name.
   public func removeIndex(_ name: String) throws(TreeRingError) {
     try beginEdit()
     guard let old = editor.catalog.indexes[name] else {
       throw TreeRingError(.notFound, "There is no index named \(name).")
     }
+    for child in editor.catalog.filters(of: name) { try removeIndex(child.name) }
     var record = old
     record.definition = .removed
     editor.setDefinition(record)

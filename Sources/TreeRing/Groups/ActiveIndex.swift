@@ -46,6 +46,16 @@ package struct ActiveIndex: Sendable {
   package enum Evaluator: Sendable {
     case fields(FieldIndex)
     case code(@Sendable (RowInput) throws -> [EncodedPlace])
+    /// Those of another index, for rows that fit.
+    indirect case filtered(ActiveIndex, @Sendable (RowInput) throws -> Bool)
+  }
+
+  /// Whether a row's metadata may decide on its places.
+  var readsMetadata: Bool {
+    switch evaluator {
+    case .fields: false
+    case .code, .filtered: true
+    }
   }
 
   /// The places of a row, in group order, one a group; nil if the definition cannot decode it.
@@ -54,6 +64,13 @@ package struct ActiveIndex: Sendable {
     case .fields(let definition):
       guard let found = definition.evaluate(row.object) else { return [] }
       return [EncodedPlace(group: GroupName(bytes: found.group), sortKey: found.sortKey)]
+    case .filtered(let parent, let fits):
+      do {
+        guard try fits(row) else { return [] }
+      } catch {
+        return nil
+      }
+      return try parent.places(of: row)
     case .code(let closure):
       let places: [EncodedPlace]
       do {
@@ -80,12 +97,37 @@ extension IndexRecord {
       return ActiveIndex(
         number: number, name: name, evaluator: .fields(fields), buckets: [fields.bucket])
     case .code:
-      guard let index = code.first(where: { $0.name == name && $0.version == version }) else {
+      guard let index = registered(in: code), case .places(let places) = index.closure else {
         return nil
       }
       return ActiveIndex(
-        number: number, name: name, evaluator: .code(index.places), buckets: index.buckets)
+        number: number, name: name, evaluator: .code(places), buckets: index.buckets)
+    case .filtered(let parent, _):
+      guard let index = registered(in: code), case .filter(_, let fits) = index.closure,
+        let parent = try parent.active(code: code)
+      else { return nil }
+      return ActiveIndex(
+        number: number, name: name, evaluator: .filtered(parent, fits), buckets: index.buckets)
     }
+  }
+
+  private func registered(in code: [CodeIndex]) -> CodeIndex? {
+    code.first { $0.name == name && $0.version == version }
+  }
+
+  /// The buckets whose rows it may hold.
+  var buckets: [String] {
+    switch definition {
+    case .removed: []
+    case .fields(let text): (try? FieldIndex(json: text)).map { [$0.bucket] } ?? []
+    case .code(let buckets), .filtered(_, let buckets): buckets
+    }
+  }
+
+  /// The index that this one filters; nil if it filters none.
+  var parent: IndexRecord? {
+    if case .filtered(let parent, _) = definition { return parent }
+    return nil
   }
 }
 
@@ -94,5 +136,24 @@ package struct CodeIndex: Sendable {
   package let name: String
   package let version: UInt32
   package let buckets: [String]
-  package let places: @Sendable (RowInput) throws -> [EncodedPlace]
+  package let closure: Closure
+
+  /// What the definition's author wrote.
+  package enum Closure: Sendable {
+    /// The places of a row.
+    case places(@Sendable (RowInput) throws -> [EncodedPlace])
+    /// Which rows of the index of this name stay.
+    case filter(of: String, @Sendable (RowInput) throws -> Bool)
+  }
+
+  /// Whether this is the definition of a catalog's index of that name.
+  func isInForce(in catalog: Catalog) -> Bool {
+    guard let known = catalog.indexes[name] else { return false }
+    guard case .filter(let parent, _) = closure else {
+      return known.isSame(version, .code(buckets: buckets))
+    }
+    return catalog.indexes[parent].map {
+      known.isSame(version, .filtered($0, buckets: buckets))
+    } ?? false
+  }
 }

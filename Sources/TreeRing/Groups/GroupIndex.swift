@@ -35,16 +35,36 @@ public struct GroupIndex: Sendable {
     self.name = name
     self.version = version
     let decode = bucket.coder.decode
-    code = CodeIndex(name: name, version: version, buckets: [bucket.name]) { input in
-      let entry = IndexedRow(
-        row: try decode(input.object, input.coder), key: Key(bytes: input.key),
-        metadata: input.metadata.map { Array($0) })
+    let closure = CodeIndex.Closure.places { input in
       let context = input.sortContext
-      return try places(entry).places.map { place in
+      return try places(IndexedRow(input, decode)).places.map { place in
         try place.group.check()
         return EncodedPlace(group: place.group, sortKey: place.sortKey(context: context))
       }
     }
+    code = CodeIndex(name: name, version: version, buckets: [bucket.name], closure: closure)
+  }
+
+  /// Defines an index that has the groups and the order of another one, and only those of its rows
+  /// that fit. The other index may be defined in any way, also by a filter.
+  ///
+  ///     let bestsellers = GroupIndex(
+  ///       "Bestsellers", filtering: "SalesRank", on: books, version: 1
+  ///     ) { $0.row.sales > 100_000 }
+  ///
+  /// It follows when the other index is defined anew, and is removed with it. Registering it with
+  /// another version replaces the filter; observers then see the rows that enter or leave.
+  public init<Row: SendableMetatype>(
+    _ name: String, filtering parent: String, on bucket: Bucket<Row>, version: UInt32,
+    where fits: @escaping @Sendable (IndexedRow<Row>) throws -> Bool
+  ) {
+    self.name = name
+    self.version = version
+    let decode = bucket.coder.decode
+    let closure = CodeIndex.Closure.filter(of: parent) { input in
+      try fits(IndexedRow(input, decode))
+    }
+    code = CodeIndex(name: name, version: version, buckets: [bucket.name], closure: closure)
   }
 }
 
@@ -56,6 +76,14 @@ public struct IndexedRow<Row> {
   public let key: Key
   /// Its metadata, if it has any.
   public let metadata: [UInt8]?
+
+  init(
+    _ input: RowInput, _ decode: (UnsafeRawBufferPointer, UInt32) throws -> Row
+  ) rethrows {
+    row = try decode(input.object, input.coder)
+    key = Key(bytes: input.key)
+    metadata = input.metadata.map { Array($0) }
+  }
 }
 
 /// What a group index's closure may return: nothing, one place, or several.

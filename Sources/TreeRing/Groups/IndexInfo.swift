@@ -10,21 +10,16 @@ public struct IndexInfo: Hashable, Sendable {
   public let buckets: [String]
   /// The fields it is defined by; nil if it is defined by a closure.
   public let fields: FieldIndex?
+  /// The index it filters; nil if it filters none.
+  public let parent: String?
 
   static func all(in catalog: Catalog) -> [IndexInfo] {
     catalog.indexes.values.sorted { Key($0.name) < Key($1.name) }.map { record in
-      switch record.definition {
-      case .fields(let text):
-        let fields = try? FieldIndex(json: text)
-        return IndexInfo(
-          name: record.name, version: record.version, buckets: fields.map { [$0.bucket] } ?? [],
-          fields: fields)
-      case .code(let buckets):
-        return IndexInfo(
-          name: record.name, version: record.version, buckets: buckets, fields: nil)
-      case .removed:
-        return IndexInfo(name: record.name, version: record.version, buckets: [], fields: nil)
-      }
+      var fields: FieldIndex?
+      if case .fields(let text) = record.definition { fields = try? FieldIndex(json: text) }
+      return IndexInfo(
+        name: record.name, version: record.version, buckets: record.buckets, fields: fields,
+        parent: record.parent?.name)
     }
   }
 }

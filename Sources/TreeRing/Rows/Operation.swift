@@ -106,6 +106,9 @@ package struct IndexRecord: Hashable, Sendable {
     case fields(String)
     /// By a closure that some process registers.
     case code(buckets: [String])
+    /// By another index, as it was defined then, and a closure that some process registers, which
+    /// says which of its rows stay.
+    indirect case filtered(IndexRecord, buckets: [String])
   }
   package var name: String
   /// The number of this definition in this store; a new definition gets a new number.

@@ -61,7 +61,7 @@ package struct ValueSource: Sendable {
       var input = RowInput(
         bucket: bucket, key: key, object: object, metadata: nil, coder: record.coder,
         created: record.created, written: record.written)
-      guard let metadata = record.metadata, case .code = index.evaluator else {
+      guard let metadata = record.metadata, index.readsMetadata else {
         return try index.places(of: input)
       }
       return try withBytes(of: metadata, part: .metadata) {

@@ -49,6 +49,11 @@ package struct Catalog: Sendable {
     }
   }
 
+  /// The indexes that filter another one, in name order.
+  func filters(of name: String) -> [IndexRecord] {
+    indexes.values.filter { $0.parent?.name == name }.sorted { $0.name < $1.name }
+  }
+
   mutating func add(_ bucket: BucketReference) {
     buckets[bucket.name] = bucket.number
     bucketNames[bucket.number] = bucket.name

@@ -29,6 +29,9 @@ extension CommitLineWriter {
       case .code(let buckets):
         let json = CodeDefinition(buckets: buckets, version: version).json
         Array(json.utf8).withUnsafeBytes { index(name, definition: $0) }
+      case .filtered(let parent, let buckets):
+        let json = CodeDefinition(buckets: buckets, version: version, parent: parent.name).json
+        Array(json.utf8).withUnsafeBytes { index(name, definition: $0) }
       }
     }
   }
@@ -94,10 +97,13 @@ private func withBytes(_ bytes: [UInt8]?, _ body: (UnsafeRawBufferPointer?) -> V
 struct CodeDefinition {
   var buckets: [String]
   var version: UInt32
+  /// The index it filters; nil if it filters none.
+  var parent: String?
 
-  init(buckets: [String], version: UInt32) {
+  init(buckets: [String], version: UInt32, parent: String? = nil) {
     self.buckets = buckets
     self.version = version
+    self.parent = parent
   }
 
   /// Reads a definition; nil if it is one by fields.
@@ -115,10 +121,18 @@ struct CodeDefinition {
       _ = JSONScanner.appendText(ofScalar: scanner.slice(element), to: &text)
       buckets.append(String(decoding: text, as: UTF8.self))
     }
+    if let filters = try JSONScanner.find(JSONPath("filters"), in: json) {
+      var text: [UInt8] = []
+      _ = JSONScanner.appendText(
+        ofScalar: UnsafeRawBufferPointer(rebasing: json[filters]), to: &text)
+      parent = String(decoding: text, as: UTF8.self)
+    }
   }
 
   var json: String {
-    "{\"code\":\(JSONText.array(buckets.map { JSONText.quoted($0) })),\"version\":\(version)}"
+    let filters = parent.map { "\"filters\":\(JSONText.quoted($0))," } ?? ""
+    return "{\(filters)\"code\":\(JSONText.array(buckets.map { JSONText.quoted($0) })),"
+      + "\"version\":\(version)}"
   }
 }
 
@@ -180,7 +194,12 @@ struct CommitLineApplier {
     let code: CodeDefinition?
     do { code = try CodeDefinition(json: json) } catch { code = nil }
     if let code {
-      try tx.define(name, version: code.version, .code(buckets: code.buckets))
+      if let parent = code.parent {
+        try tx.define(
+          name, version: code.version, filtering: parent, buckets: code.buckets)
+      } else {
+        try tx.define(name, version: code.version, .code(buckets: code.buckets))
+      }
     } else {
       try tx.define(name, try FieldIndex(json: json))
     }
