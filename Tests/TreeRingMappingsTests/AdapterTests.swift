@@ -27,7 +27,7 @@ private final class DrivenView: BatchListView {
     }
   }
 
-  func performBatch(_ stage: Stage, swap: () -> Void) {
+  func performBatch(_ stage: Stage, swap: @escaping () -> Void) {
     batches += 1
     var batch = ModelBatch()
     func path(_ path: RowPath) -> ModelPath { ModelPath(path.section, path.row) }

@@ -8,7 +8,7 @@ import TreeRingLog
 /// The properties that `violations` checks, by name, so that a test can say which one caught a flaw.
 enum Property: String, CaseIterable {
   case valid, minimal, updates, bystanders, batch, steps, stepCount, keyed, stages, before, after
-  case legacy, reset, windows
+  case legacy, reset
 }
 
 /// Everything wrong with the change that the algorithm gives for a case.

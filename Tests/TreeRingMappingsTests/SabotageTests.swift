@@ -24,7 +24,7 @@ struct SabotageTests {
     (.gapNotTaken, .after),
     (.minimumAwayFromPin, .after),
     (.relabelledLeaves, .after),
-    (.nearNeighboursOnly, .updates),
+    (.nearNeighborsOnly, .updates),
     (.consolidatedApart, .batch),
     (.listingStale, .after),
   ]

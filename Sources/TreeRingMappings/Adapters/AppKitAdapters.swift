@@ -35,7 +35,7 @@
     public var isOnScreen: Bool { collection?.window != nil }
     public func reloadEverything() { collection?.reloadData() }
 
-    public func performBatch(_ stage: Stage, swap: () -> Void) {
+    public func performBatch(_ stage: Stage, swap: @escaping () -> Void) {
       guard let collection else { return swap() }
       collection.performBatchUpdates({
         swap()

@@ -19,9 +19,9 @@ public protocol BatchListView: AnyObject {
   func displayedRowCount(inSection section: Int) -> Int
   /// Whether batches can be animated at all: the view is in a window.
   var isOnScreen: Bool { get }
-  /// Performs the operations of a stage in one batch, and calls `swap` inside it before the view asks
-  /// its data source anything.
-  func performBatch(_ stage: Stage, swap: () -> Void)
+  /// Performs the operations of a stage in one batch, and calls `swap` inside it, once and before the
+  /// view asks its data source anything.
+  func performBatch(_ stage: Stage, swap: @escaping () -> Void)
   /// Draws the rows at these paths anew, without a batch and without reloading them.
   func refresh(_ updates: [RowUpdate])
   /// Reads everything anew.
@@ -88,7 +88,7 @@ public final class ListDriver {
     for (index, stage) in stages.enumerated() where stage.rows.updates.isEmpty {
       view.performBatch(stage) {
         let isLast = !stages[(index + 1)...].contains { $0.rows.updates.isEmpty }
-        displayed =
+        self.displayed =
           isLast ? DisplayedRows(change.after) : DisplayedRows(stage.state, of: change)
       }
     }

@@ -36,7 +36,7 @@
     public var isOnScreen: Bool { table?.window != nil }
     public func reloadEverything() { table?.reloadData() }
 
-    public func performBatch(_ stage: Stage, swap: () -> Void) {
+    public func performBatch(_ stage: Stage, swap: @escaping () -> Void) {
       guard let table else { return swap() }
       table.performBatchUpdates {
         swap()
@@ -82,7 +82,7 @@
     public var isOnScreen: Bool { collection?.window != nil }
     public func reloadEverything() { collection?.reloadData() }
 
-    public func performBatch(_ stage: Stage, swap: () -> Void) {
+    public func performBatch(_ stage: Stage, swap: @escaping () -> Void) {
       guard let collection else { return swap() }
       collection.performBatchUpdates {
         swap()

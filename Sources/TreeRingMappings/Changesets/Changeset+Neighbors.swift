@@ -90,7 +90,7 @@ extension MinimalChangeset {
     var ranks: Set<Int> = []
     for offset in offsets {
       let offset =
-        flaw == .nearNeighboursOnly ? offset.signum() : after.isReversed ? -offset : offset
+        flaw == .nearNeighborsOnly ? offset.signum() : after.isReversed ? -offset : offset
       /// The positions from which `place` lies on the way to the neighbour.
       func positions(_ place: Int, in shown: Range<Int>) -> Range<Int> {
         let near =

@@ -35,7 +35,7 @@ package enum Flaw: CaseIterable, Sendable {
   /// A row that was re-keyed without passing another leaves its window and comes again.
   case relabelledLeaves
   /// Only the next neighbour is looked at for dependencies.
-  case nearNeighboursOnly
+  case nearNeighborsOnly
   /// A consolidated section keeps the rows of each group by themselves.
   case consolidatedApart
   /// A group whose rows changed is not asked again whether it is listed.

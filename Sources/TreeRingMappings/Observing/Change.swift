@@ -22,10 +22,10 @@ public struct Change: Sendable {
 
 extension Change {
   /// The first state, or one that is to be read anew.
-  init(resetTo after: ShownRows, from before: ShownRows = .nothing) {
-    self.before = before
+  init(resetTo after: ShownRows) {
+    before = .nothing
     self.after = after
-    changeset = Changeset(before: before.outline, after: after.outline)
+    changeset = Changeset(before: [], after: after.outline)
     isReset = true
   }
 
