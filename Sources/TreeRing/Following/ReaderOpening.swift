@@ -85,6 +85,7 @@ struct ReaderOpening {
   private func checkpoint(
     _ reason: inout String
   ) throws(TreeRingError) -> (CheckpointReader, CheckpointReader.Root)? {
+    guard options.readsPages else { return nil }
     do throws(TreeRingError) {
       guard let reader = try CheckpointReader.open(folder, fileSystem),
         let root = try reader.newestRoot()
