@@ -108,8 +108,9 @@ struct ReaderOpening {
     logOptions.trusted = meta?.position
     logOptions.trustedStoreID = meta?.storeID
     logOptions.through = said?.durable
-    return try CommitLog(
-      directory: folder + "/log", fileSystem: fileSystem, options: logOptions)
+    // Of a backup that changes as a whole, the one or the other.
+    let directory = try BackupSwitch.logFolder(of: folder, fileSystem: fileSystem, mayWrite: false)
+    return try CommitLog(directory: directory, fileSystem: fileSystem, options: logOptions)
   }
 
   /// Whether a meta is of a state that this log has been through.
