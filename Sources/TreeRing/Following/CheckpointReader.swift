@@ -25,7 +25,19 @@ struct CheckpointReader: Sendable {
     } catch  where error.code == .notFound { return nil }
   }
 
-  /// The root of the newest meta; nil if there is none, or none after a commit.
+  /// Whether the file is still the store's: it may have been made anew, or be about to. O(1).
+  private func isInForce() throws(TreeRingError) -> Bool {
+    do throws(TreeRingError) {
+      let other = try PageFile.open(file.path, fileSystem: registry.fileSystem, mode: .readOnly)
+      defer { other.close() }
+      let (own, others) = (try file.metas().valid, try other.metas().valid)
+      // Between the two a checkpoint may have come; it leaves one of the two metas.
+      return others.contains { own.contains($0) }
+    } catch  where [.notFound, .corruption].contains(error.code) { return false }
+  }
+
+  /// The root of the newest meta; nil if there is none, none after a commit, or the file is not the
+  /// store's any more.
   ///
   /// The meta is read again once the pin is there: a checkpoint may have come between. What the meta
   /// leads to may change while it is read only if two more checkpoints come; then it reads as damage,
@@ -37,6 +49,7 @@ struct CheckpointReader: Sendable {
       if let commit, meta.position.commit <= commit { return nil }
       let pin = try registry.register(meta.position.commit)
       guard try file.metas().valid.first == meta else { continue }
+      guard try isInForce() else { return nil }
       do throws(TreeRingError) {
         let retained = try RetainedRoot.decode(try file.readBlob(meta.roots))
         guard let newest = retained.last, newest.roots.commit == meta.position.commit else {
