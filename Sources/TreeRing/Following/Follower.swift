@@ -109,6 +109,11 @@ final class Follower: Sendable {
     }
   }
 
+  /// What the writer's page file holds; nil if there is none.
+  func pageFileReport(at operationCount: UInt64) throws(TreeRingError) -> Checkpointer.Report? {
+    try checkpoints?.report(at: operationCount)
+  }
+
   /// Whether it has ended by an error.
   var hasStopped: Bool { failed.withLock { $0 != nil } }
 
