@@ -3,7 +3,8 @@
 public import TreeRingLog
 
 extension Store {
-  /// Backs the store up to a folder, while it is in use. Writing and reading go on; compaction waits.
+  /// Backs the store up to a folder, while it is in use. Writing and reading go on; compaction and erasing
+  /// wait for it, and it for them.
   ///
   /// The backup holds every commit that was complete when it began, and is itself a store: it can be
   /// opened, and it can be copied elsewhere, file by file, in any order. If the folder holds an older
@@ -20,7 +21,7 @@ extension Store {
   ///   - progress: called now and then, at the least after each megabyte; false cancels.
   /// - Throws: `alreadyExists` if the folder holds something else; `conflict` if it reaches further
   ///   than this store; `locked` if it is open for writing; `corruption` if a segment that is copied
-  ///   is damaged; `noSpace`, `io`, `cancelled`.
+  ///   is damaged; `noSpace`, `io`, `cancelled`; `notAllowed` inside the closure of a write.
   @discardableResult
   public func backUp(
     to folder: String, progress: (CopyProgress) -> Bool = { _ in true }
@@ -34,9 +35,14 @@ extension Store {
     progress: (CopyProgress) -> Bool = { _ in true }
   ) throws(TreeRingError) -> CopyReport {
     try checkOpen()
+    try writerLock.checkOutside()
     return try typed {
-      try log.backUp(to: folder, fileSystem: fileSystem, mayLink: mayLink) {
-        try Self.goOn(progress($0))
+      // What is half erased must not get into a backup.
+      try maintenance.alone {
+        try log.backUp(to: folder, fileSystem: fileSystem, mayLink: mayLink) {
+          try checkOpen()
+          try Self.goOn(progress($0))
+        }
       }
     }
   }

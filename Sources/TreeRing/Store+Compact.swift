@@ -24,8 +24,8 @@ extension Store {
     return pinRegistry.horizon
   }
 
-  /// Gives up history: moves the horizon as far as the target says and live snapshots let it, and
-  /// rewrites the log's segments without what only the history before it needed.
+  /// Gives up history: moves the horizon as far as the target says and live snapshots and followers let
+  /// it, and rewrites the log's segments without what only the history before it needed.
   ///
   /// O(log up to the horizon). Other commits, snapshots and readers go on; extra space is that of one
   /// segment. It may be stopped at any time, also by a crash: the next one goes on.
@@ -57,7 +57,7 @@ extension Store {
   }
 
   /// What keeps history readable that a target would give up: the policy, if it keeps more, then
-  /// snapshots and tags, oldest commit first.
+  /// snapshots, followers in other processes and tags, oldest commit first.
   public func holdings(
     against target: CompactionTarget = .policy
   ) throws(TreeRingError) -> [Holding] {
@@ -113,7 +113,8 @@ extension Store {
     let before = log.statistics.byteCount
     let below = try tagged(below: max(run.wanted, horizon)).map(\.commit)
     let kept = run.keepsTags ? Set(below) : []
-    let horizon = pinRegistry.limit(run.wanted, keeping: kept)
+    let horizon = pinRegistry.limit(
+      run.wanted, keeping: kept, followed: try followers().map(\.commit))
     var report = CompactionReport(
       horizon: horizon, bytesBefore: before, bytesAfter: before, rewrittenSegments: 0,
       held: try holdings(against: run.wanted, keepsTags: run.keepsTags), isDryRun: true)
@@ -186,7 +187,10 @@ extension Store {
         expirePins()
         // Also those between a target that lies behind and the horizon in force.
         let kept = try tagged(below: max(wanted, horizon)).map(\.commit)
-        points = pinRegistry.advance(to: wanted, keeping: Set(kept))
+        // Who begins to follow from now on, at an older commit still, is given the error `beyondHorizon`
+        // for what is gone.
+        points = pinRegistry.advance(
+          to: wanted, keeping: Set(kept), followed: try followers().map(\.commit))
       }
       return points
     }
@@ -229,6 +233,10 @@ extension Store {
         Holding(
           kind: .pin, commit: pin.commit,
           description: "a snapshot taken \(seconds) s ago at \(pin.creator)"))
+    }
+    for reader in try followers() where reader.commit < wanted && reader.commit > 0 {
+      held.append(
+        Holding(kind: .follower, commit: reader.commit, description: reader.description))
     }
     if keepsTags {
       for tag in try tagged(below: wanted) {

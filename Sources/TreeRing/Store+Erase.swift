@@ -1,7 +1,7 @@
 // Erasing a row from all of history, and proving it.
 //
-//   1. Refuse if a live snapshot holds older commits; delete the row, if it is there. From here on older
-//      commits cannot be pinned until the end.
+//   1. Refuse if a live snapshot or a follower holds older commits; delete the row, if it is there. From
+//      here on older commits cannot be pinned until the end.
 //   2. Unlink the page file: its earlier roots lead to values that are about to go, and after a crash
 //      half-way only the log says what is still there. It is used till the end, without a name.
 //      Seal the active segment; take the row out of every segment (RowEraser).
@@ -36,7 +36,8 @@ extension Store {
   /// until then commits of the past may show an older version of the row.
   ///
   /// - Parameter progress: called now and then with the part of the log gone through.
-  /// - Throws: `notAllowed` if live snapshots hold older commits, naming them; `notFound` if there is no
+  /// - Throws: `notAllowed` if live snapshots or followers in other processes hold older commits, naming
+  ///   them; `notFound` if there is no
   ///   such bucket; `conflict` if the row was written again meanwhile; `corruption` if something of the
   ///   row is found in the end; else as `compact`.
   @discardableResult
@@ -61,6 +62,7 @@ extension Store {
     }
     expirePins()
     try checkNobodyHolds(.max)
+    try checkNobodyFollows(.max)
     var deleted: CommitNumber?
     try log.seal()
     let written = try write(durability: .full) { try $0.delete(key, in: bucket) }
@@ -82,6 +84,8 @@ extension Store {
     }
     try opening.unlinkPages()
     do {
+      // From here on nobody can begin to follow with the page file.
+      try checkNobodyFollows(newest)
       try eraser.run()
     } catch {
       // Older trees must not be read over a log in which part of the row is gone.
@@ -100,6 +104,18 @@ extension Store {
   private func checkNobodyHolds(_ bound: CommitNumber) throws(TreeRingError) {
     let holding = pins.filter { $0.commit < bound && $0.commit > 0 }
     if !holding.isEmpty { throw holdingError(holding) }
+  }
+
+  /// Throws if another process reads a state before a commit.
+  private func checkNobodyFollows(_ bound: CommitNumber) throws(TreeRingError) {
+    let readers = try followers(withinLimit: false).filter { $0.commit < bound }
+    guard !readers.isEmpty else { return }
+    let list = readers.prefix(10).map { "commit \($0.commit): \($0.description)" }
+      .joined(separator: "; ")
+    throw TreeRingError(
+      .notAllowed,
+      "Other processes read older commits, in which the row may be (\(list)). End them and erase "
+        + "again.")
   }
 
   private func holdingError(_ pins: [PinInfo]) -> TreeRingError {

@@ -22,7 +22,8 @@ public struct StoreStatistics: Hashable, Sendable {
   public var storedByteCount: UInt64
   /// Pages in use, of 4 KiB each.
   public var pageCount: Int
-  /// Bytes of the page file on disk; 0 without one.
+  /// Bytes of the page file on disk; 0 without one. Of a store open for reading this and what follows about
+  /// the file are what its writer's newest checkpoint says.
   public var pageFileByteCount: UInt64
   /// Earlier states that the page file keeps for time travel.
   public var retainedRootCount: Int
@@ -73,7 +74,9 @@ extension Store {
         undecodable[index.name] = Int(roots.undecodable)
       }
     }
-    let file = try engine.checkpointer?.report(at: version.roots.operationCount)
+    let operations = version.roots.operationCount
+    var file = try engine.checkpointer?.report(at: operations)
+    if let follower { file = try follower.pageFileReport(at: operations) }
     return StoreStatistics(
       commits: version.roots.commit, horizon: max(1, horizon),
       rows: Int(version.roots.rows.count), graves: Int(version.roots.graves.count),

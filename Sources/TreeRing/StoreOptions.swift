@@ -56,4 +56,7 @@ public struct StoreOptions: Sendable {
 
   /// For tests: how many cells a page may have at most, so that few rows make deep trees.
   package var pageCellCapacity = Int.max
+  /// Whether a store opened for reading begins with the page file; if not, with the log alone, which is
+  /// what the page file can be compared with.
+  package var readsPages = true
 }

@@ -106,4 +106,38 @@ import TreeRingLog
     #expect(alone.terminationStatus == 0)
     try store.close()
   }
+
+  @Test("A process that watches goes on through compactions, and is named by what it holds")
+  func watchThroughCompaction() async throws {
+    let folder = try Self.folder()
+    defer { try? FileManager.default.removeItem(at: folder) }
+    let path = folder.path + "/s.ring"
+    var options = CrashScript.options
+    options.segmentSize = 2 << 10
+    let store = try Store(at: path, options: options)
+    let first = store.newestCommit + 1
+    try await store.write { try CrashScript.perform($0) }
+    try store.checkpoint()
+    let child = try Child("treering", ["watch", path, "--from", "\(first)", "--json"])
+    try child.process.run()
+    for commit in first..<first + 40 {
+      let line = try #require(child.line())
+      #expect(line.hasPrefix("{\"commit\":\(commit),"), "\(line)")
+      if commit % 8 == 0 {
+        let report = try store.compact(to: .dropHistory)
+        let followers = report.held.filter { $0.kind == .follower }
+        #expect(
+          followers.allSatisfy {
+            $0.description.hasPrefix("process \(child.process.processIdentifier)")
+          }, "\(followers)")
+        #expect(report.horizon >= followers.map(\.commit).min() ?? store.newestCommit)
+      }
+      try await store.write { try CrashScript.perform($0) }
+    }
+    child.process.interrupt()
+    child.process.waitUntilExit()
+    #expect(child.process.terminationStatus == 0)
+    #expect(try store.compact(to: .dropHistory).horizon == store.newestCommit)
+    try store.close()
+  }
 }

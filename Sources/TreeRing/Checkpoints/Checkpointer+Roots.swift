@@ -28,9 +28,8 @@ extension Checkpointer {
     let byteCount = try file.size()
     return state.withLock { state in
       Report(
-        byteCount: byteCount, rootCount: state.ledger.entries.count,
-        deadPageCount: state.ledger.deadPageCount,
-        widestGap: state.ledger.widestGap(to: operationCount), statistics: state.statistics)
+        byteCount: byteCount, ledger: state.ledger, at: operationCount,
+        statistics: state.statistics)
     }
   }
 
@@ -40,6 +39,17 @@ extension Checkpointer {
     var deadPageCount: Int
     var widestGap: UInt64
     var statistics: CheckpointStatistics
+
+    init(
+      byteCount: UInt64, ledger: RootLedger, at operationCount: UInt64,
+      statistics: CheckpointStatistics
+    ) {
+      self.byteCount = byteCount
+      rootCount = ledger.entries.count
+      deadPageCount = ledger.deadPageCount
+      widestGap = ledger.widestGap(to: operationCount)
+      self.statistics = statistics
+    }
   }
 
   /// Roots before a commit are dropped with the next checkpoint, except those of these commits.

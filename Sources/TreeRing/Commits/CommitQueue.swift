@@ -110,13 +110,16 @@ final class CommitQueue: Sendable {
     for waiter in waiters { waiter.resume() }
   }
 
-  /// Puts another version of the same commit in the place of the visible one; nothing is sequenced.
+  /// Puts another version of the same commit in the place of the visible one, and lets go of those before
+  /// it, which stand on what it is to take the place of; nothing is sequenced.
   func replaceVisible(by version: Version) {
-    let dropped = state.withLock { state -> Version in
+    let dropped = state.withLock { state -> [Version] in
       precondition(
         state.sequenced.isEmpty && state.visible.roots.commit == version.roots.commit,
         "only another version of the same commit can take its place")
-      let old = state.visible
+      let old = state.recent.map(\.version) + [state.visible]
+      state.recent = []
+      state.recentPageCount = 0
       state.visible = version
       return old
     }

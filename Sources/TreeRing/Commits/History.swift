@@ -180,16 +180,16 @@ extension Store {
     case .put(let row, let coder, let object, let metadata):
       operations.append(
         .put(
-          row.id, object: try bytes(object, .object),
+          RowID(row), object: try bytes(object, .object),
           metadata: try metadata.map { (value) throws(TreeRingError) in
             try bytes(value, .metadata)
           }, coder: coder))
     case .object(let row, let coder, let object):
-      operations.append(.object(row.id, object: try bytes(object, .object), coder: coder))
+      operations.append(.object(RowID(row), object: try bytes(object, .object), coder: coder))
     case .metadata(let row, let metadata):
-      operations.append(.metadata(row.id, metadata: try bytes(metadata, .metadata)))
-    case .touch(let row): operations.append(.touch(row.id))
-    case .delete(let row): operations.append(.delete(row.id))
+      operations.append(.metadata(RowID(row), metadata: try bytes(metadata, .metadata)))
+    case .touch(let row): operations.append(.touch(RowID(row)))
+    case .delete(let row): operations.append(.delete(RowID(row)))
     case .deleteRange(let bucket, let rows):
       for row in rows {
         operations.append(.delete(RowID(bucket: bucket.name, key: Key(bytes: row.key))))
@@ -201,7 +201,7 @@ extension Store {
     case .row(let row, let record):
       operations.append(
         .put(
-          row.id, object: try bytes(record.object, .object),
+          RowID(row), object: try bytes(record.object, .object),
           metadata: try record.metadata.map { (value) throws(TreeRingError) in
             try bytes(value, .metadata)
           }, coder: record.coder))
@@ -255,20 +255,9 @@ extension Store {
   }
 }
 
-extension Operation {
-  /// The row it writes, if it writes one.
-  fileprivate var row: RowAddress? {
-    switch self {
-    case .put(let row, _, _, _), .object(let row, _, _), .metadata(let row, _), .touch(let row),
-      .delete(let row), .row(let row, _):
-      row
-    case .deleteRange, .tag, .index, .place, .stub, .held: nil
-    }
-  }
-}
-
-extension RowAddress {
-  fileprivate var id: RowID { RowID(bucket: bucket.name, key: Key(bytes: key)) }
+extension RowID {
+  /// The row that an operation writes.
+  init(_ row: RowAddress) { self.init(bucket: row.bucket.name, key: Key(bytes: row.key)) }
 }
 
 extension Roots {

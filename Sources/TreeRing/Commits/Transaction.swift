@@ -28,6 +28,8 @@ public final class Transaction: Readable {
   private var isOpen = true
   /// Whether an empty commit is written too.
   package var keepsEmptyCommit = false
+  /// Commits before the horizon whose states are in the log though no tag may say so yet.
+  package var baseCommits: Set<CommitNumber> = []
   private var cachedReader: StateReader?
   /// Who reads what this transaction may edit.
   private let reads = TransactionReads()
@@ -193,7 +195,9 @@ public final class Transaction: Readable {
       throw TreeRingError(
         .notFound, "There is no commit \(tagged) to name; the newest is \(commit - 1).")
     }
-    if tagged < horizon, try !_reader.tags().contains(where: { $0.commit == tagged }) {
+    if tagged < horizon, !baseCommits.contains(tagged),
+      try !_reader.tags().contains(where: { $0.commit == tagged })
+    {
       throw TreeRingError.beyond(horizon, commit: tagged)
     }
     editor.setTag(name, commit: tagged)
@@ -293,9 +297,9 @@ public final class Transaction: Readable {
     metadata: UnsafeRawBufferPointer?, coder: UInt32 = 0
   ) throws(TreeRingError) {
     let bucket = try begin(key, in: bucket, values: object, metadata)
-    let object = newValue(object, beside: 0, key)
+    let object = NewValue(object, beside: 0, keyByteCount: key.count)
     let inline = object.isLogged ? 0 : object.bytes.count
-    let metadata = metadata.map { newValue($0, beside: inline, key) }
+    let metadata = metadata.map { NewValue($0, beside: inline, keyByteCount: key.count) }
     let stamp = Stamp(commit: commit, operation: payload.next)
     let change = RowChange.put(
       object: object.stored(by: stamp), metadata: metadata?.stored(by: stamp), coder: coder)
@@ -311,7 +315,8 @@ public final class Transaction: Readable {
   ) throws(TreeRingError) {
     let bucket = try begin(key, in: bucket, values: object, nil)
     let old = try editor.row(bucket: bucket.number, key: key)
-    let object = newValue(object, beside: old?.metadata?.inlineByteCount ?? 0, key)
+    let object = NewValue(
+      object, beside: old?.metadata?.inlineByteCount ?? 0, keyByteCount: key.count)
     let stamp = Stamp(commit: commit, operation: payload.next)
     let change = RowChange.object(object.stored(by: stamp), coder: coder)
     guard let previous = try apply(change, bucket, key, stamp, object, nil) else { return }
@@ -324,7 +329,8 @@ public final class Transaction: Readable {
   ) throws(TreeRingError) {
     let bucket = try begin(key, in: bucket, values: metadata, nil)
     let old = try editor.row(bucket: bucket.number, key: key)
-    let metadata = newValue(metadata, beside: old?.object.inlineByteCount ?? 0, key)
+    let metadata = NewValue(
+      metadata, beside: old?.object.inlineByteCount ?? 0, keyByteCount: key.count)
     let stamp = Stamp(commit: commit, operation: payload.next)
     let change = RowChange.metadata(metadata.stored(by: stamp))
     guard let previous = try apply(change, bucket, key, stamp, nil, metadata) else { return }
@@ -379,14 +385,6 @@ public final class Transaction: Readable {
     }
     try Limits.check(name: bucket, of: "bucket")
     return BucketReference(number: editor.catalog.nextBucketNumber, name: bucket)
-  }
-
-  private func newValue(
-    _ bytes: UnsafeRawBufferPointer, beside other: Int, _ key: UnsafeRawBufferPointer
-  ) -> NewValue {
-    NewValue(
-      bytes,
-      isLogged: !Limits.isInline(byteCount: bytes.count, beside: other, keyByteCount: key.count))
   }
 
   private func apply(

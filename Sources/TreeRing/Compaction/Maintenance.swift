@@ -84,7 +84,8 @@ extension Store {
     guard let last = sealed.last?.lastCommit else { return nil }
     let kept = Set(try tagged(below: .max).map(\.commit))
     let wanted = pinRegistry.limit(
-      min(try wantedHorizon(.policy), last), keeping: kept)
+      min(try wantedHorizon(.policy), last), keeping: kept,
+      followed: try followers().map(\.commit))
     let below = sealed.filter { $0.lastCommit <= wanted }
     let fresh = below.filter { $0.horizon < $0.lastCommit }
     let (all, new) = (below.byteCount, fresh.byteCount)

@@ -42,12 +42,19 @@ final class Follower: Sendable {
     var said: SharedWord.Value?
     /// The root that the visible version stands on.
     var root: CheckpointReader.Root?
-    /// Roots moved away from, and the last commit shown of each.
-    var left: [(root: CheckpointReader.Root, last: CommitNumber)] = []
+    /// Roots moved away from that some version may still stand on.
+    var left: [LeftRoot] = []
     var pollCount = 0
     var failureCount = 0
     var isClosed = false
   }
+  /// A root moved away from.
+  private struct LeftRoot: Sendable {
+    var root: CheckpointReader.Root
+    /// Gone when no version stands on it any more.
+    weak let use: RootUse?
+  }
+
   /// Held by the thread while it works.
   private let state: Mutex<State>
   private let failed = Mutex<TreeRingError?>(nil)
@@ -94,6 +101,18 @@ final class Follower: Sendable {
 
   /// The commit of the root that what is visible stands on; nil without one.
   var rootCommit: CommitNumber? { state.withLock { $0.root?.roots.commit } }
+
+  /// The names of the files by which it holds roots.
+  var readerNames: Set<String> {
+    state.withLock { state in
+      Set((state.left.map(\.root) + (state.root.map { [$0] } ?? [])).map(\.pin.name))
+    }
+  }
+
+  /// What the writer's page file holds; nil if there is none.
+  func pageFileReport(at operationCount: UInt64) throws(TreeRingError) -> Checkpointer.Report? {
+    try checkpoints?.report(at: operationCount)
+  }
 
   /// Whether it has ended by an error.
   var hasStopped: Bool { failed.withLock { $0 != nil } }
@@ -150,7 +169,9 @@ final class Follower: Sendable {
     }
     try show(through: reached)
     if reached >= durable { state.said = value }
-    try considerMoving(&state)
+    if state.pollCount % 16 == 0 {
+      try considerMoving(&state, after: Self.operationInterval)
+    }
   }
 
   /// Replays what the log has and makes it visible.
@@ -188,21 +209,22 @@ final class Follower: Sendable {
     {
       state.word = word
     }
-    let oldest = engine.pins.oldestPinnedCommit ?? .max
     state.left.removeAll { left in
-      guard left.last < oldest else { return false }
+      guard left.use == nil else { return false }
       left.root.pin.release()
       return true
     }
-    try considerMoving(&state)
+    // An old root holds history back, so it is left as soon as there is a newer one.
+    try considerMoving(&state, after: 1)
   }
 
-  private func considerMoving(_ state: inout State) throws(TreeRingError) {
-    guard let root = state.root, state.pollCount % 16 == 0 else { return }
+  /// Moves over if there is a newer checkpoint and so many operations have been replayed upon the root.
+  private func considerMoving(
+    _ state: inout State, after count: UInt64
+  ) throws(TreeRingError) {
+    guard let root = state.root else { return }
     let newest = engine.queue.visible.roots
-    guard newest.operationCount - root.roots.operationCount >= Self.operationInterval else {
-      return
-    }
+    guard newest.operationCount - root.roots.operationCount >= count else { return }
     try moveOver(&state, because: newest)
   }
 
@@ -243,7 +265,7 @@ final class Follower: Sendable {
       engine.reclaimer.drain { queue.replaceVisible(by: new) }
     }
     engine.pins.retire(own, at: new.roots.commit + 1)
-    if let left = state.root { state.left.append((left, shown)) }
+    if let left = state.root { state.left.append(LeftRoot(root: left, use: old.use)) }
     state.root = root
     logger.debug("Now upon the checkpoint of commit \(root.roots.commit).")
   }

@@ -20,15 +20,20 @@ struct PrivateReplay: Sendable {
     }
     pins.pin(roots.commit)
     return Version(
-      roots: roots, catalog: catalog, pages: pages, lease: .pinned, reclaimer: reclaimer)
+      roots: roots, catalog: catalog, pages: pages, lease: .pinned, reclaimer: reclaimer,
+      use: RootUse())
   }
 
   /// The version of a commit, all commits after `base` replayed at once.
+  ///
+  /// - Throws: `beyondHorizon` if the log was rewritten so that it does not lead on from `base`: compacted
+  ///   beyond it, or, without a base, while it was read. With a newer base it may do.
   func version(
     upon base: Version, through commit: CommitNumber
   ) throws(TreeRingError) -> Version {
     if commit <= base.roots.commit { return base }
     let editor = try editor(upon: base, epoch: base.roots.commit + 1, recorder: nil)
+    let horizon = log.horizon
     do throws(TreeRingError) {
       try typed {
         try pages.reading {
@@ -40,6 +45,10 @@ struct PrivateReplay: Sendable {
           try editor.buildMissingIndexes()
         }
       }
+      // A state before the horizon may hold rows whose deletes are gone.
+      let isWhole =
+        base.roots.commit == 0 ? log.horizon == horizon : log.horizon <= base.roots.commit
+      guard isWhole else { throw TreeRingError.beyond(log.horizon, commit: base.roots.commit) }
     } catch {
       editor.editor.discard()
       throw error
@@ -47,7 +56,7 @@ struct PrivateReplay: Sendable {
     pins.pin(editor.roots.commit)
     let version = Version(
       roots: editor.roots, catalog: editor.catalog, pages: pages, lease: .pinned,
-      reclaimer: reclaimer)
+      reclaimer: reclaimer, use: base.use)
     pins.retire(Self.own(editor.editor.finish().retired), at: version.roots.commit)
     return version
   }
@@ -64,6 +73,11 @@ struct PrivateReplay: Sendable {
       try buildIndexes(editor)
       recorded = editor.active.map(\.number)
       try editor.replay(header, payload)
+      // Read of a segment that has been rewritten meanwhile, the commit may lack deletes.
+      let horizon = log.horizon
+      guard horizon <= base.roots.commit else {
+        throw TreeRingError.beyond(horizon, commit: base.roots.commit)
+      }
       try buildIndexes(editor)
       try pages.checkFetches(since: failures)
     } catch {
@@ -79,7 +93,7 @@ struct PrivateReplay: Sendable {
     pins.pin(header.number)
     let version = Version(
       roots: editor.roots, catalog: editor.catalog, pages: pages, lease: .pinned,
-      reclaimer: reclaimer)
+      reclaimer: reclaimer, use: base.use)
     return SequencedCommit(
       version: version, retired: Self.own(retired), allocated: allocated, records: records)
   }
@@ -95,10 +109,15 @@ struct PrivateReplay: Sendable {
   ) throws(TreeRingError) -> StateEditor {
     let all = try definitions.active(for: base, code: code)
     var roots = base.roots
-    roots.indexes = zip(base.roots.indexes, all).filter { $0.1 != nil }.map(\.0)
+    var active: [ActiveIndex] = []
+    roots.indexes = []
+    for case (let index, let definition?) in zip(base.roots.indexes, all) {
+      roots.indexes.append(index)
+      active.append(definition)
+    }
     return StateEditor(
       pages: pages, epoch: epoch, base: roots, catalog: base.catalog,
-      active: all.compactMap { $0 }, code: code, values: ValueSource(log: log),
+      active: active, code: code, values: ValueSource(log: log),
       recorder: recorder, isPrivate: true)
   }
 

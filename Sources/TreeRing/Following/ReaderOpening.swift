@@ -73,18 +73,27 @@ struct ReaderOpening {
         reason = "The page file is not of this log."
       } catch  where error.code == .corruption && error.file == checkpoints.file.path {
         reason = error.message
+      } catch  where error.code == .beyondHorizon {
+        // Compaction has passed this root.
+        reason = error.message
       }
       root.pin.release()
       // Unless a writer has made another checkpoint meanwhile, it stays like that.
       guard try checkpoints.file.metas().valid.first != root.meta else { break }
     }
-    return try engine(try openLog(trusting: nil, said), nil, nil, word, said, reason)
+    var attempt = 1
+    while true {
+      do throws(TreeRingError) {
+        return try engine(try openLog(trusting: nil, said), nil, nil, word, said, reason)
+      } catch  where error.code == .beyondHorizon && attempt < Self.attempts { attempt += 1 }
+    }
   }
 
   /// The page file's newest root; nil, with the reason, if it cannot serve.
   private func checkpoint(
     _ reason: inout String
   ) throws(TreeRingError) -> (CheckpointReader, CheckpointReader.Root)? {
+    guard options.readsPages else { return nil }
     do throws(TreeRingError) {
       guard let reader = try CheckpointReader.open(folder, fileSystem),
         let root = try reader.newestRoot()
@@ -107,13 +116,16 @@ struct ReaderOpening {
     logOptions.trusted = meta?.position
     logOptions.trustedStoreID = meta?.storeID
     logOptions.through = said?.durable
-    return try CommitLog(
-      directory: folder + "/log", fileSystem: fileSystem, options: logOptions)
+    // Of a backup that changes as a whole, the one or the other.
+    let directory = try BackupSwitch.logFolder(of: folder, fileSystem: fileSystem, mayWrite: false)
+    return try CommitLog(directory: directory, fileSystem: fileSystem, options: logOptions)
   }
 
   /// Whether a meta is of a state that this log has been through.
   static func fits(_ meta: Meta, _ log: CommitLog) throws(TreeRingError) -> Bool {
-    guard meta.storeID == log.storeID, meta.position.commit <= log.completed else { return false }
+    guard meta.storeID == log.storeID, meta.position.commit <= log.completed,
+      meta.position.commit >= log.horizon
+    else { return false }
     do throws(TreeRingError) {
       return try log.header(of: meta.position.commit).checksum == meta.position.identity
     } catch  where [.notFound, .beyondHorizon].contains(error.code) { return false }

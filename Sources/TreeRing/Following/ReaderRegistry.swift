@@ -1,5 +1,7 @@
 // Who reads the page file from outside the writer's process: a file each in `readers/`, named by the
-// commit of the root it reads and locked as long as it does.
+// commit of the root it reads, a random part, the process and the moment (COMMIT-RANDOM-PROCESS-MICROSECONDS),
+// and locked as long as it does. Such a root is a pin: the writer keeps its pages, and neither compaction
+// nor erasing passes its commit.
 //
 // Registering: make and lock the file, look whether it is still there, and then read the metas again.
 // If the newest one is still that of the commit, the root is safe: the writer lists the folder before it
@@ -9,6 +11,46 @@
 
 internal import Synchronization
 internal import TreeRingLog
+
+#if canImport(Glibc)
+  internal import Glibc
+#elseif canImport(Musl)
+  internal import Musl
+#else
+  internal import Darwin
+#endif
+
+/// A root of the page file that some process reads.
+struct ReaderInfo: Hashable, Sendable {
+  /// The root's commit.
+  var commit: CommitNumber
+  /// The process, and when it began to read the root; nil if its file does not say.
+  var process: Int32?
+  var since: Timestamp?
+  /// The name of its file.
+  var name: String
+
+  /// What a file's name says; nil if it is none of a reader's.
+  init?(name: String) {
+    let parts = name.split(separator: "-", omittingEmptySubsequences: false)
+    guard let commit = parts.first.flatMap({ CommitNumber($0) }) else { return nil }
+    self.commit = commit
+    self.name = name
+    guard parts.count == 4, let process = Int32(parts[2]), let moment = Int64(parts[3]) else {
+      return
+    }
+    self.process = process
+    since = Timestamp(microseconds: moment)
+  }
+
+  /// How long it has been reading, by the wall clock; never negative.
+  var age: Duration {
+    guard let since else { return .zero }
+    let (elapsed, overflow) = Timestamp.now.microseconds
+      .subtractingReportingOverflow(since.microseconds)
+    return overflow ? .zero : .microseconds(max(0, elapsed))
+  }
+}
 
 /// The folder `readers/` of a store.
 struct ReaderRegistry: Sendable {
@@ -26,7 +68,8 @@ struct ReaderRegistry: Sendable {
     try fileSystem.makeDirectory(directory)
     while true {
       let random = String(UInt64.random(in: 1...UInt64.max), radix: 16)
-      let path = "\(directory)/\(commit)-\(random)"
+      let moment = Timestamp.now.microseconds
+      let path = "\(directory)/\(commit)-\(random)-\(getpid())-\(moment)"
       do throws(TreeRingError) {
         let lock = try fileSystem.lock(path)
         if try fileSystem.exists(path) {
@@ -39,23 +82,36 @@ struct ReaderRegistry: Sendable {
 
   /// The commits whose roots are being read. Removes what readers left that are gone. For the writer.
   func pinnedCommits() throws(TreeRingError) -> Set<CommitNumber> {
+    Set(try readers(removingDead: true).map(\.commit))
+  }
+
+  /// Who reads which root, oldest root first.
+  ///
+  /// - Parameter removesDead: whether to remove what readers left that are gone. Only the writer may.
+  func readers(removingDead removesDead: Bool) throws(TreeRingError) -> [ReaderInfo] {
     let names: [String]
     do throws(TreeRingError) {
       names = try fileSystem.list(directory)
     } catch  where error.code == .notFound { return [] }
-    var commits: Set<CommitNumber> = []
-    for name in names {
-      guard let commit = name.split(separator: "-").first.flatMap({ CommitNumber($0) }) else {
-        continue
+    var readers: [ReaderInfo] = []
+    for reader in names.compactMap(ReaderInfo.init(name:)) {
+      if try isLive("\(directory)/\(reader.name)", removingDead: removesDead) {
+        readers.append(reader)
       }
-      let path = "\(directory)/\(name)"
-      do throws(TreeRingError) {
-        let lock = try fileSystem.lock(path)
-        defer { lock.release() }
-        try fileSystem.unlink(path)
-      } catch  where error.code == .locked { commits.insert(commit) }
     }
-    return commits
+    return readers.sorted { ($0.commit, $0.name) < ($1.commit, $1.name) }
+  }
+
+  private func isLive(
+    _ path: String, removingDead removesDead: Bool
+  ) throws(TreeRingError) -> Bool {
+    guard removesDead else { return try fileSystem.isLocked(path) }
+    do throws(TreeRingError) {
+      let lock = try fileSystem.lock(path)
+      defer { lock.release() }
+      try fileSystem.unlink(path)
+      return false
+    } catch  where error.code == .locked { return true }
   }
 }
 
@@ -63,6 +119,8 @@ struct ReaderRegistry: Sendable {
 final class ReaderPin: Sendable {
   let commit: CommitNumber
   private let path: String
+  /// The name of its file.
+  var name: String { String(path.split(separator: "/").last ?? "") }
   private let lock: any FileLock
   private let fileSystem: any FileSystem
   private let isReleased = Atomic<Bool>(false)

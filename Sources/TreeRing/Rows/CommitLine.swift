@@ -6,6 +6,13 @@
 //   ["metadata",BUCKET,KEY,METADATA]   ["touch",BUCKET,KEY]   ["delete",BUCKET,KEY]
 //   ["tag",NAME,N]   ["index",NAME,DEFINITION|null]   ["place",INDEX,GROUP,BUCKET,KEY,BEFORE|null]
 //
+// A history that compaction has cut begins with lines that state a whole state instead, in which each
+// operation is followed by the commit that it is of, and a put by those that made and touched its row, and by
+// its own number in the former and that of the operation that made the row in the latter:
+//
+//   {"base":N,"ops":[OPERATION,[WRITTEN,CREATED,TOUCHED,NUMBER,CREATING]…],"at":DATE,
+//    "buckets":[BUCKET…],"dates":[[COMMIT,DATE]…]}
+//
 // An object or metadata is any JSON, whose tokens are kept and whose space is dropped, or bytes as
 // {"$base64":TEXT}; so are keys that are not UTF-8. Every field may be left out; unknown ones and
 // repeated ones are errors. All contents are copied into one buffer that is used again for the next
@@ -38,10 +45,20 @@ package struct CommitLine {
     package var before: Range<Int>?
     /// For `tag`: the commit it names.
     package var commit: CommitNumber = 0
+    /// In a base: which operation it is, the one that made the row, and the commit that last touched it.
+    package var written = Stamp(commit: 0, operation: 0)
+    package var created = Stamp(commit: 0, operation: 0)
+    package var touched: CommitNumber = 0
 
     package init(_ kind: Kind) { self.kind = kind }
   }
 
+  /// The commit whose state this is, if the line is a base; else nil.
+  package var base: CommitNumber?
+  /// In a base: the buckets known, in the order in which they came to be.
+  package var buckets: [String] = []
+  /// In a base: the dates of the commits that its operations are of, as far as given, ascending.
+  package var dates: [(commit: CommitNumber, at: Timestamp)] = []
   /// The date given, if any.
   package var at: Timestamp?
   /// The note given, if any.
@@ -63,7 +80,19 @@ package struct CommitLine {
     String(decoding: contents[range], as: UTF8.self)
   }
 
+  /// Whether a line is a base: whether its first field is `base`.
+  package static func isBase(_ line: UnsafeRawBufferPointer) -> Bool {
+    var scanner = JSONScanner(line)
+    scanner.skipSpace()
+    guard scanner.take(UInt8(ascii: "{")) else { return false }
+    scanner.skipSpace()
+    return line.dropFirst(scanner.position).starts(with: #""base""#.utf8)
+  }
+
   mutating func removeAll() {
+    base = nil
+    buckets.removeAll(keepingCapacity: true)
+    dates.removeAll(keepingCapacity: true)
     at = nil
     note = nil
     tags.removeAll(keepingCapacity: true)
@@ -84,6 +113,9 @@ package struct CommitLine {
       swap(&operations, &reader.operations)
     }
     try reader.readCommit()
+    base = reader.base
+    buckets = reader.buckets
+    dates = reader.dates
     at = reader.at
     note = reader.note
     tags = reader.tags

@@ -6,6 +6,9 @@ internal import TreeRingLog
 /// A position in a commit's line and what has been read so far.
 struct CommitLineReader {
   var scanner: JSONScanner
+  var base: CommitNumber?
+  var buckets: [String] = []
+  var dates: [(commit: CommitNumber, at: Timestamp)] = []
   var at: Timestamp?
   var note: String?
   var tags: [String] = []
@@ -20,6 +23,9 @@ struct CommitLineReader {
     case note = 2
     case tags = 4
     case ops = 8
+    case base = 16
+    case dates = 32
+    case buckets = 64
   }
 
   func error(_ sentence: String, at offset: Int? = nil) -> TreeRingError {
@@ -52,8 +58,11 @@ struct CommitLineReader {
     switch name {
     case "at": field = .at
     case "note": field = .note
-    case "tags": field = .tags
+    case "tags" where base == nil: field = .tags
     case "ops": field = .ops
+    case "base": field = .base
+    case "dates" where base != nil: field = .dates
+    case "buckets" where base != nil: field = .buckets
     default: throw error("The commit has an unknown field “\(name)”", at: start)
     }
     guard seen & field.rawValue == 0 else {
@@ -65,6 +74,16 @@ struct CommitLineReader {
     case .note: note = try readText("The commit's note")
     case .tags: try readTags()
     case .ops: try readOperations()
+    case .base:
+      guard seen == Field.base.rawValue else {
+        throw error("“base” must be the first field of its line", at: start)
+      }
+      base = try readWholeNumber()
+    case .dates: try readDates()
+    case .buckets:
+      try readArray("The buckets") { (reader) throws(TreeRingError) in
+        reader.buckets.append(try reader.readText("A bucket"))
+      }
     }
   }
 
@@ -107,32 +126,92 @@ struct CommitLineReader {
     }
   }
 
-  private mutating func readTags() throws(TreeRingError) {
-    guard scanner.take(UInt8(ascii: "[")) else {
-      throw error("The commit's tags must be an array")
-    }
+  /// Calls `element` at each element of the array at the position.
+  private mutating func readArray(
+    _ what: StaticString, _ element: (inout Self) throws(TreeRingError) -> Void
+  ) throws(TreeRingError) {
+    guard scanner.take(UInt8(ascii: "[")) else { throw error("\(what) must be an array") }
     scanner.skipSpace()
     if scanner.take(UInt8(ascii: "]")) { return }
     repeat {
       scanner.skipSpace()
-      tags.append(try readText("A tag"))
+      try element(&self)
       scanner.skipSpace()
     } while scanner.take(UInt8(ascii: ","))
     guard scanner.expect(UInt8(ascii: "]")) else { throw scanner.error }
   }
 
+  private mutating func readTags() throws(TreeRingError) {
+    try readArray("The commit's tags") { (reader) throws(TreeRingError) in
+      reader.tags.append(try reader.readText("A tag"))
+    }
+  }
+
   private mutating func readOperations() throws(TreeRingError) {
-    guard scanner.take(UInt8(ascii: "[")) else {
-      throw error("The commit's operations must be an array")
+    try readArray("The commit's operations") { (reader) throws(TreeRingError) in
+      try reader.readOperation()
+      if let base = reader.base { try reader.readNumbers(upTo: base) }
+    }
+  }
+
+  // MARK: - Bases
+
+  /// The numbers after an operation of a base: of the commit it is of; for a put also those of the commits
+  /// that made and touched the row, and of the operations in the first two. Those that are left out say
+  /// what is usual: the row was made by this operation, never touched, and the operation is the next one.
+  private mutating func readNumbers(upTo base: CommitNumber) throws(TreeRingError) {
+    scanner.skipSpace()
+    guard scanner.take(UInt8(ascii: ",")) else {
+      throw error("In a base each operation is followed by an array of its commit numbers")
     }
     scanner.skipSpace()
-    if scanner.take(UInt8(ascii: "]")) { return }
-    repeat {
-      scanner.skipSpace()
-      try readOperation()
-      scanner.skipSpace()
-    } while scanner.take(UInt8(ascii: ","))
-    guard scanner.expect(UInt8(ascii: "]")) else { throw scanner.error }
+    let start = scanner.position
+    var numbers: [CommitNumber] = []
+    try readArray("An operation's commit numbers") { (reader) throws(TreeRingError) in
+      numbers.append(try reader.readWholeNumber())
+    }
+    let last = operations.count - 1
+    let isPut = operations[last].kind == .put
+    guard isPut || [.delete, .tag, .index].contains(operations[last].kind) else {
+      throw error("A base has puts, deletes, tags and index definitions only", at: start)
+    }
+    guard let commit = numbers.first, commit > 0, commit <= base,
+      numbers.count <= (isPut ? 5 : 1), numbers.dropFirst().prefix(2).allSatisfy({ $0 <= commit }),
+      numbers.dropFirst(3).allSatisfy({ $0 < UInt64(UInt32.max) })
+    else {
+      throw error(
+        "The numbers must be [WRITTEN,CREATED,TOUCHED,NUMBER,CREATING] for a put, else [WRITTEN], with "
+          + "no commit beyond the first, nor that beyond \(base)", at: start)
+    }
+    var written = last > 0 ? operations[last - 1].written.next(in: commit) : nil
+    if numbers.count > 3 { written = Stamp(commit: commit, operation: UInt32(numbers[3])) }
+    let stamp = written ?? Stamp(commit: commit, operation: 0)
+    operations[last].written = stamp
+    operations[last].created = stamp
+    if numbers.count > 1, numbers[1] != 0 { operations[last].created.commit = numbers[1] }
+    if operations[last].created.commit != commit { operations[last].created.operation = 0 }
+    if numbers.count > 4 { operations[last].created.operation = UInt32(numbers[4]) }
+    operations[last].touched = numbers.count > 2 ? numbers[2] : 0
+  }
+
+  private mutating func readDates() throws(TreeRingError) {
+    try readArray("The dates") { (reader) throws(TreeRingError) in
+      let start = reader.scanner.position
+      var (commit, at): (CommitNumber?, Timestamp?)
+      try reader.readArray("A date") { (reader) throws(TreeRingError) in
+        if commit == nil {
+          commit = try reader.readWholeNumber()
+        } else if at == nil {
+          at = try reader.readDate()
+        } else {
+          throw reader.error("A date is [COMMIT,DATE]", at: start)
+        }
+      }
+      guard let commit, let at, commit > reader.dates.last?.commit ?? 0 else {
+        throw reader.error("The dates must be [COMMIT,DATE], by ascending commit", at: start)
+      }
+      reader.dates.append((commit, at))
+    }
   }
 
   private mutating func readOperation() throws(TreeRingError) {
@@ -277,6 +356,10 @@ struct CommitLineReader {
 
   private mutating func readNumber() throws(TreeRingError) -> CommitNumber {
     try comma()
+    return try readWholeNumber()
+  }
+
+  private mutating func readWholeNumber() throws(TreeRingError) -> CommitNumber {
     let offset = scanner.position
     let token = scanner.slice(try scanner.nextValue())
     guard let number = CommitNumber(String(decoding: token, as: UTF8.self)) else {

@@ -12,6 +12,8 @@ package struct CommitLineWriter {
   /// The bytes written so far.
   package var output: [UInt8] = []
   private var hasOperation = false
+  /// In a base: the operation written last.
+  private var last: Stamp?
 
   package init() {}
 
@@ -32,15 +34,76 @@ package struct CommitLineWriter {
       append(",")
     }
     if !tags.isEmpty {
-      append("\"tags\":[")
-      for (index, tag) in tags.enumerated() {
-        if index > 0 { append(",") }
-        JSONScanner.appendQuoted(tag, to: &output)
-      }
-      append("],")
+      append("\"tags\":")
+      append(texts: tags)
+      append(",")
     }
     append("\"ops\":[")
     hasOperation = false
+  }
+
+  /// Starts a line that is the base of a commit. Each operation must be followed by `numbers`, and the
+  /// line be ended by `endBase`.
+  package mutating func begin(base: CommitNumber) {
+    append("{\"base\":\(base),\"ops\":[")
+    hasOperation = false
+    last = nil
+  }
+
+  /// Writes the numbers of a base's operation: the commit that it is of, and after a put those that made and
+  /// touched the row, and which operations these were, as far as they say more than what is usual.
+  ///
+  /// - Parameter created: of a put the operation that made the row, else nil.
+  package mutating func numbers(written: Stamp, created: Stamp?, touched: CommitNumber) {
+    let usual = last?.next(in: written.commit) ?? Stamp(commit: written.commit, operation: 0)
+    append(",[\(written.commit)")
+    guard let created else {
+      last = usual
+      return append("]")
+    }
+    last = written
+    let isUsual = created.operation == (created.commit == written.commit ? written.operation : 0)
+    append(",\(created.commit)")
+    if touched != 0 || written != usual || !isUsual { append(",\(touched)") }
+    if written != usual || !isUsual { append(",\(written.operation)") }
+    if !isUsual { append(",\(created.operation)") }
+    append("]")
+  }
+
+  /// Ends a base, line feed included.
+  package mutating func endBase(
+    at: Timestamp, note: String?, buckets: [String], dates: [(commit: CommitNumber, at: Timestamp)]
+  ) {
+    append("],\"at\":\"")
+    ISO8601.append(at, to: &output)
+    append("\"")
+    if let note {
+      append(",\"note\":")
+      JSONScanner.appendQuoted(note, to: &output)
+    }
+    if !buckets.isEmpty {
+      append(",\"buckets\":")
+      append(texts: buckets)
+    }
+    if !dates.isEmpty {
+      append(",\"dates\":[")
+      for (index, date) in dates.enumerated() {
+        append(index == 0 ? "[\(date.commit),\"" : ",[\(date.commit),\"")
+        ISO8601.append(date.at, to: &output)
+        append("\"]")
+      }
+      append("]")
+    }
+    append("}\n")
+  }
+
+  private mutating func append(texts: [String]) {
+    append("[")
+    for (index, text) in texts.enumerated() {
+      if index > 0 { append(",") }
+      JSONScanner.appendQuoted(text, to: &output)
+    }
+    append("]")
   }
 
   /// Ends the line, line feed included.

@@ -67,6 +67,18 @@ package enum Operation {
   case held(RowAddress, ValueParts)
 }
 
+extension Operation {
+  /// The row it writes, if it writes one.
+  var row: RowAddress? {
+    switch self {
+    case .put(let row, _, _, _), .object(let row, _, _), .metadata(let row, _), .touch(let row),
+      .delete(let row), .row(let row, _):
+      row
+    case .deleteRange, .tag, .index, .place, .stub, .held: nil
+    }
+  }
+}
+
 /// Which of a row's two values.
 package struct ValueParts: OptionSet, Hashable, Sendable {
   package let rawValue: UInt8

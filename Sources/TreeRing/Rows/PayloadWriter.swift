@@ -224,6 +224,16 @@ package struct NewValue {
     digest = isLogged ? Digest.of(bytes) : 0
   }
 
+  /// A value that goes where its size says.
+  ///
+  /// - Parameter other: bytes of the row's other value that lie inline.
+  package init(_ bytes: UnsafeRawBufferPointer, beside other: Int, keyByteCount: Int) {
+    self.init(
+      bytes,
+      isLogged: !Limits.isInline(
+        byteCount: bytes.count, beside: other, keyByteCount: keyByteCount))
+  }
+
   /// The value as the row record will hold it, if operation `stamp` writes it.
   package func stored(by stamp: Stamp) -> StoredValue {
     guard isLogged else { return .inline(bytes) }

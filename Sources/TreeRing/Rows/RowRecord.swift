@@ -19,6 +19,12 @@ package struct Stamp: Hashable, Comparable, Sendable {
     self.operation = operation
   }
 
+  /// The operation after this one in a commit: nil if this is one of another commit, or the last possible.
+  func next(in commit: CommitNumber) -> Stamp? {
+    guard commit == self.commit, operation < .max else { return nil }
+    return Stamp(commit: commit, operation: operation + 1)
+  }
+
   package static func < (a: Stamp, b: Stamp) -> Bool {
     a.commit == b.commit ? a.operation < b.operation : a.commit < b.commit
   }

@@ -133,7 +133,7 @@ extension Operation {
     switch self {
     case .put(let row, _, _, _), .object(let row, _, _), .metadata(let row, _), .touch(let row),
       .delete(let row), .place(_, _, let row, _), .row(let row, _), .held(let row, _):
-      RowID(bucket: row.bucket.name, key: Key(bytes: row.key))
+      RowID(row)
     case .deleteRange, .tag, .index, .stub: nil
     }
   }

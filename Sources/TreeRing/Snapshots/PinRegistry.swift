@@ -84,32 +84,39 @@ final class PinRegistry: Sendable {
   }
 
   /// How far the horizon could go: not past a live pin, unless its commit is kept anyway.
+  ///
+  /// - Parameter followed: the commits of the roots that other processes read.
   func limit(
-    _ wanted: CommitNumber, keeping kept: Set<CommitNumber>
+    _ wanted: CommitNumber, keeping kept: Set<CommitNumber>, followed: [CommitNumber]
   ) -> CommitNumber {
-    state.withLock { Self.limit(wanted, keeping: kept, $0) }
+    state.withLock { Self.limit(wanted, keeping: kept, followed: followed, $0) }
   }
 
   private static func limit(
-    _ wanted: CommitNumber, keeping kept: Set<CommitNumber>, _ state: State
+    _ wanted: CommitNumber, keeping kept: Set<CommitNumber>, followed: [CommitNumber],
+    _ state: State
   ) -> CommitNumber {
     var horizon = wanted
-    for entry in state.entries.values
-    where entry.commit >= max(state.horizon, 1) && !kept.contains(entry.commit) {
-      horizon = min(horizon, entry.commit)
+    for commit in state.entries.values.map(\.commit) + followed
+    where commit >= max(state.horizon, 1) && !kept.contains(commit) {
+      horizon = min(horizon, commit)
     }
     return max(state.horizon, horizon)
   }
 
   /// Moves the horizon forward, as far as the live pins let it; never back.
   ///
-  /// - Parameter kept: the commits that stay readable below it.
+  /// - Parameters:
+  ///   - kept: the commits that stay readable below it.
+  ///   - followed: the commits of the roots that other processes read.
   /// - Returns: what is kept from now on: the horizon, those commits, and those of the pins below.
-  func advance(to wanted: CommitNumber, keeping kept: Set<CommitNumber>) -> KeptPoints {
+  func advance(
+    to wanted: CommitNumber, keeping kept: Set<CommitNumber>, followed: [CommitNumber]
+  ) -> KeptPoints {
     state.withLock { state in
-      state.horizon = Self.limit(wanted, keeping: kept, state)
+      state.horizon = Self.limit(wanted, keeping: kept, followed: followed, state)
       state.epoch += 1
-      let pinned = state.entries.values.map(\.commit)
+      let pinned = state.entries.values.map(\.commit) + followed
       return KeptPoints(horizon: state.horizon, tags: kept.union(pinned))
     }
   }

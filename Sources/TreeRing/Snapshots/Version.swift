@@ -15,6 +15,8 @@ package final class Version: Sendable {
   private let reclaimer: Reclaimer
   /// Indexes that were not maintained at this commit and have been built from its rows since.
   private let built = Mutex<BuiltIndexes>(BuiltIndexes())
+  /// Of a follower: held by every version upon the same root of the writer's page file.
+  let use: RootUse?
   /// How many versions it is built upon, each kept by the next; 0 on the main line.
   let depth: Int
 
@@ -32,8 +34,10 @@ package final class Version: Sendable {
   }
 
   init(
-    roots: Roots, catalog: Catalog, pages: PageStore, lease: Lease, reclaimer: Reclaimer
+    roots: Roots, catalog: Catalog, pages: PageStore, lease: Lease, reclaimer: Reclaimer,
+    use: RootUse? = nil
   ) {
+    self.use = use
     self.roots = roots
     self.catalog = catalog
     self.pages = pages
@@ -93,6 +97,9 @@ package final class Version: Sendable {
   /// Every index that has trees here.
   var allIndexes: [IndexRoots] { roots.indexes + built.withLock { $0.roots } }
 }
+
+/// Gone when the last version upon one root is gone: then the root may go.
+final class RootUse: Sendable {}
 
 /// Takes what versions leave behind and gives it back: after the write that made them leave, else on a
 /// thread of its own; never on a reader's path.

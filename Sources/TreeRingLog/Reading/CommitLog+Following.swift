@@ -20,7 +20,7 @@ extension CommitLog {
   /// - Returns: the newest commit that may be read now; less than `target` if the log does not hold
   ///   it, for instance because the writer has not begun its segment yet.
   /// - Throws: `storeRewound` if the log does not hold the commit shown last, nor has compaction
-  ///   rewritten or removed it; `notAllowed` if the log was opened for writing; `corruption`,
+  ///   or erasing rewritten or removed it; `notAllowed` if the log was opened for writing; `corruption`,
   ///   `io`, `closed`.
   @discardableResult
   package func follow(
@@ -93,7 +93,7 @@ extension CommitLog {
       throw rewound(options.trusted?.commit ?? 0, "another store has taken its place")
     }
     if case .refused(let reason) = found.trust, let last = options.trusted,
-      try !found.hasCompacted(last)
+      try !found.hasRewritten(last)
     {
       throw rewound(last.commit, reason)
     }
@@ -101,10 +101,18 @@ extension CommitLog {
     return found.completed
   }
 
-  /// Whether compaction has rewritten or removed a commit that was shown. Of a rewritten one number and
-  /// timestamp stay; of a removed one nothing.
-  private func hasCompacted(_ position: LogPosition) throws(TreeRingError) -> Bool {
-    guard position.commit <= horizon else { return false }
+  /// Whether compaction or erasing has rewritten or removed a commit that was shown. Of a rewritten one
+  /// number and timestamp stay; of a removed one nothing.
+  private func hasRewritten(_ position: LogPosition) throws(TreeRingError) -> Bool {
+    let place = try core.withState { state throws(TreeRingError) in
+      state.segments.last { $0.header.firstCommit <= position.commit }?.header
+    }
+    // Erasing changes no horizon; the segment tells.
+    let isRewritten = place.map { place in
+      place.isCompacted
+        && (place.firstCommit, place.generation) != (position.segment, position.generation)
+    }
+    guard position.commit <= horizon || isRewritten == true else { return false }
     do throws(TreeRingError) {
       return try header(of: position.commit).timestamp == position.timestamp
     } catch  where error.code == .beyondHorizon { return true }

@@ -42,7 +42,8 @@ extension CommitLog {
 
   /// A logged value. Reads and decodes the commit's header and that value alone.
   ///
-  /// - Throws: `notFound` if the commit has no such value; else as `readPayload`.
+  /// - Throws: `notFound` if the commit has no such value; `beyondHorizon` if compaction may have removed
+  ///   it; else as `readPayload`.
   package func value(
     commit number: CommitNumber, operation: UInt32, part: ValuePart
   ) throws(TreeRingError) -> [UInt8] {
@@ -59,6 +60,14 @@ extension CommitLog {
             return [UInt8](plain)
           }
           offset += UInt64(entry.stored)
+        }
+        if let segment = frame.segment, segment.isCompacted, number <= segment.horizon {
+          let horizon = horizon
+          throw TreeRingError(
+            .beyondHorizon,
+            "A value that commit \(number) wrote was removed by compaction; history is kept from "
+              + "commit \(horizon) on. Read a state from there on.", commit: number,
+            current: horizon)
         }
         throw TreeRingError(
           .notFound, "Commit \(number) has no logged value for operation \(operation).",

@@ -8,7 +8,7 @@
 //
 // Whatever fails before the rename leaves the old segment alone. If the folder cannot be synced, the
 // new name is taken back: which of the two a crash would then leave is not known, and either is a
-// whole segment.
+// whole segment. Steps 1, 3 and 4 are those of `SegmentOutput`.
 
 /// One rewriting of one segment. One thread.
 final class SegmentRewriter {
@@ -19,11 +19,6 @@ final class SegmentRewriter {
   private let fileSystem: any FileSystem
   private let encoder: FrameEncoder
   private let decoder: Decoder
-  private let buffer = ByteBuffer()
-  private var flushed: UInt64 = 0
-  private var position: ChainPosition
-  private var written: SegmentDirectory
-  private var file: (any File)?
 
   /// - Parameter header: of the new segment.
   init(
@@ -37,47 +32,23 @@ final class SegmentRewriter {
     encoder = try FrameEncoder()
     decoder = try Decoder()
     reader = SegmentReader(file: source, end: old.end)
-    position = ChainPosition(salt: header.salt, offset: 0, checksum: 0)
-    written = SegmentDirectory(of: header)
-  }
-
-  private var name: SegmentName {
-    SegmentName(firstCommit: header.firstCommit, generation: header.generation)
   }
 
   /// Writes the new segment, durably.
   func run(
     _ transform: (CommitHeader, UnsafeRawBufferPointer) throws -> Rewriting
   ) throws -> Segment {
-    let path = "\(directory)/\(name.fileName)"
-    let aside = path.dropLast(Format.segmentSuffix.utf8.count) + Format.temporarySuffix
-    let temporary = String(aside)
-    if try fileSystem.exists(temporary) { try fileSystem.unlink(temporary) }
+    // The old size, and room for a directory if the old one has none.
+    let output = try SegmentOutput(
+      header, in: directory, fileSystem: fileSystem, reserving: old.end + old.end / 256 + 4096)
     do {
-      let file = try fileSystem.open(temporary, .createNew)
-      self.file = file
-      // The old size, and room for a directory if the old one has none.
-      _ = try file.allocate(old.end + old.end / 256 + 4096, at: 0)
-      position.checksum = header.append(to: buffer)
-      position.offset = UInt64(buffer.count)
-      try copyCommits(transform)
-      try finish(file)
-      try file.sync(.full)
-      file.close()
-      try fileSystem.rename(temporary, to: path)
+      try copyCommits(to: output, transform)
     } catch {
-      // The first error is the one to report; what stays aside is removed at the next opening.
-      file?.close()
-      try? fileSystem.unlink(temporary)
+      // The first error is the one to report.
+      output.abandon()
       throw error
     }
-    do {
-      try fileSystem.syncDirectory(directory)
-    } catch {
-      try? fileSystem.unlink(path)
-      throw error
-    }
-    return Segment(path: path, header: header, directory: written, end: position.offset)
+    return try output.finish()
   }
 
   /// Removes what the new segment replaces, durably.
@@ -85,7 +56,7 @@ final class SegmentRewriter {
     do throws(TreeRingError) {
       let names = try fileSystem.list(directory).compactMap(SegmentName.init(fileName:))
       for other in names
-      where other.firstCommit == name.firstCommit && other.generation < name.generation {
+      where other.firstCommit == header.firstCommit && other.generation < header.generation {
         try fileSystem.unlink("\(directory)/\(other.fileName)")
       }
       try fileSystem.syncDirectory(directory)
@@ -101,6 +72,7 @@ final class SegmentRewriter {
   // MARK: Commits
 
   private func copyCommits(
+    to output: SegmentOutput,
     _ transform: (CommitHeader, UnsafeRawBufferPointer) throws -> Rewriting
   ) throws {
     var offset = UInt64(Format.Segment.byteCount)
@@ -116,7 +88,7 @@ final class SegmentRewriter {
           throw corrupt("a commit is missing", offset, last + 1)
         }
         last = fields.number
-        try copy(frame, fields, at: offset, transform)
+        try copy(frame, fields, at: offset, to: output, transform)
       }
       offset += frame.byteCount
     }
@@ -132,7 +104,7 @@ final class SegmentRewriter {
   }
 
   private func copy(
-    _ frame: ScannedFrame, _ fields: CommitFields, at offset: UInt64,
+    _ frame: ScannedFrame, _ fields: CommitFields, at offset: UInt64, to output: SegmentOutput,
     _ transform: (CommitHeader, UnsafeRawBufferPointer) throws -> Rewriting
   ) throws {
     let head = [UInt8](try reader.bytes(at: offset, count: frame.head.byteCount))
@@ -145,7 +117,7 @@ final class SegmentRewriter {
     let entries = (0..<fields.valueCount).map { index in
       head.withUnsafeBytes { ValueEntry($0, index) }
     }
-    let begin = position.offset
+    let begin = output.position.offset
     switch try transform(described, plain) {
     case .drop:
       guard fields.number < header.horizon else {
@@ -156,8 +128,9 @@ final class SegmentRewriter {
       }
       return
     case .keep:
-      try keep(head, payloadAt: payloadOffset, fields)
-      try copyValues(entries, keeping: { _ in true }, at: payloadOffset, fields)
+      output.append(header: head)
+      _ = try copyBytes(at: payloadOffset, count: fields.payloadStored, to: output)
+      try copyValues(entries, keeping: { _ in true }, at: payloadOffset, fields, to: output)
     case .replace(let payload, let keptValues):
       let kept = Set(keptValues.map { ValueName($0.operation, $0.part) })
       let left = entries.filter { kept.contains(ValueName($0)) }
@@ -166,11 +139,16 @@ final class SegmentRewriter {
           .invalidInput, "A value to be kept is not in commit \(fields.number).",
           commit: fields.number)
       }
-      try replace(fields, payload, left)
+      let encoder = encoder
+      try output.append { (buffer, position) throws(TreeRingError) in
+        try encoder.encode(
+          fields, payload: payload, entries: left, at: position, synced: SegmentOutput.synced,
+          into: buffer)
+      }
       try copyValues(
-        entries, keeping: { kept.contains(ValueName($0)) }, at: payloadOffset, fields)
+        entries, keeping: { kept.contains(ValueName($0)) }, at: payloadOffset, fields, to: output)
     }
-    written.append(fields.number, offset: begin, timestamp: fields.timestamp)
+    output.note(fields.number, offset: begin, timestamp: fields.timestamp)
   }
 
   /// A value's place in its commit.
@@ -184,38 +162,14 @@ final class SegmentRewriter {
     init(_ entry: ValueEntry) { (operation, part) = (entry.operation, entry.part) }
   }
 
-  /// Every byte of the new file is synced before it has its name, whatever its headers say.
-  private var synced: UInt64 { UInt64(Format.Segment.byteCount) }
-
-  private func keep(
-    _ head: [UInt8], payloadAt offset: UInt64, _ fields: CommitFields
-  ) throws(TreeRingError) {
-    let room = buffer.room(for: head.count)
-    room.copyBytes(from: head)
-    buffer.count += head.count
-    position.checksum = FrameEncoder.relocate(room, to: position, synced: synced)
-    position.offset += UInt64(head.count)
-    _ = try copyBytes(at: offset, count: fields.payloadStored)
-  }
-
-  private func replace(
-    _ fields: CommitFields, _ payload: [UInt8], _ entries: [ValueEntry]
-  ) throws(TreeRingError) {
-    let encoded = try encoder.encode(
-      fields, payload: payload, entries: entries, at: position, synced: synced, into: buffer)
-    position.checksum = encoded.checksum
-    position.offset += UInt64(encoded.byteCount)
-    try flush()
-  }
-
   private func copyValues(
     _ entries: [ValueEntry], keeping: (ValueEntry) -> Bool, at payloadOffset: UInt64,
-    _ fields: CommitFields
+    _ fields: CommitFields, to output: SegmentOutput
   ) throws(TreeRingError) {
     var offset = payloadOffset + fields.payloadStored
     for entry in entries {
       if keeping(entry) {
-        let checksum = try copyBytes(at: offset, count: UInt64(entry.stored))
+        let checksum = try copyBytes(at: offset, count: UInt64(entry.stored), to: output)
         guard checksum == entry.checksum else {
           throw corrupt("the checksum of a value is wrong", offset, fields.number)
         }
@@ -225,43 +179,17 @@ final class SegmentRewriter {
   }
 
   /// Copies bytes of the old file behind what is written; returns their CRC-32C.
-  private func copyBytes(at offset: UInt64, count: UInt64) throws(TreeRingError) -> UInt32 {
+  private func copyBytes(
+    at offset: UInt64, count: UInt64, to output: SegmentOutput
+  ) throws(TreeRingError) -> UInt32 {
     var (done, checksum): (UInt64, UInt32) = (0, 0)
     while done < count {
       let piece = Int(min(count - done, 1 << 20))
       let bytes = try reader.bytes(at: offset + done, count: piece)
       checksum = crc32c(bytes, seed: checksum)
-      buffer.append(bytes)
+      try output.append(bytes)
       done += UInt64(piece)
-      try flush()
     }
-    position.offset += count
     return checksum
-  }
-
-  // MARK: The file
-
-  private func flush(all: Bool = false) throws(TreeRingError) {
-    guard buffer.count > (all ? 0 : 1 << 20) else { return }
-    try file?.write(buffer.bytes, at: flushed)
-    flushed += UInt64(buffer.count)
-    buffer.reset()
-  }
-
-  private func finish(_ file: any File) throws(TreeRingError) {
-    let before = buffer.count
-    position.checksum = written.append(to: buffer, at: position)
-    position.offset += UInt64(buffer.count - before)
-    try flush(all: true)
-    if try file.size() != position.offset { try file.truncate(to: position.offset) }
-    let (found, head) = try SegmentScan.header(of: file, name: name)
-    let scan = try SegmentScan.scan(file, found, head, limit: nil)
-    guard found == header, scan.flaw == nil, scan.lastKind == .directory,
-      scan.directory == written
-    else {
-      throw TreeRingError(
-        .io, "The rewritten segment does not read as it was written. The old one stays.",
-        file: file.path, offset: scan.end.offset)
-    }
   }
 }

@@ -186,9 +186,16 @@ final class RewriteWork {
       return nil
     }
     func value(_ operation: UInt32, _ part: ValuePart) throws -> [UInt8]? {
-      do throws(TreeRingError) {
-        return try log.value(commit: number, operation: operation, part: part)
-      } catch  where error.code == .notFound { return nil }
+      let result = Result { () throws(TreeRingError) in
+        try log.value(commit: number, operation: operation, part: part)
+      }
+      guard case .failure(let error) = result else { return try result.get() }
+      if error.code == .notFound { return nil }
+      // Up to the horizon a value that is not there may have been removed.
+      if error.code == .beyondHorizon, number <= log.horizon, error.current == log.horizon {
+        return nil
+      }
+      throw error
     }
     form.object = try value(2, .object)
     form.metadata = try value(1, .metadata)

@@ -127,4 +127,56 @@ import TreeRingLog
     }
     #expect(refused > 1_000)
   }
+
+  @Test("A base states each operation's commits, and nothing but whole rows") func bases() throws {
+    let text =
+      #"{"base":9,"ops":[["put","b","k",{"a":1},2],[7,3,5],["put","b","l",null],[8,8],"#
+      + #"["put","b","n",0],[8,8,0,3,1],["put","b","o",0],[8,2,0,4,6],["put","b","p",0],[8,8],"#
+      + #"["delete","b","m"],[8],["tag","t",4],[9],["index","i",null],[9]],"#
+      + #""at":"2014-01-01T00:00:00Z","note":"n","buckets":["b","c"],"dates":[[7,"2013-01-01T00:00:00Z"]]}"#
+      + "\n"
+    #expect(text.utf8.withContiguousStorageIfAvailable { CommitLine.isBase(.init($0)) } == true)
+    let line = try parse(text)
+    #expect(line.base == 9 && line.note == "n")
+    #expect(line.dates.map(\.commit) == [7])
+    #expect(line.operations.map(\.written.commit) == [7, 8, 8, 8, 8, 8, 9, 9])
+    #expect(line.operations.map(\.written.operation) == [0, 0, 3, 4, 5, 6, 0, 1])
+    #expect(line.operations.map(\.created.commit) == [3, 8, 8, 2, 8, 8, 9, 9])
+    #expect(line.operations.map(\.created.operation) == [0, 0, 1, 6, 5, 6, 0, 1])
+    #expect(line.operations.map(\.touched) == [5, 0, 0, 0, 0, 0, 0, 0])
+    var writer = CommitLineWriter()
+    writer.begin(base: 9)
+    line.contents.withUnsafeBytes { contents in
+      for operation in line.operations {
+        func part(_ range: Range<Int>) -> UnsafeRawBufferPointer {
+          UnsafeRawBufferPointer(rebasing: contents[range])
+        }
+        switch operation.kind {
+        case .tag: writer.tag("t", commit: operation.commit)
+        case .index: writer.index("i", definition: nil)
+        default:
+          writer.row(
+            operation.kind, bucket: "b", key: part(operation.key),
+            object: operation.object.map(part), metadata: operation.metadata.map(part))
+        }
+        let isPut = operation.kind == .put
+        writer.numbers(
+          written: operation.written, created: isPut ? operation.created : nil,
+          touched: operation.touched)
+      }
+    }
+    writer.endBase(at: try #require(line.at), note: "n", buckets: line.buckets, dates: line.dates)
+    #expect(String(decoding: writer.output, as: UTF8.self) == text)
+    let bad = [
+      #"{"ops":[],"base":1}"#, #"{"base":1,"ops":[["put","b","k",1]]}"#,
+      #"{"base":1,"ops":[["put","b","k",1],[]]}"#, #"{"base":1,"ops":[["put","b","k",1],[2]]}"#,
+      #"{"base":3,"ops":[["put","b","k",1],[2,3]]}"#, #"{"base":1,"ops":[["touch","b","k"],[1]]}"#,
+      #"{"base":1,"ops":[["delete","b","k"],[1,1]]}"#, #"{"base":1,"ops":[[1]]}"#,
+      #"{"base":"1"}"#, #"{"base":-1}"#, #"{"base":1,"tags":["t"]}"#,
+      #"{"base":1,"dates":[[1]]}"#, #"{"base":3,"ops":[["put","b","k",1],[2,2,0,4294967295]]}"#,
+      #"{"base":3,"ops":[["put","b","k",1],[2,2,0,0,0,0]]}"#, #"{"dates":[]}"#, #"{"buckets":[]}"#,
+      #"{"base":3,"dates":[[2,"2013-01-01"],[2,"2013-01-01"]]}"#,
+    ]
+    for line in bad { #expect(code { try parse(line) } == .invalidInput, "\(line)") }
+  }
 }

@@ -1,6 +1,7 @@
 // Stores written by released formats open for ever, to the same contents.
 
 import Foundation
+import TestSupport
 import Testing
 import TreeRing
 import TreeRingLog
@@ -41,5 +42,36 @@ import TreeRingLog
     #expect(try tagged.index("SalesRank").count(in: "classic") == 1)
     #expect(try store.commit(6).note == "named later")
     try store.close()
+  }
+
+  @Test("A store with a page file, earlier roots, a compaction and an erasing opens, and goes on")
+  func keptVersion1() throws {
+    let folder = try TemporaryFolder()
+    let path = folder.path + "/kept.ring"
+    try FileManager.default.copyItem(
+      atPath: Self.folder.appending(path: "v1/kept.ring").path, toPath: path)
+    let files = PosixFileSystem()
+    #expect(verifyLog(directory: path + "/log", fileSystem: files) == [])
+    #expect(try verifyPageFile(path + "/pages", fileSystem: files) == [])
+    for mode in [StoreMode.readOnly, .readWrite] {
+      let store = try Store(at: path, options: StoreOptions(mode: mode, logger: quietLogger))
+      let statistics = try store.statistics()
+      #expect(store.newestCommit == 50 && store.horizon == 44)
+      // Were it made anew, it would have one root.
+      #expect(statistics.retainedRootCount > 2, "\(mode)")
+      #expect(statistics.pageFileByteCount >= 147_456, "\(mode)")
+      #expect(try store.checkInvariants() == [])
+      #expect(try store.snapshot().tagTexts() == ["early 30", "edition 42"])
+      #expect(try store.snapshot(at: .tag("early")).count(in: "books") == 8)
+      #expect(code { try store.snapshot(at: .commit(43)) } == .beyondHorizon)
+      #expect(try store.snapshot().row("nobody at all", in: "people") == nil)
+      #expect(try store.snapshot().row("p0", in: "pictures")?.object.count == 1505)
+      if mode == .readWrite {
+        try store.write { try $0.delete("somebody", in: "people") }
+        try store.compact(to: .dropHistory)
+        #expect(try store.checkInvariants() == [])
+      }
+      try store.close()
+    }
   }
 }

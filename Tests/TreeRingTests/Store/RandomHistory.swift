@@ -8,7 +8,7 @@ import TreeRingLog
 
 /// A file system in memory that outlives the stores opened on it.
 struct MemoryFiles {
-  private let fileSystem = MemoryFileSystem()
+  var fileSystem = MemoryFileSystem()
 
   func open(
     capacity: Int = .max, indexes: [GroupIndex] = RandomHistory.codeIndexes,

@@ -60,10 +60,14 @@ struct SalvageTests {
     let isUnchanged = try contents() == before && files.list("damaged") == ["log"]
     #expect(isUnchanged, "the source has changed")
     var reading = options
+    reading.mode = .readOnly
+    let found = try Store(path: "saved", fileSystem: files, options: reading)
+    #expect(found.newestCommit == report.lastCommit)
+    try found.close()
+    // Definitions that were lost are made anew by this.
     reading.mode = .readWrite
     reading.indexes = RandomHistory.codeIndexes
     let saved = try Store(path: "saved", fileSystem: files, options: reading)
-    #expect(saved.newestCommit == report.lastCommit)
     #expect(try saved.checkInvariants() == [])
     return (report, saved)
   }
@@ -144,6 +148,77 @@ struct SalvageTests {
         #expect(isSame, "\(context): \(bucket)/\(row.key) of commit \(row.written) is missing")
         return true
       }
+    }
+  }
+
+  /// A store with a tag before its horizon, and commits after it.
+  private func compacted(seed: UInt64) throws -> Sample {
+    var sample = try Sample(seed: seed, commits: 60)
+    try sample.store.write { try $0.tag("kept", commit: 17) }
+    sample.history.noteEmptyCommit()
+    try sample.store.compact(to: .before(40))
+    for _ in 0..<10 { try sample.history.commit(to: sample.store) }
+    try sample.store.compact(to: .before(45))
+    for _ in 0..<10 { try sample.history.commit(to: sample.store) }
+    try sample.store.sync()
+    return sample
+  }
+
+  @Test("Of a compacted store every commit that can be read is taken over", arguments: seeds(0...2))
+  func compactedStore(seed: UInt64) throws {
+    var random = SeededGenerator(seed: seed)
+    let sample = try compacted(seed: seed)
+    let (report, saved) = try salvage(sample.damaged(&random, places: 0))
+    #expect(report.isComplete && report.damage == [] && report.findings == [], "seed \(seed)")
+    #expect(saved.newestCommit == sample.store.newestCommit)
+    #expect(saved.horizon == sample.store.horizon && saved.horizon == 45)
+    for commit in 1...saved.newestCommit {
+      if commit == 17 || commit >= saved.horizon {
+        try sample.history.check(
+          saved.snapshot(at: .commit(commit)), label: "seed \(seed) at \(commit)")
+      } else {
+        #expect(code { try saved.snapshot(at: .commit(commit)) } == .beyondHorizon)
+      }
+    }
+    try saved.put([1], for: "after")
+    try saved.compact(to: .dropHistory)
+    #expect(try saved.checkInvariants() == [])
+    try saved.close()
+  }
+
+  @Test(
+    "After random damage to a compacted store every row is one that was, and no readable one is lost",
+    arguments: seeds(0...7))
+  func compactedDamage(seed: UInt64) throws {
+    var random = SeededGenerator(seed: seed)
+    let sample = try compacted(seed: seed)
+    for round in 0..<4 {
+      let context = "seed \(seed) round \(round)"
+      let files = try sample.damaged(&random, places: Int.random(in: 1...4, using: &random))
+      let (report, saved) = try salvage(files)
+      var lost: Set<CommitNumber> = []
+      for range in report.lostCommits { lost.formUnion(range) }
+      if report.lastCommit < sample.store.newestCommit {
+        lost.formUnion(report.lastCommit + 1...sample.store.newestCommit)
+      }
+      let doubtful = Set(report.findings.compactMap(\.row))
+      let (now, old) = (try saved.snapshot(), try sample.store.snapshot())
+      for bucket in ["items", "bytes"] {
+        try old.forEachRow(in: bucket) { row in
+          if lost.contains(row.written) || doubtful.contains(RowID(bucket: bucket, key: row.key)) {
+            return true
+          }
+          let found = try now.row(row.key, in: bucket)
+          let isSame = found?.object == row.object && found?.written == row.written
+          #expect(isSame, "\(context): \(bucket)/\(row.key) of commit \(row.written) is missing")
+          return true
+        }
+      }
+      if lost.isEmpty, doubtful.isEmpty, report.findings.isEmpty {
+        try sample.history.check(now, label: context)
+      }
+      try saved.put([1, 2, 3], for: "after")
+      try saved.close()
     }
   }
 

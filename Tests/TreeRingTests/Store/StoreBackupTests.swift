@@ -88,6 +88,75 @@ struct StoreBackupConcurrencyTests {
     }
   }
 
+  @Test(
+    "A backup refreshed across a compaction opens, for reading too, wherever power fails",
+    arguments: [true, false])
+  func refreshedAcrossCompaction(mayLink: Bool) throws {
+    let base = SimulatedFileSystem(seed: 11)
+    let store = try Store(path: "a", fileSystem: base, options: options())
+    for number in 1...40 as ClosedRange<CommitNumber> { try Self.commit(number, to: store) }
+    try store.backUp(to: "b", on: base, mayLink: mayLink)
+    for number in 41...60 as ClosedRange<CommitNumber> { try Self.commit(number, to: store) }
+    try store.compact(to: .before(50))
+    try store.close()
+    var call = 1
+    while true {
+      let disk = base.afterKill()
+      let source = try Store(path: "a", fileSystem: disk, options: options(.readWrite))
+      disk.crash(after: call)
+      let isDone = code { try source.backUp(to: "b", on: disk, mayLink: mayLink) } == nil
+      for keep in 0..<3 as Range<UInt64> {
+        let context = "call \(call) keep \(keep)"
+        let found = disk.afterCrash(seed: UInt64(call) &* 10 &+ keep)
+        for mode in [StoreMode.readOnly, .readWrite] {
+          let backup = try Store(path: "b", fileSystem: found, options: options(mode))
+          #expect([40, 60].contains(backup.newestCommit), "\(context)")
+          #expect(backup.horizon == (backup.newestCommit == 60 ? 50 : 0), "\(context)")
+          try Self.check(backup, "\(context), \(mode)")
+          try backup.close()
+        }
+        try Store.restore(from: "b", to: "c", on: found)
+        let restored = try Store(path: "c", fileSystem: found, options: options(.readOnly))
+        try Self.check(restored, "\(context), restored")
+      }
+      if isDone { break }
+      call += 1
+    }
+    #expect(call > 10)
+  }
+
+  @Test("A backup waits for compaction and erasing, and they for it")
+  func besideCompaction() throws {
+    let files = MemoryFileSystem()
+    let store = try Store(path: "a", fileSystem: files, options: options())
+    for number in 1...80 as ClosedRange<CommitNumber> { try Self.commit(number, to: store) }
+    let group = beginThreads { _ in
+      do {
+        for _ in 0..<6 {
+          try store.compact(to: .keeping(.last(commits: 10)))
+          try store.erase(Key("k\(store.newestCommit % 50)"), in: "blobs")
+          try store.put([1], for: "other")
+        }
+      } catch { Issue.record("\(error)") }
+    }
+    for round in 0..<12 {
+      try store.backUp(to: "b", on: files, mayLink: round % 2 == 0)
+      let backup = try Store(path: "b", fileSystem: files, options: options(.readOnly))
+      let now = try backup.snapshot()
+      #expect(try backup.checkInvariants() == [], "round \(round)")
+      // What is half erased has rows whose values are gone.
+      try now.forEachRow(in: "blobs") { _ in true }
+      if backup.horizon > 0 {
+        try backup.snapshot(at: .commit(backup.horizon)).forEachRow(in: "blobs") { _ in true }
+      }
+      try backup.close()
+    }
+    group.wait()
+    #expect(
+      code { _ = try store.write { _ in try store.backUp(to: "b", on: files, mayLink: true) } }
+        == .notAllowed)
+  }
+
   @Test("Restoring refuses a folder with anything in it; cancelled, it leaves nothing that opens")
   func restoring() throws {
     let files = MemoryFileSystem()

@@ -154,8 +154,8 @@ extension SweepWorkload {
         .write(3),
         .checkpoint, .lookBack, .group(4), .write(2), .losePages, .write(2),
         .checkpoint, .write(1),
-        .checkpoint, .compact(keeping: 12), .reopen, .write(2), .sync, .erase, .group(2),
-        .compact(keeping: 5), .group(3), .write(2),
+        .checkpoint, .compact(keeping: 12), .backUp, .reopen, .write(2), .sync, .erase, .group(2),
+        .compact(keeping: 5), .backUp, .group(3), .write(2), .backUp,
       ])
   }
 

@@ -7,7 +7,11 @@ import TreeRingLog
 struct ExportCommand: StoreCommand {
   static let configuration = CommandConfiguration(
     commandName: "export",
-    abstract: "Writes the history in import format, or the rows at one commit.")
+    abstract: "Writes the history in import format, or the rows at one commit.",
+    discussion: """
+      The history of a compacted store begins with the state at the horizon, after those at the tags \
+      before it, in lines that begin with “base”.
+      """)
 
   enum Format: String, ExpressibleByArgument, CaseIterable { case commits, rows }
 
@@ -42,7 +46,13 @@ struct ExportCommand: StoreCommand {
   private func exportCommits(_ store: Store, _ output: Output) throws {
     let newest = store.newestCommit
     let last = try at.map { try $0.commit(in: store) } ?? min(to ?? newest, newest)
-    let first = max(from ?? 1, 1)
+    var first = max(from ?? 1, 1)
+    let bases = try store.baseCommits()
+    if let horizon = bases.last, first <= horizon {
+      if last < horizon { _ = try store.commit(last) }
+      try BasePrinter(store: store, output: output).print(bases.filter { $0 <= last })
+      first = horizon + 1
+    }
     guard first <= last else { return }
     let progress = ProgressBar("Exporting", total: last + 1 - first)
     defer { progress.finish() }

@@ -43,6 +43,8 @@ struct ImportCommand: StoreCommand {
 
   func run(_ output: Output) throws {
     let input = try InputFiles(files)
+    var bases = BaseImport(path: arguments.store, input: input)
+    if format == .commits { try bases.run(resuming: resume) }
     let store = try StoreAccess.open(arguments.store, .create)
     defer { try? store.close() }
     Interrupt.watch()
@@ -51,7 +53,7 @@ struct ImportCommand: StoreCommand {
     var failure: (any Error)?
     do {
       switch format {
-      case .commits: try work.importCommits(resuming: resume)
+      case .commits: try work.importCommits(after: bases, resuming: resume)
       case .rows:
         try work.importRows(
           bucket: bucket ?? "", key: key ?? "", perCommit: rowsPerCommit ?? 1, resuming: resume)

@@ -51,10 +51,9 @@ struct VerifyCommand: StoreCommand {
 
   private func check(_ store: Store) throws -> [LogFinding] {
     var problems = try store.checkInvariants(comparesIndexes: deep)
-    // What is left of a compacted history has been replayed by opening for reading; commit by commit it
-    // cannot be, since the commits before the horizon are no longer whole.
-    if deep, store.horizon <= 1 {
-      problems += try Replayer(store).differences(at: store.newestCommit)
+    if deep {
+      problems += try Replayer.differences(
+        in: store, at: arguments.store, commit: store.newestCommit)
     }
     return problems.map { LogFinding(file: arguments.store, offset: 0, problem: $0) }
   }

@@ -136,14 +136,81 @@ struct CodeDefinition {
   }
 }
 
+extension IndexRecord.Definition {
+  /// Reads a definition by fields, or one made in code, and its version.
+  static func read(
+    _ json: UnsafeRawBufferPointer
+  ) throws(TreeRingError) -> (version: UInt32, Self) {
+    let code: CodeDefinition?
+    do { code = try CodeDefinition(json: json) } catch { code = nil }
+    if let code {
+      guard let parent = code.parent else { return (code.version, .code(buckets: code.buckets)) }
+      // Known by its name alone; whoever defines it in a store looks it up there.
+      let named = IndexRecord(name: parent, number: 0, version: 0, definition: .removed)
+      return (code.version, .filtered(named, buckets: code.buckets))
+    }
+    let fields = try FieldIndex(json: json)
+    return (fields.version, .fields(fields.json))
+  }
+}
+
+extension CommitLine {
+  /// An operation of a base with copies of its bytes.
+  func content(of operation: Operation) throws -> CommitOperation {
+    let row = RowID(bucket: text(operation.bucket), key: Key(bytes: Array(bytes(operation.key))))
+    switch operation.kind {
+    case .put:
+      return .put(
+        row, object: operation.object.map { Array(bytes($0)) } ?? [],
+        metadata: operation.metadata.map { Array(bytes($0)) }, coder: 0)
+    case .delete: return .delete(row)
+    case .tag: return .tag(name: text(operation.key), commit: operation.commit)
+    case .index:
+      let name = text(operation.key)
+      guard let definition = operation.object else {
+        return .index(name: name, version: 0, .removed)
+      }
+      let (version, read) = try contents.withUnsafeBytes {
+        try IndexRecord.Definition.read(UnsafeRawBufferPointer(rebasing: $0[definition]))
+      }
+      return .index(name: name, version: version, read)
+    case .object, .metadata, .touch, .place:
+      throw TreeRingError(.invalidInput, "A base cannot hold “\(operation.kind.rawValue)”.")
+    }
+  }
+}
+
+extension Transaction {
+  /// Defines an index as another store or a file has it; what it filters is looked up by name.
+  func defineAnew(
+    _ name: String, version: UInt32, _ definition: IndexRecord.Definition
+  ) throws(TreeRingError) {
+    switch definition {
+    case .removed: try removeIndex(name)
+    case .filtered(let parent, let buckets):
+      try define(name, version: version, filtering: parent.name, buckets: buckets)
+    case .fields, .code: try define(name, version: version, definition)
+    }
+  }
+}
+
 /// Applies lines to transactions. It remembers the last bucket's name, so that naming it again
 /// allocates nothing.
 struct CommitLineApplier {
+  /// Commits that bases were given of: they can be named though they lie before the horizon.
+  var baseCommits: Set<CommitNumber> = []
   private var bucketBytes: [UInt8] = []
   private var bucketName = ""
 
   /// Makes the operations of a line those of a commit.
+  /// - Throws: `invalidInput` if the line is a base: that can only be the beginning of a store.
   mutating func apply(_ line: CommitLine, to tx: Transaction) throws {
+    if let base = line.base {
+      throw TreeRingError(
+        .invalidInput,
+        "The base of commit \(base) stands behind commits; bases come first, in a new store.")
+    }
+    tx.baseCommits = baseCommits
     tx.timestamp = line.at
     tx.note = line.note
     tx.tags = line.tags
@@ -191,18 +258,8 @@ struct CommitLineApplier {
   private func define(
     _ name: String, _ json: UnsafeRawBufferPointer, in tx: Transaction
   ) throws(TreeRingError) {
-    let code: CodeDefinition?
-    do { code = try CodeDefinition(json: json) } catch { code = nil }
-    if let code {
-      if let parent = code.parent {
-        try tx.define(
-          name, version: code.version, filtering: parent, buckets: code.buckets)
-      } else {
-        try tx.define(name, version: code.version, .code(buckets: code.buckets))
-      }
-    } else {
-      try tx.define(name, try FieldIndex(json: json))
-    }
+    let (version, definition) = try IndexRecord.Definition.read(json)
+    try tx.defineAnew(name, version: version, definition)
   }
 
   private mutating func bucket(_ bytes: UnsafeRawBufferPointer) -> String {

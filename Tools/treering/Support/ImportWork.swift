@@ -28,19 +28,24 @@ struct ImportWork {
   var last: CommitNumber { store.newestCommit }
 
   /// Imports lines of the commit format.
-  mutating func importCommits(resuming: Bool) throws {
+  ///
+  /// - Parameter bases: what the input began with.
+  mutating func importCommits(after bases: BaseImport, resuming: Bool) throws {
     defer { progress.finish() }
     var line = CommitLine()
     var applier = CommitLineApplier()
-    if resuming { try skipCommits(&line) }
+    applier.baseCommits = Set(bases.commits)
+    operationCount = bases.operationCount
+    skippedCount = bases.skippedCount
+    if resuming { try skipCommits(&line, after: bases) }
     var newest = try store.snapshot().timestamp
     while let text = try input.next() {
-      try failing { try line.parse(text) }
+      try input.failing { try line.parse(text) }
       if let at = line.at {
         if at < newest { clampedCount += 1 }
         newest = max(newest, at)
       }
-      try failing {
+      try input.failing {
         _ = try store.write(durability: durability) { try applier.apply(line, to: $0) }
       }
       operationCount += UInt64(line.operations.count)
@@ -58,7 +63,7 @@ struct ImportWork {
     var isAtEnd = try !rows.next()
     while !isAtEnd {
       var count = 0
-      try failing {
+      try input.failing {
         _ = try store.write(durability: durability) { tx in
           repeat {
             try rows.key.withUnsafeBytes { key in
@@ -86,29 +91,18 @@ struct ImportWork {
     return !wasInterrupted
   }
 
-  /// Gives errors that are the line's fault the line's number.
-  private func failing<R>(_ body: () throws -> R) throws -> R {
-    do {
-      return try body()
-    } catch let error as TreeRingError {
-      switch error.code {
-      case .invalidInput, .tooLarge, .notFound, .alreadyExists, .notAllowed:
-        throw Failure(.badInput, "\(input.place): \(error.description)")
-      default: throw error
-      }
-    }
-  }
-
   // MARK: - Resuming
 
   /// Passes over as many lines as there are commits, if the last of them is the last commit.
-  private mutating func skipCommits(_ line: inout CommitLine) throws {
+  private mutating func skipCommits(_ line: inout CommitLine, after bases: BaseImport) throws {
     let count = store.newestCommit
-    while skippedCount < count {
+    var commit = bases.commits.last ?? 0
+    while commit < count {
       guard let text = try input.next() else { throw tooShort(count) }
       skippedCount += 1
-      if skippedCount == count {
-        try failing { try line.parse(text) }
+      commit += 1
+      if commit == count {
+        try input.failing { try line.parse(text) }
         let (info, operations) = try store.operations(of: count)
         guard Self.matches(line, info, operations) else { throw different(count) }
       }

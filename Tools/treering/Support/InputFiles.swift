@@ -9,6 +9,8 @@ final class InputFiles {
   private var waiting: [String]
   private var reader: LineReader?
   private var descriptor: Int32 = -1
+  /// The next line, if it has been looked at; nil inside at the end of the input.
+  private var peeked: UnsafeRawBufferPointer??
   private var finishedBytes: UInt64 = 0
   private var finishedSourceBytes: UInt64 = 0
   /// The file being read; `-` is standard input.
@@ -43,8 +45,23 @@ final class InputFiles {
   /// Bytes of the lines handed out.
   var lineByteCount: UInt64 { finishedBytes + (reader?.lineByteCount ?? 0) }
 
-  /// The next line of all files; nil at the end of the last one. Valid until the next call.
+  /// The line that `next` will give; nil at the end of the last file.
+  func peek() throws -> UnsafeRawBufferPointer? {
+    if let peeked { return peeked }
+    let line = try read()
+    peeked = .some(line)
+    return line
+  }
+
+  /// The next line of all files; nil at the end of the last one. Valid until the next call of this or
+  /// `peek`.
   func next() throws -> UnsafeRawBufferPointer? {
+    let line = try peek()
+    peeked = nil
+    return line
+  }
+
+  private func read() throws -> UnsafeRawBufferPointer? {
     while true {
       if let reader {
         do {
@@ -66,6 +83,19 @@ final class InputFiles {
   /// Where the line last handed out stands, for a sentence.
   var place: String { name == "-" ? "line \(lineNumber)" : "\(name), line \(lineNumber)" }
 
+  /// Gives errors that are the line's fault the line's place.
+  func failing<R>(_ body: () throws -> R) throws -> R {
+    do {
+      return try body()
+    } catch let error as TreeRingError {
+      switch error.code {
+      case .invalidInput, .tooLarge, .notFound, .alreadyExists, .notAllowed:
+        throw Failure(.badInput, "\(place): \(error.description)")
+      default: throw error
+      }
+    }
+  }
+
   private func open(_ file: String) throws {
     name = file
     descriptor = file == "-" ? STDIN_FILENO : Foundation.open(file, O_RDONLY | O_CLOEXEC)
@@ -75,7 +105,7 @@ final class InputFiles {
     let descriptor = descriptor
     reader = LineReader { (buffer) throws(TreeRingError) in
       while true {
-        let count = read(descriptor, buffer.baseAddress, buffer.count)
+        let count = Foundation.read(descriptor, buffer.baseAddress, buffer.count)
         if count >= 0 { return count }
         if errno == EINTR {
           if !Interrupt.isRequested { continue }

@@ -1,6 +1,7 @@
 // Writes the commits of a store into another one, one by one, and compares what comes of it. The copy
 // maintains its indexes commit by commit, where opening a store builds them at the end: so the
-// comparison also holds one against the other.
+// comparison also holds one against the other. Of a compacted store the base is what its log alone leads to,
+// read without the page file, so that this too is compared with what the page file holds.
 
 import TreeRing
 import TreeRingLog
@@ -12,12 +13,21 @@ struct Replayer {
 
   init(_ store: Store) { self.store = store }
 
-  /// Writes every commit up to one into an empty store.
-  func replay(into copy: Store, through last: CommitNumber) throws {
-    guard last > 0 else { return }
-    let progress = ProgressBar("Replaying", total: last)
+  /// Writes every commit up to one into a new store, after the bases that the history begins with.
+  ///
+  /// - Parameter open: opens the new store, whose folder may hold its beginning by then.
+  func replay(
+    into folder: String, on fileSystem: any FileSystem, through last: CommitNumber,
+    open: () throws -> Store
+  ) throws -> Store {
+    let bases = try store.baseCommits().filter { $0 <= last }
+    if !bases.isEmpty { try replay(bases, into: folder, on: fileSystem) }
+    let copy = try open()
+    let first = (bases.last ?? 0) + 1
+    guard first <= last else { return copy }
+    let progress = ProgressBar("Replaying", total: last + 1 - first)
     defer { progress.finish() }
-    for number in 1...last {
+    for number in first...last {
       let (info, operations) = try store.operations(of: number)
       try copy.write(durability: Durability.none) { tx in
         tx.timestamp = info.timestamp
@@ -25,18 +35,47 @@ struct Replayer {
         tx.annotation = info.annotation
         tx.tags = info.tags
         tx.keepsEmptyCommit = true
+        tx.baseCommits = Set(bases)
         for operation in operations { try apply(operation, to: tx) }
       }
-      if number & 255 == 0 { progress.update(done: number, count: number, unit: "commits") }
+      if number & 255 == 0 {
+        let done = number + 1 - first
+        progress.update(done: done, count: done, unit: "commits")
+      }
+    }
+    return copy
+  }
+
+  private func replay(
+    _ bases: [CommitNumber], into folder: String, on fileSystem: any FileSystem
+  ) throws {
+    let writer = try BaseWriter(folder: folder, fileSystem: fileSystem)
+    defer { writer.close() }
+    var previous: CommitNumber = 0
+    for base in bases {
+      try writer.write(try store.baseInfo(of: base)) { write in
+        try store.forEachBaseOperation(of: base, after: previous, write)
+      }
+      previous = base
     }
   }
 
-  /// One sentence for each way in which the store at a commit is not what its log says, a hundred at
-  /// most.
-  func differences(at last: CommitNumber) throws -> [String] {
-    let copy = try Store.inMemory()
-    try replay(into: copy, through: last)
-    let (held, replayed) = (try store.snapshot(at: .commit(last)), try copy.snapshot())
+  /// One sentence for each way in which a store at a commit is not what its log says, a hundred at most.
+  static func differences(in store: Store, at path: String, commit last: CommitNumber) throws
+    -> [String]
+  {
+    guard store.horizon > 0 else { return try Replayer(store).differences(from: store, at: last) }
+    let log = try StoreAccess.open(path, .readOnly, readsPages: false)
+    defer { try? log.close() }
+    return try Replayer(log).differences(from: store, at: last)
+  }
+
+  private func differences(from held: Store, at last: CommitNumber) throws -> [String] {
+    let files = MemoryFileSystem()
+    let copy = try replay(into: "store", on: files, through: last) {
+      try Store(path: nil, fileSystem: files, options: StoreOptions())
+    }
+    let (held, replayed) = (try held.snapshot(at: .commit(last)), try copy.snapshot())
     var found: [String] = []
     if held.timestamp != replayed.timestamp { found.append("The dates of the last commit differ.") }
     for (bucket, count) in try held.buckets() {
@@ -105,11 +144,7 @@ struct Replayer {
     case .tag(let name, 0): try tx.removeTag(name)
     case .tag(let name, let commit): try tx.tag(name, commit: commit)
     case .index(let name, let version, let definition):
-      if definition == .removed {
-        try tx.removeIndex(name)
-      } else {
-        try tx.define(name, version: version, definition)
-      }
+      try tx.defineAnew(name, version: version, definition)
     }
   }
 

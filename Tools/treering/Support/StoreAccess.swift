@@ -39,14 +39,20 @@ extension StoreCommand {
 
 enum StoreAccess {
   /// Opens a store quietly: what recovery has to say belongs to `verify`.
-  static func open(_ path: String, _ mode: StoreMode) throws -> Store {
+  ///
+  /// - Parameter readsPages: false to make all trees from the log; for reading only.
+  static func open(
+    _ path: String, _ mode: StoreMode, readsPages: Bool = true
+  ) throws -> Store {
     if mode != .create, !FileManager.default.fileExists(atPath: path + "/log") {
       throw Failure(.noInput, "There is no store at \(path). Check the path, or import one.")
     }
     var logger = Logger(label: "treering") { StreamLogHandler.standardError(label: $0) }
     logger.logLevel = .error
+    var options = StoreOptions(mode: mode, logger: logger)
+    options.readsPages = readsPages
     do throws(any Error) {
-      return try Store(at: path, options: StoreOptions(mode: mode, logger: logger))
+      return try Store(at: path, options: options)
     } catch let error as TreeRingError {
       let isNew = mode == .create && !FileManager.default.fileExists(atPath: path + "/log")
       guard isNew, error.code != .locked else { throw error }

@@ -1,0 +1,100 @@
+// One commit of a base as the payload of a log: its puts as whole rows, under the numbers that they had,
+// stubs where numbers are missing.
+
+internal import TreeRingLog
+
+/// One commit of a base in the making.
+struct BaseCommit {
+  let number: CommitNumber
+  let timestamp: Timestamp
+  private var payload: PayloadWriter
+  private let values: PendingValues
+
+  /// Numbers of operations from here on are refused: what is read back counts in 32 bits.
+  private static let operationLimit: UInt32 = 1 << 31
+
+  init(number: CommitNumber, timestamp: Timestamp) {
+    self.number = number
+    self.timestamp = timestamp
+    payload = PayloadWriter(commit: number)
+    values = PendingValues(commit: number)
+  }
+
+  func draft(_ notes: CommitNotes) -> CommitDraft {
+    CommitDraft(
+      number: number, timestamp: timestamp, operationCount: payload.count,
+      payload: payload.payload(notes: notes), values: values.all)
+  }
+
+  /// Makes buckets known that no operation names.
+  mutating func declare(_ buckets: [BucketReference]) {
+    if !buckets.isEmpty { payload.stub(1, buckets: buckets) }
+  }
+
+  mutating func put(
+    _ base: BaseOperation, _ bucket: BucketReference, _ key: [UInt8], _ object: [UInt8],
+    _ metadata: [UInt8]?, _ coder: UInt32
+  ) throws {
+    try check(base)
+    if base.stamp.operation > payload.next { payload.stub(base.stamp.operation - payload.next) }
+    try key.withUnsafeBytes { key in
+      try Limits.check(key: key)
+      try object.withUnsafeBytes { object in
+        try Limits.check(value: object)
+        try (metadata ?? []).withUnsafeBytes { bytes in
+          try Limits.check(value: bytes)
+          put(base, bucket, key, object, metadata == nil ? nil : bytes, coder)
+        }
+      }
+    }
+  }
+
+  private func check(_ base: BaseOperation) throws(TreeRingError) {
+    guard base.created.commit > 0, base.created <= base.stamp, base.touched <= number else {
+      throw refused(
+        "says that commit \(base.created.commit) made its row and commit \(base.touched) touched it"
+      )
+    }
+    guard base.stamp.operation >= payload.next, base.stamp.operation < Self.operationLimit else {
+      throw refused(
+        "has the number \(base.stamp.operation) there, where \(payload.next) or more is expected")
+    }
+  }
+
+  private mutating func put(
+    _ base: BaseOperation, _ bucket: BucketReference, _ key: UnsafeRawBufferPointer,
+    _ object: UnsafeRawBufferPointer, _ metadata: UnsafeRawBufferPointer?, _ coder: UInt32
+  ) {
+    let object = NewValue(object, beside: 0, keyByteCount: key.count)
+    let inline = object.isLogged ? 0 : object.bytes.count
+    let metadata = metadata.map { NewValue($0, beside: inline, keyByteCount: key.count) }
+    if object.isLogged { values.append(.object, object, of: base.stamp) }
+    if let metadata, metadata.isLogged { values.append(.metadata, metadata, of: base.stamp) }
+    payload.row(
+      RowAddress(bucket: bucket, key: key, previous: 0),
+      RowRecord(
+        written: base.stamp, created: base.created, touched: base.touched, coder: coder,
+        object: object.stored(by: base.stamp), metadata: metadata?.stored(by: base.stamp)))
+  }
+
+  mutating func delete(_ key: [UInt8], in bucket: BucketReference) throws {
+    try key.withUnsafeBytes { key in
+      try Limits.check(key: key)
+      payload.delete(RowAddress(bucket: bucket, key: key, previous: 0))
+    }
+  }
+
+  mutating func tag(_ name: String, _ tagged: CommitNumber) throws(TreeRingError) {
+    try Limits.check(name: name, of: "tag")
+    guard tagged <= number else { throw refused("names commit \(tagged)") }
+    payload.tag(name: name, commit: tagged)
+  }
+
+  mutating func index(_ record: IndexRecord) { payload.index(record) }
+
+  func refused(_ what: String) -> TreeRingError {
+    TreeRingError(
+      .invalidInput, "An operation of commit \(number) \(what); that cannot be part of a base.",
+      commit: number)
+  }
+}

@@ -1,0 +1,184 @@
+// Makes the beginning of a store's log out of bases: one compacted segment for each, which comes to its
+// name whole. So whatever ends the work leaves a store that begins with the bases written before, or none.
+
+internal import TreeRingLog
+
+/// Writes the bases that a new store is to begin with, oldest first. It holds the store's lock until
+/// `close`. One thread.
+package final class BaseWriter {
+  private let folder: String
+  private let fileSystem: any FileSystem
+  private let lock: StoreLock
+  private var catalog: Catalog
+  /// The buckets that the log names by now.
+  private var named: Set<String> = []
+  private var last: (commit: CommitNumber, timestamp: Timestamp)
+  private var logFolder: String { folder + "/log" }
+
+  /// Makes the folder, if it is not there, and takes its lock.
+  ///
+  /// - Parameter continues: whether bases that are there already are to be gone on after.
+  /// - Throws: `alreadyExists` if the folder holds commits; `locked`; `io`, `noSpace`.
+  package init(
+    folder: String, fileSystem: any FileSystem, continues: Bool = false
+  ) throws {
+    self.folder = folder
+    self.fileSystem = fileSystem
+    try fileSystem.makeDirectory(folder)
+    try fileSystem.syncFolder(above: folder)
+    lock = try StoreLock(path: folder + "/LOCK", fileSystem: fileSystem)
+    catalog = Catalog()
+    last = (0, Timestamp(microseconds: .min))
+    do {
+      try prepare(continues: continues)
+    } catch {
+      lock.release()
+      throw error
+    }
+  }
+
+  private func prepare(continues: Bool) throws {
+    try fileSystem.makeDirectory(logFolder)
+    try fileSystem.syncFolder(above: logFolder)
+    let place = try BaseSegmentWriter.place(in: logFolder, fileSystem: fileSystem)
+    if place.firstCommit == 1 { return }
+    guard continues else {
+      throw TreeRingError(
+        .alreadyExists, "\(folder) holds a store already. Name a new folder.", file: folder)
+    }
+    // The numbers of buckets and definitions go on after those given out.
+    let log = try CommitLog(
+      directory: logFolder, fileSystem: fileSystem, options: LogOptions(access: .readOnly))
+    defer { try? log.close() }
+    try log.replay(from: 1, through: log.completed) { header, payload in
+      var reader = try PayloadReader(payload, commit: header.number)
+      while let operation = try reader.next() {
+        if case .index(let record) = operation { catalog.set(record) }
+        if case .stub(_, let buckets) = operation { for bucket in buckets { catalog.add(bucket) } }
+        if let row = operation.row { catalog.add(row.bucket) }
+      }
+      last = (header.number, header.timestamp)
+      return true
+    }
+    named = Set(catalog.buckets.keys)
+  }
+
+  /// The commit of the newest base that is there; 0 without one.
+  package var newestCommit: CommitNumber { last.commit }
+
+  /// Lets others have the folder.
+  package func close() { lock.release() }
+
+  /// Writes one base, durably.
+  ///
+  /// - Parameters:
+  ///   - info: of the commit that it is of, later than those of the bases before.
+  ///   - operations: calls its argument with each operation, in the order of their commits, which lie
+  ///     behind the base before and not behind this one's.
+  /// - Throws: what `operations` throws; `invalidInput`, `tooLarge` for what cannot be in a base;
+  ///   `noSpace`, `io`. Nothing of this base is there then.
+  package func write(
+    _ info: BaseInfo, operations: ((BaseOperation) throws -> Void) throws -> Void
+  ) throws {
+    let place = try BaseSegmentWriter.place(in: logFolder, fileSystem: fileSystem)
+    let output = try BaseSegmentWriter(
+      at: place, horizon: info.commit, directory: logFolder, fileSystem: fileSystem)
+    let (oldCatalog, oldNamed, oldLast) = (catalog, named, last)
+    do {
+      for name in info.buckets { _ = try reference(to: name) }
+      var commit: BaseCommit?
+      try operations { operation in
+        let number = operation.stamp.commit
+        guard number > 0, number <= info.commit, number >= commit?.number ?? 0 else {
+          throw TreeRingError(
+            .invalidInput,
+            "An operation of commit \(number) cannot stand there in the base of commit "
+              + "\(info.commit): they come in the order of their commits.", commit: number)
+        }
+        if let open = commit, open.number != number {
+          try end(open, CommitNotes(), output)
+          commit = nil
+        }
+        var open = commit ?? begin(number, operation.timestamp)
+        try add(operation, to: &open)
+        commit = open
+      }
+      if let open = commit, open.number != info.commit {
+        try end(open, CommitNotes(), output)
+        commit = nil
+      }
+      var own = commit ?? begin(info.commit, info.timestamp)
+      let unnamed = info.buckets.filter { !named.contains($0) }
+      try own.declare(unnamed.map { try reference(to: $0) })
+      named.formUnion(unnamed)
+      var notes = CommitNotes()
+      notes.note = info.note
+      notes.annotation = info.annotation
+      try end(own, notes, output)
+    } catch {
+      (catalog, named, last) = (oldCatalog, oldNamed, oldLast)
+      output.abandon()
+      throw error
+    }
+    try output.finish()
+  }
+
+  private func begin(_ number: CommitNumber, _ timestamp: Timestamp) -> BaseCommit {
+    BaseCommit(number: number, timestamp: max(timestamp, last.timestamp))
+  }
+
+  private func end(
+    _ commit: BaseCommit, _ notes: CommitNotes, _ output: BaseSegmentWriter
+  ) throws(TreeRingError) {
+    try output.append(commit.draft(notes))
+    last = (commit.number, commit.timestamp)
+  }
+
+  private func add(_ base: BaseOperation, to commit: inout BaseCommit) throws {
+    switch base.operation {
+    case .put(let row, let object, let metadata, let coder):
+      try commit.put(
+        base, try reference(to: row.bucket), row.key.bytes, object, metadata, coder)
+      named.insert(row.bucket)
+    case .delete(let row):
+      try commit.delete(row.key.bytes, in: try reference(to: row.bucket))
+      named.insert(row.bucket)
+    case .tag(let name, let tagged): try commit.tag(name, tagged)
+    case .index(let name, let version, let definition):
+      try Limits.check(name: name, of: "index")
+      let known = definition == .removed ? catalog.indexes[name]?.number : nil
+      let record = IndexRecord(
+        name: name, number: known ?? catalog.nextIndexNumber, version: version,
+        definition: try here(definition, of: name))
+      try record.check()
+      catalog.set(record)
+      commit.index(record)
+    case .object, .metadata, .touch:
+      throw commit.refused("writes a part of a row, where a base has whole rows")
+    }
+  }
+
+  /// A definition whose parent, if it filters one, is that of this store.
+  private func here(
+    _ definition: IndexRecord.Definition, of name: String
+  ) throws(TreeRingError) -> IndexRecord.Definition {
+    guard case .filtered(let parent, let buckets) = definition else { return definition }
+    guard let record = catalog.indexes[parent.name] else {
+      throw TreeRingError(
+        .notFound,
+        "The index \(name) filters \(parent.name), which the base does not define before it.")
+    }
+    return .filtered(record, buckets: buckets)
+  }
+
+  /// A bucket with its number, a new one if it is not known.
+  private func reference(to bucket: String) throws(TreeRingError) -> BucketReference {
+    if let number = catalog.buckets[bucket] {
+      return BucketReference(number: number, name: bucket)
+    }
+    try Limits.check(name: bucket, of: "bucket")
+    let reference = BucketReference(number: catalog.nextBucketNumber, name: bucket)
+    catalog.add(reference)
+    return reference
+  }
+}

@@ -1,0 +1,119 @@
+// Reads the bases of a compacted store out of its log, commit by commit, so that no more of it is in memory
+// than one operation at a time.
+//
+// The log up to a kept point holds more than the state there: operations that were overtaken in segments
+// not worth rewriting. So each is held against the state: a row's operation counts if the row there was
+// written by it, a delete if the row is not there but is in the base before.
+
+internal import TreeRingLog
+
+extension Store {
+  /// The commits whose states the history begins with, oldest first: those of tags before the horizon,
+  /// and the horizon. Empty if the store was never compacted.
+  package func baseCommits() throws(TreeRingError) -> [CommitNumber] {
+    let points = try readability().points
+    return points.horizon == 0 ? [] : points.commits
+  }
+
+  /// The particulars of a commit that a base is of.
+  package func baseInfo(of number: CommitNumber) throws(TreeRingError) -> BaseInfo {
+    let info = try commit(number)
+    let names = try snapshot(at: .commit(number))._reader.catalog.bucketNames
+    return BaseInfo(
+      commit: number, timestamp: info.timestamp, note: info.note, annotation: info.annotation,
+      buckets: names.sorted { $0.key < $1.key }.map(\.value))
+  }
+
+  /// Calls `body` with the operations of a base, in the order of their commits. O(log up to it).
+  ///
+  /// - Parameters:
+  ///   - number: one of `baseCommits`.
+  ///   - previous: the one before it; 0 if it is the first.
+  /// - Throws: what `body` throws; `beyondHorizon` if the commit can no longer be read; `corruption`,
+  ///   `io`, `closed`.
+  package func forEachBaseOperation(
+    of number: CommitNumber, after previous: CommitNumber, _ body: (BaseOperation) throws -> Void
+  ) throws {
+    let states = BaseStates(
+      now: try snapshot(at: .commit(number)), before: try snapshot(at: .commit(previous)))
+    try log.replay(from: previous + 1, through: number) { header, payload in
+      for operation in try states.operations(of: header, payload, body) { try body(operation) }
+      return true
+    }
+  }
+}
+
+/// The states at a base and at the one before it.
+private struct BaseStates {
+  let now: Snapshot
+  let before: Snapshot
+
+  /// Shows `body` the puts of a commit that count, and returns what else of it does.
+  func operations(
+    of header: CommitHeader, _ payload: UnsafeRawBufferPointer,
+    _ body: (BaseOperation) throws -> Void
+  ) throws -> [BaseOperation] {
+    var reader = try PayloadReader(payload, commit: header.number)
+    var others: [BaseOperation] = []
+    while true {
+      let stamp = Stamp(commit: header.number, operation: reader.count)
+      guard let operation = try reader.next() else { break }
+      func add(_ operation: CommitOperation) {
+        others.append(BaseOperation(operation, stamp: stamp, timestamp: header.timestamp))
+      }
+      switch operation {
+      case .put(let row, _, _, _), .object(let row, _, _), .metadata(let row, _), .touch(let row),
+        .row(let row, _):
+        if let put = try self.put(row, by: stamp, at: header.timestamp) { try body(put) }
+      case .delete(let row):
+        if try lacks(row) { add(.delete(RowID(row))) }
+      case .deleteRange(let bucket, let rows):
+        for row in rows {
+          let address = RowAddress(bucket: bucket, key: row.key, previous: row.previous)
+          if try lacks(address) { add(.delete(RowID(address))) }
+        }
+      case .tag(let name, let commit): add(.tag(name: name, commit: commit))
+      case .index(let record):
+        add(.index(name: record.name, version: record.version, record.definition))
+      case .stub, .held: continue
+      case .place: throw ByteReader.damaged
+      }
+    }
+    let stamp = Stamp(commit: header.number, operation: 0)
+    let tags = reader.notes.tags.map { name in
+      BaseOperation(
+        .tag(name: name, commit: header.number), stamp: stamp, timestamp: header.timestamp)
+    }
+    // A commit's own names come before what its operations say of names.
+    return tags + others
+  }
+
+  /// The row as a put, if that operation was the last to write it.
+  private func put(
+    _ row: RowAddress, by stamp: Stamp, at timestamp: Timestamp
+  ) throws -> BaseOperation? {
+    let reader = try now._reader
+    return try reader.reading {
+      guard let record = try reader.record(bucket: row.bucket.number, key: row.key),
+        record.written == stamp
+      else { return nil }
+      let metadata = try record.metadata.map { try reader.values.bytes(of: $0, part: .metadata) }
+      return BaseOperation(
+        .put(
+          RowID(row), object: try reader.values.bytes(of: record.object, part: .object),
+          metadata: metadata, coder: record.coder),
+        stamp: stamp, timestamp: timestamp, created: record.created, touched: record.touched)
+    }
+  }
+
+  /// Whether the row was there before and is not any more.
+  private func lacks(_ row: RowAddress) throws -> Bool {
+    func isThere(_ snapshot: Snapshot) throws -> Bool {
+      let reader = try snapshot._reader
+      return try reader.reading {
+        try reader.record(bucket: row.bucket.number, key: row.key) != nil
+      }
+    }
+    return try !isThere(now) && isThere(before)
+  }
+}

@@ -1,0 +1,34 @@
+// The processes that follow this store, as its compaction and erasing see them.
+
+internal import TreeRingLog
+
+extension Store {
+  /// The roots that other processes read, but not the own ones of a store that is itself open for reading.
+  /// Empty for a store in memory.
+  ///
+  /// - Parameter withinLimit: whether to leave out those that have passed the pin limit, and so hold no
+  ///   history any more.
+  /// - Throws: `io` if they cannot be listed; then nothing may be given up.
+  func followers(withinLimit: Bool = true) throws(TreeRingError) -> [ReaderInfo] {
+    guard let path else { return [] }
+    let registry = ReaderRegistry(folder: path, fileSystem: fileSystem)
+    let own = follower?.readerNames ?? []
+    let newest = newestCommit
+    return try registry.readers(removingDead: options.mode != .readOnly).filter { reader in
+      if own.contains(reader.name) { return false }
+      guard withinLimit else { return true }
+      let behind = newest > reader.commit ? newest - reader.commit : 0
+      return !(options.pinLimit?.isPassed(age: reader.age, behind: behind) ?? false)
+    }
+  }
+}
+
+extension ReaderInfo {
+  /// What it is, for people.
+  var description: String {
+    let who = process.map { "process \($0)" } ?? "a process"
+    return since == nil
+      ? "\(who), which follows the store"
+      : "\(who), which has followed the store from there for \(age.components.seconds) s"
+  }
+}

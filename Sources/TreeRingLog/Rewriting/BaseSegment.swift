@@ -1,0 +1,104 @@
+// A log that begins with what is left of another one's commits: one compacted segment, as compaction
+// would have left it, which nothing was rewritten for. The log must hold nothing, or end in such a
+// segment.
+
+/// Where the next base segment of a log begins, and whose it is.
+package struct BaseSegmentPlace: Hashable, Sendable {
+  /// The first commit that it covers.
+  package var firstCommit: CommitNumber
+  fileprivate var storeID: UInt64?
+}
+
+/// Writes one base segment. One thread.
+package final class BaseSegmentWriter {
+  private let output: SegmentOutput
+  private let encoder: FrameEncoder
+  private var last: (number: CommitNumber, timestamp: Timestamp)?
+
+  /// Begins the segment; the caller keeps others from the log.
+  ///
+  /// - Parameters:
+  ///   - place: as `place(in:fileSystem:)` says.
+  ///   - horizon: the last commit that it covers, and the log's horizon.
+  /// - Throws: `invalidInput` if the horizon lies before the place; `noSpace`, `io`.
+  package init(
+    at place: BaseSegmentPlace, horizon: CommitNumber, directory: String,
+    fileSystem: any FileSystem, random: () -> UInt64 = { UInt64.random(in: 1...UInt64.max) }
+  ) throws(TreeRingError) {
+    guard horizon >= place.firstCommit, horizon < .max else {
+      throw TreeRingError(
+        .invalidInput,
+        "A base of commit \(horizon) cannot follow commit \(place.firstCommit - 1).",
+        commit: horizon)
+    }
+    var header = SegmentHeader(
+      salt: random(), storeID: place.storeID ?? random(), firstCommit: place.firstCommit,
+      generation: 1, origin: .sealed)
+    header.lastCommit = horizon
+    header.horizon = horizon
+    encoder = try FrameEncoder()
+    output = try SegmentOutput(header, in: directory, fileSystem: fileSystem, reserving: 0)
+  }
+
+  /// Where a base segment may be put in a log: behind those that are there.
+  ///
+  /// - Throws: `alreadyExists` if the log holds anything but base segments.
+  package static func place(
+    in directory: String, fileSystem: any FileSystem
+  ) throws(TreeRingError) -> BaseSegmentPlace {
+    var place = BaseSegmentPlace(firstCommit: 1)
+    let names = try fileSystem.list(directory).compactMap(SegmentName.init(fileName:))
+    for name in names.sorted() {
+      let file = try fileSystem.open("\(directory)/\(name.fileName)", .readOnly)
+      defer { file.close() }
+      let (header, _) = try SegmentScan.header(of: file, name: name)
+      guard header.lastCommit > 0, header.lastCommit == header.horizon,
+        header.firstCommit == place.firstCommit
+      else {
+        throw TreeRingError(
+          .alreadyExists,
+          "A base can only be the beginning of a store, and \(directory) holds commits already.",
+          file: directory)
+      }
+      place = BaseSegmentPlace(
+        firstCommit: header.lastCommit + 1, storeID: header.storeID)
+    }
+    return place
+  }
+
+  /// Appends a commit.
+  ///
+  /// - Throws: `invalidInput` if its number or timestamp goes back, or it lies outside the segment;
+  ///   `tooLarge`, `noSpace`, `io`. The segment is of no use then.
+  package func append(_ draft: CommitDraft) throws(TreeRingError) {
+    let before = last?.number ?? output.header.firstCommit - 1
+    guard draft.number > before, draft.number <= output.header.horizon,
+      draft.timestamp >= last?.timestamp ?? draft.timestamp
+    else {
+      throw TreeRingError(
+        .invalidInput,
+        "Commit \(draft.number) of a base does not lie between \(before) and "
+          + "\(output.header.horizon), or its date goes back.", commit: draft.number)
+    }
+    let begin = output.position.offset
+    try output.append { (buffer, position) throws(TreeRingError) in
+      try encoder.encode(draft, at: position, synced: SegmentOutput.synced, into: buffer)
+    }
+    output.note(draft.number, offset: begin, timestamp: draft.timestamp)
+    last = (draft.number, draft.timestamp)
+  }
+
+  /// Gives the segment its name, durably. Its last commit must have been appended.
+  package func finish() throws(TreeRingError) {
+    guard last?.number == output.header.horizon else {
+      output.abandon()
+      throw TreeRingError(
+        .invalidInput, "The base lacks its own commit, \(output.header.horizon).",
+        commit: output.header.horizon)
+    }
+    _ = try output.finish()
+  }
+
+  /// Takes back what has been written.
+  package func abandon() { output.abandon() }
+}

@@ -1,0 +1,143 @@
+// A compacted segment on its way to the disk. It is written under a temporary name, read back and
+// checked, synced, renamed, the folder synced: afterwards it is whole, or not there.
+//
+// Every byte of it is synced before it has its name, whatever its headers say of that.
+
+/// A compacted segment that is being written. One thread.
+final class SegmentOutput {
+  let header: SegmentHeader
+  /// Where the next frame goes.
+  private(set) var position: ChainPosition
+  private let directory: String
+  private let fileSystem: any FileSystem
+  private let buffer = ByteBuffer()
+  private var flushed: UInt64 = 0
+  private var written: SegmentDirectory
+  private var file: (any File)?
+  private let temporary: String
+  private let path: String
+
+  /// What the headers say of how far the file was synced.
+  static let synced = UInt64(Format.Segment.byteCount)
+
+  /// Makes the file and writes its header.
+  ///
+  /// - Parameter reserved: bytes to reserve, so that a full device refuses before time is spent.
+  init(
+    _ header: SegmentHeader, in directory: String, fileSystem: any FileSystem,
+    reserving reserved: UInt64
+  ) throws(TreeRingError) {
+    self.header = header
+    self.directory = directory
+    self.fileSystem = fileSystem
+    position = ChainPosition(salt: header.salt, offset: 0, checksum: 0)
+    written = SegmentDirectory(of: header)
+    path = "\(directory)/\(header.name.fileName)"
+    temporary = String(path.dropLast(Format.segmentSuffix.utf8.count) + Format.temporarySuffix)
+    if try fileSystem.exists(temporary) { try fileSystem.unlink(temporary) }
+    do throws(TreeRingError) {
+      let file = try fileSystem.open(temporary, .createNew)
+      self.file = file
+      if reserved > 0 { _ = try file.allocate(reserved, at: 0) }
+      position.checksum = header.append(to: buffer)
+      position.offset = UInt64(buffer.count)
+    } catch {
+      abandon()
+      throw error
+    }
+  }
+
+  /// Takes the file back. What stays aside is removed at the next opening.
+  func abandon() {
+    file?.close()
+    try? fileSystem.unlink(temporary)
+  }
+
+  // MARK: Frames
+
+  /// Appends a frame that `encode` builds in the buffer for the position.
+  func append(
+    _ encode: (ByteBuffer, ChainPosition) throws(TreeRingError) -> FrameEncoder.Encoded
+  ) throws(TreeRingError) {
+    let encoded = try encode(buffer, position)
+    position.checksum = encoded.checksum
+    position.offset += UInt64(encoded.byteCount)
+    try flush()
+  }
+
+  /// Appends a commit's header as it lies elsewhere; its content must follow.
+  func append(header head: [UInt8]) {
+    let room = buffer.room(for: head.count)
+    room.copyBytes(from: head)
+    buffer.count += head.count
+    position.checksum = FrameEncoder.relocate(room, to: position, synced: Self.synced)
+    position.offset += UInt64(head.count)
+  }
+
+  /// Appends a piece of a commit's content.
+  func append(_ bytes: UnsafeRawBufferPointer) throws(TreeRingError) {
+    buffer.append(bytes)
+    position.offset += UInt64(bytes.count)
+    try flush()
+  }
+
+  /// Takes note of a commit whose frame began at an offset.
+  func note(_ commit: CommitNumber, offset: UInt64, timestamp: Timestamp) {
+    written.append(commit, offset: offset, timestamp: timestamp)
+  }
+
+  private func flush(all: Bool = false) throws(TreeRingError) {
+    guard buffer.count > (all ? 0 : 1 << 20) else { return }
+    try file?.write(buffer.bytes, at: flushed)
+    flushed += UInt64(buffer.count)
+    buffer.reset()
+  }
+
+  // MARK: The end
+
+  /// Writes the directory, checks everything, and gives the file its name.
+  ///
+  /// If the folder cannot be synced, the name is taken back: what a crash would leave is not known then,
+  /// and either is a whole log.
+  func finish() throws(TreeRingError) -> Segment {
+    do throws(TreeRingError) {
+      guard let file else { throw TreeRingError(.closed, "The segment was given up.", file: path) }
+      try close(file)
+      try file.sync(.full)
+      file.close()
+      try fileSystem.rename(temporary, to: path)
+    } catch {
+      abandon()
+      throw error
+    }
+    do throws(TreeRingError) {
+      try fileSystem.syncDirectory(directory)
+    } catch {
+      try? fileSystem.unlink(path)
+      throw error
+    }
+    return Segment(path: path, header: header, directory: written, end: position.offset)
+  }
+
+  private func close(_ file: any File) throws(TreeRingError) {
+    let before = buffer.count
+    position.checksum = written.append(to: buffer, at: position)
+    position.offset += UInt64(buffer.count - before)
+    try flush(all: true)
+    if try file.size() != position.offset { try file.truncate(to: position.offset) }
+    let (found, head) = try SegmentScan.header(of: file, name: header.name)
+    let scan = try SegmentScan.scan(file, found, head, limit: nil)
+    guard found == header, scan.flaw == nil, scan.lastKind == .directory,
+      scan.directory == written
+    else {
+      throw TreeRingError(
+        .io, "The compacted segment does not read as it was written; nothing has changed.",
+        file: file.path, offset: scan.end.offset)
+    }
+  }
+}
+
+extension SegmentHeader {
+  /// The name of its file.
+  var name: SegmentName { SegmentName(firstCommit: firstCommit, generation: generation) }
+}

@@ -1,0 +1,201 @@
+// Followers beside a writer that compacts and erases: what they read stays right, or is refused by name.
+
+import Dispatch
+import TestSupport
+import Testing
+import TreeRingLog
+
+@testable import TreeRing
+
+@Suite("Following through compaction") struct FollowerCompactionTests {
+  /// A writer whose segments are small, some commits, and a checkpoint.
+  private func writer(
+    _ disk: any FileSystem, commits: Int, pinLimit: PinLimit? = nil
+  ) throws -> Store {
+    var options = FollowerTests.options(.create, segmentSize: 2_000)
+    options.pinLimit = pinLimit
+    let store = try Store(path: "store", fileSystem: disk, options: options)
+    for number in 0..<commits { try commit(number, to: store) }
+    try store.checkpoint()
+    return store
+  }
+
+  /// Puts a large and a small row, one of a few, and deletes another.
+  private func commit(_ number: Int, to store: Store) throws {
+    try store.write { tx in
+      let bytes = [UInt8](repeating: UInt8(truncatingIfNeeded: number), count: 1_500)
+      try tx.put(bytes, for: Key("large \(number % 5)"), in: blobs)
+      try tx.put(
+        Note(group: "g\(number % 3)", number: number), for: Key("k\(number % 7)"), in: notes)
+      try tx.delete(Key("k\((number + 3) % 7)"), in: notes.name)
+    }
+  }
+
+  /// Everything a snapshot holds, logged values included.
+  private func contents(_ snapshot: Snapshot) throws -> [String] {
+    var lines = try FollowerTests.contents(snapshot)
+    try snapshot.forEachRow(in: "blobs") { row in
+      lines.append("\(row.key) \(row.object.first ?? 0) \(row.written)")
+      return true
+    }
+    return lines
+  }
+
+  @Test("A root that a follower reads holds the horizon back, and is named with process and age")
+  func pins() throws {
+    let disk = MemoryFileSystem()
+    let writer = try writer(disk, commits: 30)
+    let reader = try FollowerTests.open(disk, .readOnly)
+    let root = try #require(reader.followedRoot)
+    let kept = try reader.snapshot()
+    let before = try contents(kept)
+    for number in 30..<60 { try commit(number, to: writer) }
+    let estimate = try writer.compact(to: .dropHistory, isDryRun: true)
+    let report = try writer.compact(to: .dropHistory)
+    #expect(report.horizon == root && estimate.horizon == root)
+    #expect(report.held.map(\.kind) == [.follower] && report.held.map(\.commit) == [root])
+    let text = try #require(report.held.first?.description)
+    #expect(text.hasPrefix("process ") && text.hasSuffix(" s"), "\(text)")
+    #expect(try contents(kept) == before)
+    // A store that is itself open for reading does not count its own.
+    #expect(try reader.holdings(against: .dropHistory).filter { $0.kind == .follower } == [])
+    try reader.close()
+    #expect(try writer.compact(to: .dropHistory).horizon == writer.newestCommit)
+  }
+
+  @Test("A follower moves over to what a compaction leaves, and then holds nothing older")
+  func movesOver() async throws {
+    let disk = MemoryFileSystem()
+    let writer = try writer(disk, commits: 30)
+    let reader = try FollowerTests.open(disk, .readOnly)
+    var kept: Snapshot? = try reader.snapshot()
+    let first = try #require(reader.followedRoot)
+    for number in 30..<60 { try commit(number, to: writer) }
+    try await reader.reached(writer.newestCommit)
+    try writer.checkpoint()
+    try await until("the follower moves over") { (reader.followedRoot ?? 0) > first }
+    #expect(try contents(reader.snapshot()) == contents(writer.snapshot()))
+    #expect(try writer.compact(to: .dropHistory).horizon == first)
+    withExtendedLifetime(kept) {}
+    kept = nil
+    try await until("the old root is let go of") {
+      try disk.list("store/readers").allSatisfy { !$0.hasPrefix("\(first)-") }
+    }
+    #expect(try writer.compact(to: .dropHistory).horizon == writer.newestCommit)
+    try commit(60, to: writer)
+    try await reader.reached(writer.newestCommit)
+    #expect(try contents(reader.snapshot()) == contents(writer.snapshot()))
+    #expect(reader.horizon == writer.horizon)
+    #expect(try reader.checkInvariants() == [])
+  }
+
+  private func until(_ what: String, _ condition: () throws -> Bool) async throws {
+    var naps = 0
+    while try !condition() {
+      try await Task.sleep(for: .milliseconds(1))
+      naps += 1
+      try #require(naps < 20_000, "\(what)")
+    }
+  }
+
+  @Test("A follower over the pin limit holds nothing; what is gone it is told by name")
+  func pinLimit() async throws {
+    let disk = MemoryFileSystem()
+    let writer = try writer(disk, commits: 30, pinLimit: PinLimit(commits: 10))
+    let reader = try FollowerTests.open(disk, .readOnly)
+    let kept = try reader.snapshot()
+    let rows = try FollowerTests.contents(kept)
+    for number in 30..<60 { try commit(number, to: writer) }
+    try await reader.reached(writer.newestCommit)
+    let horizon = try writer.compact(to: .dropHistory).horizon
+    #expect(horizon == writer.newestCommit)
+    // Rows lie in pages, which are kept; values in the log are not.
+    #expect(try FollowerTests.contents(kept) == rows)
+    let refusal = error { try contents(kept) }
+    #expect(refusal?.code == .beyondHorizon && refusal?.current == horizon, "\(refusal as Any)")
+    try commit(60, to: writer)
+    try await reader.reached(writer.newestCommit)
+    #expect(try contents(reader.snapshot()) == contents(writer.snapshot()))
+    #expect(code { try reader.snapshot(at: .commit(40)) } == .beyondHorizon)
+  }
+
+  @Test("Erasing is refused while another process reads older commits")
+  func erasing() throws {
+    let disk = MemoryFileSystem()
+    let writer = try writer(disk, commits: 30)
+    let reader = try FollowerTests.open(disk, .readOnly)
+    let refusal = error { try writer.erase("large 2", in: "blobs") }
+    #expect(refusal?.code == .notAllowed)
+    #expect(refusal?.message.contains("process ") ?? false)
+    #expect(try writer.snapshot().contains("large 2", in: "blobs"))
+    try reader.close()
+    try writer.erase("large 2", in: "blobs")
+    #expect(try !writer.snapshot().contains("large 2", in: "blobs"))
+  }
+
+  @Test("A follower that does not know the closure of an index leaves the index behind")
+  func unknownClosure() async throws {
+    let disk = MemoryFileSystem()
+    let writer = try writer(disk, commits: 10)
+    let options = StoreOptions(mode: .readOnly, logger: quietLogger)
+    let reader = try Store(path: "store", fileSystem: disk, options: options)
+    #expect(reader.followedRoot != nil)
+    for number in 10..<14 { try commit(number, to: writer) }
+    try await reader.reached(writer.newestCommit)
+    #expect(
+      try reader.snapshot().rows(in: notes).map(\.key)
+        == writer.snapshot().rows(in: notes).map(\.key))
+    #expect(code { try reader.snapshot().index("byGroup") } == .indexDefinedInCode)
+  }
+
+  @Test("A follower that stands on a commit which erasing has rewritten goes on")
+  func standsOnErased() async throws {
+    let disk = MemoryFileSystem()
+    let writer = try writer(disk, commits: 30)
+    // Without a page file it is in no list.
+    try disk.unlink("store/pages")
+    let reader = try FollowerTests.open(disk, .readOnly)
+    #expect(reader.followedRoot == nil)
+    try writer.erase("large 2", in: "blobs")
+    try await reader.reached(writer.newestCommit)
+    for number in 0..<4 {
+      try commit(2, to: writer)
+      if number == 2 { try writer.erase("k2", in: notes.name) }
+      try await reader.reached(writer.newestCommit)
+      #expect(try contents(reader.snapshot()) == contents(writer.snapshot()), "round \(number)")
+    }
+  }
+
+  @Test(
+    "Whoever opens or follows while the log is compacted and segments roll sees what the writer wrote",
+    arguments: seeds(1...2))
+  func beside(seed: UInt64) async throws {
+    let disk = MemoryFileSystem()
+    let writer = try writer(disk, commits: 20)
+    var random = SeededGenerator(seed: seed)
+    var readers: [Store] = []
+    for round in 0..<40 {
+      let context = "seed \(seed) round \(round)"
+      for number in 0..<Int.random(in: 1...8, using: &random) {
+        try commit(round * 8 + number, to: writer)
+      }
+      let group = beginThreads { _ in
+        do {
+          try writer.compact(to: .keeping(.last(commits: 5)))
+        } catch { Issue.record("\(context): \(error)") }
+      }
+      if readers.count < 3 { readers.append(try FollowerTests.open(disk, .readOnly)) }
+      try await onThread { group.wait() }
+      for reader in readers {
+        try await reader.reached(writer.newestCommit)
+        let (seen, wanted) = (try reader.snapshot(), try writer.snapshot())
+        #expect(try contents(seen) == contents(wanted), "\(context)")
+      }
+      if Int.random(in: 0..<3, using: &random) == 0, !readers.isEmpty {
+        try readers.removeFirst().close()
+      }
+      if Int.random(in: 0..<4, using: &random) == 0 { try writer.checkpoint() }
+    }
+    for reader in readers { #expect(try reader.checkInvariants() == []) }
+  }
+}
