@@ -78,17 +78,11 @@ struct WatchCommand: StoreCommand {
       // What ends the following is thrown here.
       if naps % 64 == 0 {
         _ = try store.commit(at: .commit(0))
-        if isOutputClosed { throw OutputClosed() }
+        if Output.isClosed { throw OutputClosed() }
       }
       naps += 1
       usleep(1_000)
     }
     return !Interrupt.isRequested
-  }
-
-  /// Whether nobody reads what is printed any more.
-  private var isOutputClosed: Bool {
-    var state = pollfd(fd: STDOUT_FILENO, events: 0, revents: 0)
-    return poll(&state, 1, 0) > 0 && state.revents & Int16(POLLERR | POLLHUP | POLLNVAL) != 0
   }
 }

@@ -44,6 +44,12 @@ final class Output {
     try flushIfFull()
   }
 
+  /// Whether nobody reads what is printed any more.
+  static var isClosed: Bool {
+    var state = pollfd(fd: STDOUT_FILENO, events: 0, revents: 0)
+    return poll(&state, 1, 0) > 0 && state.revents & Int16(POLLERR | POLLHUP | POLLNVAL) != 0
+  }
+
   private func flushIfFull() throws {
     if buffer.count >= Self.pieceByteCount { try flush() }
   }

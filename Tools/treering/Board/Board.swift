@@ -1,0 +1,122 @@
+// A board: what is shown of an index, and where it is drawn.
+
+import Foundation
+import TreeRing
+import TreeRingLog
+import TreeRingMappings
+
+/// Shows one mapping: on a terminal, as frames of text, or as changesets in JSON.
+struct Board {
+  private var observer: MappingObserver
+  private let fields: [String]?
+  private let output: Output
+  private var lines = BoardLines()
+  private var screen: BoardScreen?
+  private var footer = ""
+  /// The commit shown.
+  var commit: CommitNumber { observer.commit ?? 0 }
+
+  /// Whether a board is drawn on a terminal.
+  static func isOnScreen(_ output: Output) -> Bool { !output.isJSON && isatty(STDOUT_FILENO) == 1 }
+
+  init(store: Store, mappings: Mappings, fields: [String]?, output: Output) throws {
+    observer = store.observer(of: mappings, limit: .max)
+    self.fields = fields
+    self.output = output
+  }
+
+  /// Shows the first state.
+  mutating func begin(at commit: CommitNumber) throws {
+    let snapshot = try observer.store.snapshot(at: .commit(commit))
+    let change = try observer.advance(to: snapshot)
+    if Self.isOnScreen(output) { screen = try BoardScreen(output: output) }
+    try show(change, snapshot)
+  }
+
+  /// Goes on to a commit.
+  /// - Returns: whether that has changed what is shown.
+  mutating func advance(to commit: CommitNumber) throws -> Bool {
+    let snapshot = try observer.store.snapshot(at: .commit(commit))
+    let start = ContinuousClock.now
+    let change = try observer.advance(to: snapshot)
+    if change.isEmpty { return false }
+    try show(change, snapshot, since: start)
+    return true
+  }
+
+  /// Gives the terminal back.
+  func close() { try? screen?.close() }
+
+  private mutating func show(
+    _ change: Change, _ snapshot: Snapshot, since start: ContinuousClock.Instant = .now
+  ) throws {
+    if output.isJSON {
+      try ChangePrinter(output: output, change: change).batch()
+      return try output.flush()
+    }
+    var touched = 0
+    var edits: [BoardLines.Edit] = []
+    let text: BoardLines.Text = { [fields] row in
+      touched += 1
+      return try Self.text(of: row, in: snapshot, fields: fields)
+    }
+    if change.isReset {
+      try lines.reset(to: change.after, text)
+    } else {
+      edits = try lines.apply(change, text)
+    }
+    let time = Int((ContinuousClock.now - start) / .microseconds(1))
+    let operations = change.isReset ? "all read" : Units.count(change.changeset.count, "operation")
+    let date = commit == 0 ? "" : "  " + ISO8601.format(try observer.store.commit(commit).timestamp)
+    footer =
+      "commit \(commit)\(date)  \(Units.count(touched, "row")) touched, \(operations), \(time) µs"
+    if screen == nil { return try printFrame() }
+    if change.isReset {
+      try screen?.draw(lines)
+    } else {
+      try screen?.apply(edits, to: lines)
+    }
+  }
+
+  /// Says how it goes on, below the lines; draws them anew if the terminal has another size.
+  mutating func say(_ state: String) throws {
+    guard screen != nil else { return }
+    if screen?.hasNewSize() == true { try screen?.draw(lines) }
+    try screen?.footer("\(footer)  \(state)")
+  }
+
+  /// Ends the flip of lines that have changed.
+  mutating func settle() throws { try screen?.settle(lines) }
+
+  private func printFrame() throws {
+    for line in lines.lines(at: 0..<lines.count) {
+      try output.line(line.isHeading ? line.text : "  " + line.text)
+    }
+    try output.line("-- \(footer)")
+    try output.line("")
+    try output.flush()
+  }
+
+  // MARK: Text
+
+  private static func text(
+    of id: RowID, in snapshot: Snapshot, fields: [String]?
+  ) throws -> String {
+    guard let row = try snapshot.row(id.key, in: id.bucket) else {
+      return JSONText.shown(key: id.key.bytes)
+    }
+    guard let fields else {
+      return "\(JSONText.shown(key: id.key.bytes))  \(JSONText.shown(row.object))"
+    }
+    let object = try? JSONSerialization.jsonObject(with: Data(row.object)) as? [String: Any]
+    return fields.map { shown(object?[$0]) }.joined(separator: "  ")
+  }
+
+  private static func shown(_ value: Any?) -> String {
+    switch value {
+    case let text as String: text
+    case let number as NSNumber: "\(number)"
+    default: "-"
+    }
+  }
+}

@@ -1,0 +1,43 @@
+// The time of the history that a board replays.
+
+import TreeRingLog
+
+/// A clock that runs at a chosen speed, and may be paused.
+struct BoardClock {
+  private(set) var speed: Double
+  private(set) var isPaused = false
+  /// The history's time when the clock was last set, and when that was.
+  private var history: Timestamp
+  private var set: ContinuousClock.Instant
+
+  init(at history: Timestamp, speed: Double, now: ContinuousClock.Instant = .now) {
+    self.history = history
+    self.speed = speed
+    set = now
+  }
+
+  /// The history's time.
+  func time(_ now: ContinuousClock.Instant = .now) -> Timestamp {
+    if isPaused { return history }
+    let passed = (now - set) / .microseconds(1) * speed
+    return Timestamp(microseconds: history.microseconds + Int64(min(passed, 1e17)))
+  }
+
+  mutating func pause(_ now: ContinuousClock.Instant = .now) {
+    history = time(now)
+    set = now
+    isPaused.toggle()
+  }
+
+  mutating func change(speed factor: Double, _ now: ContinuousClock.Instant = .now) {
+    history = time(now)
+    set = now
+    speed = min(max(speed * factor, 1.0 / 1024), 1e9)
+  }
+
+  /// Goes to a moment of the history.
+  mutating func go(to moment: Timestamp, _ now: ContinuousClock.Instant = .now) {
+    history = moment
+    set = now
+  }
+}

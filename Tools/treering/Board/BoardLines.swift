@@ -1,0 +1,131 @@
+// What a board shows, line by line: a heading for each section and a line for each row. It is made once,
+// from the first state, and from then on only steps of changesets touch it.
+
+import TreeRing
+import TreeRingMappings
+
+/// The lines of a board.
+struct BoardLines {
+  /// A change of the lines, in the positions of its moment.
+  enum Edit: Equatable {
+    case insert(Int)
+    case delete(Int)
+    case rewrite(Int)
+  }
+
+  struct Line: Equatable {
+    var text: String
+    var isHeading = false
+  }
+
+  /// The text of a row that comes or has changed.
+  typealias Text = (RowID) throws -> String
+
+  private var sections: [[Line]] = []
+  /// How many lines there are.
+  private(set) var count = 0
+
+  /// The lines at some positions; fewer if there are fewer. O(sections + positions).
+  func lines(at positions: Range<Int>) -> [Line] {
+    var found: [Line] = []
+    var first = 0
+    for section in sections {
+      let part = positions.clamped(to: first..<(first + section.count))
+      if !part.isEmpty { found += section[(part.lowerBound - first)..<(part.upperBound - first)] }
+      first += section.count
+    }
+    return found
+  }
+
+  /// Takes a state as it is, for a first one and for one that is to be read anew.
+  mutating func reset(to shown: ShownRows, _ text: Text) throws {
+    sections = []
+    count = 0
+    for section in shown.sections {
+      sections.append(try lines(of: section, text))
+      count += section.count + 1
+    }
+  }
+
+  /// Does what a changeset says.
+  /// - Returns: what became of the lines, in order.
+  mutating func apply(_ change: Change, _ text: Text) throws -> [Edit] {
+    var edits: [Edit] = []
+    for step in change.changeset.steps() {
+      try apply(step, of: change.after, text, &edits)
+    }
+    for index in sections.indices {
+      let heading = Self.heading(change.after.outline[index])
+      if sections[index][0] != heading {
+        sections[index][0] = heading
+        edits.append(.rewrite(line(index, -1)))
+      }
+    }
+    return edits
+  }
+
+  private mutating func apply(
+    _ step: Step, of after: ShownRows, _ text: Text, _ edits: inout [Edit]
+  ) throws {
+    switch step {
+    case .deleteRow(_, let path): remove(path, &edits)
+    case .insertRow(let row, let path): insert(Line(text: try text(row)), path, &edits)
+    case .moveRow(_, let from, let to): insert(remove(from, &edits), to, &edits)
+    case .updateRow(let row, let path, _):
+      sections[path.section][path.row + 1].text = try text(row)
+      edits.append(.rewrite(line(path.section, path.row)))
+    case .deleteSection(let index): removeSection(index, &edits)
+    case .moveSection(let from, let to): insertSection(removeSection(from, &edits), to, &edits)
+    case .insertSection(let section, let index):
+      // A new section comes with all the rows it has in the state after.
+      guard let shown = after.sections.first(where: { $0.group == section.group }) else { return }
+      insertSection(try lines(of: shown, text), index, &edits)
+    }
+  }
+
+  // MARK: Parts
+
+  private static func heading(_ section: Section) -> Line {
+    let rows = section.count == 1 ? "1 row" : "\(section.count) rows"
+    return Line(text: "\(JSONText.shown(key: section.group.bytes))  (\(rows))", isHeading: true)
+  }
+
+  private func lines(of section: ShownSection, _ text: Text) throws -> [Line] {
+    let heading = Self.heading(Section(group: section.group, count: section.count))
+    return [heading] + (try section.map { Line(text: try text($0)) })
+  }
+
+  /// The position of a row's line; of the heading for row -1. O(sections).
+  private func line(_ section: Int, _ row: Int) -> Int {
+    sections[..<section].reduce(0) { $0 + $1.count } + row + 1
+  }
+
+  @discardableResult
+  private mutating func remove(_ path: RowPath, _ edits: inout [Edit]) -> Line {
+    edits.append(.delete(line(path.section, path.row)))
+    count -= 1
+    return sections[path.section].remove(at: path.row + 1)
+  }
+
+  private mutating func insert(_ line: Line, _ path: RowPath, _ edits: inout [Edit]) {
+    edits.append(.insert(self.line(path.section, path.row)))
+    count += 1
+    sections[path.section].insert(line, at: path.row + 1)
+  }
+
+  @discardableResult
+  private mutating func removeSection(_ index: Int, _ edits: inout [Edit]) -> [Line] {
+    let first = line(index, -1)
+    let lines = sections.remove(at: index)
+    edits += lines.map { _ in .delete(first) }
+    count -= lines.count
+    return lines
+  }
+
+  private mutating func insertSection(_ lines: [Line], _ index: Int, _ edits: inout [Edit]) {
+    let first = line(index, -1)
+    sections.insert(lines, at: index)
+    edits += lines.indices.map { .insert(first + $0) }
+    count += lines.count
+  }
+}
