@@ -12,7 +12,8 @@ final class TreeRingEngine: Engine {
 
   init(_ options: EngineOptions, data: Dataset) throws {
     durability = options.isDurable ? .full : .none
-    store = try Store(at: options.folder, options: StoreOptions(durability: durability, memoryBudget: 512 << 20))
+    store = try Store(
+      at: options.folder, options: StoreOptions(durability: durability, memoryBudget: 512 << 20))
     self.data = data
     keys = data.keys.map { Key(bytes: $0) }
   }

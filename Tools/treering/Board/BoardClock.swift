@@ -23,21 +23,17 @@ struct BoardClock {
     return Timestamp(microseconds: history.microseconds + Int64(min(passed, 1e17)))
   }
 
+  /// Stops the clock, or lets it go on.
   mutating func pause(_ now: ContinuousClock.Instant = .now) {
     history = time(now)
     set = now
     isPaused.toggle()
   }
 
+  /// Makes it run so many times as fast.
   mutating func change(speed factor: Double, _ now: ContinuousClock.Instant = .now) {
     history = time(now)
     set = now
     speed = min(max(speed * factor, 1.0 / 1024), 1e9)
-  }
-
-  /// Goes to a moment of the history.
-  mutating func go(to moment: Timestamp, _ now: ContinuousClock.Instant = .now) {
-    history = moment
-    set = now
   }
 }

@@ -63,7 +63,7 @@ struct BoardScreen {
       }
     }
     new = new.filter { $0 < visible }
-    for index in old.union((visible - risen)..<visible).subtracting(new) {
+    for index in old.union((visible - risen)..<visible).subtracting(new) where index < visible {
       try write(index, of: lines)
     }
     for index in new { try write(index, of: lines, isFlipped: true) }

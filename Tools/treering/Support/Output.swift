@@ -14,8 +14,12 @@ final class Output {
   private var buffer: [UInt8] = []
   private static let pieceByteCount = 1 << 16
 
-  init(isJSON: Bool) {
+  private let descriptor: Int32
+
+  /// - Parameter descriptor: where to write; standard output unless said otherwise.
+  init(isJSON: Bool, descriptor: Int32 = STDOUT_FILENO) {
     self.isJSON = isJSON
+    self.descriptor = descriptor
     isColoured =
       isatty(STDOUT_FILENO) == 1 && ProcessInfo.processInfo.environment["NO_COLOR"] == nil
     buffer.reserveCapacity(2 * Self.pieceByteCount)
@@ -61,7 +65,7 @@ final class Output {
       var offset = 0
       while offset < bytes.count {
         let count = Foundation.write(
-          STDOUT_FILENO, bytes.baseAddress.map { $0 + offset }, bytes.count - offset)
+          descriptor, bytes.baseAddress.map { $0 + offset }, bytes.count - offset)
         if count >= 0 {
           offset += count
         } else if errno == EPIPE {
