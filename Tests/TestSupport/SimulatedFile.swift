@@ -74,7 +74,7 @@ final class SimulatedFile: File {
       }
       switch state.faults.enterWrite() {
       case nil: node.write(bytes[..<fits], at: offset, time: time)
-      case .lost: break
+      case .lost: node.show(bytes, at: offset)
       case .misdirected: node.misdirect(bytes, at: offset, time: time, &state.generator)
       }
       return fits < bytes.count ? SimulatedFaults.full(path) : nil

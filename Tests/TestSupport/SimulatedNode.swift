@@ -74,7 +74,11 @@ struct SimulatedNode {
     }
   }
 
-  mutating func write(_ bytes: some Collection<UInt8>, at offset: Int, time: Int) {
+  /// - Parameter isSeen: whether mappings show it. What is mapped lies in the system's memory, which a
+  ///   device that puts a write elsewhere does not change.
+  mutating func write(
+    _ bytes: some Collection<UInt8>, at offset: Int, time: Int, isSeen: Bool = true
+  ) {
     guard !bytes.isEmpty else { return }
     let end = offset + bytes.count
     if current.count < end {
@@ -82,7 +86,7 @@ struct SimulatedNode {
       sizes.append((time, end))
     }
     current.replaceSubrange(offset..<end, with: bytes)
-    mappings.changed(offset..<end, of: current)
+    if isSeen { mappings.changed(offset..<end, of: current) }
     remember(offset..<end, time)
   }
 
@@ -115,7 +119,17 @@ struct SimulatedNode {
     sectors += repeatElement(0, count: offset - start - sectors.count)
     sectors += bytes
     let room = current.count - place
-    write(sectors[..<min(sectors.count, room)], at: place, time: time)
+    write(sectors[..<min(sectors.count, room)], at: place, time: time, isSeen: false)
+    show(bytes, at: offset)
+  }
+
+  /// Shows in mappings what was written, though the device does not have it there.
+  mutating func show(_ bytes: [UInt8], at offset: Int) {
+    var seen = current
+    let end = offset + bytes.count
+    if seen.count < end { seen.appendZeros(end - seen.count) }
+    seen.replaceSubrange(offset..<end, with: bytes)
+    mappings.changed(offset..<end, of: seen)
   }
 
   /// Bytes that change by themselves, on the device and in memory.

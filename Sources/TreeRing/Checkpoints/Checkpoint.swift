@@ -78,7 +78,7 @@ struct Checkpoint {
     for index in next.entries.indices {
       let root = next.entries[index].commit
       if let unsaved = begun.image.unsaved[root] {
-        next.entries[index].lists.append(try writeBlob(DeadList.encode(unsaved), at: commit))
+        next.entries[index].lists.append(try writeBlob(DeadList.encode(unsaved)))
         saved[root] = unsaved.count
       }
     }
@@ -91,15 +91,15 @@ struct Checkpoint {
     for index in stated.indices {
       if let passing = begun.image.passing[stated[index].commit] {
         stated[index].lists.append(
-          try writeBlob(DeadList.encode(passing), at: commit, isOwn: true))
+          try writeBlob(DeadList.encode(passing), isOwn: true))
       }
     }
     let roots = try writeBlob(
       RetainedRoot.encode(
-        stated.map { RetainedRoot(roots: $0.roots, deadLists: $0.lists) }), at: commit, isOwn: true)
+        stated.map { RetainedRoot(roots: $0.roots, deadLists: $0.lists) }), isOwn: true)
     let replacedByDrop = try pagesOfBlobs(droppedLists)
     let (free, bound, usedCount) = try writeFreeNumbers(
-      begun, replaced: replaced + replacedByDrop, at: commit)
+      begun, replaced: replaced + replacedByDrop)
     try file.sync()
     let meta = Meta(
       storeID: log.storeID, sequence: sequence, position: try log.position(of: commit),
@@ -140,13 +140,17 @@ struct Checkpoint {
 
   // MARK: Blobs
 
+  /// What the pages of one blob carry as their birth, and those of no other blob: several checkpoints may
+  /// be of the same commit, and a write of one that was lost would leave the page of another.
+  private static var stamp: UInt64 { .random(in: 1...(.max)) }
+
   private mutating func writeBlob(
-    _ bytes: [UInt8], at commit: CommitNumber, isOwn: Bool = false
+    _ bytes: [UInt8], isOwn: Bool = false
   ) throws(TreeRingError) -> BlobReference {
     let pages = pages
     var taken: [PageNumber] = []
     defer { reserved += taken }
-    let reference = try file.writeBlob(bytes, birth: commit) {
+    let reference = try file.writeBlob(bytes, birth: Self.stamp) {
       let numbers = pages.reserveNumbers(1)
       taken += numbers
       return numbers[0]
@@ -171,7 +175,7 @@ struct Checkpoint {
   /// only later commits use, and those whose last user is the meta's predecessor; but not what this
   /// checkpoint has taken.
   private mutating func writeFreeNumbers(
-    _ begun: Begun, replaced: [PageNumber], at commit: CommitNumber
+    _ begun: Begun, replaced: [PageNumber]
   ) throws(TreeRingError) -> (BlobReference, bound: PageNumber, usedCount: Int) {
     var free = begun.image.free
     for number in begun.unpublished { free.insert(Int(number)) }
@@ -179,7 +183,7 @@ struct Checkpoint {
     // The blob's own pages have to be taken before it can be written, so a few too many are; what is
     // left over is free, in the blob too.
     let size = FreeMap.byteCount(below: pages.pageNumberBound) + UInt64(PageLayout.pageByteCount)
-    let estimate = BlobReference(page: 1, birth: commit, byteCount: size).pageCount
+    let estimate = BlobReference(page: 1, birth: 0, byteCount: size).pageCount
     let own = pages.reserveNumbers(Int(estimate))
     reserved += own
     let bound = max(begun.image.bound, (reserved.max() ?? 0) + 1)
@@ -194,7 +198,7 @@ struct Checkpoint {
       bytes = FreeMap.encode(free.words)
     }
     var rest = own[..<usedCount]
-    let reference = try file.writeBlob(bytes, birth: commit) { () throws(TreeRingError) in
+    let reference = try file.writeBlob(bytes, birth: Self.stamp) { () throws(TreeRingError) in
       guard let number = rest.popFirst() else {
         throw TreeRingError(.tooLarge, "The map of free pages has outgrown its pages.")
       }

@@ -7,7 +7,7 @@ package import TreeRingLog
 package struct BlobReference: Hashable, Sendable {
   /// Its first page; 0 if the blob is empty.
   package var page: PageNumber
-  /// The birth of all its pages.
+  /// The birth of all its pages: a number that no other blob has, whatever commit it is of.
   package var birth: CommitNumber
   /// Its length, in bytes.
   package var byteCount: UInt64
