@@ -75,7 +75,9 @@ let package = Package(
       swiftSettings: strict),
     .testTarget(
       name: "TreeRingCollectionsTests",
-      dependencies: ["TreeRing", "TreeRingMappings", "TreeRingCollections", "TestSupport"],
+      dependencies: [
+        "TreeRing", "TreeRingLog", "TreeRingMappings", "TreeRingCollections", "TestSupport",
+      ],
       swiftSettings: strict),
     .testTarget(
       name: "TreeRingToolTests",

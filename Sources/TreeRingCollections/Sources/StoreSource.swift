@@ -60,7 +60,7 @@ public struct StoreSource: CollectionSource {
 
   /// The commit to show next.
   func next() throws -> Snapshot { try snapshot ?? store.snapshot() }
-  /// Waits for a commit; false once there is nothing more to wait for.
+  /// Waits until a commit is visible.
   func reached(_ commit: CommitNumber) async throws { try await store.reached(commit) }
 }
 
@@ -140,13 +140,28 @@ private final class StoreListener: SourceListener {
     do {
       let next = try source.next()
       if let range, let shown, shown.commit != next.commit {
-        for event in try source.reading(at: next).events(since: shown, in: range) { say(event) }
+        try tell(source.reading(at: next), since: shown, in: range)
       }
       state.withLock { $0.shown = next }
       try body(next)
     } catch {
       fail(error)
     }
+  }
+
+  /// Tells what changed; if the earlier state cannot be read any more, states the range anew.
+  private func tell(
+    _ reading: StoreReading, since shown: Snapshot, in range: PositionRange
+  ) throws {
+    let events: [SourceEvent<StoredRow>]
+    do {
+      events = try reading.events(since: shown, in: range)
+    } catch let error as TreeRingError
+      where error.code == .snapshotExpired || error.code == .beyondHorizon
+    {
+      events = [.state(range, try reading.children(in: range))]
+    }
+    for event in events { say(event) }
   }
 
   private func say(_ event: SourceEvent<StoredRow>) {

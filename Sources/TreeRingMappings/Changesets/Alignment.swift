@@ -19,10 +19,14 @@ package struct Alignment: Sendable {
   }
 
   /// How many kept elements precede an old position. O(log k).
-  package func keptBefore(old position: Int) -> Int { position - removed.firstIndex(atLeast: position) }
+  package func keptBefore(old position: Int) -> Int {
+    position - removed.firstIndex(atLeast: position)
+  }
 
   /// How many kept elements precede a new position. O(log k).
-  package func keptBefore(new position: Int) -> Int { position - added.firstIndex(atLeast: position) }
+  package func keptBefore(new position: Int) -> Int {
+    position - added.firstIndex(atLeast: position)
+  }
 
   /// The kept elements among these old positions. O(log k).
   package func kept(inOld positions: Range<Int>) -> Range<Int> {
