@@ -31,7 +31,7 @@ private struct MatchingGain: Comparable {
 }
 
 /// The pairs of sections beside a change, and those of them that continue.
-struct SectionMatching<Title: Equatable> {
+struct SectionMatching {
   /// Every pair that shares a staying row and may not be whole, along the list.
   private(set) var pairs: [SectionPair] = []
   /// Indexes of the pairs that continue, ascending.
@@ -42,7 +42,7 @@ struct SectionMatching<Title: Equatable> {
   ///   - keptCount: How many rows stay.
   ///   - retitled: Rows that stay and have another title, by number.
   init(
-    from old: SectionRuns<Title>, to new: SectionRuns<Title>, alignment: Alignment, keptCount: Int,
+    from old: SectionRuns, to new: SectionRuns, alignment: Alignment, keptCount: Int,
     retitled: [Int]
   ) {
     var cuts = Set(alignment.removed.map { alignment.keptBefore(old: $0) })

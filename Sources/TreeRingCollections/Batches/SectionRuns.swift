@@ -1,29 +1,44 @@
 // The sections of a list: runs of rows with equal titles, weighed by their number of rows, so that a row's
 // section and a section's first row are found in O(log sections).
 
+/// What stands for a title: sections are found and compared by number, whatever titles are.
+typealias TitleNumber = Int
+
+/// Numbers titles in the order they are first seen. Numbers are never given back.
+struct TitleTable<Title: Hashable> {
+  private(set) var titles: [Title] = []
+  private var numbers: [Title: TitleNumber] = [:]
+
+  /// The number of a title.
+  mutating func number(of title: Title) -> TitleNumber {
+    if let number = numbers[title] { return number }
+    numbers[title] = titles.count
+    titles.append(title)
+    return titles.count - 1
+  }
+}
+
 /// A run of rows with one title.
-struct SectionRun<Title: Equatable> {
-  let title: Title
+struct SectionRun: Sendable {
+  let title: TitleNumber
   var count: Int
 }
 
-extension SectionRun: Sendable where Title: Sendable {}
-
 /// A run weighs as much as it has rows.
-enum RunMeasure<Title: Equatable>: ListMeasure {
-  static func weight(of run: SectionRun<Title>) -> Int { run.count }
+enum RunMeasure: ListMeasure {
+  static func weight(of run: SectionRun) -> Int { run.count }
 }
 
 /// The runs of a list, kept while rows come and go one by one.
-struct SectionRuns<Title: Equatable> {
-  private var runs = RankedList<SectionRun<Title>, RunMeasure<Title>>()
+struct SectionRuns: Sendable {
+  private var runs = RankedList<SectionRun, RunMeasure>()
 
   /// No rows.
   init() {}
 
   /// The runs of these rows. O(n).
-  init(_ titles: some Sequence<Title>) {
-    var list: [SectionRun<Title>] = []
+  init(_ titles: some Sequence<TitleNumber>) {
+    var list: [SectionRun] = []
     for title in titles {
       if list.last?.title == title {
         list[list.count - 1].count += 1
@@ -38,7 +53,7 @@ struct SectionRuns<Title: Equatable> {
   var count: Int { runs.count }
 
   /// The title of a section. O(log sections).
-  func title(of section: Int) -> Title { runs[section].title }
+  func title(of section: Int) -> TitleNumber { runs[section].title }
 
   /// The rows of a section, by their positions in the list. O(log sections).
   func rows(of section: Int) -> Range<Int> {
@@ -48,9 +63,6 @@ struct SectionRuns<Title: Equatable> {
 
   /// The section of the row at a position. O(log sections).
   func section(ofRow row: Int) -> Int { runs.position(atWeight: row).position }
-
-  /// All runs. O(sections).
-  var all: [SectionRun<Title>] { runs.elements }
 
   /// Takes the row at a position out. Two runs of one title that meet become one. O(log sections).
   mutating func remove(row: Int) {
@@ -72,7 +84,7 @@ struct SectionRuns<Title: Equatable> {
 
   /// Puts a row in at a position: into the run there or the one that ends there if it has its title;
   /// else it is a run of its own, and parts the one it stands in. O(log sections).
-  mutating func insert(_ title: Title, row: Int) {
+  mutating func insert(_ title: TitleNumber, row: Int) {
     let (section, start) = row < runs.weight ? runs.position(atWeight: row) : (runs.count, row)
     if section < runs.count, runs[section].title == title {
       runs[section].count += 1
@@ -89,5 +101,3 @@ struct SectionRuns<Title: Equatable> {
     }
   }
 }
-
-extension SectionRuns: Sendable where Title: Sendable {}

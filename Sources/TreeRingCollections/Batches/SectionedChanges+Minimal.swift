@@ -13,11 +13,11 @@
 internal import TreeRingMappings
 
 /// Turns list changes into section and row changes.
-struct SectionedDifference<Title: Equatable> {
-  private let old: SectionRuns<Title>
-  private let new: SectionRuns<Title>
+struct SectionedDifference {
+  private let old: SectionRuns
+  private let new: SectionRuns
   private let alignment: Alignment
-  private let matching: SectionMatching<Title>
+  private let matching: SectionMatching
   /// Sections beside a change that continue under their title, both ways.
   private var newOfOld: [Int: Int] = [:]
   private var oldOfNew: [Int: Int] = [:]
@@ -30,7 +30,7 @@ struct SectionedDifference<Title: Equatable> {
   ///   - list: What happens to the list, minimal.
   ///   - retitled: Old positions of rows that do not move and have another title.
   init(
-    _ list: ListChanges, from old: SectionRuns<Title>, to new: SectionRuns<Title>, retitled: [Int]
+    _ list: ListChanges, from old: SectionRuns, to new: SectionRuns, retitled: [Int]
   ) {
     self.old = old
     self.new = new

@@ -44,17 +44,18 @@ extension SectionedConsumerDelegate {
 }
 
 /// A list in sections, kept in step by batches. Reads and single changes are O(log n).
-public final class SectionedConsumer<Model, Title: Equatable>: BatchConsumer {
+public final class SectionedConsumer<Model, Title: Hashable>: BatchConsumer {
   /// The list and its sections.
   private struct State {
     var rows = RankedList<Model, Weightless<Model>>()
-    var sections = SectionRuns<Title>()
+    var sections = SectionRuns()
   }
 
   /// Is told of every batch.
   public weak var delegate: (any SectionedConsumerDelegate<Model>)?
   public var _batch = OpenBatch<Model>()
-  private let title: (Model) -> Title
+  private let titleOfModel: (Model) -> Title
+  private var titles = TitleTable<Title>()
   private let rules: ValueRules<Model>
   private let identity: ((Model) -> AnyHashable)?
   private var latest = State()
@@ -71,7 +72,7 @@ public final class SectionedConsumer<Model, Title: Equatable>: BatchConsumer {
     title: @escaping (Model) -> Title, isEqual: ((_ old: Model, _ new: Model) -> Bool)? = nil,
     identity: ((Model) -> AnyHashable)? = nil
   ) {
-    self.title = title
+    titleOfModel = title
     rules = ValueRules(carryOver: nil, isEqual: isEqual)
     self.identity = identity
   }
@@ -139,6 +140,8 @@ public final class SectionedConsumer<Model, Title: Equatable>: BatchConsumer {
       transactions, on: RankedList<Model, Weightless<Model>>(), rules: ValueRules())
     reset(with: plan.inserts.map(\.model), notifying: notifying)
   }
+
+  private func title(_ model: Model) -> TitleNumber { titles.number(of: titleOfModel(model)) }
 
   /// Refuses a row that is put between two rows of one section under another title.
   private func refuseForeignTitles(
@@ -220,7 +223,7 @@ public final class SectionedConsumer<Model, Title: Equatable>: BatchConsumer {
   }
   /// The title of a section; nil if there is none. O(log sections).
   public func title(ofSection section: Int) -> Title? {
-    isSection(section) ? shown.sections.title(of: section) : nil
+    isSection(section) ? titles.titles[shown.sections.title(of: section)] : nil
   }
   /// The row at an index of the linear list; nil if there is none. O(log n).
   public func object(at index: Int) -> Model? {
