@@ -14,6 +14,7 @@ let package = Package(
   products: [
     .library(name: "TreeRing", targets: ["TreeRing"]),
     .library(name: "TreeRingMappings", targets: ["TreeRingMappings"]),
+    .library(name: "TreeRingCollections", targets: ["TreeRingCollections"]),
     .executable(name: "treering", targets: ["treering"]),
   ],
   dependencies: [
@@ -39,6 +40,9 @@ let package = Package(
       ],
       swiftSettings: strict),
     .target(name: "TreeRingMappings", dependencies: ["TreeRing"], swiftSettings: strict),
+    .target(
+      name: "TreeRingCollections", dependencies: ["TreeRing", "TreeRingLog", "TreeRingMappings"],
+      swiftSettings: strict),
     .executableTarget(
       name: "treering",
       dependencies: [
@@ -68,6 +72,12 @@ let package = Package(
       swiftSettings: strict),
     .testTarget(
       name: "TreeRingMappingsTests", dependencies: ["TreeRingMappings", "TestSupport"],
+      swiftSettings: strict),
+    .testTarget(
+      name: "TreeRingCollectionsTests",
+      dependencies: [
+        "TreeRing", "TreeRingLog", "TreeRingMappings", "TreeRingCollections", "TestSupport",
+      ],
       swiftSettings: strict),
     .testTarget(
       name: "TreeRingToolTests",

@@ -43,6 +43,7 @@ var targets: [Target] = [
     dependencies: [
       "BenchmarkHarness", .product(name: "TreeRing", package: "TreeRing"),
       .product(name: "TreeRingMappings", package: "TreeRing"),
+      .product(name: "TreeRingCollections", package: "TreeRing"),
     ] + enabled.map { .target(name: $0.target) },
     swiftSettings: strict),
 ]

@@ -22,6 +22,8 @@ let expectedDigests: [String: String] = [
   "small · changeset of 1 rows of 5.00 k, CPU": "2c673aad04c256b2",
   "small · changeset of 10 rows of 5.00 k, CPU": "de3a8cbcceffd540",
   "small · changeset of 1000 rows of 5.00 k, CPU": "43f24517cf7797a3",
+  "small · 100 changes of 5.00 k rows, plain, CPU": "c8009fa3cc687f52",
+  "small · 100 changes of 5.00 k rows, sectioned, CPU": "c8009fa3cc687f52",
   "small · import of flights with an index": "43501a5d0c2a9674",
   "small · as-of snapshot of a random commit": "f5d7679443c87369",
   "small · as-of snapshot 1 commits back": "d53cc62920cb477c",

@@ -42,7 +42,7 @@ struct TreeRingBench {
   static let subjects: [Subject] =
     [memory] + commits + batches + bulkLoad + [
       randomGets, scans, readsBesideWriter, diskUse, bytesWritten, replay, recoveryRate,
-      rankSelect, changesets, importFlights, asOf, asOfDistance, openTime, pinnedUpdates,
+      rankSelect, changesets, consumers, importFlights, asOf, asOfDistance, openTime, pinnedUpdates,
       checkpointLatency, compactionLatency, largeStore,
     ]
 

@@ -6,33 +6,43 @@
 // list at j + (the number of i with r(i) - i <= j). Every question is one binary search.
 
 /// Which positions of two lists hold the same element.
-struct Alignment: Sendable {
+package struct Alignment: Sendable {
   /// Positions of the old list without counterpart, ascending.
-  var removed: [Int] = []
+  package var removed: [Int] = []
   /// Positions of the new list without counterpart, ascending.
-  var added: [Int] = []
+  package var added: [Int] = []
+
+  /// Positions without counterpart, each list ascending.
+  package init(removed: [Int] = [], added: [Int] = []) {
+    self.removed = removed
+    self.added = added
+  }
 
   /// How many kept elements precede an old position. O(log k).
-  func keptBefore(old position: Int) -> Int { position - removed.firstIndex(atLeast: position) }
+  package func keptBefore(old position: Int) -> Int {
+    position - removed.firstIndex(atLeast: position)
+  }
 
   /// How many kept elements precede a new position. O(log k).
-  func keptBefore(new position: Int) -> Int { position - added.firstIndex(atLeast: position) }
+  package func keptBefore(new position: Int) -> Int {
+    position - added.firstIndex(atLeast: position)
+  }
 
   /// The kept elements among these old positions. O(log k).
-  func kept(inOld positions: Range<Int>) -> Range<Int> {
+  package func kept(inOld positions: Range<Int>) -> Range<Int> {
     keptBefore(old: positions.lowerBound)..<keptBefore(old: positions.upperBound)
   }
 
   /// The kept elements among these new positions. O(log k).
-  func kept(inNew positions: Range<Int>) -> Range<Int> {
+  package func kept(inNew positions: Range<Int>) -> Range<Int> {
     keptBefore(new: positions.lowerBound)..<keptBefore(new: positions.upperBound)
   }
 
   /// Where the j-th kept element stands in the old list. O(log k).
-  func oldPosition(ofKept kept: Int) -> Int { kept + removed.leaders(upTo: kept) }
+  package func oldPosition(ofKept kept: Int) -> Int { kept + removed.leaders(upTo: kept) }
 
   /// Where the j-th kept element stands in the new list. O(log k).
-  func newPosition(ofKept kept: Int) -> Int { kept + added.leaders(upTo: kept) }
+  package func newPosition(ofKept kept: Int) -> Int { kept + added.leaders(upTo: kept) }
 }
 
 extension Range<Int> {

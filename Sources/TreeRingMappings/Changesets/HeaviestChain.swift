@@ -2,12 +2,14 @@
 
 /// Finds which elements of a sequence to keep so that their positions ascend and their weight is
 /// greatest. Keeps its buffers from one use to the next.
-struct HeaviestChain {
+package struct HeaviestChain {
   /// Per Fenwick node the element that ends the heaviest chain among the positions it covers; -1 none.
   private var heaviest: [Int] = []
   /// Per element the weight of the heaviest chain that ends with it, and the element before it there.
   private var total: [Int] = []
   private var previous: [Int] = []
+
+  package init() {}
 
   /// Tells of each element whether it belongs to the heaviest chain. Of equally heavy ones, the one
   /// whose last element comes first is taken.
@@ -15,7 +17,7 @@ struct HeaviestChain {
   /// - Parameters:
   ///   - positions: A permutation of `0..<m`.
   ///   - weights: Of each element, above 0.
-  mutating func kept(positions: [Int], weights: [Int]) -> [Bool] {
+  package mutating func kept(positions: [Int], weights: [Int]) -> [Bool] {
     let count = positions.count
     heaviest.removeAll(keepingCapacity: true)
     heaviest.append(contentsOf: repeatElement(-1, count: count + 1))

@@ -1,0 +1,59 @@
+// How long a consumer takes for one batch of 100 changes in a long list: a quarter each of updates, moves,
+// deletes and inserts, in a plain list and in sections of a hundred rows.
+
+internal import BenchmarkHarness
+internal import TreeRingCollections
+
+let consumers = Subject(name: "Consumers") { context in
+  let rows = context.pick(small: 5000, full: 1_000_000)
+  let plain = PlainConsumer<Int>()
+  try consumerLine(context, "plain", rows, plain) { plain.items }
+  let sectioned = SectionedConsumer<Int, Int>(title: { $0 / 100_000 })
+  try consumerLine(context, "sectioned", rows, sectioned) { sectioned.items }
+}
+
+private func consumerLine(
+  _ context: Context, _ kind: String, _ rows: Int, _ consumer: some BatchConsumer<Int>,
+  items: () -> [Int]
+) throws {
+  let line = Measurement(
+    "Consumers", "100 changes of \(Report.format(Double(rows))) rows, \(kind), CPU", unit: "ms",
+    .lower)
+  consumer.willChange()
+  // Rows are a thousand apart, so that a section has a hundred.
+  consumer.consume((0..<rows).map { $0 * 1000 }.transactionsForCurrentState)
+  try consumer.didChange()
+  var random = Random(seed: 5)
+  var digest: UInt64 = 0
+  for _ in 0..<context.runs {
+    let values = items()
+    var places: Set<Int> = []
+    while places.count < 104 { places.insert(Int(random.next() % UInt64(values.count))) }
+    let ordered = places.sorted()
+    let seconds = try Clocks.threadSeconds {
+      consumer.willChange()
+      change(consumer, values, ordered)
+      try consumer.didChange()
+    }
+    line.add(TreeRingEngine.name, seconds * 1000)
+    for value in items() { digest = mix(digest ^ UInt64(value)) }
+  }
+  try line.check(digest, of: TreeRingEngine.name)
+  context.report.add(line, bar: .absolute(1))
+}
+
+/// Of each eight rows in turn, two are updated, two trade places, two go, and beside two a row comes.
+private func change(_ consumer: some BatchConsumer<Int>, _ values: [Int], _ places: [Int]) {
+  for start in stride(from: 0, to: places.count, by: 8) {
+    let eight = Array(places[start..<start + 8])
+    consumer.update(values[eight[0]] + 1, at: eight[0])
+    consumer.update(values[eight[4]] + 1, at: eight[4])
+    consumer.move(values[eight[5]] + 1, from: eight[1], to: eight[5])
+    consumer.move(values[eight[1]] + 1, from: eight[5], to: eight[1])
+    // A delete before each insert: positions before and after agree elsewhere.
+    for (gone, come) in [(eight[2], eight[3]), (eight[6], eight[7])] {
+      consumer.remove(at: gone)
+      consumer.add(values[come] + 2, at: come)
+    }
+  }
+}

@@ -1,0 +1,47 @@
+// What can be wrong with the positions of a batch. Everything is found before anything is applied.
+
+internal import TreeRingLog
+
+/// Checks positions against the counts before and after, and against each other.
+struct BatchCheck {
+  let oldCount: Int
+  let newCount: Int
+
+  /// - Throws: `invalidInput` for an index out of range, a row that is removed or updated twice, or
+  ///   both, and two rows that come to one index. A row may be moved and updated.
+  func check(
+    deletes: [Int], inserts: [Int], moves: [(from: Int, to: Int)], updates: [Int]
+  ) throws(TreeRingError) {
+    let going = (deletes + moves.map(\.from)).sorted()
+    let coming = (inserts + moves.map(\.to)).sorted()
+    let updates = updates.sorted()
+    try checkRange(going, below: oldCount, "before the batch")
+    try checkRange(updates, below: oldCount, "before the batch")
+    try checkOnce(going, "row leaves its place twice")
+    try checkOnce(updates, "row is updated twice")
+    try checkRange(coming, below: newCount, "after the batch")
+    try checkOnce(coming, "second row comes")
+    let deleted = Set(deletes)
+    if let both = updates.first(where: { deleted.contains($0) }) {
+      throw Self.refusal("the row at \(both) is updated and removed")
+    }
+  }
+
+  private func checkRange(
+    _ positions: [Int], below count: Int, _ moment: String
+  ) throws(TreeRingError) {
+    for position in positions where position < 0 || position >= count {
+      throw Self.refusal("index \(position) is out of range: \(count) rows \(moment)")
+    }
+  }
+
+  private func checkOnce(_ ascending: [Int], _ what: String) throws(TreeRingError) {
+    for (index, next) in zip(ascending, ascending.dropFirst()) where index == next {
+      throw Self.refusal("a \(what) at index \(index)")
+    }
+  }
+
+  static func refusal(_ reason: String) -> TreeRingError {
+    TreeRingError(.invalidInput, "The batch was refused and nothing applied: \(reason).")
+  }
+}

@@ -1,0 +1,65 @@
+// Two lists compared row by row, for a reset that tells what changed.
+
+internal import TreeRingMappings
+
+/// The minimal changes from one list to another. O(n log n).
+struct ListComparison<Model> {
+  /// The new rows, with values carried over.
+  let rows: RankedList<Model, Weightless<Model>>
+  let changes: ListChanges
+  /// The rows of both, by ascending old position.
+  private(set) var common: [PlacedRow] = []
+
+  /// Compares two lists; rows are the same if `identity` says so.
+  init(
+    _ old: RankedList<Model, Weightless<Model>>, _ new: RankedList<Model, Weightless<Model>>,
+    _ identity: ((Model) -> AnyHashable)?, _ rules: ValueRules<Model>
+  ) {
+    var changes = ListChanges(oldCount: old.count, newCount: new.count)
+    var rows = new
+    guard let identity, let oldIndex = Self.index(old, identity),
+      let newIndex = Self.index(new, identity)
+    else {
+      changes.deletes = Array(0..<old.count)
+      changes.inserts = Array(0..<new.count)
+      self.rows = rows
+      self.changes = changes
+      return
+    }
+    for (index, row) in old.elements.enumerated() {
+      guard let place = newIndex[identity(row)] else {
+        changes.deletes.append(index)
+        continue
+      }
+      common.append(PlacedRow(from: index, to: place))
+      let (value, isChanged) = rules.value(of: new[place], for: row)
+      rows[place] = value
+      if isChanged { changes.updates.append(IndexMove(from: index, to: place)) }
+    }
+    for (index, row) in new.elements.enumerated() where oldIndex[identity(row)] == nil {
+      changes.inserts.append(index)
+    }
+    // Every row is placed, so none is kept in between.
+    let staying = StayingRows(
+      common, alignment: Alignment(removed: Array(0..<old.count), added: Array(0..<new.count)),
+      window: 0..<0)
+    for (row, stays) in zip(common, staying.stays) where !stays {
+      changes.moves.append(IndexMove(from: row.from, to: row.to))
+    }
+    changes.moves.sort { $0.to < $1.to }
+    changes.updates.sort { $0.to < $1.to }
+    self.rows = rows
+    self.changes = changes
+  }
+
+  /// Where each row stands; nil if two are the same.
+  private static func index(
+    _ rows: RankedList<Model, Weightless<Model>>, _ identity: (Model) -> AnyHashable
+  ) -> [AnyHashable: Int]? {
+    var index: [AnyHashable: Int] = [:]
+    for (place, row) in rows.elements.enumerated() {
+      if index.updateValue(place, forKey: identity(row)) != nil { return nil }
+    }
+    return index
+  }
+}

@@ -1,0 +1,40 @@
+// What a tracker says of a list, and a consumer takes: a batch of transactions.
+//
+// A batch is a set: the order of its transactions carries no meaning. `index` is always a position
+// before the batch, `newIndex` one after it.
+
+/// One thing that happens to a list in a batch.
+public enum ListTransaction<Model> {
+  /// A row comes.
+  case insert(Model, newIndex: Int)
+  /// A row goes.
+  case delete(index: Int)
+  /// A row has a new value.
+  case update(Model, index: Int)
+  /// A row changes its place, and has this value there.
+  case move(Model, index: Int, newIndex: Int)
+
+  /// The same with another kind of model.
+  public func map<Other, Failure>(
+    _ transform: (Model) throws(Failure) -> Other
+  ) throws(Failure) -> ListTransaction<Other> {
+    switch self {
+    case .insert(let model, let newIndex): .insert(try transform(model), newIndex: newIndex)
+    case .delete(let index): .delete(index: index)
+    case .update(let model, let index): .update(try transform(model), index: index)
+    case .move(let model, let index, let newIndex):
+      .move(try transform(model), index: index, newIndex: newIndex)
+    }
+  }
+}
+
+extension ListTransaction: Sendable where Model: Sendable {}
+extension ListTransaction: Equatable where Model: Equatable {}
+extension ListTransaction: Hashable where Model: Hashable {}
+
+extension Sequence {
+  /// These rows as one insert each: what makes an empty consumer show them. O(n).
+  public var transactionsForCurrentState: [ListTransaction<Element>] {
+    enumerated().map { .insert($1, newIndex: $0) }
+  }
+}

@@ -1,0 +1,100 @@
+// Which section continues as which.
+//
+// Rows that stay are in the same order before and after. So the pairs (old section, new section) that share
+// one form a staircase: walking along these rows, neither side ever goes back. Choosing among the pairs so
+// that each section is used once is a walk along the staircase, O(pairs).
+//
+// Only pairs beside a change are looked at. Between two cuts, places where a row came, went or changed its
+// title, sections begin and end at the same rows on both sides; a section with no cut in it or at its ends
+// is the same section still.
+
+internal import TreeRingMappings
+
+/// An old section and a new one that share rows.
+struct SectionPair {
+  let old: Int
+  let new: Int
+  /// The rows shared, by their number among those that stay.
+  let shared: Range<Int>
+  let hasSameTitle: Bool
+  /// The rows of both that are not shared.
+  let others: Int
+}
+
+/// What a choice of pairs saves: section operations first, then row operations.
+private struct MatchingGain: Comparable {
+  var sections = 0
+  var rows = 0
+  static func < (a: MatchingGain, b: MatchingGain) -> Bool {
+    (a.sections, a.rows) < (b.sections, b.rows)
+  }
+}
+
+/// The pairs of sections beside a change, and those of them that continue.
+struct SectionMatching {
+  /// Every pair that shares a staying row and may not be whole, along the list.
+  private(set) var pairs: [SectionPair] = []
+  /// Indexes of the pairs that continue, ascending.
+  private(set) var chosen: [Int] = []
+
+  /// - Parameters:
+  ///   - alignment: The old positions of rows that do not stay, and the new ones.
+  ///   - keptCount: How many rows stay.
+  ///   - retitled: Rows that stay and have another title, by number.
+  init(
+    from old: SectionRuns, to new: SectionRuns, alignment: Alignment, keptCount: Int,
+    retitled: [Int]
+  ) {
+    var cuts = Set(alignment.removed.map { alignment.keptBefore(old: $0) })
+    cuts.formUnion(alignment.added.map { alignment.keptBefore(new: $0) })
+    for row in retitled { cuts.formUnion([row, row + 1]) }
+    let rows = Set(cuts.flatMap { [$0 - 1, $0] }).filter { $0 >= 0 && $0 < keptCount }.sorted()
+    for row in rows {
+      let oldSection = old.section(ofRow: alignment.oldPosition(ofKept: row))
+      let newSection = new.section(ofRow: alignment.newPosition(ofKept: row))
+      if let last = pairs.last, last.old == oldSection, last.new == newSection { continue }
+      let oldRows = old.rows(of: oldSection)
+      let newRows = new.rows(of: newSection)
+      let shared = alignment.kept(inOld: oldRows).clamped(to: alignment.kept(inNew: newRows))
+      pairs.append(
+        SectionPair(
+          old: oldSection, new: newSection, shared: shared,
+          hasSameTitle: old.title(of: oldSection) == new.title(of: newSection),
+          others: oldRows.count + newRows.count - 2 * shared.count))
+    }
+    choose()
+  }
+
+  /// Walks the staircase: fewest section operations first, then fewest row operations. A pair of one
+  /// title saves two section operations, a retitled one saves one.
+  private mutating func choose() {
+    /// The best gain of the first pairs, and whether the last of them is taken for it.
+    var best = [MatchingGain()]
+    var isTaken: [Bool] = []
+    /// How many pairs come before any that shares a section with this one.
+    var clear: [Int] = []
+    var firstOfOld = 0
+    var firstOfNew = 0
+    for (index, pair) in pairs.enumerated() {
+      if pairs[firstOfOld].old != pair.old { firstOfOld = index }
+      if pairs[firstOfNew].new != pair.new { firstOfNew = index }
+      let start = Swift.min(firstOfOld, firstOfNew)
+      clear.append(start)
+      var gain = best[start]
+      gain.sections += pair.hasSameTitle ? 2 : 1
+      gain.rows -= pair.hasSameTitle ? pair.others : 0
+      isTaken.append(gain > best[index])
+      best.append(Swift.max(gain, best[index]))
+    }
+    var index = pairs.count
+    while index > 0 {
+      if isTaken[index - 1] {
+        chosen.append(index - 1)
+        index = clear[index - 1]
+      } else {
+        index -= 1
+      }
+    }
+    chosen.reverse()
+  }
+}

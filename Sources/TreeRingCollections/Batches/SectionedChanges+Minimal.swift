@@ -1,0 +1,151 @@
+// From what a batch does to the linear list to what it does to sections and their rows.
+//
+//   1. Sections beside a change are matched (SectionMatching). Those without a match go or come.
+//   2. A row that stays in the list, but in sections that do not continue as each other, changes its
+//      section; so does a row that moves.
+//   3. A section *lives* if it continues under its title. A row from section f to section t is moved if
+//      both live, deleted if only f does, inserted if only t does; else it comes and goes with them.
+//   4. Rows that move between the two sides of one continuing section are decided anew among its rows
+//      alone, because what stays in the whole list need not be the most that can stay in the section.
+//
+// O(k log n) for k rows placed or changed, and for each row of a section that merges into another.
+
+internal import TreeRingMappings
+
+/// Turns list changes into section and row changes.
+struct SectionedDifference {
+  private let old: SectionRuns
+  private let new: SectionRuns
+  private let alignment: Alignment
+  private let matching: SectionMatching
+  /// Sections beside a change that continue under their title, both ways.
+  private var newOfOld: [Int: Int] = [:]
+  private var oldOfNew: [Int: Int] = [:]
+  /// Sections beside a change.
+  private var touchedOld: Set<Int> = []
+  private var touchedNew: Set<Int> = []
+  private(set) var changes = SectionedChanges()
+
+  /// - Parameters:
+  ///   - list: What happens to the list, minimal.
+  ///   - retitled: Old positions of rows that do not move and have another title.
+  init(
+    _ list: ListChanges, from old: SectionRuns, to new: SectionRuns, retitled: [Int]
+  ) {
+    self.old = old
+    self.new = new
+    let alignment = list.alignment
+    self.alignment = alignment
+    let keptCount = list.oldCount - alignment.removed.count
+    matching = SectionMatching(
+      from: old, to: new, alignment: alignment, keptCount: keptCount,
+      retitled: retitled.map { alignment.keptBefore(old: $0) })
+    matchSections()
+    addRows(list)
+    changes.rowDeletes.sort()
+    changes.rowInserts.sort()
+    changes.rowMoves.sort { $0.to < $1.to }
+    changes.rowUpdates.sort { $0.to < $1.to }
+  }
+
+  private mutating func matchSections() {
+    touchedOld = Set(alignment.removed.map { old.section(ofRow: $0) })
+    touchedNew = Set(alignment.added.map { new.section(ofRow: $0) })
+    for pair in matching.pairs {
+      touchedOld.insert(pair.old)
+      touchedNew.insert(pair.new)
+    }
+    var goingOld = touchedOld
+    var comingNew = touchedNew
+    for index in matching.chosen {
+      let pair = matching.pairs[index]
+      goingOld.remove(pair.old)
+      comingNew.remove(pair.new)
+      if pair.hasSameTitle {
+        newOfOld[pair.old] = pair.new
+        oldOfNew[pair.new] = pair.old
+      } else {
+        changes.sectionReloads.append(IndexMove(from: pair.old, to: pair.new))
+      }
+    }
+    changes.sectionDeletes = goingOld.sorted()
+    changes.sectionInserts = comingNew.sorted()
+  }
+
+  /// Whether an old section continues under its title. One that no change is beside does.
+  private func livesOld(_ section: Int) -> Bool {
+    !touchedOld.contains(section) || newOfOld[section] != nil
+  }
+  private func livesNew(_ section: Int) -> Bool {
+    !touchedNew.contains(section) || oldOfNew[section] != nil
+  }
+
+  private func oldPath(_ row: Int) -> RowPath {
+    let section = old.section(ofRow: row)
+    return RowPath(section: section, row: row - old.rows(of: section).lowerBound)
+  }
+  private func newPath(_ row: Int) -> RowPath {
+    let section = new.section(ofRow: row)
+    return RowPath(section: section, row: row - new.rows(of: section).lowerBound)
+  }
+
+  private mutating func addRows(_ list: ListChanges) {
+    for row in list.deletes {
+      let path = oldPath(row)
+      if livesOld(path.section) { changes.rowDeletes.append(path) }
+    }
+    for row in list.inserts {
+      let path = newPath(row)
+      if livesNew(path.section) { changes.rowInserts.append(path) }
+    }
+    for update in list.updates {
+      let path = PathMove(from: oldPath(update.from), to: newPath(update.to))
+      if livesOld(path.from.section), livesNew(path.to.section) { changes.rowUpdates.append(path) }
+    }
+    var inside: [Int: [IndexMove]] = [:]
+    for move in list.moves {
+      let section = old.section(ofRow: move.from)
+      if let target = newOfOld[section], target == new.section(ofRow: move.to) {
+        inside[section, default: []].append(move)
+      } else {
+        addCrossing(from: move.from, to: move.to)
+      }
+    }
+    let chosen = Set(matching.chosen)
+    for (index, pair) in matching.pairs.enumerated() {
+      if chosen.contains(index) {
+        if let moves = inside[pair.old] { addMoves(moves, inside: pair) }
+      } else if livesOld(pair.old) || livesNew(pair.new) {
+        for row in pair.shared { addKept(row) }
+      }
+    }
+  }
+
+  /// A row that changes its section.
+  private mutating func addCrossing(from row: Int, to newRow: Int) {
+    let path = PathMove(from: oldPath(row), to: newPath(newRow))
+    switch (livesOld(path.from.section), livesNew(path.to.section)) {
+    case (true, true): changes.rowMoves.append(path)
+    case (true, false): changes.rowDeletes.append(path.from)
+    case (false, true): changes.rowInserts.append(path.to)
+    case (false, false): break
+    }
+  }
+
+  /// A row that stays in the list and goes to another section.
+  private mutating func addKept(_ row: Int) {
+    addCrossing(from: alignment.oldPosition(ofKept: row), to: alignment.newPosition(ofKept: row))
+  }
+
+  /// Rows that move within a section.
+  private mutating func addMoves(_ moves: [IndexMove], inside pair: SectionPair) {
+    let moves = moves.sorted { $0.from < $1.from }
+    let staying = StayingRows(
+      moves.map { PlacedRow(from: $0.from, to: $0.to) }, alignment: alignment,
+      window: pair.shared)
+    for (move, stays) in zip(moves, staying.stays) where !stays {
+      addCrossing(from: move.from, to: move.to)
+    }
+    for row in staying.displaced.joined() { addKept(row) }
+  }
+}

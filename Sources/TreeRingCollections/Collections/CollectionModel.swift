@@ -1,0 +1,96 @@
+// What a collection holds, and where it comes from: models, their dictionary form, the data source.
+
+internal import Foundation
+
+/// A value in a model's dictionary form.
+public enum DictionaryValue: Hashable, Sendable, Codable {
+  case null
+  case bool(Bool)
+  case number(Double)
+  case text(String)
+  case list([DictionaryValue])
+  case dictionary([String: DictionaryValue])
+
+  public init(from decoder: any Decoder) throws {
+    let container = try decoder.singleValueContainer()
+    if container.decodeNil() {
+      self = .null
+    } else if let value = try? container.decode(Bool.self) {
+      self = .bool(value)
+    } else if let value = try? container.decode(Double.self) {
+      self = .number(value)
+    } else if let value = try? container.decode(String.self) {
+      self = .text(value)
+    } else if let value = try? container.decode([DictionaryValue].self) {
+      self = .list(value)
+    } else {
+      self = .dictionary(try container.decode([String: DictionaryValue].self))
+    }
+  }
+
+  public func encode(to encoder: any Encoder) throws {
+    var container = encoder.singleValueContainer()
+    switch self {
+    case .null: try container.encodeNil()
+    case .bool(let value): try container.encode(value)
+    case .number(let value): try container.encode(value)
+    case .text(let value): try container.encode(value)
+    case .list(let value): try container.encode(value)
+    case .dictionary(let value): try container.encode(value)
+    }
+  }
+}
+
+/// An element of a collection.
+public protocol CollectionModel: Codable, Sendable {
+  /// What tells models apart; never changes.
+  var identifier: String { get }
+  /// Takes over properties; a property that is null is cleared, one that is not named stays.
+  ///
+  /// - Returns: Whether anything changed.
+  mutating func update(with properties: [String: DictionaryValue]) throws -> Bool
+}
+
+extension CollectionModel {
+  /// The model's properties by name: those that its Codable form has.
+  public var dictionary: [String: DictionaryValue] {
+    get throws {
+      try JSONDecoder().decode(
+        [String: DictionaryValue].self, from: try JSONEncoder().encode(self))
+    }
+  }
+}
+
+/// A model that is a value: taking over properties follows from its Codable form. A class must do it itself,
+/// so that the instance stays the same.
+public protocol ValueModel: CollectionModel {}
+
+extension ValueModel {
+  public mutating func update(with properties: [String: DictionaryValue]) throws -> Bool {
+    let old = try dictionary
+    var new = old
+    for (name, value) in properties { new[name] = value == .null ? nil : value }
+    if new == old { return false }
+    self = try JSONDecoder().decode(Self.self, from: try JSONEncoder().encode(new))
+    return true
+  }
+}
+
+extension CollectionModel {
+  /// Becomes equal to another model of the same identifier: properties that it lacks are cleared.
+  mutating func become(_ other: Self) throws -> Bool {
+    var properties = try other.dictionary
+    for name in try dictionary.keys where properties[name] == nil { properties[name] = .null }
+    return try update(with: properties)
+  }
+}
+
+/// Turns what is received into models.
+public protocol CollectionDataSource<Data, Model>: Sendable {
+  associatedtype Data: Sendable
+  associatedtype Model: CollectionModel
+  /// Makes a model of data, and may wait for more to arrive for it; nil leaves the child out. Calls for
+  /// different children run at the same time. The task is cancelled when the result is not wanted any
+  /// more.
+  func prepare(_ data: Data) async throws -> Model?
+}

@@ -1,0 +1,208 @@
+// A live, loadable, sorted collection.
+//
+// Data flows one way: source → loader (what is known, what is being prepared, what is loaded) → sorted models
+// → observers. Everything that happens goes through one serial queue, `work`, so observers are told of it in
+// that order; reads only take a short lock and may come from any thread.
+
+internal import Synchronization
+
+/// Models in order, kept in step with a source.
+///
+///     let arrivals = LiveCollection(
+///       source: source, dataSource: FlightSource(),
+///       options: CollectionOptions(order: .source, mode: .paged(batchSize: 20)))
+///     await arrivals.load()
+public final class LiveCollection<Model: CollectionModel>: Sendable {
+  private struct Audience {
+    var observers: [WeakObserver<Model>] = []
+    var streams: [Int: AsyncStream<CollectionChange<Model>>.Continuation] = [:]
+    var nextStream = 0
+    /// Whether something was told of since the last `collectionDidChange`.
+    var isChanged = false
+  }
+
+  private let models: Mutex<SortedModels<Model>>
+  private let audience = Mutex(Audience())
+  private let work: SerialWork
+  private let loader: any CollectionLoading
+
+  /// A collection that shows nothing until something is loaded.
+  ///
+  /// - Parameters:
+  ///   - source: Where children come from.
+  ///   - dataSource: What makes models of them. Two children may not make models of one identifier.
+  public init<Data: Sendable & Equatable>(
+    source: some CollectionSource<Data>, dataSource: some CollectionDataSource<Data, Model>,
+    options: CollectionOptions<Model> = CollectionOptions()
+  ) {
+    models = Mutex(SortedModels(order: options.order))
+    work = SerialWork(deliver: options.deliver)
+    let loader = CollectionLoader(
+      source: source, dataSource: dataSource, options: options, work: work)
+    self.loader = loader
+    loader.setOutput(
+      LoaderOutput(
+        apply: { [weak self] in self?.apply($0) },
+        started: { [weak self] in self?.tell { $0.collectionDidStartLoad() } },
+        ended: { [weak self] outcome in self?.tell { $0.collectionDidEndLoad(outcome) } },
+        failed: { [weak self] error, key in
+          self?.tell { $0.collection(failedWith: error, key: key) }
+        },
+        finished: { [weak self] in self?.tellOfChange() }))
+  }
+
+  deinit {
+    loader.stop()
+    audience.withLock { for stream in $0.streams.values { stream.finish() } }
+  }
+
+  // MARK: - Loading
+
+  /// Loads what the mode says: begins to listen, loads all, or loads the next page. Joins a load that is
+  /// running already.
+  ///
+  /// - Returns: What it came to; at the end nothing more and no rows.
+  @discardableResult
+  public func load(_ direction: LoadDirection = .forward) async -> LoadOutcome {
+    await withCheckedContinuation { continuation in
+      _ = loader.begin(direction) { continuation.resume(returning: $0) }
+    }
+  }
+
+  /// The same without waiting.
+  @discardableResult
+  public func startLoading(_ direction: LoadDirection = .forward) -> LoadStart {
+    loader.begin(direction, whenEnded: nil)
+  }
+
+  /// Ends a running load with the error `cancelled`; what it would have brought is left out.
+  public func cancelLoad() { loader.cancelLoad() }
+
+  /// Ends a running load, listening and every prepare. What is shown stays. Loading again goes on from
+  /// there.
+  public func stop() { loader.stop() }
+
+  /// Whether it is loading.
+  public var loadingState: LoadingState { loader.state }
+
+  // MARK: - Reads
+
+  /// How many models are shown. O(1).
+  public var count: Int { models.withLock(\.shownCount) }
+  /// The model shown at an index; nil if there is none. O(log n).
+  public func model(at index: Int) -> Model? {
+    models.withLock { $0.shownCount > index && index >= 0 ? $0.shownModel(at: index) : nil }
+  }
+  /// A model by its identifier, shown or not. O(1).
+  public func model(_ identifier: String) -> Model? { models.withLock { $0.model(identifier) } }
+  /// Where a model is shown; nil if it is not. O(log n).
+  public func index(of identifier: String) -> Int? {
+    models.withLock { $0.shownIndex(of: identifier) }
+  }
+  /// The models shown, in order. O(n).
+  public var shown: [Model] { models.withLock(\.shown) }
+  /// All models, in order, also those that the filter hides. O(n).
+  public var all: [Model] { models.withLock(\.all) }
+
+  // MARK: - Edits by hand
+
+  /// Shows only models that fit; nil shows all. Tells observers what comes and goes. O(n).
+  public func setFilter(_ filter: (@Sendable (Model) -> Bool)?) {
+    work.post {
+      self.tell(of: self.models.withLock { $0.setFilter(filter) })
+      self.tellOfChange()
+    }
+  }
+
+  /// Adds a model, or makes the one of its identifier equal to it, in its place of the order.
+  ///
+  /// - Parameter silently: Whether observers are not told.
+  public func set(_ model: Model, silently: Bool = false) {
+    edit(.set(model, position: nil), silently)
+  }
+  /// Takes over properties of a model; null clears one. Does nothing without such a model.
+  public func update(
+    _ identifier: String, with properties: [String: DictionaryValue], silently: Bool = false
+  ) {
+    edit(.update(identifier: identifier, properties: properties), silently)
+  }
+  /// Removes a model, if there is one.
+  public func remove(_ identifier: String, silently: Bool = false) {
+    edit(.remove(identifier: identifier), silently)
+  }
+
+  private func edit(_ edit: ModelEdit<Model>, _ silently: Bool) {
+    work.post {
+      self.apply([edit], silently: silently)
+      self.tellOfChange()
+    }
+  }
+
+  // MARK: - Observers
+
+  /// Tells an observer, which is not kept alive, of everything from now on.
+  public func add(_ observer: any CollectionObserver<Model>) {
+    audience.withLock { $0.observers.append(WeakObserver(value: observer)) }
+  }
+
+  /// Tells an observer nothing more.
+  public func remove(_ observer: any CollectionObserver<Model>) {
+    audience.withLock { audience in
+      audience.observers.removeAll { $0.value == nil || $0.value === observer }
+    }
+  }
+
+  /// Every change from now on. Changes wait for a slow reader.
+  public var changes: AsyncStream<CollectionChange<Model>> {
+    AsyncStream { continuation in
+      let number = audience.withLock { audience in
+        audience.nextStream += 1
+        audience.streams[audience.nextStream] = continuation
+        return audience.nextStream
+      }
+      continuation.onTermination = { [weak self] _ in
+        _ = self?.audience.withLock { $0.streams.removeValue(forKey: number) }
+      }
+    }
+  }
+
+  private func apply(_ edits: [ModelEdit<Model>], silently: Bool = false) {
+    var failures: [(String, any Error)] = []
+    let change = models.withLock { models in
+      models.apply(edits) { failures.append(($0, $1)) }
+    }
+    for (identifier, error) in failures {
+      tell { $0.collection(failedWith: error, key: identifier) }
+    }
+    if !silently { tell(of: change) }
+  }
+
+  private func tell(of change: CollectionChange<Model>) {
+    if change.changes.isEmpty { return }
+    tell { $0.collection(did: change) }
+    let streams = audience.withLock { audience in
+      audience.isChanged = true
+      return Array(audience.streams.values)
+    }
+    for stream in streams { stream.yield(change) }
+  }
+
+  /// Tells once of all changes dealt with in a row, when nothing more is waiting.
+  private func tellOfChange() {
+    guard work.isLast else { return }
+    let isChanged = audience.withLock { audience in
+      defer { audience.isChanged = false }
+      return audience.isChanged
+    }
+    if isChanged { tell { $0.collectionDidChange() } }
+  }
+
+  private func tell(_ body: (any CollectionObserver<Model>) -> Void) {
+    for observer in audience.withLock({ $0.observers.compactMap(\.value) }) { body(observer) }
+  }
+}
+
+/// An observer that is not kept alive.
+private struct WeakObserver<Model: CollectionModel> {
+  weak var value: (any CollectionObserver<Model>)?
+}

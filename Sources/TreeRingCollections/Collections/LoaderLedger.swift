@@ -1,0 +1,283 @@
+// The loader's books: a plain value, so that every rule can be read, and tried, without tasks or locks.
+
+/// A child being prepared.
+private struct PendingChild<Data: Sendable & Equatable> {
+  let child: SourceChild<Data>
+  let token: UInt64
+  /// The load that waits for it.
+  let load: Int?
+  var tasks: [Task<Void, Never>] = []
+}
+
+/// What a load asks its source for.
+enum LoadRequest {
+  case page(PageRequest)
+  case listen
+}
+
+/// A load that is running.
+private struct RunningLoad<Data: Sendable & Equatable, Model: CollectionModel> {
+  let number: Int
+  let direction: LoadDirection
+  /// Whether rows are held back until all are settled; else each is applied at once.
+  let holdsRows: Bool
+  var whenEnded: [@Sendable (LoadOutcome) -> Void]
+  var task: Task<Void, Never>?
+  /// The page, or whether the first state has come.
+  var page: SourcePage<Data>?
+  var hasState = false
+  /// Keys not settled yet.
+  var waiting: Set<String> = []
+  /// Rows held back.
+  var ready: [String: (child: SourceChild<Data>, model: Model?)] = [:]
+  var rowCount = 0
+}
+
+/// What a loader knows.
+struct LoaderLedger<Data: Sendable & Equatable, Model: CollectionModel>: Sendable {
+  typealias Child = SourceChild<Data>
+  typealias Ended = (
+    outcome: LoadOutcome, whenEnded: [@Sendable (LoadOutcome) -> Void], tasks: [Task<Void, Never>]
+  )
+
+  private var pending: [String: PendingChild<Data>] = [:]
+  /// The children as they were last prepared, and the rows made of them.
+  private var known: [String: Child] = [:]
+  private var identifiers: [String: String] = [:]
+  private var nextToken: UInt64 = 0
+  private var load: RunningLoad<Data, Model>?
+  private var nextLoad = 0
+  /// The part of the order that is loaded; nil before anything is.
+  private var range: PositionRange?
+  private(set) var listener: (any SourceListener)?
+  private var listening = 0
+  private var isListening = false
+  private(set) var state = LoadingState.idle
+
+  // MARK: - Loads
+
+  var loadNumber: Int? { load?.number }
+  /// The load that waits for a listener's first state.
+  var listeningLoad: Int? { load.flatMap { $0.holdsRows ? nil : $0.number } }
+
+  mutating func begin(
+    _ direction: LoadDirection, mode: LoadingMode, whenEnded: (@Sendable (LoadOutcome) -> Void)?
+  ) -> (LoadStart, number: Int) {
+    if load != nil {
+      if let whenEnded { load?.whenEnded.append(whenEnded) }
+      return (.joined, 0)
+    }
+    if isAtEnd(direction, mode) { return (.atEnd, 0) }
+    nextLoad += 1
+    load = RunningLoad(
+      number: nextLoad, direction: direction, holdsRows: mode != .live,
+      whenEnded: whenEnded.map { [$0] } ?? [])
+    state = .loading
+    return (.started, nextLoad)
+  }
+
+  private func isAtEnd(_ direction: LoadDirection, _ mode: LoadingMode) -> Bool {
+    if mode == .live { return isListening && range != nil }
+    guard let range else { return false }
+    return direction == .forward ? range.last == nil : range.first == nil
+  }
+
+  /// What to ask the source for; nil if the load is over already.
+  func request(of number: Int, mode: LoadingMode) -> LoadRequest? {
+    guard let load, load.number == number else { return nil }
+    switch mode {
+    case .live: return .listen
+    case .whole: return .page(PageRequest(direction: load.direction, cursor: nil, limit: nil))
+    case .paged(let size):
+      let cursor = load.direction == .forward ? range?.last : range?.first
+      return .page(PageRequest(direction: load.direction, cursor: cursor, limit: size))
+    }
+  }
+
+  /// Keeps the task that reads a page, to cancel it; false if the load is over.
+  mutating func hold(_ task: Task<Void, Never>, load number: Int) -> Bool {
+    guard load?.number == number else { return false }
+    load?.task = task
+    return true
+  }
+
+  /// Takes a page; returns the children to prepare.
+  mutating func take(_ page: SourcePage<Data>, load number: Int) -> [Child] {
+    guard load?.number == number else { return [] }
+    load?.page = page
+    return page.children.filter { child in
+      if isListening { return known[child.key] == nil && pending[child.key] == nil }
+      return !isCurrent(child)
+    }
+  }
+
+  /// Ends the load if all is settled: the rows held back, in the source's order, and the range loaded now.
+  mutating func finishIfSettled() -> (
+    edits: [ModelEdit<Model>], range: PositionRange?, outcome: LoadOutcome,
+    whenEnded: [@Sendable (LoadOutcome) -> Void]
+  )? {
+    guard let load, load.waiting.isEmpty, load.page != nil || load.hasState else { return nil }
+    let children = load.page?.children ?? []
+    let sorted = children.sorted { $0.position < $1.position }
+    let edits = sorted.flatMap { child in
+      load.ready[child.key].map { rowEdits(for: $0.child, $0.model) } ?? []
+    }
+    for (child, model) in load.ready.values { note(child, model) }
+    let hasMore = load.page?.hasMore ?? false
+    var range = range ?? PositionRange()
+    if let page = load.page, load.direction == .forward {
+      range.last = hasMore ? page.children.last?.position ?? range.last : nil
+      if self.range == nil { range.first = nil }
+    } else if let page = load.page {
+      range.first = hasMore ? page.children.last?.position ?? range.first : nil
+    }
+    self.range = range
+    let rows = load.holdsRows ? load.ready.values.count { $0.model != nil } : load.rowCount
+    self.load = nil
+    state = .loaded(hasMore: hasMore)
+    return (
+      edits, load.holdsRows ? range : nil,
+      LoadOutcome(rows: rows, hasMore: hasMore, error: nil), load.whenEnded
+    )
+  }
+
+  /// Ends a load early: what it brought and was held back is forgotten.
+  mutating func end(load number: Int, error: any Error) -> Ended? {
+    guard let load, load.number == number else { return nil }
+    var tasks = load.task.map { [$0] } ?? []
+    for (key, child) in pending where child.load == number {
+      tasks += child.tasks
+      pending[key] = nil
+    }
+    self.load = nil
+    state = .failed
+    let hasMore = !load.holdsRows || !(range.map { $0.last == nil && $0.first == nil } ?? false)
+    return (LoadOutcome(rows: 0, hasMore: hasMore, error: error), load.whenEnded, tasks)
+  }
+
+  /// Forgets every child being prepared.
+  mutating func cancelAll() -> [Task<Void, Never>] {
+    defer { pending = [:] }
+    return pending.values.flatMap(\.tasks)
+  }
+
+  // MARK: - Listening
+
+  mutating func beginListening() -> Int {
+    listening += 1
+    isListening = true
+    return listening
+  }
+
+  /// Keeps a listener; false if it is not wanted any more.
+  mutating func hold(_ listener: any SourceListener, number: Int) -> Bool {
+    guard isListening(number) else { return false }
+    self.listener = listener
+    return true
+  }
+
+  func isListening(_ number: Int) -> Bool { isListening && listening == number }
+
+  /// Listens no more; returns the listener to cancel.
+  mutating func endListening() -> (any SourceListener)? {
+    isListening = false
+    defer { listener = nil }
+    return listener
+  }
+
+  /// A state has come; returns the load that waited for it, which its children now belong to.
+  mutating func stateArrived() -> Int? {
+    guard let load, !load.holdsRows, !load.hasState else { return nil }
+    self.load?.hasState = true
+    return load.number
+  }
+
+  /// Children known or being prepared in a range, and not among those stated.
+  func missing(from children: [Child], in range: PositionRange) -> [String] {
+    let stated = Set(children.map(\.key))
+    let here = known.values.filter { range.contains($0.position) }.map(\.key)
+    let coming = pending.values.filter { $0.load == nil && range.contains($0.child.position) }
+      .map(\.child.key)
+    return Set(here + coming).subtracting(stated).sorted()
+  }
+
+  // MARK: - Children
+
+  /// Whether a child is as it is known, or being prepared.
+  func isCurrent(_ child: Child) -> Bool {
+    if let pending = pending[child.key] { return pending.child == child }
+    if let ready = load?.ready[child.key] { return ready.child == child }
+    return known[child.key] == child
+  }
+
+  /// A child is to be prepared: whatever was being done for its key is nobody's any more.
+  mutating func supersede(
+    _ child: Child, load number: Int?
+  ) -> (token: UInt64, superseded: [Task<Void, Never>]) {
+    let superseded = forget(child.key)
+    nextToken += 1
+    pending[child.key] = PendingChild(child: child, token: nextToken, load: number)
+    if let number, load?.number == number { load?.waiting.insert(child.key) }
+    return (nextToken, superseded)
+  }
+
+  /// Keeps the tasks that prepare a child; false if it is settled or superseded already.
+  mutating func hold(_ tasks: [Task<Void, Never>], key: String, token: UInt64) -> Bool {
+    guard pending[key]?.token == token else { return false }
+    pending[key]?.tasks = tasks
+    return true
+  }
+
+  /// Takes the token away from whatever was being done for a key.
+  private mutating func forget(_ key: String) -> [Task<Void, Never>] {
+    load?.waiting.remove(key)
+    load?.ready[key] = nil
+    return pending.removeValue(forKey: key)?.tasks ?? []
+  }
+
+  /// A child was prepared, or could not be; nil if nobody wants to know.
+  mutating func settle(
+    _ key: String, _ token: UInt64, _ result: Result<Model?, any Error>
+  ) -> (edits: [ModelEdit<Model>], error: (any Error)?, tasks: [Task<Void, Never>])? {
+    guard let child = pending[key], child.token == token else { return nil }
+    pending[key] = nil
+    load?.waiting.remove(key)
+    switch result {
+    case .failure(let error): return ([], error, child.tasks)
+    case .success(let model):
+      if let load, load.number == child.load {
+        if load.holdsRows {
+          self.load?.ready[key] = (child.child, model)
+          return ([], nil, child.tasks)
+        }
+        if model != nil { self.load?.rowCount += 1 }
+      }
+      let edits = rowEdits(for: child.child, model)
+      note(child.child, model)
+      return (edits, nil, child.tasks)
+    }
+  }
+
+  /// A child went.
+  mutating func remove(
+    _ key: String
+  ) -> (edits: [ModelEdit<Model>], tasks: [Task<Void, Never>]) {
+    let tasks = forget(key)
+    known[key] = nil
+    let identifier = identifiers.removeValue(forKey: key)
+    return (identifier.map { [.remove(identifier: $0)] } ?? [], tasks)
+  }
+
+  /// What a prepared child means for the models.
+  private func rowEdits(for child: Child, _ model: Model?) -> [ModelEdit<Model>] {
+    let old = identifiers[child.key]
+    let gone = old != nil && old != model?.identifier
+    let removal = gone ? old.map { [ModelEdit<Model>.remove(identifier: $0)] } ?? [] : []
+    return removal + (model.map { [.set($0, position: child.position)] } ?? [])
+  }
+
+  private mutating func note(_ child: Child, _ model: Model?) {
+    known[child.key] = child
+    identifiers[child.key] = model?.identifier
+  }
+}

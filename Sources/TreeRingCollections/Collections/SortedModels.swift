@@ -1,0 +1,222 @@
+// The models of a collection in order, with a filter's indices on top: one order-statistic list, in which a
+// model that the filter shows weighs one and any other nothing, so that a shown position is the weight before
+// an element.
+
+/// A model's place in the order and whether it is shown.
+struct ModelEntry<Model: CollectionModel>: Sendable {
+  var model: Model
+  let identifier: String
+  var position: ChildPosition?
+  /// Which came first.
+  let sequence: UInt64
+  var isShown: Bool
+}
+
+/// A shown model weighs one.
+enum ShownMeasure<Model: CollectionModel>: ListMeasure {
+  static func weight(of entry: ModelEntry<Model>) -> Int { entry.isShown ? 1 : 0 }
+}
+
+/// One edit of the models.
+enum ModelEdit<Model: CollectionModel>: Sendable {
+  /// Adds a model, or makes the one of its identifier equal to it.
+  case set(Model, position: ChildPosition?)
+  /// Takes over some properties.
+  case update(identifier: String, properties: [String: DictionaryValue])
+  case remove(identifier: String)
+}
+
+/// Models in order. Single edits are O(log n).
+struct SortedModels<Model: CollectionModel>: Sendable {
+  private let order: CollectionOrder<Model>
+  private var list = RankedList<ModelEntry<Model>, ShownMeasure<Model>>()
+  private var entries: [String: ModelEntry<Model>] = [:]
+  private var nextSequence: UInt64 = 0
+  private(set) var filter: (@Sendable (Model) -> Bool)?
+
+  init(order: CollectionOrder<Model>) { self.order = order }
+
+  /// How many models there are, shown or not.
+  var count: Int { list.count }
+  /// How many are shown.
+  var shownCount: Int { list.weight }
+
+  func model(at index: Int) -> Model { list[index].model }
+  func shownModel(at index: Int) -> Model { list[list.position(atWeight: index).position].model }
+  func model(_ identifier: String) -> Model? { entries[identifier]?.model }
+
+  /// The models shown. O(n).
+  var shown: [Model] { list.elements.filter(\.isShown).map(\.model) }
+  /// All models. O(n).
+  var all: [Model] { list.elements.map(\.model) }
+
+  /// The shown index of a model; nil if it is not shown. O(log n).
+  func shownIndex(of identifier: String) -> Int? {
+    guard let entry = entries[identifier], entry.isShown else { return nil }
+    return list.weight(before: position(of: entry))
+  }
+
+  private func precedes(_ a: ModelEntry<Model>, _ b: ModelEntry<Model>) -> Bool {
+    switch order {
+    case .identifier:
+      if a.identifier != b.identifier {
+        return a.identifier.utf8.lexicographicallyPrecedes(b.identifier.utf8)
+      }
+    case .source:
+      // What did not come from the source stands behind what did.
+      switch (a.position, b.position) {
+      case (let left?, let right?) where left != right: return left < right
+      case (_?, nil): return true
+      case (nil, _?): return false
+      default: break
+      }
+    case .by(let precedes):
+      if precedes(a.model, b.model) { return true }
+      if precedes(b.model, a.model) { return false }
+    }
+    return a.sequence < b.sequence
+  }
+
+  private func position(of entry: ModelEntry<Model>) -> Int {
+    list.firstPosition { !precedes($0, entry) }
+  }
+
+  // MARK: - Edits
+
+  /// Applies edits as one change. O(k log n) for k edits.
+  ///
+  /// - Parameter failed: Called for a model that could not take over what it was given; it stays as it was.
+  mutating func apply(
+    _ edits: [ModelEdit<Model>], failed: (String, any Error) -> Void = { _, _ in }
+  ) -> CollectionChange<Model> {
+    // Take out what is edited, by its old place, before any model (a class, maybe) changes.
+    var old: [String: (entry: ModelEntry<Model>, position: Int)] = [:]
+    var order: [String] = []
+    for edit in edits where old[edit.identifier] == nil && !order.contains(edit.identifier) {
+      order.append(edit.identifier)
+      guard let entry = entries[edit.identifier] else { continue }
+      old[edit.identifier] = (entry, position(of: entry))
+    }
+    let shownBefore = old.mapValues { list.weight(before: $0.position) }
+    let oldCount = shownCount
+    for position in old.values.map(\.position).sorted().reversed() { list.remove(at: position) }
+    var changed: Set<String> = []
+    for edit in edits {
+      do {
+        if try take(edit) { changed.insert(edit.identifier) }
+      } catch {
+        failed(edit.identifier, error)
+      }
+    }
+    for identifier in order {
+      if let entry = entries[identifier] { list.insert(entry, at: position(of: entry)) }
+    }
+    return change(order, old.mapValues(\.entry), shownBefore, oldCount, changed)
+  }
+
+  /// Brings an edit into the entries; returns whether the model changed.
+  private mutating func take(_ edit: ModelEdit<Model>) throws -> Bool {
+    switch edit {
+    case .remove(let identifier):
+      entries[identifier] = nil
+      return false
+    case .update(let identifier, let properties):
+      guard var entry = entries[identifier] else { return false }
+      defer { entries[identifier] = entry }
+      return try entry.take(filter) { try $0.update(with: properties) }
+    case .set(let model, let position):
+      guard var entry = entries[edit.identifier] else {
+        entries[edit.identifier] = ModelEntry(
+          model: model, identifier: edit.identifier, position: position, sequence: nextSequence,
+          isShown: filter?(model) ?? true)
+        nextSequence += 1
+        return false
+      }
+      entry.position = position ?? entry.position
+      defer { entries[edit.identifier] = entry }
+      return try entry.take(filter) { try $0.become(model) }
+    }
+  }
+
+  /// Sets the filter. O(n).
+  mutating func setFilter(
+    _ filter: (@Sendable (Model) -> Bool)?
+  ) -> CollectionChange<Model> {
+    self.filter = filter
+    var changes = ListChanges(oldCount: shownCount, newCount: 0)
+    var removed: [Model] = []
+    var added: [Model] = []
+    var oldIndex = 0
+    var rows = list.elements
+    for index in rows.indices {
+      let wasShown = rows[index].isShown
+      rows[index].isShown = filter?(rows[index].model) ?? true
+      entries[rows[index].identifier] = rows[index]
+      if wasShown, !rows[index].isShown {
+        changes.deletes.append(oldIndex)
+        removed.append(rows[index].model)
+      } else if !wasShown, rows[index].isShown {
+        changes.inserts.append(changes.newCount)
+        added.append(rows[index].model)
+      }
+      oldIndex += wasShown ? 1 : 0
+      changes.newCount += rows[index].isShown ? 1 : 0
+    }
+    list = RankedList(rows)
+    return CollectionChange(
+      changes: changes, removed: removed, added: added, moved: [], updated: [])
+  }
+
+  /// What the shown models see of edits.
+  private func change(
+    _ order: [String], _ old: [String: ModelEntry<Model>], _ shownBefore: [String: Int],
+    _ oldCount: Int, _ changed: Set<String>
+  ) -> CollectionChange<Model> {
+    var transactions: [ListTransaction<Model>] = []
+    var plainly: [String: Int] = [:]
+    for identifier in order {
+      let before = old[identifier].flatMap { $0.isShown ? shownBefore[identifier] : nil }
+      let after = shownIndex(of: identifier)
+      switch (before, after) {
+      case (let before?, let after?):
+        transactions.append(.move(shownModel(at: after), index: before, newIndex: after))
+        if changed.contains(identifier) { plainly[identifier] = after }
+      case (let before?, nil): transactions.append(.delete(index: before))
+      case (nil, let after?):
+        transactions.append(.insert(shownModel(at: after), newIndex: after))
+      case (nil, nil): break
+      }
+    }
+    let updated = Set(plainly.values)
+    var changes = BatchPlan(transactions, oldCount: oldCount).changes
+    changes.updates.removeAll { !updated.contains($0.to) }
+    let gone = Dictionary(
+      uniqueKeysWithValues: old.compactMap { identifier, entry in
+        entry.isShown ? shownBefore[identifier].map { ($0, entry.model) } : nil
+      })
+    return CollectionChange(
+      changes: changes, removed: changes.deletes.compactMap { gone[$0] },
+      added: changes.inserts.map(shownModel(at:)),
+      moved: changes.moves.map { shownModel(at: $0.to) },
+      updated: changes.updates.map { shownModel(at: $0.to) })
+  }
+}
+
+extension ModelEdit {
+  var identifier: String {
+    switch self {
+    case .set(let model, _): model.identifier
+    case .update(let identifier, _), .remove(let identifier): identifier
+    }
+  }
+}
+
+extension ModelEntry {
+  /// Lets the model take something over, and asks the filter anew.
+  fileprivate mutating func take(
+    _ filter: (@Sendable (Model) -> Bool)?, _ body: (inout Model) throws -> Bool
+  ) throws -> Bool {
+    defer { isShown = filter?(model) ?? true }
+    return try body(&model)
+  }
+}

@@ -1,0 +1,130 @@
+// A source in memory: for lists of one's own, for previews, and to try a collection without a store.
+
+internal import Synchronization
+
+/// Children in memory. All of it may be used from any thread; listeners hear of edits in order.
+public final class MemorySource<Data: Sendable & Equatable>: CollectionSource {
+  private let state = Mutex(MemoryChildren<Data>())
+  /// Keeps what listeners hear in the order of the edits; posted to under the lock, run outside of it.
+  private let work = SerialWork { $0() }
+
+  /// No children.
+  public init() {}
+
+  /// Adds a child, or replaces the one of its key, wherever that is. O(log n), and O(1) for each listener.
+  public func set(_ data: Data, at position: ChildPosition) {
+    edit(position.key, to: SourceChild(data, at: position))
+  }
+
+  /// Removes the child of a key, if there is one. O(log n), and O(1) for each listener.
+  public func remove(_ key: String) { edit(key, to: nil) }
+
+  private func edit(_ key: String, to new: SourceChild<Data>?) {
+    work.post {
+      let events = self.state.withLock { $0.edit(key, to: new) }
+      for (receive, event) in events { receive(event) }
+    }
+  }
+
+  public func page(_ request: PageRequest) async throws -> SourcePage<Data> {
+    state.withLock { $0.page(request) }
+  }
+
+  public func listen(
+    to range: PositionRange, _ receive: @escaping @Sendable (SourceEvent<Data>) -> Void
+  ) -> any SourceListener {
+    let number = state.withLock { state in
+      state.nextListener += 1
+      state.listeners[state.nextListener] = MemoryChildren<Data>.Listener(
+        range: nil, receive: receive)
+      return state.nextListener
+    }
+    let listener = ClosureListener(
+      extending: { range in
+        self.work.post {
+          guard let children = self.state.withLock({ $0.extend(number, to: range) }) else { return }
+          receive(.state(range, children))
+        }
+      },
+      ending: { self.state.withLock { $0.listeners[number] = nil } })
+    listener.extend(to: range)
+    return listener
+  }
+}
+
+/// The children, and who listens to which of them.
+private struct MemoryChildren<Data: Sendable & Equatable> {
+  struct Listener {
+    var range: PositionRange?
+    let receive: @Sendable (SourceEvent<Data>) -> Void
+  }
+
+  private var children = RankedList<SourceChild<Data>, Weightless<SourceChild<Data>>>()
+  private var positions: [String: ChildPosition] = [:]
+  var listeners: [Int: Listener] = [:]
+  var nextListener = 0
+
+  typealias Event = (
+    receive: @Sendable (SourceEvent<Data>) -> Void, event: SourceEvent<Data>
+  )
+
+  /// Where a position is, or would be.
+  private func index(of position: ChildPosition) -> Int {
+    children.firstPosition { !($0.position < position) }
+  }
+
+  /// The children of a range.
+  private func children(in range: PositionRange) -> Range<Int> {
+    let first = range.first.map(index(of:)) ?? 0
+    let end =
+      range.last.map { last in children.firstPosition { last < $0.position } } ?? children.count
+    return first..<max(first, end)
+  }
+
+  /// Puts another child, or none, in the place of one; returns what listeners are to hear.
+  mutating func edit(_ key: String, to new: SourceChild<Data>?) -> [Event] {
+    let old = positions[key]
+    if let old { children.remove(at: index(of: old)) }
+    if let new { children.insert(new, at: index(of: new.position)) }
+    positions[key] = new?.position
+    return listeners.sorted { $0.key < $1.key }.compactMap { _, listener in
+      guard let range = listener.range else { return nil }
+      if let new, range.contains(new.position) { return (listener.receive, .set(new)) }
+      if let old, range.contains(old) { return (listener.receive, .removed(key: key)) }
+      return nil
+    }
+  }
+
+  /// Makes a listener cover a range; returns the children there, nil if it has ended.
+  mutating func extend(
+    _ number: Int, to range: PositionRange
+  ) -> [SourceChild<Data>]? {
+    guard listeners[number] != nil else { return nil }
+    listeners[number]?.range = range
+    return children(in: range).map { children[$0] }
+  }
+
+  func page(_ request: PageRequest) -> SourcePage<Data> {
+    var range = 0..<children.count
+    if let cursor = request.cursor {
+      switch request.direction {
+      case .forward: range = children.firstPosition { cursor < $0.position }..<children.count
+      case .backward: range = 0..<index(of: cursor)
+      }
+    }
+    let count = min(request.limit ?? range.count, range.count)
+    let rows =
+      request.direction == .forward
+      ? range.prefix(count).map { children[$0] }
+      : range.suffix(count).reversed().map { children[$0] }
+    return SourcePage(rows, hasMore: count < range.count)
+  }
+}
+
+/// A listener made of two closures.
+struct ClosureListener: SourceListener {
+  let extending: @Sendable (PositionRange) -> Void
+  let ending: @Sendable () -> Void
+  func extend(to range: PositionRange) { extending(range) }
+  func cancel() { ending() }
+}

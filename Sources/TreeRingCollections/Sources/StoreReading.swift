@@ -1,0 +1,130 @@
+// One state of a store as a source reads it: pages, ranges, and what changed since another state.
+
+internal import TreeRing
+
+/// Which rows, and in which order.
+enum StorePlace: Sendable {
+  case bucket
+  case group(index: String, GroupName)
+}
+
+/// A bucket's rows at one commit, in one order.
+struct StoreReading {
+  let store: Store
+  let snapshot: Snapshot
+  let bucket: String
+  let place: StorePlace
+
+  private func child(_ row: StoredRow, order: [UInt8]) -> SourceChild<StoredRow> {
+    SourceChild(row, at: Self.position(RowID(bucket: row.bucket, key: row.key), order: order))
+  }
+
+  private static func position(_ id: RowID, order: [UInt8]) -> ChildPosition {
+    // The place in the order is unique already; the key only names the row.
+    ChildPosition(order: .bytes(order), key: name(of: id))
+  }
+
+  /// Keys are bytes; those that are no text keep apart by their numbers.
+  private static func name(of id: RowID) -> String {
+    String(validating: id.key.bytes, as: UTF8.self).map { "t" + $0 }
+      ?? "b" + id.key.bytes.map(String.init).joined(separator: ",")
+  }
+
+  private static func bytes(_ position: ChildPosition) -> [UInt8] {
+    if case .bytes(let bytes) = position.order { bytes } else { [] }
+  }
+
+  func page(_ request: PageRequest) throws -> SourcePage<StoredRow> {
+    let limit = request.limit ?? .max
+    var children: [SourceChild<StoredRow>] = []
+    var hasMore = false
+    let range =
+      request.direction == .forward
+      ? PositionRange(from: request.cursor) : PositionRange(through: request.cursor)
+    try forEach(in: range, reversed: request.direction == .backward) { child in
+      if child.position == request.cursor { return true }
+      hasMore = children.count == limit
+      if !hasMore { children.append(child) }
+      return !hasMore
+    }
+    return SourcePage(children, hasMore: hasMore)
+  }
+
+  func children(in range: PositionRange) throws -> [SourceChild<StoredRow>] {
+    var children: [SourceChild<StoredRow>] = []
+    try forEach(in: range, reversed: false) {
+      children.append($0)
+      return true
+    }
+    return children
+  }
+
+  /// Calls `body` with the children of a range until it returns false. O(log n + rows read).
+  private func forEach(
+    in range: PositionRange, reversed: Bool, _ body: (SourceChild<StoredRow>) throws -> Bool
+  ) throws {
+    switch place {
+    case .bucket:
+      let lower = range.first.map { Key(bytes: Self.bytes($0)) }
+      // The end is exclusive there: the next key after the last one is that with a zero byte more.
+      let upper = range.last.map { Key(bytes: Self.bytes($0) + [0]) }
+      try snapshot.forEachRow(in: bucket, from: lower, to: upper, reversed: reversed) { row in
+        try body(child(row, order: row.key.bytes))
+      }
+    case .group(let index, let group):
+      let reader = try snapshot.index(index)
+      let count = try reader.count(in: group)
+      let first = try range.first.map { try reader.rank(of: Self.bytes($0), in: group) } ?? 0
+      var end = count
+      if let last = range.last {
+        end = try reader.rank(of: Self.bytes(last) + [0], in: group)
+      }
+      try reader.forEachEntry(in: group, first..<max(first, end), reversed: reversed) { entry in
+        let id = try snapshot._reader.id(entry.row)
+        guard id.bucket == bucket, let row = try snapshot.row(id.key, in: bucket) else {
+          return true
+        }
+        return try body(child(row, order: Array(entry.order)))
+      }
+    }
+  }
+
+  /// What a listener of a range is to hear of this state that heard of another one before. O(rows
+  /// touched · log n).
+  func events(
+    since old: Snapshot, in range: PositionRange
+  ) throws -> [SourceEvent<StoredRow>] {
+    var events: [SourceEvent<StoredRow>] = []
+    func add(_ id: RowID, from: [UInt8]?, to: [UInt8]?) throws {
+      if let to, range.contains(Self.position(id, order: to)),
+        let row = try snapshot.row(id.key, in: bucket)
+      {
+        events.append(.set(child(row, order: to)))
+      } else if let from, range.contains(Self.position(id, order: from)) {
+        events.append(.removed(key: Self.name(of: id)))
+      }
+    }
+    switch place {
+    case .bucket:
+      try snapshot.diff(from: old) { difference in
+        guard difference.id.bucket == bucket else { return true }
+        let order = difference.id.key.bytes
+        try add(
+          difference.id, from: difference.before == nil ? nil : order,
+          to: difference.after == nil ? nil : order)
+        return true
+      }
+    case .group(let index, let group):
+      let touched = try store.touchedRows(ofIndex: index, from: old.commit, to: snapshot)
+      let names = store.rowNames
+      for (row, change) in touched.rows {
+        let id = try names.id(of: row)
+        guard id.bucket == bucket else { continue }
+        try add(
+          id, from: change.oldPlaces.first { $0.group == group }?.order,
+          to: change.newPlaces.first { $0.group == group }?.order)
+      }
+    }
+    return events
+  }
+}

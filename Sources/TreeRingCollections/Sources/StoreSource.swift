@@ -1,0 +1,177 @@
+// A store as a source: the rows of a bucket by key, or those of a group in its index's order. The order
+// value is the row's place in the tree, as bytes, so cursors are exact and survive the row they came from.
+//
+// A listener reads what changed between the commit it has told of and the newest one, whenever one becomes
+// visible. A source at a past commit states its children and then has nothing more to say.
+
+internal import Synchronization
+public import TreeRing
+
+/// Rows of a store, also of one that is open for reading and follows its writer, or as of a past commit.
+public struct StoreSource: CollectionSource {
+  public typealias Data = StoredRow
+  private let store: Store
+  private let bucket: String
+  private let place: StorePlace
+  private let snapshot: Snapshot?
+
+  /// All rows of a bucket, in key order.
+  ///
+  /// - Parameter snapshot: A past commit to read at; nil follows the newest one.
+  public init(_ store: Store, bucket: String, at snapshot: Snapshot? = nil) {
+    self.init(store: store, bucket: bucket, place: .bucket, snapshot: snapshot)
+  }
+
+  /// The rows that a bucket has in a group of an index, in the index's order.
+  ///
+  /// - Parameter snapshot: A past commit to read at; nil follows the newest one.
+  public init(
+    _ store: Store, bucket: String, index: String, group: GroupName, at snapshot: Snapshot? = nil
+  ) {
+    self.init(
+      store: store, bucket: bucket, place: .group(index: index, group), snapshot: snapshot)
+  }
+
+  private init(store: Store, bucket: String, place: StorePlace, snapshot: Snapshot?) {
+    self.store = store
+    self.bucket = bucket
+    self.place = place
+    self.snapshot = snapshot
+  }
+
+  /// O(log n + rows read).
+  /// - Throws: `notFound` if there is no such index; `closed`; `snapshotExpired`.
+  public func page(_ request: PageRequest) async throws -> SourcePage<StoredRow> {
+    try reading(at: snapshot ?? store.snapshot()).page(request)
+  }
+
+  public func listen(
+    to range: PositionRange, _ receive: @escaping @Sendable (SourceEvent<StoredRow>) -> Void
+  ) -> any SourceListener {
+    let listener = StoreListener(source: self, receive)
+    listener.extend(to: range)
+    if snapshot == nil { listener.follow() }
+    return listener
+  }
+
+  func reading(at snapshot: Snapshot) -> StoreReading {
+    StoreReading(store: store, snapshot: snapshot, bucket: bucket, place: place)
+  }
+
+  /// The commit to show next.
+  func next() throws -> Snapshot { try snapshot ?? store.snapshot() }
+  /// Waits until a commit is visible.
+  func reached(_ commit: CommitNumber) async throws { try await store.reached(commit) }
+}
+
+/// Tells of a range of a store source. Everything it says goes through one serial queue.
+private final class StoreListener: SourceListener {
+  private struct State {
+    var range: PositionRange?
+    /// The state last told of.
+    var shown: Snapshot?
+    var task: Task<Void, Never>?
+    var isOver = false
+  }
+
+  private let source: StoreSource
+  private let receive: @Sendable (SourceEvent<StoredRow>) -> Void
+  private let state = Mutex(State())
+  private let work = SerialWork { $0() }
+
+  init(source: StoreSource, _ receive: @escaping @Sendable (SourceEvent<StoredRow>) -> Void) {
+    self.source = source
+    self.receive = receive
+  }
+
+  func extend(to range: PositionRange) {
+    work.post {
+      self.advance { next in
+        self.state.withLock { $0.range = range }
+        self.say(.state(range, try self.source.reading(at: next).children(in: range)))
+      }
+    }
+  }
+
+  func cancel() {
+    let task = state.withLock { state in
+      state.isOver = true
+      defer { state.task = nil }
+      return state.task
+    }
+    task?.cancel()
+  }
+
+  /// Tells of every commit from now on, until cancelled.
+  func follow() {
+    let task = Task { [weak self, source] in
+      while let commit = self?.commit {
+        do {
+          try await source.reached(commit + 1)
+        } catch {
+          self?.fail(error)
+          return
+        }
+        guard let self else { return }
+        await withCheckedContinuation { continuation in
+          work.post {
+            self.advance { _ in }
+            continuation.resume()
+          }
+        }
+      }
+    }
+    let isOver = state.withLock { state in
+      if !state.isOver { state.task = task }
+      return state.isOver
+    }
+    if isOver { task.cancel() }
+  }
+
+  /// The commit told of; nil once it is over.
+  private var commit: CommitNumber? {
+    state.withLock { $0.isOver ? nil : $0.shown?.commit ?? 0 }
+  }
+
+  /// Goes on to the next state, tells what changed, and then does something there.
+  private func advance(_ body: (Snapshot) throws -> Void) {
+    let (range, shown, isOver) = state.withLock { ($0.range, $0.shown, $0.isOver) }
+    if isOver { return }
+    do {
+      let next = try source.next()
+      if let range, let shown, shown.commit != next.commit {
+        try tell(source.reading(at: next), since: shown, in: range)
+      }
+      state.withLock { $0.shown = next }
+      try body(next)
+    } catch {
+      fail(error)
+    }
+  }
+
+  /// Tells what changed; if the earlier state cannot be read any more, states the range anew.
+  private func tell(
+    _ reading: StoreReading, since shown: Snapshot, in range: PositionRange
+  ) throws {
+    let events: [SourceEvent<StoredRow>]
+    do {
+      events = try reading.events(since: shown, in: range)
+    } catch let error as TreeRingError
+      where error.code == .snapshotExpired || error.code == .beyondHorizon
+    {
+      events = [.state(range, try reading.children(in: range))]
+    }
+    for event in events { say(event) }
+  }
+
+  private func say(_ event: SourceEvent<StoredRow>) {
+    if state.withLock({ !$0.isOver }) { receive(event) }
+  }
+
+  private func fail(_ error: any Error) {
+    work.post {
+      self.say(.failed(error))
+      self.cancel()
+    }
+  }
+}

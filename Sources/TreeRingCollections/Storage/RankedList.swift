@@ -1,0 +1,126 @@
+// A list that finds, inserts and removes at any position in O(log n): an order-statistic B+tree whose
+// nodes carry how many elements lie below them, and how much these weigh together.
+//
+// Nodes are values whose children lie in arrays, so a copy of a list is O(1) and shares everything; an
+// edit copies the nodes on its way from the root if somebody else holds them, and only then.
+
+/// What elements of a ranked list weigh. Positions can be found by the weight before them.
+protocol ListMeasure<Element>: Sendable {
+  associatedtype Element
+  /// The weight of an element; not negative.
+  static func weight(of element: Element) -> Int
+}
+
+/// Elements that weigh nothing: only positions are asked for.
+enum Weightless<Element>: ListMeasure {
+  static func weight(of element: Element) -> Int { 0 }
+}
+
+/// A list of elements with positions and weights. Copies are O(1).
+struct RankedList<Element, Measure: ListMeasure<Element>> {
+  /// The most elements of a leaf, and children of an inner node.
+  let capacity: Int
+  private(set) var root: RankedNode<Element, Measure>
+
+  /// An empty list.
+  ///
+  /// - Parameter capacity: The size of nodes, at least 4. Tests make it small to get deep trees.
+  init(capacity: Int = 32) {
+    precondition(capacity >= 4, "a node has room for four at least")
+    self.capacity = capacity
+    root = RankedNode(elements: [])
+  }
+
+  /// A list of these elements. O(n).
+  init(_ elements: some Sequence<Element>, capacity: Int = 32) {
+    self.init(capacity: capacity)
+    let elements = Array(elements)
+    let fill = capacity * 3 / 4
+    var level = Self.chunks(of: elements.count, fill: fill).map {
+      RankedNode<Element, Measure>(elements: Array(elements[$0]))
+    }
+    while level.count > 1 {
+      let below = level
+      level = Self.chunks(of: below.count, fill: fill).map {
+        RankedNode(children: Array(below[$0]))
+      }
+    }
+    if let top = level.first { root = top }
+  }
+
+  /// Cuts positions into pieces of about the same size, none much smaller than `fill`.
+  private static func chunks(of count: Int, fill: Int) -> [Range<Int>] {
+    if count == 0 { return [] }
+    let pieces = (count + fill - 1) / fill
+    return (0..<pieces).map { count * $0 / pieces..<count * ($0 + 1) / pieces }
+  }
+
+  /// How many elements there are.
+  var count: Int { root.count }
+  /// What they weigh together.
+  var weight: Int { root.weight }
+
+  /// Inserts an element before the one at a position, or at the end. O(log n).
+  mutating func insert(_ element: Element, at position: Int) {
+    precondition(position >= 0 && position <= count, "there is no such position")
+    if let sibling = root.insert(element, at: position, capacity: capacity) {
+      root = RankedNode(children: [root, sibling])
+    }
+  }
+
+  /// Removes and returns the element at a position. O(log n).
+  @discardableResult
+  mutating func remove(at position: Int) -> Element {
+    precondition(position >= 0 && position < count, "there is no such position")
+    let element = root.remove(at: position, capacity: capacity)
+    if let only = root.onlyChild { root = only }
+    return element
+  }
+
+  /// The element at a position. O(log n).
+  subscript(position: Int) -> Element {
+    get {
+      precondition(position >= 0 && position < count, "there is no such position")
+      return root.element(at: position)
+    }
+    set {
+      precondition(position >= 0 && position < count, "there is no such position")
+      root.replace(at: position, with: newValue)
+    }
+  }
+
+  /// The weight of the elements before a position. O(log n).
+  func weight(before position: Int) -> Int {
+    precondition(position >= 0 && position <= count, "there is no such position")
+    return root.weight(before: position)
+  }
+
+  /// The first position such that it and the elements before it weigh more than `weight`, and the
+  /// weight before it. O(log n).
+  func position(atWeight weight: Int) -> (position: Int, before: Int) {
+    precondition(weight >= 0 && weight < self.weight, "the list is not that heavy")
+    return root.position(atWeight: weight)
+  }
+
+  /// The first position whose element fits; `count` if none does. `fits` must be false for a head of
+  /// the list and true for the rest. O(log n) calls.
+  func firstPosition(where fits: (Element) throws -> Bool) rethrows -> Int {
+    try root.firstPosition(where: fits)
+  }
+
+  /// Calls `body` with the elements in order until it returns false. O(elements visited).
+  func forEach(_ body: (Element) throws -> Bool) rethrows { _ = try root.forEach(body) }
+
+  /// All elements. O(n).
+  var elements: [Element] {
+    var elements: [Element] = []
+    elements.reserveCapacity(count)
+    forEach {
+      elements.append($0)
+      return true
+    }
+    return elements
+  }
+}
+
+extension RankedList: Sendable where Element: Sendable {}

@@ -1,0 +1,158 @@
+// The rows a tracker follows, in order, and what a set of changed rows does to the window it shows.
+//
+// Entries stand in an order-statistic list; a dictionary finds a row's entry. A delivery takes the touched
+// entries out and puts their successors in, which gives old and new positions; the window's ends are then a
+// matter of arithmetic: of the rows that stay, the first a show before and the first b after, so that those
+// between a and b slide out or in. O(k log n) comparisons for k touched rows.
+
+internal import TreeRing
+internal import TreeRingMappings
+
+/// A row in one place of the list.
+struct TrackedEntry<Row: Sendable>: Sendable {
+  /// The group's number in the request, and the place in its order.
+  let slot: Int
+  let place: [UInt8]
+  let content: TrackedRow<Row>
+
+  var identity: EntryIdentity { EntryIdentity(slot: slot, id: content.id) }
+
+  /// The order without a comparator: group after group, each in the index's order.
+  func precedes(_ other: TrackedEntry) -> Bool {
+    slot != other.slot ? slot < other.slot : place.lexicographicallyPrecedes(other.place)
+  }
+}
+
+/// A group's number and a row: what tells entries apart.
+struct EntryIdentity: Hashable, Sendable {
+  let slot: Int
+  let id: RowID
+}
+
+/// What became of an entry: nil, and it is not in the list any more.
+struct EntryChange<Row: Sendable>: Sendable {
+  let identity: EntryIdentity
+  let entry: TrackedEntry<Row>?
+  /// Whether its content differs.
+  let isUpdate: Bool
+}
+
+/// The rows a request lists.
+struct TrackedList<Row: Sendable>: Sendable {
+  private let order: (@Sendable (TrackedRow<Row>, TrackedRow<Row>) -> Bool)?
+  private let limit: Int
+  private var entries = RankedList<TrackedEntry<Row>, Weightless<TrackedEntry<Row>>>()
+  private var byIdentity: [EntryIdentity: TrackedEntry<Row>] = [:]
+
+  /// An empty list for a request.
+  init(_ request: TrackerRequest<Row>) {
+    order = request.order
+    limit = request.fetchLimit ?? .max
+  }
+
+  /// A list of these rows. O(n log n).
+  init(_ request: TrackerRequest<Row>, _ rows: [TrackedEntry<Row>]) {
+    self.init(request)
+    entries = RankedList(rows.sorted { self.precedes($0, $1) })
+    for entry in rows { byIdentity[entry.identity] = entry }
+  }
+
+  /// Every entry, shown or not. O(n).
+  var all: [TrackedEntry<Row>] { entries.elements }
+
+  /// How many rows are shown.
+  var shownCount: Int { min(limit, entries.count) }
+
+  /// The rows shown. O(rows shown).
+  var shown: [TrackedRow<Row>] {
+    var rows: [TrackedRow<Row>] = []
+    entries.forEach { entry in
+      guard rows.count < limit else { return false }
+      rows.append(entry.content)
+      return true
+    }
+    return rows
+  }
+
+  private func precedes(_ a: TrackedEntry<Row>, _ b: TrackedEntry<Row>) -> Bool {
+    if let order {
+      if order(a.content, b.content) { return true }
+      if order(b.content, a.content) { return false }
+    }
+    return a.precedes(b)
+  }
+
+  /// The position of an entry, or where it would be.
+  private func position(of entry: TrackedEntry<Row>) -> Int {
+    entries.firstPosition { !precedes($0, entry) }
+  }
+
+  /// Applies changes, each of another entry, and returns the batch that the shown rows see.
+  mutating func apply(_ changes: [EntryChange<Row>]) -> [ListTransaction<TrackedRow<Row>>] {
+    let oldShown = shownCount
+    var placed: [(from: Int, to: Int, isUpdate: Bool)] = []
+    let before = changes.map { byIdentity[$0.identity] }
+    let from = before.map { $0.map(position(of:)) }
+    for position in from.compactMap(\.self).sorted().reversed() { entries.remove(at: position) }
+    let comers = changes.compactMap(\.entry).sorted { precedes($0, $1) }
+    for entry in comers { entries.insert(entry, at: position(of: entry)) }
+    for change in changes { byIdentity[change.identity] = change.entry }
+    let to = changes.map { $0.entry.map(position(of:)) }
+    let alignment = Alignment(
+      removed: from.compactMap(\.self).sorted(), added: to.compactMap(\.self).sorted())
+
+    var batch: [ListTransaction<TrackedRow<Row>>] = []
+    for (index, change) in changes.enumerated() {
+      let old = from[index].flatMap { $0 < oldShown ? $0 : nil }
+      let new = to[index].flatMap { $0 < shownCount ? $0 : nil }
+      switch (old, new) {
+      case (let old?, let new?): placed.append((old, new, change.isUpdate))
+      case (let old?, nil): batch.append(.delete(index: old))
+      case (nil, let new?): batch.append(.insert(entries[new].content, newIndex: new))
+      case (nil, nil): break
+      }
+    }
+    slide(alignment, from: oldShown, into: &batch)
+    place(placed, alignment, oldShown: oldShown, into: &batch)
+    return batch
+  }
+
+  /// Rows that stay in the list, and leave or enter the window because of others.
+  private func slide(
+    _ alignment: Alignment, from oldShown: Int,
+    into batch: inout [ListTransaction<TrackedRow<Row>>]
+  ) {
+    let left = alignment.keptBefore(old: oldShown)
+    let entered = alignment.keptBefore(new: shownCount)
+    for kept in entered..<max(entered, left) {
+      batch.append(.delete(index: alignment.oldPosition(ofKept: kept)))
+    }
+    for kept in left..<max(entered, left) {
+      let index = alignment.newPosition(ofKept: kept)
+      batch.append(.insert(entries[index].content, newIndex: index))
+    }
+  }
+
+  /// Rows shown before and after that were touched: moved where the order demands it, else updated.
+  private func place(
+    _ placed: [(from: Int, to: Int, isUpdate: Bool)], _ alignment: Alignment, oldShown: Int,
+    into batch: inout [ListTransaction<TrackedRow<Row>>]
+  ) {
+    let placed = placed.sorted { $0.from < $1.from }
+    let common = min(
+      alignment.keptBefore(old: oldShown), alignment.keptBefore(new: shownCount))
+    let staying = StayingRows(
+      placed.map { PlacedRow(from: $0.from, to: $0.to) }, alignment: alignment,
+      window: 0..<common)
+    for (row, stays) in zip(placed, staying.stays) {
+      if !stays {
+        batch.append(.move(entries[row.to].content, index: row.from, newIndex: row.to))
+      }
+      if row.isUpdate { batch.append(.update(entries[row.to].content, index: row.from)) }
+    }
+    for kept in staying.displaced.joined() {
+      let (from, to) = (alignment.oldPosition(ofKept: kept), alignment.newPosition(ofKept: kept))
+      batch.append(.move(entries[to].content, index: from, newIndex: to))
+    }
+  }
+}

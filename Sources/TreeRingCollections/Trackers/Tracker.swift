@@ -1,0 +1,142 @@
+// Follows the rows of a request in a store and says what happened to them, one batch per delivery.
+//
+// A tracker is pulled: `advance` goes to the newest commit, or any other, and returns one minimal batch,
+// however many commits lie in between. `batches` pulls it whenever a commit is visible. It holds the snapshot
+// shown; if that has expired, it reads the rows anew and compares.
+
+public import TreeRing
+internal import TreeRingLog
+
+/// Is told of a tracker's batches: begin, the transactions, end.
+public protocol TrackerDelegate<Row>: AnyObject {
+  associatedtype Row: Sendable
+  func trackerWillChange()
+  func tracker(did transactions: [ListTransaction<TrackedRow<Row>>])
+  func trackerDidChange()
+}
+
+extension TrackerDelegate {
+  public func trackerWillChange() {}
+  public func trackerDidChange() {}
+}
+
+/// Follows the rows of a request. Keeps in memory every row that fits the request's scope and predicate.
+///
+///     var tracker = try Tracker(of: request, in: store)
+///     consumer.reset(with: tracker.rows)
+///     …
+///     let batch = try tracker.advance()
+///
+/// A value: copies go on by themselves.
+public struct Tracker<Row: Sendable>: Sendable {
+  /// The store followed; also one that is open for reading and follows its writer.
+  public let store: Store
+  /// What is followed.
+  public let request: TrackerRequest<Row>
+  private var snapshot: Snapshot
+  private var list: TrackedList<Row>
+
+  /// Reads the rows of a request. O(rows in scope).
+  ///
+  /// - Parameters:
+  ///   - snapshot: The commit to show first; the newest one if nil.
+  /// - Throws: `notFound` if there is no such index; what the bucket's coder throws for a row that it
+  ///   cannot decode; `closed`.
+  public init(
+    of request: TrackerRequest<Row>, in store: Store, at snapshot: Snapshot? = nil
+  ) throws {
+    self.store = store
+    self.request = request
+    let snapshot = try snapshot ?? store.snapshot()
+    self.snapshot = snapshot
+    list = TrackedList(request, try request.entries(in: snapshot))
+  }
+
+  /// The commit shown.
+  public var commit: CommitNumber { snapshot.commit }
+  /// The rows shown. O(rows shown).
+  public var rows: [TrackedRow<Row>] { list.shown }
+  /// The rows shown as one insert each. O(rows shown).
+  public var transactionsForCurrentState: [ListTransaction<TrackedRow<Row>>] {
+    rows.transactionsForCurrentState
+  }
+
+  /// Goes on to another commit, the newest one by default, forward or backward.
+  ///
+  /// O(k log n) for k rows touched since the commit shown.
+  /// - Returns: One minimal batch; empty if nothing shown changed.
+  /// - Throws: As the initialiser; the tracker then shows what it showed.
+  public mutating func advance(
+    to snapshot: Snapshot? = nil
+  ) throws -> [ListTransaction<TrackedRow<Row>>] {
+    let next = try snapshot ?? store.snapshot()
+    if next.commit == self.snapshot.commit { return [] }
+    let changes: [EntryChange<Row>]
+    do {
+      changes = try request.changes(in: store, from: self.snapshot, to: next)
+    } catch let error as TreeRingError
+      where error.code == .snapshotExpired || error.code == .beyondHorizon
+    {
+      changes = try list.changes(to: request.entries(in: next))
+    }
+    self.snapshot = next
+    return list.apply(changes)
+  }
+
+  /// Goes on and tells a delegate, if anything shown changed.
+  public mutating func deliver(to delegate: some TrackerDelegate<Row>) throws {
+    let batch = try advance()
+    if batch.isEmpty { return }
+    delegate.trackerWillChange()
+    delegate.tracker(did: batch)
+    delegate.trackerDidChange()
+  }
+
+  /// The batches from here on, as commits become visible: a slow reader gets one merged batch. Ends when
+  /// the task is cancelled.
+  public var batches: TrackerBatches<Row> { TrackerBatches(tracker: self) }
+}
+
+/// A stream of a tracker's batches.
+public struct TrackerBatches<Row: Sendable>: AsyncSequence, Sendable {
+  public typealias Element = [ListTransaction<TrackedRow<Row>>]
+  let tracker: Tracker<Row>
+
+  public func makeAsyncIterator() -> Iterator { Iterator(tracker: tracker) }
+
+  /// Where one reader stands.
+  public struct Iterator: AsyncIteratorProtocol {
+    /// The tracker as of the last batch.
+    public private(set) var tracker: Tracker<Row>
+
+    init(tracker: Tracker<Row>) { self.tracker = tracker }
+
+    /// The next batch; nil once the task is cancelled.
+    ///
+    /// - Throws: `closed` once the store is closed; what ``Tracker/advance(to:)`` throws.
+    public mutating func next() async throws -> Element? {
+      while !Task.isCancelled {
+        do {
+          try await tracker.store.reached(tracker.commit + 1)
+        } catch {
+          if error.code == .cancelled { return nil }
+          throw error
+        }
+        let batch = try tracker.advance()
+        if !batch.isEmpty { return batch }
+      }
+      return nil
+    }
+  }
+}
+
+extension TrackedList {
+  /// The way from these entries to those of another state, read anew: every one may have changed. O(n).
+  func changes(to entries: [TrackedEntry<Row>]) -> [EntryChange<Row>] {
+    let new = Set(entries.map(\.identity))
+    let gone = all.filter { !new.contains($0.identity) }.map {
+      EntryChange<Row>(identity: $0.identity, entry: nil, isUpdate: false)
+    }
+    return gone + entries.map { EntryChange(identity: $0.identity, entry: $0, isUpdate: true) }
+  }
+}

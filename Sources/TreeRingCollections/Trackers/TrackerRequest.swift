@@ -1,0 +1,74 @@
+// What a tracker follows: which rows of a store, in which order, how many of them.
+
+public import TreeRing
+
+/// A row as a tracker lists it.
+public struct TrackedRow<Row> {
+  /// The row's identity.
+  public let id: RowID
+  /// The row, decoded.
+  public let row: Row
+}
+
+extension TrackedRow: Sendable where Row: Sendable {}
+extension TrackedRow: Equatable where Row: Equatable {}
+
+/// Rows of a store as one list.
+///
+///     let request = TrackerRequest(books, index: "SalesRank", groups: ["sci-fi"]).first(20)
+public struct TrackerRequest<Row: Sendable>: Sendable {
+  /// Where the rows come from.
+  enum Scope: Hashable, Sendable {
+    /// All rows of the bucket, by key.
+    case bucket
+    /// Rows of these groups, group after group.
+    case groups(index: String, [GroupName])
+  }
+
+  let bucket: Bucket<Row>
+  let scope: Scope
+  private(set) var predicate: (@Sendable (TrackedRow<Row>) -> Bool)?
+  private(set) var order: (@Sendable (TrackedRow<Row>, TrackedRow<Row>) -> Bool)?
+  private(set) var fetchLimit: Int?
+
+  /// All rows of a bucket, in key order.
+  public init(_ bucket: Bucket<Row>) {
+    self.bucket = bucket
+    scope = .bucket
+  }
+
+  /// The rows that a bucket has in groups of an index, group after group, each in the index's order. A
+  /// row in several of the groups is listed once for each.
+  public init(_ bucket: Bucket<Row>, index: String, groups: [GroupName]) {
+    self.bucket = bucket
+    var seen: Set<GroupName> = []
+    scope = .groups(index: index, groups.filter { seen.insert($0).inserted })
+  }
+
+  /// Only rows that fit. The closure must depend on nothing but the row.
+  public func matching(
+    _ predicate: @escaping @Sendable (TrackedRow<Row>) -> Bool
+  ) -> TrackerRequest {
+    var copy = self
+    copy.predicate = predicate
+    return copy
+  }
+
+  /// In another order: a strict weak one that depends on nothing but the two rows. Rows that it does not
+  /// tell apart keep the order they have without it.
+  public func sorted(
+    by order: @escaping @Sendable (TrackedRow<Row>, TrackedRow<Row>) -> Bool
+  ) -> TrackerRequest {
+    var copy = self
+    copy.order = order
+    return copy
+  }
+
+  /// At most the first so many rows: as rows come and go, others slide out and in.
+  public func first(_ fetchLimit: Int) -> TrackerRequest {
+    precondition(fetchLimit >= 0, "a fetch limit is not negative")
+    var copy = self
+    copy.fetchLimit = fetchLimit
+    return copy
+  }
+}

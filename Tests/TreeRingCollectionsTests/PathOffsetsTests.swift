@@ -1,0 +1,69 @@
+import Testing
+import TreeRingMappings
+
+@testable import TreeRingCollections
+
+private final class CallList: ConsumerView {
+  var calls: [String] = []
+  func viewWillChange() { calls.append("begin") }
+  func view(refresh model: Item, at path: RowPath, by refresh: RowRefresh) {
+    calls.append("\(refresh) \(path)")
+  }
+  func view(reloadSection section: Int) { calls.append("reload \(section)") }
+  func view(removeSection section: Int) { calls.append("remove \(section)") }
+  func view(insertSection section: Int) { calls.append("insert \(section)") }
+  func view(removeRowAt path: RowPath) { calls.append("remove \(path)") }
+  func view(insertRowAt path: RowPath) { calls.append("insert \(path)") }
+  func viewDidChange() { calls.append("end") }
+}
+
+@Suite struct PathOffsetsTests {
+  @Test func everyDataPathHasOneGlobalPathAndBack() {
+    let counts = [2, 0, 3]
+    for before in 0...2 {
+      for after in 0...2 {
+        let offsets = PathOffsets(
+          sectionsBefore: before, sectionsAfter: after, rowsBefore: after, rowsAfter: before)
+        var found: [RowPath] = []
+        for section in 0..<offsets.globalSectionsCount(data: counts.count) {
+          let data = offsets.data(section: section, sectionsCount: counts.count)
+          let rows = data.map { offsets.globalRowsCount(data: counts[$0]) } ?? 4
+          for row in 0..<rows {
+            let global = RowPath(section: section, row: row)
+            guard
+              let path = offsets.data(global, sectionsCount: 3, rowsCount: { counts[$0] })
+            else { continue }
+            #expect(offsets.global(path) == global)
+            found.append(path)
+          }
+        }
+        #expect(found.count == 5)
+      }
+    }
+  }
+
+  @Test func everyCallbackIsShifted() throws {
+    let view = CallList()
+    let adapter = ConsumerAdapter<Item>(
+      view: view, offsets: PathOffsets(sectionsBefore: 2, rowsBefore: 3))
+    adapter.refresh = { $0.value == 1 ? nil : $0.value == 2 ? .reconfigure : .reload }
+    let consumer = SectionedConsumer<Item, String>(title: \.title)
+    consumer.reset(with: "AAAABB".enumerated().map { Item(id: $0, title: String($1)) })
+    consumer.delegate = adapter
+    consumer.willChange()
+    consumer.update(Item(id: 0, value: 1, title: "A"), at: 0)
+    consumer.update(Item(id: 1, value: 2, title: "A"), at: 1)
+    consumer.update(Item(id: 2, value: 3, title: "A"), at: 2)
+    consumer.remove(at: 3)
+    consumer.add(Item(id: 9, title: "0"), at: 0)
+    consumer.remove(at: 4)
+    consumer.remove(at: 5)
+    consumer.add(Item(id: 8, title: "A"), at: 4)
+    try consumer.didChange()
+    #expect(
+      view.calls == [
+        "begin", "reconfigure [2, 4]", "reload [2, 5]", "remove 3", "insert 2", "remove [2, 6]",
+        "insert [3, 6]", "end",
+      ])
+  }
+}

@@ -1,0 +1,136 @@
+// A collection over a source in memory whose every wait the test ends: page reads, listener events and
+// prepares come when the script says so, in any order, or fail, or never come.
+
+import Synchronization
+import TestSupport
+import TreeRing
+
+@testable import TreeRingCollections
+
+struct Note: ValueModel, Equatable {
+  var identifier: String
+  var text: String?
+  var number: Int
+}
+
+/// What a child's data says of how it is prepared.
+struct NoteData: Hashable, Sendable {
+  var number: Int
+  /// Left out if skipped; failing if it fails.
+  var isSkipped = false
+  var fails = false
+}
+
+struct ScriptFailure: Error {}
+
+/// Waits that the test ends.
+final class Gate<Value: Sendable>: Sendable {
+  private let waiting = Mutex<[CheckedContinuation<Value, any Error>]>([])
+  var isOpen: Bool { waiting.withLock { !$0.isEmpty } }
+
+  func wait() async throws -> Value {
+    try await withCheckedThrowingContinuation { continuation in
+      waiting.withLock { $0.append(continuation) }
+    }
+  }
+
+  /// Ends one of the waits, any; false if there is none.
+  func open(_ result: Result<Value, any Error>, using random: inout SeededGenerator) -> Bool {
+    let index = waiting.withLock { waiting -> CheckedContinuation<Value, any Error>? in
+      guard let index = waiting.indices.randomElement(using: &random) else { return nil }
+      return waiting.remove(at: index)
+    }
+    index?.resume(with: result)
+    return index != nil
+  }
+}
+
+/// Pages come from a source in memory when the gate opens; events pile up until they are let through.
+final class ScriptedSource: CollectionSource {
+  typealias Data = NoteData
+  let truth = MemorySource<NoteData>()
+  let pages = Gate<Void>()
+  private let events = Mutex<[@Sendable () -> Void]>([])
+  let listenerCount = Mutex(0)
+
+  func page(_ request: PageRequest) async throws -> SourcePage<NoteData> {
+    // Read at once and delivered late, or read late: both happen.
+    let early = try await truth.page(request)
+    try await pages.wait()
+    return request.cursor?.key.hasSuffix("0") == true ? try await truth.page(request) : early
+  }
+
+  func listen(
+    to range: PositionRange, _ receive: @escaping @Sendable (SourceEvent<NoteData>) -> Void
+  ) -> any SourceListener {
+    listenerCount.withLock { $0 += 1 }
+    return truth.listen(to: range) { event in
+      self.events.withLock { $0.append { receive(event) } }
+    }
+  }
+
+  /// Lets the oldest event through; false if there is none.
+  func letEventThrough() -> Bool {
+    let event = events.withLock { $0.isEmpty ? nil : $0.removeFirst() }
+    event?()
+    return event != nil
+  }
+}
+
+final class ScriptedDataSource: CollectionDataSource {
+  let prepares = Gate<Void>()
+  func prepare(_ data: NoteData) async throws -> Note? {
+    try await prepares.wait()
+    if data.fails { throw ScriptFailure() }
+    return data.isSkipped
+      ? nil : Note(identifier: "\(data.number / 1000)", text: nil, number: data.number % 1000)
+  }
+}
+
+/// Keeps a list of its own from what it is told, and checks every event.
+final class MirrorObserver: CollectionObserver {
+  struct State {
+    var list: [Note] = []
+    var flaws: [String] = []
+    var events: [String] = []
+    var outcomes: [LoadOutcome] = []
+  }
+  let state = Mutex(State())
+
+  func collection(did change: CollectionChange<Note>) {
+    state.withLock { state in
+      let changes = change.changes
+      if changes.oldCount != state.list.count { state.flaws.append("an event was lost") }
+      var moved: [Int: Note] = [:]
+      for (move, model) in zip(changes.moves, change.moved) { moved[move.to] = model }
+      for (index, model) in zip(changes.deletes, change.removed)
+      where state.list[index].identifier != model.identifier {
+        state.flaws.append("\(model) is not at \(index)")
+      }
+      let alignment = LegacyListChanges(changes)
+      for index in alignment.removals { state.list.remove(at: index) }
+      let added = Dictionary(uniqueKeysWithValues: zip(changes.inserts, change.added))
+      for index in alignment.insertions {
+        guard let model = added[index] ?? moved[index] else { continue }
+        state.list.insert(model, at: index)
+      }
+      for (update, model) in zip(changes.updates, change.updated) {
+        if state.list[update.to] == model, moved[update.to] == nil {
+          state.flaws.append("\(model) was told of twice")
+        }
+        state.list[update.to] = model
+      }
+      if state.list.count != changes.newCount { state.flaws.append("the counts differ") }
+      state.events.append("change")
+    }
+  }
+  func collectionDidChange() { state.withLock { $0.events.append("did change") } }
+  func collectionDidStartLoad() { state.withLock { $0.events.append("start") } }
+  func collectionDidEndLoad(_ outcome: LoadOutcome) {
+    state.withLock { state in
+      state.events.append("end")
+      state.outcomes.append(outcome)
+    }
+  }
+  func collection(failedWith error: any Error, key: String?) {}
+}

@@ -1,0 +1,150 @@
+import TestSupport
+import Testing
+import TreeRing
+import TreeRingMappings
+
+@testable import TreeRingCollections
+
+struct Book: Codable, Hashable, Sendable {
+  var genre: String
+  var sales: Int
+}
+
+let books = Bucket<Book>("books")
+let salesRank = GroupIndex("SalesRank", on: books, version: 1) { book in
+  Place(in: book.genre, by: .descending(book.sales))
+}
+
+/// A store of books and random commits to it.
+struct Library {
+  let store: Store
+  var random: SeededGenerator
+  let genres = ["a", "b", "c"]
+
+  init(seed: UInt64) throws {
+    random = SeededGenerator(seed: seed)
+    store = try Store.inMemory(options: StoreOptions(durability: .none, indexes: [salesRank]))
+  }
+
+  mutating func commit(_ count: Int? = nil) throws {
+    let count = count ?? Int.random(in: 1...6, using: &random)
+    var random = random
+    try store.write { tx in
+      for _ in 0..<count {
+        let key = Key("book \(Int.random(in: 0..<25, using: &random))")
+        if Int.random(in: 0..<4, using: &random) == 0 {
+          try tx.delete(key, in: "books")
+        } else {
+          let book = Book(
+            genre: genres[Int.random(in: 0..<3, using: &random)],
+            sales: Int.random(in: 0..<12, using: &random))
+          try tx.put(book, for: key, in: books)
+        }
+      }
+    }
+    self.random = random
+  }
+}
+
+@Suite struct TrackerTests {
+  static let requests: [TrackerRequest<Book>] = [
+    TrackerRequest(books),
+    TrackerRequest(books).first(5),
+    TrackerRequest(books).matching { $0.row.sales > 4 }.first(3),
+    TrackerRequest(books).sorted { $0.row.sales < $1.row.sales }.first(6),
+    TrackerRequest(books, index: "SalesRank", groups: ["b"]),
+    TrackerRequest(books, index: "SalesRank", groups: ["c", "a"]).first(7),
+    TrackerRequest(books, index: "SalesRank", groups: ["a", "b", "c"])
+      .matching { $0.row.sales % 3 != 0 }.sorted { $0.row.genre > $1.row.genre },
+    TrackerRequest(books).first(0),
+  ]
+
+  @Test(arguments: seeds(1...25)) func aConsumerFedByATrackerEqualsTheStore(seed: UInt64) throws {
+    var library = try Library(seed: seed)
+    try library.commit(20)
+    for (number, request) in Self.requests.enumerated() {
+      var tracker = try Tracker(of: request, in: library.store)
+      let consumer = PlainConsumer<TrackedRow<Book>>()
+      try consumer.reset(with: tracker.transactionsForCurrentState)
+      for _ in 0..<15 {
+        for _ in 0..<Int.random(in: 1...2, using: &library.random) { try library.commit() }
+        let before = tracker.rows
+        let batch = try tracker.advance()
+        consumer.willChange()
+        consumer.consume(batch)
+        let changes = try #require(try consumer.didChange(returnChanges: true))
+        let fresh = try Tracker(of: request, in: library.store)
+        #expect(consumer.items == fresh.rows, "seed \(seed), request \(number)")
+        #expect(tracker.rows == fresh.rows)
+        if batch.contains(where: { if case .update = $0 { true } else { false } }) == false {
+          #expect(changes.count >= batch.count, "seed \(seed), request \(number)")
+        }
+        if before == fresh.rows { #expect(changes.moves.isEmpty && changes.inserts.isEmpty) }
+      }
+    }
+  }
+
+  @Test func aTrackerGoesBackInTime() throws {
+    var library = try Library(seed: 3)
+    for _ in 0..<10 { try library.commit() }
+    let early = try library.store.snapshot(at: .commit(4))
+    for request in Self.requests {
+      var tracker = try Tracker(of: request, in: library.store)
+      let now = tracker.rows
+      _ = try tracker.advance(to: early)
+      #expect(tracker.rows == (try Tracker(of: request, in: library.store, at: early)).rows)
+      _ = try tracker.advance()
+      #expect(tracker.rows == now)
+    }
+  }
+
+  @Test func rowsSlideIntoAndOutOfTheLimitInOneBatch() throws {
+    let store = try Store.inMemory(options: StoreOptions(durability: .none, indexes: [salesRank]))
+    for sales in 1...4 {
+      try store.write { tx in
+        try tx.put(Book(genre: "a", sales: sales), for: Key("\(sales)"), in: books)
+      }
+    }
+    var tracker = try Tracker(
+      of: TrackerRequest(books, index: "SalesRank", groups: ["a"]).first(2), in: store)
+    #expect(tracker.rows.map(\.row.sales) == [4, 3])
+    try store.write { tx in try tx.delete("4", in: "books") }
+    let book = TrackedRow(
+      id: RowID(bucket: "books", key: "2"), row: Book(genre: "a", sales: 2))
+    #expect(try tracker.advance() == [.delete(index: 0), .insert(book, newIndex: 1)])
+  }
+
+  @Test func batchesArriveAsCommitsBecomeVisible() async throws {
+    var library = try Library(seed: 7)
+    let tracker = try Tracker(of: TrackerRequest(books), in: library.store)
+    var batches = tracker.batches.makeAsyncIterator()
+    try await library.store.write { tx in
+      try tx.put(Book(genre: "a", sales: 1), for: "new", in: books)
+    }
+    let batch = try #require(try await batches.next())
+    #expect(batch.count == 1)
+    try library.commit()
+    _ = try await batches.next()
+    #expect(
+      batches.tracker.rows == (try Tracker(of: TrackerRequest(books), in: library.store)).rows)
+  }
+
+  @Test(arguments: seeds(1...30)) func aChangesetIsTransactionsAndBack(seed: UInt64) throws {
+    var library = try Library(seed: seed)
+    try library.commit(20)
+    var observer = library.store.observer(of: Mappings(of: "SalesRank", groups: ["a"]))
+    _ = try observer.advance()
+    for _ in 0..<10 {
+      try library.commit()
+      let old = try library.store.snapshot(at: .commit(try #require(observer.commit)))
+      let reader = try old.index("SalesRank")
+      let rows = try (0..<reader.count(in: "a")).map { try reader.id(at: $0, in: "a") }
+      let changeset = try observer.advance().changeset
+      let transactions = try changeset.transactions()
+      let back = try Changeset(
+        transactions.reversed(), group: "a", oldCount: rows.count,
+        oldRow: { rows[$0] ?? RowID(bucket: "", key: "") })
+      #expect(back == changeset, "seed \(seed)")
+    }
+  }
+}
