@@ -82,6 +82,11 @@ import TreeRingMappings
     clock.change(speed: 0.5, start + .seconds(11))
     #expect(clock.time(start + .seconds(13)) == Timestamp(microseconds: 240_001_000))
     #expect(clock.speed == 30)
+    clock.pause(start + .seconds(13))
+    clock.go(to: Timestamp(microseconds: 5), start + .seconds(14))
+    #expect(clock.time(start + .seconds(20)) == Timestamp(microseconds: 5))
+    clock.pause(start + .seconds(20))
+    #expect(clock.time(start + .seconds(21)) == Timestamp(microseconds: 30_000_005))
   }
 
   /// An output that writes to a file, and what has been written since the last look.

@@ -36,4 +36,10 @@ struct BoardClock {
     set = now
     speed = min(max(speed * factor, 1.0 / 1024), 1e9)
   }
+
+  /// Goes to a moment of the history, and on from there unless it is paused.
+  mutating func go(to moment: Timestamp, _ now: ContinuousClock.Instant = .now) {
+    history = moment
+    set = now
+  }
 }

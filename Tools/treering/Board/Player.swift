@@ -33,14 +33,12 @@ struct Player {
     defer { keys.close() }
     try board.say(state)
     while changes < limit, !Interrupt.isRequested {
-      var isStep = false
       if let key = keys.next() {
         if key == .quit { return }
-        isStep = key == .step
-        obey(key)
+        try obey(key)
         try board.say(state)
       }
-      let target = try isStep ? nextChange() : target()
+      let target = try target()
       if target > board.commit {
         try advance(to: target)
       } else if let last, board.commit >= last, clock == nil || !isOnTerminal {
@@ -64,15 +62,25 @@ struct Player {
     speed == speed.rounded() ? String(Int(speed)) : String(format: "%.3g", speed)
   }
 
-  private mutating func obey(_ key: BoardKey) {
+  private mutating func obey(_ key: BoardKey) throws {
     switch key {
     case .pause:
       isPaused.toggle()
       clock?.pause()
     case .faster: clock?.change(speed: 2)
     case .slower: clock?.change(speed: 0.5)
-    case .step, .quit: break
+    case .step: try step()
+    case .quit: break
     }
+  }
+
+  /// Goes on to the next commit that changes what is shown, and sets the clock by it.
+  private mutating func step() throws {
+    let end = last ?? store.newestCommit
+    while board.commit < end, !Interrupt.isRequested {
+      if try advance(to: board.commit + 1) { break }
+    }
+    if board.commit > 0 { clock?.go(to: try store.commit(board.commit).timestamp) }
   }
 
   /// The commit to be shown now.
@@ -83,16 +91,14 @@ struct Player {
     return min(try store.commit(at: .date(clock.time())), last)
   }
 
-  /// The next commit there is to step to.
-  private func nextChange() throws -> CommitNumber {
-    min(board.commit + 1, last ?? store.newestCommit)
-  }
-
-  private mutating func advance(to target: CommitNumber) throws {
-    guard try board.advance(to: target) else { return }
+  /// - Returns: whether that has changed what is shown.
+  @discardableResult
+  private mutating func advance(to target: CommitNumber) throws -> Bool {
+    guard try board.advance(to: target) else { return false }
     changes += 1
     shownAt = .now
     try board.say(state)
+    return true
   }
 
   /// A moment in which nothing happens; lines that have flipped turn back, and what ends the following
