@@ -1,10 +1,13 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
+// The thread sanitizer knows nothing of the standard library's mutex: with it, one of our own takes its
+// place (SanitizedMutex.swift), in files that then lack an import that members need.
+let isSanitized = Context.environment["TREERING_SANITIZED"] != nil
 let strict: [SwiftSetting] = [
   .enableUpcomingFeature("ExistentialAny"),
   .enableUpcomingFeature("InternalImportsByDefault"),
-  .enableUpcomingFeature("MemberImportVisibility"),
+  isSanitized ? .define("THREAD_SANITIZER") : .enableUpcomingFeature("MemberImportVisibility"),
   .treatAllWarnings(as: .error),
 ]
 
@@ -39,7 +42,8 @@ let package = Package(
         .product(name: "Logging", package: "swift-log"),
       ],
       swiftSettings: strict),
-    .target(name: "TreeRingMappings", dependencies: ["TreeRing"], swiftSettings: strict),
+    .target(
+      name: "TreeRingMappings", dependencies: ["TreeRing", "TreeRingLog"], swiftSettings: strict),
     .target(
       name: "TreeRingCollections", dependencies: ["TreeRing", "TreeRingLog", "TreeRingMappings"],
       swiftSettings: strict),

@@ -1,6 +1,6 @@
 // The thread sanitizer does not see the standard library's Mutex when threads contend for it on Linux,
-// and reports what it guards as races. Built with `-Xswiftc -DTHREAD_SANITIZER`, the package uses this
-// one instead, which is made of a lock that the sanitizer knows.
+// and reports what it guards as races. Built with TREERING_SANITIZED in the environment, the package
+// uses this one instead, which is made of a lock that the sanitizer knows.
 
 #if THREAD_SANITIZER
   #if canImport(Darwin)

@@ -80,7 +80,9 @@ struct Player {
     while board.commit < end, !Interrupt.isRequested {
       if try advance(to: board.commit + 1) { break }
     }
-    if board.commit > 0 { clock?.go(to: try store.commit(board.commit).timestamp) }
+    guard board.commit > 0 else { return }
+    let moment = try store.commit(board.commit).timestamp
+    clock?.go(to: moment)
   }
 
   /// The commit to be shown now.
