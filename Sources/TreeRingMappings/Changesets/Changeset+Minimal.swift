@@ -145,28 +145,41 @@ struct MinimalChangeset<Groups: OrderedGroups> {
     return (from, to)
   }
 
+  /// By rank, so that lists that are sorted by path in the end are all but sorted already.
   private mutating func listTouchedRows() throws(TreeRingError) {
-    for touched in places.moved {
-      let (from, to) = ends(of: touched)
-      if from == nil, to == nil { continue }
-      let row = try groups.groups.id(of: touched.row)
-      if let from, let to {
-        let crosses = touched.oldSlot != touched.newSlot && !isConsolidated
-        if crosses, flaw == .crossingSplit {
-          result.rows.deletes.append(ListedRow(row: row, path: from))
-          result.rows.inserts.append(ListedRow(row: row, path: to))
-        } else if crosses {
-          result.rows.moves.append(RowMove(row: row, from: from, to: to))
-        }
-        if !touched.parts.isEmpty {
-          result.rows.updates.append(
-            RowUpdate(row: row, from: from, to: to, parts: touched.parts))
-        }
-      } else if let from {
+    for delta in places.deltas {
+      for index in delta.left {
+        guard case (let from?, nil) = ends(of: places.moved[index]) else { continue }
+        let row = try groups.groups.id(of: places.moved[index].row)
         result.rows.deletes.append(ListedRow(row: row, path: from))
-      } else if let to {
-        result.rows.inserts.append(ListedRow(row: row, path: to))
       }
+      for index in delta.taken {
+        let touched = places.moved[index]
+        let (from, to) = ends(of: touched)
+        guard let to else { continue }
+        let row = try groups.groups.id(of: touched.row)
+        if let from {
+          listMovedRow(row, touched, from: from, to: to)
+        } else {
+          result.rows.inserts.append(ListedRow(row: row, path: to))
+        }
+      }
+    }
+  }
+
+  /// Lists what a row that changed its place is, but for a move within its section.
+  private mutating func listMovedRow(
+    _ row: RowID, _ touched: TouchedPlace, from: RowPath, to: RowPath
+  ) {
+    let crosses = touched.oldSlot != touched.newSlot && !isConsolidated
+    if crosses, flaw == .crossingSplit {
+      result.rows.deletes.append(ListedRow(row: row, path: from))
+      result.rows.inserts.append(ListedRow(row: row, path: to))
+    } else if crosses {
+      result.rows.moves.append(RowMove(row: row, from: from, to: to))
+    }
+    if !touched.parts.isEmpty {
+      result.rows.updates.append(RowUpdate(row: row, from: from, to: to, parts: touched.parts))
     }
   }
 

@@ -13,6 +13,8 @@ package protocol OrderedGroups<Group>: Sendable {
   func group(_ name: GroupName) throws(TreeRingError) -> Group
   /// A row's places, in group order; empty if it is not in the index. O(log n).
   func places(of row: RowReference) throws(TreeRingError) -> [RowPlace]
+  /// The groups a row stands in and its position in each, in group order. O(log n) for each.
+  func ranks(of row: RowReference) throws(TreeRingError) -> [(group: GroupName, rank: Int)]
   /// A row with its content. O(log n).
   func stored(_ row: RowReference) throws(TreeRingError) -> StoredRow?
   /// A row's public identity, also of a row that is not there any more, or not yet. O(1).
@@ -27,8 +29,31 @@ package protocol OrderedGroup {
   var count: Int { get }
   /// How many of its rows stand before this place, whether or not a row stands at it.
   func rank(of order: [UInt8]) throws(TreeRingError) -> Int
+  /// The same of many places, in their order.
+  func ranks(of places: [[UInt8]]) throws(TreeRingError) -> [Int]
   /// The row at a position, less than the count.
   func row(at position: Int) throws(TreeRingError) -> RowReference
+}
+
+extension OrderedGroups {
+  package func ranks(
+    of row: RowReference
+  ) throws(TreeRingError) -> [(group: GroupName, rank: Int)] {
+    var ranks: [(group: GroupName, rank: Int)] = []
+    for place in try places(of: row) {
+      ranks.append((place.group, try group(place.group).rank(of: place.order)))
+    }
+    return ranks
+  }
+}
+
+extension OrderedGroup {
+  package func ranks(of places: [[UInt8]]) throws(TreeRingError) -> [Int] {
+    var ranks: [Int] = []
+    ranks.reserveCapacity(places.count)
+    for place in places { ranks.append(try rank(of: place)) }
+    return ranks
+  }
 }
 
 /// The groups of an index by slot, each found once.
@@ -53,10 +78,10 @@ struct GroupCache<Groups: OrderedGroups> {
     return found[last].count
   }
 
-  /// How many rows of a slot's group stand before a place.
-  mutating func rank(of order: [UInt8], slot: Int) throws(TreeRingError) -> Int {
+  /// How many rows of a slot's group stand before each of these places.
+  mutating func ranks(of places: [[UInt8]], slot: Int) throws(TreeRingError) -> [Int] {
     try find(slot)
-    return try found[last].rank(of: order)
+    return try found[last].ranks(of: places)
   }
 
   /// The row at a position of a slot's group.

@@ -97,20 +97,22 @@ extension ShownRows {
     of row: RowID
   ) throws(TreeRingError) -> [(slot: Int, rank: Int)] {
     guard let groups, let reference = groups.reference(of: row) else { return [] }
-    let places: [RowPlace]
+    let ranks: [(group: GroupName, rank: Int)]
     if let touched = later?.touched.rows[reference] {
-      places = touched.oldPlaces
+      ranks = try touched.oldPlaces.map { (place) throws(TreeRingError) in
+        (place.group, try groups.group(place.group).rank(of: place.order))
+      }
     } else {
-      places = try groups.places(of: reference)
+      ranks = try groups.ranks(of: reference)
     }
     var positions: [(slot: Int, rank: Int)] = []
-    for place in places {
-      guard let slot = layout.table.slot(of: place.group), layout.groups[slot].position != nil
+    for (group, rank) in ranks {
+      guard let slot = layout.table.slot(of: group), layout.groups[slot].position != nil
       else { continue }
-      var rank = try groups.group(place.group).rank(of: place.order)
-      if let delta = later?.places.delta(of: slot) { rank = oldRank(of: reference, rank, delta) }
-      positions.append((slot, rank))
+      let delta = later?.places.delta(of: slot)
+      positions.append((slot, delta.map { oldRank(of: reference, rank, $0) } ?? rank))
     }
+    if positions.count < 2 { return positions }
     return positions.sorted {
       layout.groups[$0.slot].position ?? 0 < layout.groups[$1.slot].position ?? 0
     }

@@ -25,32 +25,44 @@ let importFlights = Subject(name: "Import") { context in
   context.report.add(measurement, bar: isYear ? .absolute(60) : nil)
 }
 
+/// The flights that have not left, by airport.
+private let departures = FieldIndex(
+  bucket: "flights", group: "origin", order: [.init("scheduled"), .init("flight")],
+  where: [.init("status", in: ["scheduled", "delayed", "cancelled"])])
+
 /// Imports a file of flights into a new store.
 func importedStore(_ path: String, in folder: String) throws -> Store {
   let store = try Store(at: folder, options: StoreOptions(durability: .none))
-  try store.define(
-    "departures",
-    FieldIndex(
-      bucket: "flights", group: "origin", order: [.init("scheduled"), .init("flight")],
-      where: [.init("status", in: ["scheduled", "delayed", "cancelled"])]))
+  try replayFlights(path, into: store) { _ in }
+  try store.sync()
+  return store
+}
+
+/// Commits each line of a file of flights, with an index of the departures kept meanwhile, and calls
+/// `body` after each with the number of rows it wrote.
+func replayFlights(
+  _ path: String, into store: Store, _ body: (_ rows: Int) throws -> Void
+) throws {
+  try store.define("departures", departures)
   let lines = try LineFile(path: path)
   let bucket = Bucket.bytes("flights")
   func importLine(_ bytes: UnsafeRawBufferPointer) throws {
     var line = FlightLine(bytes)
     let date = try line.readDate()
+    var rows = 0
     try store.write { tx in
       tx.timestamp = date
       while let operation = try line.nextOperation() {
+        rows += 1
         switch operation {
         case .put(let key, let object): try tx.put(object, for: key, in: bucket)
         case .delete(let key): try tx.delete(key, in: "flights")
         }
       }
     }
+    try body(rows)
   }
   while try lines.next(importLine) != nil {}
-  try store.sync()
-  return store
 }
 
 /// The digest of every flight and every group.
