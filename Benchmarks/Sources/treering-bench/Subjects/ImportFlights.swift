@@ -25,11 +25,6 @@ let importFlights = Subject(name: "Import") { context in
   context.report.add(measurement, bar: isYear ? .absolute(60) : nil)
 }
 
-/// The flights that have not left, by airport.
-private let departures = FieldIndex(
-  bucket: "flights", group: "origin", order: [.init("scheduled"), .init("flight")],
-  where: [.init("status", in: ["scheduled", "delayed", "cancelled"])])
-
 /// Imports a file of flights into a new store.
 func importedStore(_ path: String, in folder: String) throws -> Store {
   let store = try Store(at: folder, options: StoreOptions(durability: .none))
@@ -38,12 +33,16 @@ func importedStore(_ path: String, in folder: String) throws -> Store {
   return store
 }
 
-/// Commits each line of a file of flights, with an index of the departures kept meanwhile, and calls
-/// `body` after each with the number of rows it wrote.
+/// Commits each line of a file of flights, with an index kept meanwhile of those that have not left, and
+/// calls `body` after each with the number of rows it wrote.
 func replayFlights(
   _ path: String, into store: Store, _ body: (_ rows: Int) throws -> Void
 ) throws {
-  try store.define("departures", departures)
+  try store.define(
+    "departures",
+    FieldIndex(
+      bucket: "flights", group: "origin", order: [.init("scheduled"), .init("flight")],
+      where: [.init("status", in: ["scheduled", "delayed", "cancelled"])]))
   let lines = try LineFile(path: path)
   let bucket = Bucket.bytes("flights")
   func importLine(_ bytes: UnsafeRawBufferPointer) throws {
