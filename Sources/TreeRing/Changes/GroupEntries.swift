@@ -4,7 +4,7 @@
 package import TreeRingLog
 
 /// A group's entries in the order tree of an index at one commit.
-package struct GroupEntries: Sendable {
+package final class GroupEntries: Sendable {
   /// The group's name.
   package let name: GroupName
   private let index: IndexReader
@@ -93,16 +93,23 @@ package struct GroupEntries: Sendable {
 }
 
 extension IndexReader {
-  /// Calls `body` with each group that a row stands in, in their order, and with its sort key there, which
-  /// is valid inside only. O(log n).
+  /// Calls `body` with each group that a row stands in, in their order, and with its sort key there. Both
+  /// are valid inside only. O(log n).
   package func forEachPlace(
-    of row: RowReference, _ body: (GroupName, _ sortKey: UnsafeRawBufferPointer) throws -> Void
+    of row: RowReference,
+    _ body: (_ group: UnsafeRawBufferPointer, _ sortKey: UnsafeRawBufferPointer) throws -> Void
   ) throws(TreeRingError) {
     let places = Tree(roots.places, pages: state.pages)
-    let prefix = row.key.withUnsafeBytes { PlaceKey.prefix(bucket: row.bucket, key: $0) }
     try state.read {
-      try prefix.withUnsafeBytes { prefix in
-        try places.forEach(startingWith: prefix) { try body(GroupName(bytes: $0), $1) }
+      try row.key.withUnsafeBytes { key in
+        // What `PlaceKey.prefix` puts together.
+        try withUnsafeTemporaryAllocation(byteCount: 6 + key.count, alignment: 8) { prefix in
+          prefix.storeBytes(of: row.bucket.bigEndian, as: UInt32.self)
+          prefix.storeBytes(
+            of: UInt16(truncatingIfNeeded: key.count).bigEndian, toByteOffset: 4, as: UInt16.self)
+          UnsafeMutableRawBufferPointer(rebasing: prefix[6...]).copyMemory(from: key)
+          try places.forEach(startingWith: UnsafeRawBufferPointer(prefix), body)
+        }
       }
     }
   }

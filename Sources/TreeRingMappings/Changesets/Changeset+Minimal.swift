@@ -26,6 +26,8 @@ struct MinimalChangeset<Groups: OrderedGroups> {
   /// Operations found so far, counted before any of their rows is looked up.
   var count = 0
   private var chain = HeaviestChain()
+  /// Room for the numbers of touched rows in a section's plan.
+  private var numbers: [Int] = []
 
   /// - Parameters:
   ///   - old, new: The two states, over one table of groups.
@@ -90,7 +92,7 @@ struct MinimalChangeset<Groups: OrderedGroups> {
   /// How a group's order changed; not at all, if nothing is known.
   func delta(_ slot: Int) -> GroupDelta { places.delta(of: slot) ?? GroupDelta(slot: slot) }
 
-  private func isTouched(_ slot: Int) -> Bool { places.delta(of: slot) != nil }
+  private func isTouched(_ slot: Int) -> Bool { places.hasDelta(of: slot) }
 
   /// Whether a group's rows are shown the other way round from now on.
   func turns(_ slot: Int) -> Bool {
@@ -105,6 +107,7 @@ struct MinimalChangeset<Groups: OrderedGroups> {
       count += result.sections.count
       return
     }
+    if old.slots == new.slots { return }
     var common: [Int] = []
     for (section, slot) in new.slots.enumerated() {
       if let before = old.groups[slot].section {
@@ -251,11 +254,12 @@ struct MinimalChangeset<Groups: OrderedGroups> {
         count -= max(0, part.common.count - 1)
       }
       needed = needed || part.isTurned || !part.old.isEmpty || !part.new.isEmpty
-      plan.parts[slot] = part
+      plan.add(part)
     }
-    for slot in oldSlots where plan.parts[slot] == nil { plan.parts[slot] = part(slot) }
+    for slot in oldSlots where !plan.has(slot) { plan.add(part(slot)) }
     if !needed { return true }
-    plan.layOut(from: oldSlots, to: newSlots, flaw: flaw)
+    if numbers.isEmpty { numbers = [Int](repeating: -1, count: places.moved.count) }
+    plan.layOut(from: oldSlots, to: newSlots, numbers: &numbers, flaw: flaw)
     let kept = chain.kept(positions: plan.positions, weights: plan.weights)
     for (element, isKept) in kept.enumerated() where !isKept {
       count += plan.elements[element].rowCount
@@ -310,7 +314,7 @@ struct MinimalChangeset<Groups: OrderedGroups> {
       : delta.alignment.kept(inOld: before).intersection(delta.alignment.kept(inNew: after))
     func clip(_ kept: Int) -> Int { min(max(kept, common.lowerBound), common.upperBound) }
     var part = SectionPlan.Part(
-      common: common, isReversedBefore: old.groups[slot].isReversed,
+      slot: slot, common: common, isReversedBefore: old.groups[slot].isReversed,
       isReversedAfter: new.groups[slot].isReversed)
     for (index, touched) in delta.left.enumerated() where isCandidate(places.moved[touched]) {
       part.old.append(

@@ -78,9 +78,14 @@ struct TouchedPlaces: Sendable {
     align(left, taken, flaw: flaw)
     updated.reserveCapacity(collector.stayed.count)
     let stays = try RankedPlace.list(collector.kept, in: &groups)
+    var alignment = Alignment()
+    var slot = -1
     for place in stays.sorted(by: { $0.precedes($1) }) {
+      if place.slot != slot {
+        slot = place.slot
+        alignment = delta(of: slot)?.alignment ?? Alignment()
+      }
       let stay = collector.stayed[place.place]
-      let alignment = delta(of: place.slot)?.alignment ?? Alignment()
       let kept = alignment.keptBefore(new: place.rank)
       updated.append(
         UpdatedPlace(
@@ -90,14 +95,19 @@ struct TouchedPlaces: Sendable {
   }
 
   /// How a group's order changed; nil if it did not. O(log of the groups touched).
-  func delta(of slot: Int) -> GroupDelta? {
+  func delta(of slot: Int) -> GroupDelta? { deltaIndex(of: slot).map { deltas[$0] } }
+
+  /// Whether a group lost or gained a place. O(log of the groups touched).
+  func hasDelta(of slot: Int) -> Bool { deltaIndex(of: slot) != nil }
+
+  private func deltaIndex(of slot: Int) -> Int? {
     var low = 0
     var high = deltas.count
     while low < high {
       let middle = (low + high) / 2
       if deltas[middle].slot < slot { low = middle + 1 } else { high = middle }
     }
-    return low < deltas.count && deltas[low].slot == slot ? deltas[low] : nil
+    return low < deltas.count && deltas[low].slot == slot ? low : nil
   }
 
   /// Turns ranks in the newest tree into the deltas, group by group. Both lists are in order.
@@ -154,8 +164,9 @@ private struct RankedPlace {
   static func list<Groups>(
     _ places: [SlotPlace], in groups: inout GroupCache<Groups>
   ) throws(TreeRingError) -> [RankedPlace] {
+    guard let first = places.first else { return [] }
     var order = Array(places.indices)
-    if let first = places.first, places.contains(where: { $0.slot != first.slot }) {
+    if places.contains(where: { $0.slot != first.slot }) {
       order.sort { places[$0].slot < places[$1].slot }
     }
     var ranked: [RankedPlace] = []

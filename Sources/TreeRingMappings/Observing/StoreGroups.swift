@@ -25,14 +25,13 @@ package struct StoreGroups: OrderedGroups {
     found.keep(entries)
     return entries
   }
-  package func ranks(
-    of row: RowReference
-  ) throws(TreeRingError) -> [(group: GroupName, rank: Int)] {
-    var ranks: [(group: GroupName, rank: Int)] = []
+  package func forEachRank(
+    of row: RowReference, _ body: (GroupName, Int) -> Void
+  ) throws(TreeRingError) {
     try reader.forEachPlace(of: row) { name, sortKey in
-      ranks.append((name, try group(name).rank(of: row, sortKey: sortKey)))
+      let group = try found.last(named: name) ?? self.group(GroupName(bytes: name))
+      body(group.name, try group.rank(of: row, sortKey: sortKey))
     }
-    return ranks
   }
   package func places(of row: RowReference) throws(TreeRingError) -> [RowPlace] {
     try reader.places(of: row)
@@ -50,26 +49,34 @@ extension GroupEntries: OrderedGroup {}
 /// The groups asked for so far, each found once.
 private final class FoundGroups: Sendable {
   private struct State {
-    var groups: [GroupName: GroupEntries] = [:]
     /// The one asked for last: neighbouring questions are mostly about the same one.
     var last: GroupEntries?
+    /// The others.
+    var groups: [GroupName: GroupEntries] = [:]
+
+    mutating func keep(_ group: GroupEntries) {
+      if let last, last.name != group.name { groups[last.name] = last }
+      last = group
+    }
   }
   private let state = Mutex(State())
+
+  /// The group asked for last, if it is called that.
+  func last(named name: UnsafeRawBufferPointer) -> GroupEntries? {
+    let last = state.withLock { $0.last }
+    guard let last, last.name.bytes.elementsEqual(name) else { return nil }
+    return last
+  }
 
   /// A group that was found before.
   func group(_ name: GroupName) -> GroupEntries? {
     state.withLock { state in
       if let last = state.last, last.name == name { return last }
-      guard let group = state.groups[name] else { return nil }
-      state.last = group
+      guard let group = state.groups.removeValue(forKey: name) else { return nil }
+      state.keep(group)
       return group
     }
   }
 
-  func keep(_ group: GroupEntries) {
-    state.withLock { state in
-      state.groups[group.name] = group
-      state.last = group
-    }
-  }
+  func keep(_ group: GroupEntries) { state.withLock { $0.keep(group) } }
 }
