@@ -53,7 +53,7 @@ extension Checkpointer {
   }
 
   /// How many times as long as a checkpoint the pause after it is.
-  private static let pauseFactor = 2
+  private static let pauseFactor = 8
 
   private func runScheduled(wasUrgent: Bool) {
     if wasUrgent {

@@ -169,7 +169,8 @@ final class Checkpointer: Sendable {
     }
     let live =
       pages.numbers.usedCount - ledger.deadPageCount - pins.deadPageCount - blobPages
-    let excess = ledger.deadPageCount - Self.allowance(live: live)
+    let excess =
+      ledger.deadPageCount - Self.allowance(live: live, logByteCount: log.statistics.byteCount)
     var dropped: [CommitNumber: [RetiredPage]] = [:]
     for entry in ledger.surplus(
       excess: excess, isHeld: { readers.contains($0.commit) },
@@ -182,8 +183,11 @@ final class Checkpointer: Sendable {
     return dropped
   }
 
-  /// How many dead pages the file may keep for the sake of earlier roots.
-  static func allowance(live: Int) -> Int { 4 * max(live, 256) }
+  /// How many dead pages the file may keep for the sake of earlier roots: twice the live ones, or half of
+  /// what the log takes, so that looking back stays quick where history is long and the state is small.
+  static func allowance(live: Int, logByteCount: UInt64) -> Int {
+    max(2 * live, Int(clamping: logByteCount / 2) / PageLayout.pageByteCount, 1024)
+  }
 
   /// Step 1; nil if there is nothing to do.
   private func begin(
