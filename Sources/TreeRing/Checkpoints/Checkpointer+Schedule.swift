@@ -16,6 +16,7 @@ internal import TreeRingLog
 extension Checkpointer {
   /// Asks for a checkpoint if one is due. Called after a commit has become visible. O(1).
   func consider(_ roots: Roots) {
+    updateShare()
     let (counts, share) = (pages.heapPageCounts, share)
     if counts.dirty >= share.dirtyPages {
       schedule(isUrgent: true)

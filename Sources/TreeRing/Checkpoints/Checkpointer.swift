@@ -64,6 +64,8 @@ final class Checkpointer: Sendable {
   let attempts = Atomic<Int>(0)
   /// The operation count of the newest root.
   let rootOperations = Atomic<UInt64>(0)
+  private let heapPages = Atomic<Int>(0)
+  private let hasFailed = Atomic<Bool>(false)
 
   struct Source: Sendable {
     var queue: CommitQueue
@@ -88,6 +90,7 @@ final class Checkpointer: Sendable {
     rootOperations.store(
       state.ledger.newest?.roots.operationCount ?? 0, ordering: .relaxed)
     self.state = Mutex(state)
+    updateShare()
   }
 
   /// From now on checkpoints are of what is visible there.
@@ -95,11 +98,19 @@ final class Checkpointer: Sendable {
     source.withLock { $0 = Source(queue: queue, writerLock: writerLock) }
   }
 
-  /// What of the budget the heap may take now.
-  var share: HeapShare { budget.heap(tableByteCount: pages.tableByteCount) }
+  /// What of the budget the heap may take.
+  var share: HeapShare { HeapShare(pages: heapPages.load(ordering: .relaxed)) }
+
+  /// Works out `share` anew: the page table, which takes from it, grows with the store.
+  func updateShare() {
+    let share = budget.heap(tableByteCount: pages.tableByteCount)
+    heapPages.store(share.pages, ordering: .relaxed)
+  }
 
   /// Why no more checkpoints are made: nothing may be written to the store any more.
-  var failure: TreeRingError? { state.withLock { $0.failure } }
+  var failure: TreeRingError? {
+    hasFailed.load(ordering: .acquiring) ? state.withLock { $0.failure } : nil
+  }
 
   // MARK: A checkpoint
 
@@ -246,6 +257,7 @@ final class Checkpointer: Sendable {
     if isReleased { pages.releaseWithheld() }
     for (root, list) in outcome.dropped { pins.unkeep(root, saved: list) }
     pages.noteWritten(outcome.written)
+    updateShare()
   }
 
   // MARK: Trouble and the end
@@ -269,6 +281,7 @@ final class Checkpointer: Sendable {
     // A sync that finds the device full has failed like any other: making room does not help.
     if failure.code == .noSpace { failure.code = .io }
     state.withLock { $0.failure = $0.failure ?? failure }
+    hasFailed.store(true, ordering: .releasing)
     logger.error(
       "The page file can not be written any more; reopen the store to go on writing. \(error)")
   }
