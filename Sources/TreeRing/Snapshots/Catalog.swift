@@ -6,6 +6,7 @@
 //   2 · tag               → commit (LEB128)
 //   3 · index name        → definition (as in the log)
 //   4 · idempotency key   → commit (LEB128)
+//   5 · manual place      → label (ManualPlaces.swift)
 
 package import TreeRingLog
 
@@ -17,6 +18,8 @@ package struct Catalog: Sendable {
   package private(set) var bucketNames: [UInt32: String] = [:]
   /// Index definitions in force, by name.
   package private(set) var indexes: [String: IndexRecord] = [:]
+  /// The numbers of the manual indexes among them, ascending.
+  private(set) var manualNumbers: [UInt32] = []
   /// The number that the next index definition gets.
   package private(set) var nextIndexNumber: UInt32 = 1
   /// The number that the next bucket gets.
@@ -54,6 +57,11 @@ package struct Catalog: Sendable {
     indexes.values.filter { $0.parent?.name == name }.sorted { $0.name < $1.name }
   }
 
+  /// Whether every definition of an earlier catalog is still in force.
+  func keepsDefinitions(of old: Catalog) -> Bool {
+    old.indexes.allSatisfy { indexes[$0.key]?.number == $0.value.number }
+  }
+
   mutating func add(_ bucket: BucketReference) {
     buckets[bucket.name] = bucket.number
     bucketNames[bucket.number] = bucket.name
@@ -62,10 +70,15 @@ package struct Catalog: Sendable {
 
   mutating func set(_ record: IndexRecord) {
     nextIndexNumber = max(nextIndexNumber, record.number &+ 1)
+    if let old = indexes[record.name] { manualNumbers.removeAll { $0 == old.number } }
     if case .removed = record.definition {
       indexes[record.name] = nil
     } else {
       indexes[record.name] = record
+    }
+    if case .manual = record.definition {
+      manualNumbers.append(record.number)
+      manualNumbers.sort()
     }
   }
 }
@@ -76,6 +89,7 @@ enum CatalogKey {
   static let tag: UInt8 = 2
   static let index: UInt8 = 3
   static let idempotencyKey: UInt8 = 4
+  static let place: UInt8 = 5
 
   static func of(_ kind: UInt8, _ name: some Sequence<UInt8>) -> [UInt8] { [kind] + name }
 }

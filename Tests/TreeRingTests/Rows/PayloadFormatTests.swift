@@ -82,7 +82,7 @@ import TreeRingLog
       writer.tag(name: "t", commit: 2)
       writer.index(
         IndexRecord(name: "i", number: 1, version: 2, definition: .code(buckets: ["b"])))
-      writer.place(index: "i", group: key, row, before: key)
+      writer.place(PlaceAddress(index: "i", group: "g"), row, label: key)
       writer.stub(5, buckets: [other])
       writer.row(
         row,
