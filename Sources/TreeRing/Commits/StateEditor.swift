@@ -302,7 +302,10 @@ final class StateEditor {
   ) throws(TreeRingError) {
     let index = try record.active(code: code)
     let built = try index.map { (index) throws(TreeRingError) in
-      try build(index, progress)
+      let old = catalog.indexes[record.name]?.number
+      let position = active.firstIndex { $0.number == old && $0.comparison != nil }
+      let labeled = position.map { Tree(roots.indexes[$0].places, pages: pages) }
+      return try build(index, labeled: labeled, progress)
     }
     setDefinition(record)
     if let index, let built {
@@ -312,11 +315,11 @@ final class StateEditor {
   }
 
   private func build(
-    _ index: ActiveIndex, _ progress: (Int) -> Bool
+    _ index: ActiveIndex, labeled: Tree? = nil, _ progress: (Int) -> Bool
   ) throws(TreeRingError) -> IndexRoots {
     try IndexEditor(editor: editor).build(
       index, rows: rows, catalog: catalog, catalogTree: catalogTree, values: values,
-      progress: progress)
+      labeled: labeled, progress: progress)
   }
 
   private func forget(where isGone: (ActiveIndex) -> Bool) {

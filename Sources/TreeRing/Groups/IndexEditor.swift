@@ -59,10 +59,13 @@ struct IndexEditor {
   /// Builds both trees from the rows of the buckets an index covers; one that shows the places of a
   /// manual index from those. O(n log n).
   ///
-  /// - Parameter progress: called now and then with the number of rows done; false cancels.
+  /// - Parameters:
+  ///   - labeled: of an index that compares rows, the places of its definition before, whose labels are
+  ///     kept as far as the order allows, so that little differs.
+  ///   - progress: called now and then with the number of rows done; false cancels.
   func build(
     _ index: ActiveIndex, rows: Tree, catalog: Catalog, catalogTree: Tree, values: ValueSource,
-    progress: (Int) -> Bool = { _ in true }
+    labeled: Tree? = nil, progress: (Int) -> Bool = { _ in true }
   ) throws(TreeRingError) -> IndexRoots {
     var building = IndexBuilding(index: index, values: values)
     if let name = index.manualName {
@@ -74,7 +77,7 @@ struct IndexEditor {
         try building.addRows(of: bucket, rows, progress)
       }
     }
-    building.label()
+    building.label(keeping: labeled)
     var roots = IndexRoots(number: index.number)
     roots.undecodable = building.undecodable
     roots.order = building.order.build(with: editor)
@@ -184,11 +187,14 @@ private struct IndexBuilding {
   }
 
   /// Sorts the rows that are compared, and gives them labels.
-  mutating func label() {
+  ///
+  /// - Parameter places: the place tree that labels are taken from as far as they can be.
+  mutating func label(keeping places: Tree?) {
     guard let comparison = index.comparison else { return }
     for (group, var rows) in compared {
       rows.sort(by: comparison.isBefore)
-      let labels = OrderLabel.spread(rows.count, between: nil, nil) ?? []
+      let labels = OrderLabel.keeping(
+        rows.map { row in places.flatMap { row.reference.label(in: group, places: $0) } })
       for (row, label) in zip(rows, labels) {
         row.reference.key.withUnsafeBytes {
           append(
@@ -198,6 +204,15 @@ private struct IndexBuilding {
       }
     }
     compared = [:]
+  }
+}
+
+extension RowReference {
+  /// The label of the row in a group, of an index that compares rows; nil if it is not in it.
+  fileprivate func label(in group: GroupName, places: Tree) -> [UInt8]? {
+    let place = key.withUnsafeBytes { PlaceKey.of(bucket: bucket, key: $0, group: group) }
+    // The last byte of the sort key ends the label.
+    return place.withUnsafeBytes { places.value(of: $0).map { Array($0.dropLast()) } }
   }
 }
 

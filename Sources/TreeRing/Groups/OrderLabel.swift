@@ -54,6 +54,50 @@ enum OrderLabel {
     return labels
   }
 
+  /// Labels for all rows of a group in their order, of which as many as can keep the ones they have.
+  /// O(n log n).
+  static func keeping(_ old: [[UInt8]?]) -> [[UInt8]] {
+    var labels: [[UInt8]] = []
+    labels.reserveCapacity(old.count)
+    for kept in longestIncreasing(old) + [old.count] {
+      let upper = kept < old.count ? old[kept] : nil
+      guard let fresh = spread(kept - labels.count, between: labels.last, upper),
+        fresh.allSatisfy({ $0.count <= byteLimit })
+      else { return spread(old.count, between: nil, nil) ?? [] }
+      labels += fresh
+      if let upper { labels.append(upper) }
+    }
+    return labels
+  }
+
+  /// The indexes of the longest run of labels, gaps allowed, each above the one before.
+  private static func longestIncreasing(_ labels: [[UInt8]?]) -> [Int] {
+    // By length of a run, the index of the lowest label that ends one; and what comes before each.
+    var ends: [Int] = []
+    var previous: [Int] = Array(repeating: -1, count: labels.count)
+    for (index, label) in labels.enumerated() {
+      guard let label else { continue }
+      var (low, high) = (0, ends.count)
+      while low < high {
+        let middle = (low + high) / 2
+        if labels[ends[middle]]?.lexicographicallyPrecedes(label) ?? false {
+          low = middle + 1
+        } else {
+          high = middle
+        }
+      }
+      if low > 0 { previous[index] = ends[low - 1] }
+      if low < ends.count { ends[low] = index } else { ends.append(index) }
+    }
+    var run: [Int] = []
+    var next = ends.last ?? -1
+    while next >= 0 {
+      run.append(next)
+      next = previous[next]
+    }
+    return run.reversed()
+  }
+
   private static func append(
     _ count: Int, _ lower: [UInt8], _ upper: [UInt8]?, to labels: inout [[UInt8]]
   ) -> Bool {

@@ -88,7 +88,7 @@ import TreeRingLog
         history.noteEmptyCommit()
         history.noteEmptyCommit()
       case 3:
-        if store.indexes.isEmpty {
+        if !store.indexes.contains(where: { $0.name == "byGroup" }) {
           try store.define("byGroup", RandomHistory.fieldIndex)
         } else {
           try store.removeIndex("byGroup")

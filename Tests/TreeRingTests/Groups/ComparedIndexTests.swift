@@ -149,6 +149,38 @@ import TreeRingLog
     #expect(try store.checkInvariants() == [])
   }
 
+  @Test(
+    "Another version that orders few rows otherwise changes few places, however many rows there are"
+  )
+  func replacedInPart() throws {
+    func index(_ version: UInt32) -> GroupIndex {
+      GroupIndex(
+        "ranking", on: notes, version: version, groupedBy: { (_: Note) in "g" },
+        sortedBy: { (a: Note, b: Note) in
+          func rank(_ note: Note) -> Int {
+            version == 2 && note.number % 3_000 == 7 ? -note.number : note.number
+          }
+          return rank(a) < rank(b)
+        })
+    }
+    let store = try Store.inMemory(options: StoreOptions(indexes: [index(1)]))
+    try store.write { tx in
+      for number in 0..<11_000 {
+        try tx.put(Note(number: number), for: Key("k\(number)"), in: notes)
+      }
+    }
+    let (from, old) = (store.newestCommit, try store.snapshot().index("ranking").definition)
+    try store.register(index(2))
+    let touched = try #require(
+      try store.touchedRows(
+        ofIndex: "ranking", from: from, shownBy: old, to: try store.snapshot()))
+    let moved = Set(touched.rows.keys.map { Key(bytes: $0.key) })
+    #expect(moved == ["k7", "k3007", "k6007", "k9007"])
+    #expect(
+      try store.snapshot().index("ranking").keys("g", 0..<4) == ["k9007", "k6007", "k3007", "k7"])
+    #expect(try store.checkInvariants() == [])
+  }
+
   @Test("Rows that always go into the same gap stay in order, with short labels")
   func crowded() throws {
     let index = GroupIndex(

@@ -69,6 +69,32 @@ import Testing
     }
   }
 
+  @Test("As many labels are kept as the new order allows", arguments: seeds(1...20))
+  func keeping(seed: UInt64) throws {
+    var random = SeededGenerator(seed: seed)
+    let all = try #require(OrderLabel.spread(60, between: nil, nil))
+    // Some labels in order, some out of it, and rows without one.
+    var old: [[UInt8]?] = all.map { Int.random(in: 0..<4, using: &random) == 0 ? nil : $0 }
+    for _ in 0..<Int.random(in: 0..<6, using: &random) {
+      let label = old.remove(at: Int.random(in: 0..<old.count, using: &random))
+      old.insert(label, at: Int.random(in: 0...old.count, using: &random))
+    }
+    let labels = OrderLabel.keeping(old)
+    #expect(labels.count == old.count)
+    for (a, b) in zip(labels, labels.dropFirst()) { #expect(a.lexicographicallyPrecedes(b)) }
+    #expect(labels.allSatisfy { OrderLabel.isSound($0) })
+    // The longest increasing run, the slow way.
+    var lengths: [Int] = []
+    for (index, label) in old.enumerated() {
+      let before = zip(old[..<index], lengths).filter { other, _ in
+        if let other, let label { other.lexicographicallyPrecedes(label) } else { false }
+      }
+      lengths.append(label == nil ? 0 : 1 + (before.map(\.1).max() ?? 0))
+    }
+    let kept = zip(old, labels).count { $0 == $1 }
+    #expect(kept == lengths.max() ?? 0, "seed \(seed)")
+  }
+
   @Test("Between equal labels there is no room, and what is no label is told")
   func refused() {
     #expect(OrderLabel.between([7], [7]) == nil)

@@ -162,9 +162,10 @@ import TreeRingLog
     }
   }
 
-  @Test("An unknown kind of operation is refused by name")
-  func unknownKind() throws {
-    let payload: [UInt8] = [0, 77]
+  @Test(
+    "An unknown kind of operation or definition is refused by name",
+    arguments: [[0, 77], [0, 9], [0, 8, 1, 0x69, 1, 1, 9]] as [[UInt8]])
+  func unknownKind(payload: [UInt8]) throws {
     #expect {
       try payload.withUnsafeBytes {
         try PayloadReader.check($0, commit: 1, operationCount: 1)

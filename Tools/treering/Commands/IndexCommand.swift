@@ -15,7 +15,7 @@ struct IndexAddCommand: StoreCommand {
     commandName: "add", abstract: "Stores the definition of an index, and builds it.",
     discussion: """
       By fields: --bucket, --group and --order, and --where for some of the rows. A row without the \
-      group field is not in the index. By another index: --filter and --where, for those of its rows \
+      group field is not in the index. By another index: --parent and --where, for those of its rows \
       that fit, in its groups and its order. By hand: --manual and --bucket; rows are placed by the \
       operations “place” and “unplace” of an import, or by a program. Adding another definition under a \
       name that is taken replaces the index and raises its version.
@@ -26,7 +26,7 @@ struct IndexAddCommand: StoreCommand {
   @Option(help: "The bucket whose rows it covers.") var bucket: String?
   @Option(help: "The field that names a row's group.") var group: String?
   @Option(help: "What rows are ordered by: FIELD[:desc][,…].") var order: String?
-  @Option(help: "The index whose rows it filters.") var filter: String?
+  @Option(help: "The index whose rows it filters.") var parent: String?
   @Flag(help: "Rows are placed by hand.") var manual = false
   @Option(
     name: .customLong("where"), parsing: .singleValue,
@@ -42,7 +42,7 @@ struct IndexAddCommand: StoreCommand {
   /// The definition that the options make together.
   private func definition() throws -> Definition {
     do throws(TreeRingError) {
-      switch (bucket, group, order, filter, manual) {
+      switch (bucket, group, order, parent, manual) {
       case (let bucket?, let group?, let order?, nil, false):
         return .fields(
           try FieldIndex(bucket: bucket, group: group, order: order, where: conditions))
@@ -57,7 +57,7 @@ struct IndexAddCommand: StoreCommand {
     }
     throw Failure(
       .usage,
-      "An index needs --bucket, --group and --order, or --filter, or --manual and --bucket; --where goes "
+      "An index needs --bucket, --group and --order, or --parent, or --manual and --bucket; --where goes "
         + "with the first two.")
   }
 
@@ -173,7 +173,7 @@ private final class IndexList {
         } else {
           $0.null("where")
         }
-        if let parent = index.parent { $0.text("filters", parent) }
+        if let parent = index.parent { $0.text("parent", parent) }
         if index.isManual { $0.raw("manual", "true") }
         $0.number("version", index.version)
         if let reader { $0.number("rows", reader.count) } else { $0.null("rows") }
