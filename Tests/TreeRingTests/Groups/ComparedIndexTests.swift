@@ -111,7 +111,7 @@ import TreeRingLog
       // Now and then somebody writes who does not know the closure.
       if round % 2 == 0 {
         let other = try Self.open(files, indexes: [])
-        try Self.commit(other, &random)
+        try other.put(Self.note(&random), for: "other")
         #expect(code { try other.snapshot().index("ranking") } == .indexDefinedInCode)
         try other.close()
       }
