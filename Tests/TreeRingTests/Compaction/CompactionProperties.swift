@@ -19,6 +19,7 @@ import TreeRingLog
     var log = try LogInMemory(store, &random)
     var points = KeptPoints(horizon: 0)
     for round in 1...3 {
+      let before = points.horizon
       points = newPoints(after: points, newest: log.newest, &random)
       let label = "seed \(seed), round \(round), \(points)"
       let plan = try log.plan(points, store)
@@ -29,7 +30,8 @@ import TreeRingLog
       }
       if last == 0 {
         try log.check(points, store, label, &random, all: true)
-        try log.checkShrunk(points, store, label)
+        // Segments rewritten for this very horizon before may hold tags that have been given up since.
+        if points.horizon > before { try log.checkShrunk(points, store, label) }
       }
     }
   }
