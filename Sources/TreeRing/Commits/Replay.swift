@@ -3,13 +3,14 @@
 internal import TreeRingLog
 
 extension StateEditor {
-  /// Applies one commit from the log. It is decoded whole before any of it is applied. Of index
-  /// definitions only the catalog learns; `buildMissingIndexes` does the rest later.
+  /// Applies one commit from the log. Of index definitions only the catalog learns;
+  /// `buildMissingIndexes` does the rest later.
+  ///
+  /// - Throws: if it cannot be done; some of it may have been applied then, so the editor has to be
+  ///   discarded.
   func replay(
     _ header: CommitHeader, _ payload: UnsafeRawBufferPointer
   ) throws(TreeRingError) {
-    try PayloadReader.check(
-      payload, commit: header.number, operationCount: header.operationCount)
     var reader = try PayloadReader(payload, commit: header.number)
     for tag in reader.notes.tags { setTag(tag, commit: header.number) }
     if let key = reader.notes.idempotencyKey { setIdempotencyKey(key, commit: header.number) }
@@ -18,6 +19,7 @@ extension StateEditor {
       guard let operation = try reader.next() else { break }
       try replay(operation, at: stamp)
     }
+    guard reader.count == header.operationCount else { throw ByteReader.damaged }
     setCommit(
       header.number, timestamp: header.timestamp, operationCount: header.operationCount,
       payloadByteCount: payload.count)
