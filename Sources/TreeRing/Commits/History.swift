@@ -4,7 +4,9 @@ public import TreeRingLog
 
 /// A commit as the log holds it.
 public struct CommitInfo: Hashable, Sendable {
+  /// Its number.
   public let number: CommitNumber
+  /// When it was made.
   public let timestamp: Timestamp
   /// How many operations it has.
   public let operationCount: Int
@@ -22,8 +24,11 @@ public struct CommitInfo: Hashable, Sendable {
 public struct RowVersion: Hashable, Sendable {
   /// What the operation was.
   public enum Kind: String, Hashable, Sendable { case put, metadata, touch, delete }
+  /// The commit that wrote it.
   public let commit: CommitNumber
+  /// When that was.
   public let timestamp: Timestamp
+  /// What the operation did to the row.
   public let kind: Kind
   /// The object it wrote, if it wrote one.
   public let object: [UInt8]?

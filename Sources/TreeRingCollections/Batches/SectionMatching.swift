@@ -7,6 +7,9 @@
 // Only pairs beside a change are looked at. Between two cuts, places where a row came, went or changed its
 // title, sections begin and end at the same rows on both sides; a section with no cut in it or at its ends
 // is the same section still.
+//
+// What stays in the whole list need not be the most that can stay in a pair, so a pair is judged by its own
+// rows, those that the batch places included.
 
 internal import TreeRingMappings
 
@@ -17,8 +20,27 @@ struct SectionPair {
   /// The rows shared, by their number among those that stay.
   let shared: Range<Int>
   let hasSameTitle: Bool
-  /// The rows of both that are not shared.
+  /// The rows that go from the one to the other and are placed by the batch, by ascending old position.
+  let placed: [PlacedRow]
+  /// Which of the rows that both have would stay, if one continued as the other.
+  let staying: StayingRows
+  /// The rows of both that would go or come then.
   let others: Int
+
+  init(
+    _ old: Int, _ new: Int, from oldRuns: SectionRuns, to newRuns: SectionRuns,
+    alignment: Alignment, placed: [PlacedRow]
+  ) {
+    self.old = old
+    self.new = new
+    self.placed = placed
+    let (oldRows, newRows) = (oldRuns.rows(of: old), newRuns.rows(of: new))
+    shared = alignment.kept(inOld: oldRows).clamped(to: alignment.kept(inNew: newRows))
+    hasSameTitle = oldRuns.title(of: old) == newRuns.title(of: new)
+    staying = StayingRows(placed, alignment: alignment, window: shared)
+    let count = shared.count - staying.displaced.joined().count + staying.stays.count { $0 }
+    others = oldRows.count + newRows.count - 2 * count
+  }
 }
 
 /// What a choice of pairs saves: section operations first, then row operations.
@@ -38,13 +60,18 @@ struct SectionMatching {
   private(set) var chosen: [Int] = []
 
   /// - Parameters:
-  ///   - alignment: The old positions of rows that do not stay, and the new ones.
-  ///   - keptCount: How many rows stay.
+  ///   - list: What happens to the list.
   ///   - retitled: Rows that stay and have another title, by number.
   init(
-    from old: SectionRuns, to new: SectionRuns, alignment: Alignment, keptCount: Int,
+    from old: SectionRuns, to new: SectionRuns, _ list: ListChanges, _ alignment: Alignment,
     retitled: [Int]
   ) {
+    let keptCount = list.oldCount - alignment.removed.count
+    var placed: [[Int]: [PlacedRow]] = [:]
+    for move in list.moves.sorted(by: { $0.from < $1.from }) {
+      placed[[old.section(ofRow: move.from), new.section(ofRow: move.to)], default: []]
+        .append(PlacedRow(from: move.from, to: move.to))
+    }
     var cuts = Set(alignment.removed.map { alignment.keptBefore(old: $0) })
     cuts.formUnion(alignment.added.map { alignment.keptBefore(new: $0) })
     for row in retitled { cuts.formUnion([row, row + 1]) }
@@ -53,14 +80,10 @@ struct SectionMatching {
       let oldSection = old.section(ofRow: alignment.oldPosition(ofKept: row))
       let newSection = new.section(ofRow: alignment.newPosition(ofKept: row))
       if let last = pairs.last, last.old == oldSection, last.new == newSection { continue }
-      let oldRows = old.rows(of: oldSection)
-      let newRows = new.rows(of: newSection)
-      let shared = alignment.kept(inOld: oldRows).clamped(to: alignment.kept(inNew: newRows))
       pairs.append(
         SectionPair(
-          old: oldSection, new: newSection, shared: shared,
-          hasSameTitle: old.title(of: oldSection) == new.title(of: newSection),
-          others: oldRows.count + newRows.count - 2 * shared.count))
+          oldSection, newSection, from: old, to: new, alignment: alignment,
+          placed: placed[[oldSection, newSection], default: []]))
     }
     choose()
   }

@@ -5,8 +5,7 @@
 //      section; so does a row that moves.
 //   3. A section *lives* if it continues under its title. A row from section f to section t is moved if
 //      both live, deleted if only f does, inserted if only t does; else it comes and goes with them.
-//   4. Rows that move between the two sides of one continuing section are decided anew among its rows
-//      alone, because what stays in the whole list need not be the most that can stay in the section.
+//   4. Rows that move between the two sides of one continuing section are decided among its rows alone.
 //
 // O(k log n) for k rows placed or changed, and for each row of a section that merges into another.
 
@@ -36,9 +35,8 @@ struct SectionedDifference {
     self.new = new
     let alignment = list.alignment
     self.alignment = alignment
-    let keptCount = list.oldCount - alignment.removed.count
     matching = SectionMatching(
-      from: old, to: new, alignment: alignment, keptCount: keptCount,
+      from: old, to: new, list, alignment,
       retitled: retitled.map { alignment.keptBefore(old: $0) })
     matchSections()
     addRows(list)
@@ -102,21 +100,16 @@ struct SectionedDifference {
       let path = PathMove(from: oldPath(update.from), to: newPath(update.to))
       if livesOld(path.from.section), livesNew(path.to.section) { changes.rowUpdates.append(path) }
     }
-    var inside: [Int: [IndexMove]] = [:]
-    for move in list.moves {
-      let section = old.section(ofRow: move.from)
-      if let target = newOfOld[section], target == new.section(ofRow: move.to) {
-        inside[section, default: []].append(move)
-      } else {
-        addCrossing(from: move.from, to: move.to)
-      }
+    for move in list.moves
+    where newOfOld[old.section(ofRow: move.from)] != new.section(ofRow: move.to) {
+      addCrossing(from: move.from, to: move.to)
     }
     let chosen = Set(matching.chosen)
     for (index, pair) in matching.pairs.enumerated() {
-      if chosen.contains(index) {
-        if let moves = inside[pair.old] { addMoves(moves, inside: pair) }
-      } else if livesOld(pair.old) || livesNew(pair.new) {
-        for row in pair.shared { addKept(row) }
+      if !chosen.contains(index) {
+        if livesOld(pair.old) || livesNew(pair.new) { for row in pair.shared { addKept(row) } }
+      } else if pair.hasSameTitle {
+        addMoves(inside: pair)
       }
     }
   }
@@ -138,14 +131,10 @@ struct SectionedDifference {
   }
 
   /// Rows that move within a section.
-  private mutating func addMoves(_ moves: [IndexMove], inside pair: SectionPair) {
-    let moves = moves.sorted { $0.from < $1.from }
-    let staying = StayingRows(
-      moves.map { PlacedRow(from: $0.from, to: $0.to) }, alignment: alignment,
-      window: pair.shared)
-    for (move, stays) in zip(moves, staying.stays) where !stays {
-      addCrossing(from: move.from, to: move.to)
+  private mutating func addMoves(inside pair: SectionPair) {
+    for (row, stays) in zip(pair.placed, pair.staying.stays) where !stays {
+      addCrossing(from: row.from, to: row.to)
     }
-    for row in staying.displaced.joined() { addKept(row) }
+    for row in pair.staying.displaced.joined() { addKept(row) }
   }
 }

@@ -25,6 +25,7 @@ extension Store {
 
 /// A stream of the changes of what mappings show. Each iteration starts with a reset.
 public struct MappingChanges: AsyncSequence, Sendable {
+  /// A change.
   public typealias Element = Change
   let store: Store
   let control: MappingControl
