@@ -37,5 +37,6 @@ for version in try store.history(of: "tea", in: "prices") {
 try store.revert(to: .tag("spring"))
 print(try store.snapshot().get("cake", in: prices) ?? Price(cents: 0))  // Price(cents: 250)
 // snippet.hide
-precondition(try store.snapshot().get("tea", in: prices) == Price(cents: 90))
+let tea = try store.snapshot().get("tea", in: prices)
+precondition(tea == Price(cents: 90))
 precondition(store.newestCommit > summer.commit)

@@ -23,7 +23,16 @@ public struct CommitInfo: Hashable, Sendable {
 /// One version of a row.
 public struct RowVersion: Hashable, Sendable {
   /// What the operation was.
-  public enum Kind: String, Hashable, Sendable { case put, metadata, touch, delete }
+  public enum Kind: String, Hashable, Sendable {
+    /// The object was written, and the metadata maybe.
+    case put
+    /// Only the metadata was written.
+    case metadata
+    /// Nothing was written, but the row counts as modified.
+    case touch
+    /// The row was deleted.
+    case delete
+  }
   /// The commit that wrote it.
   public let commit: CommitNumber
   /// When that was.

@@ -219,7 +219,10 @@ public final class Transaction: Readable {
   /// Defines a group index by fields, or replaces its definition, and builds it. O(n log n). Does
   /// nothing if this is the definition in force.
   ///
-  /// - Parameter progress: called now and then with the number of rows done; return false to cancel.
+  /// - Parameters:
+  ///   - name: The index's name.
+  ///   - fields: What it groups and orders rows by.
+  ///   - progress: called now and then with the number of rows done; return false to cancel.
   public func define(
     _ name: String, _ fields: FieldIndex, progress: (Int) -> Bool = { _ in true }
   ) throws(TreeRingError) {
