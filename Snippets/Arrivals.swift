@@ -32,7 +32,7 @@ for await change in arrivals.changes {  // what is shown, then what happens to i
   // snippet.hide
   if arrivals.count == 20 {
     let late = Flight(number: "BA1", dest: "LAX", scheduled: "08:05")
-    try await store.write { tx in try tx.put(late, for: "BA1", in: flights) }
+    try store.write { tx in try tx.put(late, for: "BA1", in: flights) }
   } else {
     break
   }

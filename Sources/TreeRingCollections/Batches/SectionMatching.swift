@@ -28,18 +28,16 @@ struct SectionPair {
   let others: Int
 
   init(
-    _ old: Int, _ new: Int, from oldRuns: SectionRuns, to newRuns: SectionRuns,
-    alignment: Alignment, placed: [PlacedRow]
+    _ old: LocatedSection, _ new: LocatedSection, alignment: Alignment, placed: [PlacedRow]
   ) {
-    self.old = old
-    self.new = new
+    self.old = old.index
+    self.new = new.index
     self.placed = placed
-    let (oldRows, newRows) = (oldRuns.rows(of: old), newRuns.rows(of: new))
-    shared = alignment.kept(inOld: oldRows).clamped(to: alignment.kept(inNew: newRows))
-    hasSameTitle = oldRuns.title(of: old) == newRuns.title(of: new)
+    shared = alignment.kept(inOld: old.rows).clamped(to: alignment.kept(inNew: new.rows))
+    hasSameTitle = old.title == new.title
     staying = StayingRows(placed, alignment: alignment, window: shared)
     let count = shared.count - staying.displaced.joined().count + staying.stays.count { $0 }
-    others = oldRows.count + newRows.count - 2 * count
+    others = old.rows.count + new.rows.count - 2 * count
   }
 }
 
@@ -67,10 +65,11 @@ struct SectionMatching {
     retitled: [Int]
   ) {
     let keptCount = list.oldCount - alignment.removed.count
-    var placed: [[Int]: [PlacedRow]] = [:]
+    var placed: [IndexMove: [PlacedRow]] = [:]
     for move in list.moves.sorted(by: { $0.from < $1.from }) {
-      placed[[old.section(ofRow: move.from), new.section(ofRow: move.to)], default: []]
-        .append(PlacedRow(from: move.from, to: move.to))
+      let sections = IndexMove(
+        from: old.section(ofRow: move.from).index, to: new.section(ofRow: move.to).index)
+      placed[sections, default: []].append(PlacedRow(from: move.from, to: move.to))
     }
     var cuts = Set(alignment.removed.map { alignment.keptBefore(old: $0) })
     cuts.formUnion(alignment.added.map { alignment.keptBefore(new: $0) })
@@ -79,11 +78,11 @@ struct SectionMatching {
     for row in rows {
       let oldSection = old.section(ofRow: alignment.oldPosition(ofKept: row))
       let newSection = new.section(ofRow: alignment.newPosition(ofKept: row))
-      if let last = pairs.last, last.old == oldSection, last.new == newSection { continue }
+      let sections = IndexMove(from: oldSection.index, to: newSection.index)
+      if let last = pairs.last, last.old == sections.from, last.new == sections.to { continue }
       pairs.append(
         SectionPair(
-          oldSection, newSection, from: old, to: new, alignment: alignment,
-          placed: placed[[oldSection, newSection], default: []]))
+          oldSection, newSection, alignment: alignment, placed: placed[sections, default: []]))
     }
     choose()
   }

@@ -47,8 +47,8 @@ struct SectionedDifference {
   }
 
   private mutating func matchSections() {
-    touchedOld = Set(alignment.removed.map { old.section(ofRow: $0) })
-    touchedNew = Set(alignment.added.map { new.section(ofRow: $0) })
+    touchedOld = Set(alignment.removed.map { old.section(ofRow: $0).index })
+    touchedNew = Set(alignment.added.map { new.section(ofRow: $0).index })
     for pair in matching.pairs {
       touchedOld.insert(pair.old)
       touchedNew.insert(pair.new)
@@ -78,30 +78,21 @@ struct SectionedDifference {
     !touchedNew.contains(section) || oldOfNew[section] != nil
   }
 
-  private func oldPath(_ row: Int) -> RowPath {
-    let section = old.section(ofRow: row)
-    return RowPath(section: section, row: row - old.rows(of: section).lowerBound)
-  }
-  private func newPath(_ row: Int) -> RowPath {
-    let section = new.section(ofRow: row)
-    return RowPath(section: section, row: row - new.rows(of: section).lowerBound)
-  }
-
   private mutating func addRows(_ list: ListChanges) {
     for row in list.deletes {
-      let path = oldPath(row)
+      let path = old.path(ofRow: row)
       if livesOld(path.section) { changes.rowDeletes.append(path) }
     }
     for row in list.inserts {
-      let path = newPath(row)
+      let path = new.path(ofRow: row)
       if livesNew(path.section) { changes.rowInserts.append(path) }
     }
     for update in list.updates {
-      let path = PathMove(from: oldPath(update.from), to: newPath(update.to))
+      let path = PathMove(from: old.path(ofRow: update.from), to: new.path(ofRow: update.to))
       if livesOld(path.from.section), livesNew(path.to.section) { changes.rowUpdates.append(path) }
     }
     for move in list.moves
-    where newOfOld[old.section(ofRow: move.from)] != new.section(ofRow: move.to) {
+    where newOfOld[old.section(ofRow: move.from).index] != new.section(ofRow: move.to).index {
       addCrossing(from: move.from, to: move.to)
     }
     let chosen = Set(matching.chosen)
@@ -116,7 +107,7 @@ struct SectionedDifference {
 
   /// A row that changes its section.
   private mutating func addCrossing(from row: Int, to newRow: Int) {
-    let path = PathMove(from: oldPath(row), to: newPath(newRow))
+    let path = PathMove(from: old.path(ofRow: row), to: new.path(ofRow: newRow))
     switch (livesOld(path.from.section), livesNew(path.to.section)) {
     case (true, true): changes.rowMoves.append(path)
     case (true, false): changes.rowDeletes.append(path.from)

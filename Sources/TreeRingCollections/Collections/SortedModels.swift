@@ -42,7 +42,7 @@ struct SortedModels<Model: CollectionModel>: Sendable {
   var shownCount: Int { list.weight }
 
   func model(at index: Int) -> Model { list[index].model }
-  func shownModel(at index: Int) -> Model { list[list.position(atWeight: index).position].model }
+  func shownModel(at index: Int) -> Model { list.position(atWeight: index).element.model }
   func model(_ identifier: String) -> Model? { entries[identifier]?.model }
 
   /// The models shown. O(n).

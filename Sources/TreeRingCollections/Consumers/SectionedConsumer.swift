@@ -170,13 +170,13 @@ public final class SectionedConsumer<Model, Title: Hashable>: BatchConsumer {
       let next = alignment.keptBefore(new: index)
       guard next > 0, next < keptCount else { continue }
       let section = sections.section(ofRow: alignment.oldPosition(ofKept: next))
-      let name = sections.title(of: section)
       guard
-        section == sections.section(ofRow: alignment.oldPosition(ofKept: next - 1)),
-        title(rows[alignment.newPosition(ofKept: next - 1)]) == name,
-        title(rows[alignment.newPosition(ofKept: next)]) == name
+        section.rows.contains(alignment.oldPosition(ofKept: next - 1)),
+        title(rows[index]) != section.title
       else { continue }
-      if title(rows[index]) != name {
+      // Neighbours that change their title part the section themselves.
+      let neighbors = [next - 1, next].map { rows[alignment.newPosition(ofKept: $0)] }
+      if neighbors.allSatisfy({ title($0) == section.title }) {
         throw BatchCheck.refusal(
           "the row at index \(index) after the batch has another title than the section around it; "
             + "sort the list by section first")
@@ -262,8 +262,7 @@ public final class SectionedConsumer<Model, Title: Hashable>: BatchConsumer {
   /// The path of a row of the linear list; nil if there is none. O(log sections).
   public func path(at index: Int) -> RowPath? {
     guard index >= 0, index < shown.rows.count else { return nil }
-    let section = shown.sections.section(ofRow: index)
-    return RowPath(section: section, row: index - shown.sections.rows(of: section).lowerBound)
+    return shown.sections.path(ofRow: index)
   }
   /// All rows in order. O(n).
   public var items: [Model] { shown.rows.elements.map { rows[$0] } }

@@ -98,9 +98,9 @@ struct RankedList<Element, Measure: ListMeasure<Element>> {
     return root.weight(before: position)
   }
 
-  /// The first position such that it and the elements before it weigh more than `weight`, and the
-  /// weight before it. O(log n).
-  func position(atWeight weight: Int) -> (position: Int, before: Int) {
+  /// The first position such that it and the elements before it weigh more than `weight`, the weight
+  /// before it, and its element. O(log n).
+  func position(atWeight weight: Int) -> (position: Int, before: Int, element: Element) {
     precondition(weight >= 0 && weight < self.weight, "the list is not that heavy")
     return root.position(atWeight: weight)
   }

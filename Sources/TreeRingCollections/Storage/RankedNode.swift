@@ -153,7 +153,7 @@ struct RankedNode<Element, Measure: ListMeasure<Element>> {
     return before + children[child].weight(before: position)
   }
 
-  func position(atWeight weight: Int) -> (position: Int, before: Int) {
+  func position(atWeight weight: Int) -> (position: Int, before: Int, element: Element) {
     var position = 0
     var before = 0
     if isLeaf {
@@ -161,7 +161,7 @@ struct RankedNode<Element, Measure: ListMeasure<Element>> {
         before += Measure.weight(of: elements[position])
         position += 1
       }
-      return (position, before)
+      return (position, before, elements[position])
     }
     var child = 0
     while before + children[child].weight <= weight {
@@ -170,7 +170,7 @@ struct RankedNode<Element, Measure: ListMeasure<Element>> {
       child += 1
     }
     let inside = children[child].position(atWeight: weight - before)
-    return (position + inside.position, before + inside.before)
+    return (position + inside.position, before + inside.before, inside.element)
   }
 
   /// The last element; nil in an empty leaf.
