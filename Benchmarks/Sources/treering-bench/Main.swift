@@ -43,7 +43,7 @@ struct TreeRingBench {
     [memory] + commits + batches + bulkLoad + [
       randomGets, scans, readsBesideWriter, diskUse, bytesWritten, replay, recoveryRate,
       rankSelect, changesets, consumers, importFlights, asOf, asOfDistance, openTime, pinnedUpdates,
-      checkpointLatency, compactionLatency, largeStore,
+      checkpointLatency, compactionLatency, followerDelay, largeStore,
     ]
 
   static var engines: [any Engine.Type] {

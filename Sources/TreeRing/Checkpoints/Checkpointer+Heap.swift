@@ -34,6 +34,7 @@ extension Checkpointer {
   /// Writes pages of an unfinished transaction to their places, which are free for everybody else, if
   /// the heap is full of dirty pages. Called between two operations: nobody may hold pointers into them.
   func spill(_ editor: PageEditor) throws(TreeRingError) {
+    updateShare()
     let share = share
     guard pages.heapPageCounts.dirty > share.slowPages else { return }
     let young = editor.pagesInHeap()

@@ -16,6 +16,7 @@ internal import TreeRingLog
 extension Checkpointer {
   /// Asks for a checkpoint if one is due. Called after a commit has become visible. O(1).
   func consider(_ roots: Roots) {
+    updateShare()
     let (counts, share) = (pages.heapPageCounts, share)
     if counts.dirty >= share.dirtyPages {
       schedule(isUrgent: true)
@@ -53,7 +54,7 @@ extension Checkpointer {
   }
 
   /// How many times as long as a checkpoint the pause after it is.
-  private static let pauseFactor = 2
+  private static let pauseFactor = 8
 
   private func runScheduled(wasUrgent: Bool) {
     if wasUrgent {

@@ -64,6 +64,8 @@ final class Checkpointer: Sendable {
   let attempts = Atomic<Int>(0)
   /// The operation count of the newest root.
   let rootOperations = Atomic<UInt64>(0)
+  private let heapPages = Atomic<Int>(0)
+  private let hasFailed = Atomic<Bool>(false)
 
   struct Source: Sendable {
     var queue: CommitQueue
@@ -88,6 +90,7 @@ final class Checkpointer: Sendable {
     rootOperations.store(
       state.ledger.newest?.roots.operationCount ?? 0, ordering: .relaxed)
     self.state = Mutex(state)
+    updateShare()
   }
 
   /// From now on checkpoints are of what is visible there.
@@ -95,11 +98,19 @@ final class Checkpointer: Sendable {
     source.withLock { $0 = Source(queue: queue, writerLock: writerLock) }
   }
 
-  /// What of the budget the heap may take now.
-  var share: HeapShare { budget.heap(tableByteCount: pages.tableByteCount) }
+  /// What of the budget the heap may take.
+  var share: HeapShare { HeapShare(pages: heapPages.load(ordering: .relaxed)) }
+
+  /// Works out `share` anew: the page table, which takes from it, grows with the store.
+  func updateShare() {
+    let share = budget.heap(tableByteCount: pages.tableByteCount)
+    heapPages.store(share.pages, ordering: .relaxed)
+  }
 
   /// Why no more checkpoints are made: nothing may be written to the store any more.
-  var failure: TreeRingError? { state.withLock { $0.failure } }
+  var failure: TreeRingError? {
+    hasFailed.load(ordering: .acquiring) ? state.withLock { $0.failure } : nil
+  }
 
   // MARK: A checkpoint
 
@@ -169,7 +180,8 @@ final class Checkpointer: Sendable {
     }
     let live =
       pages.numbers.usedCount - ledger.deadPageCount - pins.deadPageCount - blobPages
-    let excess = ledger.deadPageCount - Self.allowance(live: live)
+    let excess =
+      ledger.deadPageCount - Self.allowance(live: live, logByteCount: log.statistics.byteCount)
     var dropped: [CommitNumber: [RetiredPage]] = [:]
     for entry in ledger.surplus(
       excess: excess, isHeld: { readers.contains($0.commit) },
@@ -182,8 +194,11 @@ final class Checkpointer: Sendable {
     return dropped
   }
 
-  /// How many dead pages the file may keep for the sake of earlier roots.
-  static func allowance(live: Int) -> Int { 4 * max(live, 256) }
+  /// How many dead pages the file may keep for the sake of earlier roots: twice the live ones, or half of
+  /// what the log takes, so that looking back stays quick where history is long and the state is small.
+  static func allowance(live: Int, logByteCount: UInt64) -> Int {
+    max(2 * live, Int(clamping: logByteCount / 2) / PageLayout.pageByteCount, 1024)
+  }
 
   /// Step 1; nil if there is nothing to do.
   private func begin(
@@ -242,6 +257,7 @@ final class Checkpointer: Sendable {
     if isReleased { pages.releaseWithheld() }
     for (root, list) in outcome.dropped { pins.unkeep(root, saved: list) }
     pages.noteWritten(outcome.written)
+    updateShare()
   }
 
   // MARK: Trouble and the end
@@ -265,6 +281,7 @@ final class Checkpointer: Sendable {
     // A sync that finds the device full has failed like any other: making room does not help.
     if failure.code == .noSpace { failure.code = .io }
     state.withLock { $0.failure = $0.failure ?? failure }
+    hasFailed.store(true, ordering: .releasing)
     logger.error(
       "The page file can not be written any more; reopen the store to go on writing. \(error)")
   }

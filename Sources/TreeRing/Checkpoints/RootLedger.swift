@@ -63,7 +63,7 @@ struct RootLedger: Sendable {
     kept.removeAll { entry in dropped.contains { $0.commit == entry.commit } }
     var freed = dropped.reduce(0) { $0 + $1.deadPageCount }
     // Not too many at once: each one's lists have to be read.
-    let limit = dropped.count + max(1, entries.count / 8)
+    let limit = dropped.count + max(4, entries.count / 8)
     while kept.count > 1, dropped.count < limit,
       freed < excess || kept.count >= Self.entryLimit
     {

@@ -36,6 +36,8 @@ public final class Transaction: Readable {
   /// Gives memory back when the transaction has become large. Asked between edits, now and then.
   var spill: ((PageEditor) throws(TreeRingError) -> Void)?
   private var edits: UInt = 0
+  /// The known bucket written to last: most edits go to it again.
+  private var lastBucket: BucketReference?
 
   /// The store's horizon; it moves only between two transactions.
   private let horizon: CommitNumber
@@ -378,13 +380,18 @@ public final class Transaction: Readable {
 
   /// Checks limits and finds the bucket's number, giving it one if it is new.
   private func begin(
-    _ key: UnsafeRawBufferPointer, in bucket: String, values: UnsafeRawBufferPointer?...
+    _ key: UnsafeRawBufferPointer, in bucket: String, values first: UnsafeRawBufferPointer?,
+    _ second: UnsafeRawBufferPointer?
   ) throws(TreeRingError) -> BucketReference {
     try beginEdit()
     try Limits.check(key: key)
-    for case let value? in values { try Limits.check(value: value) }
+    if let first { try Limits.check(value: first) }
+    if let second { try Limits.check(value: second) }
+    if let lastBucket, lastBucket.name == bucket { return lastBucket }
     if let number = editor.catalog.buckets[bucket] {
-      return BucketReference(number: number, name: bucket)
+      let reference = BucketReference(number: number, name: bucket)
+      lastBucket = reference
+      return reference
     }
     try Limits.check(name: bucket, of: "bucket")
     return BucketReference(number: editor.catalog.nextBucketNumber, name: bucket)

@@ -21,7 +21,7 @@ struct HeapShare: Hashable, Sendable {
   /// All of it.
   let pages: Int
   /// Dirty pages that call for a checkpoint.
-  var dirtyPages: Int { pages / 4 }
+  var dirtyPages: Int { pages / 2 }
   /// Dirty pages from which on writers are slowed down.
-  var slowPages: Int { pages / 2 }
+  var slowPages: Int { pages / 4 * 3 }
 }

@@ -1,16 +1,17 @@
-// Which page numbers are in use. Free ones are kept twice: as a stack to take from, and as bits, of
-// which a copy costs little and which a checkpoint writes out.
+// Which page numbers are in use. Free ones are given out in ascending order, round and round: pages that
+// are made one after the other lie side by side in the file, and a checkpoint writes them in long runs.
 
 /// The numbers of one range of pages.
 package struct PageNumbers: Sendable {
   private let first: PageNumber
   /// One more than the highest number ever used.
   package private(set) var next: PageNumber
-  private var stack: [PageNumber] = []
+  /// Free numbers to be given out, counted from `first` - 1.
+  private var available = CountedBitSet()
   /// Free numbers that are not given out for the time being.
-  private var withheld: [PageNumber] = []
-  /// Bit n is set if number `first` - 1 + n is free.
-  package private(set) var free = BitSet()
+  private var withheld = CountedBitSet()
+  /// Where the search for a free number goes on.
+  private var cursor = 0
 
   /// Numbers from `next` on, none used.
   init(next: PageNumber) {
@@ -18,42 +19,47 @@ package struct PageNumbers: Sendable {
     self.next = next
   }
 
-  /// Numbers from 1 to `next` - 1, of which some are free. O(next / 64 + free numbers).
+  /// Numbers from 1 to `next` - 1, of which some are free. O(next / 64).
   /// - Parameter isWithholding: whether those are not given out before `releaseWithheld`.
   init(next: PageNumber, free: BitSet, isWithholding: Bool) {
     first = 1
     self.next = next
-    self.free = free
-    // The lowest ones are taken first, so that the file's end empties.
-    stack = free.members(below: Int(next)).reversed().map { PageNumber($0) }
-    if isWithholding { swap(&stack, &withheld) }
+    if isWithholding { withheld = CountedBitSet(free) } else { available = CountedBitSet(free) }
   }
 
-  /// From now on every free number is given out.
+  /// From now on every free number is given out. O(next / 64).
   mutating func releaseWithheld() {
-    stack = withheld + stack
-    withheld = []
+    available = CountedBitSet(free)
+    withheld = CountedBitSet()
+  }
+
+  /// Bit n is set if number `first` - 1 + n is free.
+  package var free: BitSet {
+    withheld.count == 0 ? available.bits : available.bits.union(withheld.bits)
   }
 
   /// How many are in use.
-  package var usedCount: Int { Int(next - first) - stack.count - withheld.count }
+  package var usedCount: Int { Int(next - first) - available.count - withheld.count }
 
   /// About how many bytes it takes to keep these numbers, and a word of the page table for each.
-  var tableByteCount: Int {
-    Int(next - first) * MemoryLayout<UInt>.stride
-      + (stack.capacity + withheld.capacity) * MemoryLayout<PageNumber>.stride
-  }
+  var tableByteCount: Int { Int(next - first) * MemoryLayout<UInt>.stride }
 
   /// Whether a number is in use.
   func isUsed(_ number: PageNumber) -> Bool {
-    number >= first && number < next && !free.contains(place(number))
+    number >= first && number < next && !available.contains(place(number))
+      && !withheld.contains(place(number))
   }
 
-  /// A number to use. Amortised O(1).
+  /// A number to use: the next free one above that given out last, else the lowest free one, else a new
+  /// one. O(next / 64) at worst, O(1) if a number in so many is free.
   mutating func take() -> PageNumber {
-    if let number = stack.popLast() {
-      free.remove(place(number))
-      return number
+    if available.count > 0 {
+      let place = available.bits.first(from: cursor) ?? available.bits.first(from: 0)
+      if let place {
+        available.remove(place)
+        cursor = place + 1
+        return first - 1 + PageNumber(place)
+      }
     }
     precondition(next != .max && next != PageTable.firstPrivateNumber - 1, "out of page numbers")
     defer { next += 1 }
@@ -62,8 +68,8 @@ package struct PageNumbers: Sendable {
 
   /// Makes a number free. Amortised O(1).
   mutating func giveBack(_ number: PageNumber) {
-    precondition(free.insert(place(number)), "page \(number) is freed twice")
-    stack.append(number)
+    precondition(isUsed(number), "page \(number) is freed twice")
+    available.insert(place(number))
   }
 
   private func place(_ number: PageNumber) -> Int { Int(number - first) + 1 }
@@ -105,26 +111,39 @@ package struct BitSet: Hashable, Sendable {
     return true
   }
 
-  /// The members below a bound, ascending. O(bound / 64 + members).
-  package func members(below bound: Int) -> [Int] {
-    var members: [Int] = []
-    for (index, word) in words.enumerated() {
-      var rest = word
-      while rest != 0 {
-        let member = index * 64 + rest.trailingZeroBitCount
-        if member >= bound { return members }
-        members.append(member)
-        rest &= rest - 1
-      }
+  /// The lowest member at or above a number. O(words gone through).
+  func first(from member: Int) -> Int? {
+    var index = member >> 6
+    guard index < words.count else { return nil }
+    var rest = words[index] & (.max << UInt64(member & 63))
+    while rest == 0 {
+      index += 1
+      if index == words.count { return nil }
+      rest = words[index]
     }
-    return members
+    return index * 64 + rest.trailingZeroBitCount
+  }
+
+  /// What is in either set. O(words).
+  func union(_ other: BitSet) -> BitSet {
+    let (short, long) =
+      words.count < other.words.count ? (words, other.words) : (other.words, words)
+    var union = long
+    for (index, word) in short.enumerated() { union[index] |= word }
+    return BitSet(words: union)
   }
 }
 
 /// A set of small integers that knows its size.
 struct CountedBitSet: Sendable {
-  private var bits = BitSet()
-  private(set) var count = 0
+  private(set) var bits: BitSet
+  private(set) var count: Int
+
+  /// The set of these members. O(words).
+  init(_ bits: BitSet = BitSet()) {
+    self.bits = bits
+    count = bits.count
+  }
 
   func contains(_ member: Int) -> Bool { bits.contains(member) }
 

@@ -38,6 +38,15 @@ package final class PageStore: Sendable {
     }
   }
   private let state = Mutex(State())
+  /// How many pages the state counts as in the heap, and how many of them as clean, to be had without
+  /// the lock.
+  private let heapCount = Atomic<Int>(0)
+  private let cleanCount = Atomic<Int>(0)
+
+  private func noteCounts(_ state: borrowing State) {
+    heapCount.store(state.heap.count, ordering: .relaxed)
+    cleanCount.store(state.clean.count, ordering: .relaxed)
+  }
 
   /// A store without pages.
   /// - Parameters:
@@ -105,6 +114,7 @@ package final class PageStore: Sendable {
   /// Takes pages out of the table and their memory back. O(pages).
   package func free(_ numbers: some Sequence<PageNumber>) {
     state.withLock { state in
+      defer { noteCounts(state) }
       for number in numbers {
         let home = table.set(number, to: nil)
         if number >= PageTable.firstPrivateNumber {
@@ -126,6 +136,7 @@ package final class PageStore: Sendable {
       let frame = state.arena.allocate()
       table.set(number, to: frame)
       if !isPrivate { state.heap.insert(Int(number)) }
+      noteCounts(state)
       return (number, UInt(bitPattern: frame))
     }
     guard let bytes = UnsafeMutableRawPointer(bitPattern: address) else {
@@ -156,6 +167,7 @@ package final class PageStore: Sendable {
       guard state.heap.contains(Int(number)), table.page(number).birth == birth else { return 0 }
       state.heap.remove(Int(number))
       state.clean.remove(Int(number))
+      noteCounts(state)
       return UInt(bitPattern: table.set(number, to: bytes))
     }
     return UnsafeMutableRawPointer(bitPattern: frame)
@@ -164,6 +176,7 @@ package final class PageStore: Sendable {
   /// Notes that the file holds these pages, as far as they still are the ones that were written.
   package func noteWritten(_ pages: some Sequence<RetiredPage>) {
     state.withLock { state in
+      defer { noteCounts(state) }
       for page in pages
       where state.heap.contains(Int(page.number)) && table.page(page.number).birth == page.birth {
         state.clean.insert(Int(page.number))
@@ -171,9 +184,11 @@ package final class PageStore: Sendable {
     }
   }
 
-  /// Pages whose home is the heap: all of them, and those that the file does not hold yet.
+  /// Pages whose home is the heap: all of them, and those that the file does not hold yet. Without a
+  /// lock, so that both may be of moments a little apart.
   package var heapPageCounts: (all: Int, dirty: Int) {
-    state.withLock { ($0.heap.count, $0.heap.count - $0.clean.count) }
+    let all = heapCount.load(ordering: .relaxed)
+    return (all, max(0, all - cleanCount.load(ordering: .relaxed)))
   }
 
   /// About how many bytes the table of pages and the free numbers take.
@@ -194,6 +209,7 @@ package final class PageStore: Sendable {
       frame.copyMemory(from: table.page(number).bytes, byteCount: PageLayout.pageByteCount)
       table.set(number, to: frame)
       state.heap.insert(Int(number))
+      noteCounts(state)
       return UInt(bitPattern: frame)
     }
     guard let bytes = UnsafeMutableRawPointer(bitPattern: address) else {

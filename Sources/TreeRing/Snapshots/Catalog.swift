@@ -9,18 +9,32 @@
 
 package import TreeRingLog
 
-/// The decoded part of a catalog at one commit.
+/// The decoded part of a catalog at one commit. Every commit copies it a few times, so it is one reference.
 package struct Catalog: Sendable {
+  private struct Content {
+    var buckets: [String: UInt32] = [:]
+    var bucketNames: [UInt32: String] = [:]
+    var indexes: [String: IndexRecord] = [:]
+    var nextIndexNumber: UInt32 = 1
+    var nextBucketNumber: UInt32 = 1
+  }
+  // Changed only while one catalog alone refers to it.
+  private final class Storage: @unchecked Sendable {
+    var content: Content
+    init(_ content: Content) { self.content = content }
+  }
+  private var storage = Storage(Content())
+
   /// Bucket numbers by name.
-  package private(set) var buckets: [String: UInt32] = [:]
+  package var buckets: [String: UInt32] { storage.content.buckets }
   /// Bucket names by number.
-  package private(set) var bucketNames: [UInt32: String] = [:]
+  package var bucketNames: [UInt32: String] { storage.content.bucketNames }
   /// Index definitions in force, by name.
-  package private(set) var indexes: [String: IndexRecord] = [:]
+  package var indexes: [String: IndexRecord] { storage.content.indexes }
   /// The number that the next index definition gets.
-  package private(set) var nextIndexNumber: UInt32 = 1
+  package var nextIndexNumber: UInt32 { storage.content.nextIndexNumber }
   /// The number that the next bucket gets.
-  package private(set) var nextBucketNumber: UInt32 = 1
+  package var nextBucketNumber: UInt32 { storage.content.nextBucketNumber }
 
   package init() {}
 
@@ -55,18 +69,27 @@ package struct Catalog: Sendable {
   }
 
   mutating func add(_ bucket: BucketReference) {
-    buckets[bucket.name] = bucket.number
-    bucketNames[bucket.number] = bucket.name
-    nextBucketNumber = max(nextBucketNumber, bucket.number &+ 1)
+    change { content in
+      content.buckets[bucket.name] = bucket.number
+      content.bucketNames[bucket.number] = bucket.name
+      content.nextBucketNumber = max(content.nextBucketNumber, bucket.number &+ 1)
+    }
   }
 
   mutating func set(_ record: IndexRecord) {
-    nextIndexNumber = max(nextIndexNumber, record.number &+ 1)
-    if case .removed = record.definition {
-      indexes[record.name] = nil
-    } else {
-      indexes[record.name] = record
+    change { content in
+      content.nextIndexNumber = max(content.nextIndexNumber, record.number &+ 1)
+      if case .removed = record.definition {
+        content.indexes[record.name] = nil
+      } else {
+        content.indexes[record.name] = record
+      }
     }
+  }
+
+  private mutating func change(_ body: (inout Content) -> Void) {
+    if !isKnownUniquelyReferenced(&storage) { storage = Storage(storage.content) }
+    body(&storage.content)
   }
 }
 

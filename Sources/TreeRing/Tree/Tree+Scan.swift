@@ -1,5 +1,8 @@
 // Going through a range of a tree in one call, both ways: pointers are held from leaf to leaf, a
-// page's prefix is copied once, and nothing is allocated per entry.
+// page's prefix is copied once, and nothing is allocated per entry. While one leaf is gone through, the
+// processor is asked to bring the next one nearer: a scan is bound by memory.
+
+internal import CTreeRing
 
 #if canImport(Glibc)
   internal import Glibc
@@ -77,6 +80,12 @@ extension Tree {
 }
 
 extension TreeCursor {
+  private static var lineByteCount: Int { 64 }
+  private static var linesPerStep: Int { 4 }
+  private static var prefetchedSteps: Int {
+    PageLayout.pageByteCount / lineByteCount / linesPerStep
+  }
+
   /// Calls `body` with the entries of one leaf; false if it told to stop.
   @inline(__always)
   func visit(
@@ -88,7 +97,13 @@ extension TreeCursor {
     let rest = keyBuffer + prefixLength
     let slots = page.slots
     let bytes = page.bytes
+    let ahead = neighbour(isForward ? 1 : -1)
     for step in 0..<range.count {
+      if let ahead, step < Self.prefetchedSteps {
+        for line in 0..<Self.linesPerStep {
+          treering_prefetch(ahead + (step &* Self.linesPerStep &+ line) &* Self.lineByteCount)
+        }
+      }
       let slot = slots[isForward ? range.lowerBound &+ step : range.upperBound &- 1 &- step]
       let cell = bytes + Int(slot.offset)
       let keyLength = Int(slot.keyLength)

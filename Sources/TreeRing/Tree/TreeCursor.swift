@@ -167,6 +167,15 @@ package struct TreeCursor: ~Copyable {
   /// The leaf the cursor is in, and the entry's index in it.
   var currentLeaf: (page: Page, index: Int) { (leaf, Int(steps[leafDepth].index)) }
 
+  /// Where the leaf beside the current one lies, if it has the same parent and is in memory.
+  func neighbour(_ distance: Int32) -> UnsafeRawPointer? {
+    guard leafDepth > 0 else { return nil }
+    let step = steps[leafDepth - 1]
+    let index = step.index + distance
+    guard index >= 0, index < step.count else { return nil }
+    return UnsafeRawPointer(bitPattern: table.address(table.page(step.page).children[Int(index)]))
+  }
+
   /// The leaf the cursor is in.
   @inline(__always)
   private var leaf: Page {

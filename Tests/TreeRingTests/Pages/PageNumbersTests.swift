@@ -1,0 +1,53 @@
+import TestSupport
+import Testing
+
+@testable import TreeRing
+
+@Suite struct PageNumbersTests {
+  @Test func givesFreeNumbersInAscendingOrderRoundAndRoundBeforeNewOnes() {
+    var numbers = PageNumbers(next: 1)
+    #expect((0..<300).map { _ in numbers.take() } == Array(1...300))
+    for number: PageNumber in [7, 65, 129, 200] { numbers.giveBack(number) }
+    #expect(numbers.take() == 7)
+    numbers.giveBack(3)
+    #expect((0..<5).map { _ in numbers.take() } == [65, 129, 200, 3, 301])
+    #expect(numbers.usedCount == 301 && numbers.free.count == 0)
+  }
+
+  @Test func withholdsWhatAFileHadFreeUntilItIsReleased() {
+    var free = BitSet()
+    for member in [2, 64, 70] { free.insert(member) }
+    var numbers = PageNumbers(next: 100, free: free, isWithholding: true)
+    #expect(numbers.usedCount == 96 && numbers.take() == 100)
+    numbers.giveBack(50)
+    #expect(numbers.free.members(below: 128) == [2, 50, 64, 70])
+    #expect(!numbers.isUsed(64) && !numbers.isUsed(50) && numbers.isUsed(3))
+    #expect(numbers.take() == 50 && numbers.take() == 101)
+    numbers.releaseWithheld()
+    #expect((0..<4).map { _ in numbers.take() } == [64, 70, 2, 102])
+  }
+
+  @Test(arguments: seeds(1...8)) func agreesWithAModel(seed: UInt64) {
+    var random = SeededGenerator(seed: seed)
+    let first: PageNumber = seed % 2 == 0 ? 1 : PageTable.firstPrivateNumber
+    var numbers = PageNumbers(next: first)
+    var used: Set<PageNumber> = []
+    for _ in 0..<3000 {
+      if used.isEmpty || random.next() % 5 < 3 {
+        let (bound, isFull) = (numbers.next, used.count == Int(numbers.next - first))
+        let number = numbers.take()
+        #expect(used.insert(number).inserted && isFull == (number == bound), "seed \(seed)")
+      } else if let number = used.randomElement(using: &random) {
+        used.remove(number)
+        numbers.giveBack(number)
+      }
+      #expect(numbers.usedCount == used.count, "seed \(seed)")
+    }
+    for number in first..<numbers.next { #expect(numbers.isUsed(number) == used.contains(number)) }
+  }
+}
+
+extension BitSet {
+  /// The members below a bound, ascending.
+  func members(below bound: Int) -> [Int] { (0..<bound).filter(contains) }
+}
