@@ -4,7 +4,9 @@ public import TreeRingLog
 
 /// A commit as the log holds it.
 public struct CommitInfo: Hashable, Sendable {
+  /// Its number.
   public let number: CommitNumber
+  /// When it was made.
   public let timestamp: Timestamp
   /// How many operations it has.
   public let operationCount: Int
@@ -21,9 +23,21 @@ public struct CommitInfo: Hashable, Sendable {
 /// One version of a row.
 public struct RowVersion: Hashable, Sendable {
   /// What the operation was.
-  public enum Kind: String, Hashable, Sendable { case put, metadata, touch, delete }
+  public enum Kind: String, Hashable, Sendable {
+    /// The object was written, and the metadata maybe.
+    case put
+    /// Only the metadata was written.
+    case metadata
+    /// Nothing was written, but the row counts as modified.
+    case touch
+    /// The row was deleted.
+    case delete
+  }
+  /// The commit that wrote it.
   public let commit: CommitNumber
+  /// When that was.
   public let timestamp: Timestamp
+  /// What the operation did to the row.
   public let kind: Kind
   /// The object it wrote, if it wrote one.
   public let object: [UInt8]?

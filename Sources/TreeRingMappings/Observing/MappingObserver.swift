@@ -10,7 +10,9 @@ public import TreeRingLog
 extension Store {
   /// An observer to be pulled; it shows nothing yet.
   ///
-  /// - Parameter limit: The most operations worth listing; a larger change is a reset.
+  /// - Parameters:
+  ///   - mappings: What is shown.
+  ///   - limit: The most operations worth listing; a larger change is a reset.
   public func observer(of mappings: Mappings, limit: Int = 500) -> MappingObserver {
     MappingObserver(store: self, mappings: mappings, limit: limit)
   }
