@@ -57,8 +57,11 @@ public struct GroupIndex: Sendable {
   /// order with its neighbours. Building the index holds its rows decoded in memory.
   ///
   /// - Parameters:
-  ///   - groups: the group of a row, none or several.
-  ///   - areInIncreasingOrder: whether the first row comes before the second; a strict weak order. Rows
+  ///   - name: The index's name.
+  ///   - bucket: The rows it is over.
+  ///   - version: Another one says that the closures have changed.
+  ///   - groups: The group of a row, none or several.
+  ///   - areInIncreasingOrder: Whether the first row comes before the second; a strict weak order. Rows
   ///     of which neither comes before the other are ordered by bucket and key.
   public init<Row: SendableMetatype, Groups: GroupSet>(
     _ name: String, on bucket: Bucket<Row>, version: UInt32,
