@@ -10,6 +10,8 @@ import TreeRingLog
 /// Rows are named in the order of the old state, and new ones in the order of the new state, so that
 /// each pair stands for all that differ in names only. An untouched row keeps its sort key; every
 /// other one gets a new key, even where it stays between the same neighbours.
+///
+/// All of it runs in a sweep, in a release build; with the other tests every third old state.
 @Suite("Exhaustive: at most four rows in three groups")
 struct ExhaustiveTests {
   typealias Lists = [[UInt8]]
@@ -18,7 +20,9 @@ struct ExhaustiveTests {
 
   @Test("All pairs of states, with each untouched set, shown whole and through ranges")
   func everything() async {
-    let olds = Self.arrangements(of: Array(0..<UInt8(Self.rowLimit)), inOrder: true)
+    let all = Self.arrangements(of: Array(0..<UInt8(Self.rowLimit)), inOrder: true)
+      .sorted { $0.description < $1.description }
+    let olds = isSweep ? all : all.enumerated().filter { $0.offset % 3 == 0 }.map(\.element)
     let counts = await withTaskGroup(of: (pairs: Int, cases: Int).self) { tasks in
       for start in 0..<4 {
         tasks.addTask {
@@ -34,7 +38,7 @@ struct ExhaustiveTests {
     }
     print("exhaustive: \(counts.pairs) pairs of states, \(counts.cases) changes")
     // By orbits: 685 named states make 469,225 pairs, of which this many differ in more than names.
-    #expect(counts.pairs == 19_647)
+    if isSweep { #expect(counts.pairs == 19_647) } else { #expect(counts.pairs > 1_000) }
   }
 
   /// Checks one old state against every new one.
@@ -56,7 +60,8 @@ struct ExhaustiveTests {
               let given = ChangeCase(
                 old: states.old, new: states.new, oldMappings: mappings.old,
                 newMappings: mappings.new, touched: states.touched)
-              let found = violations(given)
+              // What the new state shows does not depend on what was touched.
+              let found = violations(given, looksAfter: untouched.isEmpty)
               #expect(found.isEmpty, "\(old) to \(new), \(untouched) untouched: \(found)")
               cases += 1
             }

@@ -165,6 +165,10 @@ private struct RankedPlace {
     _ places: [SlotPlace], in groups: inout GroupCache<Groups>
   ) throws(TreeRingError) -> [RankedPlace] {
     guard let first = places.first else { return [] }
+    if places.count == 1 {
+      let rank = try groups.rank(of: first.order, slot: first.slot)
+      return [RankedPlace(slot: first.slot, rank: rank, moved: first.moved, place: 0)]
+    }
     var order = Array(places.indices)
     if places.contains(where: { $0.slot != first.slot }) {
       order.sort { places[$0].slot < places[$1].slot }

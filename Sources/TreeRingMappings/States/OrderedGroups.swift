@@ -80,7 +80,13 @@ struct GroupCache<Groups: OrderedGroups> {
     return found[last].group.count
   }
 
-  /// How many rows of a slot's group stand before each of these places.
+  /// How many rows of a slot's group stand before a place.
+  mutating func rank(of order: [UInt8], slot: Int) throws(TreeRingError) -> Int {
+    try find(slot)
+    return try found[last].group.rank(of: order)
+  }
+
+  /// The same of many places of one slot, in their order.
   mutating func ranks(of places: [[UInt8]], slot: Int) throws(TreeRingError) -> [Int] {
     try find(slot)
     return try found[last].group.ranks(of: places)
