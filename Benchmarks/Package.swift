@@ -1,6 +1,7 @@
 // swift-tools-version: 6.2
 // Benchmarks, a package of their own, so that neither they nor the libraries they compare with ever
-// reach users. TREERING_PEERS=lmdb,sqlite,rocksdb adds the peers whose libraries are installed.
+// reach users. TREERING_PEERS=lmdb,sqlite,rocksdb adds the peers whose libraries are installed;
+// TREERING_DIFFERENCEKIT=PATH adds DifferenceKit, of which a checkout lies there.
 import PackageDescription
 
 let strict: [SwiftSetting] = [
@@ -30,6 +31,7 @@ let peers = [
 ]
 let wanted = (Context.environment["TREERING_PEERS"] ?? "").split(separator: ",").map(String.init)
 let enabled = peers.filter { wanted.contains($0.word) }
+let comparesDifferenceKit = Context.environment["TREERING_DIFFERENCEKIT"] != nil
 
 var targets: [Target] = [
   .target(name: "CBenchmarkClock"),
@@ -44,7 +46,8 @@ var targets: [Target] = [
       "BenchmarkHarness", .product(name: "TreeRing", package: "TreeRing"),
       .product(name: "TreeRingMappings", package: "TreeRing"),
       .product(name: "TreeRingCollections", package: "TreeRing"),
-    ] + enabled.map { .target(name: $0.target) },
+    ] + enabled.map { .target(name: $0.target) }
+      + (comparesDifferenceKit ? [.target(name: "PeerDifferenceKit")] : []),
     swiftSettings: strict),
 ]
 for peer in enabled {
@@ -56,10 +59,22 @@ for peer in enabled {
       swiftSettings: strict))
 }
 
+var dependencies: [Package.Dependency] = [.package(name: "TreeRing", path: "..")]
+if let path = Context.environment["TREERING_DIFFERENCEKIT"] {
+  dependencies.append(.package(name: "DifferenceKit", path: path))
+  targets.append(
+    .target(
+      name: "PeerDifferenceKit",
+      dependencies: [
+        "BenchmarkHarness", .product(name: "DifferenceKit", package: "DifferenceKit"),
+      ],
+      swiftSettings: strict))
+}
+
 let package = Package(
   name: "TreeRingBenchmarks",
   platforms: [.macOS(.v15)],
-  dependencies: [.package(name: "TreeRing", path: "..")],
+  dependencies: dependencies,
   targets: targets,
   swiftLanguageModes: [.v6]
 )

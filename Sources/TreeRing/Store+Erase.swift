@@ -213,6 +213,10 @@ extension Store {
     try version.pages.reading {
       try check(version.roots.rows) { entry, _ in entry.elementsEqual(row) }
       try check(version.roots.graves) { entry, _ in entry.elementsEqual(row) }
+      for number in version.catalog.manualNumbers {
+        let prefix = ManualPlaces.prefix(number, place)
+        try check(version.roots.catalog) { entry, _ in entry.starts(with: prefix) }
+      }
       for index in version.roots.indexes {
         try check(index.order) { Self.isOrder($0, $1, of: row) }
         try check(index.places) { entry, _ in entry.starts(with: place) }

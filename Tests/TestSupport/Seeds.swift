@@ -32,3 +32,23 @@ package func seeds(_ usual: ClosedRange<UInt64>) -> ClosedRange<UInt64> {
 
 /// Whether the exhaustive tests are to try everything: TREERING_SWEEP is set.
 package let isSweep = ProcessInfo.processInfo.environment["TREERING_SWEEP"] != nil
+
+/// A share of what an exhaustive test tries, so that a long sweep can be run in pieces. The environment
+/// variable TREERING_PART, "2/7", names the second of seven; without it there is one part, everything.
+package struct SweepPart: Sendable {
+  private let number: Int
+  private let count: Int
+
+  /// The part that the environment names.
+  package static let current: SweepPart = {
+    let text = ProcessInfo.processInfo.environment["TREERING_PART"] ?? ""
+    let numbers = text.split(separator: "/").compactMap { Int($0) }
+    guard numbers.count == 2, (1...max(1, numbers[1])).contains(numbers[0]) else {
+      return SweepPart(number: 0, count: 1)
+    }
+    return SweepPart(number: numbers[0] - 1, count: numbers[1])
+  }()
+
+  /// Whether a case belongs to this part, by its number among all.
+  package func contains(_ index: Int) -> Bool { index % count == number }
+}

@@ -25,22 +25,24 @@ struct Board {
 
   mutating func commit() throws {
     try store.write { tx in
-      for _ in 0..<Int.random(in: 1...5, using: &random) {
-        let key = Key("k\(Int.random(in: 0..<20, using: &random))")
-        switch Int.random(in: 0..<6, using: &random) {
-        case 0: try tx.delete(key, in: "lines")
-        case 1 where try tx.contains(key, in: "lines"): try tx.touch(key, in: "lines")
-        case 2 where try tx.contains(key, in: "lines"):
-          try tx.put(
-            metadata: [UInt8.random(in: 0..<3, using: &random)], for: key, in: "lines")
-        default:
-          var line = (0..<2).map { _ in UInt8.random(in: 0..<4, using: &random) }
-          if Int.random(in: 0..<3, using: &random) == 0 {
-            line.append(UInt8.random(in: 0..<4, using: &random))
-          }
-          try tx.put(line, for: key, in: Self.lines)
-        }
+      for _ in 0..<Int.random(in: 1...5, using: &random) { try write(tx) }
+    }
+  }
+
+  /// Writes or deletes a row.
+  mutating func write(_ tx: Transaction) throws {
+    let key = Key("k\(Int.random(in: 0..<20, using: &random))")
+    switch Int.random(in: 0..<6, using: &random) {
+    case 0: try tx.delete(key, in: "lines")
+    case 1 where try tx.contains(key, in: "lines"): try tx.touch(key, in: "lines")
+    case 2 where try tx.contains(key, in: "lines"):
+      try tx.put(metadata: [UInt8.random(in: 0..<3, using: &random)], for: key, in: "lines")
+    default:
+      var line = (0..<2).map { _ in UInt8.random(in: 0..<4, using: &random) }
+      if Int.random(in: 0..<3, using: &random) == 0 {
+        line.append(UInt8.random(in: 0..<4, using: &random))
       }
+      try tx.put(line, for: key, in: Self.lines)
     }
   }
 

@@ -51,8 +51,11 @@ struct ExhaustiveTests {
         {
           pairs += 1
           for untouched in untouchedSets(old, new) {
+            let states = states(old, new, untouched, turn: turn + cases)
             for mappings in views(turn + cases) {
-              let given = changeCase(old, new, untouched, mappings, turn: turn + cases)
+              let given = ChangeCase(
+                old: states.old, new: states.new, oldMappings: mappings.old,
+                newMappings: mappings.new, touched: states.touched)
               let found = violations(given)
               #expect(found.isEmpty, "\(old) to \(new), \(untouched) untouched: \(found)")
               cases += 1
@@ -84,11 +87,10 @@ struct ExhaustiveTests {
     ]
   }
 
-  /// A case in which untouched rows keep their sort keys and all others have keys of their own.
-  static func changeCase(
-    _ old: Lists, _ new: Lists, _ untouched: Set<UInt8>, _ mappings: (old: Mappings, new: Mappings),
-    turn: Int
-  ) -> ChangeCase {
+  /// States in which untouched rows keep their sort keys and all others have keys of their own.
+  static func states(
+    _ old: Lists, _ new: Lists, _ untouched: Set<UInt8>, turn: Int
+  ) -> (old: ModelIndex, new: ModelIndex, touched: TouchedRows) {
     func index(_ lists: Lists, at commit: CommitNumber, keys: UInt8) -> ModelIndex {
       var rows: [RowReference: ModelRow] = [:]
       for (group, list) in lists.enumerated() {
@@ -111,9 +113,7 @@ struct ExhaustiveTests {
     }
     let before = index(old, at: 1, keys: 100)
     let after = index(new, at: 2, keys: 10)
-    return ChangeCase(
-      old: before, new: after, oldMappings: mappings.old, newMappings: mappings.new,
-      touched: touchedRows(from: before, to: after))
+    return (before, after, touchedRows(from: before, to: after))
   }
 
   /// The sets of rows that may have stayed in place: those of one group on both sides, in one order.

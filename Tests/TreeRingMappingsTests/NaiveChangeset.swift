@@ -17,7 +17,11 @@ struct NaiveList: Equatable {
     static func == (a: Part, b: Part) -> Bool { a.group == b.group && a.rows == b.rows }
 
     /// What makes two sections the same.
-    var identity: [AnyHashable] { [group, isConsolidated] }
+    struct Identity: Hashable {
+      let group: GroupName
+      let isConsolidated: Bool
+    }
+    var identity: Identity { Identity(group: group, isConsolidated: isConsolidated) }
   }
   var parts: [Part]
 

@@ -55,6 +55,33 @@ struct ObservationTests {
     }
   }
 
+  @Test("A group that has no rows when the position is taken finds its window again")
+  func emptyGroupAtRestart() throws {
+    let store = try Store.inMemory(options: StoreOptions(indexes: [Board.index]))
+    func put(_ numbers: ClosedRange<UInt8>) throws {
+      for number in numbers {
+        try store.write { try $0.put([1, number], for: Key("k\(number)"), in: Board.lines) }
+      }
+    }
+    try put(1...4)
+    let mappings = Mappings(of: "board", groupsWhere: { _ in true })
+      .range(.flexible(length: 2, offset: 1))
+    var observer = store.observer(of: mappings)
+    #expect(try observer.advance().after.rowCount == 2)
+    try store.write { tx in
+      for number in 1...4 { try tx.delete(Key("k\(number)"), in: "lines") }
+    }
+    #expect(try observer.advance().after.isEmpty)
+    var resumed = store.observer(of: mappings, from: try #require(observer.position))
+    try put(5...7)
+    let expected = try observer.advance()
+    // The gap that the window left takes in whatever comes.
+    #expect(expected.after.rowCount == 3)
+    let found = try resumed.advance()
+    #expect(!found.isReset && found.changeset == expected.changeset)
+    #expect(Self.rows(found.after) == Self.rows(expected.after))
+  }
+
   @Test("A follower and the writer give the same changesets, forward and backward")
   func follower() throws {
     for seed in seeds(1...4) {

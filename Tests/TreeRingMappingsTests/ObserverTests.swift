@@ -143,4 +143,39 @@ struct ObserverTests {
     }
     #expect(observer.mappings.index == "i")
   }
+
+  @Test("What is public crosses threads, and sections and rows are collections with random access")
+  func types() throws {
+    func isSendable<T: Sendable>(_: T.Type) {}
+    func hasRandomAccess<T: RandomAccessCollection & Sendable>(_ collection: T) -> T { collection }
+    isSendable(Mappings.self)
+    isSendable(RangeOptions.self)
+    isSendable(RangeChange.self)
+    isSendable(Change.self)
+    isSendable(Changeset.self)
+    isSendable(Step.self)
+    isSendable(Stage.self)
+    isSendable(Placements.self)
+    isSendable(LegacyChanges.self)
+    isSendable(ShownRows.self)
+    isSendable(MappingObserver.self)
+    isSendable(MappingPosition.self)
+    isSendable(MappingChanges.self)
+    isSendable(MappingControl.self)
+    isSendable(FlatList.self)
+    isSendable(DisplayedRows.self)
+    var board = try Board(seed: 1)
+    for _ in 0..<5 { try board.commit() }
+    var observer = board.store.observer(of: Mappings(of: "board", groups: ["g0", "g1"]))
+    let shown = try observer.advance().after
+    let sections = hasRandomAccess(shown.sections)
+    #expect(sections.count == 2)
+    for section in sections {
+      let rows = hasRandomAccess(section)
+      #expect(rows.reversed().map { $0 } == Array(rows).reversed())
+      for (index, row) in rows.enumerated() {
+        #expect(try shown.paths(of: row).contains(RowPath(section: section.index, row: index)))
+      }
+    }
+  }
 }

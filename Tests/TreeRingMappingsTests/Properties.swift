@@ -33,8 +33,10 @@ func violations(
   found += checker.batch().map { (.batch, $0) }
   found += checker.steps()
   found += checker.keyed().map { (.keyed, $0) }
-  for policy in [StagePolicy.combined, .conservative] {
-    found += checker.stages(policy).map { (.stages, $0) }
+  found += checker.stages(.conservative).map { (.stages, $0) }
+  // What is refused in combined stages is refused in conservative ones too.
+  if change.changeset.stages(.combined) != change.changeset.stages(.conservative) {
+    found += checker.stages(.combined).map { (.stages, $0) }
   }
   found += checker.legacy().map { (.legacy, $0) }
   found += checker.lookups(change.before, given.oldView).map { (.before, $0) }

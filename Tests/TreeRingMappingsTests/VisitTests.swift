@@ -43,7 +43,12 @@ private struct CountedGroup: OrderedGroups, OrderedGroup {
 
   func groupNames() -> [GroupName] { ["g"] }
   func group(_ name: GroupName) -> CountedGroup { self }
-  func places(of row: RowReference) -> [RowPlace] { [] }
+  func places(of row: RowReference) -> [RowPlace] {
+    let order = ModelIndex.order(row.key, row)
+    let position = rank(of: order)
+    guard position < count, Self.row(numbers[position]) == row else { return [] }
+    return [RowPlace(group: "g", order: order)]
+  }
   func stored(_ row: RowReference) -> StoredRow? { nil }
   func id(of row: RowReference) -> RowID { RowID(row) }
   func reference(of id: RowID) -> RowReference? { id.reference }
@@ -80,6 +85,32 @@ struct VisitTests {
           visited <= 6 * touched.rows.count * depth,
           "\(count) rows, \(touched.rows.count) touched: \(visited) visits")
         #expect(change.changeset.count <= 6 * touched.rows.count)
+      }
+    }
+  }
+
+  @Test(
+    "A lookup, either way, in the state after or before, visits c · log n nodes",
+    arguments: [1_000, 1_000_000])
+  func lookups(_ count: Int) throws {
+    var random = SeededGenerator(seed: UInt64(count))
+    let old = CountedGroup(numbers: (0..<UInt64(count)).map { $0 * 8 })
+    let (new, touched) = edit(old, 100, &random)
+    let whole = Mappings(of: "model", groups: ["g"])
+    let depth = Int.bitWidth - count.leadingZeroBitCount + 1
+    for mappings in [whole, whole.range(.flexible(length: count / 2, pin: .end), of: "g")] {
+      var cursor = MappingCursor(mappings)
+      _ = try cursor.reset(to: old, at: 1)
+      let change = try cursor.advance(to: new, by: touched, limit: .max)
+      for shown in [change.before, change.after] {
+        for _ in 0..<100 {
+          let path = RowPath(section: 0, row: Int.random(in: 0..<shown.rowCount, using: &random))
+          let before = new.visits.value
+          let row = try #require(try shown.row(at: path))
+          #expect(try shown.path(of: row) == path)
+          #expect(try shown.nearestPath(to: row) == path)
+          #expect(new.visits.value - before <= 6 * depth, "\(path) of \(count)")
+        }
       }
     }
   }

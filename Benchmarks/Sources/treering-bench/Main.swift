@@ -42,8 +42,8 @@ struct TreeRingBench {
   static let subjects: [Subject] =
     [memory] + commits + batches + bulkLoad + [
       randomGets, scans, readsBesideWriter, diskUse, bytesWritten, replay, recoveryRate,
-      rankSelect, changesets, consumers, importFlights, asOf, asOfDistance, openTime, pinnedUpdates,
-      checkpointLatency, compactionLatency, followerDelay, largeStore,
+      rankSelect, changesets, flightBoard, consumers, importFlights, asOf, asOfDistance, openTime,
+      pinnedUpdates, checkpointLatency, compactionLatency, followerDelay, largeStore,
     ]
 
   static var engines: [any Engine.Type] {

@@ -23,7 +23,7 @@ struct Line: Codable {
   let name: String
   let unit: String
   let direction: Direction
-  /// Samples by engine, in the order of the runs.
+  /// Samples by engine, or by whatever else it is compared with, in the order of the runs.
   var samples: [String: [Double]] = [:]
   /// Rates of the bare sync loop in the same minute.
   var syncLoop: [Double] = []
@@ -129,7 +129,12 @@ final class Report {
       ratio = String(format: "%.2f", own / peer)
     }
     var name = line.name
-    if let remark = line.remark { name += " (\(remark))" }
+    let others = line.samples.keys.filter { !engines.contains($0) }.sorted()
+    let compared = others.compactMap { other in
+      line.median(other).map { "\(other) \(Self.format($0))" }
+    }
+    let remarks = (line.remark.map { [$0] } ?? []) + compared
+    if !remarks.isEmpty { name += " (\(remarks.joined(separator: ", ")))" }
     if let loop = Line.median(line.syncLoop) { name += " (bare sync loop \(Self.format(loop)))" }
     var bar = "–"
     if let value = line.bar, let meets = line.meetsBar {

@@ -54,7 +54,7 @@ extension Checkpointer {
   }
 
   /// How many times as long as a checkpoint the pause after it is.
-  private static let pauseFactor = 8
+  private static let pauseFactor = 3
 
   private func runScheduled(wasUrgent: Bool) {
     if wasUrgent {

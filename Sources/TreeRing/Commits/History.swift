@@ -54,6 +54,8 @@ package enum CommitOperation: Hashable, Sendable {
   case delete(RowID)
   case tag(name: String, commit: CommitNumber)
   case index(name: String, version: UInt32, IndexRecord.Definition)
+  /// A place in a manual index; an empty label takes the row out.
+  case place(PlaceAddress, RowID, label: [UInt8])
 }
 
 extension Store {
@@ -219,8 +221,9 @@ extension Store {
           metadata: try record.metadata.map { (value) throws(TreeRingError) in
             try bytes(value, .metadata)
           }, coder: record.coder))
+    case .place(let place, let row, let label):
+      operations.append(.place(place, RowID(row), label: Array(label)))
     case .stub, .held: break
-    case .place: throw ByteReader.damaged
     }
   }
 

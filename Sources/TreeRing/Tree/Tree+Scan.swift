@@ -77,6 +77,42 @@ extension Tree {
       if rest > 0, !cursor.goToPreviousLeaf() { return }
     }
   }
+
+  /// Calls `body` with what follows `prefix` in each key that begins with it, and the value, in ascending
+  /// order. O(log n + entries). For few entries: where they lie in one leaf, nothing is allocated.
+  package func forEach(
+    startingWith prefix: UnsafeRawBufferPointer,
+    _ body: (_ rest: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) throws -> Void
+  ) rethrows {
+    if root.page == 0 { return }
+    func visit(_ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) throws -> Bool {
+      guard key.count >= prefix.count, memcmp(key.start, prefix.start, prefix.count) == 0 else {
+        return false
+      }
+      try body(UnsafeRawBufferPointer(rebasing: key[prefix.count...]), value)
+      return true
+    }
+    let (leaf, start, _) = locate(prefix.start, prefix.count)
+    var index = start
+    while index < leaf.cellCount {
+      let length = leaf.keyLength(at: index)
+      let isInside = try withUnsafeTemporaryAllocation(byteCount: length + 8, alignment: 8) { key in
+        leaf.copyKey(at: index, to: key.baseAddress.unsafelyUnwrapped)
+        return try visit(
+          UnsafeRawBufferPointer(rebasing: key[..<length]), leaf.value(at: index))
+      }
+      if !isInside { return }
+      index += 1
+    }
+    // They may go on in the next leaf.
+    var cursor = makeCursor()
+    var isInside = cursor.seek(to: prefix)
+    for _ in start..<index where isInside { isInside = cursor.next() }
+    while isInside {
+      isInside = try cursor.withEntry(visit)
+      if isInside { isInside = cursor.next() }
+    }
+  }
 }
 
 extension TreeCursor {

@@ -83,25 +83,36 @@ package struct Tree: Sendable {
     var total = root.count
     var rank: UInt64 = 0
     while page.level != 0 {
-      let index = page.childIndex(keyStart, key.count)
-      let counts = page.counts
-      let cellCount = page.cellCount
-      let own = counts[index]
-      // The shorter side of the page is added up; the total gives the other.
-      if index &* 2 <= cellCount {
-        for place in 0..<index { rank &+= counts[place] }
-      } else {
-        var after: UInt64 = 0
-        for place in index..<cellCount { after &+= counts[place] }
-        rank &+= total &- after
-      }
-      total = own
       let isAboveLeaves = page.level == 1
-      page = table.child(of: page, at: index)
+      page = child(of: page, towards: keyStart, key.count, rank: &rank, total: &total)
       if isAboveLeaves { page.prefetchSlots() }
     }
     let place = page.leafLowerBound(keyStart, key.count)
     return (Int(rank) &+ place.index, place.isFound)
+  }
+
+  /// The child of an inner page that holds a key.
+  /// - Parameters:
+  ///   - rank: grows by the entries below the children before it.
+  ///   - total: the entries below the page; becomes that of the child.
+  @inline(__always)
+  func child(
+    of page: Page, towards key: UnsafeRawPointer, _ keyLength: Int, rank: inout UInt64,
+    total: inout UInt64
+  ) -> Page {
+    let index = page.childIndex(key, keyLength)
+    let counts = page.counts
+    let cellCount = page.cellCount
+    // The shorter side of the page is added up; the total gives the other.
+    if index &* 2 <= cellCount {
+      for place in 0..<index { rank &+= counts[place] }
+    } else {
+      var after: UInt64 = 0
+      for place in index..<cellCount { after &+= counts[place] }
+      rank &+= total &- after
+    }
+    total = counts[index]
+    return table.child(of: page, at: index)
   }
 
   /// The leaf and index of the entry at a position, which must exist.

@@ -26,6 +26,8 @@ struct MinimalChangeset<Groups: OrderedGroups> {
   /// Operations found so far, counted before any of their rows is looked up.
   var count = 0
   private var chain = HeaviestChain()
+  /// Room for the numbers of touched rows in a section's plan.
+  private var numbers: [Int] = []
 
   /// - Parameters:
   ///   - old, new: The two states, over one table of groups.
@@ -90,7 +92,7 @@ struct MinimalChangeset<Groups: OrderedGroups> {
   /// How a group's order changed; not at all, if nothing is known.
   func delta(_ slot: Int) -> GroupDelta { places.delta(of: slot) ?? GroupDelta(slot: slot) }
 
-  private func isTouched(_ slot: Int) -> Bool { places.delta(of: slot) != nil }
+  private func isTouched(_ slot: Int) -> Bool { places.hasDelta(of: slot) }
 
   /// Whether a group's rows are shown the other way round from now on.
   func turns(_ slot: Int) -> Bool {
@@ -105,6 +107,7 @@ struct MinimalChangeset<Groups: OrderedGroups> {
       count += result.sections.count
       return
     }
+    if old.slots == new.slots { return }
     var common: [Int] = []
     for (section, slot) in new.slots.enumerated() {
       if let before = old.groups[slot].section {
@@ -145,28 +148,41 @@ struct MinimalChangeset<Groups: OrderedGroups> {
     return (from, to)
   }
 
+  /// By rank, so that lists that are sorted by path in the end are all but sorted already.
   private mutating func listTouchedRows() throws(TreeRingError) {
-    for touched in places.moved {
-      let (from, to) = ends(of: touched)
-      if from == nil, to == nil { continue }
-      let row = try groups.groups.id(of: touched.row)
-      if let from, let to {
-        let crosses = touched.oldSlot != touched.newSlot && !isConsolidated
-        if crosses, flaw == .crossingSplit {
-          result.rows.deletes.append(ListedRow(row: row, path: from))
-          result.rows.inserts.append(ListedRow(row: row, path: to))
-        } else if crosses {
-          result.rows.moves.append(RowMove(row: row, from: from, to: to))
-        }
-        if !touched.parts.isEmpty {
-          result.rows.updates.append(
-            RowUpdate(row: row, from: from, to: to, parts: touched.parts))
-        }
-      } else if let from {
+    for delta in places.deltas {
+      for index in delta.left {
+        guard case (let from?, nil) = ends(of: places.moved[index]) else { continue }
+        let row = try groups.groups.id(of: places.moved[index].row)
         result.rows.deletes.append(ListedRow(row: row, path: from))
-      } else if let to {
-        result.rows.inserts.append(ListedRow(row: row, path: to))
       }
+      for index in delta.taken {
+        let touched = places.moved[index]
+        let (from, to) = ends(of: touched)
+        guard let to else { continue }
+        let row = try groups.groups.id(of: touched.row)
+        if let from {
+          listMovedRow(row, touched, from: from, to: to)
+        } else {
+          result.rows.inserts.append(ListedRow(row: row, path: to))
+        }
+      }
+    }
+  }
+
+  /// Lists what a row that changed its place is, but for a move within its section.
+  private mutating func listMovedRow(
+    _ row: RowID, _ touched: TouchedPlace, from: RowPath, to: RowPath
+  ) {
+    let crosses = touched.oldSlot != touched.newSlot && !isConsolidated
+    if crosses, flaw == .crossingSplit {
+      result.rows.deletes.append(ListedRow(row: row, path: from))
+      result.rows.inserts.append(ListedRow(row: row, path: to))
+    } else if crosses {
+      result.rows.moves.append(RowMove(row: row, from: from, to: to))
+    }
+    if !touched.parts.isEmpty {
+      result.rows.updates.append(RowUpdate(row: row, from: from, to: to, parts: touched.parts))
     }
   }
 
@@ -238,11 +254,12 @@ struct MinimalChangeset<Groups: OrderedGroups> {
         count -= max(0, part.common.count - 1)
       }
       needed = needed || part.isTurned || !part.old.isEmpty || !part.new.isEmpty
-      plan.parts[slot] = part
+      plan.add(part)
     }
-    for slot in oldSlots where plan.parts[slot] == nil { plan.parts[slot] = part(slot) }
+    for slot in oldSlots where !plan.has(slot) { plan.add(part(slot)) }
     if !needed { return true }
-    plan.layOut(from: oldSlots, to: newSlots, flaw: flaw)
+    if numbers.isEmpty { numbers = [Int](repeating: -1, count: places.moved.count) }
+    plan.layOut(from: oldSlots, to: newSlots, numbers: &numbers, flaw: flaw)
     let kept = chain.kept(positions: plan.positions, weights: plan.weights)
     for (element, isKept) in kept.enumerated() where !isKept {
       count += plan.elements[element].rowCount
@@ -297,7 +314,7 @@ struct MinimalChangeset<Groups: OrderedGroups> {
       : delta.alignment.kept(inOld: before).intersection(delta.alignment.kept(inNew: after))
     func clip(_ kept: Int) -> Int { min(max(kept, common.lowerBound), common.upperBound) }
     var part = SectionPlan.Part(
-      common: common, isReversedBefore: old.groups[slot].isReversed,
+      slot: slot, common: common, isReversedBefore: old.groups[slot].isReversed,
       isReversedAfter: new.groups[slot].isReversed)
     for (index, touched) in delta.left.enumerated() where isCandidate(places.moved[touched]) {
       part.old.append(

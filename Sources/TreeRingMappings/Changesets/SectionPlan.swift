@@ -26,6 +26,7 @@ struct SectionPlan {
 
   /// One group of the section.
   struct Part {
+    let slot: Int
     /// The untouched rows shown on both sides.
     let common: Range<Int>
     let isReversedBefore: Bool
@@ -37,7 +38,8 @@ struct SectionPlan {
     fileprivate var firstBlock = 0
     fileprivate var blocks: [Range<Int>] = []
 
-    init(common: Range<Int>, isReversedBefore: Bool, isReversedAfter: Bool) {
+    init(slot: Int, common: Range<Int>, isReversedBefore: Bool, isReversedAfter: Bool) {
+      self.slot = slot
       self.common = common
       self.isReversedBefore = isReversedBefore
       self.isReversedAfter = isReversedAfter
@@ -61,38 +63,58 @@ struct SectionPlan {
     }
   }
 
-  /// The groups of the section, on either side, by slot.
-  var parts: [Int: Part] = [:]
+  /// The groups of the section, on either side.
+  private var parts: [Part] = []
+  /// By slot, which of the parts it is, if there are several.
+  private var indexes: [Int: Int] = [:]
   /// In the new order; with the position each has in the old order, and its weight.
   private(set) var elements: [Element] = []
   private(set) var positions: [Int] = []
   private(set) var weights: [Int] = []
 
+  /// Adds a group, which is not there yet.
+  mutating func add(_ part: Part) {
+    if parts.count == 1 { indexes[parts[0].slot] = 0 }
+    if !parts.isEmpty { indexes[part.slot] = parts.count }
+    parts.append(part)
+  }
+
+  /// Whether a group has been added.
+  func has(_ slot: Int) -> Bool { index(of: slot) != nil }
+
+  private func index(of slot: Int) -> Int? {
+    parts.count == 1 ? (parts[0].slot == slot ? 0 : nil) : indexes[slot]
+  }
+
   /// Cuts the untouched rows at every candidate and lays out both orders.
-  mutating func layOut(from oldSlots: ArraySlice<Int>, to newSlots: ArraySlice<Int>, flaw: Flaw) {
+  ///
+  /// - Parameter numbers: Room for a number per touched row.
+  mutating func layOut(
+    from oldSlots: ArraySlice<Int>, to newSlots: ArraySlice<Int>, numbers: inout [Int], flaw: Flaw
+  ) {
     // A row weighs `unit`, a candidate one less: k candidates never outweigh one row more.
-    let unit = parts.values.reduce(1) { $0 + $1.old.count }
+    let unit = parts.reduce(1) { $0 + $1.old.count }
     var all: [Element] = []
-    var numberOfTouched: [Int: Int] = [:]
     var oldOrder: [Int] = []
     for slot in oldSlots {
-      guard var part = parts[slot] else { continue }
-      part.firstBlock = all.count
-      part.blocks = part.isTurned ? part.common.map { $0..<($0 + 1) } : part.cut()
-      all += part.blocks.map { .block(slot: slot, $0) }
-      for candidate in part.old {
-        numberOfTouched[candidate.touched] = all.count
+      guard let index = index(of: slot) else { continue }
+      parts[index].firstBlock = all.count
+      parts[index].makeBlocks()
+      all += parts[index].blocks.map { .block(slot: slot, $0) }
+      for candidate in parts[index].old {
+        numbers[candidate.touched] = all.count
         all.append(.touched(candidate.touched))
       }
-      parts[slot] = part
-      oldOrder += part.order(part.old, reversed: part.isReversedBefore, numberOfTouched)
+      let part = parts[index]
+      oldOrder += part.order(part.old, reversed: part.isReversedBefore, numbers)
     }
     var positionOfElement = [Int](repeating: 0, count: all.count)
     for (position, element) in oldOrder.enumerated() { positionOfElement[element] = position }
     let weight = flaw == .bystandersEqual ? unit : unit - 1
     for slot in newSlots {
-      guard let part = parts[slot] else { continue }
-      for number in part.order(part.new, reversed: part.isReversedAfter, numberOfTouched) {
+      guard let index = index(of: slot) else { continue }
+      let part = parts[index]
+      for number in part.order(part.new, reversed: part.isReversedAfter, numbers) {
         elements.append(all[number])
         positions.append(positionOfElement[number])
         switch all[number] {
@@ -108,14 +130,14 @@ struct SectionPlan {
 extension SectionPlan.Part {
   /// The numbers of its blocks and of these candidates, in the order of display.
   fileprivate func order(
-    _ candidates: [SectionPlan.Candidate], reversed: Bool, _ numberOfTouched: [Int: Int]
+    _ candidates: [SectionPlan.Candidate], reversed: Bool, _ numbers: [Int]
   ) -> [Int] {
     var order: [Int] = []
     order.reserveCapacity(blocks.count + candidates.count)
     var next = 0
     func append(upTo untouched: Int) {
       while next < candidates.count, candidates[next].untouchedBefore <= untouched {
-        if let number = numberOfTouched[candidates[next].touched] { order.append(number) }
+        order.append(numbers[candidates[next].touched])
         next += 1
       }
     }
@@ -127,8 +149,13 @@ extension SectionPlan.Part {
     return reversed ? order.reversed() : order
   }
 
+  /// Makes its blocks; of a group that is turned round, each row is one.
+  fileprivate mutating func makeBlocks() {
+    blocks = isTurned ? common.map { $0..<($0 + 1) } : cut()
+  }
+
   /// The pieces between cuts, none of them empty. Both lists of cuts ascend.
-  fileprivate func cut() -> [Range<Int>] {
+  private func cut() -> [Range<Int>] {
     var blocks: [Range<Int>] = []
     blocks.reserveCapacity(old.count + new.count + 1)
     var start = common.lowerBound

@@ -77,25 +77,37 @@ struct TouchedPlaces: Sendable {
     taken.sort { $0.precedes($1) }
     align(left, taken, flaw: flaw)
     updated.reserveCapacity(collector.stayed.count)
-    for stay in collector.stayed {
-      let rank = try groups.rank(of: stay.place.order, slot: stay.place.slot)
-      let alignment = delta(of: stay.place.slot)?.alignment ?? Alignment()
+    let stays = try RankedPlace.list(collector.kept, in: &groups)
+    var alignment = Alignment()
+    var slot = -1
+    for place in stays.sorted(by: { $0.precedes($1) }) {
+      if place.slot != slot {
+        slot = place.slot
+        alignment = delta(of: slot)?.alignment ?? Alignment()
+      }
+      let stay = collector.stayed[place.place]
+      let kept = alignment.keptBefore(new: place.rank)
       updated.append(
         UpdatedPlace(
-          row: stay.row, parts: stay.parts, slot: stay.place.slot,
-          oldRank: alignment.oldPosition(ofKept: alignment.keptBefore(new: rank)), newRank: rank))
+          row: stay.row, parts: stay.parts, slot: place.slot,
+          oldRank: alignment.oldPosition(ofKept: kept), newRank: place.rank))
     }
   }
 
   /// How a group's order changed; nil if it did not. O(log of the groups touched).
-  func delta(of slot: Int) -> GroupDelta? {
+  func delta(of slot: Int) -> GroupDelta? { deltaIndex(of: slot).map { deltas[$0] } }
+
+  /// Whether a group lost or gained a place. O(log of the groups touched).
+  func hasDelta(of slot: Int) -> Bool { deltaIndex(of: slot) != nil }
+
+  private func deltaIndex(of slot: Int) -> Int? {
     var low = 0
     var high = deltas.count
     while low < high {
       let middle = (low + high) / 2
       if deltas[middle].slot < slot { low = middle + 1 } else { high = middle }
     }
-    return low < deltas.count && deltas[low].slot == slot ? deltas[low] : nil
+    return low < deltas.count && deltas[low].slot == slot ? low : nil
   }
 
   /// Turns ranks in the newest tree into the deltas, group by group. Both lists are in order.
@@ -148,15 +160,26 @@ private struct RankedPlace {
   /// Which of the collector's places.
   let place: Int
 
-  /// The rank of each place, in the order given.
+  /// The rank of each place, by slot.
   static func list<Groups>(
     _ places: [SlotPlace], in groups: inout GroupCache<Groups>
   ) throws(TreeRingError) -> [RankedPlace] {
+    guard let first = places.first else { return [] }
+    var order = Array(places.indices)
+    if places.contains(where: { $0.slot != first.slot }) {
+      order.sort { places[$0].slot < places[$1].slot }
+    }
     var ranked: [RankedPlace] = []
     ranked.reserveCapacity(places.count)
-    for (index, place) in places.enumerated() {
-      let rank = try groups.rank(of: place.order, slot: place.slot)
-      ranked.append(RankedPlace(slot: place.slot, rank: rank, moved: place.moved, place: index))
+    var rest = order[...]
+    while let slot = rest.first.map({ places[$0].slot }) {
+      let group = rest.prefix { places[$0].slot == slot }
+      let ranks = try groups.ranks(of: group.map { places[$0].order }, slot: slot)
+      for (place, rank) in zip(group, ranks) {
+        ranked.append(
+          RankedPlace(slot: slot, rank: rank, moved: places[place].moved, place: place))
+      }
+      rest = rest[group.endIndex...]
     }
     return ranked
   }
@@ -174,7 +197,9 @@ private struct PlaceCollector {
   var moved: [TouchedPlace] = []
   var left: [SlotPlace] = []
   var taken: [SlotPlace] = []
-  var stayed: [(row: RowReference, parts: Parts, place: SlotPlace)] = []
+  /// Rows that changed in place, and their places.
+  var stayed: [(row: RowReference, parts: Parts)] = []
+  var kept: [SlotPlace] = []
   /// The group asked for last, and its slot: neighbouring questions are mostly the same.
   private var lastGroup: GroupName?
   private var lastSlot: Int?
@@ -208,7 +233,8 @@ private struct PlaceCollector {
   ) {
     if let old, let new, old.order == new.order, old.group == new.group {
       guard !parts.isEmpty, let slot = slot(of: new.group) else { return }
-      stayed.append((row, parts, SlotPlace(slot: slot, moved: -1, order: new.order)))
+      stayed.append((row, parts))
+      kept.append(SlotPlace(slot: slot, moved: -1, order: new.order))
       return
     }
     var touched = TouchedPlace(row: row, parts: parts)

@@ -27,25 +27,32 @@ package struct MappingCursor: Sendable {
     to groups: Groups, at commit: CommitNumber, mappings target: Mappings? = nil,
     edits: [RangeChange] = []
   ) throws(TreeRingError) -> Change {
-    try reset(to: groups, at: commit, mappings: target, edits: edits, following: layout)
+    try reset(
+      to: groups, at: commit, mappings: target, edits: edits, following: layout,
+      carrying: layout.followedGroups)
   }
 
   /// Shows a state from scratch, with windows as they stood somewhere else, clipped to the groups.
   mutating func resume<Groups: OrderedGroups>(
     at groups: Groups, _ commit: CommitNumber, windows: [MappingPosition.WindowPosition]
   ) throws(TreeRingError) -> Change {
-    _ = try reset(to: groups, at: commit, mappings: nil, edits: [], following: .empty)
+    // A group that has no rows at the moment may have left a window, too.
+    _ = try reset(
+      to: groups, at: commit, mappings: nil, edits: [], following: .empty,
+      carrying: windows.map(\.group))
     layout = layout.placing(windows)
     return Change(resetTo: ShownRows(commit: commit, layout: layout, groups: groups))
   }
 
   private mutating func reset<Groups: OrderedGroups>(
     to groups: Groups, at commit: CommitNumber, mappings target: Mappings?,
-    edits: [RangeChange], following known: Layout
+    edits: [RangeChange], following known: Layout, carrying windowed: [GroupName]
   ) throws(TreeRingError) -> Change {
     let target = try (target ?? mappings).edited(by: edits)
-    let known = target.index == mappings.index ? known : .empty
-    let table = GroupTable(try Self.followed(by: target, in: groups)).adding(known.followedGroups)
+    let isSameIndex = target.index == mappings.index
+    let known = isSameIndex ? known : .empty
+    let table = GroupTable(try Self.followed(by: target, in: groups))
+      .adding(isSameIndex ? windowed : [])
     var cache = GroupCache(groups, table: table)
     var next = try Layout(target, table: table, following: known, in: &cache)
     if !edits.isEmpty { next = next.editing(edits) }
@@ -83,8 +90,7 @@ package struct MappingCursor: Sendable {
     var cache = GroupCache(groups, table: old.table)
     let places = try TouchedPlaces(touched, table: old.table, in: &cache, flaw: flaw)
     guard try Self.agree(old, places, in: &cache) else {
-      return try reset(
-        to: groups, at: touched.to, mappings: edited, edits: edits, following: layout)
+      return try reset(to: groups, at: touched.to, mappings: edited, edits: edits)
     }
     let keepsList = target.choice == mappings.choice
     var new = try old.advanced(

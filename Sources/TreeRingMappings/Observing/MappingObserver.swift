@@ -151,7 +151,7 @@ public struct MappingObserver: Sendable {
   ) throws(TreeRingError) -> TouchedRows? {
     let (index, commit) = (cursor.mappings.index, cursor.commit)
     if definition != reader.definition {
-      return store.touchedRows(
+      return try store.touchedRows(
         ofIndex: index, from: commit, shownBy: definition, to: snapshot)
     }
     do throws(TreeRingError) {

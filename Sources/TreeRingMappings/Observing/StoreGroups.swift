@@ -1,5 +1,6 @@
 // A store's index as the changeset algorithm reads it.
 
+internal import Synchronization
 package import TreeRing
 package import TreeRingLog
 
@@ -8,6 +9,7 @@ package struct StoreGroups: OrderedGroups {
   let snapshot: Snapshot
   let reader: IndexReader
   let names: RowNames
+  private let found = FoundGroups()
 
   /// An index as a snapshot reads it.
   package init(snapshot: Snapshot, reader: IndexReader, names: RowNames) {
@@ -17,8 +19,19 @@ package struct StoreGroups: OrderedGroups {
   }
 
   package func groupNames() throws(TreeRingError) -> [GroupName] { try reader.groups() }
-  package func group(_ name: GroupName) throws(TreeRingError) -> GroupReader {
-    try reader.group(name)
+  package func group(_ name: GroupName) throws(TreeRingError) -> GroupEntries {
+    if let known = found.group(name) { return known }
+    let entries = try GroupEntries(name, of: reader)
+    found.keep(entries)
+    return entries
+  }
+  package func forEachRank(
+    of row: RowReference, _ body: (GroupName, Int) -> Void
+  ) throws(TreeRingError) {
+    try reader.forEachPlace(of: row) { name, sortKey in
+      let group = try found.last(named: name) ?? self.group(GroupName(bytes: name))
+      body(group.name, try group.rank(of: row, sortKey: sortKey))
+    }
   }
   package func places(of row: RowReference) throws(TreeRingError) -> [RowPlace] {
     try reader.places(of: row)
@@ -31,4 +44,39 @@ package struct StoreGroups: OrderedGroups {
   package func reference(of id: RowID) -> RowReference? { names.reference(of: id) }
 }
 
-extension GroupReader: OrderedGroup {}
+extension GroupEntries: OrderedGroup {}
+
+/// The groups asked for so far, each found once.
+private final class FoundGroups: Sendable {
+  private struct State {
+    /// The one asked for last: neighbouring questions are mostly about the same one.
+    var last: GroupEntries?
+    /// The others.
+    var groups: [GroupName: GroupEntries] = [:]
+
+    mutating func keep(_ group: GroupEntries) {
+      if let last, last.name != group.name { groups[last.name] = last }
+      last = group
+    }
+  }
+  private let state = Mutex(State())
+
+  /// The group asked for last, if it is called that.
+  func last(named name: UnsafeRawBufferPointer) -> GroupEntries? {
+    let last = state.withLock { $0.last }
+    guard let last, last.name.bytes.elementsEqual(name) else { return nil }
+    return last
+  }
+
+  /// A group that was found before.
+  func group(_ name: GroupName) -> GroupEntries? {
+    state.withLock { state in
+      if let last = state.last, last.name == name { return last }
+      guard let group = state.groups.removeValue(forKey: name) else { return nil }
+      state.keep(group)
+      return group
+    }
+  }
+
+  func keep(_ group: GroupEntries) { state.withLock { $0.keep(group) } }
+}

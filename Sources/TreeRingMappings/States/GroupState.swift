@@ -15,7 +15,10 @@ struct GroupTable: Sendable {
   }
 
   /// The number of a group; nil if neither side knows it.
-  func slot(of group: GroupName) -> Int? { slots[group] }
+  func slot(of group: GroupName) -> Int? {
+    // A few names are compared faster than one is hashed.
+    names.count <= 4 ? names.firstIndex(of: group) : slots[group]
+  }
 
   /// This table, with further groups behind the ones it has.
   func adding(_ others: some Sequence<GroupName>) -> GroupTable {

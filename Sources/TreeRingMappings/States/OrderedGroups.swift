@@ -13,6 +13,11 @@ package protocol OrderedGroups<Group>: Sendable {
   func group(_ name: GroupName) throws(TreeRingError) -> Group
   /// A row's places, in group order; empty if it is not in the index. O(log n).
   func places(of row: RowReference) throws(TreeRingError) -> [RowPlace]
+  /// Calls `body` with each group a row stands in, in group order, and the row's position there.
+  /// O(log n) for each.
+  func forEachRank(
+    of row: RowReference, _ body: (GroupName, Int) -> Void
+  ) throws(TreeRingError)
   /// A row with its content. O(log n).
   func stored(_ row: RowReference) throws(TreeRingError) -> StoredRow?
   /// A row's public identity, also of a row that is not there any more, or not yet. O(1).
@@ -27,17 +32,39 @@ package protocol OrderedGroup {
   var count: Int { get }
   /// How many of its rows stand before this place, whether or not a row stands at it.
   func rank(of order: [UInt8]) throws(TreeRingError) -> Int
+  /// The same of many places, in their order.
+  func ranks(of places: [[UInt8]]) throws(TreeRingError) -> [Int]
   /// The row at a position, less than the count.
   func row(at position: Int) throws(TreeRingError) -> RowReference
+}
+
+extension OrderedGroups {
+  package func forEachRank(
+    of row: RowReference, _ body: (GroupName, Int) -> Void
+  ) throws(TreeRingError) {
+    for place in try places(of: row) {
+      body(place.group, try group(place.group).rank(of: place.order))
+    }
+  }
+}
+
+extension OrderedGroup {
+  package func ranks(of places: [[UInt8]]) throws(TreeRingError) -> [Int] {
+    var ranks: [Int] = []
+    ranks.reserveCapacity(places.count)
+    for place in places { ranks.append(try rank(of: place)) }
+    return ranks
+  }
 }
 
 /// The groups of an index by slot, each found once.
 struct GroupCache<Groups: OrderedGroups> {
   let groups: Groups
   private let table: GroupTable
-  private var found: [Groups.Group] = []
-  /// By slot, which of the groups found it is.
+  private var found: [(slot: Int, group: Groups.Group)] = []
+  /// By slot, which of the groups found it is, once there are more than a few.
   private var indexes: [Int: Int] = [:]
+  private static var few: Int { 4 }
   /// The slot asked for last and its group: neighbouring questions are mostly about the same one.
   private var lastSlot = -1
   private var last = 0
@@ -50,19 +77,19 @@ struct GroupCache<Groups: OrderedGroups> {
   /// How many rows the group of a slot has.
   mutating func count(_ slot: Int) throws(TreeRingError) -> Int {
     try find(slot)
-    return found[last].count
+    return found[last].group.count
   }
 
-  /// How many rows of a slot's group stand before a place.
-  mutating func rank(of order: [UInt8], slot: Int) throws(TreeRingError) -> Int {
+  /// How many rows of a slot's group stand before each of these places.
+  mutating func ranks(of places: [[UInt8]], slot: Int) throws(TreeRingError) -> [Int] {
     try find(slot)
-    return try found[last].rank(of: order)
+    return try found[last].group.ranks(of: places)
   }
 
   /// The row at a position of a slot's group.
   mutating func row(at position: Int, slot: Int) throws(TreeRingError) -> RowReference {
     try find(slot)
-    return try found[last].row(at: position)
+    return try found[last].group.row(at: position)
   }
 
   /// The public identity of the row at a position of a slot's group.
@@ -75,17 +102,22 @@ struct GroupCache<Groups: OrderedGroups> {
     _ slot: Int, by choice: GroupChoice
   ) throws(TreeRingError) -> [UInt8]? {
     try find(slot)
-    return try choice.orderKey(table.names[slot], found[last], in: groups)
+    return try choice.orderKey(table.names[slot], found[last].group, in: groups)
   }
 
   private mutating func find(_ slot: Int) throws(TreeRingError) {
     if slot == lastSlot { return }
-    if let index = indexes[slot] {
-      last = index
-    } else {
-      found.append(try groups.group(table.names[slot]))
-      last = found.count - 1
-      indexes[slot] = last
+    let known =
+      found.count <= Self.few ? found.firstIndex { $0.slot == slot } : indexes[slot]
+    last = known ?? found.count
+    lastSlot = -1
+    if known == nil {
+      found.append((slot, try groups.group(table.names[slot])))
+      if found.count == Self.few + 1 {
+        for (index, entry) in found.enumerated() { indexes[entry.slot] = index }
+      } else if found.count > Self.few {
+        indexes[slot] = last
+      }
     }
     lastSlot = slot
   }

@@ -62,14 +62,23 @@ extension ShownRows {
   ///
   /// - Throws: `TreeRingError` if the index cannot be read.
   public func paths(of row: RowID) throws(TreeRingError) -> [RowPath] {
-    try positions(of: row).compactMap { layout.path(slot: $0.slot, rank: $0.rank) }.sorted()
+    var paths: [RowPath] = []
+    try forEachPosition(of: row) { slot, rank in
+      if let path = layout.path(slot: slot, rank: rank) { paths.append(path) }
+    }
+    return paths.sorted()
   }
 
   /// Where a row is shown; the first path if several groups show it, nil if none does. O(log n).
   ///
   /// - Throws: `TreeRingError` if the index cannot be read.
   public func path(of row: RowID) throws(TreeRingError) -> RowPath? {
-    try paths(of: row).first
+    var first: RowPath?
+    try forEachPosition(of: row) { slot, rank in
+      guard let path = layout.path(slot: slot, rank: rank) else { return }
+      first = first.map { min($0, path) } ?? path
+    }
+    return first
   }
 
   /// The path of a row, or the nearest one if it is hidden: inside its group if that shows rows, else
@@ -78,11 +87,18 @@ extension ShownRows {
   ///
   /// - Throws: `TreeRingError` if the index cannot be read.
   public func nearestPath(to row: RowID) throws(TreeRingError) -> RowPath? {
-    let positions = try positions(of: row)
-    for position in positions {
-      if let path = layout.path(slot: position.slot, rank: position.rank) { return path }
+    var shown: RowPath?
+    var nearest: (position: Int, path: RowPath)?
+    try forEachPosition(of: row) { slot, rank in
+      if let path = layout.path(slot: slot, rank: rank) {
+        shown = shown.map { min($0, path) } ?? path
+      } else if let position = layout.groups[slot].position,
+        nearest.map({ position < $0.position }) ?? true
+      {
+        nearest = layout.nearestPath(slot: slot, rank: rank).map { (position, $0) }
+      }
     }
-    return positions.first.flatMap { layout.nearestPath(slot: $0.slot, rank: $0.rank) }
+    return shown ?? nearest?.path
   }
 
   /// Every path there is, in order.
@@ -92,27 +108,22 @@ extension ShownRows {
     }
   }
 
-  /// The ranks of a row in the groups listed, in the order of the list.
-  private func positions(
-    of row: RowID
-  ) throws(TreeRingError) -> [(slot: Int, rank: Int)] {
-    guard let groups, let reference = groups.reference(of: row) else { return [] }
-    let places: [RowPlace]
-    if let touched = later?.touched.rows[reference] {
-      places = touched.oldPlaces
-    } else {
-      places = try groups.places(of: reference)
+  /// Calls `body` with the slots of the groups listed that a row stands in, and its rank in each.
+  private func forEachPosition(
+    of row: RowID, _ body: (_ slot: Int, _ rank: Int) -> Void
+  ) throws(TreeRingError) {
+    guard let groups, let reference = groups.reference(of: row) else { return }
+    func found(_ group: GroupName, _ rank: Int) {
+      guard let slot = layout.table.slot(of: group), layout.groups[slot].position != nil
+      else { return }
+      let delta = later?.places.delta(of: slot)
+      body(slot, delta.map { oldRank(of: reference, rank, $0) } ?? rank)
     }
-    var positions: [(slot: Int, rank: Int)] = []
-    for place in places {
-      guard let slot = layout.table.slot(of: place.group), layout.groups[slot].position != nil
-      else { continue }
-      var rank = try groups.group(place.group).rank(of: place.order)
-      if let delta = later?.places.delta(of: slot) { rank = oldRank(of: reference, rank, delta) }
-      positions.append((slot, rank))
+    guard let touched = later?.touched.rows[reference] else {
+      return try groups.forEachRank(of: reference, found)
     }
-    return positions.sorted {
-      layout.groups[$0.slot].position ?? 0 < layout.groups[$1.slot].position ?? 0
+    for place in touched.oldPlaces {
+      found(place.group, try groups.group(place.group).rank(of: place.order))
     }
   }
 

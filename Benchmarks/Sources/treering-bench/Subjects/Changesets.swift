@@ -1,56 +1,71 @@
 // How long an observer of one large group takes to find the minimal changeset of a commit that
-// inserts, deletes, moves and updates a quarter of its rows each. The standard library compares the
-// two whole lists, as anything must that knows nothing of what was written.
+// inserts, deletes, moves and updates a quarter of its rows each, and how many moves it lists. Beside it
+// are ways that compare the two whole lists, which they get for nothing.
 
 internal import BenchmarkHarness
 internal import TreeRing
 internal import TreeRingMappings
 
+#if canImport(PeerDifferenceKit)
+  internal import PeerDifferenceKit
+#endif
+
 let changesets = Subject(name: "Changesets") { context in
-  try changesetLines(
-    context, rows: context.pick(small: 1000, full: 10_000), of: [(10, 0.05)])
-  try changesetLines(
-    context, rows: context.pick(small: 5000, full: 1_000_000),
-    of: [(1, 0.05), (10, 0.15), (1000, 5)])
+  for rows in context.pick(small: [1000, 5000], full: [1000, 10_000, 100_000, 1_000_000]) {
+    var list = try ObservedList(rows: rows)
+    for changes in [1, 10, 100, 1000] {
+      try changesetLines(context, &list, rows: rows, changes: changes)
+    }
+  }
 }
 
-private let library = "standard library"
+/// The bars, by rows and changes.
+private let bars: [[Int]: Double] = [
+  [10_000, 10]: 0.05, [1_000_000, 1]: 0.05, [1_000_000, 10]: 0.15, [1_000_000, 1000]: 5,
+]
+
+private var comparisons: [any ListComparison.Type] {
+  var all: [any ListComparison.Type] = [
+    LibraryComparison.self, HeckelComparison.self, GreedyComparison.self,
+  ]
+  #if canImport(PeerDifferenceKit)
+    all.append(DifferenceKitComparison.self)
+  #endif
+  return all
+}
 
 private func changesetLines(
-  _ context: Context, rows: Int, of cases: [(changes: Int, bar: Double)]
+  _ context: Context, _ list: inout ObservedList, rows: Int, changes: Int
 ) throws {
-  var list = try ObservedList(rows: rows)
-  for (changes, bar) in cases {
-    let count = Report.format(Double(rows))
-    let own = Measurement(
-      "Changesets", "changeset of \(changes) rows of \(count), CPU", unit: "ms", .lower)
-    var digest: UInt64 = 0
-    for _ in 0..<context.runs {
-      // Listing all rows has emptied the caches; a list on screen is looked at often.
-      for _ in 0..<10 {
-        let (change, seconds) = try list.change(changes)
-        own.add(TreeRingEngine.name, seconds * 1000)
-        digest = mix(digest ^ UInt64(change.rows.count))
-      }
-      let between = list.ordered
-      let (change, _) = try list.change(changes)
-      let after = list.ordered
-      var moves = 0
-      let compared = Clocks.threadSeconds {
-        let difference = after.difference(from: between).inferringMoves()
-        for case .insert(_, _, .some) in difference { moves += 1 }
-      }
-      own.add(library, compared * 1000)
-      guard change.rows.moves.count <= moves else {
-        throw BenchmarkError("\(change.rows.moves.count) moves where \(moves) would do")
-      }
+  let what = "changeset of \(changes) rows of \(Report.format(Double(rows)))"
+  let time = Measurement("Changesets", "\(what), CPU", unit: "ms", .lower)
+  let moves = Measurement("Changesets", "\(what), moves", unit: "moves", .lower)
+  var digest: UInt64 = 0
+  for _ in 0..<context.runs {
+    // Listing all rows has emptied the caches; a list on screen is looked at often.
+    for _ in 0..<10 {
+      let (change, seconds) = try list.change(changes)
+      time.add(TreeRingEngine.name, seconds * 1000)
+      digest = mix(digest ^ UInt64(change.changeset.count))
     }
-    try own.check(digest, of: TreeRingEngine.name)
-    if let median = own.line.median(library) {
-      own.line.remark = "\(library) \(Report.format(median))"
+    let before = list.ordered
+    let (change, _) = try list.change(changes)
+    let pair = ListPair(old: before, new: list.ordered)
+    let fewest = pair.fewestMoves()
+    guard change.rows.moves.count == fewest else {
+      throw BenchmarkError("\(change.rows.moves.count) moves where \(fewest) would do")
     }
-    context.report.add(own, bar: .absolute(bar))
+    moves.add(TreeRingEngine.name, Double(fewest))
+    for comparison in comparisons {
+      var count = 0
+      time.add(
+        comparison.name, Clocks.threadSeconds { count = comparison.moveCount(pair) } * 1000)
+      moves.add(comparison.name, Double(count))
+    }
   }
+  try time.check(digest, of: TreeRingEngine.name)
+  context.report.add(time, bar: bars[[rows, changes]].map { .absolute($0) })
+  context.report.add(moves)
 }
 
 /// A store with one group, its observer, and a plain list of the same rows.
@@ -58,23 +73,16 @@ private struct ObservedList {
   private let store: Store
   private var observer: MappingObserver
   private let bucket = Bucket.bytes("rows")
-  /// The rows and what they are ordered by.
-  private var orders: [Int: UInt64] = [:]
+  /// What each row is ordered by, and the version of its content.
+  private var orders: [UInt64] = []
+  private var versions: [Int] = []
   private var present: [Int] = []
-  private var nextRow = 0
   private var random = Random(seed: 11)
-  private var isSorted = false
-  private var sorted: [Int] = []
 
-  /// The rows in the group's order.
-  var ordered: [Int] {
-    mutating get {
-      if !isSorted {
-        sorted = present.sorted { (orders[$0] ?? 0, $0) < (orders[$1] ?? 0, $1) }
-        isSorted = true
-      }
-      return sorted
-    }
+  /// The rows in the group's order. O(n log n).
+  var ordered: [ListRow] {
+    present.sorted { (orders[$0], $0) < (orders[$1], $1) }
+      .map { ListRow(id: $0, version: versions[$0]) }
   }
 
   init(rows: Int) throws {
@@ -91,16 +99,18 @@ private struct ObservedList {
 
   private func key(_ row: Int) -> Key { Key(String(row)) }
 
-  private mutating func put(_ row: Int, _ tx: Transaction, remark: Int = 0) throws {
-    let text = "{\"g\":\"all\",\"n\":\(orders[row] ?? 0),\"remark\":\(remark)}"
+  private mutating func put(_ row: Int, _ tx: Transaction) throws {
+    versions[row] += 1
+    let text = "{\"g\":\"all\",\"n\":\(orders[row]),\"version\":\(versions[row])}"
     try tx.put(Array(text.utf8), for: key(row), in: bucket)
   }
 
   private mutating func insert(_ tx: Transaction) throws {
-    orders[nextRow] = random.next() >> 12
-    present.append(nextRow)
-    try put(nextRow, tx)
-    nextRow += 1
+    let row = orders.count
+    orders.append(random.next() >> 12)
+    versions.append(0)
+    present.append(row)
+    try put(row, tx)
   }
 
   /// Commits changes to that many rows and lets the observer find them.
@@ -116,17 +126,15 @@ private struct ObservedList {
           try tx.delete(key(row), in: "rows")
           present.swapAt(place, present.count - 1)
           present.removeLast()
-          orders[row] = nil
         case 2:
           orders[row] = random.next() >> 12
           try put(row, tx)
-        default: try put(row, tx, remark: Int(random.next() % 1000))
+        default: try put(row, tx)
         }
       }
     }
     var change: Change?
     let seconds = try Clocks.threadSeconds { change = try observer.advance() }
-    isSorted = false
     guard let change, !change.isReset else { throw BenchmarkError("the observer was reset") }
     return (change, seconds)
   }

@@ -28,6 +28,16 @@ let importFlights = Subject(name: "Import") { context in
 /// Imports a file of flights into a new store.
 func importedStore(_ path: String, in folder: String) throws -> Store {
   let store = try Store(at: folder, options: StoreOptions(durability: .none))
+  try replayFlights(path, into: store) { _ in }
+  try store.sync()
+  return store
+}
+
+/// Commits each line of a file of flights, with an index kept meanwhile of those that have not left, and
+/// calls `body` after each with the number of rows it wrote.
+func replayFlights(
+  _ path: String, into store: Store, _ body: (_ rows: Int) throws -> Void
+) throws {
   try store.define(
     "departures",
     FieldIndex(
@@ -38,19 +48,20 @@ func importedStore(_ path: String, in folder: String) throws -> Store {
   func importLine(_ bytes: UnsafeRawBufferPointer) throws {
     var line = FlightLine(bytes)
     let date = try line.readDate()
+    var rows = 0
     try store.write { tx in
       tx.timestamp = date
       while let operation = try line.nextOperation() {
+        rows += 1
         switch operation {
         case .put(let key, let object): try tx.put(object, for: key, in: bucket)
         case .delete(let key): try tx.delete(key, in: "flights")
         }
       }
     }
+    try body(rows)
   }
   while try lines.next(importLine) != nil {}
-  try store.sync()
-  return store
 }
 
 /// The digest of every flight and every group.

@@ -1,7 +1,9 @@
-// Positions in one large group: the position of a row, and the row at a position.
+// Positions in one large group: the position of a row, and the row at a position; and the same of a
+// list that shows the group.
 
 internal import BenchmarkHarness
 internal import TreeRing
+internal import TreeRingMappings
 
 let rankSelect = Subject(name: "RankSelect") { context in
   let count = context.rows.count
@@ -46,4 +48,37 @@ let rankSelect = Subject(name: "RankSelect") { context in
   }
   context.report.add(rank, bar: .absolute(1000))
   context.report.add(select, bar: .absolute(700))
+  try pathLines(context, store, asked: asked)
+}
+
+/// Paths of rows in a list that shows all rows of the group.
+private func pathLines(_ context: Context, _ store: Store, asked: Int) throws {
+  let path = Measurement("RankSelect", "path of a row of a list, CPU", unit: "ns", .lower)
+  let row = Measurement("RankSelect", "row at a path of a list, CPU", unit: "ns", .lower)
+  var observer = store.observer(of: Mappings(of: "order", groups: ["all"]))
+  let shown = try observer.advance().after
+  for run in 0..<context.runs {
+    var random = Random(seed: UInt64(run))
+    let wanted = random.rows(asked, below: context.rows.count)
+    let ids = context.rows.copies(ofKeys: wanted).map { RowID(bucket: "rows", key: Key(bytes: $0)) }
+    var paths: [RowPath] = []
+    paths.reserveCapacity(asked)
+    let finding = try Clocks.threadSeconds {
+      for id in ids {
+        if let path = try shown.path(of: id) { paths.append(path) }
+      }
+    }
+    path.add(TreeRingEngine.name, finding / Double(asked) * 1e9)
+    var last: RowID?
+    let reading = try Clocks.threadSeconds { for path in paths { last = try shown.row(at: path) } }
+    row.add(TreeRingEngine.name, reading / Double(asked) * 1e9)
+    guard last == ids.last, paths.count == asked else {
+      throw BenchmarkError("the row at a row's path is another row")
+    }
+    if run == 0 {
+      try path.check(paths.reduce(0) { mix($0 ^ UInt64($1.row)) }, of: TreeRingEngine.name)
+    }
+  }
+  context.report.add(path, bar: .absolute(1000))
+  context.report.add(row, bar: .absolute(700))
 }

@@ -1,0 +1,170 @@
+import Foundation
+import TestSupport
+import Testing
+import TreeRing
+import TreeRingLog
+import TreeRingMappings
+
+@Suite("Every way from one state to another gives the same changeset")
+struct EquivalenceTests {
+  /// What an observer finds between two commits.
+  static func observed(
+    _ store: Store, _ mappings: Mappings, from: CommitNumber, to: CommitNumber
+  ) throws -> Changeset {
+    var observer = store.observer(of: mappings, limit: .max)
+    _ = try observer.advance(to: store.snapshot(at: .commit(from)))
+    let change = try observer.advance(to: store.snapshot(at: .commit(to)))
+    #expect(!change.isReset)
+    return change.changeset
+  }
+
+  /// What is found from change records, or from two roots.
+  static func compared(
+    _ store: Store, _ mappings: Mappings, from: CommitNumber, to: CommitNumber, usesRecords: Bool
+  ) throws -> Changeset {
+    func groups(_ commit: CommitNumber) throws -> StoreGroups {
+      let snapshot = try store.snapshot(at: .commit(commit))
+      return StoreGroups(
+        snapshot: snapshot, reader: try snapshot.index("board"), names: store.rowNames)
+    }
+    let touched = try store.touchedRows(
+      ofIndex: "board", from: store.snapshot(at: .commit(from)),
+      to: store.snapshot(at: .commit(to)), usesRecords: usesRecords)
+    var cursor = MappingCursor(mappings)
+    _ = try cursor.reset(to: groups(from), at: from)
+    return try cursor.advance(to: groups(to), by: touched, limit: .max).changeset
+  }
+
+  @Test("From records, from two roots, forward, backward, after reopening, in a follower")
+  func everyWay() throws {
+    for seed in seeds(1...6) {
+      let folder = try TemporaryFolder()
+      let options = StoreOptions(indexes: [Board.index])
+      var board = try Board(seed: seed, store: Store(at: folder.path, options: options))
+      for _ in 0..<10 { try board.commit() }
+      let mappings =
+        seed % 2 == 0
+        ? board.mappings() : ObservationTests.mappings(consolidating: seed % 4 == 1)
+      let spans = (0..<8).map { _ in
+        (0..<2).map { _ in CommitNumber.random(in: 0...10, using: &board.random) }
+      }
+      var expected: [[CommitNumber]: Changeset] = [:]
+      for span in spans + spans.map({ $0.reversed() }) {
+        let (from, to) = (span[0], span[1])
+        expected[span] = try Self.observed(board.store, mappings, from: from, to: to)
+        for usesRecords in [true, false] {
+          let found = try Self.compared(
+            board.store, mappings, from: from, to: to, usesRecords: usesRecords)
+          #expect(found == expected[span], "seed \(seed), \(span), records: \(usesRecords)")
+        }
+      }
+      let follower = try Store(
+        at: folder.path, options: StoreOptions(mode: .readOnly, indexes: [Board.index]))
+      for (span, changeset) in expected {
+        let found = try Self.observed(follower, mappings, from: span[0], to: span[1])
+        #expect(found == changeset, "seed \(seed), \(span), in a follower")
+      }
+      try follower.close()
+      try board.store.close()
+      let reopened = try Store(at: folder.path, options: options)
+      for (span, changeset) in expected {
+        let found = try Self.observed(reopened, mappings, from: span[0], to: span[1])
+        #expect(found == changeset, "seed \(seed), \(span), reopened")
+      }
+      try reopened.close()
+    }
+  }
+
+  @Test("However the same writes are parted into commits, what they lead to is the same")
+  func partitions() throws {
+    for seed in seeds(1...8) {
+      var expected: (changeset: Changeset, rows: [[RowID]])?
+      for cuts in 0..<64 as Range<Int> {
+        var board = try Board(seed: seed)
+        let mappings = ObservationTests.mappings(consolidating: seed % 3 == 0)
+          .range(.flexible(length: 3, offset: 1, pin: .end, growing: .bothSides), of: "g1")
+        for _ in 0..<4 { try board.commit() }
+        var observer = board.store.observer(of: mappings, limit: .max)
+        _ = try observer.advance()
+        // A set bit ends a commit.
+        var rest = 0..<7
+        while let first = rest.first {
+          let end = rest.first { $0 == 6 || cuts & (1 << $0) != 0 } ?? first
+          try board.store.write { tx in
+            for _ in first...end { try board.write(tx) }
+          }
+          rest = (end + 1)..<7
+        }
+        let change = try observer.advance()
+        #expect(!change.isReset)
+        let found = (changeset: change.changeset, rows: ObservationTests.rows(change.after))
+        if let expected {
+          #expect(found.changeset == expected.changeset, "seed \(seed), cuts \(cuts)")
+          #expect(found.rows == expected.rows, "seed \(seed), cuts \(cuts)")
+        }
+        expected = expected ?? found
+      }
+    }
+  }
+
+  @Test("The states of a change say the same for ever, whatever is committed and shown meanwhile")
+  func lastingStates() throws {
+    for seed in seeds(1...6) {
+      var board = try Board(seed: seed)
+      var observer = board.store.observer(of: board.mappings(), limit: .max)
+      var kept: [(state: ShownRows, rows: [[RowID]])] = []
+      for _ in 0..<15 {
+        try board.commit()
+        let change = try observer.advance()
+        if let last = kept.last { #expect(ObservationTests.rows(change.before) == last.rows) }
+        for state in [change.before, change.after] {
+          kept.append((state, ObservationTests.rows(state)))
+        }
+      }
+      for (state, rows) in kept {
+        #expect(ObservationTests.rows(state) == rows)
+        for (section, part) in rows.enumerated() {
+          for (index, row) in part.enumerated() {
+            #expect(try state.paths(of: row).contains(RowPath(section: section, row: index)))
+          }
+        }
+      }
+    }
+  }
+}
+
+@Suite("Streams in followers")
+struct FollowedStreamTests {
+  @Test("A stream brings what another process commits; a position goes on in any process")
+  func follower() async throws {
+    let folder = try TemporaryFolder()
+    var board = try Board(
+      seed: 3, store: Store(at: folder.path, options: StoreOptions(indexes: [Board.index])))
+    for _ in 0..<5 { try board.commit() }
+    let reader = try Store(
+      at: folder.path, options: StoreOptions(mode: .readOnly, indexes: [Board.index]))
+    let mappings = ObservationTests.mappings(consolidating: false)
+    var changes = reader.changes(of: mappings, limit: .max).makeAsyncIterator()
+    var list = FollowedList()
+    let first = try #require(try await changes.next())
+    #expect(first.isReset && first.after.commit == board.store.newestCommit)
+    try list.apply(first)
+    var here = board.store.observer(of: mappings, limit: .max)
+    _ = try here.advance()
+    let position = try #require(here.position)
+    for _ in 0..<12 { try board.commit() }
+    let expected = try here.advance()
+    #expect(!expected.isEmpty)
+    while list.sections != ObservationTests.rows(expected.after) {
+      let change = try #require(try await changes.next())
+      #expect(!change.isReset)
+      try list.apply(change)
+    }
+    try await reader.reached(board.store.newestCommit)
+    var there = reader.observer(of: mappings, from: position, limit: .max)
+    let resumed = try there.advance()
+    #expect(!resumed.isReset && resumed.changeset == expected.changeset)
+    try reader.close()
+    try board.store.close()
+  }
+}
