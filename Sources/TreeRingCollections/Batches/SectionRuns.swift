@@ -41,7 +41,7 @@ enum RunMeasure: ListMeasure {
 
 /// The runs of a list, kept while rows come and go one by one.
 struct SectionRuns: Sendable {
-  private var runs = RankedList<SectionRun, RunMeasure>()
+  private var runs = RankedList<SectionRun, RunMeasure>(capacity: 16, leafCapacity: 64)
 
   /// No rows.
   init() {}
@@ -56,7 +56,7 @@ struct SectionRuns: Sendable {
         list.append(SectionRun(title: title, count: 1))
       }
     }
-    runs = RankedList(list)
+    runs = RankedList(list, capacity: 16, leafCapacity: 64)
   }
 
   /// How many sections there are.

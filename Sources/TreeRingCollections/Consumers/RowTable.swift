@@ -8,18 +8,19 @@
 // or when no state holds it any more: a batch's last use of what it replaces ends when it has been shown.
 
 /// What stands for a value of a row.
-typealias RowNumber = Int
+typealias RowNumber = Int32
 
 /// A consumer's list.
 typealias RowList = RankedList<RowNumber, Weightless<RowNumber>>
 
 extension RowList {
-  /// An empty list with leaves that are long, since they are copied as bytes.
-  static var ofNumbers: RowList { RowList(capacity: 32, leafCapacity: 128) }
+  /// An empty list. Its leaves are long, since they are copied as bytes, and its inner nodes short, whose
+  /// copies count the references to their children.
+  static var ofNumbers: RowList { RowList(capacity: 16, leafCapacity: 256) }
 
   /// A list of these rows. O(n).
   static func ofNumbers(_ rows: [RowNumber]) -> RowList {
-    RowList(rows, capacity: 32, leafCapacity: 128)
+    RowList(rows, capacity: 16, leafCapacity: 256)
   }
 }
 
@@ -35,9 +36,9 @@ final class RowTable<Model> {
     let row: RowNumber
     if let last = free.popLast() {
       row = last
-      models[row] = model
+      models[Int(row)] = model
     } else {
-      row = models.count
+      row = RowNumber(models.count)
       models.append(model)
     }
     added.append(row)
@@ -46,7 +47,7 @@ final class RowTable<Model> {
 
   /// The model of a number.
   subscript(row: RowNumber) -> Model {
-    guard let model = models[row] else { preconditionFailure("the number \(row) is free") }
+    guard let model = models[Int(row)] else { preconditionFailure("the number \(row) is free") }
     return model
   }
 
@@ -59,7 +60,7 @@ final class RowTable<Model> {
   /// Frees numbers.
   func remove(_ rows: some Sequence<RowNumber>) {
     for row in rows {
-      models[row] = nil
+      models[Int(row)] = nil
       free.append(row)
     }
   }
