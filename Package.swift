@@ -45,7 +45,11 @@ let package = Package(
     .target(
       name: "TreeRingMappings", dependencies: ["TreeRing", "TreeRingLog"], swiftSettings: strict),
     .target(
-      name: "TreeRingCollections", dependencies: ["TreeRing", "TreeRingLog", "TreeRingMappings"],
+      name: "TreeRingCollections",
+      dependencies: [
+        "TreeRing", "TreeRingLog", "TreeRingMappings",
+        .product(name: "DequeModule", package: "swift-collections"),
+      ],
       swiftSettings: strict),
     .executableTarget(
       name: "treering",

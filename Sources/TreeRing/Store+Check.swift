@@ -46,7 +46,12 @@ extension Store {
       defer { editor.discard() }
       let fresh = try IndexEditor(editor: editor).build(
         index, rows: Tree(version.roots.rows, pages: pages), catalog: version.catalog,
-        values: ValueSource(log: log))
+        catalogTree: Tree(version.roots.catalog, pages: pages), values: ValueSource(log: log))
+      if index.comparison != nil {
+        problems += try Self.differences(
+          of: record.name, Tree(existing.order, pages: pages), Tree(fresh.order, pages: pages))
+        continue
+      }
       for (old, new, tree) in [
         (existing.order, fresh.order, "order"), (existing.places, fresh.places, "places"),
       ] {
@@ -56,6 +61,33 @@ extension Store {
           problems.append("\(tree) of index \(record.name) \(what) entry \(Key(bytes: key))")
           return problems.count < 100
         }
+      }
+    }
+    return problems
+  }
+
+  /// Compares two order trees by the groups and the rows in them, whatever the labels are.
+  private static func differences(
+    of name: String, _ old: Tree, _ new: Tree
+  ) throws -> [String] {
+    func row(_ tree: Tree, _ position: Int) throws(TreeRingError) -> (GroupName, RowReference) {
+      try typed {
+        try tree.withEntry(at: position) { key, value in
+          let entry = try OrderEntry(key: key, value: value)
+          return (try entry.groupName, entry.row)
+        }
+      }
+    }
+    guard old.count == new.count else {
+      return ["order of index \(name) has \(old.count) entries instead of \(new.count)"]
+    }
+    var problems: [String] = []
+    for position in 0..<old.count where problems.count < 100 {
+      let (found, wanted) = (try row(old, position), try row(new, position))
+      if found != wanted {
+        problems.append(
+          "order of index \(name) has \(Key(bytes: found.1.key)) in group \(found.0) where "
+            + "\(Key(bytes: wanted.1.key)) belongs")
       }
     }
     return problems

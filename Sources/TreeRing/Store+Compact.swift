@@ -31,6 +31,7 @@ extension Store {
   /// segment. It may be stopped at any time, also by a crash: the next one goes on.
   ///
   /// - Parameters:
+  ///   - target: how much history to give up.
   ///   - keepsTags: whether the commits of tags below the horizon stay readable. If not, a commit
   ///     removes those tags.
   ///   - isDryRun: whether to say only what would be done.

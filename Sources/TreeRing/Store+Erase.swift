@@ -35,7 +35,10 @@ extension Store {
   /// Earlier backups still hold the row until they are refreshed. If it is interrupted, call it again:
   /// until then commits of the past may show an older version of the row.
   ///
-  /// - Parameter progress: called now and then with the part of the log gone through.
+  /// - Parameters:
+  ///   - key: the row's key.
+  ///   - bucket: the row's bucket.
+  ///   - progress: called now and then with the part of the log gone through.
   /// - Throws: `notAllowed` if live snapshots or followers in other processes hold older commits, naming
   ///   them; `notFound` if there is no
   ///   such bucket; `conflict` if the row was written again meanwhile; `corruption` if something of the
@@ -210,6 +213,10 @@ extension Store {
     try version.pages.reading {
       try check(version.roots.rows) { entry, _ in entry.elementsEqual(row) }
       try check(version.roots.graves) { entry, _ in entry.elementsEqual(row) }
+      for number in version.catalog.manualNumbers {
+        let prefix = ManualPlaces.prefix(number, place)
+        try check(version.roots.catalog) { entry, _ in entry.starts(with: prefix) }
+      }
       for index in version.roots.indexes {
         try check(index.order) { Self.isOrder($0, $1, of: row) }
         try check(index.places) { entry, _ in entry.starts(with: place) }

@@ -14,6 +14,25 @@ extension Store {
     try write { try $0.define(name, fields, progress: progress) }.commit
   }
 
+  /// Defines a group index that filters another one by fields, or replaces its filter, in a commit of
+  /// its own.
+  /// - Returns: the commit; the newest one if this is the definition in force.
+  /// - Throws: `notFound` if the other index is not in force; `invalidInput` if it filters this one.
+  @discardableResult
+  public func define(
+    _ name: String, _ filter: FieldFilter, progress: (Int) -> Bool = { _ in true }
+  ) throws -> CommitNumber {
+    try write { try $0.define(name, filter, progress: progress) }.commit
+  }
+
+  /// Defines a group index whose rows are placed by hand, in a commit of its own. A manual index that
+  /// is defined anew keeps its rows as far as it is still over their buckets.
+  /// - Returns: the commit; the newest one if this is the definition in force.
+  @discardableResult
+  public func define(_ name: String, _ manual: ManualIndex) throws -> CommitNumber {
+    try write { try $0.define(name, manual) }.commit
+  }
+
   /// Removes a group index in a commit of its own.
   /// - Returns: the commit.
   @discardableResult
@@ -37,7 +56,8 @@ extension Store {
             + "registered. Give its GroupIndex to `Store(at:indexes:)`.")
       }
       return try IndexEditor(editor: editor).build(
-        index, rows: state.rows, catalog: version.catalog, values: state.values)
+        index, rows: state.rows, catalog: version.catalog,
+        catalogTree: Tree(version.roots.catalog, pages: version.pages), values: state.values)
     }
     return IndexReader(name: record.name, state: state, roots: roots, pin: pin)
   }
@@ -52,20 +72,29 @@ extension Store {
     guard let record = new.pin.definitions.indexes[name] else {
       throw TreeRingError(.notFound, "There is no index named \(name).")
     }
-    let (low, high) = (min(old.commit, new.commit), max(old.commit, new.commit))
-    if usesRecords,
-      let rows = records.changes(of: record.number, from: low, to: high)
-    {
-      return old.commit <= new.commit ? rows : rows.reversed
+    if usesRecords, let rows = try recordedRows(of: record, from: old.commit, to: new) {
+      return rows
     }
+    guard let rows = try comparedRows(from: (record, old), to: (record, new), limit: .max) else {
+      preconditionFailure("no index has more rows than there are numbers")
+    }
+    return rows
+  }
+
+  /// What differs between what one definition shows at one snapshot and another, or the same, at another;
+  /// nil if that is more rows than the limit.
+  func comparedRows(
+    from old: (definition: IndexRecord, snapshot: Snapshot),
+    to new: (definition: IndexRecord, snapshot: Snapshot), limit: Int
+  ) throws(TreeRingError) -> TouchedRows? {
     // Erasing makes the trees anew; then states are compared that lie in the same ones.
-    var (before, after) = (old, new)
+    var (before, after) = (old.snapshot, new.snapshot)
     while before.pin.reader.pages !== after.pin.reader.pages {
-      before = try snapshot(at: .commit(old.commit))
-      after = try snapshot(at: .commit(new.commit))
+      before = try snapshot(at: .commit(before.commit))
+      after = try snapshot(at: .commit(after.commit))
     }
-    let oldReader = try reader(of: record, at: before.pin)
-    let newReader = try reader(of: record, at: after.pin)
-    return try IndexDiff.touchedRows(from: oldReader, to: newReader)
+    return try IndexDiff.touchedRows(
+      from: try reader(of: old.definition, at: before.pin),
+      to: try reader(of: new.definition, at: after.pin), limit: limit)
   }
 }

@@ -149,6 +149,7 @@ extension Store {
 
     if base.catalog.indexes.count > editor.active.count { try editor.buildMissingIndexes() }
     let recorded = editor.active.map(\.number)
+    let labeled = editor.labeledOrders
     let value: Value
     do {
       value = try body(transaction)
@@ -176,7 +177,8 @@ extension Store {
     for index in recorded where maintained.contains(index) {
       records[index] = recorder.indexes[index] ?? [:]
     }
-    let pageCount = add(editor, records: records, replacements: replacements)
+    let labels = editor.labelSpans(from: labeled)
+    let pageCount = add(editor, records: records, replacements: replacements, labels: labels)
     return Sequenced(commit: number, value: value, ticket: ticket, pageCount: pageCount)
   }
 
@@ -226,7 +228,7 @@ extension Store {
   /// Queues the new version until it may be seen.
   private func add(
     _ editor: StateEditor, records: [UInt32: [RowReference: TouchedRow]],
-    replacements: [UInt32: IndexReplacement]
+    replacements: [UInt32: IndexReplacement], labels: [UInt32: LabelSpan]
   ) -> Int {
     let number = editor.roots.commit
     let (allocated, retired) = editor.editor.finish()
@@ -237,7 +239,7 @@ extension Store {
     queue.append(
       SequencedCommit(
         version: version, retired: retired, allocated: allocated, records: records,
-        replacements: replacements))
+        replacements: replacements, labels: labels))
     return allocated.count
   }
 
@@ -246,10 +248,7 @@ extension Store {
     by transaction: Transaction, of base: Version
   ) throws(TreeRingError) -> [UInt32: IndexReplacement] {
     let editor = transaction.editor
-    let isSame = base.catalog.indexes.allSatisfy { name, record in
-      editor.catalog.indexes[name]?.number == record.number
-    }
-    if isSame { return [:] }
+    if editor.catalog.keepsDefinitions(of: base.catalog) { return [:] }
     let old = StateReader(
       roots: base.roots, catalog: base.catalog, pages: pages, values: editor.values)
     return try IndexReplacement.all(from: old, to: transaction._reader)

@@ -42,7 +42,10 @@ public final class Store: Sendable {
   ///
   /// Opening reads the page file's newest checkpoint and replays what the log has after it. Without a
   /// sound page file it replays the whole log: O(operations logged).
-  /// - Parameter progress: called now and then while commits are replayed, on the caller's thread.
+  /// - Parameters:
+  ///   - path: the folder.
+  ///   - options: how to open it.
+  ///   - progress: called now and then while commits are replayed, on the caller's thread.
   /// - Throws: `locked` if another process has it open for writing; `corruption` if bytes on disk
   ///   are not what was written; `notFound` if there is none and none is to be made;
   ///   `logBehindPages` if the log has lost commits that a checkpoint had vouched for.

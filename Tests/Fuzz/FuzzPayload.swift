@@ -101,6 +101,25 @@ func writePayloads(_ folder: String) {
     },
     firstPayload,
     payload(2) { writer in
+      writer.index(
+        IndexRecord(name: "m", number: 2, version: 1, definition: .manual(buckets: ["b"])))
+      writer.index(
+        IndexRecord(
+          name: "f", number: 3, version: 1,
+          definition: .selected(
+            IndexRecord(name: "m", number: 2, version: 1, definition: .manual(buckets: ["b"])),
+            #"{"filters":"m","where":{"g":["x"]},"version":1}"#)))
+      for (key, label) in [("k", [128, 7]), ("l", [128]), ("k", [])] as [(String, [UInt8])] {
+        bytes(key).withUnsafeBytes { key in
+          label.withUnsafeBytes { label in
+            writer.place(
+              PlaceAddress(index: "m", group: "g"),
+              RowAddress(bucket: bucket, key: key, previous: 1), label: label)
+          }
+        }
+      }
+    },
+    payload(2) { writer in
       bytes("k").withUnsafeBytes { key in
         let row = RowAddress(bucket: bucket, key: key, previous: 1)
         bytes(#"{"g":"z","n":3}"#).withUnsafeBytes { object in

@@ -76,10 +76,42 @@ final class PlainRecorder: PlainConsumerDelegate {
       #expect(consumer.items == batch.result, "seed \(seed)")
       #expect(recorder.replayed == batch.result, "seed \(seed)")
       #expect(recorder.old == old)
+      #expect(consumer._batch.rows.count == consumer.numberOfItems, "a value is kept, seed \(seed)")
       #expect(recorder.updates.map(\.1) == recorder.updates.map(\.1).sorted())
       #expect(recorder.removals == recorder.removals.sorted(by: >))
       #expect(recorder.insertions.map(\.1) == recorder.insertions.map(\.1).sorted())
       try checkMinimal(changes, batch, old, checksEquality: checksEquality, seed)
+      old = batch.result
+    }
+  }
+
+  @Test(arguments: seeds(1...100)) func randomBatchesAgreeWithTheNaiveListThatCarriesOver(
+    seed: UInt64
+  ) throws {
+    var random = SeededGenerator(seed: seed)
+    var nextID = 0
+    // The title is the view's own and survives whatever is received.
+    let consumer = RecurrentConsumer<Item>(isEqual: { $0 == $1 }) { old, new in
+      Item(id: new.id, value: new.value, title: old.title)
+    }
+    let recorder = PlainRecorder()
+    recorder.consumer = consumer
+    consumer.delegate = recorder
+    var old: [Item] = []
+    for _ in 0..<12 {
+      var batch = RandomBatch(on: old, nextID: &nextID, titles: ["a", "b"], using: &random)
+      let titles = Dictionary(uniqueKeysWithValues: old.map { ($0.id, $0.title) })
+      for index in batch.result.indices {
+        batch.result[index].title = titles[batch.result[index].id] ?? batch.result[index].title
+      }
+      recorder.clear()
+      consumer.willChange()
+      consumer.consume(batch.transactions)
+      let changes = try #require(try consumer.didChange(returnChanges: true))
+      #expect(consumer.items == batch.result, "seed \(seed)")
+      #expect(recorder.replayed == batch.result, "seed \(seed)")
+      #expect(consumer._batch.rows.count == consumer.numberOfItems, "a value is kept, seed \(seed)")
+      try checkMinimal(changes, batch, old, checksEquality: true, seed)
       old = batch.result
     }
   }
@@ -160,6 +192,7 @@ final class PlainRecorder: PlainConsumerDelegate {
     consumer.add(Item(id: 7), at: 3)
     #expect(throws: Never.self) { try consumer.didChange() }
     #expect(consumer.numberOfItems == 4)
+    #expect(consumer._batch.rows.count == 4)
   }
 
   @Test func equalNumbersAreNoProofThatARowStays() throws {
@@ -208,6 +241,7 @@ final class PlainRecorder: PlainConsumerDelegate {
     recorder.blocks[0]()
     recorder.blocks[2]()
     #expect(consumer.items.map(\.id) == [0, 1, 2])
+    #expect(consumer._batch.rows.count == 3)
     #expect(
       recorder.calls == [
         "begin", "begin", "begin", "insert 0", "end", "insert 1", "end", "insert 2", "end",
@@ -232,6 +266,7 @@ final class PlainRecorder: PlainConsumerDelegate {
     consumer.reset(with: old)
     #expect(recorder.calls.isEmpty)
     #expect(consumer.items == old)
+    #expect(consumer._batch.rows.count == old.count)
   }
 
   @Test func carriedOverValuesSurviveUpdatesAndMoves() throws {

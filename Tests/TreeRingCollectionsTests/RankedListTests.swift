@@ -10,11 +10,13 @@ private enum OwnWeight: ListMeasure {
 @Suite struct RankedListTests {
   @Test(arguments: seeds(1...40)) func randomEditsAgreeWithAnArray(seed: UInt64) {
     var random = SeededGenerator(seed: seed)
-    let capacity = Int.random(in: 4...9, using: &random)
+    let size = Int.random(in: 4...9, using: &random)
+    let leafSize = Int.random(in: 4...20, using: &random)
     var model = (0..<Int.random(in: 0...300, using: &random)).map { _ in
       Int.random(in: 0...4, using: &random)
     }
-    var list = RankedList<Int, OwnWeight>(model, capacity: capacity)
+    var list = RankedList<Int, OwnWeight>(model, capacity: size, leafCapacity: leafSize)
+    let capacity = list.capacity
     #expect(list.root.flaw(capacity: capacity).flaw == nil)
     let copy = list
     let original = model
@@ -40,7 +42,7 @@ private enum OwnWeight: ListMeasure {
   }
 
   private func check(
-    _ list: RankedList<Int, OwnWeight>, _ model: [Int], _ capacity: Int,
+    _ list: RankedList<Int, OwnWeight>, _ model: [Int], _ capacity: NodeCapacity,
     _ random: inout SeededGenerator, _ seed: UInt64
   ) {
     #expect(list.root.flaw(capacity: capacity).flaw == nil, "seed \(seed)")

@@ -52,6 +52,7 @@ final class ScriptedSource: CollectionSource {
   let pages = Gate<Void>()
   private let events = Mutex<[@Sendable () -> Void]>([])
   let listenerCount = Mutex(0)
+  private let receiver = Mutex<(@Sendable (SourceEvent<NoteData>) -> Void)?>(nil)
 
   func page(_ request: PageRequest) async throws -> SourcePage<NoteData> {
     // Read at once and delivered late, or read late: both happen.
@@ -64,10 +65,14 @@ final class ScriptedSource: CollectionSource {
     to range: PositionRange, _ receive: @escaping @Sendable (SourceEvent<NoteData>) -> Void
   ) -> any SourceListener {
     listenerCount.withLock { $0 += 1 }
+    receiver.withLock { $0 = receive }
     return truth.listen(to: range) { event in
       self.events.withLock { $0.append { receive(event) } }
     }
   }
+
+  /// Says something to the newest listener, at once.
+  func say(_ event: SourceEvent<NoteData>) { receiver.withLock(\.self)?(event) }
 
   /// Lets the oldest event through; false if there is none.
   func letEventThrough() -> Bool {
@@ -94,33 +99,39 @@ final class MirrorObserver: CollectionObserver {
     var flaws: [String] = []
     var events: [String] = []
     var outcomes: [LoadOutcome] = []
+    var failures: [String?] = []
+
+    /// Applies a change, and notes what is wrong with it.
+    mutating func apply(_ change: CollectionChange<Note>) {
+      let changes = change.changes
+      if changes.oldCount != list.count { flaws.append("an event was lost") }
+      var moved: [Int: Note] = [:]
+      for (move, model) in zip(changes.moves, change.moved) { moved[move.to] = model }
+      for (index, model) in zip(changes.deletes, change.removed)
+      where list[index].identifier != model.identifier {
+        flaws.append("\(model) is not at \(index)")
+      }
+      let alignment = LegacyListChanges(changes)
+      for index in alignment.removals { list.remove(at: index) }
+      let added = Dictionary(uniqueKeysWithValues: zip(changes.inserts, change.added))
+      for index in alignment.insertions {
+        guard let model = added[index] ?? moved[index] else { continue }
+        list.insert(model, at: index)
+      }
+      for (update, model) in zip(changes.updates, change.updated) {
+        if list[update.to] == model, moved[update.to] == nil {
+          flaws.append("\(model) was told of twice")
+        }
+        list[update.to] = model
+      }
+      if list.count != changes.newCount { flaws.append("the counts differ") }
+    }
   }
   let state = Mutex(State())
 
   func collection(did change: CollectionChange<Note>) {
     state.withLock { state in
-      let changes = change.changes
-      if changes.oldCount != state.list.count { state.flaws.append("an event was lost") }
-      var moved: [Int: Note] = [:]
-      for (move, model) in zip(changes.moves, change.moved) { moved[move.to] = model }
-      for (index, model) in zip(changes.deletes, change.removed)
-      where state.list[index].identifier != model.identifier {
-        state.flaws.append("\(model) is not at \(index)")
-      }
-      let alignment = LegacyListChanges(changes)
-      for index in alignment.removals { state.list.remove(at: index) }
-      let added = Dictionary(uniqueKeysWithValues: zip(changes.inserts, change.added))
-      for index in alignment.insertions {
-        guard let model = added[index] ?? moved[index] else { continue }
-        state.list.insert(model, at: index)
-      }
-      for (update, model) in zip(changes.updates, change.updated) {
-        if state.list[update.to] == model, moved[update.to] == nil {
-          state.flaws.append("\(model) was told of twice")
-        }
-        state.list[update.to] = model
-      }
-      if state.list.count != changes.newCount { state.flaws.append("the counts differ") }
+      state.apply(change)
       state.events.append("change")
     }
   }
@@ -132,5 +143,7 @@ final class MirrorObserver: CollectionObserver {
       state.outcomes.append(outcome)
     }
   }
-  func collection(failedWith error: any Error, key: String?) {}
+  func collection(failedWith error: any Error, key: String?) {
+    state.withLock { $0.failures.append(key) }
+  }
 }

@@ -11,7 +11,7 @@ private struct BookModel: ValueModel, Equatable {
 
 private struct BookDataSource: CollectionDataSource {
   func prepare(_ row: StoredRow) async throws -> BookModel? {
-    let book = try row.object.withUnsafeBytes { try books.coder.decode($0, row.coder) }
+    let book = try books.decode(row)
     return BookModel(identifier: row.key.description, book: book)
   }
 }
@@ -86,5 +86,87 @@ private struct BookDataSource: CollectionDataSource {
     let then = collection(source, .whole)
     await then.load()
     #expect(then.shown.map(\.identifier) == (try expected(past, "c")))
+  }
+
+  @Test(arguments: seeds(1...4)) func aFollowerShowsTheCommitsOfItsWriter(seed: UInt64) async throws
+  {
+    let folder = try TemporaryFolder()
+    func open(_ mode: StoreMode) throws -> Store {
+      try Store(
+        at: folder.path + "/books.ring",
+        options: StoreOptions(mode: mode, durability: .full, indexes: [salesRank]))
+    }
+    let writer = try open(.create)
+    var library = Library(seed: seed, in: writer)
+    try library.commit(20)
+    let follower = try open(.readOnly)
+    for mode in [LoadingMode.live, .whole, .paged(batchSize: 4)] {
+      let grouped = collection(
+        StoreSource(follower, bucket: "books", index: "SalesRank", group: "b"), mode)
+      let keyed = collection(StoreSource(follower, bucket: "books"), mode)
+      var changes = (grouped.changes.makeAsyncIterator(), keyed.changes.makeAsyncIterator())
+      while await grouped.load().hasMore {}
+      while await keyed.load().hasMore {}
+      for _ in 0..<5 { try library.commit() }
+      let snapshot = try writer.snapshot()
+      let keys = try snapshot.rows(in: books).map { $0.0.description }
+      while grouped.shown.map(\.identifier) != (try expected(snapshot, "b")) {
+        #expect(await changes.0.next() != nil)
+      }
+      let rows = try snapshot.rows(in: books).map(\.1)
+      while keyed.shown.map(\.identifier) != keys || keyed.shown.map(\.book) != rows {
+        #expect(await changes.1.next() != nil)
+      }
+      grouped.stop()
+      keyed.stop()
+    }
+    try follower.close()
+    try writer.close()
+  }
+
+  @Test func aListenerWhoseStateHasExpiredStatesItsRangeAnew() async throws {
+    var library = try Library(seed: 4, StoreOptions(pinLimit: PinLimit(commits: 2)))
+    try library.commit(20)
+    let source = StoreSource(library.store, bucket: "books")
+    let old = try library.store.snapshot()
+    for _ in 0..<6 { try library.commit() }
+    _ = try library.store.compact(to: .dropHistory)
+    let reading = source.reading(at: try library.store.snapshot())
+    #expect {
+      _ = try reading.events(since: old, in: PositionRange())
+    } throws: {
+      [.snapshotExpired, .beyondHorizon].contains(($0 as? TreeRingError)?.code)
+    }
+    // The same behind a collection: whatever it has missed, it shows what there is.
+    let live = collection(source, .live)
+    var changes = live.changes.makeAsyncIterator()
+    await live.load()
+    for _ in 0..<20 {
+      for _ in 0..<6 { try library.commit() }
+      _ = try library.store.compact(to: .dropHistory)
+    }
+    let rows = try library.store.snapshot().rows(in: books)
+    while live.shown.map(\.identifier) != rows.map({ $0.0.description })
+      || live.shown.map(\.book) != rows.map(\.1)
+    {
+      #expect(await changes.next() != nil)
+    }
+    live.stop()
+  }
+
+  @Test func aSourceThatEndsTellsItsErrorAndLoadsOfItEndWithIt() async throws {
+    var library = try Library(seed: 5)
+    try library.commit(20)
+    let missing = collection(
+      StoreSource(library.store, bucket: "books", index: "none", group: "a"),
+      .paged(batchSize: 2))
+    #expect((await missing.load().error as? TreeRingError)?.code == .notFound)
+    #expect(missing.loadingState == .failed)
+    let live = collection(
+      StoreSource(library.store, bucket: "books", index: "none", group: "a"), .live)
+    #expect((await live.load().error as? TreeRingError)?.code == .notFound)
+    try library.store.close()
+    let closed = collection(StoreSource(library.store, bucket: "books"), .whole)
+    #expect((await closed.load().error as? TreeRingError)?.code == .closed)
   }
 }

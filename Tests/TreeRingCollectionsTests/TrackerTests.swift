@@ -1,7 +1,6 @@
 import TestSupport
 import Testing
 import TreeRing
-import TreeRingMappings
 
 @testable import TreeRingCollections
 
@@ -21,9 +20,17 @@ struct Library {
   var random: SeededGenerator
   let genres = ["a", "b", "c"]
 
-  init(seed: UInt64) throws {
+  init(seed: UInt64, _ options: StoreOptions = StoreOptions()) throws {
     random = SeededGenerator(seed: seed)
-    store = try Store.inMemory(options: StoreOptions(durability: .none, indexes: [salesRank]))
+    var options = options
+    options.durability = .none
+    options.indexes = [salesRank]
+    store = try Store.inMemory(options: options)
+  }
+
+  init(seed: UInt64, in store: Store) {
+    random = SeededGenerator(seed: seed)
+    self.store = store
   }
 
   mutating func commit(_ count: Int? = nil) throws {
@@ -129,22 +136,74 @@ struct Library {
       batches.tracker.rows == (try Tracker(of: TrackerRequest(books), in: library.store)).rows)
   }
 
-  @Test(arguments: seeds(1...30)) func aChangesetIsTransactionsAndBack(seed: UInt64) throws {
-    var library = try Library(seed: seed)
-    try library.commit(20)
-    var observer = library.store.observer(of: Mappings(of: "SalesRank", groups: ["a"]))
-    _ = try observer.advance()
-    for _ in 0..<10 {
-      try library.commit()
-      let old = try library.store.snapshot(at: .commit(try #require(observer.commit)))
-      let reader = try old.index("SalesRank")
-      let rows = try (0..<reader.count(in: "a")).map { try reader.id(at: $0, in: "a") }
-      let changeset = try observer.advance().changeset
-      let transactions = try changeset.transactions()
-      let back = try Changeset(
-        transactions.reversed(), group: "a", oldCount: rows.count,
-        oldRow: { rows[$0] ?? RowID(bucket: "", key: "") })
-      #expect(back == changeset, "seed \(seed)")
+  @Test func aDeliveryIsBeginTransactionsEndAndNothingWithoutAChange() throws {
+    final class Recorder: TrackerDelegate {
+      var calls: [String] = []
+      func trackerWillChange() { calls.append("begin") }
+      func tracker(did transactions: [ListTransaction<TrackedRow<Book>>]) {
+        calls.append("\(transactions.count)")
+      }
+      func trackerDidChange() { calls.append("end") }
     }
+    let library = try Library(seed: 1)
+    var tracker = try Tracker(
+      of: TrackerRequest(books).matching { $0.row.sales > 0 }, in: library.store)
+    let recorder = Recorder()
+    try tracker.deliver(to: recorder)
+    #expect(recorder.calls.isEmpty)
+    try library.store.write { tx in
+      try tx.put(Book(genre: "a", sales: 1), for: "1", in: books)
+      try tx.put(Book(genre: "a", sales: 2), for: "2", in: books)
+    }
+    try library.store.write { tx in try tx.delete("1", in: "books") }
+    try tracker.deliver(to: recorder)
+    #expect(recorder.calls == ["begin", "1", "end"])
+    // A commit that shows nothing of it is no delivery.
+    try library.store.write { tx in
+      try tx.put(Book(genre: "a", sales: 0), for: "3", in: books)
+    }
+    try tracker.deliver(to: recorder)
+    #expect(recorder.calls.count == 3)
+    #expect(tracker.commit == library.store.newestCommit)
+  }
+
+  @Test(arguments: seeds(1...10)) func aTrackerWhoseSnapshotHasExpiredComparesWhatItHas(
+    seed: UInt64
+  ) throws {
+    for request in Self.requests {
+      var library = try Library(seed: seed, StoreOptions(pinLimit: PinLimit(commits: 2)))
+      try library.commit(20)
+      var tracker = try Tracker(of: request, in: library.store)
+      let consumer = PlainConsumer<TrackedRow<Book>>(isEqual: { $0 == $1 })
+      consumer.reset(with: tracker.rows)
+      for _ in 0..<4 {
+        for _ in 0..<6 { try library.commit() }
+        _ = try library.store.compact(to: .dropHistory)
+        consumer.willChange()
+        consumer.consume(try tracker.advance())
+        try consumer.didChange()
+        #expect(consumer.items == (try Tracker(of: request, in: library.store)).rows)
+        #expect(consumer.items == tracker.rows)
+      }
+    }
+  }
+
+  @Test func whatATrackerCannotReadItThrowsAndShowsWhatItShowed() throws {
+    let store = try Store.inMemory(options: StoreOptions(durability: .none))
+    #expect {
+      try Tracker(of: TrackerRequest(books, index: "none", groups: ["a"]), in: store)
+    } throws: {
+      ($0 as? TreeRingError)?.code == .notFound
+    }
+    try store.write { tx in try tx.put(Book(genre: "a", sales: 1), for: "1", in: books) }
+    var tracker = try Tracker(of: TrackerRequest(books), in: store)
+    let notes = Bucket<String>("books")
+    try store.write { tx in try tx.put("no book", for: "2", in: notes) }
+    #expect(throws: (any Error).self) { try tracker.advance() }
+    #expect(tracker.rows.count == 1)
+    try store.write { tx in try tx.delete("2", in: "books") }
+    #expect(try tracker.advance().isEmpty)
+    try store.close()
+    #expect { try tracker.advance() } throws: { ($0 as? TreeRingError)?.code == .closed }
   }
 }

@@ -7,7 +7,8 @@
 // compaction has left.
 //
 // Of one commit the puts come first, under their own numbers, then what else there is. No two of these are
-// about one row, so their order does not matter.
+// about one row, so their order does not matter; but places given by hand come last, as operations of the
+// base's own commit, for a delete of their row would take them away.
 
 package import TreeRingLog
 
@@ -37,7 +38,7 @@ package struct BaseInfo: Hashable, Sendable {
 
 /// An operation of a base.
 package struct BaseOperation: Hashable, Sendable {
-  /// A put, delete, tag or index definition.
+  /// A put, delete, tag, index definition or manual place.
   package var operation: CommitOperation
   /// The operation that it is: its commit, and of a put its number there, which settles where an index by
   /// time of writing has the row. Of others only the commit counts.

@@ -92,6 +92,20 @@ struct BaseCommit {
 
   mutating func index(_ record: IndexRecord) { payload.index(record) }
 
+  mutating func place(
+    _ place: PlaceAddress, _ key: [UInt8], in bucket: BucketReference, label: [UInt8]
+  ) throws {
+    try place.group.check()
+    guard label.isEmpty || OrderLabel.isSound(label) else {
+      throw refused("places a row with a label that is none")
+    }
+    try key.withUnsafeBytes { key in
+      try Limits.check(key: key)
+      let row = RowAddress(bucket: bucket, key: key, previous: 0)
+      label.withUnsafeBytes { payload.place(place, row, label: $0) }
+    }
+  }
+
   func refused(_ what: String) -> TreeRingError {
     TreeRingError(
       .invalidInput, "An operation of commit \(number) \(what); that cannot be part of a base.",

@@ -153,6 +153,9 @@ package final class BaseWriter {
       try record.check()
       catalog.set(record)
       commit.index(record)
+    case .place(let place, let row, let label):
+      try commit.place(place, row.key.bytes, in: try reference(to: row.bucket), label: label)
+      named.insert(row.bucket)
     case .object, .metadata, .touch:
       throw commit.refused("writes a part of a row, where a base has whole rows")
     }
@@ -162,13 +165,17 @@ package final class BaseWriter {
   private func here(
     _ definition: IndexRecord.Definition, of name: String
   ) throws(TreeRingError) -> IndexRecord.Definition {
-    guard case .filtered(let parent, let buckets) = definition else { return definition }
-    guard let record = catalog.indexes[parent.name] else {
+    func known(_ parent: IndexRecord) throws(TreeRingError) -> IndexRecord {
+      if let record = catalog.indexes[parent.name] { return record }
       throw TreeRingError(
         .notFound,
         "The index \(name) filters \(parent.name), which the base does not define before it.")
     }
-    return .filtered(record, buckets: buckets)
+    switch definition {
+    case .filtered(let parent, let buckets): return .filtered(try known(parent), buckets: buckets)
+    case .selected(let parent, let text): return .selected(try known(parent), text)
+    case .removed, .fields, .code, .manual: return definition
+    }
   }
 
   /// A bucket with its number, a new one if it is not known.

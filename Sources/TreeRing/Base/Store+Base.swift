@@ -40,6 +40,7 @@ extension Store {
       for operation in try states.operations(of: header, payload, body) { try body(operation) }
       return true
     }
+    try states.forEachPlace(at: number, body)
   }
 }
 
@@ -75,8 +76,7 @@ private struct BaseStates {
       case .tag(let name, let commit): add(.tag(name: name, commit: commit))
       case .index(let record):
         add(.index(name: record.name, version: record.version, record.definition))
-      case .stub, .held: continue
-      case .place: throw ByteReader.damaged
+      case .stub, .held, .place: continue
       }
     }
     let stamp = Stamp(commit: header.number, operation: 0)
@@ -86,6 +86,32 @@ private struct BaseStates {
     }
     // A commit's own names come before what its operations say of names.
     return tags + others
+  }
+
+  /// Shows `body` the places given by hand that differ between the two states, as operations of the
+  /// base's own commit. Where the index was defined anew in between, every place counts.
+  func forEachPlace(
+    at commit: CommitNumber, _ body: (BaseOperation) throws -> Void
+  ) throws {
+    let (reader, old) = (try now._reader, try before._reader)
+    let stamp = Stamp(commit: commit, operation: 0)
+    for index in reader.catalog.indexes.values.sorted(by: { $0.number < $1.number }) {
+      guard case .manual = index.definition else { continue }
+      let isAnew = old.catalog.indexes[index.name]?.number != index.number
+      try old.reading {
+        try reader.reading {
+          try reader.manualPlaces.forEachDifference(
+            from: old.manualPlaces, of: index.name, all: isAnew
+          ) { place in
+            let row = try reader.id(RowReference(bucket: place.bucket, key: place.key))
+            let address = PlaceAddress(index: index.name, group: place.group)
+            try body(
+              BaseOperation(
+                .place(address, row, label: place.label), stamp: stamp, timestamp: now.timestamp))
+          }
+        }
+      }
+    }
   }
 
   /// The row as a put, if that operation was the last to write it.

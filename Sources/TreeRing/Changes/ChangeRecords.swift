@@ -5,6 +5,13 @@ internal import DequeModule
 internal import Synchronization
 internal import TreeRingLog
 
+/// The order trees of an index that compares rows before and after one commit or several. Its places are
+/// labels, which mean something in these trees only.
+struct LabelSpan: Hashable, Sendable {
+  var before: TreeRoot
+  var after: TreeRoot
+}
+
 /// What recent commits did to the group indexes, oldest dropped first.
 final class ChangeRecords: Sendable {
   private struct Entry {
@@ -13,6 +20,8 @@ final class ChangeRecords: Sendable {
     var indexes: [UInt32: [RowReference: TouchedRow]]
     /// By new index, for definitions that the commit replaced.
     var replacements: [UInt32: IndexReplacement]
+    /// By index, for those that compare rows: which trees the records are about.
+    var labels: [UInt32: LabelSpan]
     var rowCount: Int
   }
 
@@ -30,7 +39,8 @@ final class ChangeRecords: Sendable {
   /// Adds the records of the commit after the newest one here; none, if no index was maintained.
   func append(
     _ indexes: [UInt32: [RowReference: TouchedRow]],
-    _ replacements: [UInt32: IndexReplacement] = [:], of commit: CommitNumber
+    _ replacements: [UInt32: IndexReplacement] = [:], labels: [UInt32: LabelSpan] = [:],
+    of commit: CommitNumber
   ) {
     // An entry counts for one row more than it has, so that empty ones are bounded too.
     let rowCount =
@@ -51,7 +61,8 @@ final class ChangeRecords: Sendable {
       }
       state.entries.append(
         Entry(
-          commit: commit, indexes: indexes, replacements: replacements, rowCount: rowCount))
+          commit: commit, indexes: indexes, replacements: replacements, labels: labels,
+          rowCount: rowCount))
       state.rowCount += rowCount
       while state.rowCount > limit, let oldest = state.entries.popFirst() {
         state.rowCount -= oldest.rowCount
@@ -64,18 +75,28 @@ final class ChangeRecords: Sendable {
 
   /// The merged changes of one index between two commits, `from` below `to`; nil if the records do
   /// not reach back that far, or the index was not maintained all the time. O(rows touched).
-  func changes(of index: UInt32, from: CommitNumber, to: CommitNumber) -> TouchedRows? {
+  ///
+  /// - Returns: with the changes, for an index that compares rows, the trees that they lead from and to:
+  ///   of other trees of the same commits they say nothing.
+  func changes(
+    of index: UInt32, from: CommitNumber, to: CommitNumber
+  ) -> (rows: TouchedRows, labels: LabelSpan?)? {
     state.withLock { state in
       guard let first = state.entries.first?.commit, let last = state.entries.last?.commit,
         first <= from + 1, last >= to
       else { return nil }
       var merged = TouchedRows(from: from, to: from)
+      var labels: LabelSpan?
       let start = Int(from + 1 - first)
       for entry in state.entries[start..<start + Int(to - from)] {
         guard let rows = entry.indexes[index] else { return nil }
+        if let next = entry.labels[index] {
+          if let labels, labels.after != next.before { return nil }
+          labels = LabelSpan(before: labels?.before ?? next.before, after: next.after)
+        }
         merged.merge(TouchedRows(from: entry.commit - 1, to: entry.commit, rows: rows))
       }
-      return merged
+      return (merged, labels)
     }
   }
 
@@ -93,6 +114,8 @@ final class ChangeRecords: Sendable {
       var parts: [TouchedRows] = []
       for entry in state.entries[start..<start + Int(to - from)].reversed() {
         let replacement = entry.replacements[number]
+        // Labels of two definitions are told apart by comparing the trees.
+        if entry.labels[number] != nil { return nil }
         guard let rows = entry.indexes[number] ?? replacement?.rows else { return nil }
         parts.append(TouchedRows(from: entry.commit - 1, to: entry.commit, rows: rows))
         if let replacement { number = replacement.old }

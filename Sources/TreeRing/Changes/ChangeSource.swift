@@ -33,21 +33,53 @@ extension Store {
     guard let record = new.pin.definitions.indexes[name] else {
       throw TreeRingError(.notFound, "There is no index named \(name).")
     }
-    let (low, high) = (min(commit, new.commit), max(commit, new.commit))
-    if let rows = records.changes(of: record.number, from: low, to: high) {
-      return commit <= new.commit ? rows : rows.reversed
-    }
+    if let rows = try recordedRows(of: record, from: commit, to: new) { return rows }
     return try touchedRows(
       ofIndex: name, from: try snapshot(at: .commit(commit)), to: new, usesRecords: false)
   }
 
+  /// The merged change records of an index between a commit and a snapshot, in either direction; nil if
+  /// they do not last, or are about other trees than the snapshot's.
+  func recordedRows(
+    of record: IndexRecord, from commit: CommitNumber, to new: Snapshot
+  ) throws(TreeRingError) -> TouchedRows? {
+    let (low, high) = (min(commit, new.commit), max(commit, new.commit))
+    guard let (rows, labels) = records.changes(of: record.number, from: low, to: high) else {
+      return nil
+    }
+    let isForward = commit <= new.commit
+    if let labels {
+      let shown = try reader(of: record, at: new.pin).roots.order
+      guard shown == (isForward ? labels.after : labels.before) else { return nil }
+    }
+    return isForward ? rows : rows.reversed
+  }
+
   /// What leads from what another definition of an index showed at a commit to what the present one
-  /// shows at a later snapshot; nil if that is no longer at hand.
+  /// shows at a snapshot: merged change records while they last, else a diff of the two states. nil if
+  /// neither is to be had, because the commit can no longer be read, or the other definition was not in
+  /// force at it or cannot be evaluated here; or if more rows differ than a commit records.
   package func touchedRows(
     ofIndex name: String, from commit: CommitNumber, shownBy definition: UInt32, to new: Snapshot
-  ) -> TouchedRows? {
-    new.pin.definitions.indexes[name].flatMap {
-      records.changes(of: $0.number, replacing: definition, from: commit, to: new.commit)
+  ) throws(TreeRingError) -> TouchedRows? {
+    guard let record = new.pin.definitions.indexes[name] else { return nil }
+    if let rows = records.changes(
+      of: record.number, replacing: definition, from: commit, to: new.commit)
+    {
+      return rows
+    }
+    do throws(TreeRingError) {
+      let old = try snapshot(at: .commit(commit))
+      guard let known = try old.version.catalog.indexes[name], known.number == definition else {
+        return nil
+      }
+      return try comparedRows(
+        from: (known, old), to: (record, new), limit: IndexReplacement.rowLimit)
+    } catch {
+      let isGone = [.beyondHorizon, .snapshotExpired, .notFound, .indexDefinedInCode]
+        .contains(error.code)
+      if isGone { return nil }
+      throw error
     }
   }
 }

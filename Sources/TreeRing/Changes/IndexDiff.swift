@@ -8,16 +8,6 @@ internal import TreeRingLog
 
 /// Compares two states of an index.
 enum IndexDiff {
-  /// Every row whose places or content differ.
-  static func touchedRows(
-    from old: IndexReader, to new: IndexReader
-  ) throws(TreeRingError) -> TouchedRows {
-    guard let rows = try touchedRows(from: old, to: new, limit: .max) else {
-      preconditionFailure("no index has more rows than there are numbers")
-    }
-    return rows
-  }
-
   /// Every row whose places or content differ; nil if they are more than the limit.
   static func touchedRows(
     from old: IndexReader, to new: IndexReader, limit: Int

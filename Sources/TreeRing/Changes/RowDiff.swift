@@ -5,7 +5,15 @@ internal import TreeRingLog
 /// A row that differs between two commits.
 public struct RowDifference: Hashable, Sendable {
   /// What became of it on the way.
-  public enum Kind: String, Hashable, Sendable { case insert, delete, update }
+  public enum Kind: String, Hashable, Sendable {
+    /// It came.
+    case insert
+    /// It went.
+    case delete
+    /// It is there before and after, and differs.
+    case update
+  }
+  /// What became of it.
   public let kind: Kind
   /// The row before; nil if it was not there.
   public let before: StoredRow?

@@ -5,6 +5,7 @@ public import TreeRingLog
 
 /// The commits of a store in order, from one on, without end.
 public struct CommitFeed: AsyncSequence, Sendable {
+  /// A commit.
   public typealias Element = CommitInfo
   let store: Store
   let next: CommitNumber

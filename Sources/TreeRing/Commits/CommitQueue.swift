@@ -16,6 +16,8 @@ struct SequencedCommit: Sendable {
   var records: [UInt32: [RowReference: TouchedRow]]
   /// What replaced definitions changed, by new index.
   var replacements: [UInt32: IndexReplacement] = [:]
+  /// The trees that the records of indexes that compare rows are about.
+  var labels: [UInt32: LabelSpan] = [:]
 }
 
 /// Versions on their way to the readers.
@@ -89,7 +91,8 @@ final class CommitQueue: Sendable {
           RecentVersion(version: state.visible, pageCount: next.retired.count))
         state.recentPageCount += next.retired.count
         state.visible = next.version
-        records.append(next.records, next.replacements, of: next.version.roots.commit)
+        records.append(
+          next.records, next.replacements, labels: next.labels, of: next.version.roots.commit)
         published.append(next)
         while state.recent.count > recentLimit || state.recentPageCount > recentPageLimit,
           let oldest = state.recent.popFirst()

@@ -4,7 +4,9 @@ public import TreeRingLog
 
 /// A commit as the log holds it.
 public struct CommitInfo: Hashable, Sendable {
+  /// Its number.
   public let number: CommitNumber
+  /// When it was made.
   public let timestamp: Timestamp
   /// How many operations it has.
   public let operationCount: Int
@@ -21,9 +23,21 @@ public struct CommitInfo: Hashable, Sendable {
 /// One version of a row.
 public struct RowVersion: Hashable, Sendable {
   /// What the operation was.
-  public enum Kind: String, Hashable, Sendable { case put, metadata, touch, delete }
+  public enum Kind: String, Hashable, Sendable {
+    /// The object was written, and the metadata maybe.
+    case put
+    /// Only the metadata was written.
+    case metadata
+    /// Nothing was written, but the row counts as modified.
+    case touch
+    /// The row was deleted.
+    case delete
+  }
+  /// The commit that wrote it.
   public let commit: CommitNumber
+  /// When that was.
   public let timestamp: Timestamp
+  /// What the operation did to the row.
   public let kind: Kind
   /// The object it wrote, if it wrote one.
   public let object: [UInt8]?
@@ -40,6 +54,8 @@ package enum CommitOperation: Hashable, Sendable {
   case delete(RowID)
   case tag(name: String, commit: CommitNumber)
   case index(name: String, version: UInt32, IndexRecord.Definition)
+  /// A place in a manual index; an empty label takes the row out.
+  case place(PlaceAddress, RowID, label: [UInt8])
 }
 
 extension Store {
@@ -205,8 +221,9 @@ extension Store {
           metadata: try record.metadata.map { (value) throws(TreeRingError) in
             try bytes(value, .metadata)
           }, coder: record.coder))
+    case .place(let place, let row, let label):
+      operations.append(.place(place, RowID(row), label: Array(label)))
     case .stub, .held: break
-    case .place: throw ByteReader.damaged
     }
   }
 

@@ -39,20 +39,27 @@ extension StateEditor {
     case .metadata(let row, let metadata):
       try apply(.metadata(metadata), in: row.bucket, key: row.key, at: stamp)
     case .touch(let row): try apply(.touch, in: row.bucket, key: row.key, at: stamp)
-    case .delete(let row): try apply(.delete, in: row.bucket, key: row.key, at: stamp)
+    case .delete(let row): try replayDelete(of: row.key, in: row.bucket, at: stamp)
     case .deleteRange(let bucket, let rows):
-      for row in rows { try apply(.delete, in: bucket, key: row.key, at: stamp) }
+      for row in rows { try replayDelete(of: row.key, in: bucket, at: stamp) }
     case .tag(let name, let commit): setTag(name, commit: commit)
     case .index(let record): setDefinition(record)
-    case .place:
-      throw TreeRingError(
-        .unsupportedFormat,
-        "This commit orders rows of a manual index, which this version cannot do. "
-          + "Open the store with a newer version.", commit: stamp.commit)
+    case .place(let place, let row, let label):
+      add(row.bucket)
+      try self.place(row.key, in: row.bucket, place, label: Array(label))
     case .stub(_, let buckets): for bucket in buckets { add(bucket) }
     case .held(let row, _): add(row.bucket)
     case .row(let row, let record):
       try apply(.row(record), in: row.bucket, key: row.key, at: stamp)
+    }
+  }
+
+  /// Of a compacted log a delete may be left for the places of a row whose puts are gone.
+  private func replayDelete(
+    of key: UnsafeRawBufferPointer, in bucket: BucketReference, at stamp: Stamp
+  ) throws(TreeRingError) {
+    if try apply(.delete, in: bucket, key: key, at: stamp) == nil {
+      takeOut(bucket: bucket.number, key: key)
     }
   }
 }

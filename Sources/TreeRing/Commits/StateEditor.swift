@@ -23,14 +23,14 @@ enum RowChange {
 /// Edits all trees of a store on the way to one commit. Used by one thread at a time.
 final class StateEditor {
   let editor: PageEditor
-  private(set) var roots: Roots
+  var roots: Roots
   private(set) var catalog: Catalog
   /// The indexes maintained, in step with `roots.indexes`.
   private(set) var active: [ActiveIndex]
   var values: ValueSource
   /// Closures that this process has registered.
   let code: [CodeIndex]
-  private let recorder: ChangeRecorder?
+  let recorder: ChangeRecorder?
   private var record: [UInt8] = []
 
   /// - Parameter active: the definition of each of `base.indexes`, in their order; an index without
@@ -55,6 +55,7 @@ final class StateEditor {
 
   var pages: PageStore { editor.pages }
   var rows: Tree { Tree(roots.rows, pages: pages) }
+  var catalogTree: Tree { Tree(roots.catalog, pages: pages) }
 
   /// The row's record, in place until the next edit.
   func row(bucket: UInt32, key: UnsafeRawBufferPointer) throws(TreeRingError) -> RowRecord? {
@@ -120,6 +121,7 @@ final class StateEditor {
         if wasGrave != 0 { _ = editor.remove(&roots.graves, key: treeKey) }
       }
     }
+    if new == nil { takeOut(bucket: bucket, key: key) }
     commit(edits, bucket: bucket, key: key)
     return previous
   }
@@ -157,7 +159,8 @@ final class StateEditor {
 
   // MARK: - Indexes
 
-  private struct IndexEdit {
+  /// What becomes of a row's places in one index.
+  struct IndexEdit {
     var position: Int
     var old: [EncodedPlace]
     var new: [EncodedPlace]
@@ -166,8 +169,11 @@ final class StateEditor {
     var prefix: [UInt8]
   }
 
-  private struct Edits {
+  /// What becomes of a row's places in every index, with its content for the change records.
+  struct Edits {
     var indexes: [IndexEdit] = []
+    /// Other rows, in indexes that compare rows.
+    var relabeled: [Relabeled] = []
     var oldContent: RowContent?
     var newContent: RowContent?
   }
@@ -182,13 +188,24 @@ final class StateEditor {
       let prefix = PlaceKey.prefix(bucket: bucket, key: key)
       let places = Tree(roots.indexes[position].places, pages: pages)
       let before = old == nil ? [] : PlaceKey.places(in: places, prefix: prefix)
+      let byHand = active[position].manualName.map {
+        manualPlaces.places(of: $0, bucket: bucket, key: key)
+      }
       var after: [EncodedPlace]? = []
       if let new {
-        after = try values.places(of: new, bucket: bucket, key: key, index: active[position])
+        after = try values.places(
+          of: new, bucket: bucket, key: key, index: active[position], byHand: byHand ?? [])
+      }
+      if let new, let groups = after, active[position].comparison != nil {
+        let labeling = try labeling(
+          groups, of: new, after: old, before: before, in: reference, key: key, position: position)
+        after = labeling.places
+        edits.relabeled += labeling.relabeled.values
       }
       var undecodable = after == nil ? 1 : 0
       if let old, before.isEmpty, roots.indexes[position].undecodable > 0,
-        try values.places(of: old, bucket: bucket, key: key, index: active[position]) == nil
+        try values.places(
+          of: old, bucket: bucket, key: key, index: active[position], byHand: byHand ?? []) == nil
       {
         undecodable -= 1
       }
@@ -205,7 +222,9 @@ final class StateEditor {
     return edits
   }
 
-  private func commit(_ edits: Edits, bucket: UInt32, key: UnsafeRawBufferPointer) {
+  /// Carries out what `indexEdits` found.
+  func commit(_ edits: Edits, bucket: UInt32, key: UnsafeRawBufferPointer) {
+    commit(edits.relabeled)
     let indexEditor = IndexEditor(editor: editor)
     for edit in edits.indexes {
       if edit.undecodable > 0 { roots.indexes[edit.position].undecodable += 1 }
@@ -252,7 +271,7 @@ final class StateEditor {
     putCatalog(CatalogKey.of(kind, name), value)
   }
 
-  private func putCatalog(_ key: [UInt8], _ value: [UInt8]) {
+  func putCatalog(_ key: [UInt8], _ value: [UInt8]) {
     key.withUnsafeBytes { key in
       value.withUnsafeBytes { _ = editor.put(&roots.catalog, key: key, value: $0) }
     }
@@ -260,7 +279,14 @@ final class StateEditor {
 
   /// Puts an index definition in force, or takes it out of force.
   func setDefinition(_ record: IndexRecord) {
-    if let old = catalog.indexes[record.name] { forget(old.number) }
+    if let old = catalog.indexes[record.name] {
+      forget { $0.number == old.number }
+      if case .manual = old.definition {
+        // What shows its places, maybe under a later definition of that name, is built from them anew.
+        forget { $0.manualName == record.name }
+        hand(on: old, to: record)
+      }
+    }
     catalog.set(record)
     // A removed definition stays, so that its number is not given out again.
     var value: [UInt8] = []
@@ -276,8 +302,10 @@ final class StateEditor {
   ) throws(TreeRingError) {
     let index = try record.active(code: code)
     let built = try index.map { (index) throws(TreeRingError) in
-      try IndexEditor(editor: editor).build(
-        index, rows: rows, catalog: catalog, values: values, progress: progress)
+      let old = catalog.indexes[record.name]?.number
+      let position = active.firstIndex { $0.number == old && $0.comparison != nil }
+      let labeled = position.map { Tree(roots.indexes[$0].places, pages: pages) }
+      return try build(index, labeled: labeled, progress)
     }
     setDefinition(record)
     if let index, let built {
@@ -286,10 +314,19 @@ final class StateEditor {
     }
   }
 
-  private func forget(_ number: UInt32) {
-    guard let position = active.firstIndex(where: { $0.number == number }) else { return }
-    active.remove(at: position)
-    giveUp(roots.indexes.remove(at: position))
+  private func build(
+    _ index: ActiveIndex, labeled: Tree? = nil, _ progress: (Int) -> Bool
+  ) throws(TreeRingError) -> IndexRoots {
+    try IndexEditor(editor: editor).build(
+      index, rows: rows, catalog: catalog, catalogTree: catalogTree, values: values,
+      labeled: labeled, progress: progress)
+  }
+
+  private func forget(where isGone: (ActiveIndex) -> Bool) {
+    for position in active.indices.reversed() where isGone(active[position]) {
+      active.remove(at: position)
+      giveUp(roots.indexes.remove(at: position))
+    }
   }
 
   private func giveUp(_ index: IndexRoots) {
@@ -306,8 +343,7 @@ final class StateEditor {
     for record in catalog.indexes.values.sorted(by: { $0.number < $1.number }) {
       if active.contains(where: { $0.number == record.number }) { continue }
       guard let index = try record.active(code: code) else { continue }
-      let built = try IndexEditor(editor: editor).build(
-        index, rows: rows, catalog: catalog, values: values, progress: progress)
+      let built = try build(index, progress)
       active.append(index)
       roots.indexes.append(built)
     }

@@ -21,7 +21,7 @@ public final class Transaction: Readable {
   public var idempotencyKey: [UInt8]?
 
   let editor: StateEditor
-  private(set) var payload: PayloadWriter
+  var payload: PayloadWriter
   let pending: PendingValues
   /// The payload of another log's commit that this one takes over as it is, and its operations.
   var adopted: (payload: [UInt8], operationCount: UInt32)?
@@ -186,7 +186,7 @@ public final class Transaction: Readable {
     }
   }
 
-  // MARK: - Commits and indexes
+  // MARK: - Names of commits
 
   /// Names an earlier commit, or moves a name to it.
   /// - Throws: `notFound` if there is no such commit; `beyondHorizon` if it can no longer be read.
@@ -216,80 +216,6 @@ public final class Transaction: Readable {
     editor.setTag(name, commit: 0)
     payload.tag(name: name, commit: 0)
     cachedReader = nil
-  }
-
-  /// Defines a group index by fields, or replaces its definition, and builds it. O(n log n). Does
-  /// nothing if this is the definition in force.
-  ///
-  /// - Parameter progress: called now and then with the number of rows done; return false to cancel.
-  public func define(
-    _ name: String, _ fields: FieldIndex, progress: (Int) -> Bool = { _ in true }
-  ) throws(TreeRingError) {
-    try define(name, version: fields.version, .fields(fields.json), progress: progress)
-  }
-
-  /// Defines a group index, or replaces its definition, by fields or by a closure's promise. Does
-  /// nothing if this is the definition in force.
-  package func define(
-    _ name: String, version: UInt32, _ definition: IndexRecord.Definition,
-    progress: (Int) -> Bool = { _ in true }
-  ) throws(TreeRingError) {
-    try beginEdit()
-    try Limits.check(name: name, of: "index")
-    if let known = editor.catalog.indexes[name], known.isSame(version, definition) { return }
-    let record = IndexRecord(
-      name: name, number: editor.catalog.nextIndexNumber, version: version,
-      definition: definition)
-    try record.check()
-    try editor.define(record, progress: progress)
-    payload.index(record)
-    for child in editor.catalog.filters(of: name) {
-      guard case .filtered(_, let buckets) = child.definition else { continue }
-      try define(
-        child.name, version: child.version, .filtered(record, buckets: buckets), progress: progress)
-    }
-  }
-
-  /// Defines a group index that filters another one by a closure's promise.
-  /// - Throws: `notFound` if the other one is not in force; `invalidInput` if it is over other buckets,
-  ///   or filters this one.
-  package func define(
-    _ name: String, version: UInt32, filtering parent: String, buckets: [String]
-  ) throws(TreeRingError) {
-    guard let record = editor.catalog.indexes[parent] else {
-      throw TreeRingError(
-        .notFound,
-        "The index \(name) filters the index \(parent), which there is not. Define that first.")
-    }
-    guard buckets.allSatisfy(record.buckets.contains) else {
-      throw TreeRingError(
-        .invalidInput,
-        "The index \(name) is over other buckets than \(parent), which it filters: over "
-          + "\(record.buckets.joined(separator: ", ")).")
-    }
-    var ancestor: IndexRecord? = record
-    while let next = ancestor {
-      if next.name == name {
-        throw TreeRingError(
-          .invalidInput, "The index \(parent) filters \(name) already; it cannot be its parent.")
-      }
-      ancestor = next.parent
-    }
-    try define(name, version: version, .filtered(record, buckets: buckets))
-  }
-
-  /// Removes a group index, and before it those that filter it.
-  /// - Throws: `notFound` if there is none of that name.
-  public func removeIndex(_ name: String) throws(TreeRingError) {
-    try beginEdit()
-    guard let old = editor.catalog.indexes[name] else {
-      throw TreeRingError(.notFound, "There is no index named \(name).")
-    }
-    for child in editor.catalog.filters(of: name) { try removeIndex(child.name) }
-    var record = old
-    record.definition = .removed
-    editor.setDefinition(record)
-    payload.index(record)
   }
 
   // MARK: - Raw writes
@@ -361,7 +287,8 @@ public final class Transaction: Readable {
     return true
   }
 
-  private func beginEdit() throws(TreeRingError) {
+  /// What comes before every write.
+  func beginEdit() throws(TreeRingError) {
     try check()
     guard reads.depth == 0 else {
       throw TreeRingError(

@@ -10,6 +10,13 @@
 
 internal import TreeRingLog
 
+extension KeepRule.Removal {
+  /// What stands for it in filters.
+  fileprivate func digest(of row: RowAddress) -> UInt64 {
+    self == .row ? RowDigest.of(row) : RowDigest.ofPlaces(row)
+  }
+}
+
 /// What the rewriting pass has to know.
 struct CompactionPlan: Sendable {
   /// How much of a segment would stay.
@@ -44,8 +51,8 @@ struct CompactionPlan: Sendable {
   func rewrite(
     _ payload: UnsafeRawBufferPointer, of commit: CommitNumber, state: StateReader
   ) throws(TreeRingError) -> RewrittenPayload {
-    let rule = KeepRule(state: state) { row, stamp in
-      neededDeletes.mayContain(RowDigest.of(row, at: stamp))
+    let rule = KeepRule(state: state) { removed, row, stamp in
+      neededDeletes.mayContain(RowDigest.of(removed.digest(of: row), at: stamp))
     }
     return try rewrite(payload, of: commit, rule: rule)
   }
@@ -131,10 +138,17 @@ struct CompactionPlanner {
     try learn(payload, of: commit)
     var needed: [(row: UInt64, delete: UInt64)] = []
     var present: [UInt64] = []
+    var takenOut: [UInt64] = []
     let seen = seen
-    let rule = KeepRule(state: state) { row, stamp in
-      guard seen.older.mayContain(row) || seen.kept.contains(row) else { return false }
-      needed.append((row, RowDigest.of(row, at: stamp)))
+    let rule = KeepRule(state: state) { removed, row, stamp in
+      let digest = removed.digest(of: row)
+      guard seen.older.mayContain(digest) || seen.kept.contains(digest) else { return false }
+      let operation = RowDigest.of(digest, at: stamp)
+      if removed == .place {
+        takenOut.append(operation)
+      } else {
+        needed.append((digest, operation))
+      }
       return true
     }
     let introducers = plan.introducers
@@ -143,8 +157,12 @@ struct CompactionPlanner {
       decide: { (operation) throws(TreeRingError) in
         let verdict = try rule.verdict(on: operation)
         if case .row = verdict { present.append(RowDigest.of(operation.row)) }
+        if operation.kind == .place, case .keep = verdict {
+          present.append(RowDigest.ofPlaces(operation.row))
+        }
         return verdict
       })
+    for operation in takenOut { plan.neededDeletes.insert(operation) }
     for row in present { seen.kept.insert(row) }
     for (row, delete) in needed { deletes[row] = delete }
     let values = max(0, Int(header.storedByteCount) - payload.count)
@@ -174,8 +192,9 @@ struct CompactionPlanner {
         written.append(RowDigest.of(row))
         introduce(row.bucket, commit)
       case .held(let row, _): introduce(row.bucket, commit)
+      case .place(_, let row, _): written.append(RowDigest.ofPlaces(row))
       case .stub(_, let buckets): for bucket in buckets { introduce(bucket, commit) }
-      case .delete, .deleteRange, .tag, .index, .place: break
+      case .delete, .deleteRange, .tag, .index: break
       }
     }
   }

@@ -16,8 +16,9 @@ public enum CompactionTarget: Hashable, Sendable {
 
 /// How far a compaction has come.
 public struct CompactionProgress: Hashable, Sendable {
-  /// Bytes of the log gone through, and how many there are to go through.
+  /// Bytes of the log gone through.
   public var doneByteCount: UInt64
+  /// How many there are to go through.
   public var totalByteCount: UInt64
   /// The segment being looked at or rewritten, by its first commit.
   public var segment: CommitNumber
@@ -38,6 +39,7 @@ public struct Holding: Hashable, Sendable, CustomStringConvertible {
     /// Commits in the segment still being written.
     case activeSegment
   }
+  /// What kind of thing this one is.
   public let kind: Kind
   /// The commit it keeps readable.
   public let commit: CommitNumber
@@ -49,8 +51,9 @@ public struct Holding: Hashable, Sendable, CustomStringConvertible {
 public struct CompactionReport: Hashable, Sendable {
   /// The oldest commit from which on every one can be read now.
   public var horizon: CommitNumber
-  /// Bytes of the log before and after; after a dry run an estimate.
+  /// Bytes of the log before.
   public var bytesBefore: UInt64
+  /// Bytes of the log after; after a dry run an estimate.
   public var bytesAfter: UInt64
   /// How many segments were rewritten.
   public var rewrittenSegments: Int

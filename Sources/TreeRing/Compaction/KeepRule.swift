@@ -9,6 +9,16 @@
 //     anything before it, in an older segment or kept in this one, would bring the row back;
 //   · else it goes.
 //
+// Places given by hand are labels, so each stands for itself; they are kept beside the row, whose last
+// write may come later than its placing:
+//
+//   · the row has that very label at K: it stays. An earlier operation with the same label may stay too,
+//     which does no harm;
+//   · it takes the row out of a group that the row is not in at K: it stays while anything before it may
+//     bring the place back;
+//   · a delete takes all places away, so it stays for them too, also if the row is there again at K;
+//   · else it goes.
+//
 // Which delete was the very last one is not asked of the graves: they do not know which deletes earlier
 // runs have left in the log. One too many does no harm.
 //
@@ -21,19 +31,33 @@ internal import TreeRingLog
 struct KeepRule {
   /// The state at the kept point.
   let state: StateReader
-  /// Whether a delete is needed because something before it may hold the row.
-  let keepsDelete: (_ row: UInt64, _ stamp: Stamp) -> Bool
+  /// What an operation takes away.
+  enum Removal { case row, places, place }
+  /// Whether an operation is needed because something before it may hold what it takes away.
+  let keepsRemoval: (_ removed: Removal, _ row: RowAddress, _ stamp: Stamp) -> Bool
 
   func verdict(on operation: RowOperation) throws(TreeRingError) -> Verdict {
     let (row, stamp) = (operation.row, operation.stamp)
-    if operation.kind == .place { return .keep }
+    if let place = operation.place { return verdict(on: place, of: row, stamp) }
+    let isDelete = operation.kind == .delete || operation.kind == .deleteRange
     guard let record = try state.record(bucket: row.bucket.number, key: row.key) else {
-      guard operation.kind == .delete || operation.kind == .deleteRange else { return .drop }
-      return keepsDelete(RowDigest.of(row), stamp) ? .keep : .drop
+      guard isDelete else { return .drop }
+      return keepsRemoval(.row, row, stamp) || keepsRemoval(.places, row, stamp) ? .keep : .drop
     }
+    if isDelete { return keepsRemoval(.places, row, stamp) ? .keep : .drop }
     if record.written == stamp { return .row(record) }
     let parts = record.loggedParts(of: stamp)
     return parts.isEmpty ? .drop : .hold(parts)
+  }
+
+  private func verdict(
+    on place: (address: PlaceAddress, label: UnsafeRawBufferPointer), of row: RowAddress,
+    _ stamp: Stamp
+  ) -> Verdict {
+    let known = state.manualPlaces.label(
+      in: place.address.group, of: place.address.index, bucket: row.bucket.number, key: row.key)
+    if let known { return place.label.elementsEqual(known) ? .keep : .drop }
+    return place.label.isEmpty && keepsRemoval(.place, row, stamp) ? .keep : .drop
   }
 }
 
@@ -42,6 +66,9 @@ enum RowDigest {
   static func of(_ row: RowAddress) -> UInt64 {
     RowKey.with(bucket: row.bucket.number, key: row.key) { Digest.of($0) }
   }
+
+  /// What stands for the places that a row was given by hand.
+  static func ofPlaces(_ row: RowAddress) -> UInt64 { of(row) &* 0xD6E8_FEB8_6659_FD93 &+ 1 }
 
   /// A row as one operation wrote it.
   static func of(_ row: UInt64, at stamp: Stamp) -> UInt64 {

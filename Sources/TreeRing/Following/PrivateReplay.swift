@@ -69,9 +69,12 @@ struct PrivateReplay: Sendable {
     let recorder = ChangeRecorder()
     let editor = try editor(upon: base, epoch: header.number, recorder: recorder)
     var recorded: [UInt32] = []
+    var labeled: [UInt32: TreeRoot] = [:]
+    var replacements: [UInt32: IndexReplacement] = [:]
     do throws(TreeRingError) {
       try buildIndexes(editor)
       recorded = editor.active.map(\.number)
+      labeled = editor.labeledOrders
       try editor.replay(header, payload)
       // Read of a segment that has been rewritten meanwhile, the commit may lack deletes.
       let horizon = log.horizon
@@ -79,6 +82,7 @@ struct PrivateReplay: Sendable {
         throw TreeRingError.beyond(horizon, commit: base.roots.commit)
       }
       try buildIndexes(editor)
+      replacements = try self.replacements(by: editor, of: base)
       try pages.checkFetches(since: failures)
     } catch {
       editor.editor.discard()
@@ -89,13 +93,27 @@ struct PrivateReplay: Sendable {
     for index in recorded where maintained.contains(index) {
       records[index] = recorder.indexes[index] ?? [:]
     }
+    let labels = editor.labelSpans(from: labeled)
     let (allocated, retired) = editor.editor.finish()
     pins.pin(header.number)
     let version = Version(
       roots: editor.roots, catalog: editor.catalog, pages: pages, lease: .pinned,
       reclaimer: reclaimer, use: base.use)
     return SequencedCommit(
-      version: version, retired: Self.own(retired), allocated: allocated, records: records)
+      version: version, retired: Self.own(retired), allocated: allocated, records: records,
+      replacements: replacements, labels: labels)
+  }
+
+  /// What the definitions that a replayed commit replaced change, for the change records.
+  private func replacements(
+    by editor: StateEditor, of base: Version
+  ) throws(TreeRingError) -> [UInt32: IndexReplacement] {
+    if editor.catalog.keepsDefinitions(of: base.catalog) { return [:] }
+    let old = StateReader(
+      roots: base.roots, catalog: base.catalog, pages: pages, values: editor.values)
+    let new = StateReader(
+      roots: editor.roots, catalog: editor.catalog, pages: pages, values: editor.values)
+    return try IndexReplacement.all(from: old, to: new)
   }
 
   private func buildIndexes(_ editor: StateEditor) throws(TreeRingError) {

@@ -48,19 +48,50 @@ package struct ActiveIndex: Sendable {
     case code(@Sendable (RowInput) throws -> [EncodedPlace])
     /// Those of another index, for rows that fit.
     indirect case filtered(ActiveIndex, @Sendable (RowInput) throws -> Bool)
+    /// Those that were given by hand.
+    case manual
+    /// The groups that a closure says, in the order that another one says.
+    case compared(RowComparison)
+  }
+
+  /// The manual index whose places it shows, its own or one's that it filters; else nil.
+  let manualName: String?
+  /// What orders its rows, or those of the index that it filters, by comparing them; else nil. The sort
+  /// keys are then labels, which the trees alone know.
+  let comparison: RowComparison?
+
+  init(number: UInt32, name: String, evaluator: Evaluator, buckets: [String]) {
+    self.number = number
+    self.name = name
+    self.evaluator = evaluator
+    self.buckets = buckets
+    switch evaluator {
+    case .manual: (manualName, comparison) = (name, nil)
+    case .filtered(let parent, _):
+      (manualName, comparison) = (parent.manualName, parent.comparison)
+    case .compared(let comparison): (manualName, self.comparison) = (nil, comparison)
+    case .fields, .code: (manualName, comparison) = (nil, nil)
+    }
   }
 
   /// Whether a row's metadata may decide on its places.
   var readsMetadata: Bool {
     switch evaluator {
-    case .fields: false
-    case .code, .filtered: true
+    case .fields, .manual: false
+    case .code, .filtered, .compared: true
     }
   }
 
-  /// The places of a row, in group order, one a group; nil if the definition cannot decode it.
-  package func places(of row: RowInput) throws(TreeRingError) -> [EncodedPlace]? {
+  /// The places of a row, in group order, one a group; nil if the definition cannot decode it. Where
+  /// rows are compared, the sort keys are empty.
+  ///
+  /// - Parameter byHand: those that it has in the manual index this one shows.
+  package func places(
+    of row: RowInput, byHand: [EncodedPlace] = []
+  ) throws(TreeRingError) -> [EncodedPlace]? {
+    if manualName != nil, byHand.isEmpty { return [] }
     switch evaluator {
+    case .manual: return byHand
     case .fields(let definition):
       guard let found = definition.evaluate(row.object) else { return [] }
       return [EncodedPlace(group: GroupName(bytes: found.group), sortKey: found.sortKey)]
@@ -70,20 +101,30 @@ package struct ActiveIndex: Sendable {
       } catch {
         return nil
       }
-      return try parent.places(of: row)
-    case .code(let closure):
-      let places: [EncodedPlace]
-      do {
-        places = try closure(row)
-      } catch let error as TreeRingError where error.code == .tooLarge {
-        throw error
-      } catch {
-        return nil
+      return try parent.places(of: row, byHand: byHand)
+    case .code(let closure): return try Self.inGroupOrder { try closure(row) }
+    case .compared(let comparison):
+      return try Self.inGroupOrder {
+        try comparison.groups(row).map { EncodedPlace(group: $0, sortKey: []) }
       }
-      if places.count < 2 { return places }
-      var seen: Set<GroupName> = []
-      return places.filter { seen.insert($0.group).inserted }.sorted { $0.group < $1.group }
     }
+  }
+
+  /// What a closure gave, sorted, one place a group; nil if it could not decode the row.
+  private static func inGroupOrder(
+    _ closure: () throws -> [EncodedPlace]
+  ) throws(TreeRingError) -> [EncodedPlace]? {
+    let places: [EncodedPlace]
+    do {
+      places = try closure()
+    } catch let error as TreeRingError where error.code == .tooLarge {
+      throw error
+    } catch {
+      return nil
+    }
+    if places.count < 2 { return places }
+    var seen: Set<GroupName> = []
+    return places.filter { seen.insert($0.group).inserted }.sorted { $0.group < $1.group }
   }
 }
 
@@ -97,17 +138,29 @@ extension IndexRecord {
       return ActiveIndex(
         number: number, name: name, evaluator: .fields(fields), buckets: [fields.bucket])
     case .code:
-      guard let index = registered(in: code), case .places(let places) = index.closure else {
-        return nil
+      guard let index = registered(in: code) else { return nil }
+      let evaluator: ActiveIndex.Evaluator
+      switch index.closure {
+      case .places(let places): evaluator = .code(places)
+      case .compared(let comparison): evaluator = .compared(comparison)
+      case .filter: return nil
       }
       return ActiveIndex(
-        number: number, name: name, evaluator: .code(places), buckets: index.buckets)
+        number: number, name: name, evaluator: evaluator, buckets: index.buckets)
     case .filtered(let parent, _):
       guard let index = registered(in: code), case .filter(_, let fits) = index.closure,
         let parent = try parent.active(code: code)
       else { return nil }
       return ActiveIndex(
         number: number, name: name, evaluator: .filtered(parent, fits), buckets: index.buckets)
+    case .selected(let parent, let text):
+      let filter = try FieldFilter(json: text)
+      guard let parent = try parent.active(code: code) else { return nil }
+      return ActiveIndex(
+        number: number, name: name,
+        evaluator: .filtered(parent) { filter.fits($0.object) }, buckets: parent.buckets)
+    case .manual(let buckets):
+      return ActiveIndex(number: number, name: name, evaluator: .manual, buckets: buckets)
     }
   }
 
@@ -120,14 +173,17 @@ extension IndexRecord {
     switch definition {
     case .removed: []
     case .fields(let text): (try? FieldIndex(json: text)).map { [$0.bucket] } ?? []
-    case .code(let buckets), .filtered(_, let buckets): buckets
+    case .code(let buckets), .filtered(_, let buckets), .manual(let buckets): buckets
+    case .selected(let parent, _): parent.buckets
     }
   }
 
   /// The index that this one filters; nil if it filters none.
   var parent: IndexRecord? {
-    if case .filtered(let parent, _) = definition { return parent }
-    return nil
+    switch definition {
+    case .filtered(let parent, _), .selected(let parent, _): parent
+    case .removed, .fields, .code, .manual: nil
+    }
   }
 }
 
@@ -142,6 +198,8 @@ package struct CodeIndex: Sendable {
   package enum Closure: Sendable {
     /// The places of a row.
     case places(@Sendable (RowInput) throws -> [EncodedPlace])
+    /// The groups of a row, and the order of rows in them.
+    case compared(RowComparison)
     /// Which rows of the index of this name stay.
     case filter(of: String, @Sendable (RowInput) throws -> Bool)
   }

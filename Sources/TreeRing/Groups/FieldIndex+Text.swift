@@ -12,15 +12,22 @@ extension FieldIndex {
     JSONScanner.appendQuoted(group, to: &output)
     output.append(contentsOf: ",\"order\":".utf8)
     Self.append(order.map(\.description), to: &output)
-    output.append(contentsOf: ",\"where\":{".utf8)
+    output.append(contentsOf: ",\"where\":".utf8)
+    Self.append(conditions, to: &output)
+    output.append(contentsOf: ",\"version\":\(version)}".utf8)
+    return String(decoding: output, as: UTF8.self)
+  }
+
+  /// Appends conditions as `{"FIELD":["V","V"]}`.
+  static func append(_ conditions: [Condition], to output: inout [UInt8]) {
+    output.append(UInt8(ascii: "{"))
     for (index, condition) in conditions.enumerated() {
       if index > 0 { output.append(UInt8(ascii: ",")) }
       JSONScanner.appendQuoted(condition.field, to: &output)
       output.append(UInt8(ascii: ":"))
-      Self.append(condition.values, to: &output)
+      append(condition.values, to: &output)
     }
-    output.append(contentsOf: "},\"version\":\(version)}".utf8)
-    return String(decoding: output, as: UTF8.self)
+    output.append(UInt8(ascii: "}"))
   }
 
   private static func append(_ texts: [String], to output: inout [UInt8]) {
@@ -44,8 +51,8 @@ extension FieldIndex {
 
   /// A definition from its JSON, as bytes.
   package init(json: UnsafeRawBufferPointer) throws(TreeRingError) {
-    var reader = DefinitionReader(scanner: JSONScanner(json))
-    try reader.read()
+    var reader = FieldDefinitionReader(scanner: JSONScanner(json))
+    try reader.read(members: ["bucket", "group", "order", "where", "version"])
     guard let bucket = reader.bucket, let group = reader.group else {
       throw TreeRingError(
         .invalidInput, "An index definition needs the members “bucket” and “group”")
@@ -70,8 +77,14 @@ extension FieldIndex {
       throw TreeRingError(
         .invalidInput, "The order “\(order)” has an empty field; write it FIELD[:desc][,…]")
     }
+    let parsed = try Self.conditions(of: conditions)
+    try self.init(bucket: bucket, group: group, order: fields, where: parsed, version: version)
+  }
+
+  /// Conditions from what is typed, each `FIELD=V[,V…]`.
+  static func conditions(of texts: [String]) throws(TreeRingError) -> [Condition] {
     var parsed: [Condition] = []
-    for text in conditions {
+    for text in texts {
       guard let equals = text.firstIndex(of: "="), equals > text.startIndex else {
         throw TreeRingError(
           .invalidInput, "The condition “\(text)” names no field; write it FIELD=VALUE[,VALUE…]")
@@ -80,7 +93,7 @@ extension FieldIndex {
         separator: ",", omittingEmptySubsequences: false)
       parsed.append(Condition(String(text[..<equals]), in: values.map { String($0) }))
     }
-    try self.init(bucket: bucket, group: group, order: fields, where: parsed, version: version)
+    return parsed
   }
 }
 
@@ -96,19 +109,27 @@ extension FieldIndex.Order: CustomStringConvertible {
 }
 
 /// A position in a definition's JSON and the members read so far.
-private struct DefinitionReader {
+struct FieldDefinitionReader {
   var scanner: JSONScanner
+  var parent: String?
   var bucket: String?
   var group: String?
   var order: [String] = []
   var conditions: [FieldIndex.Condition] = []
   var version: UInt32 = 1
 
-  mutating func read() throws(TreeRingError) {
+  init(scanner: JSONScanner) { self.scanner = scanner }
+
+  /// Reads all of it, in which no other members may be.
+  mutating func read(members: Set<String>) throws(TreeRingError) {
     try scanner.enterObject()
     while let member = try scanner.nextMember() {
       let name = try text(member.name, of: "a name")
+      guard members.contains(name) else {
+        throw error("“\(name)” is no member of one", at: member.name.lowerBound)
+      }
       switch name {
+      case "filters": parent = try text(member.value, of: name)
       case "bucket": bucket = try text(member.value, of: name)
       case "group": group = try text(member.value, of: name)
       case "order": order = try texts(member.value, of: name)
@@ -119,19 +140,18 @@ private struct DefinitionReader {
           throw error("“version” must be a whole number", at: member.value.lowerBound)
         }
         version = number
-      default:
-        throw error("“\(name)” is no member of one", at: member.name.lowerBound)
+      default: break
       }
     }
     try scanner.finish()
   }
 
-  func error(_ what: String, at offset: Int) -> TreeRingError {
+  private func error(_ what: String, at offset: Int) -> TreeRingError {
     TreeRingError(
       .invalidInput, "The index definition is malformed: \(what)", offset: UInt64(offset))
   }
 
-  func text(_ range: Range<Int>, of name: String) throws(TreeRingError) -> String {
+  private func text(_ range: Range<Int>, of name: String) throws(TreeRingError) -> String {
     guard scanner.bytes[range.lowerBound] == UInt8(ascii: "\"") else {
       throw error("“\(name)” must hold text", at: range.lowerBound)
     }
@@ -140,7 +160,7 @@ private struct DefinitionReader {
     return String(decoding: output, as: UTF8.self)
   }
 
-  func texts(_ range: Range<Int>, of name: String) throws(TreeRingError) -> [String] {
+  private func texts(_ range: Range<Int>, of name: String) throws(TreeRingError) -> [String] {
     var inner = JSONScanner(scanner.bytes, at: range.lowerBound)
     try inner.enterArray()
     var result: [String] = []
@@ -148,7 +168,7 @@ private struct DefinitionReader {
     return result
   }
 
-  mutating func readConditions(_ range: Range<Int>) throws(TreeRingError) {
+  private mutating func readConditions(_ range: Range<Int>) throws(TreeRingError) {
     var inner = JSONScanner(scanner.bytes, at: range.lowerBound)
     try inner.enterObject()
     while let member = try inner.nextMember() {

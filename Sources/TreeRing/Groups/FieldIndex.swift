@@ -63,6 +63,17 @@ public struct FieldIndex: Hashable, Sendable {
     bucket: String, group: String, order: [Order], where conditions: [Condition] = [],
     version: UInt32 = 1
   ) throws(TreeRingError) {
+    let merged = Self.merged(conditions)
+    self.bucket = bucket
+    self.group = group
+    self.order = order
+    self.conditions = merged
+    self.version = version
+    program = try FieldProgram(group: group, order: order, conditions: merged)
+  }
+
+  /// Conditions with those on the same field merged into one.
+  static func merged(_ conditions: [Condition]) -> [Condition] {
     var merged: [Condition] = []
     for condition in conditions {
       if let index = merged.firstIndex(where: { $0.field == condition.field }) {
@@ -72,12 +83,7 @@ public struct FieldIndex: Hashable, Sendable {
         merged.append(condition)
       }
     }
-    self.bucket = bucket
-    self.group = group
-    self.order = order
-    self.conditions = merged
-    self.version = version
-    program = try FieldProgram(group: group, order: order, conditions: merged)
+    return merged
   }
 
   public static func == (a: FieldIndex, b: FieldIndex) -> Bool {

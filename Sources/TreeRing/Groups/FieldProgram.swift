@@ -31,16 +31,20 @@ struct FieldProgram: Sendable {
   /// The children of each node, as a range of `children`.
   private var nodes: [Range<Int>] = []
   private var slotCount = 0
-  private var groupSlot = 0
+  /// The slot of the group; -1 if only conditions are asked.
+  private var groupSlot = -1
   private var conditions: [Condition] = []
   private var order: [(slot: Int, isDescending: Bool)] = []
 
   /// A program for these fields. Throws `invalidInput` if a path has an empty name.
+  ///
+  /// - Parameter group: the field that names a row's group; nil for a program that only says whether
+  ///   the conditions hold.
   init(
-    group: String, order: [FieldIndex.Order], conditions: [FieldIndex.Condition]
+    group: String?, order: [FieldIndex.Order], conditions: [FieldIndex.Condition]
   ) throws(TreeRingError) {
     var tree = FieldTree()
-    groupSlot = tree.slot(of: try JSONPath(group))
+    if let group { groupSlot = tree.slot(of: try JSONPath(group)) }
     for field in order {
       self.order.append((tree.slot(of: try JSONPath(field.field)), field.isDescending))
     }
@@ -92,6 +96,7 @@ struct FieldProgram: Sendable {
       let value = UnsafeRawBufferPointer(rebasing: object[found[conditions[index].slot]])
       guard holds(index, value, &entry) else { return false }
     }
+    if groupSlot < 0 { return true }
     entry.group.removeAll(keepingCapacity: true)
     let group = UnsafeRawBufferPointer(rebasing: object[found[groupSlot]])
     guard JSONScanner.appendText(ofScalar: group, to: &entry.group),

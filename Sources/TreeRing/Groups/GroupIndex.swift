@@ -45,6 +45,63 @@ public struct GroupIndex: Sendable {
     code = CodeIndex(name: name, version: version, buckets: [bucket.name], closure: closure)
   }
 
+  /// Defines an index by the groups that rows are in and a closure that compares two rows, for orders
+  /// that no sort keys express. Prefer `Place` where they do: a row that is written is then placed without
+  /// reading others.
+  ///
+  ///     let byTitle = GroupIndex(
+  ///       "ByTitle", on: books, version: 1, groupedBy: { $0.genre },
+  ///       sortedBy: { $0.title.localizedStandardCompare($1.title) == .orderedAscending })
+  ///
+  /// A row that is written is placed by binary search, O(log² n), and stays where it is while it is in
+  /// order with its neighbours. Building the index holds its rows decoded in memory.
+  ///
+  /// - Parameters:
+  ///   - name: The index's name.
+  ///   - bucket: The rows it is over.
+  ///   - version: Another one says that the closures have changed.
+  ///   - groups: The group of a row, none or several.
+  ///   - areInIncreasingOrder: Whether the first row comes before the second; a strict weak order. Rows
+  ///     of which neither comes before the other are ordered by bucket and key.
+  public init<Row: SendableMetatype, Groups: GroupSet>(
+    _ name: String, on bucket: Bucket<Row>, version: UInt32,
+    groupedBy groups: @escaping @Sendable (Row) throws -> Groups,
+    sortedBy areInIncreasingOrder: @escaping @Sendable (Row, Row) -> Bool
+  ) {
+    self.init(
+      name, on: bucket, version: version,
+      groupedBy: { (row: IndexedRow<Row>) in try groups(row.row) },
+      sortedBy: { areInIncreasingOrder($0.row, $1.row) })
+  }
+
+  /// The same with closures that also look at key and metadata. Name the type of their arguments,
+  /// `IndexedRow`, if what they use does not tell.
+  @_disfavoredOverload
+  public init<Row: SendableMetatype, Groups: GroupSet>(
+    _ name: String, on bucket: Bucket<Row>, version: UInt32,
+    groupedBy groups: @escaping @Sendable (IndexedRow<Row>) throws -> Groups,
+    sortedBy areInIncreasingOrder: @escaping @Sendable (IndexedRow<Row>, IndexedRow<Row>) -> Bool
+  ) {
+    self.name = name
+    self.version = version
+    let decode = bucket.coder.decode
+    let comparison = RowComparison(
+      groups: { input in
+        let groups = try groups(IndexedRow(input, decode)).groups
+        for group in groups { try group.check() }
+        return groups
+      },
+      decode: { try IndexedRow($0, decode) },
+      precedes: { first, second in
+        guard let first = first as? IndexedRow<Row>, let second = second as? IndexedRow<Row> else {
+          return false
+        }
+        return areInIncreasingOrder(first, second)
+      })
+    code = CodeIndex(
+      name: name, version: version, buckets: [bucket.name], closure: .compared(comparison))
+  }
+
   /// Defines an index that has the groups and the order of another one, and only those of its rows
   /// that fit. The other index may be defined in any way, also by a filter.
   ///
@@ -90,6 +147,28 @@ public struct IndexedRow<Row> {
 public protocol PlaceSet: SendableMetatype {
   /// The places, in any order; of several in one group the first counts.
   var places: [Place] { get }
+}
+
+/// What the grouping closure of an index that compares rows may return: no group, one, or several.
+public protocol GroupSet: SendableMetatype {
+  /// The groups, in any order.
+  var groups: [GroupName] { get }
+}
+
+extension GroupName: GroupSet {
+  public var groups: [GroupName] { [self] }
+}
+
+extension String: GroupSet {
+  public var groups: [GroupName] { [GroupName(self)] }
+}
+
+extension Optional: GroupSet where Wrapped: GroupSet {
+  public var groups: [GroupName] { self?.groups ?? [] }
+}
+
+extension Array: GroupSet where Element: GroupSet {
+  public var groups: [GroupName] { flatMap(\.groups) }
 }
 
 extension Place: PlaceSet {

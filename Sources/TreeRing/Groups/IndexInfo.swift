@@ -12,14 +12,25 @@ public struct IndexInfo: Hashable, Sendable {
   public let fields: FieldIndex?
   /// The index it filters; nil if it filters none.
   public let parent: String?
+  /// The fields it filters by; nil if it filters none, or by a closure.
+  public let filter: FieldFilter?
+  /// Whether its rows are placed by hand.
+  public let isManual: Bool
 
   static func all(in catalog: Catalog) -> [IndexInfo] {
     catalog.indexes.values.sorted { Key($0.name) < Key($1.name) }.map { record in
       var fields: FieldIndex?
-      if case .fields(let text) = record.definition { fields = try? FieldIndex(json: text) }
+      var filter: FieldFilter?
+      var isManual = false
+      switch record.definition {
+      case .fields(let text): fields = try? FieldIndex(json: text)
+      case .selected(_, let text): filter = try? FieldFilter(json: text)
+      case .manual: isManual = true
+      case .removed, .code, .filtered: break
+      }
       return IndexInfo(
         name: record.name, version: record.version, buckets: record.buckets, fields: fields,
-        parent: record.parent?.name)
+        parent: record.parent?.name, filter: filter, isManual: isManual)
     }
   }
 }

@@ -7,6 +7,7 @@ package enum Base64 {
   private static let alphabet = Array(
     "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
   private static let memberName = Array("$base64".utf8)
+  private static let labelName = Array("$label".utf8)
 
   /// Appends bytes as `{"$base64":"…"}`.
   package static func appendWrapping(_ bytes: UnsafeRawBufferPointer, to output: inout [UInt8]) {
@@ -52,7 +53,27 @@ package enum Base64 {
   static func appendWrapped(
     _ value: UnsafeRawBufferPointer, to output: inout [UInt8]
   ) throws(TreeRingError) -> Bool {
-    guard let content = try content(of: value) else { return false }
+    try appendWrapped(value, named: memberName, to: &output)
+  }
+
+  /// The same for the label of a place, `{"$label":"…"}`.
+  static func appendLabel(
+    _ value: UnsafeRawBufferPointer, to output: inout [UInt8]
+  ) throws(TreeRingError) -> Bool {
+    try appendWrapped(value, named: labelName, to: &output)
+  }
+
+  /// Appends the label of a place as `{"$label":"…"}`.
+  static func appendWrapping(label: UnsafeRawBufferPointer, to output: inout [UInt8]) {
+    output.append(contentsOf: "{\"$label\":\"".utf8)
+    append(label, to: &output)
+    output.append(contentsOf: "\"}".utf8)
+  }
+
+  private static func appendWrapped(
+    _ value: UnsafeRawBufferPointer, named name: [UInt8], to output: inout [UInt8]
+  ) throws(TreeRingError) -> Bool {
+    guard let content = try content(of: value, named: name) else { return false }
     guard content.first == UInt8(ascii: "\"") else { throw malformed }
     var text: [UInt8] = []
     JSONScanner.appendString(content, to: &text)
@@ -62,18 +83,19 @@ package enum Base64 {
 
   private static var malformed: TreeRingError {
     TreeRingError(
-      .invalidInput, "The text in {\"$base64\":…} is not base 64 (A–Z a–z 0–9 + / and padding)")
+      .invalidInput,
+      "The text in {\"$base64\":…} or {\"$label\":…} is not base 64 (A–Z a–z 0–9 + / and padding)")
   }
 
   /// The value of the member if it is the only one and has the name.
   private static func content(
-    of value: UnsafeRawBufferPointer
+    of value: UnsafeRawBufferPointer, named name: [UInt8] = memberName
   ) throws(TreeRingError) -> UnsafeRawBufferPointer? {
     guard value.first == UInt8(ascii: "{"), mayBeWrapped(value) else { return nil }
     var scanner = JSONScanner(value)
     try scanner.enterObject()
     guard let member = try scanner.nextMember(),
-      JSONScanner.string(scanner.slice(member.name), equals: memberName),
+      JSONScanner.string(scanner.slice(member.name), equals: name),
       try scanner.nextMember() == nil
     else { return nil }
     return scanner.slice(member.value)

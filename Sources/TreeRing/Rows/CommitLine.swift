@@ -4,7 +4,8 @@
 //
 //   ["put",BUCKET,KEY,OBJECT]   ["put",BUCKET,KEY,OBJECT,METADATA]   ["object",BUCKET,KEY,OBJECT]
 //   ["metadata",BUCKET,KEY,METADATA]   ["touch",BUCKET,KEY]   ["delete",BUCKET,KEY]
-//   ["tag",NAME,N]   ["index",NAME,DEFINITION|null]   ["place",INDEX,GROUP,BUCKET,KEY,BEFORE|null]
+//   ["tag",NAME,N]   ["index",NAME,DEFINITION|null]
+//   ["place",INDEX,GROUP,BUCKET,KEY,BEFORE|null|{"$label":TEXT}]   ["unplace",INDEX,GROUP,BUCKET,KEY]
 //
 // A history that compaction has cut begins with lines that state a whole state instead, in which each
 // operation is followed by the commit that it is of, and a put by those that made and touched its row, and by
@@ -24,7 +25,7 @@ package import TreeRingLog
 package struct CommitLine {
   /// What an operation does.
   package enum Kind: String, Sendable, CaseIterable {
-    case put, object, metadata, touch, delete, tag, index, place
+    case put, object, metadata, touch, delete, tag, index, place, unplace
   }
 
   /// One operation; its parts are ranges of offsets in the line's contents.
@@ -39,9 +40,11 @@ package struct CommitLine {
     package var object: Range<Int>?
     /// The metadata; nil if there is none.
     package var metadata: Range<Int>?
-    /// For `place`: the index, the group, and the key of the row to stand before (nil: at the end).
+    /// For `place` and `unplace`: the index and the group.
     package var index: Range<Int> = 0..<0
     package var group: Range<Int> = 0..<0
+    /// For `place`: the label of the place, or else the key of the row to stand before (nil: at the end).
+    package var label: Range<Int>?
     package var before: Range<Int>?
     /// For `tag`: the commit it names.
     package var commit: CommitNumber = 0

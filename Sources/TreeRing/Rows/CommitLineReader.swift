@@ -172,8 +172,9 @@ struct CommitLineReader {
     }
     let last = operations.count - 1
     let isPut = operations[last].kind == .put
-    guard isPut || [.delete, .tag, .index].contains(operations[last].kind) else {
-      throw error("A base has puts, deletes, tags and index definitions only", at: start)
+    let others: [CommitLine.Kind] = [.delete, .tag, .index, .place, .unplace]
+    guard isPut || others.contains(operations[last].kind) else {
+      throw error("A base has puts, deletes, tags, index definitions and places only", at: start)
     }
     guard let commit = numbers.first, commit > 0, commit <= base,
       numbers.count <= (isPut ? 5 : 1), numbers.dropFirst().prefix(2).allSatisfy({ $0 <= commit }),
@@ -231,7 +232,7 @@ struct CommitLineReader {
     case .index:
       operation.key = try readName()
       operation.object = try readDefinition()
-    case .place: try readPlace(&operation)
+    case .place, .unplace: try readPlace(&operation)
     default: try readRow(&operation)
     }
     scanner.skipSpace()
@@ -276,8 +277,26 @@ struct CommitLineReader {
     operation.group = try readKey()
     operation.bucket = try readName()
     operation.key = try readKey()
+    if operation.kind == .unplace { return }
     try comma()
-    if !(try readNull()) { operation.before = try appendKey() }
+    if try readNull() { return }
+    operation.label = try appendLabel()
+    if operation.label == nil { operation.before = try appendKey() }
+  }
+
+  /// The label of a place; nil if it is anything else.
+  private mutating func appendLabel() throws(TreeRingError) -> Range<Int>? {
+    let offset = scanner.position
+    guard offset < scanner.bytes.count, scanner.bytes[offset] == UInt8(ascii: "{") else {
+      return nil
+    }
+    let start = contents.count
+    let value = try scanner.nextValue()
+    if try Base64.appendLabel(scanner.slice(value), to: &contents) {
+      return start..<contents.count
+    }
+    scanner.position = offset
+    return nil
   }
 
   private mutating func comma() throws(TreeRingError) {

@@ -148,12 +148,35 @@ package struct CommitLineWriter {
     append("]")
   }
 
-  /// Writes `place`; without `before`, the row goes to the end of the group.
+  /// Writes `place` by its neighbour; without `before`, the row goes to the end of the group.
   package mutating func place(
     index: String, group: UnsafeRawBufferPointer, bucket: String, key: UnsafeRawBufferPointer,
     before: UnsafeRawBufferPointer?
   ) {
-    beginOperation(.place)
+    beginPlace(.place, index, group, bucket, key)
+    append(",")
+    if let before { Self.appendKey(before, to: &output) } else { append("null") }
+    append("]")
+  }
+
+  /// Writes `place` by its label, or `unplace` if that is empty.
+  package mutating func place(
+    index: String, group: UnsafeRawBufferPointer, bucket: String, key: UnsafeRawBufferPointer,
+    label: UnsafeRawBufferPointer
+  ) {
+    beginPlace(label.isEmpty ? .unplace : .place, index, group, bucket, key)
+    if !label.isEmpty {
+      append(",")
+      Base64.appendWrapping(label: label, to: &output)
+    }
+    append("]")
+  }
+
+  private mutating func beginPlace(
+    _ kind: CommitLine.Kind, _ index: String, _ group: UnsafeRawBufferPointer, _ bucket: String,
+    _ key: UnsafeRawBufferPointer
+  ) {
+    beginOperation(kind)
     append(",")
     JSONScanner.appendQuoted(index, to: &output)
     append(",")
@@ -162,9 +185,6 @@ package struct CommitLineWriter {
     JSONScanner.appendQuoted(bucket, to: &output)
     append(",")
     Self.appendKey(key, to: &output)
-    append(",")
-    if let before { Self.appendKey(before, to: &output) } else { append("null") }
-    append("]")
   }
 
   private mutating func beginOperation(_ kind: CommitLine.Kind) {

@@ -38,6 +38,8 @@ extension IndexRecord {
     static let fields: UInt8 = 1
     static let code: UInt8 = 2
     static let filtered: UInt8 = 3
+    static let selected: UInt8 = 4
+    static let manual: UInt8 = 5
   }
 
   func encode(into bytes: inout [UInt8]) {
@@ -51,14 +53,24 @@ extension IndexRecord {
       bytes.append(counted: text)
     case .code(let buckets):
       bytes.append(Kind.code)
-      bytes.append(integer: UInt64(buckets.count))
-      for bucket in buckets { bytes.append(counted: bucket) }
+      Self.append(buckets, to: &bytes)
     case .filtered(let parent, let buckets):
       bytes.append(Kind.filtered)
-      bytes.append(integer: UInt64(buckets.count))
-      for bucket in buckets { bytes.append(counted: bucket) }
+      Self.append(buckets, to: &bytes)
       parent.encode(into: &bytes)
+    case .selected(let parent, let text):
+      bytes.append(Kind.selected)
+      bytes.append(counted: text)
+      parent.encode(into: &bytes)
+    case .manual(let buckets):
+      bytes.append(Kind.manual)
+      Self.append(buckets, to: &bytes)
     }
+  }
+
+  private static func append(_ buckets: [String], to bytes: inout [UInt8]) {
+    bytes.append(integer: UInt64(buckets.count))
+    for bucket in buckets { bytes.append(counted: bucket) }
   }
 
   private static func buckets(_ reader: inout ByteReader) throws(TreeRingError) -> [String] {
@@ -87,7 +99,15 @@ extension IndexRecord {
     case Kind.filtered:
       let buckets = try Self.buckets(&reader)
       definition = .filtered(try IndexRecord(&reader, depth: depth + 1), buckets: buckets)
-    default: throw ByteReader.damaged
+    case Kind.selected:
+      let text = String(decoding: try reader.counted(), as: UTF8.self)
+      definition = .selected(try IndexRecord(&reader, depth: depth + 1), text)
+    case Kind.manual: definition = .manual(buckets: try Self.buckets(&reader))
+    case let kind:
+      throw TreeRingError(
+        .unsupportedFormat,
+        "The index \(name) is defined in a way, \(kind), that is unknown to this version. "
+          + "Open the store with a newer version.")
     }
     try Limits.checkStored(name: name.utf8.count)
     try check()

@@ -16,7 +16,7 @@
 
 package import TreeRingLog
 
-/// Numbers of operation kinds, as they lie in the log. Never reused.
+/// Numbers of operation kinds, as they lie in the log. Never reused; 9 was never written.
 package enum OperationKind: UInt8, Sendable {
   case put = 1
   case object = 2
@@ -26,10 +26,10 @@ package enum OperationKind: UInt8, Sendable {
   case deleteRange = 6
   case tag = 7
   case index = 8
-  case place = 9
   case stub = 10
   case row = 11
   case held = 12
+  case place = 13
 }
 
 /// A bucket as an operation names it.
@@ -56,9 +56,8 @@ package enum Operation {
   case deleteRange(BucketReference, [DeletedRow])
   case tag(name: String, commit: CommitNumber)
   case index(IndexRecord)
-  /// Moves a row of a manual index before another one, or to the group's end.
-  case place(
-    index: String, group: UnsafeRawBufferPointer, RowAddress, before: UnsafeRawBufferPointer?)
+  /// Gives a row its place in a group of a manual index; an empty label takes it out.
+  case place(PlaceAddress, RowAddress, label: UnsafeRawBufferPointer)
   /// Stands for `count` operations that are gone; the buckets are those that they made known.
   case stub(count: UInt32, buckets: [BucketReference])
   /// The whole row as this operation left it: `written` is this operation's stamp.
@@ -102,6 +101,17 @@ package struct RowAddress {
   }
 }
 
+/// Which group of which manual index an operation places a row in.
+package struct PlaceAddress: Hashable, Sendable {
+  package var index: String
+  package var group: GroupName
+
+  package init(index: String, group: GroupName) {
+    self.index = index
+    self.group = group
+  }
+}
+
 /// A row that a ranged delete removed.
 package struct DeletedRow {
   package var key: UnsafeRawBufferPointer
@@ -121,6 +131,11 @@ package struct IndexRecord: Hashable, Sendable {
     /// By another index, as it was defined then, and a closure that some process registers, which
     /// says which of its rows stay.
     indirect case filtered(IndexRecord, buckets: [String])
+    /// By another index, as it was defined then, and fields of a JSON object; the canonical text of the
+    /// filter.
+    indirect case selected(IndexRecord, String)
+    /// By hand: rows of these buckets stand where they were placed.
+    case manual(buckets: [String])
   }
   package var name: String
   /// The number of this definition in this store; a new definition gets a new number.

@@ -61,12 +61,7 @@ package struct PayloadReader {
       let name = try reader.name()
       return .tag(name: name, commit: try reader.integer())
     case .index: return .index(try IndexRecord(&reader))
-    case .place:
-      let index = String(decoding: try reader.counted(), as: UTF8.self)
-      let group = try reader.counted()
-      let row = try row()
-      let before = try reader.byte() == 0 ? nil : try reader.counted()
-      return .place(index: index, group: group, row, before: before)
+    case .place: return try place()
     case .stub: return try stub()
     case .row:
       let row = try row()
@@ -80,6 +75,16 @@ package struct PayloadReader {
       }
       return .held(row, parts)
     }
+  }
+
+  private mutating func place() throws(TreeRingError) -> Operation {
+    let index = try reader.name()
+    let group = try reader.counted()
+    guard GroupName.isWithinLimit(group) else { throw ByteReader.damaged }
+    let row = try row()
+    let label = try reader.counted()
+    guard label.isEmpty || OrderLabel.isSound(label) else { throw ByteReader.damaged }
+    return .place(PlaceAddress(index: index, group: GroupName(bytes: group)), row, label: label)
   }
 
   private mutating func stub() throws(TreeRingError) -> Operation {

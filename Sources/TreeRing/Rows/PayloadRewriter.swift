@@ -17,6 +17,8 @@ package struct RowOperation {
   package var kind: OperationKind
   package var row: RowAddress
   package var stamp: Stamp
+  /// Where it places the row and with which label, if it does.
+  package var place: (address: PlaceAddress, label: UnsafeRawBufferPointer)?
 }
 
 /// What becomes of an operation.
@@ -101,10 +103,8 @@ package struct PayloadRewriter {
       for bucket in buckets { declare(bucket) }
     case .deleteRange(let bucket, let rows):
       try addRange(bucket, rows, at: stamp)
-    case .place(let index, let group, let row, let before):
-      try addPlace(index, group, row, before, at: stamp)
     case .put(let row, _, _, _), .object(let row, _, _), .metadata(let row, _), .touch(let row),
-      .delete(let row), .row(let row, _), .held(let row, _):
+      .delete(let row), .row(let row, _), .held(let row, _), .place(_, let row, _):
       try add(operation, on: row, at: stamp)
     }
   }
@@ -113,7 +113,9 @@ package struct PayloadRewriter {
     _ operation: Operation, on row: RowAddress, at stamp: Stamp
   ) throws(TreeRingError) {
     let own = operation.loggedParts(of: stamp)
-    switch try decide(RowOperation(kind: operation.kind, row: row, stamp: stamp)) {
+    var shown = RowOperation(kind: operation.kind, row: row, stamp: stamp)
+    if case .place(let address, _, let label) = operation { shown.place = (address, label) }
+    switch try decide(shown) {
     case .keep:
       keep(operation)
       keep(own, of: stamp)
@@ -149,23 +151,6 @@ package struct PayloadRewriter {
       if kept.count < rows.count { droppedCount += 1 }
       keep(.deleteRange(bucket, kept))
     }
-  }
-
-  private mutating func addPlace(
-    _ index: String, _ group: UnsafeRawBufferPointer, _ row: RowAddress,
-    _ before: UnsafeRawBufferPointer?, at stamp: Stamp
-  ) throws(TreeRingError) {
-    guard case .keep = try decide(RowOperation(kind: .place, row: row, stamp: stamp)) else {
-      return drop()
-    }
-    var next = before
-    if let before {
-      let address = RowAddress(bucket: row.bucket, key: before, previous: 0)
-      let verdict = try decide(RowOperation(kind: .place, row: address, stamp: stamp))
-      if case .keep = verdict {} else { next = nil }
-    }
-    if before != nil, next == nil { droppedCount += 1 }
-    keep(.place(index: index, group: group, row, before: next))
   }
 
   private mutating func keep(_ operation: Operation) {

@@ -141,24 +141,22 @@ package struct PayloadWriter {
       deleteRange(bucket, rows: rows.map { (Array($0.key), $0.previous) })
     case .tag(let name, let commit): tag(name: name, commit: commit)
     case .index(let record): index(record)
-    case .place(let index, let group, let row, let before):
-      place(index: index, group: group, row, before: before)
+    case .place(let place, let row, let label): self.place(place, row, label: label)
     case .stub(let size, let buckets): stub(size, buckets: buckets)
     case .row(let address, let record): row(address, record)
     case .held(let row, let parts): held(row, parts)
     }
   }
 
+  /// A row's place in a group of a manual index; an empty label takes it out.
   package mutating func place(
-    index: String, group: UnsafeRawBufferPointer, _ row: RowAddress,
-    before: UnsafeRawBufferPointer?
+    _ place: PlaceAddress, _ row: RowAddress, label: UnsafeRawBufferPointer
   ) {
     operations.append(OperationKind.place.rawValue)
-    operations.append(counted: index)
-    operations.append(counted: group)
+    operations.append(counted: place.index)
+    place.group.bytes.withUnsafeBytes { operations.append(counted: $0) }
     append(row)
-    operations.append(before == nil ? 0 : 1)
-    if let before { operations.append(counted: before) }
+    operations.append(counted: label)
     count += 1
   }
 

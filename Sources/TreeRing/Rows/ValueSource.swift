@@ -53,21 +53,31 @@ package struct ValueSource: Sendable {
   }
 
   /// The places an index gives a row; nil if it cannot decode the row.
+  ///
+  /// - Parameter byHand: those that the row has in the manual index that `index` shows.
   func places(
-    of record: RowRecord, bucket: UInt32, key: UnsafeRawBufferPointer, index: ActiveIndex
+    of record: RowRecord, bucket: UInt32, key: UnsafeRawBufferPointer, index: ActiveIndex,
+    byHand: [EncodedPlace] = []
   ) throws(TreeRingError) -> [EncodedPlace]? {
-    try withBytes(of: record.object, part: .object) {
-      (object) throws(TreeRingError) -> [EncodedPlace]? in
+    if index.manualName != nil, byHand.isEmpty { return [] }
+    return try withInput(
+      of: record, bucket: bucket, key: key, readsMetadata: index.readsMetadata
+    ) { (input) throws(TreeRingError) in try index.places(of: input, byHand: byHand) }
+  }
+
+  /// Calls `body` with a row as a definition sees it.
+  func withInput<R>(
+    of record: RowRecord, bucket: UInt32, key: UnsafeRawBufferPointer, readsMetadata: Bool,
+    _ body: (RowInput) throws(TreeRingError) -> R
+  ) throws(TreeRingError) -> R {
+    try withBytes(of: record.object, part: .object) { (object) throws(TreeRingError) -> R in
       var input = RowInput(
         bucket: bucket, key: key, object: object, metadata: nil, coder: record.coder,
         created: record.created, written: record.written)
-      guard let metadata = record.metadata, index.readsMetadata else {
-        return try index.places(of: input)
-      }
-      return try withBytes(of: metadata, part: .metadata) {
-        (bytes) throws(TreeRingError) -> [EncodedPlace]? in
+      guard let metadata = record.metadata, readsMetadata else { return try body(input) }
+      return try withBytes(of: metadata, part: .metadata) { (bytes) throws(TreeRingError) -> R in
         input.metadata = bytes
-        return try index.places(of: input)
+        return try body(input)
       }
     }
   }

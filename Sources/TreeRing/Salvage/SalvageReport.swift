@@ -25,6 +25,7 @@ public struct SalvageReport: Hashable, Sendable {
 
 /// An operation that salvage could not take over as it was.
 public struct SalvageFinding: Hashable, Sendable {
+  /// The commit it belongs to.
   public var commit: CommitNumber
   /// The index of the operation in its commit.
   public var operation: UInt32
@@ -33,5 +34,6 @@ public struct SalvageFinding: Hashable, Sendable {
   /// Whether it was left out. If not, it was applied, to another version of the row than it was made
   /// for.
   public var wasLeftOut: Bool
+  /// What was wrong with it, in words.
   public var problem: String
 }

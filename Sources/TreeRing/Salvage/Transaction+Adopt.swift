@@ -132,7 +132,7 @@ extension Operation {
   fileprivate var writtenRow: RowID? {
     switch self {
     case .put(let row, _, _, _), .object(let row, _, _), .metadata(let row, _), .touch(let row),
-      .delete(let row), .place(_, _, let row, _), .row(let row, _), .held(let row, _):
+      .delete(let row), .place(_, let row, _), .row(let row, _), .held(let row, _):
       RowID(row)
     case .deleteRange, .tag, .index, .stub: nil
     }

@@ -6,6 +6,7 @@
 //   2 · tag               → commit (LEB128)
 //   3 · index name        → definition (as in the log)
 //   4 · idempotency key   → commit (LEB128)
+//   5 · manual place      → label (ManualPlaces.swift)
 
 package import TreeRingLog
 
@@ -15,6 +16,7 @@ package struct Catalog: Sendable {
     var buckets: [String: UInt32] = [:]
     var bucketNames: [UInt32: String] = [:]
     var indexes: [String: IndexRecord] = [:]
+    var manualNumbers: [UInt32] = []
     var nextIndexNumber: UInt32 = 1
     var nextBucketNumber: UInt32 = 1
   }
@@ -31,6 +33,8 @@ package struct Catalog: Sendable {
   package var bucketNames: [UInt32: String] { storage.content.bucketNames }
   /// Index definitions in force, by name.
   package var indexes: [String: IndexRecord] { storage.content.indexes }
+  /// The numbers of the manual indexes among them, ascending.
+  var manualNumbers: [UInt32] { storage.content.manualNumbers }
   /// The number that the next index definition gets.
   package var nextIndexNumber: UInt32 { storage.content.nextIndexNumber }
   /// The number that the next bucket gets.
@@ -68,6 +72,11 @@ package struct Catalog: Sendable {
     indexes.values.filter { $0.parent?.name == name }.sorted { $0.name < $1.name }
   }
 
+  /// Whether every definition of an earlier catalog is still in force.
+  func keepsDefinitions(of old: Catalog) -> Bool {
+    old.indexes.allSatisfy { indexes[$0.key]?.number == $0.value.number }
+  }
+
   mutating func add(_ bucket: BucketReference) {
     change { content in
       content.buckets[bucket.name] = bucket.number
@@ -79,10 +88,17 @@ package struct Catalog: Sendable {
   mutating func set(_ record: IndexRecord) {
     change { content in
       content.nextIndexNumber = max(content.nextIndexNumber, record.number &+ 1)
+      if let old = content.indexes[record.name] {
+        content.manualNumbers.removeAll { $0 == old.number }
+      }
       if case .removed = record.definition {
         content.indexes[record.name] = nil
       } else {
         content.indexes[record.name] = record
+      }
+      if case .manual = record.definition {
+        content.manualNumbers.append(record.number)
+        content.manualNumbers.sort()
       }
     }
   }
@@ -99,6 +115,7 @@ enum CatalogKey {
   static let tag: UInt8 = 2
   static let index: UInt8 = 3
   static let idempotencyKey: UInt8 = 4
+  static let place: UInt8 = 5
 
   static func of(_ kind: UInt8, _ name: some Sequence<UInt8>) -> [UInt8] { [kind] + name }
 }

@@ -221,6 +221,19 @@ public struct StoredRow: Hashable, Sendable {
 
 /// A name for a commit.
 public struct Tag: Hashable, Sendable {
+  /// The name.
   public let name: String
+  /// The commit that it names.
   public let commit: CommitNumber
+}
+
+extension Bucket {
+  /// A stored row of this bucket, decoded.
+  ///
+  ///     let titles = try index.rows(in: "sci-fi").map { try books.decode($0).title }
+  ///
+  /// - Throws: what the bucket's coder throws.
+  public func decode(_ row: StoredRow) throws -> Row {
+    try row.object.withUnsafeBytes { try coder.decode($0, row.coder) }
+  }
 }

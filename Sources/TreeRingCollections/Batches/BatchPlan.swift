@@ -56,34 +56,45 @@ struct BatchPlan<Model> {
     _ transactions: [ListTransaction<Model>], on rows: RankedList<Model, Weightless<Model>>,
     rules: ValueRules<Model>
   ) throws(TreeRingError) {
-    oldCount = rows.count
-    var updates: [Update] = []
-    for transaction in transactions {
-      switch transaction {
-      case .insert(let model, let index): inserts.append(Insert(index: index, model: model))
-      case .delete(let index): deletes.append(index)
-      case .update(let model, let index): updates.append(Update(index: index, model: model))
-      case .move(let model, let index, let newIndex):
-        moves.append(Move(from: index, to: newIndex, model: model, isChanged: true))
-      }
-    }
-    deletes.sort()
-    inserts.sort { $0.index < $1.index }
-    moves.sort { $0.from < $1.from }
-    updates.sort { $0.index < $1.index }
-    try BatchCheck(oldCount: oldCount, newCount: newCount).check(
-      deletes: deletes, inserts: inserts.map(\.index), moves: moves.map { ($0.from, $0.to) },
-      updates: updates.map(\.index))
+    self.init(transactions, oldCount: rows.count)
+    try check()
     for place in moves.indices {
       let (value, isChanged) = rules.value(of: moves[place].model, for: rows[moves[place].from])
       moves[place].model = value
       moves[place].isChanged = isChanged
     }
     let moved = Set(moves.map(\.from))
-    for update in updates where !moved.contains(update.index) {
+    let given = updates
+    updates = []
+    for update in given where !moved.contains(update.index) {
       let (value, isChanged) = rules.value(of: update.model, for: rows[update.index])
-      if isChanged { self.updates.append(Update(index: update.index, model: value)) }
+      if isChanged { updates.append(Update(index: update.index, model: value)) }
     }
+  }
+
+  /// A batch in order, neither checked nor asked about values.
+  init(_ transactions: [ListTransaction<Model>], oldCount: Int) {
+    self.oldCount = oldCount
+    for transaction in transactions {
+      switch transaction {
+      case .insert(let model, let index): inserts.append(Insert(index: index, model: model))
+      case .delete(let index): deletes.append(index)
+      case .update(let model, let index): updates.append(Update(index: index, model: model))
+      case .move(let model, let from, let to):
+        moves.append(Move(from: from, to: to, model: model, isChanged: true))
+      }
+    }
+    deletes.sort()
+    inserts.sort { $0.index < $1.index }
+    moves.sort { $0.from < $1.from }
+    updates.sort { $0.index < $1.index }
+  }
+
+  /// Checks positions against the counts and each other. O(k log k).
+  func check() throws(TreeRingError) {
+    try BatchCheck(oldCount: oldCount, newCount: newCount).check(
+      deletes: deletes, inserts: inserts.map(\.index), moves: moves.map { ($0.from, $0.to) },
+      updates: updates.map(\.index))
   }
 
   /// Applies the batch to the list it was checked against. O(k log n).
@@ -133,25 +144,5 @@ struct BatchPlan<Model> {
     changes.moves.sort { $0.to < $1.to }
     changes.updates.sort { $0.to < $1.to }
     return changes
-  }
-}
-
-extension BatchPlan {
-  /// A batch made by the library itself, which is right by construction and needs no values.
-  init(_ transactions: [ListTransaction<Model>], oldCount: Int) {
-    self.oldCount = oldCount
-    for transaction in transactions {
-      switch transaction {
-      case .insert(let model, let index): inserts.append(Insert(index: index, model: model))
-      case .delete(let index): deletes.append(index)
-      case .update(let model, let index): updates.append(Update(index: index, model: model))
-      case .move(let model, let from, let to):
-        moves.append(Move(from: from, to: to, model: model, isChanged: true))
-      }
-    }
-    deletes.sort()
-    inserts.sort { $0.index < $1.index }
-    moves.sort { $0.from < $1.from }
-    updates.sort { $0.index < $1.index }
   }
 }

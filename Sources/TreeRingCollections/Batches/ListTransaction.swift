@@ -3,6 +3,8 @@
 // A batch is a set: the order of its transactions carries no meaning. `index` is always a position
 // before the batch, `newIndex` one after it.
 
+internal import TreeRingLog
+
 /// One thing that happens to a list in a batch.
 public enum ListTransaction<Model> {
   /// A row comes.
@@ -36,5 +38,17 @@ extension Sequence {
   /// These rows as one insert each: what makes an empty consumer show them. O(n).
   public var transactionsForCurrentState: [ListTransaction<Element>] {
     enumerated().map { .insert($1, newIndex: $0) }
+  }
+}
+
+extension Array {
+  /// What transactions make of an empty list.
+  ///
+  /// - Throws: `invalidInput` unless they are inserts at the indexes from 0 on.
+  func rowsFromNothing<Model>() throws(TreeRingError) -> [Model]
+  where Element == ListTransaction<Model> {
+    let plan = BatchPlan(self, oldCount: 0)
+    try plan.check()
+    return plan.inserts.map(\.model)
   }
 }

@@ -7,6 +7,9 @@
 // Only pairs beside a change are looked at. Between two cuts, places where a row came, went or changed its
 // title, sections begin and end at the same rows on both sides; a section with no cut in it or at its ends
 // is the same section still.
+//
+// What stays in the whole list need not be the most that can stay in a pair, so a pair is judged by its own
+// rows, those that the batch places included.
 
 internal import TreeRingMappings
 
@@ -17,8 +20,25 @@ struct SectionPair {
   /// The rows shared, by their number among those that stay.
   let shared: Range<Int>
   let hasSameTitle: Bool
-  /// The rows of both that are not shared.
+  /// The rows that go from the one to the other and are placed by the batch, by ascending old position.
+  let placed: [PlacedRow]
+  /// Which of the rows that both have would stay, if one continued as the other.
+  let staying: StayingRows
+  /// The rows of both that would go or come then.
   let others: Int
+
+  init(
+    _ old: LocatedSection, _ new: LocatedSection, alignment: Alignment, placed: [PlacedRow]
+  ) {
+    self.old = old.index
+    self.new = new.index
+    self.placed = placed
+    shared = alignment.kept(inOld: old.rows).clamped(to: alignment.kept(inNew: new.rows))
+    hasSameTitle = old.title == new.title
+    staying = StayingRows(placed, alignment: alignment, window: shared)
+    let count = shared.count - staying.displaced.joined().count + staying.stays.count { $0 }
+    others = old.rows.count + new.rows.count - 2 * count
+  }
 }
 
 /// What a choice of pairs saves: section operations first, then row operations.
@@ -38,13 +58,19 @@ struct SectionMatching {
   private(set) var chosen: [Int] = []
 
   /// - Parameters:
-  ///   - alignment: The old positions of rows that do not stay, and the new ones.
-  ///   - keptCount: How many rows stay.
+  ///   - list: What happens to the list.
   ///   - retitled: Rows that stay and have another title, by number.
   init(
-    from old: SectionRuns, to new: SectionRuns, alignment: Alignment, keptCount: Int,
+    from old: SectionRuns, to new: SectionRuns, _ list: ListChanges, _ alignment: Alignment,
     retitled: [Int]
   ) {
+    let keptCount = list.oldCount - alignment.removed.count
+    var placed: [IndexMove: [PlacedRow]] = [:]
+    for move in list.moves.sorted(by: { $0.from < $1.from }) {
+      let sections = IndexMove(
+        from: old.section(ofRow: move.from).index, to: new.section(ofRow: move.to).index)
+      placed[sections, default: []].append(PlacedRow(from: move.from, to: move.to))
+    }
     var cuts = Set(alignment.removed.map { alignment.keptBefore(old: $0) })
     cuts.formUnion(alignment.added.map { alignment.keptBefore(new: $0) })
     for row in retitled { cuts.formUnion([row, row + 1]) }
@@ -52,15 +78,11 @@ struct SectionMatching {
     for row in rows {
       let oldSection = old.section(ofRow: alignment.oldPosition(ofKept: row))
       let newSection = new.section(ofRow: alignment.newPosition(ofKept: row))
-      if let last = pairs.last, last.old == oldSection, last.new == newSection { continue }
-      let oldRows = old.rows(of: oldSection)
-      let newRows = new.rows(of: newSection)
-      let shared = alignment.kept(inOld: oldRows).clamped(to: alignment.kept(inNew: newRows))
+      let sections = IndexMove(from: oldSection.index, to: newSection.index)
+      if let last = pairs.last, last.old == sections.from, last.new == sections.to { continue }
       pairs.append(
         SectionPair(
-          old: oldSection, new: newSection, shared: shared,
-          hasSameTitle: old.title(of: oldSection) == new.title(of: newSection),
-          others: oldRows.count + newRows.count - 2 * shared.count))
+          oldSection, newSection, alignment: alignment, placed: placed[sections, default: []]))
     }
     choose()
   }

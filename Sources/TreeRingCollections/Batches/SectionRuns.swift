@@ -1,6 +1,8 @@
 // The sections of a list: runs of rows with equal titles, weighed by their number of rows, so that a row's
 // section and a section's first row are found in O(log sections).
 
+internal import TreeRingMappings
+
 /// What stands for a title: sections are found and compared by number, whatever titles are.
 typealias TitleNumber = Int
 
@@ -24,6 +26,14 @@ struct SectionRun: Sendable {
   var count: Int
 }
 
+/// A section and where it is.
+struct LocatedSection {
+  let index: Int
+  let title: TitleNumber
+  /// Its rows, by their positions in the list.
+  let rows: Range<Int>
+}
+
 /// A run weighs as much as it has rows.
 enum RunMeasure: ListMeasure {
   static func weight(of run: SectionRun) -> Int { run.count }
@@ -31,7 +41,7 @@ enum RunMeasure: ListMeasure {
 
 /// The runs of a list, kept while rows come and go one by one.
 struct SectionRuns: Sendable {
-  private var runs = RankedList<SectionRun, RunMeasure>()
+  private var runs = RankedList<SectionRun, RunMeasure>(capacity: 16, leafCapacity: 64)
 
   /// No rows.
   init() {}
@@ -46,7 +56,7 @@ struct SectionRuns: Sendable {
         list.append(SectionRun(title: title, count: 1))
       }
     }
-    runs = RankedList(list)
+    runs = RankedList(list, capacity: 16, leafCapacity: 64)
   }
 
   /// How many sections there are.
@@ -62,12 +72,21 @@ struct SectionRuns: Sendable {
   }
 
   /// The section of the row at a position. O(log sections).
-  func section(ofRow row: Int) -> Int { runs.position(atWeight: row).position }
+  func section(ofRow row: Int) -> LocatedSection {
+    let (section, start, run) = runs.position(atWeight: row)
+    return LocatedSection(index: section, title: run.title, rows: start..<start + run.count)
+  }
+
+  /// The path of the row at a position. O(log sections).
+  func path(ofRow row: Int) -> RowPath {
+    let (section, start, _) = runs.position(atWeight: row)
+    return RowPath(section: section, row: row - start)
+  }
 
   /// Takes the row at a position out. Two runs of one title that meet become one. O(log sections).
   mutating func remove(row: Int) {
-    let section = section(ofRow: row)
-    var run = runs[section]
+    let (section, _, found) = runs.position(atWeight: row)
+    var run = found
     run.count -= 1
     if run.count > 0 {
       runs[section] = run
@@ -85,7 +104,8 @@ struct SectionRuns: Sendable {
   /// Puts a row in at a position: into the run there or the one that ends there if it has its title;
   /// else it is a run of its own, and parts the one it stands in. O(log sections).
   mutating func insert(_ title: TitleNumber, row: Int) {
-    let (section, start) = row < runs.weight ? runs.position(atWeight: row) : (runs.count, row)
+    var (section, start) = (runs.count, row)
+    if row < runs.weight { (section, start, _) = runs.position(atWeight: row) }
     if section < runs.count, runs[section].title == title {
       runs[section].count += 1
     } else if row == start, section > 0, runs[section - 1].title == title {

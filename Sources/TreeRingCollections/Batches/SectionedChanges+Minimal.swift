@@ -5,8 +5,7 @@
 //      section; so does a row that moves.
 //   3. A section *lives* if it continues under its title. A row from section f to section t is moved if
 //      both live, deleted if only f does, inserted if only t does; else it comes and goes with them.
-//   4. Rows that move between the two sides of one continuing section are decided anew among its rows
-//      alone, because what stays in the whole list need not be the most that can stay in the section.
+//   4. Rows that move between the two sides of one continuing section are decided among its rows alone.
 //
 // O(k log n) for k rows placed or changed, and for each row of a section that merges into another.
 
@@ -36,9 +35,8 @@ struct SectionedDifference {
     self.new = new
     let alignment = list.alignment
     self.alignment = alignment
-    let keptCount = list.oldCount - alignment.removed.count
     matching = SectionMatching(
-      from: old, to: new, alignment: alignment, keptCount: keptCount,
+      from: old, to: new, list, alignment,
       retitled: retitled.map { alignment.keptBefore(old: $0) })
     matchSections()
     addRows(list)
@@ -49,8 +47,8 @@ struct SectionedDifference {
   }
 
   private mutating func matchSections() {
-    touchedOld = Set(alignment.removed.map { old.section(ofRow: $0) })
-    touchedNew = Set(alignment.added.map { new.section(ofRow: $0) })
+    touchedOld = Set(alignment.removed.map { old.section(ofRow: $0).index })
+    touchedNew = Set(alignment.added.map { new.section(ofRow: $0).index })
     for pair in matching.pairs {
       touchedOld.insert(pair.old)
       touchedNew.insert(pair.new)
@@ -80,50 +78,36 @@ struct SectionedDifference {
     !touchedNew.contains(section) || oldOfNew[section] != nil
   }
 
-  private func oldPath(_ row: Int) -> RowPath {
-    let section = old.section(ofRow: row)
-    return RowPath(section: section, row: row - old.rows(of: section).lowerBound)
-  }
-  private func newPath(_ row: Int) -> RowPath {
-    let section = new.section(ofRow: row)
-    return RowPath(section: section, row: row - new.rows(of: section).lowerBound)
-  }
-
   private mutating func addRows(_ list: ListChanges) {
     for row in list.deletes {
-      let path = oldPath(row)
+      let path = old.path(ofRow: row)
       if livesOld(path.section) { changes.rowDeletes.append(path) }
     }
     for row in list.inserts {
-      let path = newPath(row)
+      let path = new.path(ofRow: row)
       if livesNew(path.section) { changes.rowInserts.append(path) }
     }
     for update in list.updates {
-      let path = PathMove(from: oldPath(update.from), to: newPath(update.to))
+      let path = PathMove(from: old.path(ofRow: update.from), to: new.path(ofRow: update.to))
       if livesOld(path.from.section), livesNew(path.to.section) { changes.rowUpdates.append(path) }
     }
-    var inside: [Int: [IndexMove]] = [:]
-    for move in list.moves {
-      let section = old.section(ofRow: move.from)
-      if let target = newOfOld[section], target == new.section(ofRow: move.to) {
-        inside[section, default: []].append(move)
-      } else {
-        addCrossing(from: move.from, to: move.to)
-      }
+    for move in list.moves
+    where newOfOld[old.section(ofRow: move.from).index] != new.section(ofRow: move.to).index {
+      addCrossing(from: move.from, to: move.to)
     }
     let chosen = Set(matching.chosen)
     for (index, pair) in matching.pairs.enumerated() {
-      if chosen.contains(index) {
-        if let moves = inside[pair.old] { addMoves(moves, inside: pair) }
-      } else if livesOld(pair.old) || livesNew(pair.new) {
-        for row in pair.shared { addKept(row) }
+      if !chosen.contains(index) {
+        if livesOld(pair.old) || livesNew(pair.new) { for row in pair.shared { addKept(row) } }
+      } else if pair.hasSameTitle {
+        addMoves(inside: pair)
       }
     }
   }
 
   /// A row that changes its section.
   private mutating func addCrossing(from row: Int, to newRow: Int) {
-    let path = PathMove(from: oldPath(row), to: newPath(newRow))
+    let path = PathMove(from: old.path(ofRow: row), to: new.path(ofRow: newRow))
     switch (livesOld(path.from.section), livesNew(path.to.section)) {
     case (true, true): changes.rowMoves.append(path)
     case (true, false): changes.rowDeletes.append(path.from)
@@ -138,14 +122,10 @@ struct SectionedDifference {
   }
 
   /// Rows that move within a section.
-  private mutating func addMoves(_ moves: [IndexMove], inside pair: SectionPair) {
-    let moves = moves.sorted { $0.from < $1.from }
-    let staying = StayingRows(
-      moves.map { PlacedRow(from: $0.from, to: $0.to) }, alignment: alignment,
-      window: pair.shared)
-    for (move, stays) in zip(moves, staying.stays) where !stays {
-      addCrossing(from: move.from, to: move.to)
+  private mutating func addMoves(inside pair: SectionPair) {
+    for (row, stays) in zip(pair.placed, pair.staying.stays) where !stays {
+      addCrossing(from: row.from, to: row.to)
     }
-    for row in staying.displaced.joined() { addKept(row) }
+    for row in pair.staying.displaced.joined() { addKept(row) }
   }
 }

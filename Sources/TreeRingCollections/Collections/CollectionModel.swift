@@ -4,13 +4,20 @@ internal import Foundation
 
 /// A value in a model's dictionary form.
 public enum DictionaryValue: Hashable, Sendable, Codable {
+  /// No value; as a property it clears one.
   case null
+  /// A truth value.
   case bool(Bool)
+  /// A number.
   case number(Double)
+  /// A text.
   case text(String)
+  /// Values in order.
   case list([DictionaryValue])
+  /// Values by name.
   case dictionary([String: DictionaryValue])
 
+  /// Reads any JSON, or what is like it.
   public init(from decoder: any Decoder) throws {
     let container = try decoder.singleValueContainer()
     if container.decodeNil() {
@@ -28,6 +35,7 @@ public enum DictionaryValue: Hashable, Sendable, Codable {
     }
   }
 
+  /// Writes it as it would stand in JSON.
   public func encode(to encoder: any Encoder) throws {
     var container = encoder.singleValueContainer()
     switch self {
@@ -66,6 +74,7 @@ extension CollectionModel {
 public protocol ValueModel: CollectionModel {}
 
 extension ValueModel {
+  /// Takes over properties by way of the Codable form; the value stays as it was if that fails.
   public mutating func update(with properties: [String: DictionaryValue]) throws -> Bool {
     let old = try dictionary
     var new = old
@@ -87,10 +96,18 @@ extension CollectionModel {
 
 /// Turns what is received into models.
 public protocol CollectionDataSource<Data, Model>: Sendable {
+  /// What is received of a child.
   associatedtype Data: Sendable
+  /// What is made of it.
   associatedtype Model: CollectionModel
   /// Makes a model of data, and may wait for more to arrive for it; nil leaves the child out. Calls for
   /// different children run at the same time. The task is cancelled when the result is not wanted any
   /// more.
   func prepare(_ data: Data) async throws -> Model?
+}
+
+/// A data source that is a closure.
+struct ClosureDataSource<Data: Sendable, Model: CollectionModel>: CollectionDataSource {
+  let body: @Sendable (Data) async throws -> Model?
+  func prepare(_ data: Data) async throws -> Model? { try await body(data) }
 }

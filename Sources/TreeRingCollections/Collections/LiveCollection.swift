@@ -9,14 +9,14 @@ internal import Synchronization
 /// Models in order, kept in step with a source.
 ///
 ///     let arrivals = LiveCollection(
-///       source: source, dataSource: FlightSource(),
-///       options: CollectionOptions(order: .source, mode: .paged(batchSize: 20)))
+///       source: StoreSource(store, bucket: "flights", index: "arrivals", group: "LAX"),
+///       options: CollectionOptions(order: .source, mode: .paged(batchSize: 20))
+///     ) { row in try Arrival(row) }
 ///     await arrivals.load()
 public final class LiveCollection<Model: CollectionModel>: Sendable {
   private struct Audience {
     var observers: [WeakObserver<Model>] = []
-    var streams: [Int: AsyncStream<CollectionChange<Model>>.Continuation] = [:]
-    var nextStream = 0
+    var readers: [WeakReader<Model>] = []
     /// Whether something was told of since the last `collectionDidChange`.
     var isChanged = false
   }
@@ -31,6 +31,7 @@ public final class LiveCollection<Model: CollectionModel>: Sendable {
   /// - Parameters:
   ///   - source: Where children come from.
   ///   - dataSource: What makes models of them. Two children may not make models of one identifier.
+  ///   - options: How it works.
   public init<Data: Sendable & Equatable>(
     source: some CollectionSource<Data>, dataSource: some CollectionDataSource<Data, Model>,
     options: CollectionOptions<Model> = CollectionOptions()
@@ -51,9 +52,23 @@ public final class LiveCollection<Model: CollectionModel>: Sendable {
         finished: { [weak self] in self?.tellOfChange() }))
   }
 
+  /// A collection whose models a closure makes; it shows nothing until something is loaded.
+  ///
+  /// - Parameters:
+  ///   - source: Where children come from.
+  ///   - options: How it works.
+  ///   - prepare: Makes a model of a child's data, see ``CollectionDataSource/prepare(_:)``.
+  public convenience init<Data: Sendable & Equatable>(
+    source: some CollectionSource<Data>,
+    options: CollectionOptions<Model> = CollectionOptions(),
+    prepare: @escaping @Sendable (Data) async throws -> Model?
+  ) {
+    self.init(source: source, dataSource: ClosureDataSource(body: prepare), options: options)
+  }
+
   deinit {
     loader.stop()
-    audience.withLock { for stream in $0.streams.values { stream.finish() } }
+    for reader in readers { reader.finish() }
   }
 
   // MARK: - Loading
@@ -109,14 +124,16 @@ public final class LiveCollection<Model: CollectionModel>: Sendable {
   /// Shows only models that fit; nil shows all. Tells observers what comes and goes. O(n).
   public func setFilter(_ filter: (@Sendable (Model) -> Bool)?) {
     work.post {
-      self.tell(of: self.models.withLock { $0.setFilter(filter) })
+      self.change(silently: false) { $0.setFilter(filter) }
       self.tellOfChange()
     }
   }
 
   /// Adds a model, or makes the one of its identifier equal to it, in its place of the order.
   ///
-  /// - Parameter silently: Whether observers are not told.
+  /// - Parameters:
+  ///   - model: The model; of one that is there already it is what that becomes equal to.
+  ///   - silently: Whether observers are not told.
   public func set(_ model: Model, silently: Bool = false) {
     edit(.set(model, position: nil), silently)
   }
@@ -152,39 +169,62 @@ public final class LiveCollection<Model: CollectionModel>: Sendable {
     }
   }
 
-  /// Every change from now on. Changes wait for a slow reader.
+  /// What is shown now, as models that come, and every change from then on. A slow reader gets one merged
+  /// change, never a backlog; silent edits are part of one that waits already. Ends when the collection
+  /// does, or the task is cancelled.
+  ///
+  ///     for await change in arrivals.changes { view.apply(change) }
   public var changes: AsyncStream<CollectionChange<Model>> {
-    AsyncStream { continuation in
-      let number = audience.withLock { audience in
-        audience.nextStream += 1
-        audience.streams[audience.nextStream] = continuation
-        return audience.nextStream
+    let reader = models.withLock { models in
+      let reader = ChangeMailbox(models.shown)
+      audience.withLock { audience in
+        audience.readers.removeAll { $0.value == nil }
+        audience.readers.append(WeakReader(value: reader))
       }
-      continuation.onTermination = { [weak self] _ in
-        _ = self?.audience.withLock { $0.streams.removeValue(forKey: number) }
-      }
+      return reader
     }
+    return AsyncStream { [weak self] in
+      while await reader.hasMore() {
+        guard let self else { return nil }
+        if let change = take(reader), !change.changes.isEmpty { return change }
+      }
+      return nil
+    } onCancel: {
+      reader.finish()
+    }
+  }
+
+  /// Takes what waits for a reader; positions and models are those of one moment.
+  private func take(_ reader: ChangeMailbox<Model>) -> CollectionChange<Model>? {
+    models.withLock { models in reader.take()?.change(models.shownModel(at:)) }
+  }
+
+  private var readers: [ChangeMailbox<Model>] {
+    audience.withLock { $0.readers.compactMap(\.value) }
   }
 
   private func apply(_ edits: [ModelEdit<Model>], silently: Bool = false) {
     var failures: [(String, any Error)] = []
-    let change = models.withLock { models in
-      models.apply(edits) { failures.append(($0, $1)) }
-    }
+    change(silently: silently) { models in models.apply(edits) { failures.append(($0, $1)) } }
     for (identifier, error) in failures {
       tell { $0.collection(failedWith: error, key: identifier) }
     }
-    if !silently { tell(of: change) }
   }
 
-  private func tell(of change: CollectionChange<Model>) {
-    if change.changes.isEmpty { return }
-    tell { $0.collection(did: change) }
-    let streams = audience.withLock { audience in
-      audience.isChanged = true
-      return Array(audience.streams.values)
+  /// Changes the models and tells of it.
+  private func change(
+    silently: Bool, _ body: (inout SortedModels<Model>) -> CollectionChange<Model>
+  ) {
+    let (change, readers) = models.withLock { models in
+      let change = body(&models)
+      let readers = self.readers
+      for reader in readers { reader.append(change, silently: silently) }
+      return (change, readers)
     }
-    for stream in streams { stream.yield(change) }
+    if silently || change.changes.isEmpty { return }
+    audience.withLock { $0.isChanged = true }
+    tell { $0.collection(did: change) }
+    for reader in readers { reader.wake() }
   }
 
   /// Tells once of all changes dealt with in a row, when nothing more is waiting.
@@ -200,6 +240,11 @@ public final class LiveCollection<Model: CollectionModel>: Sendable {
   private func tell(_ body: (any CollectionObserver<Model>) -> Void) {
     for observer in audience.withLock({ $0.observers.compactMap(\.value) }) { body(observer) }
   }
+}
+
+/// A reader that is not kept alive.
+private struct WeakReader<Model: CollectionModel> {
+  weak var value: ChangeMailbox<Model>?
 }
 
 /// An observer that is not kept alive.

@@ -44,7 +44,9 @@ public enum LoadStart: Hashable, Sendable {
 public enum LoadingState: Hashable, Sendable {
   /// Nothing was loaded yet.
   case idle
+  /// A load is running.
   case loading
+  /// The last load ended well.
   case loaded(hasMore: Bool)
   /// The last load ended in an error; loading again tries again.
   case failed
@@ -67,11 +69,13 @@ public struct CollectionChange<Model: Sendable>: Sendable {
 /// Is told what happens to a collection. All calls come one after the other, in the order things happened.
 /// Reads during a call see the collection at that call or later.
 public protocol CollectionObserver<Model>: AnyObject, Sendable {
+  /// What the collection holds.
   associatedtype Model: CollectionModel
   /// Changes that happened together.
   func collection(did change: CollectionChange<Model>)
   /// Once after any number of changes that were dealt with in a row.
   func collectionDidChange()
+  /// A load begins.
   func collectionDidStartLoad()
   /// A load is over; its rows have been told of before.
   func collectionDidEndLoad(_ outcome: LoadOutcome)
@@ -89,7 +93,9 @@ extension CollectionObserver {
 
 /// How a collection works, all of it optional.
 public struct CollectionOptions<Model: CollectionModel>: Sendable {
+  /// The order of the models; by identifier unless set.
   public var order: CollectionOrder<Model>
+  /// How the collection is filled; live unless set.
   public var mode: LoadingMode
   /// Whether to listen once there is something loaded. The mode `live` always listens.
   public var listens: Bool
@@ -103,6 +109,7 @@ public struct CollectionOptions<Model: CollectionModel>: Sendable {
   /// the main queue; by default at once, on whatever thread the cause came from.
   public var deliver: @Sendable (_ body: @escaping @Sendable () -> Void) -> Void
 
+  /// The defaults, or what you choose instead.
   public init(
     order: CollectionOrder<Model> = .identifier, mode: LoadingMode = .live, listens: Bool = true,
     prepareTimeout: Duration? = .seconds(30), clock: any Clock<Duration> = ContinuousClock(),

@@ -42,7 +42,7 @@ struct LoaderLedger<Data: Sendable & Equatable, Model: CollectionModel>: Sendabl
 
   private var pending: [String: PendingChild<Data>] = [:]
   /// The children as they were last prepared, and the rows made of them.
-  private var known: [String: Child] = [:]
+  private var known = KnownChildren<Data>()
   private var identifiers: [String: String] = [:]
   private var nextToken: UInt64 = 0
   private var load: RunningLoad<Data, Model>?
@@ -192,10 +192,14 @@ struct LoaderLedger<Data: Sendable & Equatable, Model: CollectionModel>: Sendabl
     return load.number
   }
 
-  /// Children known or being prepared in a range, and not among those stated.
+  /// Children known or being prepared in a range, and not among those stated. O(children of the range and
+  /// children being prepared).
   func missing(from children: [Child], in range: PositionRange) -> [String] {
     let stated = Set(children.map(\.key))
-    let here = known.values.filter { range.contains($0.position) }.map(\.key)
+    // One that is known here, and being prepared for a place elsewhere, has left.
+    let here = known.keys(in: range).filter {
+      pending[$0].map { range.contains($0.child.position) } ?? true
+    }
     let coming = pending.values.filter { $0.load == nil && range.contains($0.child.position) }
       .map(\.child.key)
     return Set(here + coming).subtracting(stated).sorted()
@@ -263,7 +267,7 @@ struct LoaderLedger<Data: Sendable & Equatable, Model: CollectionModel>: Sendabl
     _ key: String
   ) -> (edits: [ModelEdit<Model>], tasks: [Task<Void, Never>]) {
     let tasks = forget(key)
-    known[key] = nil
+    known.remove(key)
     let identifier = identifiers.removeValue(forKey: key)
     return (identifier.map { [.remove(identifier: $0)] } ?? [], tasks)
   }
@@ -277,7 +281,7 @@ struct LoaderLedger<Data: Sendable & Equatable, Model: CollectionModel>: Sendabl
   }
 
   private mutating func note(_ child: Child, _ model: Model?) {
-    known[child.key] = child
+    known.set(child)
     identifiers[child.key] = model?.identifier
   }
 }

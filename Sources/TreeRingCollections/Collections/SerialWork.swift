@@ -2,12 +2,13 @@
 // while a piece runs, also by that piece itself, runs after it. So observers never see calls nested, and
 // nothing needs a lock held while code of others runs.
 
+internal import DequeModule
 internal import Synchronization
 
 /// A queue of work without a thread of its own.
 final class SerialWork: Sendable {
   private struct State {
-    var waiting: [@Sendable () -> Void] = []
+    var waiting: Deque<@Sendable () -> Void> = []
     var isRunning = false
   }
 
@@ -35,11 +36,9 @@ final class SerialWork: Sendable {
 
   private func next() -> (@Sendable () -> Void)? {
     state.withLock { state in
-      if state.waiting.isEmpty {
-        state.isRunning = false
-        return nil
-      }
-      return state.waiting.removeFirst()
+      let body = state.waiting.popFirst()
+      state.isRunning = body != nil
+      return body
     }
   }
 

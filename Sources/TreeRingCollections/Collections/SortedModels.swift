@@ -42,7 +42,7 @@ struct SortedModels<Model: CollectionModel>: Sendable {
   var shownCount: Int { list.weight }
 
   func model(at index: Int) -> Model { list[index].model }
-  func shownModel(at index: Int) -> Model { list[list.position(atWeight: index).position].model }
+  func shownModel(at index: Int) -> Model { list.position(atWeight: index).element.model }
   func model(_ identifier: String) -> Model? { entries[identifier]?.model }
 
   /// The models shown. O(n).
@@ -92,7 +92,8 @@ struct SortedModels<Model: CollectionModel>: Sendable {
     // Take out what is edited, by its old place, before any model (a class, maybe) changes.
     var old: [String: (entry: ModelEntry<Model>, position: Int)] = [:]
     var order: [String] = []
-    for edit in edits where old[edit.identifier] == nil && !order.contains(edit.identifier) {
+    var seen: Set<String> = []
+    for edit in edits where seen.insert(edit.identifier).inserted {
       order.append(edit.identifier)
       guard let entry = entries[edit.identifier] else { continue }
       old[edit.identifier] = (entry, position(of: entry))
@@ -143,28 +144,27 @@ struct SortedModels<Model: CollectionModel>: Sendable {
     _ filter: (@Sendable (Model) -> Bool)?
   ) -> CollectionChange<Model> {
     self.filter = filter
-    var changes = ListChanges(oldCount: shownCount, newCount: 0)
-    var removed: [Model] = []
-    var added: [Model] = []
+    let oldCount = shownCount
+    var touched: [TouchedModels<Model>.Row] = []
     var oldIndex = 0
+    var newIndex = 0
     var rows = list.elements
     for index in rows.indices {
-      let wasShown = rows[index].isShown
-      rows[index].isShown = filter?(rows[index].model) ?? true
-      entries[rows[index].identifier] = rows[index]
-      if wasShown, !rows[index].isShown {
-        changes.deletes.append(oldIndex)
-        removed.append(rows[index].model)
-      } else if !wasShown, rows[index].isShown {
-        changes.inserts.append(changes.newCount)
-        added.append(rows[index].model)
+      let (model, wasShown) = (rows[index].model, rows[index].isShown)
+      let isShown = filter?(model) ?? true
+      if wasShown != isShown {
+        rows[index].isShown = isShown
+        entries[rows[index].identifier] = rows[index]
+        touched.append(
+          isShown
+            ? TouchedModels.Row(new: newIndex) : TouchedModels.Row(old: oldIndex, before: model))
       }
       oldIndex += wasShown ? 1 : 0
-      changes.newCount += rows[index].isShown ? 1 : 0
+      newIndex += isShown ? 1 : 0
     }
     list = RankedList(rows)
-    return CollectionChange(
-      changes: changes, removed: removed, added: added, moved: [], updated: [])
+    return TouchedModels(touched, oldCount: oldCount, newCount: newIndex)
+      .change(shownModel(at:))
   }
 
   /// What the shown models see of edits.
@@ -172,33 +172,16 @@ struct SortedModels<Model: CollectionModel>: Sendable {
     _ order: [String], _ old: [String: ModelEntry<Model>], _ shownBefore: [String: Int],
     _ oldCount: Int, _ changed: Set<String>
   ) -> CollectionChange<Model> {
-    var transactions: [ListTransaction<Model>] = []
-    var plainly: [String: Int] = [:]
-    for identifier in order {
-      let before = old[identifier].flatMap { $0.isShown ? shownBefore[identifier] : nil }
-      let after = shownIndex(of: identifier)
-      switch (before, after) {
-      case (let before?, let after?):
-        transactions.append(.move(shownModel(at: after), index: before, newIndex: after))
-        if changed.contains(identifier) { plainly[identifier] = after }
-      case (let before?, nil): transactions.append(.delete(index: before))
-      case (nil, let after?):
-        transactions.append(.insert(shownModel(at: after), newIndex: after))
-      case (nil, nil): break
-      }
+    let rows = order.map { identifier in
+      let before = old[identifier].flatMap { $0.isShown ? $0 : nil }
+      // One that went and came back in between is another one.
+      let isAnother = before?.sequence != entries[identifier]?.sequence
+      return TouchedModels<Model>.Row(
+        old: before == nil ? nil : shownBefore[identifier], before: before?.model,
+        new: shownIndex(of: identifier), isUpdated: isAnother || changed.contains(identifier))
     }
-    let updated = Set(plainly.values)
-    var changes = BatchPlan(transactions, oldCount: oldCount).changes
-    changes.updates.removeAll { !updated.contains($0.to) }
-    let gone = Dictionary(
-      uniqueKeysWithValues: old.compactMap { identifier, entry in
-        entry.isShown ? shownBefore[identifier].map { ($0, entry.model) } : nil
-      })
-    return CollectionChange(
-      changes: changes, removed: changes.deletes.compactMap { gone[$0] },
-      added: changes.inserts.map(shownModel(at:)),
-      moved: changes.moves.map { shownModel(at: $0.to) },
-      updated: changes.updates.map { shownModel(at: $0.to) })
+    return TouchedModels(rows, oldCount: oldCount, newCount: shownCount)
+      .change(shownModel(at:))
   }
 }
 

@@ -12,7 +12,9 @@ public import TreeRing
 /// the batch, `newIndex` one after it. Writing outside a batch, or beginning one inside another, is a
 /// mistake of the program and traps. A consumer belongs to one isolation domain, as the view it feeds.
 public protocol BatchConsumer<Model>: AnyObject {
+  /// What rows are.
   associatedtype Model
+  /// What a batch amounts to.
   associatedtype Changes
   /// The batch being collected. For the library's use.
   var _batch: OpenBatch<Model> { get set }
@@ -30,8 +32,10 @@ public protocol BatchConsumer<Model>: AnyObject {
 
 /// The transactions of a batch that has begun.
 public struct OpenBatch<Model> {
+  /// The consumer's models.
+  let rows = RowTable<Model>()
   /// Nil while no batch is open.
-  private var transactions: [ListTransaction<Model>]?
+  private var transactions: [ListTransaction<RowNumber>]?
 
   init() {}
 
@@ -40,12 +44,17 @@ public struct OpenBatch<Model> {
     transactions = []
   }
 
-  mutating func append(_ more: some Sequence<ListTransaction<Model>>) {
+  /// Traps unless a batch is open.
+  func requireOpen() {
     precondition(transactions != nil, "a consumer may be written to only inside a batch")
-    transactions?.append(contentsOf: more)
   }
 
-  mutating func end() -> [ListTransaction<Model>] {
+  mutating func append(_ transaction: ListTransaction<Model>) {
+    requireOpen()
+    transactions?.append(transaction.map(rows.add))
+  }
+
+  mutating func end() -> [ListTransaction<RowNumber>] {
     precondition(transactions != nil, "no batch has begun")
     defer { transactions = nil }
     return transactions ?? []
@@ -62,42 +71,23 @@ extension BatchConsumer {
   public func willChange() { _batch.begin() }
   /// A row comes to an index after the batch.
   public func add(_ model: Model, at newIndex: Int) {
-    _batch.append(CollectionOfOne(.insert(model, newIndex: newIndex)))
+    _batch.append(.insert(model, newIndex: newIndex))
   }
   /// The row at an index before the batch has a new value.
   public func update(_ model: Model, at index: Int) {
-    _batch.append(CollectionOfOne(.update(model, index: index)))
+    _batch.append(.update(model, index: index))
   }
   /// The row at an index before the batch goes.
-  public func remove(at index: Int) { _batch.append(CollectionOfOne(.delete(index: index))) }
+  public func remove(at index: Int) { _batch.append(.delete(index: index)) }
   /// The row at an index before the batch goes to one after it, and has this value there.
   public func move(_ model: Model, from index: Int, to newIndex: Int) {
-    _batch.append(CollectionOfOne(.move(model, index: index, newIndex: newIndex)))
+    _batch.append(.move(model, index: index, newIndex: newIndex))
   }
   /// All of this happens.
   public func consume(_ transactions: some Sequence<ListTransaction<Model>>) {
-    _batch.append(transactions)
+    _batch.requireOpen()
+    for transaction in transactions { _batch.append(transaction) }
   }
   /// Ends the batch; see ``didChange(returnChanges:)``.
   public func didChange() throws(TreeRingError) { try didChange(returnChanges: false) }
-}
-
-/// Batches handed to a delegate and not run yet, oldest first.
-struct Deliveries {
-  private var waiting: [() -> Void] = []
-  /// How many have been run.
-  private var runCount = 0
-
-  /// Adds a batch; returns its number.
-  mutating func append(_ body: @escaping () -> Void) -> Int {
-    waiting.append(body)
-    return runCount + waiting.count
-  }
-
-  /// Takes the oldest batch if it is not beyond that number.
-  mutating func next(through number: Int) -> (() -> Void)? {
-    guard runCount < number, !waiting.isEmpty else { return nil }
-    runCount += 1
-    return waiting.removeFirst()
-  }
 }

@@ -14,14 +14,23 @@ public enum RowRefresh: Hashable, Sendable {
 /// A view that shows what consumers hold, among rows and sections of its own. All paths are the view's.
 /// Within a batch, removals and refreshes come with places before it, insertions with places after it.
 public protocol ConsumerView<Model>: AnyObject {
+  /// What rows are.
   associatedtype Model
+  /// A batch begins; the list is still the old one.
   func viewWillChange()
+  /// A row has a new value, to be shown by this way of refreshing it.
   func view(refresh model: Model, at path: RowPath, by refresh: RowRefresh)
+  /// A section has another title.
   func view(reloadSection section: Int)
+  /// A section goes, with its rows.
   func view(removeSection section: Int)
+  /// A section comes, with its rows.
   func view(insertSection section: Int)
+  /// A row goes.
   func view(removeRowAt path: RowPath)
+  /// A row comes.
   func view(insertRowAt path: RowPath)
+  /// The batch is over.
   func viewDidChange()
   /// Runs a batch, at once or at a time of its own.
   func view(perform batch: @escaping () -> Void)

@@ -54,6 +54,7 @@ public struct PathOffsets: Hashable, Sendable {
   /// The consumer's row at a place of the view; nil if it is the view's own.
   ///
   /// - Parameters:
+  ///   - path: The place in the view.
   ///   - sectionsCount: How many sections the consumer has.
   ///   - rowsCount: How many rows the consumer has in a section.
   public func data(

@@ -1,8 +1,4 @@
 // One list, fed by transactions.
-//
-// Who owns what: `latest` is the list after every batch that was accepted; `shown` is what reads see. They
-// differ only between the end of a batch and the moment its delegate runs the block it asked for. Both
-// share their nodes, so the difference costs what changed.
 
 public import TreeRing
 internal import TreeRingLog
@@ -15,6 +11,7 @@ internal import TreeRingLog
 /// batch may begin. A moved row is removed and inserted; ``PlainConsumer/didChange(returnChanges:)`` tells
 /// of moves.
 public protocol PlainConsumerDelegate<Model>: AnyObject {
+  /// What rows are.
   associatedtype Model
   /// A batch is about to change the list.
   func consumerWillChange()
@@ -43,23 +40,21 @@ extension PlainConsumerDelegate {
 
 /// A list kept in step by batches. Reads and single changes are O(log n).
 public class PlainConsumer<Model>: BatchConsumer {
-  typealias Rows = RankedList<Model, Weightless<Model>>
-
   /// Is told of every batch.
   public weak var delegate: (any PlainConsumerDelegate<Model>)?
-  public var _batch = OpenBatch<Model>()
-  private let rules: ValueRules<Model>
-  private let identity: ((Model) -> AnyHashable)?
-  private var latest = Rows()
-  private var shown = Rows()
-  private var deliveries = Deliveries()
+  /// The batch being collected. For the library's use.
+  public var _batch: OpenBatch<Model>
+  private let rows: RowTable<Model>
+  private let rules: ValueRules<RowNumber>
+  private let identity: ((RowNumber) -> AnyHashable)?
+  private let state = ShownState(RowList.ofNumbers)
 
   /// An empty list.
   ///
   /// - Parameters:
   ///   - isEqual: Whether an update changes nothing and is to be left out; nil takes every update for
   ///     a change.
-  ///   - identity: What tells rows apart when ``reset(with:notifying:)`` compares two lists. Without
+  ///   - identity: What tells rows apart when a reset that tells compares two lists. Without
   ///     it, or if it is not unique, every row goes and every new one comes.
   public convenience init(
     isEqual: ((_ old: Model, _ new: Model) -> Bool)? = nil,
@@ -69,33 +64,49 @@ public class PlainConsumer<Model>: BatchConsumer {
   }
 
   init(rules: ValueRules<Model>, identity: ((Model) -> AnyHashable)?) {
-    self.rules = rules
-    self.identity = identity
+    let batch = OpenBatch<Model>()
+    let rows = batch.rows
+    _batch = batch
+    self.rows = rows
+    self.rules = rows.rules(rules)
+    self.identity = identity.map { identity in { identity(rows[$0]) } }
   }
 
   @discardableResult
   public func didChange(returnChanges: Bool) throws(TreeRingError) -> ListChanges? {
-    let plan = try BatchPlan(_batch.end(), on: latest, rules: rules)
+    let latest = state.latest
+    let plan: BatchPlan<RowNumber>
+    do {
+      plan = try BatchPlan(_batch.end(), on: latest, rules: rules)
+    } catch {
+      rows.remove(rows.takeAdded())
+      throw error
+    }
     let changes = plan.changes
-    plan.apply(to: &latest)
-    deliver(changes)
+    var after = latest
+    plan.apply(to: &after)
+    accept(after, changes, freeing: plan.dead(in: latest, added: rows.takeAdded()))
     return returnChanges ? changes : nil
   }
 
   /// Replaces the content.
   ///
-  /// - Parameter notifying: Whether the delegate is told, of the one minimal batch that leads from the
-  ///   old content to the new; else nobody is.
+  /// - Parameters:
+  ///   - models: The rows from now on.
+  ///   - notifying: Whether the delegate is told, of the one minimal batch that leads from the
+  ///     old content to the new; else nobody is.
   public func reset(with models: some Sequence<Model>, notifying: Bool = false) {
     _batch.requireClosed()
-    let rows = Rows(models)
-    let comparison = notifying ? ListComparison(latest, rows, identity, rules) : nil
-    latest = comparison?.rows ?? rows
-    if let comparison {
-      deliver(comparison.changes)
+    let (old, new) = (state.latest, RowList.ofNumbers(models.map(rows.add)))
+    if notifying {
+      let comparison = ListComparison(old, new, identity, rules)
+      let kept = Set(comparison.rows.elements)
+      let dead = (old.elements + rows.takeAdded()).filter { !kept.contains($0) }
+      accept(comparison.rows, comparison.changes, freeing: dead)
     } else {
-      run(through: .max)
-      shown = latest
+      _ = rows.takeAdded()
+      state.replace(with: new)
+      rows.remove(old.elements)
     }
   }
 
@@ -105,52 +116,49 @@ public class PlainConsumer<Model>: BatchConsumer {
   public func reset(
     with transactions: [ListTransaction<Model>], notifying: Bool = false
   ) throws(TreeRingError) {
-    let plan = try BatchPlan(transactions, on: Rows(), rules: ValueRules())
-    reset(with: plan.inserts.map(\.model), notifying: notifying)
+    reset(with: try transactions.rowsFromNothing(), notifying: notifying)
   }
 
-  private func deliver(_ changes: ListChanges) {
-    let after = latest
+  /// Goes on to the list after a batch, and frees numbers when that has been shown.
+  private func accept(_ after: RowList, _ changes: ListChanges, freeing dead: [RowNumber]) {
     guard let delegate else {
-      run(through: .max)
-      shown = after
+      state.replace(with: after)
+      rows.remove(dead)
       return
     }
-    delegate.consumerWillChange()
-    let number = deliveries.append { [weak self] in self?.show(after, changes) }
-    delegate.consumer(perform: { [weak self] in self?.run(through: number) })
+    state.accept(
+      after, willChange: delegate.consumerWillChange, perform: delegate.consumer(perform:)
+    ) { [weak self] in
+      self?.tell(of: changes, in: after)
+      self?.rows.remove(dead)
+    }
   }
 
-  /// Runs the batches not run yet up to one of them.
-  private func run(through number: Int) {
-    while let body = deliveries.next(through: number) { body() }
-  }
-
-  private func show(_ rows: Rows, _ changes: ListChanges) {
-    shown = rows
+  private func tell(of changes: ListChanges, in list: RowList) {
     guard let delegate else { return }
     let changes = LegacyListChanges(changes)
     for update in changes.updates {
-      delegate.consumerDidUpdate(rows[update.to], at: update.from)
+      delegate.consumerDidUpdate(rows[list[update.to]], at: update.from)
     }
     for index in changes.removals { delegate.consumerDidRemove(at: index) }
-    for index in changes.insertions { delegate.consumerDidInsert(rows[index], at: index) }
+    for index in changes.insertions { delegate.consumerDidInsert(rows[list[index]], at: index) }
     delegate.consumerDidChange()
   }
 
   // MARK: - Reads
 
+  private var shown: RowList { state.shown }
   /// How many rows there are. O(1).
   public var numberOfItems: Int { shown.count }
   /// The row at an index; nil if there is none. O(log n).
   public func object(at index: Int) -> Model? {
-    index >= 0 && index < shown.count ? shown[index] : nil
+    index >= 0 && index < shown.count ? rows[shown[index]] : nil
   }
   /// All rows. O(n).
-  public var items: [Model] { shown.elements }
+  public var items: [Model] { shown.elements.map { rows[$0] } }
   /// The index of the first row that fits; nil if none does. O(n).
   public func indexOfItem(where fits: (Model) throws -> Bool) rethrows -> Int? {
-    try shown.index(where: fits)
+    try shown.index { try fits(rows[$0]) }
   }
   /// The rows as one insert each. O(n).
   public var transactionsForCurrentState: [ListTransaction<Model>] {

@@ -1,7 +1,6 @@
 // A linear list shown in sections: runs of rows with equal titles.
 //
-// The list and its runs are one state; `latest` and `shown` differ only while a delegate has a block that it
-// has not run yet (see PlainConsumer).
+// The list and its runs are one state.
 
 public import TreeRing
 public import TreeRingMappings
@@ -13,11 +12,14 @@ public import TreeRingMappings
 /// (descending), section insertions (ascending), row removals (descending old path), row insertions
 /// (ascending new path); then `consumerDidChange`, inside which a new batch may begin.
 public protocol SectionedConsumerDelegate<Model>: AnyObject {
+  /// What rows are.
   associatedtype Model
   /// A batch is about to change the list.
   func consumerWillChange()
   /// A row has a new value.
-  /// - Parameter path: Its path before the batch.
+  /// - Parameters:
+  ///   - model: The value now.
+  ///   - path: Its path before the batch.
   func consumerDidUpdate(_ model: Model, at path: RowPath)
   /// A section has another title.
   /// - Parameter section: Its position before the batch.
@@ -43,48 +45,59 @@ extension SectionedConsumerDelegate {
   public func consumer(perform batch: @escaping () -> Void) { batch() }
 }
 
+/// A list and its sections.
+private struct SectionedRows {
+  var rows = RowList.ofNumbers
+  var sections = SectionRuns()
+}
+
 /// A list in sections, kept in step by batches. Reads and single changes are O(log n).
 public final class SectionedConsumer<Model, Title: Hashable>: BatchConsumer {
-  /// The list and its sections.
-  private struct State {
-    var rows = RankedList<Model, Weightless<Model>>()
-    var sections = SectionRuns()
-  }
-
   /// Is told of every batch.
   public weak var delegate: (any SectionedConsumerDelegate<Model>)?
-  public var _batch = OpenBatch<Model>()
+  /// The batch being collected. For the library's use.
+  public var _batch: OpenBatch<Model>
+  private let rows: RowTable<Model>
   private let titleOfModel: (Model) -> Title
   private var titles = TitleTable<Title>()
-  private let rules: ValueRules<Model>
-  private let identity: ((Model) -> AnyHashable)?
-  private var latest = State()
-  private var shown = State()
-  private var deliveries = Deliveries()
+  private let rules: ValueRules<RowNumber>
+  private let identity: ((RowNumber) -> AnyHashable)?
+  private let state = ShownState(SectionedRows())
 
   /// An empty list.
   ///
   /// - Parameters:
   ///   - title: The title of the section a row belongs to. The list should be sorted by it first.
   ///   - isEqual: Whether an update changes nothing and is to be left out.
-  ///   - identity: What tells rows apart when ``reset(with:notifying:)`` compares two lists.
+  ///   - identity: What tells rows apart when a reset that tells compares two lists.
   public init(
     title: @escaping (Model) -> Title, isEqual: ((_ old: Model, _ new: Model) -> Bool)? = nil,
     identity: ((Model) -> AnyHashable)? = nil
   ) {
+    let batch = OpenBatch<Model>()
+    let rows = batch.rows
+    _batch = batch
+    self.rows = rows
     titleOfModel = title
-    rules = ValueRules(carryOver: nil, isEqual: isEqual)
-    self.identity = identity
+    rules = rows.rules(ValueRules(carryOver: nil, isEqual: isEqual))
+    self.identity = identity.map { identity in { identity(rows[$0]) } }
   }
 
   /// - Throws: `invalidInput` also for a row that is put between two rows of one section and has another
   ///   title; a row that is there already and changes its title parts the section.
   @discardableResult
   public func didChange(returnChanges: Bool) throws(TreeRingError) -> SectionedChanges? {
-    let plan = try BatchPlan(_batch.end(), on: latest.rows, rules: rules)
+    let latest = state.latest
+    let plan: BatchPlan<RowNumber>
     var after = latest
-    plan.apply(to: &after.rows)
-    try refuseForeignTitles(plan, in: after.rows)
+    do {
+      plan = try BatchPlan(_batch.end(), on: latest.rows, rules: rules)
+      plan.apply(to: &after.rows)
+      try refuseForeignTitles(plan, from: latest.sections, to: after.rows)
+    } catch {
+      rows.remove(rows.takeAdded())
+      throw error
+    }
     let list = plan.changes
     let moving = Set(list.moves.map(\.from))
     let valued = plan.moves.map(\.from) + plan.updates.map(\.index)
@@ -98,27 +111,29 @@ public final class SectionedConsumer<Model, Title: Hashable>: BatchConsumer {
     let changes = SectionedDifference(
       list, from: latest.sections, to: after.sections, retitled: retitled
     ).changes
-    latest = after
-    deliver(changes)
+    accept(after, changes, freeing: plan.dead(in: latest.rows, added: rows.takeAdded()))
     return returnChanges ? changes : nil
   }
 
   /// Replaces the content.
   ///
-  /// - Parameter notifying: Whether the delegate is told, of the one batch that leads from the old
-  ///   content to the new.
+  /// - Parameters:
+  ///   - models: The rows from now on.
+  ///   - notifying: Whether the delegate is told, of the one batch that leads from the old
+  ///     content to the new.
   public func reset(with models: some Sequence<Model>, notifying: Bool = false) {
     _batch.requireClosed()
-    let rows = RankedList<Model, Weightless<Model>>(models)
+    let (latest, new) = (state.latest, RowList.ofNumbers(models.map(rows.add)))
     guard notifying else {
-      latest = State(rows: rows, sections: SectionRuns(rows.elements.map(title)))
-      run(through: .max)
-      shown = latest
+      _ = rows.takeAdded()
+      let sections = SectionRuns(new.elements.map(title))
+      state.replace(with: SectionedRows(rows: new, sections: sections))
+      rows.remove(latest.rows.elements)
       return
     }
-    let comparison = ListComparison(latest.rows, rows, identity, rules)
+    let comparison = ListComparison(latest.rows, new, identity, rules)
     let moving = Set(comparison.changes.moves.map(\.from))
-    let after = State(
+    let after = SectionedRows(
       rows: comparison.rows, sections: SectionRuns(comparison.rows.elements.map(title)))
     let retitled = comparison.common.filter {
       !moving.contains($0.from) && title(latest.rows[$0.from]) != title(after.rows[$0.to])
@@ -126,8 +141,9 @@ public final class SectionedConsumer<Model, Title: Hashable>: BatchConsumer {
     let changes = SectionedDifference(
       comparison.changes, from: latest.sections, to: after.sections, retitled: retitled.map(\.from)
     ).changes
-    latest = after
-    deliver(changes)
+    let kept = Set(after.rows.elements)
+    let dead = (latest.rows.elements + rows.takeAdded()).filter { !kept.contains($0) }
+    accept(after, changes, freeing: dead)
   }
 
   /// Replaces the content by what these transactions make of an empty list.
@@ -136,30 +152,31 @@ public final class SectionedConsumer<Model, Title: Hashable>: BatchConsumer {
   public func reset(
     with transactions: [ListTransaction<Model>], notifying: Bool = false
   ) throws(TreeRingError) {
-    let plan = try BatchPlan(
-      transactions, on: RankedList<Model, Weightless<Model>>(), rules: ValueRules())
-    reset(with: plan.inserts.map(\.model), notifying: notifying)
+    reset(with: try transactions.rowsFromNothing(), notifying: notifying)
   }
 
-  private func title(_ model: Model) -> TitleNumber { titles.number(of: titleOfModel(model)) }
+  private func title(_ row: RowNumber) -> TitleNumber {
+    titles.number(of: titleOfModel(rows[row]))
+  }
 
   /// Refuses a row that is put between two rows of one section under another title.
   private func refuseForeignTitles(
-    _ plan: BatchPlan<Model>, in rows: RankedList<Model, Weightless<Model>>
+    _ plan: BatchPlan<RowNumber>, from sections: SectionRuns,
+    to rows: RowList
   ) throws(TreeRingError) {
     let alignment = plan.alignment
     let keptCount = plan.oldCount - alignment.removed.count
     for index in alignment.added {
       let next = alignment.keptBefore(new: index)
       guard next > 0, next < keptCount else { continue }
-      let section = latest.sections.section(ofRow: alignment.oldPosition(ofKept: next))
-      let name = latest.sections.title(of: section)
+      let section = sections.section(ofRow: alignment.oldPosition(ofKept: next))
       guard
-        section == latest.sections.section(ofRow: alignment.oldPosition(ofKept: next - 1)),
-        title(rows[alignment.newPosition(ofKept: next - 1)]) == name,
-        title(rows[alignment.newPosition(ofKept: next)]) == name
+        section.rows.contains(alignment.oldPosition(ofKept: next - 1)),
+        title(rows[index]) != section.title
       else { continue }
-      if title(rows[index]) != name {
+      // Neighbours that change their title part the section themselves.
+      let neighbors = [next - 1, next].map { rows[alignment.newPosition(ofKept: $0)] }
+      if neighbors.allSatisfy({ title($0) == section.title }) {
         throw BatchCheck.refusal(
           "the row at index \(index) after the batch has another title than the section around it; "
             + "sort the list by section first")
@@ -167,7 +184,9 @@ public final class SectionedConsumer<Model, Title: Hashable>: BatchConsumer {
     }
   }
 
-  private func updateSections(of state: inout State, _ alignment: Alignment, _ retitled: [Int]) {
+  private func updateSections(
+    of state: inout SectionedRows, _ alignment: Alignment, _ retitled: [Int]
+  ) {
     for row in (alignment.removed + retitled).sorted().reversed() {
       state.sections.remove(row: row)
     }
@@ -177,27 +196,27 @@ public final class SectionedConsumer<Model, Title: Hashable>: BatchConsumer {
     }
   }
 
-  private func deliver(_ changes: SectionedChanges) {
-    let after = latest
+  /// Goes on to the state after a batch, and frees numbers when that has been shown.
+  private func accept(
+    _ after: SectionedRows, _ changes: SectionedChanges, freeing dead: [RowNumber]
+  ) {
     guard let delegate else {
-      run(through: .max)
-      shown = after
+      state.replace(with: after)
+      rows.remove(dead)
       return
     }
-    delegate.consumerWillChange()
-    let number = deliveries.append { [weak self] in self?.show(after, changes) }
-    delegate.consumer(perform: { [weak self] in self?.run(through: number) })
+    state.accept(
+      after, willChange: delegate.consumerWillChange, perform: delegate.consumer(perform:)
+    ) { [weak self] in
+      self?.tell(of: changes, in: after)
+      self?.rows.remove(dead)
+    }
   }
 
-  private func run(through number: Int) {
-    while let body = deliveries.next(through: number) { body() }
-  }
-
-  private func show(_ state: State, _ changes: SectionedChanges) {
-    shown = state
+  private func tell(of changes: SectionedChanges, in state: SectionedRows) {
     guard let delegate else { return }
     func model(at path: RowPath) -> Model {
-      state.rows[state.sections.rows(of: path.section).lowerBound + path.row]
+      rows[state.rows[state.sections.rows(of: path.section).lowerBound + path.row]]
     }
     let changes = LegacySectionedChanges(changes)
     for update in changes.rowUpdates {
@@ -213,6 +232,7 @@ public final class SectionedConsumer<Model, Title: Hashable>: BatchConsumer {
 
   // MARK: - Reads
 
+  private var shown: SectionedRows { state.shown }
   /// How many rows there are in all. O(1).
   public var numberOfItems: Int { shown.rows.count }
   /// How many sections there are. O(1).
@@ -227,10 +247,12 @@ public final class SectionedConsumer<Model, Title: Hashable>: BatchConsumer {
   }
   /// The row at an index of the linear list; nil if there is none. O(log n).
   public func object(at index: Int) -> Model? {
-    index >= 0 && index < shown.rows.count ? shown.rows[index] : nil
+    index >= 0 && index < shown.rows.count ? rows[shown.rows[index]] : nil
   }
   /// The row at a path; nil if there is none. O(log n).
-  public func object(at path: RowPath) -> Model? { linearIndex(at: path).map { shown.rows[$0] } }
+  public func object(at path: RowPath) -> Model? {
+    linearIndex(at: path).map { rows[shown.rows[$0]] }
+  }
   /// Where a path is in the linear list; nil if there is no such row. O(log sections).
   public func linearIndex(at path: RowPath) -> Int? {
     guard isSection(path.section) else { return nil }
@@ -240,14 +262,13 @@ public final class SectionedConsumer<Model, Title: Hashable>: BatchConsumer {
   /// The path of a row of the linear list; nil if there is none. O(log sections).
   public func path(at index: Int) -> RowPath? {
     guard index >= 0, index < shown.rows.count else { return nil }
-    let section = shown.sections.section(ofRow: index)
-    return RowPath(section: section, row: index - shown.sections.rows(of: section).lowerBound)
+    return shown.sections.path(ofRow: index)
   }
   /// All rows in order. O(n).
-  public var items: [Model] { shown.rows.elements }
+  public var items: [Model] { shown.rows.elements.map { rows[$0] } }
   /// The linear index of the first row that fits; nil if none does. O(n).
   public func indexOfItem(where fits: (Model) throws -> Bool) rethrows -> Int? {
-    try shown.rows.index(where: fits)
+    try shown.rows.index { try fits(rows[$0]) }
   }
   /// The rows as one insert each. O(n).
   public var transactionsForCurrentState: [ListTransaction<Model>] {

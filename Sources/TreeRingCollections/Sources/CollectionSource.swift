@@ -7,10 +7,13 @@
 
 /// The value a child is ordered by. Kinds follow each other in the order of the cases.
 public enum OrderValue: Hashable, Comparable, Sendable {
+  /// No value.
   case null
+  /// False stands before true.
   case bool(Bool)
   /// NaN stands after every other number.
   case number(Double)
+  /// Compared by Unicode scalars.
   case text(String)
   /// Compared byte by byte.
   case bytes([UInt8])
@@ -39,9 +42,12 @@ public enum OrderValue: Hashable, Comparable, Sendable {
 /// A child's place in its source's order: value first, then key. A cursor is one of these; it need not name a
 /// child that is still there.
 public struct ChildPosition: Hashable, Comparable, Sendable {
+  /// What it is ordered by first.
   public let order: OrderValue
+  /// What tells it from others, and orders those of one value.
   public let key: String
 
+  /// A place.
   public init(order: OrderValue, key: String) {
     self.order = order
     self.key = key
@@ -56,9 +62,12 @@ public struct ChildPosition: Hashable, Comparable, Sendable {
 
 /// A child of a source: where it is and what was received of it.
 public struct SourceChild<Data: Sendable & Equatable>: Sendable, Equatable {
+  /// Where the child is.
   public let position: ChildPosition
+  /// What was received of it.
   public let data: Data
 
+  /// A child at a place.
   public init(_ data: Data, at position: ChildPosition) {
     self.position = position
     self.data = data
@@ -70,7 +79,9 @@ public struct SourceChild<Data: Sendable & Equatable>: Sendable, Equatable {
 
 /// A part of a source's order. Both ends belong to it; nil is no bound.
 public struct PositionRange: Hashable, Sendable {
+  /// The first position of the range; nil for the start of the order.
   public var first: ChildPosition?
+  /// The last position of the range; nil for the end of the order.
   public var last: ChildPosition?
 
   /// From `first` through `last`.
@@ -84,6 +95,16 @@ public struct PositionRange: Hashable, Sendable {
     if let first, position < first { return false }
     if let last, last < position { return false }
     return true
+  }
+
+  /// What a range has beyond another one that it contains: up to two parts, each with the end of the other
+  /// one that it adjoins; all of it if there is no other.
+  func parts(beyond other: PositionRange?) -> [PositionRange] {
+    guard let other else { return [self] }
+    var parts: [PositionRange] = []
+    if first != other.first { parts.append(PositionRange(from: first, through: other.first)) }
+    if last != other.last { parts.append(PositionRange(from: other.last, through: last)) }
+    return parts
   }
 }
 
@@ -107,10 +128,12 @@ public struct PageRequest: Hashable, Sendable {
 
 /// A page: children in the order they were read in.
 public struct SourcePage<Data: Sendable & Equatable>: Sendable {
+  /// The children, in the order they were read in.
   public let children: [SourceChild<Data>]
   /// Whether there are children beyond the last one.
   public let hasMore: Bool
 
+  /// A page of these children.
   public init(_ children: [SourceChild<Data>], hasMore: Bool) {
     self.children = children
     self.hasMore = hasMore
@@ -140,6 +163,7 @@ public protocol SourceListener: Sendable {
 
 /// Children in a strict total order, to be read and listened to.
 public protocol CollectionSource<Data>: Sendable {
+  /// What is received of a child.
   associatedtype Data: Sendable & Equatable
   /// Reads a page. The task is cancelled when nobody wants it any more.
   func page(_ request: PageRequest) async throws -> SourcePage<Data>

@@ -42,8 +42,9 @@ public final class MemorySource<Data: Sendable & Equatable>: CollectionSource {
     let listener = ClosureListener(
       extending: { range in
         self.work.post {
-          guard let children = self.state.withLock({ $0.extend(number, to: range) }) else { return }
-          receive(.state(range, children))
+          for (part, children) in self.state.withLock({ $0.extend(number, to: range) }) {
+            receive(.state(part, children))
+          }
         }
       },
       ending: { self.state.withLock { $0.listeners[number] = nil } })
@@ -73,14 +74,6 @@ private struct MemoryChildren<Data: Sendable & Equatable> {
     children.firstPosition { !($0.position < position) }
   }
 
-  /// The children of a range.
-  private func children(in range: PositionRange) -> Range<Int> {
-    let first = range.first.map(index(of:)) ?? 0
-    let end =
-      range.last.map { last in children.firstPosition { last < $0.position } } ?? children.count
-    return first..<max(first, end)
-  }
-
   /// Puts another child, or none, in the place of one; returns what listeners are to hear.
   mutating func edit(_ key: String, to new: SourceChild<Data>?) -> [Event] {
     let old = positions[key]
@@ -95,13 +88,15 @@ private struct MemoryChildren<Data: Sendable & Equatable> {
     }
   }
 
-  /// Makes a listener cover a range; returns the children there, nil if it has ended.
+  /// Makes a listener cover a range; returns the parts that are new and the children there.
   mutating func extend(
     _ number: Int, to range: PositionRange
-  ) -> [SourceChild<Data>]? {
-    guard listeners[number] != nil else { return nil }
+  ) -> [(part: PositionRange, children: [SourceChild<Data>])] {
+    guard let listener = listeners[number] else { return [] }
     listeners[number]?.range = range
-    return children(in: range).map { children[$0] }
+    return range.parts(beyond: listener.range).map { part in
+      (part, children.indices(in: part, \.position).map { children[$0] })
+    }
   }
 
   func page(_ request: PageRequest) -> SourcePage<Data> {

@@ -9,6 +9,7 @@ public import TreeRing
 
 /// Rows of a store, also of one that is open for reading and follows its writer, or as of a past commit.
 public struct StoreSource: CollectionSource {
+  /// Children are rows with their bytes; `Bucket.decode(_:)` makes them typed.
   public typealias Data = StoredRow
   private let store: Store
   private let bucket: String
@@ -17,14 +18,22 @@ public struct StoreSource: CollectionSource {
 
   /// All rows of a bucket, in key order.
   ///
-  /// - Parameter snapshot: A past commit to read at; nil follows the newest one.
+  /// - Parameters:
+  ///   - store: The store; also one that is open for reading and follows its writer.
+  ///   - bucket: The bucket's name.
+  ///   - snapshot: A past commit to read at; nil follows the newest one.
   public init(_ store: Store, bucket: String, at snapshot: Snapshot? = nil) {
     self.init(store: store, bucket: bucket, place: .bucket, snapshot: snapshot)
   }
 
   /// The rows that a bucket has in a group of an index, in the index's order.
   ///
-  /// - Parameter snapshot: A past commit to read at; nil follows the newest one.
+  /// - Parameters:
+  ///   - store: The store; also one that is open for reading and follows its writer.
+  ///   - bucket: The bucket's name. Rows of others in the group are left out.
+  ///   - index: The index's name.
+  ///   - group: The group.
+  ///   - snapshot: A past commit to read at; nil follows the newest one.
   public init(
     _ store: Store, bucket: String, index: String, group: GroupName, at snapshot: Snapshot? = nil
   ) {
@@ -87,8 +96,12 @@ private final class StoreListener: SourceListener {
   func extend(to range: PositionRange) {
     work.post {
       self.advance { next in
-        self.state.withLock { $0.range = range }
-        self.say(.state(range, try self.source.reading(at: next).children(in: range)))
+        let parts = self.state.withLock { state in
+          defer { state.range = range }
+          return range.parts(beyond: state.range)
+        }
+        let reading = self.source.reading(at: next)
+        for part in parts { self.say(.state(part, try reading.children(in: part))) }
       }
     }
   }

@@ -18,30 +18,33 @@ enum Weightless<Element>: ListMeasure {
 
 /// A list of elements with positions and weights. Copies are O(1).
 struct RankedList<Element, Measure: ListMeasure<Element>> {
-  /// The most elements of a leaf, and children of an inner node.
-  let capacity: Int
+  /// How large nodes may be.
+  let capacity: NodeCapacity
   private(set) var root: RankedNode<Element, Measure>
 
   /// An empty list.
   ///
-  /// - Parameter capacity: The size of nodes, at least 4. Tests make it small to get deep trees.
-  init(capacity: Int = 32) {
-    precondition(capacity >= 4, "a node has room for four at least")
-    self.capacity = capacity
+  /// - Parameters:
+  ///   - capacity: The most children of an inner node, at least 4. Tests make it small to get deep trees.
+  ///   - leafCapacity: The most elements of a leaf; as many if nil.
+  init(capacity: Int = 32, leafCapacity: Int? = nil) {
+    self.capacity = NodeCapacity(inner: capacity, leaf: leafCapacity ?? capacity)
+    precondition(
+      min(self.capacity.inner, self.capacity.leaf) >= 4, "a node has room for four at least")
     root = RankedNode(elements: [])
   }
 
   /// A list of these elements. O(n).
-  init(_ elements: some Sequence<Element>, capacity: Int = 32) {
-    self.init(capacity: capacity)
+  init(_ elements: some Sequence<Element>, capacity: Int = 32, leafCapacity: Int? = nil) {
+    self.init(capacity: capacity, leafCapacity: leafCapacity)
     let elements = Array(elements)
-    let fill = capacity * 3 / 4
-    var level = Self.chunks(of: elements.count, fill: fill).map {
+    let leafFill = self.capacity.leaf * 3 / 4
+    var level = Self.chunks(of: elements.count, fill: leafFill).map {
       RankedNode<Element, Measure>(elements: Array(elements[$0]))
     }
     while level.count > 1 {
       let below = level
-      level = Self.chunks(of: below.count, fill: fill).map {
+      level = Self.chunks(of: below.count, fill: capacity * 3 / 4).map {
         RankedNode(children: Array(below[$0]))
       }
     }
@@ -95,9 +98,9 @@ struct RankedList<Element, Measure: ListMeasure<Element>> {
     return root.weight(before: position)
   }
 
-  /// The first position such that it and the elements before it weigh more than `weight`, and the
-  /// weight before it. O(log n).
-  func position(atWeight weight: Int) -> (position: Int, before: Int) {
+  /// The first position such that it and the elements before it weigh more than `weight`, the weight
+  /// before it, and its element. O(log n).
+  func position(atWeight weight: Int) -> (position: Int, before: Int, element: Element) {
     precondition(weight >= 0 && weight < self.weight, "the list is not that heavy")
     return root.position(atWeight: weight)
   }

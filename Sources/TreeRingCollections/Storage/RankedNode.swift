@@ -4,6 +4,14 @@
 // under half of it; it is then joined with a neighbour, and split again if that is too much. So every
 // node but the root is at least a quarter full.
 
+/// How large nodes may be.
+struct NodeCapacity: Sendable {
+  /// The most children of an inner node.
+  let inner: Int
+  /// The most elements of a leaf.
+  let leaf: Int
+}
+
 /// A leaf or an inner node, with the number and weight of the elements below it.
 struct RankedNode<Element, Measure: ListMeasure<Element>> {
   private(set) var elements: [Element] = []
@@ -33,6 +41,9 @@ struct RankedNode<Element, Measure: ListMeasure<Element>> {
   /// Elements of a leaf, or children of an inner node.
   private var size: Int { isLeaf ? elements.count : children.count }
 
+  /// The most that there may be of these.
+  private func limit(_ capacity: NodeCapacity) -> Int { isLeaf ? capacity.leaf : capacity.inner }
+
   /// The child with a position, and the position in it. A position at a child's end belongs to that
   /// child if `isEnd`, else to the next.
   private func child(at position: Int, isEnd: Bool = false) -> (child: Int, position: Int) {
@@ -50,7 +61,8 @@ struct RankedNode<Element, Measure: ListMeasure<Element>> {
   // MARK: - Edits
 
   /// Inserts an element; returns the second half if the node had to be split.
-  mutating func insert(_ element: Element, at position: Int, capacity: Int) -> RankedNode? {
+  mutating func insert(_ element: Element, at position: Int, capacity: NodeCapacity) -> RankedNode?
+  {
     count += 1
     weight += Measure.weight(of: element)
     if isLeaf {
@@ -61,7 +73,7 @@ struct RankedNode<Element, Measure: ListMeasure<Element>> {
         children.insert(sibling, at: child + 1)
       }
     }
-    return size > capacity ? split() : nil
+    return size > limit(capacity) ? split() : nil
   }
 
   /// Keeps the first half and returns the second.
@@ -81,14 +93,14 @@ struct RankedNode<Element, Measure: ListMeasure<Element>> {
   }
 
   /// Removes and returns an element.
-  mutating func remove(at position: Int, capacity: Int) -> Element {
+  mutating func remove(at position: Int, capacity: NodeCapacity) -> Element {
     let element: Element
     if isLeaf {
       element = elements.remove(at: position)
     } else {
       let (child, position) = child(at: position)
       element = children[child].remove(at: position, capacity: capacity)
-      if children[child].size < capacity / 2, children.count > 1 {
+      if children[child].size < children[child].limit(capacity) / 2, children.count > 1 {
         join(at: child == 0 ? 0 : child - 1, capacity: capacity)
       }
     }
@@ -98,10 +110,10 @@ struct RankedNode<Element, Measure: ListMeasure<Element>> {
   }
 
   /// Joins a child with the next one; splits them evenly if together they are too many.
-  private mutating func join(at child: Int, capacity: Int) {
+  private mutating func join(at child: Int, capacity: NodeCapacity) {
     let next = children.remove(at: child + 1)
     children[child].append(next)
-    if children[child].size > capacity {
+    if children[child].size > children[child].limit(capacity) {
       children.insert(children[child].split(), at: child + 1)
     }
   }
@@ -141,7 +153,7 @@ struct RankedNode<Element, Measure: ListMeasure<Element>> {
     return before + children[child].weight(before: position)
   }
 
-  func position(atWeight weight: Int) -> (position: Int, before: Int) {
+  func position(atWeight weight: Int) -> (position: Int, before: Int, element: Element) {
     var position = 0
     var before = 0
     if isLeaf {
@@ -149,7 +161,7 @@ struct RankedNode<Element, Measure: ListMeasure<Element>> {
         before += Measure.weight(of: elements[position])
         position += 1
       }
-      return (position, before)
+      return (position, before, elements[position])
     }
     var child = 0
     while before + children[child].weight <= weight {
@@ -158,7 +170,7 @@ struct RankedNode<Element, Measure: ListMeasure<Element>> {
       child += 1
     }
     let inside = children[child].position(atWeight: weight - before)
-    return (position + inside.position, before + inside.before)
+    return (position + inside.position, before + inside.before, inside.element)
   }
 
   /// The last element; nil in an empty leaf.
@@ -187,14 +199,14 @@ struct RankedNode<Element, Measure: ListMeasure<Element>> {
   // MARK: - Checking
 
   /// What is wrong with the node or one below it; nil if nothing. `depth` is that of the leaves.
-  func flaw(capacity: Int, isRoot: Bool = true) -> (flaw: String?, depth: Int) {
-    if size > capacity { return ("a node is over capacity", 0) }
+  func flaw(capacity: NodeCapacity, isRoot: Bool = true) -> (flaw: String?, depth: Int) {
+    if size > limit(capacity) { return ("a node is over capacity", 0) }
     if isLeaf {
       let weight = elements.reduce(0) { $0 + Measure.weight(of: $1) }
       if count != elements.count || weight != self.weight { return ("a leaf miscounts", 0) }
-      return (!isRoot && count < capacity / 4 ? "a leaf is too small" : nil, 0)
+      return (!isRoot && count < capacity.leaf / 4 ? "a leaf is too small" : nil, 0)
     }
-    if children.count < (isRoot ? 2 : capacity / 4) || !elements.isEmpty {
+    if children.count < (isRoot ? 2 : capacity.inner / 4) || !elements.isEmpty {
       return ("an inner node is too small", 0)
     }
     let below = children.map { $0.flaw(capacity: capacity, isRoot: false) }

@@ -9,9 +9,13 @@ internal import TreeRingLog
 
 /// Is told of a tracker's batches: begin, the transactions, end.
 public protocol TrackerDelegate<Row>: AnyObject {
+  /// What rows are decoded to.
   associatedtype Row: Sendable
+  /// A batch comes.
   func trackerWillChange()
+  /// What happened, as one batch; never empty.
   func tracker(did transactions: [ListTransaction<TrackedRow<Row>>])
+  /// The batch is over.
   func trackerDidChange()
 }
 
@@ -39,6 +43,8 @@ public struct Tracker<Row: Sendable>: Sendable {
   /// Reads the rows of a request. O(rows in scope).
   ///
   /// - Parameters:
+  ///   - request: What to follow.
+  ///   - store: The store.
   ///   - snapshot: The commit to show first; the newest one if nil.
   /// - Throws: `notFound` if there is no such index; what the bucket's coder throws for a row that it
   ///   cannot decode; `closed`.
@@ -99,6 +105,7 @@ public struct Tracker<Row: Sendable>: Sendable {
 
 /// A stream of a tracker's batches.
 public struct TrackerBatches<Row: Sendable>: AsyncSequence, Sendable {
+  /// A batch; never empty.
   public typealias Element = [ListTransaction<TrackedRow<Row>>]
   let tracker: Tracker<Row>
 

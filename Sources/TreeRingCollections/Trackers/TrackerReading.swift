@@ -99,7 +99,7 @@ extension TrackerRequest {
   private func listed(
     _ stored: StoredRow, slot: Int, place: [UInt8]
   ) throws -> TrackedEntry<Row>? {
-    let row = try stored.object.withUnsafeBytes { try bucket.coder.decode($0, stored.coder) }
+    let row = try bucket.decode(stored)
     let tracked = TrackedRow(id: RowID(bucket: stored.bucket, key: stored.key), row: row)
     guard predicate?(tracked) ?? true else { return nil }
     return TrackedEntry(slot: slot, place: place, content: tracked)

@@ -5,10 +5,13 @@
 public struct FlatList: Hashable, Sendable {
   /// What to do with lines, in the positions of the moment.
   public enum Edit: Hashable, Sendable {
+    /// Lines go.
     case remove(Range<Int>)
+    /// Lines come.
     case insert(Range<Int>)
     /// Takes a line out and inserts it where it stands afterwards.
     case move(from: Int, to: Int)
+    /// The line at this place has a new content.
     case refresh(Int)
   }
 

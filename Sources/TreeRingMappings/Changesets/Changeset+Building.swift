@@ -3,25 +3,23 @@
 package import TreeRing
 
 extension Changeset {
-  /// A changeset of one section that stays, from rows and positions.
-  ///
-  /// - Parameters:
-  ///   - group: The section's group.
-  ///   - counts: How many rows it has before and after.
+  /// A changeset of these operations, given in any order.
   package init(
-    group: GroupName, counts: (before: Int, after: Int), deletes: [(row: RowID, index: Int)],
-    inserts: [(row: RowID, index: Int)], moves: [(row: RowID, from: Int, to: Int)],
-    updates: [(row: RowID, from: Int, to: Int, parts: Parts)]
+    before: [Section], after: [Section], sections: SectionChanges,
+    deletes: [(row: RowID, path: RowPath)], inserts: [(row: RowID, path: RowPath)],
+    moves: [(row: RowID, from: RowPath, to: RowPath)],
+    updates: [(row: RowID, from: RowPath, to: RowPath, parts: Parts)]
   ) {
-    self.init(
-      before: [Section(group: group, count: counts.before)],
-      after: [Section(group: group, count: counts.after)])
-    func path(_ row: Int) -> RowPath { RowPath(section: 0, row: row) }
-    rows.deletes = deletes.map { ListedRow(row: $0.row, path: path($0.index)) }
-    rows.inserts = inserts.map { ListedRow(row: $0.row, path: path($0.index)) }
-    rows.moves = moves.map { RowMove(row: $0.row, from: path($0.from), to: path($0.to)) }
+    self.init(before: before, after: after)
+    self.sections = sections
+    rows.deletes = deletes.map { ListedRow(row: $0.row, path: $0.path) }
+      .sorted { $0.path < $1.path }
+    rows.inserts = inserts.map { ListedRow(row: $0.row, path: $0.path) }
+      .sorted { $0.path < $1.path }
+    rows.moves = moves.map { RowMove(row: $0.row, from: $0.from, to: $0.to) }
+      .sorted { $0.to < $1.to }
     rows.updates = updates.map {
-      RowUpdate(row: $0.row, from: path($0.from), to: path($0.to), parts: $0.parts)
-    }
+      RowUpdate(row: $0.row, from: $0.from, to: $0.to, parts: $0.parts)
+    }.sorted { $0.to < $1.to }
   }
 }

@@ -31,7 +31,7 @@ public struct GroupSummary {
 
   private func decode<Row>(_ row: StoredRow?, _ bucket: Bucket<Row>) -> Row? {
     guard let row, row.bucket == bucket.name else { return nil }
-    return row.object.withUnsafeBytes { try? bucket.coder.decode($0, row.coder) }
+    return try? bucket.decode(row)
   }
 }
 

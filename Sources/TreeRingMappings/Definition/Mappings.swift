@@ -134,7 +134,9 @@ public struct Mappings: Hashable, Sendable {
   /// display of the whole group: -1 is the row above. A row gets the part `dependency` when a row it
   /// is drawn with changes, comes or goes.
   ///
-  /// - Parameter offsets: The distances; 0 counts for nothing, and none at all turns it off.
+  /// - Parameters:
+  ///   - offsets: The distances; 0 counts for nothing, and none at all turns it off.
+  ///   - group: The group.
   public func drawn(withNeighborsAt offsets: Set<Int>, in group: GroupName) -> Mappings {
     changing(group) { $0.neighbors = offsets.subtracting([0, .min]).sorted() }
   }

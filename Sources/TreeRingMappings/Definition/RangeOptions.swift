@@ -18,9 +18,13 @@ public struct RangeOptions: Hashable, Sendable {
   /// a range pinned to the beginning is its top edge. Rows that come between two rows shown are always
   /// taken in.
   public enum Growth: Hashable, Sendable, CaseIterable {
+    /// At the end it is pinned to.
     case pinSide
+    /// At the other end.
     case nonPinSide
+    /// At both ends.
     case bothSides
+    /// At neither: only by rows that come inside.
     case inRangeOnly
   }
 

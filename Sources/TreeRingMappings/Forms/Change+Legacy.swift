@@ -15,12 +15,15 @@ public import TreeRingLog
 public struct LegacyChanges: Hashable, Sendable {
   /// What happens to a section or row.
   public enum Kind: String, Hashable, Sendable {
+    /// By the names of YapDatabase.
     case delete, insert, move, update
   }
 
   /// What happens to a section.
   public struct SectionChange: Hashable, Sendable {
+    /// What happens to it.
     public let kind: Kind
+    /// The section.
     public let group: GroupName
     /// Its position before; nil for an insert.
     public let originalSection: Int?
@@ -30,15 +33,19 @@ public struct LegacyChanges: Hashable, Sendable {
 
   /// What happens to a row.
   public struct RowChange: Hashable, Sendable {
+    /// What happens to it.
     public let kind: Kind
+    /// The row.
     public let row: RowID
     /// What of its content changed; empty for deletes and inserts.
     public fileprivate(set) var parts: Parts
     /// Its group and path before; nil for an insert.
     public let originalGroup: GroupName?
+    /// Its path before; nil for an insert.
     public let original: RowPath?
     /// Its group and path after; nil for a delete.
     public let finalGroup: GroupName?
+    /// Its path after; nil for a delete.
     public let final: RowPath?
   }
 

@@ -9,12 +9,15 @@ public import TreeRingLog
 public struct Placements: Hashable, Sendable {
   /// A row as a member of its own group, whether or not the section shows other groups too.
   public struct Member: Hashable, Sendable {
+    /// The group.
     public let group: GroupName
+    /// The row.
     public let row: RowID
   }
 
   /// A section to create with its rows, or to move, so that it stands right before another one.
   public struct SectionPlacement: Hashable, Sendable {
+    /// The section.
     public let group: GroupName
     /// Whether the section is new: it then brings all its rows.
     public let isNew: Bool
@@ -26,6 +29,7 @@ public struct Placements: Hashable, Sendable {
   public struct RowPlacement: Hashable, Sendable {
     /// The section it is to stand in.
     public let section: GroupName
+    /// The row.
     public let member: Member
     /// The group the row stands in so far; nil if it is new.
     public let from: GroupName?
@@ -35,7 +39,9 @@ public struct Placements: Hashable, Sendable {
 
   /// A row to draw anew.
   public struct Update: Hashable, Sendable {
+    /// The row.
     public let member: Member
+    /// What of it changed.
     public let parts: Parts
   }
 

@@ -6,13 +6,19 @@ public import TreeRing
 /// One operation, in the positions of the moment it is applied. A move takes its element out first and
 /// then inserts it.
 public enum Step: Hashable, Sendable {
+  /// A row goes.
   case deleteRow(RowID, at: RowPath)
+  /// A section goes.
   case deleteSection(at: Int)
   /// Inserts a section with all the rows that the state after the change shows in it.
   case insertSection(Section, at: Int)
+  /// A section moves.
   case moveSection(from: Int, to: Int)
+  /// A row comes.
   case insertRow(RowID, at: RowPath)
+  /// A row moves.
   case moveRow(RowID, from: RowPath, to: RowPath)
+  /// These parts of a row changed.
   case updateRow(RowID, at: RowPath, Parts)
 }
 

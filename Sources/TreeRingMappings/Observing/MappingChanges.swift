@@ -10,14 +10,18 @@ extension Store {
   ///
   ///     for try await change in store.changes(of: boards) { view.apply(change) }
   ///
-  /// - Parameter limit: The most operations worth listing; a larger change is a reset.
+  /// - Parameters:
+  ///   - mappings: What is shown.
+  ///   - limit: The most operations worth listing; a larger change is a reset.
   public func changes(of mappings: Mappings, limit: Int = 500) -> MappingChanges {
     changes(of: MappingControl(mappings), limit: limit)
   }
 
   /// The changes of what a control says is to be shown, which may change meanwhile.
   ///
-  /// - Parameter limit: The most operations worth listing; a larger change is a reset.
+  /// - Parameters:
+  ///   - control: Says what is shown, and goes on saying it.
+  ///   - limit: The most operations worth listing; a larger change is a reset.
   public func changes(of control: MappingControl, limit: Int = 500) -> MappingChanges {
     MappingChanges(store: self, control: control, limit: limit)
   }
@@ -25,6 +29,7 @@ extension Store {
 
 /// A stream of the changes of what mappings show. Each iteration starts with a reset.
 public struct MappingChanges: AsyncSequence, Sendable {
+  /// A change.
   public typealias Element = Change
   let store: Store
   let control: MappingControl

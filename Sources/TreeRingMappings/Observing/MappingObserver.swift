@@ -10,7 +10,9 @@ public import TreeRingLog
 extension Store {
   /// An observer to be pulled; it shows nothing yet.
   ///
-  /// - Parameter limit: The most operations worth listing; a larger change is a reset.
+  /// - Parameters:
+  ///   - mappings: What is shown.
+  ///   - limit: The most operations worth listing; a larger change is a reset.
   public func observer(of mappings: Mappings, limit: Int = 500) -> MappingObserver {
     MappingObserver(store: self, mappings: mappings, limit: limit)
   }
@@ -149,7 +151,7 @@ public struct MappingObserver: Sendable {
   ) throws(TreeRingError) -> TouchedRows? {
     let (index, commit) = (cursor.mappings.index, cursor.commit)
     if definition != reader.definition {
-      return store.touchedRows(
+      return try store.touchedRows(
         ofIndex: index, from: commit, shownBy: definition, to: snapshot)
     }
     do throws(TreeRingError) {

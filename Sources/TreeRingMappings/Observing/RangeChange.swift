@@ -10,6 +10,7 @@ public struct RangeChange: Hashable, Sendable {
   /// What becomes of it.
   public let edit: RangeEdit
 
+  /// An edit of the range of a group.
   public init(_ edit: RangeEdit, of group: GroupName) {
     self.group = group
     self.edit = edit

@@ -22,6 +22,7 @@ public struct RowPath: Hashable, Comparable, Sendable, CustomStringConvertible {
   /// The row's position among the section's rows, in the order of display.
   public var row: Int
 
+  /// A path.
   public init(section: Int, row: Int) {
     self.section = section
     self.row = row

@@ -19,6 +19,7 @@ import TreeRingLog
     var log = try LogInMemory(store, &random)
     var points = KeptPoints(horizon: 0)
     for round in 1...3 {
+      let before = points.horizon
       points = newPoints(after: points, newest: log.newest, &random)
       let label = "seed \(seed), round \(round), \(points)"
       let plan = try log.plan(points, store)
@@ -29,7 +30,8 @@ import TreeRingLog
       }
       if last == 0 {
         try log.check(points, store, label, &random, all: true)
-        try log.checkShrunk(points, store, label)
+        // Segments rewritten for this very horizon before may hold tags that have been given up since.
+        if points.horizon > before { try log.checkShrunk(points, store, label) }
       }
     }
   }
@@ -64,7 +66,7 @@ import TreeRingLog
   ) throws {
     var history = RandomHistory(seed: seed)
     for step in 0..<Int.random(in: 20...90, using: &random) {
-      switch Int.random(in: 0..<12, using: &random) {
+      switch Int.random(in: 0..<16, using: &random) {
       case 0:
         try store.write { tx in
           tx.note = "note \(step)"
@@ -88,13 +90,43 @@ import TreeRingLog
         history.noteEmptyCommit()
         history.noteEmptyCommit()
       case 3:
-        if store.indexes.isEmpty {
+        if !store.indexes.contains(where: { $0.name == "byGroup" }) {
           try store.define("byGroup", RandomHistory.fieldIndex)
         } else {
           try store.removeIndex("byGroup")
         }
         history.noteEmptyCommit()
+      case 4...6:
+        try arrange(store, &random)
+        history.noteEmptyCommit()
       default: try history.commit(to: store)
+      }
+    }
+  }
+
+  /// Places rows by hand, takes some out, and now and then removes the index.
+  private func arrange(_ store: Store, _ random: inout SeededGenerator) throws {
+    guard store.indexes.contains(where: \.isManual) else {
+      try store.define("shelves", ManualIndex(on: "items"))
+      return
+    }
+    if Int.random(in: 0..<12, using: &random) == 0 {
+      try store.removeIndex("shelves")
+      return
+    }
+    try store.write { tx in
+      tx.note = "arranged"
+      for _ in 0..<Int.random(in: 1...6, using: &random) {
+        let key = Key("k\(Int.random(in: 0..<40, using: &random))")
+        guard try tx.contains(key, in: "items") else { continue }
+        let row = RowID(bucket: "items", key: key)
+        let group = try tx.group(Bool.random(using: &random) ? "a" : "b", of: "shelves")
+        switch Int.random(in: 0..<5, using: &random) {
+        case 0: try group.prepend(row)
+        case 1: try group.remove(row)
+        case 2 where try group.count > 1: try group.insert(row, at: 1)
+        default: try group.append(row)
+        }
       }
     }
   }

@@ -103,7 +103,7 @@ struct FilteredIndexTests {
     let old = try store.snapshot().index("small").definition
     try store.register(Self.filter("small", of: "base", below: 7, version: 2))
     let touched = try #require(
-      store.touchedRows(
+      try store.touchedRows(
         ofIndex: "small", from: before, shownBy: old, to: try store.snapshot()))
     #expect(Set(touched.rows.keys.map(\.key)) == [Array("k5".utf8), Array("k6".utf8)])
   }

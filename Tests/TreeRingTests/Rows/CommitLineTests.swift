@@ -21,11 +21,16 @@ import TreeRingLog
         case .tag: writer.tag(line.text(operation.key), commit: operation.commit)
         case .index:
           writer.index(line.text(operation.key), definition: operation.object.map(part))
-        case .place:
+        case .place where operation.label == nil:
           writer.place(
             index: line.text(operation.index), group: part(operation.group),
             bucket: line.text(operation.bucket), key: part(operation.key),
             before: operation.before.map(part))
+        case .place, .unplace:
+          writer.place(
+            index: line.text(operation.index), group: part(operation.group),
+            bucket: line.text(operation.bucket), key: part(operation.key),
+            label: part(operation.label ?? 0..<0))
         default:
           writer.row(
             operation.kind, bucket: line.text(operation.bucket), key: part(operation.key),
@@ -44,12 +49,15 @@ import TreeRingLog
       ["put","b","k",{"a":1.0}],["put","b","k",[1],null],["object","b","k","text"],\
       ["metadata","b","k",{"$base64":"AP8="}],["touch","b","k"],\
       ["delete","b",{"$base64":"/w=="}],["tag","t",7],["index","i",{"bucket":"b"}],\
-      ["index","i",null],["place","i","g","b","k",null],["place","i","g","b","k","l"]]}
+      ["index","i",null],["place","i","g","b","k",null],["place","i","g","b","k","l"],\
+      ["place","i",{"$base64":"/w=="},"b","k",{"$base64":"/w=="}],\
+      ["place","i","g","b","k",{"$label":"gAGB"}],["unplace","i","g","b","k"]]}
       """
     let line = try parse(text)
     #expect(line.at == Timestamp(microseconds: 1_357_034_400_000_000))
     #expect(line.note == "a \"note\"" && line.tags == ["x", "y"])
-    #expect(line.operations.map(\.kind).count == 11)
+    #expect(line.operations.map(\.kind).count == 14)
+    #expect(line.operations[12].label.map { Array(line.bytes($0)) } == [128, 1, 129])
     #expect(line.operations[3].metadata.map { Array(line.bytes($0)) } == [0, 255])
     #expect(Array(line.bytes(line.operations[5].key)) == [255])
     #expect(write(line) == text + "\n")
@@ -100,7 +108,10 @@ import TreeRingLog
       "{\"ops\":[[\"put\",\"b\",{\"a\":1},1]]}", "{\"ops\":[[\"tag\",\"t\",-1]]}",
       "{\"ops\":[[\"tag\",\"t\",\"1\"]]}", "{\"at\":\"yesterday\"}", "{\"at\":1}", "{\"note\":1}",
       "{\"tags\":\"a\"}", "{\"ops\":[[\"delete\",\"b\",\"k\",1]]}", "{\"ops\":[,]}",
-      "{\"ops\":[[\"place\",\"i\",\"g\",\"b\",\"k\"]]}", "{\"commit\":1,\"ops\":[]}", "null",
+      "{\"ops\":[[\"place\",\"i\",\"g\",\"b\",\"k\"]]}",
+      "{\"ops\":[[\"place\",\"i\",\"g\",\"b\",\"k\",{\"$label\":1}]]}",
+      "{\"ops\":[[\"place\",\"i\",\"g\",\"b\",\"k\",{\"label\":\"gAGB\"}]]}",
+      "{\"ops\":[[\"unplace\",\"i\",\"g\",\"b\",\"k\",null]]}", "{\"commit\":1,\"ops\":[]}", "null",
     ])
   func bad(_ text: String) {
     #expect { try parse(text) } throws: { error in

@@ -82,7 +82,7 @@ import TreeRingLog
       writer.tag(name: "t", commit: 2)
       writer.index(
         IndexRecord(name: "i", number: 1, version: 2, definition: .code(buckets: ["b"])))
-      writer.place(index: "i", group: key, row, before: key)
+      writer.place(PlaceAddress(index: "i", group: "g"), row, label: key)
       writer.stub(5, buckets: [other])
       writer.row(
         row,
@@ -162,9 +162,10 @@ import TreeRingLog
     }
   }
 
-  @Test("An unknown kind of operation is refused by name")
-  func unknownKind() throws {
-    let payload: [UInt8] = [0, 77]
+  @Test(
+    "An unknown kind of operation or definition is refused by name",
+    arguments: [[0, 77], [0, 9], [0, 8, 1, 0x69, 1, 1, 9]] as [[UInt8]])
+  func unknownKind(payload: [UInt8]) throws {
     #expect {
       try payload.withUnsafeBytes {
         try PayloadReader.check($0, commit: 1, operationCount: 1)

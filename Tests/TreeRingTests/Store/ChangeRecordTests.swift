@@ -234,7 +234,7 @@ struct ChangeRecordTests {
 
 extension TouchedRows {
   /// Without the rows that stand where they stood and show what they showed.
-  fileprivate var significant: [RowReference: TouchedRow] {
+  var significant: [RowReference: TouchedRow] {
     rows.filter { _, row in
       row.oldPlaces != row.newPlaces
         || !row.oldPlaces.isEmpty && !(parts(of: row) ?? []).isEmpty

@@ -44,6 +44,25 @@ import TreeRingLog
     try store.close()
   }
 
+  @Test("A store with rows placed by hand and a filter by fields opens, in the same order")
+  func placedVersion1() throws {
+    let path = Self.folder.appending(path: "v1/placed.ring").path
+    let store = try Store(at: path, options: StoreOptions(mode: .readOnly))
+    #expect(store.newestCommit == 6)
+    #expect(store.indexes.map(\.name) == ["playlists", "rock"])
+    #expect(try store.checkInvariants() == [])
+    for (commit, keys) in [
+      (2, []), (3, ["a", "c", "b"]), (4, ["d", "c", "b", "a"]), (5, ["d", "c", "a"]),
+      (6, ["d", "c", "a"]),
+    ] as [(CommitNumber, [String])] {
+      let snapshot = try store.snapshot(at: .commit(commit))
+      #expect(try snapshot.index("playlists").keys("today") == keys)
+      #expect(try snapshot.index("rock").keys("today") == keys.filter { "ac".contains($0) })
+      #expect(try snapshot.index("playlists").count(in: "later") == (3...4 ~= commit ? 1 : 0))
+    }
+    try store.close()
+  }
+
   @Test("A store with a page file, earlier roots, a compaction and an erasing opens, and goes on")
   func keptVersion1() throws {
     let folder = try TemporaryFolder()

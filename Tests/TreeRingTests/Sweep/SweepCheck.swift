@@ -66,6 +66,7 @@ extension SweepScript {
     guard tags == state.tags else { throw SweepFlaw("tags at \(snapshot.commit): \(tags)") }
     if snapshot.commit > 0 { try check("byGroup", state.byGroup, snapshot) }
     if let byNumber = state.byNumber { try check("byNumber", byNumber, snapshot) }
+    if let shelves = state.shelves { try check("shelves", shelves, snapshot) }
   }
 
   private func check(

@@ -17,6 +17,8 @@ enum ScriptedOperation: Sendable {
   case delete(RowID)
   case deleteRange(String, Key, Key)
   case tag(String, CommitNumber)
+  /// Places a note on a shelf by hand; without a position it is taken off.
+  case arrange(Key, GroupName, Int?)
 }
 
 /// A row as it must be found.
@@ -36,13 +38,15 @@ struct ScriptedState: Sendable {
   /// Keys by group, in order, of the index that a closure defines and of the one that fields define.
   var byGroup: [GroupName: [Key]] = [:]
   var byNumber: [GroupName: [Key]]?
+  /// Keys by group of the index whose rows are placed by hand.
+  var shelves: [GroupName: [Key]]?
 }
 
 /// One commit: what it does and how durable it is to be.
 struct ScriptedCommit: Sendable {
   var operations: [ScriptedOperation] = []
   var durability: Durability
-  /// The commit that defines the index `byNumber` does nothing else.
+  /// The commit that defines the indexes `byNumber` and `shelves` does nothing else.
   var definesIndex = false
 }
 
@@ -89,6 +93,7 @@ struct SweepScript: Sendable {
       if number == 3 {
         commit.definesIndex = true
         state.byNumber = [:]
+        state.shelves = [:]
       } else if number == erasure {
         commit.operations = [.delete(Secret.id)]
         state.rows[Secret.id] = nil
@@ -144,7 +149,15 @@ struct SweepScript: Sendable {
     let metadata =
       Bool.random(using: &random) ? nil : bytes(Int.random(in: 0..<30, using: &random), &random)
     let isThere = state.rows[id] != nil
-    switch Int.random(in: 0..<16, using: &random) {
+    switch Int.random(in: 0..<19, using: &random) {
+    case 16...:
+      guard isNote, isThere, let shelves = state.shelves else { return nil }
+      let name = GroupName("s\(Int.random(in: 0..<2, using: &random))")
+      let old = shelves[name]?.firstIndex(of: id.key)
+      let others = (shelves[name]?.count ?? 0) - (old == nil ? 0 : 1)
+      let isTaken = Int.random(in: 0..<4, using: &random) == 0
+      let position = isTaken ? nil : Int.random(in: 0...others, using: &random)
+      return position == old ? nil : .arrange(id.key, name, position)
     case 0..<9:
       if isNote { return .put(id.key, note(&random), metadata: metadata) }
       // Over a page's room for values, so that some lie in the log alone.
@@ -185,12 +198,26 @@ struct SweepScript: Sendable {
       state.rows[id]?.metadata = metadata
       state.rows[id]?.written = number
     case .touch(let id): state.rows[id]?.written = number
-    case .delete(let id): state.rows[id] = nil
+    case .delete(let id):
+      state.rows[id] = nil
+      takeOff(&state)
     case .deleteRange(let bucket, let lower, let upper):
       state.rows = state.rows.filter {
         $0.key.bucket != bucket || $0.key.key < lower || upper <= $0.key.key
       }
+      takeOff(&state)
     case .tag(let name, let commit): state.tags[name] = commit
+    case .arrange(let key, let group, let position):
+      state.shelves?[group, default: []].removeAll { $0 == key }
+      if let position { state.shelves?[group]?.insert(key, at: position) }
+    }
+  }
+
+  /// Rows that are gone leave their shelves.
+  private static func takeOff(_ state: inout ScriptedState) {
+    let rows = state.rows
+    state.shelves = state.shelves?.mapValues { keys in
+      keys.filter { rows[RowID(bucket: "notes", key: $0)] != nil }
     }
   }
 
@@ -201,6 +228,7 @@ struct SweepScript: Sendable {
       guard let note = row.note, let group = note.group else { continue }
       groups[GroupName(group), default: []].append((note.number, id.key))
     }
+    state.shelves = state.shelves?.filter { !$0.value.isEmpty }
     state.byGroup = groups.mapValues { $0.sorted { $0 < $1 }.map(\.key) }
     guard state.byNumber != nil else { return }
     state.byNumber = groups.mapValues { rows in
@@ -216,7 +244,10 @@ extension ScriptedCommit {
     tx.timestamp = Timestamp(microseconds: Int64(number) * 1_000_000)
     if number % 5 == 0 { tx.note = "commit \(number)" }
     if number % 7 == 0 { tx.idempotencyKey = [UInt8(truncatingIfNeeded: number)] }
-    if definesIndex { try tx.define("byNumber", SweepScript.fieldIndex) }
+    if definesIndex {
+      try tx.define("byNumber", SweepScript.fieldIndex)
+      try tx.define("shelves", ManualIndex(on: notes))
+    }
     for operation in operations {
       switch operation {
       case .put(let key, let note, let metadata):
@@ -231,6 +262,14 @@ extension ScriptedCommit {
       case .deleteRange(let bucket, let lower, let upper):
         try tx.deleteAll(in: bucket, from: lower, to: upper)
       case .tag(let name, let commit): try tx.tag(name, commit: commit)
+      case .arrange(let key, let group, let position):
+        let row = RowID(bucket: "notes", key: key)
+        let group = try tx.group(group, of: "shelves")
+        if let position {
+          try group.insert(row, at: position)
+        } else {
+          try group.remove(row)
+        }
       }
     }
   }

@@ -12,47 +12,90 @@ struct IndexCommand: ParsableCommand {
 
 struct IndexAddCommand: StoreCommand {
   static let configuration = CommandConfiguration(
-    commandName: "add", abstract: "Stores the definition of an index by fields, and builds it.",
+    commandName: "add", abstract: "Stores the definition of an index, and builds it.",
     discussion: """
-      A row without the group field is not in the index. Adding another definition under a name that \
-      is taken replaces the index and raises its version.
+      By fields: --bucket, --group and --order, and --where for some of the rows. A row without the \
+      group field is not in the index. By another index: --parent and --where, for those of its rows \
+      that fit, in its groups and its order. By hand: --manual and --bucket; rows are placed by the \
+      operations “place” and “unplace” of an import, or by a program. Adding another definition under a \
+      name that is taken replaces the index and raises its version.
       """)
 
   @OptionGroup var arguments: StoreArguments
   @Argument(help: "The index's name.") var name: String
-  @Option(help: "The bucket whose rows it covers.") var bucket: String
-  @Option(help: "The field that names a row's group.") var group: String
-  @Option(help: "What rows are ordered by: FIELD[:desc][,…].") var order: String
+  @Option(help: "The bucket whose rows it covers.") var bucket: String?
+  @Option(help: "The field that names a row's group.") var group: String?
+  @Option(help: "What rows are ordered by: FIELD[:desc][,…].") var order: String?
+  @Option(help: "The index whose rows it filters.") var parent: String?
+  @Flag(help: "Rows are placed by hand.") var manual = false
   @Option(
     name: .customLong("where"), parsing: .singleValue,
     help: "FIELD=V[,V…]: only rows whose field has one of these texts. Repeats are and-ed.")
   var conditions: [String] = []
 
-  func run(_ output: Output) throws {
-    var fields: FieldIndex
+  private enum Definition {
+    case fields(FieldIndex)
+    case filter(FieldFilter)
+    case manual(ManualIndex)
+  }
+
+  /// The definition that the options make together.
+  private func definition() throws -> Definition {
     do throws(TreeRingError) {
-      fields = try FieldIndex(bucket: bucket, group: group, order: order, where: conditions)
+      switch (bucket, group, order, parent, manual) {
+      case (let bucket?, let group?, let order?, nil, false):
+        return .fields(
+          try FieldIndex(bucket: bucket, group: group, order: order, where: conditions))
+      case (nil, nil, nil, let parent?, false):
+        return .filter(try FieldFilter(of: parent, where: conditions))
+      case (let bucket?, nil, nil, nil, true) where conditions.isEmpty:
+        return .manual(ManualIndex(on: bucket))
+      default: break
+      }
     } catch {
       throw Failure(.usage, error.message)
     }
+    throw Failure(
+      .usage,
+      "An index needs --bucket, --group and --order, or --parent, or --manual and --bucket; --where goes "
+        + "with the first two.")
+  }
+
+  func run(_ output: Output) throws {
+    let definition = try definition()
     let store = try openForWriting()
-    let existing = store.indexes.first { $0.name == name }
-    if let existing { fields = try fields.withVersion(existing.version) }
-    if existing?.fields != fields || existing == nil {
-      if let existing { fields = try fields.withVersion(existing.version + 1) }
-      Interrupt.watch()
-      let rows = try store.snapshot().count(in: bucket)
-      let progress = ProgressBar("Building \(name)", total: UInt64(rows))
-      try store.define(name, fields) { done in
-        progress.update(done: UInt64(done), count: UInt64(done), unit: "rows")
-        return !Interrupt.isRequested
-      }
-      progress.finish()
+    Interrupt.watch()
+    let rows = try store.snapshot().buckets().reduce(0) {
+      bucket == nil || $1.name == bucket ? $0 + $1.rows : $0
     }
+    let progress = ProgressBar("Building \(name)", total: UInt64(rows))
+    try define(definition, in: store) { done in
+      progress.update(done: UInt64(done), count: UInt64(done), unit: "rows")
+      return !Interrupt.isRequested
+    }
+    progress.finish()
     let list = IndexList(output)
     try list.add(store.indexes.filter { $0.name == name }, try store.snapshot())
     try list.finish()
     try store.close()
+  }
+
+  /// Defines the index unless that is its definition; another one gets the next version.
+  private func define(
+    _ definition: Definition, in store: Store, progress: (Int) -> Bool
+  ) throws {
+    let existing = store.indexes.first { $0.name == name }
+    let version = existing?.version ?? 1
+    let next = existing.map { $0.version + 1 } ?? 1
+    switch definition {
+    case .fields(let fields):
+      if try existing?.fields == fields.withVersion(version) { return }
+      try store.define(name, fields.withVersion(next), progress: progress)
+    case .filter(let filter):
+      if try existing?.filter == filter.withVersion(version) { return }
+      try store.define(name, filter.withVersion(next), progress: progress)
+    case .manual(let manual): try store.define(name, manual)
+    }
   }
 }
 
@@ -107,10 +150,9 @@ private final class IndexList {
   func finish() throws { try table.finish() }
 
   private func add(_ index: IndexInfo, _ snapshot: Snapshot) throws {
-    // An index defined in code cannot be read here, only named.
-    let reader = index.fields == nil ? nil : try snapshot.index(index.name)
+    let reader = try snapshot.readableIndex(index.name)
     let groups = try reader?.groupCounts().count
-    let conditions = index.fields?.conditions ?? []
+    let conditions = index.fields?.conditions ?? index.filter?.conditions ?? []
     let bucket = index.buckets.joined(separator: ",")
     if output.isJSON {
       try output.object {
@@ -119,14 +161,20 @@ private final class IndexList {
         if let fields = index.fields {
           $0.text("group", fields.group)
           $0.texts("order", fields.order.map(\.description))
+        } else {
+          for name in ["group", "order"] { $0.null(name) }
+        }
+        if index.fields != nil || index.filter != nil {
           let members = conditions.map { condition in
             JSONText.quoted(condition.field) + ":"
               + JSONText.array(condition.values.map { JSONText.quoted($0) })
           }
           $0.raw("where", "{" + members.joined(separator: ",") + "}")
         } else {
-          for name in ["group", "order", "where"] { $0.null(name) }
+          $0.null("where")
         }
+        if let parent = index.parent { $0.text("parent", parent) }
+        if index.isManual { $0.raw("manual", "true") }
         $0.number("version", index.version)
         if let reader { $0.number("rows", reader.count) } else { $0.null("rows") }
         if let groups { $0.number("groups", groups) } else { $0.null("groups") }
@@ -136,8 +184,14 @@ private final class IndexList {
     let order = index.fields?.order.map(\.description).joined(separator: ",")
     let terms = conditions.map { $0.field + "=" + $0.values.joined(separator: ",") }
     try table.row(
-      index.name, bucket, index.fields?.group ?? "(in code)", order ?? "",
+      index.name, bucket, index.fields?.group ?? way(of: index), order ?? "",
       terms.joined(separator: " "), "\(index.version)", reader.map { "\($0.count)" } ?? "",
       groups.map { "\($0)" } ?? "")
+  }
+
+  /// How rows come into groups of an index that is not defined by fields.
+  private func way(of index: IndexInfo) -> String {
+    if index.isManual { return "(by hand)" }
+    return index.filter.map { "(filters \($0.parent))" } ?? "(in code)"
   }
 }

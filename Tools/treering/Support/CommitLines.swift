@@ -32,6 +32,20 @@ extension CommitLineWriter {
       case .filtered(let parent, let buckets):
         let json = CodeDefinition(buckets: buckets, version: version, parent: parent.name).json
         Array(json.utf8).withUnsafeBytes { index(name, definition: $0) }
+      case .selected(_, let json):
+        Array(json.utf8).withUnsafeBytes { index(name, definition: $0) }
+      case .manual(let buckets):
+        let json = CodeDefinition(buckets: buckets, version: version, isManual: true).json
+        Array(json.utf8).withUnsafeBytes { index(name, definition: $0) }
+      }
+    case .place(let place, let row, let label):
+      row.key.bytes.withUnsafeBytes { key in
+        place.group.bytes.withUnsafeBytes { group in
+          label.withUnsafeBytes { label in
+            self.place(
+              index: place.index, group: group, bucket: row.bucket, key: key, label: label)
+          }
+        }
       }
     }
   }
@@ -59,11 +73,16 @@ extension CommitLineWriter {
       switch operation.kind {
       case .tag: tag(line.text(operation.key), commit: operation.commit)
       case .index: index(line, operation, part)
-      case .place:
+      case .place where operation.label == nil:
         place(
           index: line.text(operation.index), group: part(operation.group),
           bucket: line.text(operation.bucket), key: part(operation.key),
           before: operation.before.map(part))
+      case .place, .unplace:
+        place(
+          index: line.text(operation.index), group: part(operation.group),
+          bucket: line.text(operation.bucket), key: part(operation.key),
+          label: part(operation.label ?? 0..<0))
       default:
         row(
           operation.kind, bucket: line.text(operation.bucket), key: part(operation.key),
@@ -79,10 +98,11 @@ extension CommitLineWriter {
   ) {
     let name = line.text(operation.key)
     guard let definition = operation.object else { return index(name, definition: nil) }
-    guard let fields = try? FieldIndex(json: part(definition)) else {
-      return index(name, definition: part(definition))
-    }
-    Array(fields.json.utf8).withUnsafeBytes { index(name, definition: $0) }
+    let json =
+      (try? FieldIndex(json: part(definition)).json)
+      ?? (try? FieldFilter(json: part(definition)).json)
+    guard let json else { return index(name, definition: part(definition)) }
+    Array(json.utf8).withUnsafeBytes { index(name, definition: $0) }
   }
 }
 
@@ -93,22 +113,28 @@ private func withBytes(_ bytes: [UInt8]?, _ body: (UnsafeRawBufferPointer?) -> V
 }
 
 /// The definition of an index made in code, which the store only knows the name, the buckets and the
-/// version of: `{"code":[BUCKET…],"version":N}`.
+/// version of: `{"code":[BUCKET…],"version":N}`; or of one whose rows are placed by hand:
+/// `{"manual":[BUCKET…],"version":N}`.
 struct CodeDefinition {
   var buckets: [String]
   var version: UInt32
   /// The index it filters; nil if it filters none.
   var parent: String?
+  /// Whether its rows are placed by hand.
+  var isManual = false
 
-  init(buckets: [String], version: UInt32, parent: String? = nil) {
+  init(buckets: [String], version: UInt32, parent: String? = nil, isManual: Bool = false) {
     self.buckets = buckets
     self.version = version
     self.parent = parent
+    self.isManual = isManual
   }
 
   /// Reads a definition; nil if it is one by fields.
   init?(json: UnsafeRawBufferPointer) throws {
-    guard let code = try JSONScanner.find(JSONPath("code"), in: json),
+    let manual = try JSONScanner.find(JSONPath("manual"), in: json)
+    isManual = manual != nil
+    guard let code = try manual ?? JSONScanner.find(JSONPath("code"), in: json),
       let number = try JSONScanner.find(JSONPath("version"), in: json),
       let version = UInt32(String(decoding: json[number], as: UTF8.self))
     else { return nil }
@@ -131,7 +157,8 @@ struct CodeDefinition {
 
   var json: String {
     let filters = parent.map { "\"filters\":\(JSONText.quoted($0))," } ?? ""
-    return "{\(filters)\"code\":\(JSONText.array(buckets.map { JSONText.quoted($0) })),"
+    let kind = isManual ? "manual" : "code"
+    return "{\(filters)\"\(kind)\":\(JSONText.array(buckets.map { JSONText.quoted($0) })),"
       + "\"version\":\(version)}"
   }
 }
@@ -144,13 +171,24 @@ extension IndexRecord.Definition {
     let code: CodeDefinition?
     do { code = try CodeDefinition(json: json) } catch { code = nil }
     if let code {
+      if code.isManual { return (code.version, .manual(buckets: code.buckets)) }
       guard let parent = code.parent else { return (code.version, .code(buckets: code.buckets)) }
       // Known by its name alone; whoever defines it in a store looks it up there.
-      let named = IndexRecord(name: parent, number: 0, version: 0, definition: .removed)
-      return (code.version, .filtered(named, buckets: code.buckets))
+      return (code.version, .filtered(.named(parent), buckets: code.buckets))
+    }
+    if let found = try? JSONScanner.find(JSONPath("filters"), in: json), !found.isEmpty {
+      let filter = try FieldFilter(json: json)
+      return (filter.version, .selected(.named(filter.parent), filter.json))
     }
     let fields = try FieldIndex(json: json)
     return (fields.version, .fields(fields.json))
+  }
+}
+
+extension IndexRecord {
+  /// Stands for an index of which only the name is known.
+  fileprivate static func named(_ name: String) -> IndexRecord {
+    IndexRecord(name: name, number: 0, version: 0, definition: .removed)
   }
 }
 
@@ -174,9 +212,21 @@ extension CommitLine {
         try IndexRecord.Definition.read(UnsafeRawBufferPointer(rebasing: $0[definition]))
       }
       return .index(name: name, version: version, read)
-    case .object, .metadata, .touch, .place:
+    case .unplace: return .place(place(of: operation), row, label: [])
+    case .place:
+      guard let label = operation.label, !label.isEmpty else {
+        throw TreeRingError(.invalidInput, "In a base a row is placed by its label.")
+      }
+      return .place(place(of: operation), row, label: Array(bytes(label)))
+    case .object, .metadata, .touch:
       throw TreeRingError(.invalidInput, "A base cannot hold “\(operation.kind.rawValue)”.")
     }
+  }
+
+  /// The group of a manual index that an operation places a row in.
+  func place(of operation: Operation) -> PlaceAddress {
+    PlaceAddress(
+      index: text(operation.index), group: GroupName(bytes: bytes(operation.group)))
   }
 }
 
@@ -189,7 +239,8 @@ extension Transaction {
     case .removed: try removeIndex(name)
     case .filtered(let parent, let buckets):
       try define(name, version: version, filtering: parent.name, buckets: buckets)
-    case .fields, .code: try define(name, version: version, definition)
+    case .selected(_, let json): try define(name, FieldFilter(json: json))
+    case .fields, .code, .manual: try define(name, version: version, definition)
     }
   }
 }
@@ -216,7 +267,35 @@ struct CommitLineApplier {
     tx.tags = line.tags
     tx.keepsEmptyCommit = true
     try line.contents.withUnsafeBytes { contents in
-      for operation in line.operations { try apply(operation, of: contents, to: tx) }
+      for operation in line.operations {
+        switch operation.kind {
+        case .place, .unplace: try place(operation, of: line, to: tx)
+        default: try apply(operation, of: contents, to: tx)
+        }
+      }
+    }
+  }
+
+  /// Places a row by the label given, or else before the row named.
+  private func place(
+    _ operation: CommitLine.Operation, of line: CommitLine, to tx: Transaction
+  ) throws {
+    let bucket = line.text(operation.bucket)
+    let row = RowID(bucket: bucket, key: Key(bytes: line.bytes(operation.key)))
+    let place = line.place(of: operation)
+    if let label = operation.label {
+      try row.key.bytes.withUnsafeBytes {
+        try tx.place($0, in: bucket, place, label: Array(line.bytes(label)))
+      }
+      return
+    }
+    let group = try tx.group(place.group, of: place.index)
+    if operation.kind == .unplace {
+      try group.remove(row)
+    } else if let before = operation.before {
+      try group.insert(row, before: RowID(bucket: bucket, key: Key(bytes: line.bytes(before))))
+    } else {
+      try group.append(row)
     }
   }
 
@@ -249,9 +328,7 @@ struct CommitLineApplier {
       let name = String(decoding: key, as: UTF8.self)
       guard let definition = operation.object else { return try tx.removeIndex(name) }
       try define(name, part(definition), in: tx)
-    case .place:
-      throw TreeRingError(
-        .invalidInput, "This version has no manual indexes, so “place” cannot be imported.")
+    case .place, .unplace: break
     }
   }
 

@@ -144,7 +144,8 @@ struct ImportWork {
   }
 
   /// Whether a line is a commit of the store. A delete of an absent row leaves no operation behind,
-  /// and a date may have been set to that of the commit before.
+  /// a row placed before another one as many as rows got labels, and a date may have been set to that of
+  /// the commit before.
   private static func matches(
     _ line: CommitLine, _ info: CommitInfo, _ operations: [CommitOperation]
   ) -> Bool {
@@ -154,6 +155,9 @@ struct ImportWork {
     for operation in line.operations {
       if let next = rest.first, matches(line, operation, next) {
         rest.removeFirst()
+      } else if operation.isPlacedByHand {
+        let place = line.place(of: operation)
+        while case .place(place, _, _)? = rest.first { rest.removeFirst() }
       } else if operation.kind != .delete {
         return false
       }
@@ -169,5 +173,12 @@ struct ImportWork {
     var expected = CommitLineWriter()
     expected.operation(stored)
     return written.output == expected.output
+  }
+}
+
+extension CommitLine.Operation {
+  /// Whether it says where a row goes but not by which label.
+  fileprivate var isPlacedByHand: Bool {
+    kind == .unplace || kind == .place && label == nil
   }
 }

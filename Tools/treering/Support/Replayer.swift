@@ -85,11 +85,19 @@ struct Replayer {
       }
       try compare(bucket, held, replayed, &found)
     }
-    for index in held.indexes where index.fields != nil {
-      guard replayed.indexes.contains(where: { $0.name == index.name }) else { continue }
-      try compare(index.name, try held.index(index.name), try replayed.index(index.name), &found)
+    for index in held.indexes {
+      guard replayed.indexes.contains(where: { $0.name == index.name }),
+        let (one, other) = try both(
+          held.readableIndex(index.name), replayed.readableIndex(index.name))
+      else { continue }
+      try compare(index.name, one, other, &found)
     }
     return found
+  }
+
+  private func both<Each>(_ one: Each?, _ other: Each?) -> (Each, Each)? {
+    guard let one, let other else { return nil }
+    return (one, other)
   }
 
   private func compare(
@@ -145,6 +153,10 @@ struct Replayer {
     case .tag(let name, let commit): try tx.tag(name, commit: commit)
     case .index(let name, let version, let definition):
       try tx.defineAnew(name, version: version, definition)
+    case .place(let place, let row, let label):
+      try row.key.bytes.withUnsafeBytes {
+        try tx.place($0, in: row.bucket, place, label: label)
+      }
     }
   }
 

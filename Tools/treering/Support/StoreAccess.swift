@@ -84,3 +84,15 @@ enum Typed {
     }
   }
 }
+
+extension Snapshot {
+  /// A reader of an index; nil if closures define it, which are not here.
+  func readableIndex(_ name: String) throws -> IndexReader? {
+    do {
+      return try index(name)
+    } catch {
+      guard error.code == .indexDefinedInCode else { throw error }
+      return nil
+    }
+  }
+}

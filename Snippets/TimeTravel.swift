@@ -1,0 +1,42 @@
+// Reading, comparing and bringing back earlier commits.
+import TreeRing
+
+struct Price: Codable, Equatable { var cents: Int }
+let prices = Bucket<Price>("prices")
+let store = try Store.inMemory()
+try store.write { tx in
+  try tx.put(Price(cents: 80), for: "tea", in: prices)
+  try tx.put(Price(cents: 250), for: "cake", in: prices)
+}
+// snippet.show
+// Name a commit, and go on.
+try store.write { tx in
+  try tx.put(Price(cents: 90), for: "tea", in: prices)
+  try tx.tag("spring", commit: tx.commit)
+}
+let summer = try store.write { tx in
+  try tx.put(Price(cents: 95), for: "tea", in: prices)
+  try tx.delete("cake", in: "prices")
+}
+
+// Read any commit, by name, number or date. A snapshot never changes.
+let spring = try store.snapshot(at: .tag("spring"))
+print(try spring.get("tea", in: prices) ?? Price(cents: 0))  // Price(cents: 90)
+
+// Compare any two.
+for difference in try store.snapshot().diff(from: spring) {
+  print(difference.id, difference.after == nil ? "went" : "changed")
+}
+
+// Ask for the life of a row.
+for version in try store.history(of: "tea", in: "prices") {
+  print(version.commit, version.kind)
+}
+
+// Bring an earlier state back, as a commit of its own.
+try store.revert(to: .tag("spring"))
+print(try store.snapshot().get("cake", in: prices) ?? Price(cents: 0))  // Price(cents: 250)
+// snippet.hide
+let tea = try store.snapshot().get("tea", in: prices)
+precondition(tea == Price(cents: 90))
+precondition(store.newestCommit > summer.commit)

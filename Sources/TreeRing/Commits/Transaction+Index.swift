@@ -1,0 +1,122 @@
+// Group indexes defined, replaced and removed inside a commit.
+
+public import TreeRingLog
+
+extension Transaction {
+  /// Defines a group index by fields, or replaces its definition, and builds it. O(n log n). Does
+  /// nothing if this is the definition in force.
+  ///
+  /// - Parameters:
+  ///   - name: The index's name.
+  ///   - fields: What it groups and orders rows by.
+  ///   - progress: called now and then with the number of rows done; return false to cancel.
+  public func define(
+    _ name: String, _ fields: FieldIndex, progress: (Int) -> Bool = { _ in true }
+  ) throws(TreeRingError) {
+    try define(name, version: fields.version, .fields(fields.json), progress: progress)
+  }
+
+  /// Defines a group index, or replaces its definition, by fields or by a closure's promise. Does
+  /// nothing if this is the definition in force.
+  package func define(
+    _ name: String, version: UInt32, _ definition: IndexRecord.Definition,
+    progress: (Int) -> Bool = { _ in true }
+  ) throws(TreeRingError) {
+    try beginEdit()
+    try Limits.check(name: name, of: "index")
+    if let known = editor.catalog.indexes[name], known.isSame(version, definition) { return }
+    let record = IndexRecord(
+      name: name, number: editor.catalog.nextIndexNumber, version: version,
+      definition: definition)
+    try record.check()
+    try editor.define(record, progress: progress)
+    payload.index(record)
+    for child in editor.catalog.filters(of: name) {
+      try define(
+        child.name, version: child.version, child.definition.filtering(record), progress: progress)
+    }
+  }
+
+  /// Defines a group index that filters another one by fields, or replaces its filter, and builds it.
+  /// O(n log n). Does nothing if this is the definition in force.
+  ///
+  /// - Parameters:
+  ///   - name: The index's name.
+  ///   - filter: The index it filters, and which of its rows stay.
+  ///   - progress: called now and then with the number of rows done; return false to cancel.
+  /// - Throws: `notFound` if the other index is not in force; `invalidInput` if it filters this one.
+  public func define(
+    _ name: String, _ filter: FieldFilter, progress: (Int) -> Bool = { _ in true }
+  ) throws(TreeRingError) {
+    let parent = try parent(filter.parent, of: name)
+    try define(
+      name, version: filter.version, .selected(parent, filter.json), progress: progress)
+  }
+
+  /// Defines a group index whose rows are placed by hand. A manual index that is defined anew keeps its
+  /// rows as far as it is still over their buckets. Does nothing if this is the definition in force.
+  public func define(_ name: String, _ manual: ManualIndex) throws(TreeRingError) {
+    try define(name, version: 1, .manual(buckets: manual.buckets))
+  }
+
+  /// Defines a group index that filters another one by a closure's promise.
+  /// - Throws: `notFound` if the other one is not in force; `invalidInput` if it is over other buckets,
+  ///   or filters this one.
+  package func define(
+    _ name: String, version: UInt32, filtering parent: String, buckets: [String]
+  ) throws(TreeRingError) {
+    let record = try self.parent(parent, of: name)
+    guard buckets.allSatisfy(record.buckets.contains) else {
+      throw TreeRingError(
+        .invalidInput,
+        "The index \(name) is over other buckets than \(parent), which it filters: over "
+          + "\(record.buckets.joined(separator: ", ")).")
+    }
+    try define(name, version: version, .filtered(record, buckets: buckets))
+  }
+
+  /// The definition that an index is to filter.
+  private func parent(
+    _ parent: String, of name: String
+  ) throws(TreeRingError) -> IndexRecord {
+    guard let record = editor.catalog.indexes[parent] else {
+      throw TreeRingError(
+        .notFound,
+        "The index \(name) filters the index \(parent), which there is not. Define that first.")
+    }
+    var ancestor: IndexRecord? = record
+    while let next = ancestor {
+      if next.name == name {
+        throw TreeRingError(
+          .invalidInput, "The index \(parent) filters \(name) already; it cannot be its parent.")
+      }
+      ancestor = next.parent
+    }
+    return record
+  }
+
+  /// Removes a group index, and before it those that filter it.
+  /// - Throws: `notFound` if there is none of that name.
+  public func removeIndex(_ name: String) throws(TreeRingError) {
+    try beginEdit()
+    guard let old = editor.catalog.indexes[name] else {
+      throw TreeRingError(.notFound, "There is no index named \(name).")
+    }
+    for child in editor.catalog.filters(of: name) { try removeIndex(child.name) }
+    var record = old
+    record.definition = .removed
+    editor.setDefinition(record)
+    payload.index(record)
+  }
+}
+
+extension IndexRecord.Definition {
+  /// The same filter of another definition of its parent; of what is no filter, the same.
+  fileprivate func filtering(_ parent: IndexRecord) -> Self {
+    switch self {
+    case .filtered(_, let buckets): .filtered(parent, buckets: buckets)
+    case .selected(_, let text): .selected(parent, text)
+    case .removed, .fields, .code, .manual: self
+    }
+  }
+}

@@ -1,0 +1,84 @@
+import TestSupport
+import Testing
+import TreeRing
+import TreeRingMappings
+
+@testable import TreeRingCollections
+
+@Suite struct ChangeTransactionsTests {
+  /// Rows by section, of the sections that have any.
+  private func sections(_ shown: ShownRows) -> [[RowID]] {
+    shown.sections.map { Array($0) }.filter { !$0.isEmpty }
+  }
+
+  private static let mappings: [Mappings] = [
+    Mappings(of: "SalesRank", groups: ["a"]),
+    Mappings(of: "SalesRank", groups: ["b", "nobody", "a", "c"]),
+    Mappings(of: "SalesRank", groups: ["c", "a"]).hidingEmptySections()
+      .range(.fixed(length: 4)),
+    Mappings(
+      of: "SalesRank", groupsWhere: { $0.count > 2 },
+      orderedBy: { [.descending($0.first(in: books)?.sales, nils: .last)] }),
+    Mappings(of: "SalesRank", groups: ["a", "b", "c"]).consolidated(below: 9, as: "all"),
+  ]
+
+  @Test(arguments: seeds(1...30)) func aChangeIsOneBatchAndBack(seed: UInt64) throws {
+    for mappings in Self.mappings {
+      var library = try Library(seed: seed)
+      try library.commit(20)
+      var observer = library.store.observer(of: mappings)
+      let first = try observer.advance()
+      #expect(first.isReset)
+      let consumer = SectionedConsumer<ChangedRow, GroupName>(title: \.group)
+      try consumer.reset(with: first.transactions())
+      for _ in 0..<12 {
+        try library.commit()
+        let change = try observer.advance()
+        var transactions = try change.transactions()
+        transactions.shuffle(using: &library.random)
+        consumer.willChange()
+        consumer.consume(transactions)
+        try consumer.didChange()
+        let shown = (0..<consumer.sectionsCount).map { section in
+          (0..<consumer.numberOfItems(inSection: section)).compactMap {
+            consumer.object(at: RowPath(section: section, row: $0))?.row
+          }
+        }
+        #expect(shown == sections(change.after), "seed \(seed)")
+        let back = try Changeset(
+          transactions, from: change.changeset.before, to: change.changeset.after,
+          sections: change.sections
+        ) { path in
+          (try? change.before.row(at: path)) ?? RowID(bucket: "", key: "")
+        }
+        #expect(back == change.changeset, "seed \(seed)")
+      }
+    }
+  }
+
+  @Test func transactionsThatContradictTheSectionsAreRefused() throws {
+    var library = try Library(seed: 1)
+    try library.commit(20)
+    var observer = library.store.observer(of: Mappings(of: "SalesRank", groups: ["a", "b"]))
+    let first = try observer.advance()
+    let outline = first.after.outline
+    func code(_ transactions: [ListTransaction<ChangedRow>]) -> TreeRingError.Code? {
+      do {
+        _ = try Changeset(
+          transactions, from: outline, to: outline, sections: first.sections,
+          oldRow: { _ in RowID(bucket: "", key: "") })
+        return nil
+      } catch {
+        return error.code
+      }
+    }
+    let row = ChangedRow(row: RowID(bucket: "books", key: "k"), group: "a")
+    #expect(code([]) == nil)
+    #expect(code([.delete(index: 0)]) == .invalidInput)
+    #expect(code([.insert(row, newIndex: 0)]) == .invalidInput)
+    #expect(code([.update(row, index: 0)]) == .invalidInput)
+    #expect(code([.delete(index: 99), .insert(row, newIndex: 0)]) == .invalidInput)
+    #expect(code([.move(row, index: 0, newIndex: 99)]) == .invalidInput)
+    #expect(code([.delete(index: 0), .insert(row, newIndex: 0)]) == nil)
+  }
+}

@@ -1,0 +1,140 @@
+import TestSupport
+import Testing
+import TreeRing
+
+@testable import TreeRingCollections
+
+private func note(_ key: Int, _ number: Int) -> Note {
+  Note(identifier: "\(key)", text: nil, number: number)
+}
+
+@Suite struct CollectionChangesTests {
+  private func collection() -> LiveCollection<Note> {
+    LiveCollection(
+      source: MemorySource<NoteData>(), dataSource: ScriptedDataSource(),
+      options: CollectionOptions(order: .by { $0.number < $1.number }))
+  }
+
+  /// An edit of one of ten notes, drawn from a seed; now and then the filter changes.
+  private func edit(_ collection: LiveCollection<Note>, _ random: inout SeededGenerator) {
+    let key = Int.random(in: 0..<10, using: &random)
+    switch Int.random(in: 0..<10, using: &random) {
+    case 0, 1, 2: collection.remove("\(key)")
+    case 3: collection.setFilter { $0.number % 3 != 1 }
+    case 4: collection.setFilter(nil)
+    default: collection.set(note(key, Int.random(in: 0..<8, using: &random)))
+    }
+  }
+
+  @Test(arguments: seeds(1...60)) func aSlowReaderGetsOneMinimalChange(seed: UInt64) async {
+    var random = SeededGenerator(seed: seed)
+    let collection = collection()
+    var changes = collection.changes.makeAsyncIterator()
+    var mirror = MirrorObserver.State()
+    for _ in 0..<25 {
+      for _ in 0..<Int.random(in: 1...12, using: &random) { edit(collection, &random) }
+      let new = collection.shown
+      if new == mirror.list { continue }
+      guard let change = await changes.next() else {
+        Issue.record("the stream ended")
+        return
+      }
+      mirror.apply(change)
+      #expect(mirror.list == new, "seed \(seed)")
+      #expect(!mirror.flaws.contains { $0.contains("not at") || $0.contains("lost") })
+    }
+    #expect(mirror.list == collection.shown, "seed \(seed)")
+  }
+
+  @Test(arguments: seeds(1...200)) func changesPutTogetherAreWhatLeadsFromFirstToLast(
+    seed: UInt64
+  ) {
+    var random = SeededGenerator(seed: seed)
+    var models = SortedModels<Note>(order: .by { $0.number < $1.number })
+    for key in 0..<6 { _ = models.apply([.set(note(key, key), position: nil)]) }
+    let first = models.shown
+    var waiting = WaitingChange<Note>()
+    var pairwise: TouchedModels<Note>?
+    for _ in 0..<Int.random(in: 1...20, using: &random) {
+      let edits = (0..<Int.random(in: 1...3, using: &random)).map { _ -> ModelEdit<Note> in
+        let key = Int.random(in: 0..<9, using: &random)
+        return Bool.random(using: &random)
+          ? .remove(identifier: "\(key)")
+          : .set(note(key, Int.random(in: 0..<9, using: &random)), position: nil)
+      }
+      let touched = TouchedModels(models.apply(edits))
+      waiting.append(touched)
+      pairwise = pairwise?.followed(by: touched) ?? touched
+    }
+    let last = models.shown
+    guard let merged = waiting.take() else {
+      Issue.record("nothing waits")
+      return
+    }
+    #expect(waiting.isEmpty)
+    for touched in [merged, pairwise].compactMap(\.self) {
+      let change = touched.change(models.shownModel(at:))
+      var mirror = MirrorObserver.State(list: first)
+      mirror.apply(change)
+      #expect(mirror.list == last, "seed \(seed)")
+      let old = Dictionary(uniqueKeysWithValues: first.enumerated().map { ($1.identifier, $0) })
+      let common = last.compactMap { old[$0.identifier] }
+      #expect(change.changes.deletes.count == first.count - common.count, "seed \(seed)")
+      #expect(change.changes.inserts.count == last.count - common.count, "seed \(seed)")
+      #expect(change.changes.moves.count == common.count - longestIncreasing(common))
+      #expect(
+        change.removed.map(\.identifier) == change.changes.deletes.map { first[$0].identifier })
+    }
+  }
+
+  @Test func manyChangesTakeTheRoomOfOne() {
+    var models = SortedModels<Note>(order: .identifier)
+    var waiting = WaitingChange<Note>()
+    for round in 0..<2000 {
+      let edit = ModelEdit.set(note(round % 5, round), position: nil)
+      waiting.append(TouchedModels(models.apply([edit])))
+      #expect(waiting.rowCount <= 20)
+    }
+    #expect(waiting.take()?.count == 5)
+  }
+
+  @Test func theStreamBeginsWithWhatIsShown() async {
+    let collection = collection()
+    for key in 0..<3 { collection.set(note(key, key)) }
+    var changes = collection.changes.makeAsyncIterator()
+    let first = await changes.next()
+    #expect(first?.added == collection.shown)
+    #expect(first?.changes.oldCount == 0)
+    collection.remove("1")
+    #expect(await changes.next()?.removed == [note(1, 1)])
+  }
+
+  @Test func aSilentEditIsPartOfWhatWaitsAndElseNobodysBusiness() async {
+    let collection = collection()
+    var changes = collection.changes.makeAsyncIterator()
+    collection.set(note(2, 2))
+    collection.set(note(1, 1), silently: true)
+    #expect(await changes.next()?.added == [note(1, 1), note(2, 2)])
+    collection.remove("1", silently: true)
+    collection.set(note(3, 3))
+    let change = await changes.next()
+    #expect(change?.added == [note(3, 3)])
+    #expect(change?.changes.oldCount == 1)
+  }
+
+  @Test func theStreamEndsWithTheCollectionAndWithTheTask() async {
+    var collection: LiveCollection? = collection()
+    let reader = Task { [changes = collection?.changes] in
+      guard let changes else { return }
+      for await _ in changes {}
+    }
+    let cancelled = Task { [changes = collection?.changes] in
+      guard let changes else { return }
+      for await _ in changes {}
+    }
+    cancelled.cancel()
+    await cancelled.value
+    collection = nil
+    await reader.value
+  }
+}

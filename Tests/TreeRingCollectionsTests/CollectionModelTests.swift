@@ -1,0 +1,141 @@
+// Models: classes keep their identity, values their sense; what the dictionary form says.
+
+import Foundation
+import Synchronization
+import Testing
+import TreeRing
+
+@testable import TreeRingCollections
+
+/// A model that is an instance.
+private final class Passenger: CollectionModel {
+  let identifier: String
+  private let state: Mutex<String>
+  var name: String { state.withLock(\.self) }
+
+  init(_ identifier: String, name: String) {
+    self.identifier = identifier
+    state = Mutex(name)
+  }
+
+  private enum Keys: String, CodingKey { case identifier, name }
+  init(from decoder: any Decoder) throws {
+    let container = try decoder.container(keyedBy: Keys.self)
+    identifier = try container.decode(String.self, forKey: .identifier)
+    state = Mutex(try container.decode(String.self, forKey: .name))
+  }
+  func encode(to encoder: any Encoder) throws {
+    var container = encoder.container(keyedBy: Keys.self)
+    try container.encode(identifier, forKey: .identifier)
+    try container.encode(name, forKey: .name)
+  }
+  func update(with properties: [String: DictionaryValue]) throws -> Bool {
+    guard case .text(let new)? = properties["name"] else { return false }
+    return state.withLock { name in
+      defer { name = new }
+      return name != new
+    }
+  }
+}
+
+private struct Boarding: CollectionDataSource {
+  func prepare(_ name: String) async throws -> Passenger? {
+    Passenger(String(name.prefix(1)), name: name)
+  }
+}
+
+@Suite struct CollectionModelTests {
+  @Test func anInstanceStaysTheSameWhateverIsReceivedOfIt() async {
+    let source = MemorySource<String>()
+    for name in ["1 Cesar", "2 Berta", "3 Anna"] {
+      source.set(name, at: ChildPosition(order: .null, key: String(name.prefix(1))))
+    }
+    let collection = LiveCollection(
+      source: source, dataSource: Boarding(),
+      options: CollectionOptions(
+        order: .by { $0.name.dropFirst(2) < $1.name.dropFirst(2) }, mode: .whole,
+        prepareTimeout: nil))
+    await collection.load()
+    #expect(collection.shown.map(\.identifier) == ["3", "2", "1"])
+    let cesar = collection.model("1")
+    var changes = collection.changes.makeAsyncIterator()
+    _ = await changes.next()
+    source.set("1 Adam", at: ChildPosition(order: .null, key: "1"))
+    let change = await changes.next()
+    #expect(collection.model("1") === cesar)
+    #expect(cesar?.name == "1 Adam")
+    #expect(collection.shown.map(\.identifier) == ["1", "3", "2"])
+    #expect(change?.changes.moves == [IndexMove(from: 2, to: 0)])
+    #expect(change?.updated.first === cesar)
+    collection.set(Passenger("1", name: "1 Zeno"))
+    #expect(collection.model("1") === cesar)
+    collection.update("1", with: ["name": .text("1 Bela")])
+    #expect(collection.model("1") === cesar)
+    #expect(collection.shown.map(\.name) == ["3 Anna", "1 Bela", "2 Berta"])
+    // The filter is asked about what the instance says now.
+    collection.setFilter { $0.name.contains("B") }
+    #expect(collection.shown.map(\.identifier) == ["1", "2"])
+    collection.update("1", with: ["name": .text("1 Hans")])
+    #expect(collection.shown.map(\.identifier) == ["2"])
+    #expect(collection.model("1") === cesar)
+  }
+
+  @Test func anUpdateSaysWhetherAnythingChanged() throws {
+    var note = Note(identifier: "1", text: "a", number: 1)
+    #expect(try !note.update(with: ["text": .text("a"), "number": .number(1)]))
+    #expect(try !note.update(with: [:]))
+    #expect(try note.update(with: ["number": .number(2)]))
+    #expect(try note.update(with: ["text": .null]))
+    #expect(try !note.update(with: ["text": .null]))
+    #expect(note == Note(identifier: "1", text: nil, number: 2))
+    #expect(throws: (any Error).self) { try note.update(with: ["number": .text("no number")]) }
+    #expect(note.number == 2)
+  }
+
+  @Test func aModelHasADictionaryFormAndBack() throws {
+    struct Deep: ValueModel, Equatable {
+      var identifier = "1"
+      var flags = [true, false]
+      var names = ["a": "b"]
+      var missing: Int?
+      var number = 1.5
+    }
+    let form = try Deep().dictionary
+    #expect(
+      form == [
+        "identifier": .text("1"), "flags": .list([.bool(true), .bool(false)]),
+        "names": .dictionary(["a": .text("b")]), "number": .number(1.5),
+      ])
+    let bytes = try JSONEncoder().encode(
+      form.merging(["missing": .null]) { first, _ in first })
+    #expect(try JSONDecoder().decode(Deep.self, from: bytes) == Deep())
+    #expect(
+      try JSONDecoder().decode([String: DictionaryValue].self, from: bytes)["missing"] == .null)
+  }
+
+  @Test func anUpdateThatChangesNothingOrFailsIsNoChange() {
+    let observer = MirrorObserver()
+    let collection = LiveCollection(
+      source: MemorySource<NoteData>(), dataSource: ScriptedDataSource())
+    collection.set(Note(identifier: "1", text: nil, number: 1))
+    collection.add(observer)
+    collection.set(Note(identifier: "1", text: nil, number: 1))
+    collection.update("1", with: ["number": .number(1)])
+    collection.update("nobody", with: ["number": .number(1)])
+    collection.remove("nobody")
+    #expect(observer.state.withLock(\.events).isEmpty)
+    collection.update("1", with: ["number": .text("no number")])
+    #expect(observer.state.withLock(\.failures) == ["1"])
+    #expect(observer.state.withLock(\.events).isEmpty)
+    #expect(collection.model("1")?.number == 1)
+  }
+
+  @Test func withoutAnOrderModelsStandByIdentifier() {
+    let collection = LiveCollection(
+      source: MemorySource<NoteData>(), dataSource: ScriptedDataSource())
+    for key in ["b", "a", "ä", "Z"] {
+      collection.set(Note(identifier: key, text: nil, number: 0))
+    }
+    #expect(collection.shown.map(\.identifier) == ["Z", "a", "b", "ä"])
+  }
+}
