@@ -6,7 +6,10 @@ extension Transaction {
   /// Defines a group index by fields, or replaces its definition, and builds it. O(n log n). Does
   /// nothing if this is the definition in force.
   ///
-  /// - Parameter progress: called now and then with the number of rows done; return false to cancel.
+  /// - Parameters:
+  ///   - name: the index's name.
+  ///   - fields: what it groups and orders rows by.
+  ///   - progress: called now and then with the number of rows done; return false to cancel.
   public func define(
     _ name: String, _ fields: FieldIndex, progress: (Int) -> Bool = { _ in true }
   ) throws(TreeRingError) {
@@ -37,7 +40,10 @@ extension Transaction {
   /// Defines a group index that filters another one by fields, or replaces its filter, and builds it.
   /// O(n log n). Does nothing if this is the definition in force.
   ///
-  /// - Parameter progress: called now and then with the number of rows done; return false to cancel.
+  /// - Parameters:
+  ///   - name: the index's name.
+  ///   - filter: the index filtered, and what of it is kept.
+  ///   - progress: called now and then with the number of rows done; return false to cancel.
   /// - Throws: `notFound` if the other index is not in force; `invalidInput` if it filters this one.
   public func define(
     _ name: String, _ filter: FieldFilter, progress: (Int) -> Bool = { _ in true }
