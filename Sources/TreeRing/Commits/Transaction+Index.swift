@@ -7,8 +7,8 @@ extension Transaction {
   /// nothing if this is the definition in force.
   ///
   /// - Parameters:
-  ///   - name: The index's name.
-  ///   - fields: What it groups and orders rows by.
+  ///   - name: the index's name.
+  ///   - fields: what it groups and orders rows by.
   ///   - progress: called now and then with the number of rows done; return false to cancel.
   public func define(
     _ name: String, _ fields: FieldIndex, progress: (Int) -> Bool = { _ in true }
@@ -41,8 +41,8 @@ extension Transaction {
   /// O(n log n). Does nothing if this is the definition in force.
   ///
   /// - Parameters:
-  ///   - name: The index's name.
-  ///   - filter: The index it filters, and which of its rows stay.
+  ///   - name: the index's name.
+  ///   - filter: the index filtered, and what of it is kept.
   ///   - progress: called now and then with the number of rows done; return false to cancel.
   /// - Throws: `notFound` if the other index is not in force; `invalidInput` if it filters this one.
   public func define(
