@@ -19,8 +19,9 @@ public struct StoreOptions: Sendable {
   public var mode: StoreMode
   /// What a returned commit has survived, unless a write says otherwise.
   public var durability: Durability
-  /// How many bytes of memory the engine may use beside the trees' pages: change records and recent
-  /// states.
+  /// How many bytes of memory the engine may use, for pages kept at hand or not in the page file yet,
+  /// change records, recent states and buffers. Not counted: the payload of one commit, the entries of an
+  /// index while it is built, and mapped pages, which the system takes back as it likes.
   public var memoryBudget: Int
   /// How much history is kept. What is more may be given up at any time.
   public var retention: Retention
