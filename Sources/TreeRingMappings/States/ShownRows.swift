@@ -84,3 +84,12 @@ public struct ShownSection: RandomAccessCollection, Sendable {
     return found
   }
 }
+
+extension ShownSection {
+  /// The row at a position as a member of its own group; nil if there is none. O(log n).
+  func member(_ row: Int) throws(TreeRingError) -> Placements.Member? {
+    let path = RowPath(section: index, row: row)
+    guard let id = try shown.row(at: path), let group = shown.group(at: path) else { return nil }
+    return Placements.Member(group: group, row: id)
+  }
+}
