@@ -81,23 +81,18 @@ final class ChangeRecords: Sendable {
   func changes(
     of index: UInt32, from: CommitNumber, to: CommitNumber
   ) -> (rows: TouchedRows, labels: LabelSpan?)? {
-    state.withLock { state in
-      guard let first = state.entries.first?.commit, let last = state.entries.last?.commit,
-        first <= from + 1, last >= to
-      else { return nil }
-      var merged = TouchedRows(from: from, to: from)
-      var labels: LabelSpan?
-      let start = Int(from + 1 - first)
-      for entry in state.entries[start..<start + Int(to - from)] {
-        guard let rows = entry.indexes[index] else { return nil }
-        if let next = entry.labels[index] {
-          if let labels, labels.after != next.before { return nil }
-          labels = LabelSpan(before: labels?.before ?? next.before, after: next.after)
-        }
-        merged.merge(TouchedRows(from: entry.commit - 1, to: entry.commit, rows: rows))
+    guard let entries = entries(from: from, to: to) else { return nil }
+    var merged = TouchedRows(from: from, to: from)
+    var labels: LabelSpan?
+    for entry in entries {
+      guard let rows = entry.indexes[index] else { return nil }
+      if let next = entry.labels[index] {
+        if let labels, labels.after != next.before { return nil }
+        labels = LabelSpan(before: labels?.before ?? next.before, after: next.after)
       }
-      return (merged, labels)
+      merged.merge(TouchedRows(from: entry.commit - 1, to: entry.commit, rows: rows))
     }
+    return (merged, labels)
   }
 
   /// The merged changes from what an earlier definition of an index showed at one commit to what the
@@ -105,27 +100,47 @@ final class ChangeRecords: Sendable {
   func changes(
     of index: UInt32, replacing first: UInt32, from: CommitNumber, to: CommitNumber
   ) -> TouchedRows? {
-    state.withLock { state in
-      guard from < to, let oldest = state.entries.first?.commit,
-        let newest = state.entries.last?.commit, oldest <= from + 1, newest >= to
-      else { return nil }
-      let start = Int(from + 1 - oldest)
-      var number = index
-      var parts: [TouchedRows] = []
-      for entry in state.entries[start..<start + Int(to - from)].reversed() {
-        let replacement = entry.replacements[number]
-        // Labels of two definitions are told apart by comparing the trees.
-        if entry.labels[number] != nil { return nil }
-        guard let rows = entry.indexes[number] ?? replacement?.rows else { return nil }
-        parts.append(TouchedRows(from: entry.commit - 1, to: entry.commit, rows: rows))
-        if let replacement { number = replacement.old }
-      }
-      guard number == first else { return nil }
-      var merged = TouchedRows(from: from, to: from)
-      for part in parts.reversed() { merged.merge(part) }
-      return merged
+    guard from < to, let entries = entries(from: from, to: to) else { return nil }
+    var number = index
+    var parts: [TouchedRows] = []
+    for entry in entries.reversed() {
+      let replacement = entry.replacements[number]
+      // Labels of two definitions are told apart by comparing the trees.
+      if entry.labels[number] != nil { return nil }
+      guard let rows = entry.indexes[number] ?? replacement?.rows else { return nil }
+      parts.append(TouchedRows(from: entry.commit - 1, to: entry.commit, rows: rows))
+      if let replacement { number = replacement.old }
     }
+    guard number == first else { return nil }
+    var merged = TouchedRows(from: from, to: from)
+    for part in parts.reversed() { merged.merge(part) }
+    return merged
   }
+
+  /// The records of the commits after `from` up to `to`; nil if some of them are gone.
+  ///
+  /// They are taken out a few at a time and merged outside the lock, so that a commit never waits for an
+  /// observer that is far behind.
+  private func entries(from: CommitNumber, to: CommitNumber) -> [Entry]? {
+    var entries: [Entry] = []
+    while from + CommitNumber(entries.count) < to {
+      let next = from + CommitNumber(entries.count) + 1
+      let some = state.withLock { state -> [Entry]? in
+        guard let oldest = state.entries.first?.commit, let newest = state.entries.last?.commit,
+          oldest <= next, newest >= to
+        else { return nil }
+        let start = Int(next - oldest)
+        let end = min(start + Self.entriesPerTurn, Int(to - oldest) + 1)
+        return Array(state.entries[start..<end])
+      }
+      guard let some else { return nil }
+      entries.append(contentsOf: some)
+    }
+    return entries
+  }
+
+  /// How many commits' records are taken out under one hold of the lock.
+  private static let entriesPerTurn = 64
 
   /// How many touched rows are kept now.
   var rowCount: Int { state.withLock { $0.rowCount } }

@@ -4,6 +4,7 @@
 // pages to retire, change records to keep, waiters to wake.
 
 internal import DequeModule
+internal import Dispatch
 internal import Synchronization
 internal import TreeRingLog
 
@@ -35,7 +36,13 @@ final class CommitQueue: Sendable {
     /// The pages that only recent versions keep, if no snapshot does.
     var recentPageCount = 0
     var sequenced: Deque<SequencedCommit> = []
-    var waiters: [(commit: CommitNumber, resume: @Sendable () -> Void)] = []
+    var waiters: [Waiter] = []
+  }
+
+  /// Somebody who waits for a commit to be visible.
+  private struct Waiter: Sendable {
+    var commit: CommitNumber
+    var resume: @Sendable () -> Void
   }
 
   private let state: Mutex<State>
@@ -45,6 +52,8 @@ final class CommitQueue: Sendable {
   private let recentLimit = 64
   /// How many pages they may keep.
   private let recentPageLimit: Int
+  /// Where those are woken who wait for commits.
+  private let waking = DispatchQueue(label: "treering.waking")
   /// The number of the visible version, to be asked without the lock.
   private let visibleNumber: Atomic<CommitNumber>
 
@@ -83,7 +92,7 @@ final class CommitQueue: Sendable {
   func publish(through completed: CommitNumber) {
     var published: [SequencedCommit] = []
     let (dropped, waiters) = state.withLock {
-      state -> ([Version], [(commit: CommitNumber, resume: @Sendable () -> Void)]) in
+      state -> ([Version], [Waiter]) in
       var dropped: [Version] = []
       while let next = state.sequenced.first, next.version.roots.commit <= completed {
         state.sequenced.removeFirst()
@@ -110,7 +119,17 @@ final class CommitQueue: Sendable {
     }
     for commit in published { pins.retire(commit.retired, at: commit.version.roots.commit) }
     withExtendedLifetime(dropped) {}
-    for waiter in waiters { waiter.resume() }
+    wake(waiters)
+  }
+
+  /// Wakes those who waited for a commit. However many they are, it costs the writer the same: it wakes
+  /// a single one itself and leaves several to a thread of the queue's own.
+  private func wake(_ waiters: [Waiter]) {
+    if waiters.count < 2 {
+      waiters.first?.resume()
+    } else {
+      waking.async { for waiter in waiters { waiter.resume() } }
+    }
   }
 
   /// Puts another version of the same commit in the place of the visible one, and lets go of those before
@@ -145,7 +164,7 @@ final class CommitQueue: Sendable {
   func whenVisible(_ commit: CommitNumber, _ resume: @escaping @Sendable () -> Void) {
     let isVisible = state.withLock { state in
       if state.visible.roots.commit >= commit { return true }
-      state.waiters.append((commit, resume))
+      state.waiters.append(Waiter(commit: commit, resume: resume))
       return false
     }
     if isVisible { resume() }

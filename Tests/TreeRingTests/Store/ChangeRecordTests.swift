@@ -53,6 +53,21 @@ struct ChangeRecordTests {
       Note(group: group, number: number, text: text), metadata: metadata, for: key, in: notes)
   }
 
+  @Test("Records of very many commits merge into what the two end states say")
+  func manyCommits() throws {
+    let from = store.newestCommit
+    for number in 0..<300 {
+      try store.write { tx in
+        try put(tx, Key("z\(number % 30)"), "g\(number % 3)", number)
+        if number % 7 == 0 { try tx.delete(Key("z\(number % 11)"), in: "notes") }
+      }
+    }
+    for to in [from + 63, from + 64, from + 65, from + 300] {
+      #expect(try changes(from: from, to: to).isEmpty == false)
+      #expect(try changes(from: to, to: from).isEmpty == false)
+    }
+  }
+
   @Test("A row that came, went or never was in the index")
   func cameAndWent() throws {
     #expect(try changes { try put($0, "a", "g") } == [["a →g "], ["a g→ "]])

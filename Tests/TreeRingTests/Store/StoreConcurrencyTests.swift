@@ -1,12 +1,13 @@
 // Many threads at once: writers that move money between accounts, readers of snapshots now and then,
 // readers of indexes, the feed, asynchronous writers. Made to be run under the thread sanitizer too.
 
-import Dispatch
+import Foundation
 import Synchronization
 import TestSupport
 import Testing
-import TreeRing
 import TreeRingLog
+
+@testable import TreeRing
 
 @Suite("Concurrency")
 struct StoreConcurrencyTests {
@@ -38,6 +39,28 @@ struct StoreConcurrencyTests {
       try tx.put([0], for: "transfers", in: Self.counters)
     }
     return store
+  }
+
+  @Test("Of many who wait for a commit, its writer wakes none itself")
+  func waking() throws {
+    let store = try makeBank()
+    let woken = Counter()
+    let wokenByWriter = Counter()
+    onThreads(1) { _ in
+      Thread.current.threadDictionary["writes"] = true
+      let waiting = DispatchGroup()
+      for _ in 0..<50 {
+        waiting.enter()
+        store.queue.whenVisible(store.newestCommit + 1) {
+          _ = woken.next()
+          if Thread.current.threadDictionary["writes"] != nil { _ = wokenByWriter.next() }
+          waiting.leave()
+        }
+      }
+      _ = try? store.write { try $0.put([1], for: "transfers", in: Self.counters) }
+      waiting.wait()
+    }
+    #expect(woken.count == 50 && wokenByWriter.count == 0)
   }
 
   /// Moves an amount and counts the transfer, all in one transaction.
