@@ -20,6 +20,36 @@ package struct RowNames: Sendable {
   }
 }
 
+extension Snapshot {
+  /// The definition by which this snapshot reads an index: the one in force when it was taken.
+  ///
+  /// - Throws: `notFound` if there is no such index.
+  package func definition(ofIndex name: String) throws(TreeRingError) -> IndexRecord {
+    guard let record = pin.definitions.indexes[name] else {
+      throw TreeRingError(
+        .notFound, "There is no index named \(name). `index list` shows those that exist.")
+    }
+    return record
+  }
+
+  /// The definition of an index that has this number, if it is the one by which this snapshot reads it or
+  /// the one that was in force at its commit; else nil.
+  package func definition(
+    ofIndex name: String, number: UInt32
+  ) throws(TreeRingError) -> IndexRecord? {
+    [pin.definitions.indexes[name], try version.catalog.indexes[name]]
+      .lazy.compactMap(\.self).first { $0.number == number }
+  }
+
+  /// An index as a definition shows it at this commit, in force or not.
+  ///
+  /// - Throws: `indexDefinedInCode` if its trees are not there and its closure is not registered.
+  package func index(by definition: IndexRecord) throws(TreeRingError) -> IndexReader {
+    try pin.store.checkOpen()
+    return try pin.store.reader(of: definition, at: pin)
+  }
+}
+
 extension Store {
   /// The names of rows at any commit up to now.
   package var rowNames: RowNames { RowNames(catalog: queue.visible.catalog) }
@@ -57,24 +87,21 @@ extension Store {
 
   /// What leads from what another definition of an index showed at a commit to what the present one
   /// shows at a snapshot: merged change records while they last, else a diff of the two states. nil if
-  /// neither is to be had, because the commit can no longer be read, or the other definition was not in
-  /// force at it or cannot be evaluated here; or if more rows differ than a commit records.
+  /// neither is to be had, because the commit can no longer be read, or the other definition cannot be
+  /// evaluated here; or if more rows differ than both a commit records and the limit.
   package func touchedRows(
-    ofIndex name: String, from commit: CommitNumber, shownBy definition: UInt32, to new: Snapshot
+    from commit: CommitNumber, shownBy definition: IndexRecord, to new: Snapshot, limit: Int
   ) throws(TreeRingError) -> TouchedRows? {
-    guard let record = new.pin.definitions.indexes[name] else { return nil }
+    guard let record = new.pin.definitions.indexes[definition.name] else { return nil }
     if let rows = records.changes(
-      of: record.number, replacing: definition, from: commit, to: new.commit)
+      of: record.number, replacing: definition.number, from: commit, to: new.commit)
     {
       return rows
     }
     do throws(TreeRingError) {
-      let old = try snapshot(at: .commit(commit))
-      guard let known = try old.version.catalog.indexes[name], known.number == definition else {
-        return nil
-      }
       return try comparedRows(
-        from: (known, old), to: (record, new), limit: IndexReplacement.rowLimit)
+        from: (definition, try snapshot(at: .commit(commit))), to: (record, new),
+        limit: max(limit, IndexReplacement.rowLimit))
     } catch {
       let isGone = [.beyondHorizon, .snapshotExpired, .notFound, .indexDefinedInCode]
         .contains(error.code)

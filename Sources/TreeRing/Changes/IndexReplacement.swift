@@ -11,7 +11,7 @@ struct IndexReplacement: Sendable {
   /// Every row whose places or content differ.
   let rows: [RowReference: TouchedRow]
 
-  /// More rows than this are not recorded: observers read the index anew.
+  /// More rows than this are not recorded: observers compare the trees, or read the index anew.
   static let rowLimit = 10_000
 
   /// The replacements between two states of a store, by the number of the new definition. Only rows

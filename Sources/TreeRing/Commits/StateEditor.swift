@@ -337,13 +337,22 @@ final class StateEditor {
   }
 
   /// Builds every index that is in force, can be evaluated here and is not maintained yet.
+  ///
+  /// - Parameter base: a state still readable, of whose indexes that compare rows the labels are kept as
+  ///   far as the order allows, if they are defined anew.
   func buildMissingIndexes(
-    progress: (Int) -> Bool = { _ in true }
+    keepingLabelsOf base: Version? = nil, progress: (Int) -> Bool = { _ in true }
   ) throws(TreeRingError) {
     for record in catalog.indexes.values.sorted(by: { $0.number < $1.number }) {
       if active.contains(where: { $0.number == record.number }) { continue }
       guard let index = try record.active(code: code) else { continue }
-      let built = try build(index, progress)
+      var labeled: Tree?
+      if let base, let old = base.catalog.indexes[record.name],
+        try old.active(code: code)?.comparison != nil, let known = base.roots.index(old.number)
+      {
+        labeled = Tree(known.places, pages: pages)
+      }
+      let built = try build(index, labeled: labeled, progress)
       active.append(index)
       roots.indexes.append(built)
     }

@@ -72,7 +72,7 @@ struct PrivateReplay: Sendable {
     var labeled: [UInt32: TreeRoot] = [:]
     var replacements: [UInt32: IndexReplacement] = [:]
     do throws(TreeRingError) {
-      try buildIndexes(editor)
+      try buildIndexes(editor, base)
       recorded = editor.active.map(\.number)
       labeled = editor.labeledOrders
       try editor.replay(header, payload)
@@ -81,7 +81,7 @@ struct PrivateReplay: Sendable {
       guard horizon <= base.roots.commit else {
         throw TreeRingError.beyond(horizon, commit: base.roots.commit)
       }
-      try buildIndexes(editor)
+      try buildIndexes(editor, base)
       replacements = try self.replacements(by: editor, of: base)
       try pages.checkFetches(since: failures)
     } catch {
@@ -116,9 +116,9 @@ struct PrivateReplay: Sendable {
     return try IndexReplacement.all(from: old, to: new)
   }
 
-  private func buildIndexes(_ editor: StateEditor) throws(TreeRingError) {
+  private func buildIndexes(_ editor: StateEditor, _ base: Version) throws(TreeRingError) {
     guard editor.catalog.indexes.count > editor.active.count else { return }
-    try editor.buildMissingIndexes()
+    try editor.buildMissingIndexes(keepingLabelsOf: base)
   }
 
   /// An editor that leaves behind, untouched, the indexes whose closure is not known here.

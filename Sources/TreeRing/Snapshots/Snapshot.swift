@@ -22,11 +22,7 @@ public struct Snapshot: Readable, Sendable {
 
   public func index(_ name: String) throws(TreeRingError) -> IndexReader {
     try pin.store.checkOpen()
-    guard let record = pin.definitions.indexes[name] else {
-      throw TreeRingError(
-        .notFound, "There is no index named \(name). `index list` shows those that exist.")
-    }
-    return try pin.store.reader(of: record, at: pin)
+    return try index(by: try definition(ofIndex: name))
   }
 
   /// The indexes in force.

@@ -18,8 +18,8 @@ extension Store {
   }
 
   /// An observer that goes on from where another one stood, perhaps before a restart. Its first change
-  /// leads on from there; it is a reset only if that commit cannot be read any more or the index was
-  /// defined anew.
+  /// leads on from there; it is a reset only if that commit cannot be read any more, or the index was
+  /// defined anew and the definition by which it was shown cannot be evaluated any more.
   ///
   /// - Parameters:
   ///   - mappings: The mappings that were shown. Windows of ranges that were set otherwise start anew.
@@ -43,7 +43,7 @@ public struct MappingObserver: Sendable {
   public var limit: Int
   private var cursor: MappingCursor
   /// The definition by which the index was built that is shown; nil before anything is.
-  private var definition: UInt32?
+  private var definition: IndexRecord?
   /// Where to go on from, before anything is shown.
   fileprivate var start: MappingPosition?
 
@@ -62,7 +62,7 @@ public struct MappingObserver: Sendable {
   public var position: MappingPosition? {
     definition.map {
       MappingPosition(
-        index: cursor.mappings.index, commit: cursor.commit, definition: $0,
+        index: cursor.mappings.index, commit: cursor.commit, definition: $0.number,
         windows: cursor.windows)
     }
   }
@@ -95,19 +95,20 @@ public struct MappingObserver: Sendable {
   ) throws(TreeRingError) -> Change {
     if let start { try resume(from: start, to: snapshot) }
     let target = mappings ?? cursor.mappings
-    let groups = try groups(of: target.index, at: snapshot)
-    guard let definition, target.index == cursor.mappings.index,
-      let touched = try touchedRows(since: definition, to: snapshot, in: groups.reader)
-    else {
-      let change = try cursor.reset(
+    let present = try snapshot.definition(ofIndex: target.index)
+    let groups = try groups(by: present, at: snapshot)
+    var change: Change
+    if let definition, target.index == cursor.mappings.index,
+      let touched = try touchedRows(since: definition, to: snapshot, by: present)
+    {
+      change = try cursor.advance(
+        to: groups, by: touched, mappings: target, edits: changes,
+        isDefinedAnew: definition.number != present.number, limit: limit)
+    } else {
+      change = try cursor.reset(
         to: groups, at: snapshot.commit, mappings: target, edits: changes)
-      self.definition = groups.reader.definition
-      return change
     }
-    let change = try cursor.advance(
-      to: groups, by: touched, mappings: target, edits: changes,
-      isDefinedAnew: definition != groups.reader.definition, limit: limit)
-    self.definition = groups.reader.definition
+    definition = present
     return change
   }
 
@@ -139,23 +140,23 @@ public struct MappingObserver: Sendable {
   // MARK: - Reading
 
   private func groups(
-    of index: String, at snapshot: Snapshot
+    by definition: IndexRecord, at snapshot: Snapshot
   ) throws(TreeRingError) -> StoreGroups {
-    StoreGroups(snapshot: snapshot, reader: try snapshot.index(index), names: store.rowNames)
+    StoreGroups(
+      snapshot: snapshot, reader: try snapshot.index(by: definition), names: store.rowNames)
   }
 
   /// What happened since the commit shown by a definition; nil if that lies beyond the horizon, or the
-  /// definition was replaced and it is not recorded what that changed.
+  /// definition was replaced and it cannot be told what that changed.
   private func touchedRows(
-    since definition: UInt32, to snapshot: Snapshot, in reader: IndexReader
+    since definition: IndexRecord, to snapshot: Snapshot, by present: IndexRecord
   ) throws(TreeRingError) -> TouchedRows? {
-    let (index, commit) = (cursor.mappings.index, cursor.commit)
-    if definition != reader.definition {
+    if definition.number != present.number {
       return try store.touchedRows(
-        ofIndex: index, from: commit, shownBy: definition, to: snapshot)
+        from: cursor.commit, shownBy: definition, to: snapshot, limit: limit)
     }
     do throws(TreeRingError) {
-      return try store.touchedRows(ofIndex: index, from: commit, to: snapshot)
+      return try store.touchedRows(ofIndex: present.name, from: cursor.commit, to: snapshot)
     } catch {
       guard error.code == .beyondHorizon || error.code == .snapshotExpired else { throw error }
       return nil
@@ -167,16 +168,25 @@ public struct MappingObserver: Sendable {
   private mutating func resume(
     from position: MappingPosition, to snapshot: Snapshot
   ) throws(TreeRingError) {
-    var past: Snapshot?
+    var shown: (definition: IndexRecord, groups: StoreGroups)?
     do throws(TreeRingError) {
-      past = try store.snapshot(at: .commit(position.commit))
+      let past = try store.snapshot(at: .commit(position.commit))
+      if let known = try past.definition(ofIndex: position.index, number: position.definition) {
+        shown = (known, try groups(by: known, at: past))
+      }
     } catch {
-      guard [.beyondHorizon, .snapshotExpired, .notFound].contains(error.code) else { throw error }
+      let isGone = [.beyondHorizon, .snapshotExpired, .notFound, .indexDefinedInCode]
+        .contains(error.code)
+      guard isGone else { throw error }
     }
-    let groups = try groups(of: position.index, at: past ?? snapshot)
-    _ = try cursor.resume(at: groups, groups.snapshot.commit, windows: position.windows)
-    let isSame = past != nil && groups.reader.definition == position.definition
-    definition = isSame ? position.definition : nil
+    definition = shown?.definition
     start = nil
+    if let shown {
+      _ = try cursor.resume(at: shown.groups, position.commit, windows: position.windows)
+    } else {
+      let present = try snapshot.definition(ofIndex: position.index)
+      _ = try cursor.resume(
+        at: try groups(by: present, at: snapshot), snapshot.commit, windows: position.windows)
+    }
   }
 }

@@ -169,11 +169,13 @@ import TreeRingLog
         try tx.put(Note(number: number), for: Key("k\(number)"), in: notes)
       }
     }
-    let (from, old) = (store.newestCommit, try store.snapshot().index("ranking").definition)
+    let (from, old) = (
+      store.newestCommit, try store.snapshot().definition(ofIndex: "ranking")
+    )
     try store.register(index(2))
     let touched = try #require(
       try store.touchedRows(
-        ofIndex: "ranking", from: from, shownBy: old, to: try store.snapshot()))
+        from: from, shownBy: old, to: try store.snapshot(), limit: 500))
     let moved = Set(touched.rows.keys.map { Key(bytes: $0.key) })
     #expect(moved == ["k7", "k3007", "k6007", "k9007"])
     #expect(

@@ -100,11 +100,11 @@ struct FilteredIndexTests {
       options: StoreOptions(indexes: [Self.base(), Self.filter("small", of: "base", below: 5)]))
     for number in 0..<8 as Range<UInt8> { try Self.put(0, number, "k\(number)", in: store) }
     let before = store.newestCommit
-    let old = try store.snapshot().index("small").definition
+    let old = try store.snapshot().definition(ofIndex: "small")
     try store.register(Self.filter("small", of: "base", below: 7, version: 2))
     let touched = try #require(
       try store.touchedRows(
-        ofIndex: "small", from: before, shownBy: old, to: try store.snapshot()))
+        from: before, shownBy: old, to: try store.snapshot(), limit: 500))
     #expect(Set(touched.rows.keys.map(\.key)) == [Array("k5".utf8), Array("k6".utf8)])
   }
 
