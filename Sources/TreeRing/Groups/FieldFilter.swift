@@ -86,10 +86,7 @@ extension FieldFilter {
   ///
   /// Throws `invalidInput` if the text is not JSON, or a member is unknown, missing or malformed.
   public init(json: String) throws(TreeRingError) {
-    let bytes = Array(json.utf8)
-    self = try bytes.withUnsafeBufferPointer { (buffer) throws(TreeRingError) in
-      try FieldFilter(json: UnsafeRawBufferPointer(buffer))
-    }
+    self = try json.withBytes { (bytes) throws(TreeRingError) in try Self(json: bytes) }
   }
 
   /// A filter from its JSON, as bytes.

@@ -43,10 +43,7 @@ extension FieldIndex {
   ///
   /// Throws `invalidInput` if the text is not JSON, or a member is unknown, missing or malformed.
   public init(json: String) throws(TreeRingError) {
-    let bytes = Array(json.utf8)
-    self = try bytes.withUnsafeBufferPointer { (buffer) throws(TreeRingError) in
-      try FieldIndex(json: UnsafeRawBufferPointer(buffer))
-    }
+    self = try json.withBytes { (bytes) throws(TreeRingError) in try Self(json: bytes) }
   }
 
   /// A definition from its JSON, as bytes.
@@ -94,6 +91,17 @@ extension FieldIndex {
       parsed.append(Condition(String(text[..<equals]), in: values.map { String($0) }))
     }
     return parsed
+  }
+}
+
+extension String {
+  /// Calls `body` with the text as UTF-8.
+  func withBytes<R>(
+    _ body: (UnsafeRawBufferPointer) throws(TreeRingError) -> R
+  ) throws(TreeRingError) -> R {
+    try Array(utf8).withUnsafeBufferPointer { (buffer) throws(TreeRingError) in
+      try body(UnsafeRawBufferPointer(buffer))
+    }
   }
 }
 

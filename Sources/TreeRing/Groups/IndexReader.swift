@@ -12,6 +12,7 @@ public struct IndexReader: Sendable {
   let state: StateReader
   let roots: IndexRoots
   let order: Tree
+  let placeTree: Tree
   /// Keeps the state readable; nil for a transaction's.
   private let pin: SnapshotPin?
 
@@ -21,6 +22,7 @@ public struct IndexReader: Sendable {
     self.state = state
     self.roots = roots
     order = Tree(roots.order, pages: state.pages)
+    placeTree = Tree(roots.places, pages: state.pages)
   }
 
   /// The commit it is read at.
@@ -31,9 +33,6 @@ public struct IndexReader: Sendable {
 
   /// How many rows are left out because the closure cannot decode them.
   public var undecodableCount: Int { Int(roots.undecodable) }
-
-  /// The number of the definition it was built by.
-  package var definition: UInt32 { roots.number }
 
   /// Whether no row is in it.
   public var isEmpty: Bool { order.isEmpty }
@@ -121,10 +120,9 @@ public struct IndexReader: Sendable {
 
   /// The places of a row, in group order.
   package func places(of row: RowReference) throws(TreeRingError) -> [RowPlace] {
-    let tree = Tree(roots.places, pages: state.pages)
-    return try state.read {
+    try state.read {
       row.key.withUnsafeBytes { key in
-        PlaceKey.places(in: tree, prefix: PlaceKey.prefix(bucket: row.bucket, key: key)).map {
+        PlaceKey.places(in: placeTree, prefix: PlaceKey.prefix(bucket: row.bucket, key: key)).map {
           RowPlace(
             group: $0.group,
             order: OrderKey.order(sortKey: $0.sortKey, bucket: row.bucket, key: key))
@@ -137,14 +135,7 @@ public struct IndexReader: Sendable {
 
   /// The identity of the row at a position of a group; nil beyond its end. O(log n).
   public func id(at index: Int, in group: GroupName) throws(TreeRingError) -> RowID? {
-    let positions = try positions(of: group)
-    guard index >= 0, index < positions.count else { return nil }
-    let row = try state.read {
-      try order.withEntry(at: positions.lowerBound + index) { key, value in
-        try OrderEntry(key: key, value: value).row
-      }
-    }
-    return try state.id(row)
+    try self.group(group).id(at: index)
   }
 
   /// The row at a position of a group; nil beyond its end. O(log n).
@@ -177,13 +168,7 @@ public struct IndexReader: Sendable {
 
   /// The position of a row in a group; nil if it is not in it. O(log n).
   public func index(of id: RowID, in group: GroupName) throws(TreeRingError) -> Int? {
-    try state.read {
-      let start = group.encoded
-      return orderKey(of: id, in: group, encoded: start).map { key in
-        let first = start.withUnsafeBytes { order.rank(of: $0) }
-        return key.withUnsafeBytes { order.rank(of: $0) } - first
-      }
-    }
+    try self.group(group).index(of: id)
   }
 
   /// Calls `body` with the rows at positions of a group, clipped to the group, until it returns

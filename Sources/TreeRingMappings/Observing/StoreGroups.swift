@@ -5,11 +5,11 @@ package import TreeRing
 package import TreeRingLog
 
 /// An index of a store at one commit. Holds the snapshot, which keeps its pages.
-package struct StoreGroups: OrderedGroups {
+package final class StoreGroups: OrderedGroups {
   let snapshot: Snapshot
   let reader: IndexReader
   let names: RowNames
-  private let found = FoundGroups()
+  private let found = Mutex(FoundGroups())
 
   /// An index as a snapshot reads it.
   package init(snapshot: Snapshot, reader: IndexReader, names: RowNames) {
@@ -20,16 +20,20 @@ package struct StoreGroups: OrderedGroups {
 
   package func groupNames() throws(TreeRingError) -> [GroupName] { try reader.groups() }
   package func group(_ name: GroupName) throws(TreeRingError) -> GroupEntries {
-    if let known = found.group(name) { return known }
+    if let known = found.withLock({ $0.group(name) }) { return known }
     let entries = try GroupEntries(name, of: reader)
-    found.keep(entries)
+    found.withLock { $0.keep(entries) }
     return entries
   }
   package func forEachRank(
     of row: RowReference, _ body: (GroupName, Int) -> Void
   ) throws(TreeRingError) {
     try reader.forEachPlace(of: row) { name, sortKey in
-      let group = try found.last(named: name) ?? self.group(GroupName(bytes: name))
+      let last = found.withLock { $0.last }
+      let group =
+        if let last, last.name.bytes.elementsEqual(name) { last } else {
+          try self.group(GroupName(bytes: name))
+        }
       body(group.name, try group.rank(of: row, sortKey: sortKey))
     }
   }
@@ -47,36 +51,22 @@ package struct StoreGroups: OrderedGroups {
 extension GroupEntries: OrderedGroup {}
 
 /// The groups asked for so far, each found once.
-private final class FoundGroups: Sendable {
-  private struct State {
-    /// The one asked for last: neighbouring questions are mostly about the same one.
-    var last: GroupEntries?
-    /// The others.
-    var groups: [GroupName: GroupEntries] = [:]
-
-    mutating func keep(_ group: GroupEntries) {
-      if let last, last.name != group.name { groups[last.name] = last }
-      last = group
-    }
-  }
-  private let state = Mutex(State())
-
-  /// The group asked for last, if it is called that.
-  func last(named name: UnsafeRawBufferPointer) -> GroupEntries? {
-    let last = state.withLock { $0.last }
-    guard let last, last.name.bytes.elementsEqual(name) else { return nil }
-    return last
-  }
+private struct FoundGroups {
+  /// The one asked for last: neighbouring questions are mostly about the same one.
+  private(set) var last: GroupEntries?
+  /// The others.
+  private var groups: [GroupName: GroupEntries] = [:]
 
   /// A group that was found before.
-  func group(_ name: GroupName) -> GroupEntries? {
-    state.withLock { state in
-      if let last = state.last, last.name == name { return last }
-      guard let group = state.groups.removeValue(forKey: name) else { return nil }
-      state.keep(group)
-      return group
-    }
+  mutating func group(_ name: GroupName) -> GroupEntries? {
+    if let last, last.name == name { return last }
+    guard let group = groups.removeValue(forKey: name) else { return nil }
+    keep(group)
+    return group
   }
 
-  func keep(_ group: GroupEntries) { state.withLock { $0.keep(group) } }
+  mutating func keep(_ group: GroupEntries) {
+    if let last, last.name != group.name { groups[last.name] = last }
+    last = group
+  }
 }

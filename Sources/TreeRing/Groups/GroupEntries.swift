@@ -1,0 +1,163 @@
+// One group of an index, for many questions: the group is found once, each further question is one
+// descent of a tree, or two, and what it asks for is put together on the stack.
+
+package import TreeRingLog
+
+/// A group's entries in the order tree of an index at one commit.
+package final class GroupEntries: Sendable {
+  /// The group's name.
+  package let name: GroupName
+  private let index: IndexReader
+  private let prefix: [UInt8]
+  /// Where its entries lie among those of all groups.
+  package let positions: Range<Int>
+
+  /// Finds a group of an index; one that does not exist has no entries. O(log n).
+  package init(_ name: GroupName, of index: IndexReader) throws(TreeRingError) {
+    self.name = name
+    self.index = index
+    prefix = name.encoded
+    positions = try index.positions(of: name)
+  }
+
+  /// How many rows the group has.
+  package var count: Int { positions.count }
+
+  // MARK: - From places to positions
+
+  /// How many of its rows stand before this place, whether or not a row stands at it. O(log n).
+  package func rank(of place: [UInt8]) throws(TreeRingError) -> Int {
+    let nothing = UnsafeRawBufferPointer(start: nil, count: 0)
+    return try index.state.read {
+      place.withUnsafeBytes { rank(of: $0, nothing, nothing) }
+    }
+  }
+
+  /// How many of its rows stand before a row with this sort key. O(log n).
+  package func rank(
+    of row: RowReference, sortKey: UnsafeRawBufferPointer
+  ) throws(TreeRingError) -> Int {
+    try index.state.read {
+      withUnsafeBytes(of: row.bucket.bigEndian) { bucket in
+        row.key.withUnsafeBytes { rank(of: sortKey, bucket, $0) }
+      }
+    }
+  }
+
+  /// How many of its rows stand before each of these places. O(log n) each, and faster together.
+  package func ranks(of places: [[UInt8]]) throws(TreeRingError) -> [Int] {
+    var ranks: [Int] = []
+    ranks.reserveCapacity(places.count)
+    var rest = places[...]
+    while !rest.isEmpty {
+      var keys = KeyRun()
+      for place in rest.prefix(Self.sectionPlaceCount) { keys.append(prefix, place) }
+      rest = rest.dropFirst(Self.sectionPlaceCount)
+      for rank in try index.state.read({ index.order.ranks(of: keys) }) {
+        ranks.append(rank - positions.lowerBound)
+      }
+    }
+    return ranks
+  }
+
+  /// The position of a row; nil if it is not in the group. O(log n).
+  package func position(of id: RowID) throws(TreeRingError) -> Int? {
+    guard let number = index.state.catalog.buckets[id.bucket] else { return nil }
+    return try index.state.read {
+      withUnsafeBytes(of: number.bigEndian) { bucket in
+        id.key.bytes.withUnsafeBytes { key in
+          sortKey(of: bucket, key).map { rank(of: $0, bucket, key) }
+        }
+      }
+    }
+  }
+
+  /// Where a row's sort key lies; nil if it is not in the group. Inside a read section.
+  @inline(__always)
+  private func sortKey(
+    of bucket: UnsafeRawBufferPointer, _ key: UnsafeRawBufferPointer
+  ) -> UnsafeRawBufferPointer? {
+    withUnsafeBytes(of: UInt16(truncatingIfNeeded: key.count).bigEndian) { keyLength in
+      name.bytes.withUnsafeBytes { group in
+        withJoined(bucket, keyLength, key, group) { index.placeTree.value(of: $0) }
+      }
+    }
+  }
+
+  /// How many of its rows stand before a place, given as the parts that `OrderKey.order` puts together.
+  /// Inside a read section.
+  @inline(__always)
+  private func rank(
+    of sortKey: UnsafeRawBufferPointer, _ bucket: UnsafeRawBufferPointer,
+    _ key: UnsafeRawBufferPointer
+  ) -> Int {
+    prefix.withUnsafeBytes { prefix in
+      withJoined(prefix, sortKey, bucket, key) { index.order.rank(of: $0) } - positions.lowerBound
+    }
+  }
+
+  // MARK: - From positions to rows
+
+  /// The row at a position of the group, less than its count. O(log n).
+  package func row(at position: Int) throws(TreeRingError) -> RowReference {
+    guard position >= 0, position < positions.count else { throw ByteReader.damaged }
+    return try index.state.read {
+      try index.order.withEntry(at: positions.lowerBound + position) { key, value in
+        try OrderEntry(key: key, value: value).row
+      }
+    }
+  }
+
+  /// The identity of the row at a position; nil beyond the group's end. O(log n).
+  package func id(at position: Int) throws(TreeRingError) -> RowID? {
+    guard position >= 0, position < positions.count else { return nil }
+    return try index.state.id(try row(at: position))
+  }
+
+  /// How many places are ranked in one read section.
+  private static let sectionPlaceCount = 512
+}
+
+extension IndexReader {
+  /// Calls `body` with each group that a row stands in, in their order, and with its sort key there. Both
+  /// are valid inside only. O(log n).
+  package func forEachPlace(
+    of row: RowReference,
+    _ body: (_ group: UnsafeRawBufferPointer, _ sortKey: UnsafeRawBufferPointer) throws -> Void
+  ) throws(TreeRingError) {
+    let nothing = UnsafeRawBufferPointer(start: nil, count: 0)
+    try state.read {
+      try withUnsafeBytes(of: row.bucket.bigEndian) { bucket in
+        try withUnsafeBytes(of: UInt16(truncatingIfNeeded: row.key.count).bigEndian) { keyLength in
+          try row.key.withUnsafeBytes { key in
+            try withJoined(bucket, keyLength, key, nothing) {
+              try placeTree.forEach(startingWith: $0, body)
+            }
+          }
+        }
+      }
+    }
+  }
+}
+
+/// Calls `body` with four runs of bytes one behind the other, on the stack.
+@inline(__always)
+private func withJoined<R>(
+  _ first: UnsafeRawBufferPointer, _ second: UnsafeRawBufferPointer,
+  _ third: UnsafeRawBufferPointer, _ fourth: UnsafeRawBufferPointer,
+  _ body: (UnsafeRawBufferPointer) throws -> R
+) rethrows -> R {
+  let byteCount = first.count + second.count + third.count + fourth.count
+  return try withUnsafeTemporaryAllocation(byteCount: byteCount, alignment: 8) { buffer in
+    var end = 0
+    func append(_ part: UnsafeRawBufferPointer) {
+      UnsafeMutableRawBufferPointer(rebasing: buffer[end...]).copyMemory(from: part)
+      end += part.count
+    }
+    append(first)
+    append(second)
+    append(third)
+    append(fourth)
+    return try body(UnsafeRawBufferPointer(buffer))
+  }
+}
