@@ -10,7 +10,7 @@ extension Changeset {
     moves: [(row: RowID, from: RowPath, to: RowPath)],
     updates: [(row: RowID, from: RowPath, to: RowPath, parts: Parts)]
   ) {
-    self.init(before: before, after: after)
+    self.init(before: Outline(before), after: Outline(after))
     self.sections = sections
     rows.deletes = deletes.map { ListedRow(row: $0.row, path: $0.path) }
       .sorted { $0.path < $1.path }

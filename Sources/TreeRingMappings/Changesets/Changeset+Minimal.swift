@@ -9,7 +9,8 @@
 //   4. In each section, what may stay is laid out in both orders by a `SectionPlan`, and the heaviest
 //      increasing subsequence of it stays.
 //   5. Rows drawn with a neighbour that changed are updates too; see Changeset+Neighbors.
-// O(k log n + k log k + operations + sections); no list of a group's length is ever built.
+// O(k log n + k log k + operations), and O(groups) if sections change or the mappings are edited; no list
+// of a group's length is ever built.
 
 internal import TreeRing
 internal import TreeRingLog
@@ -21,6 +22,8 @@ struct MinimalChangeset<Groups: OrderedGroups> {
   let places: TouchedPlaces
   var groups: GroupCache<Groups>
   let limit: Int
+  /// Whether mappings or ranges were changed by hand in between.
+  let isEdited: Bool
   let flaw: Flaw
   var result: Changeset
   /// Operations found so far, counted before any of their rows is looked up.
@@ -34,18 +37,19 @@ struct MinimalChangeset<Groups: OrderedGroups> {
   ///   - places: The rows touched in between.
   ///   - groups: The index at the new state.
   ///   - limit: The most operations worth listing.
+  ///   - isEdited: Whether mappings or ranges were changed by hand in between.
   init(
     from old: Layout, to new: Layout, places: TouchedPlaces, groups: GroupCache<Groups>,
-    limit: Int,
-    flaw: Flaw = .none
+    limit: Int, isEdited: Bool, flaw: Flaw = .none
   ) {
     self.old = old
     self.new = new
     self.places = places
     self.groups = groups
     self.limit = limit
+    self.isEdited = isEdited
     self.flaw = flaw
-    result = Changeset(before: old.sectionList, after: new.sectionList)
+    result = Changeset(before: old.outline, after: new.outline)
   }
 
   /// The changeset; nil if it has more operations than the limit.
@@ -53,7 +57,7 @@ struct MinimalChangeset<Groups: OrderedGroups> {
     changeSections()
     try listTouchedRows()
     try listUpdates()
-    for slot in slotsShown where old.groups[slot] != new.groups[slot] || isTouched(slot) {
+    for slot in slotsChanged where survives(old: slot) || survives(new: slot) {
       guard try listSlides(delta(slot)) else { return nil }
     }
     guard try listMoves(), try listNeighbors() else { return nil }
@@ -83,10 +87,11 @@ struct MinimalChangeset<Groups: OrderedGroups> {
   /// Whether each group has its own section on both sides.
   private var isPlain: Bool { old.consolidated == nil && new.consolidated == nil }
 
-  /// The groups shown in surviving sections on either side.
-  private var slotsShown: [Int] {
-    if isPlain { return new.slots.filter { old.groups[$0].section != nil } }
-    return isConsolidated ? new.slots + old.slots.filter { new.groups[$0].section == nil } : []
+  /// The groups whose rows or windows may have changed, by ascending slot: those touched, and all if the
+  /// mappings were edited.
+  var slotsChanged: [Int] {
+    if isEdited { return Array(new.groups.indices) }
+    return places.touchedSlots
   }
 
   /// How a group's order changed; not at all, if nothing is known.
@@ -233,7 +238,8 @@ struct MinimalChangeset<Groups: OrderedGroups> {
       let isReordered = old.slots != new.slots
       return try listMoves(from: old.slots[...], to: new.slots[...], isReordered: isReordered)
     }
-    for slot in slotsShown where isTouched(slot) || turns(slot) {
+    for slot in slotsChanged
+    where survives(old: slot) && survives(new: slot) && (isTouched(slot) || turns(slot)) {
       guard try listMoves(from: [slot], to: [slot], isReordered: false) else { return false }
     }
     return true

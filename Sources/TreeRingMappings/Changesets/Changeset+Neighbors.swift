@@ -29,7 +29,7 @@ extension MinimalChangeset {
     for updated in places.updated { changed[updated.slot, default: []].insert(updated.newRank) }
     var updates: [RowPath: Int] = [:]
     for (index, update) in result.rows.updates.enumerated() { updates[update.to] = index }
-    for slot in new.slots {
+    for slot in slotsChanged where new.groups[slot].section != nil {
       let offsets = new.mappings.neighbors(of: new.table.names[slot])
       if offsets.isEmpty { continue }
       let delta = delta(slot)

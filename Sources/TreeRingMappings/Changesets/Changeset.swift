@@ -15,19 +15,22 @@ public import TreeRing
 
 /// The operations that turn one list of sections and rows into another.
 public struct Changeset: Hashable, Sendable {
-  /// The sections before, in order.
-  public internal(set) var before: [Section]
-  /// The sections after, in order.
-  public internal(set) var after: [Section]
+  let oldOutline: Outline
+  let newOutline: Outline
   /// What happens to sections.
   public internal(set) var sections = SectionChanges()
   /// What happens to rows of surviving sections.
   public internal(set) var rows = RowChanges()
 
-  init(before: [Section], after: [Section]) {
-    self.before = before
-    self.after = after
+  init(before: Outline, after: Outline) {
+    oldOutline = before
+    newOutline = after
   }
+
+  /// The sections before, in order. O(sections).
+  public var before: [Section] { oldOutline.sections }
+  /// The sections after, in order. O(sections).
+  public var after: [Section] { newOutline.sections }
 
   /// The number of operations.
   public var count: Int { sections.count + rows.count }

@@ -94,6 +94,14 @@ struct TouchedPlaces: Sendable {
     }
   }
 
+  /// The slots of groups that lost, gained or changed a row, ascending.
+  var touchedSlots: [Int] {
+    var slots = deltas.map(\.slot)
+    // Both lists ascend.
+    for updated in updated where updated.slot != slots.last { slots.append(updated.slot) }
+    return Set(slots).sorted()
+  }
+
   /// How a group's order changed; nil if it did not. O(log of the groups touched).
   func delta(of slot: Int) -> GroupDelta? { deltaIndex(of: slot).map { deltas[$0] } }
 

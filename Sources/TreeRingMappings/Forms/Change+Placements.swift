@@ -65,8 +65,7 @@ extension Change {
   public func placements() throws(TreeRingError) -> Placements { try placements(flaw: .none) }
 
   package func placements(flaw: Flaw) throws(TreeRingError) -> Placements {
-    let old = changeset.before
-    let new = changeset.after
+    let (old, new) = (changeset.oldOutline, changeset.newOutline)
     var result = Placements()
     result.remove = rows.deletes.compactMap { member($0.row, at: $0.path, of: before) }
     result.removeSections = sections.deletes.map { old[$0].group }

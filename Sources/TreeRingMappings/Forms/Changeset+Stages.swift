@@ -109,6 +109,7 @@ extension Changeset {
   private func splitStructure(into final: StageState) -> [Stage] {
     var gone: [Int: [Int]] = [:]
     for delete in rows.deletes { gone[delete.path.section, default: []].append(delete.path.row) }
+    let (before, after) = (before, after)
     func surviving(_ section: Int) -> (Section, StageState.Origin) {
       let gone = gone[section] ?? []
       return (
@@ -173,7 +174,7 @@ struct SectionCorrespondence {
     let alignment = Alignment(
       removed: (changeset.sections.deletes + moved.map(\.from)).sorted(),
       added: (changeset.sections.inserts + moved.map(\.to)).sorted())
-    for kept in 0..<(changeset.before.count - alignment.removed.count) {
+    for kept in 0..<(changeset.oldOutline.count - alignment.removed.count) {
       pair(alignment.oldPosition(ofKept: kept), alignment.newPosition(ofKept: kept))
     }
     for move in moved { pair(move.from, move.to) }

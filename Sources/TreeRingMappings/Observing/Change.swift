@@ -25,7 +25,7 @@ extension Change {
   init(resetTo after: ShownRows) {
     before = .nothing
     self.after = after
-    changeset = Changeset(before: [], after: after.outline)
+    changeset = Changeset(before: Outline([]), after: after.layout.outline)
     isReset = true
   }
 
@@ -33,7 +33,8 @@ extension Change {
   init(before: ShownRows, after: ShownRows, changeset: Changeset?) {
     self.before = before
     self.after = after
-    self.changeset = changeset ?? Changeset(before: before.outline, after: after.outline)
+    self.changeset =
+      changeset ?? Changeset(before: before.layout.outline, after: after.layout.outline)
     isReset = changeset == nil
   }
 }

@@ -62,8 +62,8 @@ package struct MappingCursor: Sendable {
     return Change(resetTo: ShownRows(commit: commit, layout: layout, groups: groups))
   }
 
-  /// Shows another state. O(k log n) for k rows touched, plus O(sections), and after a change of
-  /// mappings O(groups · log n).
+  /// Shows another state. O(k log n) for k rows touched; O(groups) besides if a section comes, goes or
+  /// moves, and while all groups are one section; O(groups · log n) after a change of mappings.
   ///
   /// - Parameters:
   ///   - groups: The index at the commit to show.
@@ -97,7 +97,8 @@ package struct MappingCursor: Sendable {
       by: places, list: keepsList, carries: !isDefinedAnew, in: &cache, flaw: flaw)
     if isEdit { new = try new.edited(to: target, in: &cache).editing(edits) }
     var builder = MinimalChangeset(
-      from: old, to: new, places: places, groups: cache, limit: limit, flaw: flaw)
+      from: old, to: new, places: places, groups: cache, limit: limit, isEdited: isEdit,
+      flaw: flaw)
     let changeset = try builder.build()
     let change = Change(
       before: ShownRows(

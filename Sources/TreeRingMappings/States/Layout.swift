@@ -11,7 +11,7 @@ struct Layout: Sendable {
   let mappings: Mappings
   let table: GroupTable
   /// By slot.
-  private(set) var groups: [GroupState]
+  private(set) var groups: SharedArray<GroupState>
   /// The slots that the list of groups admits, in order.
   private(set) var listed: [Int] = []
   /// What the groups listed are ordered by, where an order chooses them.
@@ -32,7 +32,7 @@ struct Layout: Sendable {
   private init(_ mappings: Mappings, table: GroupTable, groups: [GroupState]) {
     self.mappings = mappings
     self.table = table
-    self.groups = groups
+    self.groups = SharedArray(groups)
   }
 
   /// A layout from scratch. O(groups · log n) if an order chooses them, else O(groups).
@@ -84,8 +84,8 @@ struct Layout: Sendable {
 
   // MARK: - Changes
 
-  /// The layout once these changes have happened. O(groups touched), and O(groups) if a section comes
-  /// or goes.
+  /// The layout once these changes have happened. O(groups touched), and O(groups) if a section comes,
+  /// goes or moves, and while all groups are one section.
   ///
   /// - Parameters:
   ///   - list: Whether the list of groups follows too; not if it is about to be replaced.
@@ -265,10 +265,15 @@ struct Layout: Sendable {
     consolidated == nil ? slots[section...section] : slots[...]
   }
 
-  /// The sections as their users see them. O(sections).
-  var sectionList: [Section] {
-    if let consolidated { return [Section(group: consolidated, count: rowCount)] }
-    return slots.map { Section(group: table.names[$0], count: groups[$0].shown.count) }
+  /// The sections as their users see them. O(1).
+  var outline: Outline {
+    if let consolidated { return Outline([Section(group: consolidated, count: rowCount)]) }
+    return Outline(slots: slots, groups: groups, table: table)
+  }
+
+  /// A section; nil if there is no such section. O(1).
+  func section(at section: Int) -> Section? {
+    section >= 0 && section < sectionCount ? outline[section] : nil
   }
 
   // MARK: - Lookups

@@ -15,7 +15,7 @@ extension ShownRows {
 
   /// How many rows a section shows; nil if there is no such section. O(1).
   public func rowCount(inSection section: Int) -> Int? {
-    outline.indices.contains(section) ? outline[section].count : nil
+    layout.section(at: section)?.count
   }
 
   /// The section of a group, or of the name they are consolidated under; nil if it is no section. O(1).
@@ -26,7 +26,7 @@ extension ShownRows {
 
   /// The group of a section, or the name they are consolidated under; nil if there is no such section.
   public func group(ofSection section: Int) -> GroupName? {
-    outline.indices.contains(section) ? outline[section].group : nil
+    layout.section(at: section)?.group
   }
 
   /// The group that the row at a path stands in, consolidated or not; nil if there is no such row.

@@ -24,8 +24,6 @@ public struct ShownRows: Sendable {
 
   /// The commit; 0 before anything was shown.
   public let commit: CommitNumber
-  /// Each section's name and number of rows, in order.
-  public let outline: [Section]
   let layout: Layout
   let groups: (any OrderedGroups)?
   /// The changes since, for a state that is no longer the newest one.
@@ -36,7 +34,6 @@ public struct ShownRows: Sendable {
     self.layout = layout
     self.groups = groups
     self.later = later
-    outline = layout.sectionList
   }
 
   /// Nothing: the state before the first one.
@@ -44,6 +41,9 @@ public struct ShownRows: Sendable {
 }
 
 extension ShownRows {
+  /// Each section's name and number of rows, in order. O(sections).
+  public var outline: [Section] { layout.outline.sections }
+
   /// The sections, in order.
   public var sections: ShownSections { ShownSections(shown: self) }
 }
@@ -53,24 +53,27 @@ public struct ShownSections: RandomAccessCollection, Sendable {
   fileprivate let shown: ShownRows
 
   public var startIndex: Int { 0 }
-  public var endIndex: Int { shown.outline.count }
+  public var endIndex: Int { shown.layout.sectionCount }
   /// A section. O(1).
   public subscript(section: Int) -> ShownSection {
-    precondition(shown.outline.indices.contains(section), "there is no section \(section)")
-    return ShownSection(shown: shown, index: section)
+    guard let outlined = shown.layout.section(at: section) else {
+      preconditionFailure("there is no section \(section)")
+    }
+    return ShownSection(shown: shown, section: outlined, index: section)
   }
 }
 
 /// A section: the collection of its rows.
 public struct ShownSection: RandomAccessCollection, Sendable {
   fileprivate let shown: ShownRows
+  fileprivate let section: Section
   /// The section's position in the list of sections.
   public let index: Int
 
   /// The group shown, or the name of a section that shows them all.
-  public var group: GroupName { shown.outline[index].group }
+  public var group: GroupName { section.group }
   public var startIndex: Int { 0 }
-  public var endIndex: Int { shown.outline[index].count }
+  public var endIndex: Int { section.count }
 
   /// The row at a position. O(log n). Traps if the index cannot be read; see ``ShownRows/row(at:)``.
   public subscript(row: Int) -> RowID {

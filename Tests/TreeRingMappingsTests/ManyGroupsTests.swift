@@ -1,0 +1,94 @@
+// What a change costs with very many groups, of which it touches few.
+
+import TestSupport
+import Testing
+import TreeRing
+import TreeRingLog
+
+@testable import TreeRingMappings
+
+@Suite("A change among very many groups")
+struct ManyGroupsTests {
+  /// Three rows in each group.
+  private static func state(_ groupCount: Int) -> ModelIndex {
+    var rows: [RowReference: ModelRow] = [:]
+    for group in 0..<groupCount {
+      for number in 0..<3 as Range<UInt8> {
+        let row = RowReference(bucket: 1, key: [UInt8(group >> 8), UInt8(group & 0xFF), number])
+        rows[row] = ModelRow(
+          places: [GroupName("g\(group)"): [number]],
+          content: RowContent(object: 0, metadata: nil, touched: 0))
+      }
+    }
+    return ModelIndex(commit: 1, rows: rows)
+  }
+
+  /// How many runs of groups lie elsewhere in memory.
+  private func unsharedRuns(_ a: Layout, _ b: Layout) -> Int {
+    func addresses(_ layout: Layout) -> [UnsafePointer<GroupState>?] {
+      layout.groups.runs.joined().map { $0.withUnsafeBufferPointer { $0.baseAddress } }
+    }
+    return zip(addresses(a), addresses(b)).count { $0 != $1 }
+  }
+
+  private func address(_ slots: [Int]) -> UnsafePointer<Int>? {
+    slots.withUnsafeBufferPointer { $0.baseAddress }
+  }
+
+  @Test(
+    "It reads what it touches, and its two states share what it does not", arguments: [100, 20_000])
+  func shared(_ groupCount: Int) throws {
+    let names = (0..<groupCount).map { GroupName("g\($0)") }
+    let old = Self.state(groupCount)
+    var rows = old.rows
+    // A row comes, one goes, one moves to another group, one changes.
+    let place = 77 % groupCount
+    func row(_ group: Int, _ number: UInt8) -> RowReference {
+      RowReference(bucket: 1, key: [UInt8(group >> 8), UInt8(group & 0xFF), number])
+    }
+    let content = RowContent(object: 0, metadata: nil, touched: 0)
+    rows[row(place, 9)] = ModelRow(places: [names[place]: [1]], content: content)
+    rows[row(3, 0)] = nil
+    rows[row(5, 1)]?.places = [names[6]: [1]]
+    rows[row(8, 1)]?.content = RowContent(object: 1, metadata: nil, touched: 0)
+    let new = ModelIndex(commit: 2, rows: rows)
+    let touched = touchedRows(from: old, to: new)
+    let list = Mappings(of: "model", groups: names)
+    let views = [
+      list, list.hidingEmptySections().range(.flexible(length: 2, growing: .bothSides)),
+      list.drawn(withNeighborsAt: [-1, 2], in: names[8]).range(.fixed(length: 2, pin: .end)),
+      Mappings(of: "model", groupsWhere: { $0.count > 0 }),
+    ]
+    for mappings in views {
+      var cursor = MappingCursor(mappings)
+      _ = try cursor.reset(to: old, at: 1)
+      let reads = new.reads.value
+      let change = try cursor.advance(to: new, by: touched)
+      #expect(!change.isReset && change.changeset.count >= 3)
+      // Five groups are touched.
+      #expect(new.reads.value - reads <= 40, "\(new.reads.value - reads) reads")
+      let (before, after) = (change.before.layout, change.after.layout)
+      #expect(unsharedRuns(before, after) <= 5)
+      #expect(address(before.slots) == address(after.slots))
+      #expect(address(before.listed) == address(after.listed))
+      #expect(before.groups.count == groupCount && change.before.sections.count == groupCount)
+    }
+  }
+
+  @Test(
+    "A shared array reads as the array it was made of, and changing a copy changes the copy only")
+  func sharedArray() {
+    for count in [0, 1, 31, 32, 33, 1023, 1024, 1025, 3000] {
+      var plain = Array(0..<count)
+      let original = SharedArray(plain)
+      #expect(Array(original) == plain)
+      var copy = original
+      for index in stride(from: 0, to: count, by: 97) {
+        copy[index] = -index
+        plain[index] = -index
+      }
+      #expect(Array(copy) == plain)
+      #expect(Array(original) == Array(0..<count))
+    }
+  }
+}
