@@ -24,7 +24,7 @@ extension Store {
 
   /// Registers a pin, before its version is looked for: from here on the horizon cannot pass it.
   func pin(
-    _ number: CommitNumber, creator: String
+    _ number: CommitNumber, creator: PinCreator
   ) throws(TreeRingError) -> PinRegistry.Registration {
     while true {
       let readable = try readability()

@@ -170,7 +170,7 @@ public final class Store: Sendable {
   ) throws(TreeRingError) -> Snapshot {
     try checkOpen()
     try follower?.check()
-    let creator = "\(file):\(line)"
+    let creator = PinCreator(file: file, line: line)
     while true {
       let version = queue.visible
       let commit = version.roots.commit
@@ -197,7 +197,7 @@ public final class Store: Sendable {
   ) throws(TreeRingError) -> Snapshot {
     try checkOpen()
     let number = try commit(at: point)
-    let registration = try pin(number, creator: "\(file):\(line)")
+    let registration = try pin(number, creator: PinCreator(file: file, line: line))
     let definitions = queue.visible.catalog
     do throws(TreeRingError) {
       return Snapshot(

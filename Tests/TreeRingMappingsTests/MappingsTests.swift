@@ -211,4 +211,34 @@ struct MappingsTests {
     #expect(try Self.change(mappings, from: old, to: new).rows.updates.map(\.parts) == [.touched])
     #expect(try Self.change(mappings, from: new, to: old).rows.updates.map(\.parts) == [.touched])
   }
+
+  @Test(
+    "An offset beyond the count waits; one that the count just reaches is a gap behind the last row"
+  )
+  func waitingAndGap() throws {
+    let range = RangeOptions.flexible(length: 1, offset: 3, growing: .inRangeOnly)
+    let mappings = Mappings(of: "model", groups: ["g"]).range(range, of: "g")
+    /// Offset and length of the window after each of these deliveries.
+    func windows(_ deliveries: [UInt8]...) throws -> [[Int]] {
+      var cursor = MappingCursor(mappings)
+      var state = Self.index([], at: 0)
+      _ = try cursor.reset(to: state, at: 0)
+      return try deliveries.map { rows in
+        let next = Self.index(rows, at: state.commit + 1)
+        let change = try cursor.advance(to: next, by: touchedRows(from: state, to: next))
+        state = next
+        let position = try #require(change.after.rangePosition(of: "g"))
+        return [position.offsetFromBeginning, position.length]
+      }
+    }
+    // Beyond the count: once there are more rows, the length and offset given.
+    #expect(try windows([1, 2], [0, 1, 2, 3, 4, 5]) == [[2, 0], [3, 1]])
+    #expect(try windows([1, 2], [1, 2], [1, 2, 3, 4, 5]) == [[2, 0], [2, 0], [3, 1]])
+    // Just reached: what comes behind the last row is taken in, what comes before it shifts the gap.
+    #expect(try windows([1, 2, 3], [0, 1, 2, 3, 4, 5]) == [[3, 0], [4, 2]])
+    #expect(try windows([1, 2], [1, 2, 3], [0, 1, 2, 3]) == [[2, 0], [3, 0], [4, 0]])
+    // One that has emptied there is the same gap; nothing but offset and length is carried.
+    #expect(
+      try windows([1, 2, 3, 4], [1, 2, 3], [1, 2, 3, 5, 6]) == [[3, 1], [3, 0], [3, 2]])
+  }
 }

@@ -5,12 +5,20 @@
 internal import Synchronization
 internal import TreeRingLog
 
+/// Where in the program a snapshot was taken. Put into words only when somebody asks: snapshots are taken
+/// far more often.
+struct PinCreator: Sendable, CustomStringConvertible {
+  var file: String
+  var line: Int
+  var description: String { "\(file):\(line)" }
+}
+
 /// The live snapshots of a store, and the horizon they may hold back.
 final class PinRegistry: Sendable {
   private struct Entry {
     var commit: CommitNumber
     var since: ContinuousClock.Instant
-    var creator: String
+    var creator: PinCreator
     var life: PinLife
   }
 
@@ -45,7 +53,7 @@ final class PinRegistry: Sendable {
   /// - Returns: nil if that may have changed since.
   /// - Throws: `beyondHorizon`; `notAllowed` while a row is being erased from the past.
   func add(
-    commit: CommitNumber, isKept: Bool = false, epoch: UInt64 = 0, creator: String
+    commit: CommitNumber, isKept: Bool = false, epoch: UInt64 = 0, creator: PinCreator
   ) throws(TreeRingError) -> Registration? {
     let since = ContinuousClock.now
     let life = PinLife(commit: commit)
@@ -79,8 +87,10 @@ final class PinRegistry: Sendable {
   var all: [PinInfo] {
     let now = ContinuousClock.now
     let entries = state.withLock { Array($0.entries.values) }
-    return entries.map { PinInfo(commit: $0.commit, age: now - $0.since, creator: $0.creator) }
-      .sorted { ($0.commit, $1.age) < ($1.commit, $0.age) }
+    return entries.map {
+      PinInfo(commit: $0.commit, age: now - $0.since, creator: $0.creator.description)
+    }
+    .sorted { ($0.commit, $1.age) < ($1.commit, $0.age) }
   }
 
   /// How far the horizon could go: not past a live pin, unless its commit is kept anyway.
