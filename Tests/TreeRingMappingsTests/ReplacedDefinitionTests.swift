@@ -132,6 +132,29 @@ struct ReplacedDefinitionTests {
     #expect(change.rows.inserts.count == 20 && change.rows.deletes.isEmpty)
   }
 
+  @Test(
+    "An index that is removed is an error; once it is defined again the list goes on by a change")
+  func removedAndDefinedAgain() async throws {
+    let store = try Store.inMemory()
+    try Self.put(store, 0..<30)
+    try store.define("i", Self.fields("n"))
+    var observer = store.observer(of: Self.mappings, limit: .max)
+    var list = FollowedList()
+    _ = try Self.follow(&observer, &list, to: store.snapshot())
+    var stream = store.changes(of: Self.mappings, limit: .max).makeAsyncIterator()
+    #expect(try await stream.next()?.isReset == true)
+    try store.removeIndex("i")
+    #expect { try observer.advance() } throws: { ($0 as? TreeRingError)?.code == .notFound }
+    await #expect { try await stream.next() } throws: {
+      ($0 as? TreeRingError)?.code == .notFound
+    }
+    try Self.put(store, 28..<33)
+    try store.define("i", Self.fields("m"))
+    let change = try Self.follow(&observer, &list, to: store.snapshot())
+    #expect(!change.isReset && change.rows.inserts.count == 3 && change.rows.deletes.isEmpty)
+    #expect(try await stream.next()?.changeset == change.changeset)
+  }
+
   private static func compared(_ version: UInt32) -> GroupIndex {
     GroupIndex(
       "i", on: rows, version: version,

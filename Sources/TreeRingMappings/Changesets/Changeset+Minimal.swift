@@ -22,8 +22,9 @@ struct MinimalChangeset<Groups: OrderedGroups> {
   let places: TouchedPlaces
   var groups: GroupCache<Groups>
   let limit: Int
-  /// Whether mappings or ranges were changed by hand in between.
-  let isEdited: Bool
+  /// The groups whose rows or windows may have changed, by ascending slot: those touched, and all if
+  /// mappings or ranges were edited.
+  let slotsChanged: [Int]
   let flaw: Flaw
   var result: Changeset
   /// Operations found so far, counted before any of their rows is looked up.
@@ -47,7 +48,7 @@ struct MinimalChangeset<Groups: OrderedGroups> {
     self.places = places
     self.groups = groups
     self.limit = limit
-    self.isEdited = isEdited
+    slotsChanged = isEdited ? Array(new.groups.indices) : places.touchedSlots
     self.flaw = flaw
     result = Changeset(before: old.outline, after: new.outline)
   }
@@ -86,13 +87,6 @@ struct MinimalChangeset<Groups: OrderedGroups> {
 
   /// Whether each group has its own section on both sides.
   private var isPlain: Bool { old.consolidated == nil && new.consolidated == nil }
-
-  /// The groups whose rows or windows may have changed, by ascending slot: those touched, and all if the
-  /// mappings were edited.
-  var slotsChanged: [Int] {
-    if isEdited { return Array(new.groups.indices) }
-    return places.touchedSlots
-  }
 
   /// How a group's order changed; not at all, if nothing is known.
   func delta(_ slot: Int) -> GroupDelta { places.delta(of: slot) ?? GroupDelta(slot: slot) }

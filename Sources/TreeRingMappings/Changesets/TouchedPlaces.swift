@@ -96,10 +96,19 @@ struct TouchedPlaces: Sendable {
 
   /// The slots of groups that lost, gained or changed a row, ascending.
   var touchedSlots: [Int] {
-    var slots = deltas.map(\.slot)
+    var slots: [Int] = []
+    var next = 0
+    func append(_ slot: Int) { if slots.last != slot { slots.append(slot) } }
     // Both lists ascend.
-    for updated in updated where updated.slot != slots.last { slots.append(updated.slot) }
-    return Set(slots).sorted()
+    for delta in deltas {
+      while next < updated.count, updated[next].slot <= delta.slot {
+        append(updated[next].slot)
+        next += 1
+      }
+      append(delta.slot)
+    }
+    for updated in updated[next...] { append(updated.slot) }
+    return slots
   }
 
   /// How a group's order changed; nil if it did not. O(log of the groups touched).
@@ -177,10 +186,13 @@ private struct RankedPlace {
       let rank = try groups.rank(of: first.order, slot: first.slot)
       return [RankedPlace(slot: first.slot, rank: rank, moved: first.moved, place: 0)]
     }
-    var order = Array(places.indices)
-    if places.contains(where: { $0.slot != first.slot }) {
-      order.sort { places[$0].slot < places[$1].slot }
+    if places.allSatisfy({ $0.slot == first.slot }) {
+      let ranks = try groups.ranks(of: places.map(\.order), slot: first.slot)
+      return places.indices.map {
+        RankedPlace(slot: first.slot, rank: ranks[$0], moved: places[$0].moved, place: $0)
+      }
     }
+    let order = places.indices.sorted { places[$0].slot < places[$1].slot }
     var ranked: [RankedPlace] = []
     ranked.reserveCapacity(places.count)
     var rest = order[...]

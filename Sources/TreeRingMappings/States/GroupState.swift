@@ -4,7 +4,7 @@ internal import TreeRing
 
 /// The groups that the two layouts of a change speak of, numbered. A slot is a group's number, so that
 /// everything inside the algorithm is an array access.
-struct GroupTable: Sendable {
+final class GroupTable: Sendable {
   let names: [GroupName]
   private let slots: [GroupName: Int]
 
