@@ -36,7 +36,8 @@ extension Change {
   /// O(log n) for each operation, and each row of a section that comes, goes or moves.
   /// - Throws: `TreeRingError` if the index cannot be read.
   public func transactions() throws(TreeRingError) -> [ListTransaction<ChangedRow>] {
-    let (old, new) = (LinearOutline(changeset.before), LinearOutline(changeset.after))
+    let oldSections = changeset.before
+    let (old, new) = (LinearOutline(oldSections), LinearOutline(changeset.after))
     var list: [ListTransaction<ChangedRow>] = []
     func listRow(at path: RowPath, from index: Int? = nil) throws(TreeRingError) {
       guard let row = try after.row(at: path) else { return }
@@ -47,7 +48,7 @@ extension Change {
         index.map { .move(model, index: $0, newIndex: newIndex) }
           ?? .insert(model, newIndex: newIndex))
     }
-    for section in isReset ? Array(changeset.after.indices) : sections.inserts {
+    for section in isReset ? Array(after.sections.indices) : sections.inserts {
       for path in new.paths(in: section) { try listRow(at: path) }
     }
     if isReset { return list }
@@ -57,7 +58,7 @@ extension Change {
     let staying = StayingInSections(rows)
     for section in sections.moves {
       let alignment = staying.alignment(of: section)
-      let kept = alignment.kept(inOld: 0..<changeset.before[section.from].count)
+      let kept = alignment.kept(inOld: 0..<oldSections[section.from].count)
       for kept in kept {
         let from = RowPath(section: section.from, row: alignment.oldPosition(ofKept: kept))
         let to = RowPath(section: section.to, row: alignment.newPosition(ofKept: kept))

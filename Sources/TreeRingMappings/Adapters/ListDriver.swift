@@ -35,21 +35,23 @@ public struct DisplayedRows: Sendable {
   /// A stage on the way; nil once the change is complete.
   private let stage: StageState?
 
+  /// Each section's name and number of rows, in order.
+  public let outline: [Section]
+
   /// A state as such.
   public init(_ shown: ShownRows = .nothing) {
     before = shown
     after = shown
     stage = nil
+    outline = shown.outline
   }
 
   init(_ stage: StageState, of change: Change) {
     before = change.before
     after = change.after
     self.stage = stage
+    outline = stage.sections
   }
-
-  /// Each section's name and number of rows, in order.
-  public var outline: [Section] { stage?.sections ?? after.outline }
 
   /// The row at a path; nil if there is none. O(log n).
   ///
@@ -78,7 +80,7 @@ public final class ListDriver {
   /// Brings a change onto a view; everything is reloaded if the view does not show the state before.
   public func apply(_ change: Change, to view: some BatchListView) {
     guard !change.isReset, view.isOnScreen, displayed.outline == change.before.outline,
-      shows(change.before.outline, view)
+      shows(displayed.outline, view)
     else {
       displayed = DisplayedRows(change.after)
       view.reloadEverything()

@@ -71,7 +71,8 @@ public struct MappingObserver: Sendable {
 
   /// Goes on to the newest commit. The first change is a reset; later ones may be empty.
   ///
-  /// O(k log n) for k rows touched since the commit shown, plus O(sections).
+  /// O(k log n) for k rows touched since the commit shown; O(groups) besides if a section comes, goes or
+  /// moves, while all groups are one section, and after a change of mappings.
   /// - Parameters:
   ///   - mappings: Other mappings to go on with; nil if they stay. With another index the change is a
   ///     reset.

@@ -54,8 +54,9 @@ struct BoardLines {
     for step in change.changeset.steps() {
       try apply(step, of: change.after, text, &edits)
     }
+    let outline = change.after.outline
     for index in sections.indices {
-      let heading = Self.heading(change.after.outline[index])
+      let heading = Self.heading(outline[index])
       if sections[index][0] != heading {
         sections[index][0] = heading
         edits.append(.rewrite(line(index, -1)))
