@@ -80,14 +80,11 @@ final class RowTable<Model> {
 }
 
 extension BatchPlan<RowNumber> {
-  /// The numbers that nothing stands for once the batch has been applied.
-  ///
-  /// - Parameters:
-  ///   - rows: The list before.
-  ///   - added: The numbers given in the batch.
-  func dead(in rows: RowList, added: [RowNumber]) -> [RowNumber] {
-    let kept = Set(inserts.map(\.model) + moves.map(\.model) + updates.map(\.model))
-    let replaced = (deletes + moves.map(\.from) + updates.map(\.index)).map { rows[$0] }
-    return replaced + added.filter { !kept.contains($0) }
+  /// Those of the numbers given in the batch that nothing stands for once it has been applied.
+  func unused(of added: [RowNumber]) -> [RowNumber] {
+    var kept = Set(inserts.map { $0.model })
+    kept.formUnion(moves.map { $0.model })
+    kept.formUnion(updates.map { $0.model })
+    return kept.count == added.count ? [] : added.filter { !kept.contains($0) }
   }
 }

@@ -80,16 +80,20 @@ struct RankedList<Element, Measure: ListMeasure<Element>> {
     return element
   }
 
+  /// Puts another element in the place of the one at a position, and returns that. O(log n).
+  @discardableResult
+  mutating func replace(at position: Int, with element: Element) -> Element {
+    precondition(position >= 0 && position < count, "there is no such position")
+    return root.replace(at: position, with: element)
+  }
+
   /// The element at a position. O(log n).
   subscript(position: Int) -> Element {
     get {
       precondition(position >= 0 && position < count, "there is no such position")
       return root.element(at: position)
     }
-    set {
-      precondition(position >= 0 && position < count, "there is no such position")
-      root.replace(at: position, with: newValue)
-    }
+    set { replace(at: position, with: newValue) }
   }
 
   /// The weight of the elements before a position. O(log n).
