@@ -9,7 +9,7 @@ internal import Synchronization
 /// Models in order, kept in step with a source.
 ///
 ///     let arrivals = LiveCollection(
-///       source: StoreSource(store, bucket: "flights", index: "arrivals", group: "LAX"),
+///       source: StoreSource(store, bucket: flights, index: "arrivals", group: "LAX"),
 ///       options: CollectionOptions(order: .source, mode: .paged(batchSize: 20))
 ///     ) { row in try Arrival(row) }
 ///     await arrivals.load()

@@ -41,6 +41,19 @@ public struct StoreSource: CollectionSource {
       store: store, bucket: bucket, place: .group(index: index, group), snapshot: snapshot)
   }
 
+  /// All rows of a bucket, in key order; else as for a bucket's name.
+  public init<Row>(_ store: Store, bucket: Bucket<Row>, at snapshot: Snapshot? = nil) {
+    self.init(store, bucket: bucket.name, at: snapshot)
+  }
+
+  /// The rows that a bucket has in a group of an index, in the index's order; else as for a bucket's name.
+  public init<Row>(
+    _ store: Store, bucket: Bucket<Row>, index: String, group: GroupName,
+    at snapshot: Snapshot? = nil
+  ) {
+    self.init(store, bucket: bucket.name, index: index, group: group, at: snapshot)
+  }
+
   private init(store: Store, bucket: String, place: StorePlace, snapshot: Snapshot?) {
     self.store = store
     self.bucket = bucket
