@@ -11,13 +11,23 @@ extension StateEditor {
   func replay(
     _ header: CommitHeader, _ payload: UnsafeRawBufferPointer
   ) throws(TreeRingError) {
+    try replay(header, payload) { (operation, stamp) throws(TreeRingError) in
+      try replay(operation, at: stamp)
+    }
+  }
+
+  /// Decodes one commit and hands on its operations; the rest of it is applied.
+  func replay(
+    _ header: CommitHeader, _ payload: UnsafeRawBufferPointer,
+    _ apply: (Operation, Stamp) throws(TreeRingError) -> Void
+  ) throws(TreeRingError) {
     var reader = try PayloadReader(payload, commit: header.number)
     for tag in reader.notes.tags { setTag(tag, commit: header.number) }
     if let key = reader.notes.idempotencyKey { setIdempotencyKey(key, commit: header.number) }
     while true {
       let stamp = Stamp(commit: header.number, operation: reader.count)
       guard let operation = try reader.next() else { break }
-      try replay(operation, at: stamp)
+      try apply(operation, stamp)
     }
     guard reader.count == header.operationCount else { throw ByteReader.damaged }
     setCommit(

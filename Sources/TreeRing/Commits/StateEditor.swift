@@ -93,10 +93,23 @@ final class StateEditor {
     _ change: RowChange, in reference: BucketReference, key: UnsafeRawBufferPointer,
     at stamp: Stamp
   ) throws(TreeRingError) -> CommitNumber? {
-    let bucket = reference.number
-    let old = try row(bucket: bucket, key: key)
+    let old = try row(bucket: reference.number, key: key)
     if old == nil, case .delete = change { return nil }
     let new = try successor(of: old, change, at: stamp)
+    return try replace(old, by: new, at: stamp.commit, in: reference, key: key)
+  }
+
+  /// Puts a record of a row, or a grave, in the place of its record.
+  ///
+  /// - Parameter commit: that which deletes the row, if there is no new record.
+  /// - Returns: the commit that last wrote the row before.
+  /// - Throws: if it cannot be done; nothing is changed then.
+  @discardableResult
+  func replace(
+    _ old: RowRecord?, by new: RowRecord?, at commit: CommitNumber,
+    in reference: BucketReference, key: UnsafeRawBufferPointer
+  ) throws(TreeRingError) -> CommitNumber {
+    let bucket = reference.number
     record.removeAll(keepingCapacity: true)
     new?.encode(into: &record)
     guard RowKey.byteCount(of: key) + record.count <= PageLayout.maxCellByteCount else {
@@ -112,9 +125,9 @@ final class StateEditor {
     if new != nil { add(reference) }
     RowKey.with(bucket: bucket, key: key) { treeKey in
       if new == nil {
-        _ = editor.remove(&roots.rows, key: treeKey)
+        if hadRow { _ = editor.remove(&roots.rows, key: treeKey) }
         var bytes: [UInt8] = []
-        bytes.append(integer: stamp.commit)
+        bytes.append(integer: commit)
         bytes.withUnsafeBytes { _ = editor.put(&roots.graves, key: treeKey, value: $0) }
       } else {
         record.withUnsafeBytes { _ = editor.put(&roots.rows, key: treeKey, value: $0) }
@@ -122,12 +135,12 @@ final class StateEditor {
       }
     }
     if new == nil { takeOut(bucket: bucket, key: key) }
-    commit(edits, bucket: bucket, key: key)
+    self.commit(edits, bucket: bucket, key: key)
     return previous
   }
 
   /// The record that a change makes of the old one; nil for a delete.
-  private func successor(
+  func successor(
     of old: RowRecord?, _ change: RowChange, at stamp: Stamp
   ) throws(TreeRingError) -> RowRecord? {
     switch change {

@@ -254,9 +254,8 @@ struct Opening: Sendable {
       try typed {
         try parts.pages.reading {
           try editor.buildMissingIndexes()
-          try log.replay(from: base.roots.commit + 1, through: newest) { header, payload in
-            try editor.replay(header, payload)
-            return !isEnough(editor.roots, since: base.roots, parts)
+          try editor.replay(log, through: newest, limit: operationsHeldBack(parts)) {
+            !isEnough(editor.roots, since: base.roots, parts)
           }
           try editor.buildMissingIndexes()
         }
@@ -278,6 +277,13 @@ struct Opening: Sendable {
     guard let checkpointer = parts.checkpointer else { return false }
     if parts.pages.heapPageCounts.dirty >= checkpointer.share.slowPages { return true }
     return roots.operationCount - base.operationCount >= Self.operationsPerCheckpoint
+  }
+
+  /// How many operations a replay may apply at once: so few that the pages they make dirty stay within
+  /// the heap's share.
+  private func operationsHeldBack(_ parts: Parts) -> Int {
+    guard let checkpointer = parts.checkpointer else { return FoldedReplay.limit }
+    return min(FoldedReplay.limit, checkpointer.share.pages / 16)
   }
 
   /// While everything is replayed, checkpoints are made this far apart: their roots serve time travel.

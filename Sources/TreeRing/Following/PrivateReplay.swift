@@ -38,10 +38,7 @@ struct PrivateReplay: Sendable {
       try typed {
         try pages.reading {
           try editor.buildMissingIndexes()
-          try log.replay(from: base.roots.commit + 1, through: commit) { header, payload in
-            try editor.replay(header, payload)
-            return true
-          }
+          try editor.replay(log, through: commit)
           try editor.buildMissingIndexes()
         }
       }

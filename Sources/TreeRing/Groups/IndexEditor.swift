@@ -235,8 +235,8 @@ private struct SortBuffer {
       {
         UnsafeRawBufferPointer(rebasing: all[entry.start..<entry.start + Int(entry.keyLength)])
       }
-      entries.sort { KeyOrder.compare(key($0), key($1)) < 0 }
-      for entry in entries {
+      for position in KeySorter.order(of: entries.map(key)) {
+        let entry = entries[position]
         let valueStart = entry.start + Int(entry.keyLength)
         builder.append(
           key: key(entry),

@@ -81,12 +81,7 @@ final class TimeTravel: Sendable {
       values: ValueSource(log: log), recorder: nil, isPrivate: true)
     do throws(TreeRingError) {
       try typed {
-        try pages.reading {
-          try log.replay(from: roots.commit + 1, through: commit) { header, payload in
-            try editor.replay(header, payload)
-            return true
-          }
-        }
+        try pages.reading { try editor.replay(log, through: commit) }
       }
       guard editor.roots.commit == commit else {
         throw TreeRingError(

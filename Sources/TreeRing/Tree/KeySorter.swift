@@ -1,0 +1,44 @@
+// Sorting many keys at once. Keys that are sorted together mostly share their first bytes, so the eight
+// bytes after those are compared as one number first.
+
+/// Finds the order of keys.
+enum KeySorter {
+  private struct Item {
+    var head: UInt64
+    var index: Int
+  }
+
+  /// The indexes of the keys in the keys' order; equal ones keep theirs. O(n log n).
+  static func order(of keys: [UnsafeRawBufferPointer]) -> [Int] {
+    guard let first = keys.first else { return [] }
+    var shared = first.count
+    for key in keys {
+      shared = min(
+        shared, KeyOrder.commonPrefixLength(first.start, first.count, key.start, key.count))
+      if shared == 0 { break }
+    }
+    var items: [Item] = []
+    items.reserveCapacity(keys.count)
+    for index in keys.indices {
+      items.append(Item(head: head(keys[index], after: shared), index: index))
+    }
+    items.sort { a, b in
+      if a.head != b.head { return a.head < b.head }
+      let order = KeyOrder.compare(keys[a.index], keys[b.index])
+      return order == 0 ? a.index < b.index : order < 0
+    }
+    return items.map(\.index)
+  }
+
+  private static func head(_ key: UnsafeRawBufferPointer, after shared: Int) -> UInt64 {
+    let rest = key.count - shared
+    if rest >= 8 {
+      return UInt64(bigEndian: key.loadUnaligned(fromByteOffset: shared, as: UInt64.self))
+    }
+    var head: UInt64 = 0
+    for index in 0..<max(0, rest) {
+      head |= UInt64(key[shared + index]) << (56 - 8 * UInt64(index))
+    }
+    return head
+  }
+}

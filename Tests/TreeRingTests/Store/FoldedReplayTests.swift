@@ -1,0 +1,152 @@
+// Replaying many commits at once must lead to the very state that commit after commit leads to.
+
+import TestSupport
+import Testing
+import TreeRingLog
+
+@testable import TreeRing
+
+@Suite("Replaying many commits at once") struct FoldedReplayTests {
+  @Test(
+    "The trees are those of commit after commit, from any state on, however many are held back",
+    arguments: seeds(1...6))
+  func sameTrees(seed: UInt64) throws {
+    var random = SeededGenerator(seed: seed)
+    var history = RandomHistory(seed: seed)
+    let store = try MemoryFiles().open()
+    for _ in RandomHistory.codeIndexes { history.noteEmptyCommit() }
+    for number in 1...80 {
+      try history.commit(to: store)
+      if number == 20 {
+        try store.define("byGroup", RandomHistory.fieldIndex)
+        history.noteEmptyCommit()
+      }
+      if number % 25 == 0 {
+        try store.write { try $0.tag("t\(number % 2)", commit: store.newestCommit) }
+        history.noteEmptyCommit()
+      }
+    }
+    for limit in [1, 2, 7, 40, FoldedReplay.limit] {
+      for _ in 1...4 {
+        let bounds = [0, 0].map { _ in
+          CommitNumber.random(in: 0...store.newestCommit, using: &random)
+        }
+        let (from, through) = (min(bounds[0], bounds[1]), max(bounds[0], bounds[1]))
+        let base = try store.snapshot(at: .commit(from)).version
+        let alone = try replay(store, upon: base, through: through) { editor in
+          (add: { (header, payload) in try editor.replay(header, payload) }, finish: {})
+        }
+        let folded = try replay(store, upon: base, through: through) { editor in
+          let replay = FoldedReplay(editor, limit: limit)
+          return (add: { try replay.add($0, $1) }, finish: { try replay.finish() })
+        }
+        compare(folded, alone, "seed \(seed), \(from)...\(through), \(limit) at once")
+        alone.editor.discard()
+        folded.editor.discard()
+      }
+    }
+    try store.close()
+  }
+
+  @Test("A row that came and went leaves its grave; deleting one that was not there leaves none")
+  func graves() throws {
+    let store = try Store.inMemory()
+    try store.write { try $0.put([1], for: "a", in: blobs) }
+    try store.write { try $0.delete("a", in: "blobs") }
+    for round in 1...3 {
+      try store.write { try $0.put([UInt8(round)], for: "b", in: blobs) }
+      try store.write { try $0.delete("b", in: "blobs") }
+    }
+    let base = try store.snapshot(at: .commit(2)).version
+    let editor = try replay(store, upon: base, through: 8) { editor in
+      let replay = FoldedReplay(editor)
+      return (add: { try replay.add($0, $1) }, finish: { try replay.finish() })
+    }
+    defer { editor.editor.discard() }
+    let number = try #require(editor.catalog.buckets["blobs"])
+    func lastWritten(_ key: Key) throws -> CommitNumber {
+      try key.bytes.withUnsafeBytes { try editor.lastWritten(bucket: number, key: $0) }
+    }
+    #expect(try lastWritten("a") == 2)
+    #expect(try lastWritten("b") == 8)
+    #expect(try lastWritten("c") == 0)
+    #expect(editor.roots.rows.count == 0)
+    #expect(editor.roots.graves.count == 2)
+    #expect(editor.roots.operationCount == 8)
+  }
+
+  @Test("Each row is written once: a thousand puts of ten rows copy the pages of ten")
+  func writtenOnce() throws {
+    let store = try Store.inMemory()
+    for number in 0..<1000 {
+      try store.write { try $0.put([UInt8(number % 256)], for: Key("\(number % 10)"), in: blobs) }
+    }
+    let base = try store.snapshot(at: .commit(0)).version
+    let editor = try replay(store, upon: base, through: 1000) { editor in
+      let replay = FoldedReplay(editor)
+      return (
+        add: { header, payload in
+          try replay.add(header, payload)
+          #expect(editor.roots.rows.count == 0)
+        }, finish: { try replay.finish() }
+      )
+    }
+    defer { editor.editor.discard() }
+    #expect(editor.roots.rows.count == 10)
+    #expect(editor.roots.commit == 1000)
+  }
+
+  // MARK: - Parts
+
+  private typealias Way = (
+    add: (CommitHeader, UnsafeRawBufferPointer) throws -> Void, finish: () throws -> Void
+  )
+
+  /// An editor with the state of a commit, replayed in some way upon a version and its indexes.
+  private func replay(
+    _ store: Store, upon base: Version, through commit: CommitNumber,
+    _ way: (StateEditor) throws -> Way
+  ) throws -> StateEditor {
+    let code = RandomHistory.codeIndexes.map(\.code)
+    let active = try base.roots.indexes.map { index in
+      try base.catalog.indexes.values.first { $0.number == index.number }?.active(
+        code: code)
+    }
+    let editor = StateEditor(
+      pages: store.pages, epoch: commit + 1, base: base.roots, catalog: base.catalog,
+      active: active, code: code, values: ValueSource(log: store.log), recorder: nil,
+      isPrivate: true)
+    try store.pages.reading {
+      try editor.buildMissingIndexes()
+      let way = try way(editor)
+      try store.log.replay(from: base.roots.commit + 1, through: commit) { header, payload in
+        try way.add(header, payload)
+        return true
+      }
+      try way.finish()
+      try editor.buildMissingIndexes()
+    }
+    return editor
+  }
+
+  private func compare(_ found: StateEditor, _ wanted: StateEditor, _ label: String) {
+    let label = Comment(rawValue: label)
+    #expect(found.roots.commit == wanted.roots.commit, label)
+    #expect(found.roots.timestamp == wanted.roots.timestamp, label)
+    #expect(found.roots.operationCount == wanted.roots.operationCount, label)
+    #expect(found.catalog.buckets == wanted.catalog.buckets, label)
+    #expect(found.catalog.indexes == wanted.catalog.indexes, label)
+    #expect(found.roots.indexes.map(\.number) == wanted.roots.indexes.map(\.number), label)
+    #expect(
+      found.roots.indexes.map(\.undecodable) == wanted.roots.indexes.map(\.undecodable), label)
+    for (one, other) in zip(found.roots.trees, wanted.roots.trees) {
+      var difference = TreeDiff(from: one, to: other, pages: found.pages)
+      var count = 0
+      difference.forEach { _, _, _ in
+        count += 1
+        return true
+      }
+      #expect(count == 0, label)
+    }
+  }
+}
