@@ -106,10 +106,14 @@ struct BatchPlan<Model> {
       alignment, deletes: deletes, updates: updates.map { $0.index })
   }
 
-  /// Applies the batch to the list it was checked against. O(k log n).
+  /// Applies the batch to the list it was checked against. O(k log n); O(k) if that is empty.
   ///
   /// - Returns: What it takes out or replaces.
   func apply(to rows: inout RankedList<Model, Weightless<Model>>) -> [Model] {
+    if rows.count == 0 {
+      rows.fill(inserts.map { $0.model })
+      return []
+    }
     var replaced = updates.map { rows.replace(at: $0.index, with: $0.model) }
     for index in alignment.removed.reversed() { replaced.append(rows.remove(at: index)) }
     for insert in coming { rows.insert(insert.model, at: insert.index) }

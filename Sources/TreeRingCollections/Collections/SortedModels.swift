@@ -54,7 +54,7 @@ struct SortedModels<Model: CollectionModel>: Sendable {
   func model(_ identifier: String) -> Model? { entry(identifier)?.model }
 
   /// The models shown. O(n).
-  var shown: [Model] { list.elements.filter(\.isShown).map { entries[$0.number].model } }
+  var shown: [Model] { list.elements.filter { $0.isShown }.map { entries[$0.number].model } }
   /// All models. O(n).
   var all: [Model] { list.elements.map { entries[$0.number].model } }
 
@@ -112,7 +112,9 @@ struct SortedModels<Model: CollectionModel>: Sendable {
     }
     let shownBefore = old.mapValues { list.weight(before: $0.position) }
     let oldCount = shownCount
-    for position in old.values.map(\.position).sorted().reversed() { list.remove(at: position) }
+    for position in old.values.map({ $0.position }).sorted().reversed() {
+      list.remove(at: position)
+    }
     var changed: Set<String> = []
     for edit in edits {
       do {
@@ -126,7 +128,7 @@ struct SortedModels<Model: CollectionModel>: Sendable {
       let entry = entries[number]
       list.insert(ListedModel(number: number, isShown: entry.isShown), at: position(of: entry))
     }
-    return change(order, old.mapValues(\.entry), shownBefore, oldCount, changed)
+    return change(order, old.mapValues { $0.entry }, shownBefore, oldCount, changed)
   }
 
   /// Brings an edit into the entries; returns whether the model changed.
@@ -176,7 +178,7 @@ struct SortedModels<Model: CollectionModel>: Sendable {
       oldIndex += wasShown ? 1 : 0
       newIndex += isShown ? 1 : 0
     }
-    list = RankedList(rows, capacity: 16, leafCapacity: 128)
+    list.fill(rows)
     return TouchedModels(touched, oldCount: oldCount, newCount: newIndex)
       .change(shownModel(at:))
   }

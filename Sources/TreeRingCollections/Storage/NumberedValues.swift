@@ -2,7 +2,8 @@
 //
 // Generics end here. Lists and batches hold numbers, so there is one kind of them, for which the compiler makes
 // code in this module; generic code that serves models of other modules looks its types up at run time, again
-// and again. And a copy of a list's node is a copy of bytes, which counts no references.
+// and again. (For the same reason generic code here passes closures where a key path would do: it would be made anew at
+// each call.) And a copy of a list's node is a copy of bytes, which counts no references.
 
 /// What stands for a value of a row.
 typealias RowNumber = Int32

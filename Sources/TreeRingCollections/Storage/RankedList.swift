@@ -58,6 +58,11 @@ struct RankedList<Element, Measure: ListMeasure<Element>> {
     return (0..<pieces).map { count * $0 / pieces..<count * ($0 + 1) / pieces }
   }
 
+  /// Replaces the elements. O(n).
+  mutating func fill(_ elements: some Sequence<Element>) {
+    self = RankedList(elements, capacity: capacity.inner, leafCapacity: capacity.leaf)
+  }
+
   /// How many elements there are.
   var count: Int { root.count }
   /// What they weigh together.

@@ -1,8 +1,8 @@
 // A node of a ranked list: a leaf with elements, or an inner node with children.
 //
 // After an insert a node may be over capacity; it then splits in halves. After a remove a child may be
-// under half of it; it is then joined with a neighbour, and split again if that is too much. So every
-// node but the root is at least a quarter full.
+// under a quarter of it; it is then joined with a neighbour, and split again if that is too much. So every
+// node but the root is at least a quarter full, and the halves of a split are far from being joined.
 
 /// How large nodes may be.
 struct NodeCapacity: Sendable {
@@ -100,7 +100,7 @@ struct RankedNode<Element, Measure: ListMeasure<Element>> {
     } else {
       let (child, position) = child(at: position)
       element = children[child].remove(at: position, capacity: capacity)
-      if children[child].size < children[child].limit(capacity) / 2, children.count > 1 {
+      if children[child].size < max(2, children[child].limit(capacity) / 4), children.count > 1 {
         join(at: child == 0 ? 0 : child - 1, capacity: capacity)
       }
     }

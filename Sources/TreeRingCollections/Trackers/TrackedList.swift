@@ -104,7 +104,7 @@ struct TrackedList<Row: Sendable>: Sendable {
     }
     let to = replace(changes, at: from)
     let alignment = Alignment(
-      removed: from.compactMap(\.self).sorted(), added: to.compactMap(\.self).sorted())
+      removed: from.compactMap { $0 }.sorted(), added: to.compactMap { $0 }.sorted())
 
     var batch: [ListTransaction<TrackedRow<Row>>] = []
     for (index, change) in changes.enumerated() {
@@ -124,7 +124,7 @@ struct TrackedList<Row: Sendable>: Sendable {
 
   /// Takes the old entries of changes out and puts the new ones in; returns where these stand.
   private mutating func replace(_ changes: [EntryChange<Row>], at from: [Int?]) -> [Int?] {
-    for position in from.compactMap(\.self).sorted().reversed() { list.remove(at: position) }
+    for position in from.compactMap({ $0 }).sorted().reversed() { list.remove(at: position) }
     for change in changes {
       if let number = numbers.removeValue(forKey: change.identity) { entries.remove(number) }
     }
