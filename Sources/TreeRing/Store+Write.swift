@@ -148,9 +148,7 @@ extension Store {
       code: code, values: ValueSource(log: log, pending: pending), recorder: recorder)
     let transaction = Transaction(
       editor: editor, commit: number, pending: pending, horizon: pinRegistry.horizon)
-    if let checkpointer = engine.checkpointer {
-      transaction.spill = { (editor) throws(TreeRingError) in try checkpointer.spill(editor) }
-    }
+    editor.spill = engine.checkpointer?.spill
     defer { transaction.end() }
     var isSequenced = false
     defer { if !isSequenced { editor.editor.discard() } }

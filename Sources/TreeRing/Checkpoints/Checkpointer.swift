@@ -194,10 +194,10 @@ final class Checkpointer: Sendable {
     return dropped
   }
 
-  /// How many dead pages the file may keep for the sake of earlier roots: twice the live ones, or half of
-  /// what the log takes, so that looking back stays quick where history is long and the state is small.
+  /// How many dead pages the file may keep for the sake of earlier roots: half as many as live ones, or half
+  /// of what the log takes, so that looking back stays quick where history is long and the state is small.
   static func allowance(live: Int, logByteCount: UInt64) -> Int {
-    max(2 * live, Int(clamping: logByteCount / 2) / PageLayout.pageByteCount, 1024)
+    max(live / 2, Int(clamping: logByteCount / 2) / PageLayout.pageByteCount, 1024)
   }
 
   /// Step 1; nil if there is nothing to do.

@@ -31,6 +31,8 @@ final class StateEditor {
   /// Closures that this process has registered.
   let code: [CodeIndex]
   let recorder: ChangeRecorder?
+  /// Called now and then while nothing points into pages of the transaction.
+  var spill: SpillAction?
   private var record: [UInt8] = []
 
   /// - Parameter active: the definition of each of `base.indexes`, in their order; an index without
@@ -332,7 +334,7 @@ final class StateEditor {
   ) throws(TreeRingError) -> IndexRoots {
     try IndexEditor(editor: editor).build(
       index, rows: rows, catalog: catalog, catalogTree: catalogTree, values: values,
-      labeled: labeled, progress: progress)
+      labeled: labeled, spill: spill, progress: progress)
   }
 
   private func forget(where isGone: (ActiveIndex) -> Bool) {

@@ -33,8 +33,6 @@ public final class Transaction: Readable {
   private var cachedReader: StateReader?
   /// Who reads what this transaction may edit.
   private let reads = TransactionReads()
-  /// Gives memory back when the transaction has become large. Asked between edits, now and then.
-  var spill: ((PageEditor) throws(TreeRingError) -> Void)?
   private var edits: UInt = 0
   /// The known bucket written to last: most edits go to it again.
   private var lastBucket: BucketReference?
@@ -299,7 +297,7 @@ public final class Transaction: Readable {
     reads.edition += 1
     cachedReader = nil
     edits &+= 1
-    if edits & 63 == 0 { try spill?(editor.editor) }
+    if edits & 63 == 0 { try editor.spill?(editor.editor) }
   }
 
   /// Checks limits and finds the bucket's number, giving it one if it is new.

@@ -250,6 +250,7 @@ struct Opening: Sendable {
     let editor = StateEditor(
       pages: parts.pages, epoch: base.roots.commit + 1, base: base.roots, catalog: base.catalog,
       active: active, code: code, values: ValueSource(log: log), recorder: nil)
+    editor.spill = parts.checkpointer?.spill
     do throws(TreeRingError) {
       try typed {
         try parts.pages.reading {

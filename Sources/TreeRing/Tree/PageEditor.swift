@@ -223,7 +223,4 @@ extension PageEditor {
     }
     release(number, birth: birth)
   }
-
-  /// A builder for a new tree from entries in key order.
-  package func makeBuilder() -> TreeBuilder { TreeBuilder(editor: self) }
 }

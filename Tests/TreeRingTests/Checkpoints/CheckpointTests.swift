@@ -188,7 +188,7 @@ import TreeRingLog
     let statistics = try store.statistics()
     let live =
       statistics.pageCount - statistics.pinnedPageCount - statistics.retainedPageCount
-    let allowance = max(2 * live, Int(statistics.logByteCount) / 2 / 4096, 1024)
+    let allowance = max(live / 2, Int(statistics.logByteCount) / 2 / 4096, 1024)
     let pageCount = Int(statistics.pageFileByteCount) / 4096
     // An eighth more, at least 256 KiB, is reserved ahead.
     let limit = (2 * live + allowance + statistics.pinnedPageCount) * 9 / 8 + 64
