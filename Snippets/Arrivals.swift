@@ -8,7 +8,7 @@ let flights = Bucket<Flight>("flights")
 let byDestination = GroupIndex("arrivals", on: flights, version: 1) { flight in
   Place(in: flight.dest, by: .ascending(flight.scheduled), .ascending(flight.number))
 }
-let store = try Store.inMemory(options: StoreOptions(indexes: [byDestination]))
+let store = try Store.inMemory(indexes: [byDestination])
 try store.write { tx in
   for minute in 10..<60 {
     let flight = Flight(number: "AA\(minute)", dest: "LAX", scheduled: "08:\(minute)")
@@ -20,7 +20,7 @@ try store.write { tx in
 struct Arrival: ValueModel { var identifier: String, flight: Flight }
 
 let arrivals = LiveCollection(
-  source: StoreSource(store, bucket: "flights", index: "arrivals", group: "LAX"),
+  source: StoreSource(store, bucket: flights, index: "arrivals", group: "LAX"),
   options: CollectionOptions(order: .source, mode: .paged(batchSize: 20))
 ) { row in
   Arrival(identifier: row.key.description, flight: try flights.decode(row))

@@ -11,7 +11,7 @@ struct Table {
   func apply(_ change: Change) { print(change.after.outline.map(\.count)) }
 }
 let table = Table()
-let store = try Store.inMemory(options: StoreOptions(indexes: [byChat]))
+let store = try Store.inMemory(indexes: [byChat])
 try store.write { tx in
   for date in 0..<12 {
     let message = Message(chat: date < 3 ? "work" : "home", text: "\(date)", date: date)

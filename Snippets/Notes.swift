@@ -1,13 +1,13 @@
 // The storage layer of an app for notes: typed rows, folders, versions, undo.
 // snippet.show
+import Foundation
 import TreeRing
 
 struct Note: Codable, Sendable {
   var folder: String
   var title: String
   var text = ""
-  /// Seconds since 1970.
-  var edited: Double
+  var edited: Date
 }
 
 struct Notebook {
@@ -25,7 +25,7 @@ struct Notebook {
   }
 
   func delete(_ id: String) async throws {
-    try await store.write { tx in _ = try tx.delete(Key(id), in: Self.notes.name) }
+    try await store.write { tx in _ = try tx.delete(Key(id), in: Self.notes) }
   }
 
   func note(_ id: String) throws -> Note? { try store.snapshot().get(Key(id), in: Self.notes) }
@@ -42,9 +42,7 @@ struct Notebook {
 
   /// Every version of a note, the newest first; nil where it was deleted.
   func versions(of id: String) throws -> [Note?] {
-    try store.history(of: Key(id), in: Self.notes.name).map { version in
-      try store.snapshot(at: .commit(version.commit)).get(Key(id), in: Self.notes)
-    }
+    try store.history(of: Key(id), in: Self.notes).map(Self.notes.decode)
   }
 
   /// Brings back the newest version there is of a note.
@@ -55,10 +53,14 @@ struct Notebook {
 }
 // snippet.hide
 let notebook = try Notebook(at: "notes.ring")
-try await notebook.save(Note(folder: "home", title: "Milk", edited: 1), as: "milk")
-try await notebook.save(Note(folder: "work", title: "Report", edited: 2), as: "report")
-try await notebook.save(Note(folder: "home", title: "Oat milk", edited: 3), as: "milk")
-try await notebook.save(Note(folder: "home", title: "Bread", edited: 4), as: "bread")
+try await notebook.save(
+  Note(folder: "home", title: "Milk", edited: Date(timeIntervalSince1970: 1)), as: "milk")
+try await notebook.save(
+  Note(folder: "work", title: "Report", edited: Date(timeIntervalSince1970: 2)), as: "report")
+try await notebook.save(
+  Note(folder: "home", title: "Oat milk", edited: Date(timeIntervalSince1970: 3)), as: "milk")
+try await notebook.save(
+  Note(folder: "home", title: "Bread", edited: Date(timeIntervalSince1970: 4)), as: "bread")
 try await notebook.delete("milk")
 print(try notebook.folders, try notebook.notes(in: "home").map(\.title))
 try await notebook.undelete("milk")

@@ -10,15 +10,15 @@ try store.write { tx in
 }
 try store.define("shelves", ManualIndex(on: books))
 try store.write { tx in
-  try tx.group("unread", of: "shelves").append(RowID(bucket: "books", key: "emma"))
+  try tx.group("unread", of: "shelves").append(RowID("emma", in: books))
 }
 
 // snippet.show
 try store.define("shelves", ManualIndex(on: books))
 try store.write { tx in
   let unread = try tx.group("unread", of: "shelves")
-  try unread.append(RowID(bucket: "books", key: "moby"))
-  try unread.move(RowID(bucket: "books", key: "emma"), to: 0)
+  try unread.append(RowID("moby", in: books))
+  try unread.move(RowID("emma", in: books), to: 0)
 }
 // snippet.hide
 print(try store.snapshot().index("shelves").rows(in: "unread").map(\.key))

@@ -16,7 +16,7 @@ try store.write { tx in
 }
 let summer = try store.write { tx in
   try tx.put(Price(cents: 95), for: "tea", in: prices)
-  try tx.delete("cake", in: "prices")
+  try tx.delete("cake", in: prices)
 }
 
 // Read any commit, by name, number or date. A snapshot never changes.
@@ -29,8 +29,8 @@ for difference in try store.snapshot().diff(from: spring) {
 }
 
 // Ask for the life of a row.
-for version in try store.history(of: "tea", in: "prices") {
-  print(version.commit, version.kind)
+for version in try store.history(of: "tea", in: prices) {
+  print(version.commit, version.kind, try prices.decode(version)?.cents ?? 0)
 }
 
 // Bring an earlier state back, as a commit of its own.

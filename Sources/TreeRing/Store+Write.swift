@@ -20,6 +20,11 @@ extension Store {
   ///
   /// Commits of several threads that wait at the same time share one sync.
   ///
+  /// It blocks its thread meanwhile, so it is for code that is not asynchronous. Where the language lets `await`
+  /// be written (asynchronous functions, and all top-level code of a program that uses `await` anywhere at its top
+  /// level), `write` is the asynchronous one, to be called with `try await`. To block there on purpose, call a function
+  /// of your own that is not asynchronous and writes.
+  ///
   /// - Parameters:
   ///   - durability: for this commit; nil for the store's.
   ///   - expected: the newest commit this write was decided on; nil for any.
@@ -38,6 +43,9 @@ extension Store {
   }
 
   /// Writes one commit without blocking the caller's thread.
+  ///
+  /// As the synchronous variant in all else. The closure runs on the store's own thread, so it and what it returns
+  /// are `Sendable`: let it use constants of the function around it, and return what it finds as the value.
   @discardableResult
   public func write<Value: Sendable>(
     durability: Durability? = nil, expecting expected: CommitNumber? = nil,

@@ -67,6 +67,11 @@ public final class Store: Sendable {
     try Store(path: nil, fileSystem: MemoryFileSystem(), options: options)
   }
 
+  /// A store in memory with group indexes defined in code.
+  public static func inMemory(indexes: [GroupIndex]) throws -> Store {
+    try inMemory(options: StoreOptions(indexes: indexes))
+  }
+
   package init(
     path: String?, fileSystem: any FileSystem, options: StoreOptions,
     progress: ((OpeningProgress) -> Void)? = nil

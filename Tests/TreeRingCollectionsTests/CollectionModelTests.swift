@@ -113,6 +113,26 @@ private struct Boarding: CollectionDataSource {
       try JSONDecoder().decode([String: DictionaryValue].self, from: bytes)["missing"] == .null)
   }
 
+  @Test func numbersThatNoDoubleHoldsSurviveUpdates() throws {
+    struct Account: ValueModel, Equatable {
+      var identifier = "1"
+      var text = ""
+      var signed: Int64
+      var unsigned: UInt64
+      var real: Double
+    }
+    let bits: [(Int64, UInt64, Double)] = [
+      (.max, .max, 1e300), (.min, .max - 1, -1e20), ((1 << 53) + 1, (1 << 63) + 1, 0x1p53),
+      (-(1 << 53) - 1, 1 << 63, 0.1), (1 << 53, 1 << 60, 3e18),
+    ]
+    for (signed, unsigned, real) in bits {
+      var account = Account(signed: signed, unsigned: unsigned, real: real)
+      #expect(try account.update(with: ["text": .text("b")]))
+      #expect(account == Account(text: "b", signed: signed, unsigned: unsigned, real: real))
+      #expect(try !account.update(with: account.dictionary))
+    }
+  }
+
   @Test func anUpdateThatChangesNothingOrFailsIsNoChange() {
     let observer = MirrorObserver()
     let collection = LiveCollection(

@@ -260,5 +260,55 @@ private final class Recorder: PlainConsumerDelegate, SectionedConsumerDelegate {
       consumer.willChange()
       consumer.reset(with: [1])
     }
+    await #expect(processExitsWith: .failure) {
+      let consumer = PlainConsumer<Item>()
+      let hasty = HastyDelegate(consumer)
+      consumer.delegate = hasty
+      consumer.willChange()
+      try consumer.didChange()
+    }
   }
+
+  @Test func aBatchBegunBeforeTheOneAroundItRunsIsPlannedOnTheStateAfterThat() throws {
+    let consumer = PlainConsumer<Item>()
+    let recorder = Recorder()
+    recorder.defers = true
+    consumer.delegate = recorder
+    consumer.willChange()
+    consumer.consume(items("ab").transactionsForCurrentState)
+    try consumer.didChange()
+    consumer.willChange()
+    consumer.remove(at: 0)
+    consumer.add(Item(id: 9), at: 1)
+    try consumer.didChange()
+    consumer.willChange()
+    consumer.update(Item(id: 9, value: 1), at: 1)
+    try consumer.didChange()
+    #expect(consumer.items.isEmpty)
+    recorder.blocks[1]()
+    #expect(consumer.items.map(\.id) == [1, 9])
+    #expect(consumer.items.map(\.value) == [0, 0])
+    consumer.delegate = nil
+    consumer.willChange()
+    consumer.remove(at: 0)
+    try consumer.didChange()
+    #expect(consumer.items == [Item(id: 9, value: 1)])
+    #expect(consumer._core.table.count == 1)
+  }
+}
+
+/// Writes before it may.
+private final class HastyDelegate: PlainConsumerDelegate {
+  let consumer: PlainConsumer<Item>
+  var isFirst = true
+  init(_ consumer: PlainConsumer<Item>) { self.consumer = consumer }
+  func consumerWillChange() {
+    guard isFirst else { return }
+    isFirst = false
+    consumer.willChange()
+    try? consumer.didChange()
+  }
+  func consumerDidUpdate(_ model: Item, at index: Int) {}
+  func consumerDidRemove(at index: Int) {}
+  func consumerDidInsert(_ model: Item, at index: Int) {}
 }

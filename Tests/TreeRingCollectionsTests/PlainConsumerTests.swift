@@ -76,7 +76,7 @@ final class PlainRecorder: PlainConsumerDelegate {
       #expect(consumer.items == batch.result, "seed \(seed)")
       #expect(recorder.replayed == batch.result, "seed \(seed)")
       #expect(recorder.old == old)
-      #expect(consumer._batch.rows.count == consumer.numberOfItems, "a value is kept, seed \(seed)")
+      #expect(consumer._core.table.count == consumer.numberOfItems, "a value is kept, seed \(seed)")
       #expect(recorder.updates.map(\.1) == recorder.updates.map(\.1).sorted())
       #expect(recorder.removals == recorder.removals.sorted(by: >))
       #expect(recorder.insertions.map(\.1) == recorder.insertions.map(\.1).sorted())
@@ -110,7 +110,7 @@ final class PlainRecorder: PlainConsumerDelegate {
       let changes = try #require(try consumer.didChange(returnChanges: true))
       #expect(consumer.items == batch.result, "seed \(seed)")
       #expect(recorder.replayed == batch.result, "seed \(seed)")
-      #expect(consumer._batch.rows.count == consumer.numberOfItems, "a value is kept, seed \(seed)")
+      #expect(consumer._core.table.count == consumer.numberOfItems, "a value is kept, seed \(seed)")
       try checkMinimal(changes, batch, old, checksEquality: true, seed)
       old = batch.result
     }
@@ -192,7 +192,7 @@ final class PlainRecorder: PlainConsumerDelegate {
     consumer.add(Item(id: 7), at: 3)
     #expect(throws: Never.self) { try consumer.didChange() }
     #expect(consumer.numberOfItems == 4)
-    #expect(consumer._batch.rows.count == 4)
+    #expect(consumer._core.table.count == 4)
   }
 
   @Test func equalNumbersAreNoProofThatARowStays() throws {
@@ -241,7 +241,7 @@ final class PlainRecorder: PlainConsumerDelegate {
     recorder.blocks[0]()
     recorder.blocks[2]()
     #expect(consumer.items.map(\.id) == [0, 1, 2])
-    #expect(consumer._batch.rows.count == 3)
+    #expect(consumer._core.table.count == 3)
     #expect(
       recorder.calls == [
         "begin", "begin", "begin", "insert 0", "end", "insert 1", "end", "insert 2", "end",
@@ -266,7 +266,7 @@ final class PlainRecorder: PlainConsumerDelegate {
     consumer.reset(with: old)
     #expect(recorder.calls.isEmpty)
     #expect(consumer.items == old)
-    #expect(consumer._batch.rows.count == old.count)
+    #expect(consumer._core.table.count == old.count)
   }
 
   @Test func carriedOverValuesSurviveUpdatesAndMoves() throws {

@@ -55,11 +55,11 @@ private final class SectionedRecorder: SectionedConsumerDelegate {
       } catch let error as TreeRingError {
         #expect(error.code == .invalidInput && !isSorted, "seed \(seed): \(error)")
         #expect(consumer.items == old)
-        #expect(consumer._batch.rows.count == old.count)
+        #expect(consumer._core.table.count == old.count)
         continue
       }
       let sections = runs(batch.result)
-      #expect(consumer._batch.rows.count == batch.result.count, "a value is kept, seed \(seed)")
+      #expect(consumer._core.table.count == batch.result.count, "a value is kept, seed \(seed)")
       checkReads(consumer, sections, seed)
       try checkValid(changes, runs(old), sections, seed)
       checkMinimal(changes, runs(old), sections, seed)

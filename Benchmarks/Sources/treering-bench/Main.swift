@@ -42,7 +42,8 @@ struct TreeRingBench {
   static let subjects: [Subject] =
     [memory] + commits + batches + bulkLoad + [
       randomGets, scans, readsBesideWriter, diskUse, bytesWritten, replay, recoveryRate,
-      rankSelect, changesets, flightBoard, consumers, importFlights, asOf, asOfDistance, openTime,
+      rankSelect, changesets, flightBoard, consumers, liveLists, importFlights, asOf, asOfDistance,
+      openTime,
       pinnedUpdates, checkpointLatency, compactionLatency, followerDelay, largeStore,
     ]
 

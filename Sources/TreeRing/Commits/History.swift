@@ -43,6 +43,8 @@ public struct RowVersion: Hashable, Sendable {
   public let object: [UInt8]?
   /// The metadata it wrote, if it wrote any.
   public let metadata: [UInt8]?
+  /// The version of the coder that wrote the object; nil without one. `Bucket.decode` takes it into account.
+  public let coder: UInt32?
 }
 
 /// An operation of a commit, with copies of its bytes.
@@ -232,11 +234,12 @@ extension Store {
     of key: Key, in bucket: String, by operation: Operation, at header: CommitHeader
   ) throws(TreeRingError) -> (RowVersion, previous: CommitNumber)? {
     func version(
-      _ kind: RowVersion.Kind, object: [UInt8]? = nil, metadata: [UInt8]? = nil
+      _ kind: RowVersion.Kind, object: [UInt8]? = nil, metadata: [UInt8]? = nil,
+      coder: UInt32? = nil
     ) -> RowVersion {
       RowVersion(
         commit: header.number, timestamp: header.timestamp, kind: kind, object: object,
-        metadata: metadata)
+        metadata: metadata, coder: coder)
     }
     if case .deleteRange(let range, let rows) = operation {
       guard range.name == bucket, let row = rows.first(where: { $0.key.elementsEqual(key.bytes) })
@@ -246,15 +249,14 @@ extension Store {
     guard let row = operation.row, row.bucket.name == bucket, row.key.elementsEqual(key.bytes)
     else { return nil }
     switch operation {
-    case .put(_, _, let object, let metadata):
+    case .put(_, let coder, let object, let metadata):
       let metadata = try metadata.map { (value) throws(TreeRingError) in
         try bytes(value, .metadata)
       }
-      return (
-        version(.put, object: try bytes(object, .object), metadata: metadata), row.previous
-      )
-    case .object(_, _, let object):
-      return (version(.put, object: try bytes(object, .object)), row.previous)
+      let object = try bytes(object, .object)
+      return (version(.put, object: object, metadata: metadata, coder: coder), row.previous)
+    case .object(_, let coder, let object):
+      return (version(.put, object: try bytes(object, .object), coder: coder), row.previous)
     case .metadata(_, let metadata):
       return (version(.metadata, metadata: try bytes(metadata, .metadata)), row.previous)
     case .touch: return (version(.touch), row.previous)
@@ -263,9 +265,9 @@ extension Store {
       let metadata = try record.metadata.map { (value) throws(TreeRingError) in
         try bytes(value, .metadata)
       }
+      let object = try bytes(record.object, .object)
       return (
-        version(.put, object: try bytes(record.object, .object), metadata: metadata),
-        row.previous
+        version(.put, object: object, metadata: metadata, coder: record.coder), row.previous
       )
     case .deleteRange, .tag, .index, .place, .stub, .held: return nil
     }

@@ -214,9 +214,12 @@ public struct IndexReader: Sendable {
 
 /// A row's identity: its bucket and its key.
 public struct RowID: Hashable, Comparable, Sendable, CustomStringConvertible {
+  /// The bucket's name.
   public let bucket: String
+  /// The key in that bucket.
   public let key: Key
 
+  /// The row of a key in the bucket of a name.
   public init(bucket: String, key: Key) {
     self.bucket = bucket
     self.key = key

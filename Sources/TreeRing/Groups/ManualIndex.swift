@@ -2,11 +2,11 @@
 
 /// A group index whose rows are placed by hand, one by one: shelves, playlists, boards.
 ///
-///     try store.define("Shelves", ManualIndex(on: "books"))
+///     try store.define("Shelves", ManualIndex(on: books))
 ///     try store.write { tx in
 ///       let unread = try tx.group("unread", of: "Shelves")
-///       try unread.append(RowID(bucket: "books", key: "moby"))
-///       try unread.move(RowID(bucket: "books", key: "emma"), to: 0)
+///       try unread.append(RowID("moby", in: books))
+///       try unread.move(RowID("emma", in: books), to: 0)
 ///     }
 ///
 /// A row is in it only where it was placed, in any number of groups, and leaves all of them when it is

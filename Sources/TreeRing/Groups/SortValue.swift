@@ -5,9 +5,14 @@ public import TreeRingLog
 
 /// A value that rows can be ordered by.
 ///
-/// Integers, floating point numbers, strings, dates, truth values, data and optionals of them
-/// conform. Make your own types conform by appending, in order, the parts they are ordered by;
-/// every value of the type must append the same number and types of parts.
+/// Integers, floating point numbers, strings, dates (to their full precision, before 1970 too), truth values, data,
+/// `UUID`, `Timestamp`, and optionals of them conform. An enumeration with a raw value of these types conforms by saying
+/// so:
+///
+///     enum Priority: Int, Codable, SortValue { case low, normal, high }
+///
+/// Make your own types conform by appending, in order, the parts they are ordered by; every value of the type
+/// must append the same number and types of parts.
 public protocol SortValue {
   /// Appends the value in ascending order.
   func appendSortKey(to encoder: inout SortKeyEncoder)
@@ -73,6 +78,13 @@ extension Timestamp: SortValue {
 extension Date: SortValue {
   public func appendSortKey(to encoder: inout SortKeyEncoder) {
     encoder.append(timeIntervalSinceReferenceDate)
+  }
+}
+
+/// What has a raw value is ordered by it.
+extension SortValue where Self: RawRepresentable, RawValue: SortValue {
+  public func appendSortKey(to encoder: inout SortKeyEncoder) {
+    rawValue.appendSortKey(to: &encoder)
   }
 }
 

@@ -1,20 +1,23 @@
 // What can be wrong with the positions of a batch. Everything is found before anything is applied.
 
 internal import TreeRingLog
+internal import TreeRingMappings
 
 /// Checks positions against the counts before and after, and against each other.
 struct BatchCheck {
   let oldCount: Int
   let newCount: Int
 
+  /// - Parameters:
+  ///   - places: The positions of rows that go or are placed, before and after.
+  ///   - deletes: The rows of these that go.
+  ///   - updates: Old positions, ascending.
   /// - Throws: `invalidInput` for an index out of range, a row that is removed or updated twice, or
   ///   both, and two rows that come to one index. A row may be moved and updated.
   func check(
-    deletes: [Int], inserts: [Int], moves: [(from: Int, to: Int)], updates: [Int]
+    _ places: Alignment, deletes: [Int], updates: [Int]
   ) throws(TreeRingError) {
-    let going = (deletes + moves.map(\.from)).sorted()
-    let coming = (inserts + moves.map(\.to)).sorted()
-    let updates = updates.sorted()
+    let (going, coming) = (places.removed, places.added)
     try checkRange(going, below: oldCount, "before the batch")
     try checkRange(updates, below: oldCount, "before the batch")
     try checkOnce(going, "row leaves its place twice")

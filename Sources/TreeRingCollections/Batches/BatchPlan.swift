@@ -12,6 +12,9 @@ struct ValueRules<Model> {
   /// Whether a new value says the same as the old one, so that the update can be left out.
   var isEqual: ((_ old: Model, _ new: Model) -> Bool)?
 
+  /// Whether what a row is to become depends on what it is.
+  var askOldValues: Bool { carryOver != nil || isEqual != nil }
+
   /// The value that a row gets, and whether it is to be shown anew.
   func value(of new: Model, for old: Model) -> (value: Model, isChanged: Bool) {
     let value = carryOver?(old, new) ?? new
@@ -45,6 +48,8 @@ struct BatchPlan<Model> {
   private(set) var moves: [Move] = []
   /// By ascending old position, without those that change nothing and those of rows that move.
   private(set) var updates: [Update] = []
+  /// The old positions of rows that go or are placed, and the new ones of those that come or are placed.
+  let alignment: Alignment
 
   var newCount: Int { oldCount - deletes.count + inserts.count }
 
@@ -58,15 +63,17 @@ struct BatchPlan<Model> {
   ) throws(TreeRingError) {
     self.init(transactions, oldCount: rows.count)
     try check()
+    let moved = Set(moves.map { $0.from })
+    updates.removeAll { moved.contains($0.index) }
+    guard rules.askOldValues else { return }
     for place in moves.indices {
       let (value, isChanged) = rules.value(of: moves[place].model, for: rows[moves[place].from])
       moves[place].model = value
       moves[place].isChanged = isChanged
     }
-    let moved = Set(moves.map(\.from))
     let given = updates
     updates = []
-    for update in given where !moved.contains(update.index) {
+    for update in given {
       let (value, isChanged) = rules.value(of: update.model, for: rows[update.index])
       if isChanged { updates.append(Update(index: update.index, model: value)) }
     }
@@ -88,44 +95,45 @@ struct BatchPlan<Model> {
     inserts.sort { $0.index < $1.index }
     moves.sort { $0.from < $1.from }
     updates.sort { $0.index < $1.index }
+    alignment = Alignment(
+      removed: (deletes + moves.map { $0.from }).sorted(),
+      added: (inserts.map { $0.index } + moves.map { $0.to }).sorted())
   }
 
-  /// Checks positions against the counts and each other. O(k log k).
+  /// Checks positions against the counts and each other. O(k).
   func check() throws(TreeRingError) {
     try BatchCheck(oldCount: oldCount, newCount: newCount).check(
-      deletes: deletes, inserts: inserts.map(\.index), moves: moves.map { ($0.from, $0.to) },
-      updates: updates.map(\.index))
+      alignment, deletes: deletes, updates: updates.map { $0.index })
   }
 
-  /// Applies the batch to the list it was checked against. O(k log n).
-  func apply(to rows: inout RankedList<Model, Weightless<Model>>) {
-    for update in updates { rows[update.index] = update.model }
-    for index in (deletes + moves.map(\.from)).sorted().reversed() { rows.remove(at: index) }
-    let coming =
-      inserts.map { (index: $0.index, model: $0.model) }
-      + moves.map { (index: $0.to, model: $0.model) }
-    for (index, model) in coming.sorted(by: { $0.index < $1.index }) {
-      rows.insert(model, at: index)
+  /// Applies the batch to the list it was checked against. O(k log n); O(k) if that is empty.
+  ///
+  /// - Returns: What it takes out or replaces.
+  func apply(to rows: inout RankedList<Model, Weightless<Model>>) -> [Model] {
+    if rows.count == 0 {
+      rows.fill(inserts.map { $0.model })
+      return []
     }
+    var replaced = updates.map { rows.replace(at: $0.index, with: $0.model) }
+    for index in alignment.removed.reversed() { replaced.append(rows.remove(at: index)) }
+    for insert in coming { rows.insert(insert.model, at: insert.index) }
+    return replaced
   }
 
-  /// The old positions of rows that go or are placed, and the new ones of those that come or are placed.
-  var alignment: Alignment {
-    Alignment(
-      removed: (deletes + moves.map(\.from)).sorted(),
-      added: (inserts.map(\.index) + moves.map(\.to)).sorted())
+  /// The rows that come or are placed, by ascending new position.
+  var coming: [Insert] {
+    (inserts + moves.map { Insert(index: $0.to, model: $0.model) }).sorted { $0.index < $1.index }
   }
 
   /// What the batch amounts to, in as few operations as possible. O(k log k).
   var changes: ListChanges {
     var changes = ListChanges(oldCount: oldCount, newCount: newCount)
-    let alignment = alignment
     let keptCount = oldCount - alignment.removed.count
     let staying = StayingRows(
       moves.map { PlacedRow(from: $0.from, to: $0.to) }, alignment: alignment,
       window: 0..<keptCount)
     changes.deletes = deletes
-    changes.inserts = inserts.map(\.index)
+    changes.inserts = inserts.map { $0.index }
     for (move, stays) in zip(moves, staying.stays) {
       let place = IndexMove(from: move.from, to: move.to)
       if !stays { changes.moves.append(place) }

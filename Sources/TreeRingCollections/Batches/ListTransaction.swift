@@ -49,6 +49,6 @@ extension Array {
   where Element == ListTransaction<Model> {
     let plan = BatchPlan(self, oldCount: 0)
     try plan.check()
-    return plan.inserts.map(\.model)
+    return plan.inserts.map { $0.model }
   }
 }

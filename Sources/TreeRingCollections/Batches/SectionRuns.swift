@@ -105,15 +105,15 @@ struct SectionRuns: Sendable {
   /// else it is a run of its own, and parts the one it stands in. O(log sections).
   mutating func insert(_ title: TitleNumber, row: Int) {
     var (section, start) = (runs.count, row)
-    if row < runs.weight { (section, start, _) = runs.position(atWeight: row) }
-    if section < runs.count, runs[section].title == title {
-      runs[section].count += 1
+    var parted: SectionRun?
+    if row < runs.weight { (section, start, parted) = runs.position(atWeight: row) }
+    if let parted, parted.title == title {
+      runs[section] = SectionRun(title: title, count: parted.count + 1)
     } else if row == start, section > 0, runs[section - 1].title == title {
       runs[section - 1].count += 1
     } else if row == start {
       runs.insert(SectionRun(title: title, count: 1), at: section)
-    } else {
-      let parted = runs[section]
+    } else if let parted {
       runs[section].count = row - start
       runs.insert(SectionRun(title: title, count: 1), at: section + 1)
       runs.insert(

@@ -58,7 +58,7 @@ where DataSource.Data == Source.Data {
   /// Says who is told.
   func setOutput(_ output: LoaderOutput<Model>) { self.output.withLock { $0 = output } }
 
-  var state: LoadingState { ledger.withLock(\.state) }
+  var state: LoadingState { ledger.withLock { $0.state } }
 
   // MARK: - Loads
 
@@ -159,7 +159,7 @@ where DataSource.Data == Source.Data {
   // MARK: - Listening
 
   private func listen(to range: PositionRange) {
-    if let listener = ledger.withLock(\.listener) {
+    if let listener = ledger.withLock({ $0.listener }) {
       listener.extend(to: range)
       return
     }
@@ -184,7 +184,7 @@ where DataSource.Data == Source.Data {
       for key in ledger.withLock({ $0.missing(from: children, in: range) }) { remove(key) }
     case .failed(let error):
       _ = ledger.withLock { $0.endListening() }
-      if let number = ledger.withLock(\.listeningLoad) {
+      if let number = ledger.withLock({ $0.listeningLoad }) {
         end(number, error: error)
       } else {
         tell { $0.failed(error, nil) }
@@ -259,6 +259,6 @@ where DataSource.Data == Source.Data {
   }
 
   private func tell(_ body: (LoaderOutput<Model>) -> Void) {
-    if let output = output.withLock(\.self) { body(output) }
+    if let output = output.withLock({ $0 }) { body(output) }
   }
 }

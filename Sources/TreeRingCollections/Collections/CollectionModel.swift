@@ -1,6 +1,6 @@
 // What a collection holds, and where it comes from: models, their dictionary form, the data source.
 
-internal import Foundation
+public import Foundation
 
 /// A value in a model's dictionary form.
 public enum DictionaryValue: Hashable, Sendable, Codable {
@@ -10,6 +10,8 @@ public enum DictionaryValue: Hashable, Sendable, Codable {
   case bool(Bool)
   /// A number.
   case number(Double)
+  /// A whole number of 2⁵³ or more, or of as much below zero: a `Double` might not hold it exactly.
+  case integer(Decimal)
   /// A text.
   case text(String)
   /// Values in order.
@@ -25,7 +27,7 @@ public enum DictionaryValue: Hashable, Sendable, Codable {
     } else if let value = try? container.decode(Bool.self) {
       self = .bool(value)
     } else if let value = try? container.decode(Double.self) {
-      self = .number(value)
+      self = Self.integer(beside: value, in: container) ?? .number(value)
     } else if let value = try? container.decode(String.self) {
       self = .text(value)
     } else if let value = try? container.decode([DictionaryValue].self) {
@@ -35,6 +37,15 @@ public enum DictionaryValue: Hashable, Sendable, Codable {
     }
   }
 
+  /// The whole number of 64 bits that is decoded as `value`, if that is too large to be surely equal to it.
+  private static func integer(
+    beside value: Double, in container: any SingleValueDecodingContainer
+  ) -> DictionaryValue? {
+    if value.magnitude < 0x1p53 { return nil }
+    if let signed = try? container.decode(Int64.self) { return .integer(Decimal(signed)) }
+    return (try? container.decode(UInt64.self)).map { .integer(Decimal($0)) }
+  }
+
   /// Writes it as it would stand in JSON.
   public func encode(to encoder: any Encoder) throws {
     var container = encoder.singleValueContainer()
@@ -42,6 +53,7 @@ public enum DictionaryValue: Hashable, Sendable, Codable {
     case .null: try container.encodeNil()
     case .bool(let value): try container.encode(value)
     case .number(let value): try container.encode(value)
+    case .integer(let value): try container.encode(value)
     case .text(let value): try container.encode(value)
     case .list(let value): try container.encode(value)
     case .dictionary(let value): try container.encode(value)
@@ -69,8 +81,9 @@ extension CollectionModel {
   }
 }
 
-/// A model that is a value: taking over properties follows from its Codable form. A class must do it itself,
-/// so that the instance stays the same.
+/// A model that is a value: taking over properties follows from its Codable form, and to become equal to another one it
+/// is replaced by it, if their Codable forms differ. A class must do it itself, so that the instance stays the
+/// same.
 public protocol ValueModel: CollectionModel {}
 
 extension ValueModel {
@@ -88,6 +101,13 @@ extension ValueModel {
 extension CollectionModel {
   /// Becomes equal to another model of the same identifier: properties that it lacks are cleared.
   mutating func become(_ other: Self) throws -> Bool {
+    if Self.self is any ValueModel.Type {
+      let encoder = JSONEncoder()
+      encoder.outputFormatting = .sortedKeys
+      if try encoder.encode(self) == encoder.encode(other) { return false }
+      self = other
+      return true
+    }
     var properties = try other.dictionary
     for name in try dictionary.keys where properties[name] == nil { properties[name] = .null }
     return try update(with: properties)

@@ -9,7 +9,7 @@ internal import Synchronization
 /// Models in order, kept in step with a source.
 ///
 ///     let arrivals = LiveCollection(
-///       source: StoreSource(store, bucket: "flights", index: "arrivals", group: "LAX"),
+///       source: StoreSource(store, bucket: flights, index: "arrivals", group: "LAX"),
 ///       options: CollectionOptions(order: .source, mode: .paged(batchSize: 20))
 ///     ) { row in try Arrival(row) }
 ///     await arrivals.load()
@@ -103,7 +103,7 @@ public final class LiveCollection<Model: CollectionModel>: Sendable {
   // MARK: - Reads
 
   /// How many models are shown. O(1).
-  public var count: Int { models.withLock(\.shownCount) }
+  public var count: Int { models.withLock { $0.shownCount } }
   /// The model shown at an index; nil if there is none. O(log n).
   public func model(at index: Int) -> Model? {
     models.withLock { $0.shownCount > index && index >= 0 ? $0.shownModel(at: index) : nil }
@@ -115,9 +115,9 @@ public final class LiveCollection<Model: CollectionModel>: Sendable {
     models.withLock { $0.shownIndex(of: identifier) }
   }
   /// The models shown, in order. O(n).
-  public var shown: [Model] { models.withLock(\.shown) }
+  public var shown: [Model] { models.withLock { $0.shown } }
   /// All models, in order, also those that the filter hides. O(n).
-  public var all: [Model] { models.withLock(\.all) }
+  public var all: [Model] { models.withLock { $0.all } }
 
   // MARK: - Edits by hand
 
@@ -200,7 +200,7 @@ public final class LiveCollection<Model: CollectionModel>: Sendable {
   }
 
   private var readers: [ChangeMailbox<Model>] {
-    audience.withLock { $0.readers.compactMap(\.value) }
+    audience.withLock { $0.readers.compactMap { $0.value } }
   }
 
   private func apply(_ edits: [ModelEdit<Model>], silently: Bool = false) {
@@ -238,7 +238,7 @@ public final class LiveCollection<Model: CollectionModel>: Sendable {
   }
 
   private func tell(_ body: (any CollectionObserver<Model>) -> Void) {
-    for observer in audience.withLock({ $0.observers.compactMap(\.value) }) { body(observer) }
+    for observer in audience.withLock({ $0.observers.compactMap { $0.value } }) { body(observer) }
   }
 }
 

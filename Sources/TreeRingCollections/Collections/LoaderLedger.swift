@@ -158,7 +158,7 @@ struct LoaderLedger<Data: Sendable & Equatable, Model: CollectionModel>: Sendabl
   /// Forgets every child being prepared.
   mutating func cancelAll() -> [Task<Void, Never>] {
     defer { pending = [:] }
-    return pending.values.flatMap(\.tasks)
+    return pending.values.flatMap { $0.tasks }
   }
 
   // MARK: - Listening
@@ -195,13 +195,13 @@ struct LoaderLedger<Data: Sendable & Equatable, Model: CollectionModel>: Sendabl
   /// Children known or being prepared in a range, and not among those stated. O(children of the range and
   /// children being prepared).
   func missing(from children: [Child], in range: PositionRange) -> [String] {
-    let stated = Set(children.map(\.key))
+    let stated = Set(children.map { $0.key })
     // One that is known here, and being prepared for a place elsewhere, has left.
     let here = known.keys(in: range).filter {
       pending[$0].map { range.contains($0.child.position) } ?? true
     }
     let coming = pending.values.filter { $0.load == nil && range.contains($0.child.position) }
-      .map(\.child.key)
+      .map { $0.child.key }
     return Set(here + coming).subtracting(stated).sorted()
   }
 

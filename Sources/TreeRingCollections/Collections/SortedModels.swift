@@ -1,6 +1,6 @@
-// The models of a collection in order, with a filter's indices on top: one order-statistic list, in which a
-// model that the filter shows weighs one and any other nothing, so that a shown position is the weight before
-// an element.
+// The models of a collection in order, with a filter's indices on top: one order-statistic list of their
+// numbers, in which a model that the filter shows weighs one and any other nothing, so that a shown position
+// is the weight before an element.
 
 /// A model's place in the order and whether it is shown.
 struct ModelEntry<Model: CollectionModel>: Sendable {
@@ -12,9 +12,15 @@ struct ModelEntry<Model: CollectionModel>: Sendable {
   var isShown: Bool
 }
 
+/// A model in the list.
+struct ListedModel: Sendable {
+  let number: RowNumber
+  var isShown: Bool
+}
+
 /// A shown model weighs one.
-enum ShownMeasure<Model: CollectionModel>: ListMeasure {
-  static func weight(of entry: ModelEntry<Model>) -> Int { entry.isShown ? 1 : 0 }
+enum ShownMeasure: ListMeasure {
+  static func weight(of model: ListedModel) -> Int { model.isShown ? 1 : 0 }
 }
 
 /// One edit of the models.
@@ -29,8 +35,9 @@ enum ModelEdit<Model: CollectionModel>: Sendable {
 /// Models in order. Single edits are O(log n).
 struct SortedModels<Model: CollectionModel>: Sendable {
   private let order: CollectionOrder<Model>
-  private var list = RankedList<ModelEntry<Model>, ShownMeasure<Model>>()
-  private var entries: [String: ModelEntry<Model>] = [:]
+  private var list = RankedList<ListedModel, ShownMeasure>(capacity: 16, leafCapacity: 128)
+  private var entries = NumberedValues<ModelEntry<Model>>()
+  private var numbers: [String: RowNumber] = [:]
   private var nextSequence: UInt64 = 0
   private(set) var filter: (@Sendable (Model) -> Bool)?
 
@@ -41,18 +48,23 @@ struct SortedModels<Model: CollectionModel>: Sendable {
   /// How many are shown.
   var shownCount: Int { list.weight }
 
-  func model(at index: Int) -> Model { list[index].model }
-  func shownModel(at index: Int) -> Model { list.position(atWeight: index).element.model }
-  func model(_ identifier: String) -> Model? { entries[identifier]?.model }
+  func shownModel(at index: Int) -> Model {
+    entries[list.position(atWeight: index).element.number].model
+  }
+  func model(_ identifier: String) -> Model? { entry(identifier)?.model }
 
   /// The models shown. O(n).
-  var shown: [Model] { list.elements.filter(\.isShown).map(\.model) }
+  var shown: [Model] { list.elements.filter { $0.isShown }.map { entries[$0.number].model } }
   /// All models. O(n).
-  var all: [Model] { list.elements.map(\.model) }
+  var all: [Model] { list.elements.map { entries[$0.number].model } }
+
+  private func entry(_ identifier: String) -> ModelEntry<Model>? {
+    numbers[identifier].map { entries[$0] }
+  }
 
   /// The shown index of a model; nil if it is not shown. O(log n).
   func shownIndex(of identifier: String) -> Int? {
-    guard let entry = entries[identifier], entry.isShown else { return nil }
+    guard let entry = entry(identifier), entry.isShown else { return nil }
     return list.weight(before: position(of: entry))
   }
 
@@ -78,7 +90,7 @@ struct SortedModels<Model: CollectionModel>: Sendable {
   }
 
   private func position(of entry: ModelEntry<Model>) -> Int {
-    list.firstPosition { !precedes($0, entry) }
+    list.firstPosition { !precedes(entries[$0.number], entry) }
   }
 
   // MARK: - Edits
@@ -95,12 +107,14 @@ struct SortedModels<Model: CollectionModel>: Sendable {
     var seen: Set<String> = []
     for edit in edits where seen.insert(edit.identifier).inserted {
       order.append(edit.identifier)
-      guard let entry = entries[edit.identifier] else { continue }
+      guard let entry = entry(edit.identifier) else { continue }
       old[edit.identifier] = (entry, position(of: entry))
     }
     let shownBefore = old.mapValues { list.weight(before: $0.position) }
     let oldCount = shownCount
-    for position in old.values.map(\.position).sorted().reversed() { list.remove(at: position) }
+    for position in old.values.map({ $0.position }).sorted().reversed() {
+      list.remove(at: position)
+    }
     var changed: Set<String> = []
     for edit in edits {
       do {
@@ -110,32 +124,33 @@ struct SortedModels<Model: CollectionModel>: Sendable {
       }
     }
     for identifier in order {
-      if let entry = entries[identifier] { list.insert(entry, at: position(of: entry)) }
+      guard let number = numbers[identifier] else { continue }
+      let entry = entries[number]
+      list.insert(ListedModel(number: number, isShown: entry.isShown), at: position(of: entry))
     }
-    return change(order, old.mapValues(\.entry), shownBefore, oldCount, changed)
+    return change(order, old.mapValues { $0.entry }, shownBefore, oldCount, changed)
   }
 
   /// Brings an edit into the entries; returns whether the model changed.
   private mutating func take(_ edit: ModelEdit<Model>) throws -> Bool {
     switch edit {
     case .remove(let identifier):
-      entries[identifier] = nil
+      if let number = numbers.removeValue(forKey: identifier) { entries.remove(number) }
       return false
     case .update(let identifier, let properties):
-      guard var entry = entries[identifier] else { return false }
-      defer { entries[identifier] = entry }
-      return try entry.take(filter) { try $0.update(with: properties) }
+      guard let number = numbers[identifier] else { return false }
+      return try entries[number].take(filter) { try $0.update(with: properties) }
     case .set(let model, let position):
-      guard var entry = entries[edit.identifier] else {
-        entries[edit.identifier] = ModelEntry(
-          model: model, identifier: edit.identifier, position: position, sequence: nextSequence,
-          isShown: filter?(model) ?? true)
+      guard let number = numbers[edit.identifier] else {
+        numbers[edit.identifier] = entries.add(
+          ModelEntry(
+            model: model, identifier: edit.identifier, position: position,
+            sequence: nextSequence, isShown: filter?(model) ?? true))
         nextSequence += 1
         return false
       }
-      entry.position = position ?? entry.position
-      defer { entries[edit.identifier] = entry }
-      return try entry.take(filter) { try $0.become(model) }
+      entries[number].position = position ?? entries[number].position
+      return try entries[number].take(filter) { try $0.become(model) }
     }
   }
 
@@ -150,11 +165,12 @@ struct SortedModels<Model: CollectionModel>: Sendable {
     var newIndex = 0
     var rows = list.elements
     for index in rows.indices {
-      let (model, wasShown) = (rows[index].model, rows[index].isShown)
+      let (number, wasShown) = (rows[index].number, rows[index].isShown)
+      let model = entries[number].model
       let isShown = filter?(model) ?? true
       if wasShown != isShown {
         rows[index].isShown = isShown
-        entries[rows[index].identifier] = rows[index]
+        entries[number].isShown = isShown
         touched.append(
           isShown
             ? TouchedModels.Row(new: newIndex) : TouchedModels.Row(old: oldIndex, before: model))
@@ -162,7 +178,7 @@ struct SortedModels<Model: CollectionModel>: Sendable {
       oldIndex += wasShown ? 1 : 0
       newIndex += isShown ? 1 : 0
     }
-    list = RankedList(rows)
+    list.fill(rows)
     return TouchedModels(touched, oldCount: oldCount, newCount: newIndex)
       .change(shownModel(at:))
   }
@@ -175,7 +191,7 @@ struct SortedModels<Model: CollectionModel>: Sendable {
     let rows = order.map { identifier in
       let before = old[identifier].flatMap { $0.isShown ? $0 : nil }
       // One that went and came back in between is another one.
-      let isAnother = before?.sequence != entries[identifier]?.sequence
+      let isAnother = before?.sequence != entry(identifier)?.sequence
       return TouchedModels<Model>.Row(
         old: before == nil ? nil : shownBefore[identifier], before: before?.model,
         new: shownIndex(of: identifier), isUpdated: isAnother || changed.contains(identifier))

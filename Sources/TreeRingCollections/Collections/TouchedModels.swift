@@ -50,7 +50,8 @@ struct TouchedModels<Model: CollectionModel>: Sendable {
 
   /// Which rows of both lists are not listed.
   private var alignment: Alignment {
-    Alignment(removed: rows.compactMap(\.old).sorted(), added: rows.compactMap(\.new).sorted())
+    Alignment(
+      removed: rows.compactMap { $0.old }.sorted(), added: rows.compactMap { $0.new }.sorted())
   }
 
   /// What this and then `next` amount to. O(k log k) for k rows of both.

@@ -1,4 +1,5 @@
-// What all consumers share: batches that collect transactions and apply them together.
+// What all consumers share: batches that collect transactions and apply them together, and reads of the
+// linear list.
 
 public import TreeRing
 
@@ -16,8 +17,8 @@ public protocol BatchConsumer<Model>: AnyObject {
   associatedtype Model
   /// What a batch amounts to.
   associatedtype Changes
-  /// The batch being collected. For the library's use.
-  var _batch: OpenBatch<Model> { get set }
+  /// The rows and the batch being collected. For the library's use.
+  var _core: ConsumerCore<Model> { get }
 
   /// Ends the batch: checks it, applies it, and tells the delegate.
   ///
@@ -28,66 +29,104 @@ public protocol BatchConsumer<Model>: AnyObject {
   ///   nobody is told, and the batch is over.
   @discardableResult
   func didChange(returnChanges: Bool) throws(TreeRingError) -> Changes?
+
+  /// Replaces the content.
+  ///
+  /// - Parameters:
+  ///   - models: The rows from now on.
+  ///   - notifying: Whether the delegate is told, of the one minimal batch that leads from the
+  ///     old content to the new; else nobody is.
+  func reset(with models: some Sequence<Model>, notifying: Bool)
 }
 
-/// The transactions of a batch that has begun.
-public struct OpenBatch<Model> {
-  /// The consumer's models.
-  let rows = RowTable<Model>()
-  /// Nil while no batch is open.
-  private var transactions: [ListTransaction<RowNumber>]?
+/// Is told when batches begin and end: what the delegates of all consumers share.
+public protocol ConsumerDelegate: AnyObject {
+  /// A batch is about to change the list; reads see the old one.
+  func consumerWillChange()
+  /// The batch is over. A new one may begin here.
+  func consumerDidChange()
+  /// Receives the whole batch, list change and calls, as a block to run at a time of its own. Until
+  /// then reads see the old list. Running a block first runs those before it; running it again does
+  /// nothing. By default it is run at once.
+  func consumer(perform batch: @escaping () -> Void)
+}
 
-  init() {}
-
-  mutating func begin() {
-    precondition(transactions == nil, "a batch may not begin inside another")
-    transactions = []
-  }
-
-  /// Traps unless a batch is open.
-  func requireOpen() {
-    precondition(transactions != nil, "a consumer may be written to only inside a batch")
-  }
-
-  mutating func append(_ transaction: ListTransaction<Model>) {
-    requireOpen()
-    transactions?.append(transaction.map(rows.add))
-  }
-
-  mutating func end() -> [ListTransaction<RowNumber>] {
-    precondition(transactions != nil, "no batch has begun")
-    defer { transactions = nil }
-    return transactions ?? []
-  }
-
-  /// Traps if a batch is open.
-  func requireClosed() {
-    precondition(transactions == nil, "a consumer may not be reset inside a batch")
-  }
+extension ConsumerDelegate {
+  public func consumerWillChange() {}
+  public func consumerDidChange() {}
+  public func consumer(perform batch: @escaping () -> Void) { batch() }
 }
 
 extension BatchConsumer {
+  // MARK: - Batches
+
   /// Begins a batch.
-  public func willChange() { _batch.begin() }
+  public func willChange() { _core.beginBatch() }
   /// A row comes to an index after the batch.
   public func add(_ model: Model, at newIndex: Int) {
-    _batch.append(.insert(model, newIndex: newIndex))
+    _core.append(.insert(model, newIndex: newIndex))
   }
   /// The row at an index before the batch has a new value.
   public func update(_ model: Model, at index: Int) {
-    _batch.append(.update(model, index: index))
+    _core.append(.update(model, index: index))
   }
   /// The row at an index before the batch goes.
-  public func remove(at index: Int) { _batch.append(.delete(index: index)) }
+  public func remove(at index: Int) { _core.append(.delete(index: index)) }
   /// The row at an index before the batch goes to one after it, and has this value there.
   public func move(_ model: Model, from index: Int, to newIndex: Int) {
-    _batch.append(.move(model, index: index, newIndex: newIndex))
+    _core.append(.move(model, index: index, newIndex: newIndex))
   }
   /// All of this happens.
   public func consume(_ transactions: some Sequence<ListTransaction<Model>>) {
-    _batch.requireOpen()
-    for transaction in transactions { _batch.append(transaction) }
+    _core.requireOpen()
+    for transaction in transactions { _core.append(transaction) }
   }
   /// Ends the batch; see ``didChange(returnChanges:)``.
   public func didChange() throws(TreeRingError) { try didChange(returnChanges: false) }
+
+  /// Replaces the content and tells nobody.
+  public func reset(with models: some Sequence<Model>) { reset(with: models, notifying: false) }
+
+  /// Replaces the content by what these transactions make of an empty list.
+  ///
+  /// - Throws: `invalidInput` unless they are inserts at the indexes from 0 on; nothing is changed then.
+  public func reset(
+    with transactions: [ListTransaction<Model>], notifying: Bool = false
+  ) throws(TreeRingError) {
+    reset(with: try transactions.rowsFromNothing(), notifying: notifying)
+  }
+
+  // MARK: - Reads
+
+  /// How many rows there are in all. O(1).
+  public var numberOfItems: Int { _core.shown.rows.count }
+  /// The row at an index; nil if there is none. O(log n).
+  public func object(at index: Int) -> Model? {
+    let rows = _core.shown.rows
+    return index >= 0 && index < rows.count ? _core.table[rows[index]] : nil
+  }
+  /// All rows in order. O(n).
+  public var items: [Model] { _core.shown.rows.elements.map { _core.table[$0] } }
+  /// The index of the first row that fits; nil if none does. O(n).
+  public func indexOfItem(where fits: (Model) throws -> Bool) rethrows -> Int? {
+    try _core.shown.rows.index { try fits(_core.table[$0]) }
+  }
+  /// The rows as one insert each. O(n).
+  public var transactionsForCurrentState: [ListTransaction<Model>] {
+    items.transactionsForCurrentState
+  }
+}
+
+extension RankedList {
+  /// The first position whose element fits. O(n).
+  fileprivate func index(where fits: (Element) throws -> Bool) rethrows -> Int? {
+    var index = 0
+    var isFound = false
+    try forEach {
+      isFound = try fits($0)
+      if !isFound { index += 1 }
+      return !isFound
+    }
+    return isFound ? index : nil
+  }
 }

@@ -10,11 +10,9 @@ internal import TreeRingLog
 /// descending old index, insertions by ascending new index; then `consumerDidChange`, inside which a new
 /// batch may begin. A moved row is removed and inserted; ``PlainConsumer/didChange(returnChanges:)`` tells
 /// of moves.
-public protocol PlainConsumerDelegate<Model>: AnyObject {
+public protocol PlainConsumerDelegate<Model>: ConsumerDelegate {
   /// What rows are.
   associatedtype Model
-  /// A batch is about to change the list.
-  func consumerWillChange()
   /// A row has a new value.
   /// - Parameters:
   ///   - model: The value now.
@@ -24,30 +22,14 @@ public protocol PlainConsumerDelegate<Model>: AnyObject {
   func consumerDidRemove(at index: Int)
   /// A row came to a position after the batch.
   func consumerDidInsert(_ model: Model, at index: Int)
-  /// The batch is over.
-  func consumerDidChange()
-  /// Receives the whole batch, list change and calls, as a block to run at a time of its own. Until
-  /// then reads see the old list. Running a block first runs those before it; running it again does
-  /// nothing. By default it is run at once.
-  func consumer(perform batch: @escaping () -> Void)
-}
-
-extension PlainConsumerDelegate {
-  public func consumerWillChange() {}
-  public func consumerDidChange() {}
-  public func consumer(perform batch: @escaping () -> Void) { batch() }
 }
 
 /// A list kept in step by batches. Reads and single changes are O(log n).
 public class PlainConsumer<Model>: BatchConsumer {
   /// Is told of every batch.
   public weak var delegate: (any PlainConsumerDelegate<Model>)?
-  /// The batch being collected. For the library's use.
-  public var _batch: OpenBatch<Model>
-  private let rows: RowTable<Model>
-  private let rules: ValueRules<RowNumber>
-  private let identity: ((RowNumber) -> AnyHashable)?
-  private let state = ShownState(RowList.ofNumbers)
+  /// The rows and the batch being collected. For the library's use.
+  public let _core: ConsumerCore<Model>
 
   /// An empty list.
   ///
@@ -64,105 +46,46 @@ public class PlainConsumer<Model>: BatchConsumer {
   }
 
   init(rules: ValueRules<Model>, identity: ((Model) -> AnyHashable)?) {
-    let batch = OpenBatch<Model>()
-    let rows = batch.rows
-    _batch = batch
-    self.rows = rows
-    self.rules = rows.rules(rules)
-    self.identity = identity.map { identity in { identity(rows[$0]) } }
+    _core = ConsumerCore(rules, identity: identity)
   }
 
   @discardableResult
   public func didChange(returnChanges: Bool) throws(TreeRingError) -> ListChanges? {
-    let latest = state.latest
-    let plan: BatchPlan<RowNumber>
-    do {
-      plan = try BatchPlan(_batch.end(), on: latest, rules: rules)
-    } catch {
-      rows.remove(rows.takeAdded())
-      throw error
-    }
+    let (plan, unused) = try _core.endBatch { $0 }
     let changes = plan.changes
-    var after = latest
-    plan.apply(to: &after)
-    accept(after, changes, freeing: plan.dead(in: latest, added: rows.takeAdded()))
+    accept(changes, freeing: unused) { plan.apply(to: &$0.rows) }
     return returnChanges ? changes : nil
   }
 
-  /// Replaces the content.
-  ///
-  /// - Parameters:
-  ///   - models: The rows from now on.
-  ///   - notifying: Whether the delegate is told, of the one minimal batch that leads from the
-  ///     old content to the new; else nobody is.
-  public func reset(with models: some Sequence<Model>, notifying: Bool = false) {
-    _batch.requireClosed()
-    let (old, new) = (state.latest, RowList.ofNumbers(models.map(rows.add)))
-    if notifying {
-      let comparison = ListComparison(old, new, identity, rules)
-      let kept = Set(comparison.rows.elements)
-      let dead = (old.elements + rows.takeAdded()).filter { !kept.contains($0) }
-      accept(comparison.rows, comparison.changes, freeing: dead)
-    } else {
-      _ = rows.takeAdded()
-      state.replace(with: new)
-      rows.remove(old.elements)
+  public func reset(with models: some Sequence<Model>, notifying: Bool) {
+    let rows = _core.rows(for: models)
+    guard notifying else { return _core.replace(with: ConsumerState(rows: rows)) }
+    let (comparison, unused) = _core.comparison(with: rows)
+    accept(comparison.changes, freeing: unused) {
+      $0.become(ConsumerState(rows: comparison.rows))
     }
   }
 
-  /// Replaces the content by what these transactions make of an empty list.
-  ///
-  /// - Throws: `invalidInput` unless they are inserts at the indexes from 0 on; nothing is changed then.
-  public func reset(
-    with transactions: [ListTransaction<Model>], notifying: Bool = false
-  ) throws(TreeRingError) {
-    reset(with: try transactions.rowsFromNothing(), notifying: notifying)
-  }
-
-  /// Goes on to the list after a batch, and frees numbers when that has been shown.
-  private func accept(_ after: RowList, _ changes: ListChanges, freeing dead: [RowNumber]) {
-    guard let delegate else {
-      state.replace(with: after)
-      rows.remove(dead)
-      return
-    }
-    state.accept(
-      after, willChange: delegate.consumerWillChange, perform: delegate.consumer(perform:)
-    ) { [weak self] in
-      self?.tell(of: changes, in: after)
-      self?.rows.remove(dead)
+  private func accept(
+    _ changes: ListChanges, freeing unused: [RowNumber],
+    _ edit: @escaping (inout ConsumerState) -> [RowNumber]
+  ) {
+    _core.accept(for: delegate, freeing: unused, edit) { [weak self] in
+      guard let self, let delegate else { return }
+      tell(delegate, of: changes)
+      delegate.consumerDidChange()
     }
   }
 
-  private func tell(of changes: ListChanges, in list: RowList) {
-    guard let delegate else { return }
-    let changes = LegacyListChanges(changes)
+  private func tell(_ delegate: any PlainConsumerDelegate<Model>, of changes: ListChanges) {
+    let (rows, changes) = (_core.shown.rows, LegacyListChanges(changes))
     for update in changes.updates {
-      delegate.consumerDidUpdate(rows[list[update.to]], at: update.from)
+      delegate.consumerDidUpdate(_core.table[rows[update.to]], at: update.from)
     }
     for index in changes.removals { delegate.consumerDidRemove(at: index) }
-    for index in changes.insertions { delegate.consumerDidInsert(rows[list[index]], at: index) }
-    delegate.consumerDidChange()
-  }
-
-  // MARK: - Reads
-
-  private var shown: RowList { state.shown }
-  /// How many rows there are. O(1).
-  public var numberOfItems: Int { shown.count }
-  /// The row at an index; nil if there is none. O(log n).
-  public func object(at index: Int) -> Model? {
-    index >= 0 && index < shown.count ? rows[shown[index]] : nil
-  }
-  /// All rows. O(n).
-  public var items: [Model] { shown.elements.map { rows[$0] } }
-  /// The index of the first row that fits; nil if none does. O(n).
-  public func indexOfItem(where fits: (Model) throws -> Bool) rethrows -> Int? {
-    try shown.index { try fits(rows[$0]) }
-  }
-  /// The rows as one insert each. O(n).
-  public var transactionsForCurrentState: [ListTransaction<Model>] {
-    items.transactionsForCurrentState
+    for index in changes.insertions {
+      delegate.consumerDidInsert(_core.table[rows[index]], at: index)
+    }
   }
 }
 
@@ -181,19 +104,5 @@ public final class RecurrentConsumer<Model>: PlainConsumer<Model> {
     carryingOver carryOver: @escaping (_ old: Model, _ new: Model) -> Model
   ) {
     super.init(rules: ValueRules(carryOver: carryOver, isEqual: isEqual), identity: identity)
-  }
-}
-
-extension RankedList {
-  /// The first position whose element fits. O(n).
-  func index(where fits: (Element) throws -> Bool) rethrows -> Int? {
-    var index = 0
-    var isFound = false
-    try forEach {
-      isFound = try fits($0)
-      if !isFound { index += 1 }
-      return !isFound
-    }
-    return isFound ? index : nil
   }
 }

@@ -41,6 +41,19 @@ public struct StoreSource: CollectionSource {
       store: store, bucket: bucket, place: .group(index: index, group), snapshot: snapshot)
   }
 
+  /// All rows of a bucket, in key order; else as for a bucket's name.
+  public init<Row>(_ store: Store, bucket: Bucket<Row>, at snapshot: Snapshot? = nil) {
+    self.init(store, bucket: bucket.name, at: snapshot)
+  }
+
+  /// The rows that a bucket has in a group of an index, in the index's order; else as for a bucket's name.
+  public init<Row>(
+    _ store: Store, bucket: Bucket<Row>, index: String, group: GroupName,
+    at snapshot: Snapshot? = nil
+  ) {
+    self.init(store, bucket: bucket.name, index: index, group: group, at: snapshot)
+  }
+
   private init(store: Store, bucket: String, place: StorePlace, snapshot: Snapshot?) {
     self.store = store
     self.bucket = bucket
@@ -51,7 +64,7 @@ public struct StoreSource: CollectionSource {
   /// O(log n + rows read).
   /// - Throws: `notFound` if there is no such index; `closed`; `snapshotExpired`.
   public func page(_ request: PageRequest) async throws -> SourcePage<StoredRow> {
-    try reading(at: snapshot ?? store.snapshot()).page(request)
+    try retryingExpired { try reading(at: next()).page(request) }
   }
 
   public func listen(
@@ -65,6 +78,18 @@ public struct StoreSource: CollectionSource {
 
   func reading(at snapshot: Snapshot) -> StoreReading {
     StoreReading(store: store, snapshot: snapshot, bucket: bucket, place: place)
+  }
+
+  /// Calls `body` until no snapshot of the newest commit expires while it reads: under a pin limit one may, and then
+  /// there is a newer one. One of a past commit that has expired is gone.
+  func retryingExpired<R>(_ body: () throws -> R) throws -> R {
+    while true {
+      do {
+        return try body()
+      } catch let error as TreeRingError
+        where snapshot == nil && error.code == .snapshotExpired && !Task.isCancelled
+      {}
+    }
   }
 
   /// The commit to show next.
@@ -96,12 +121,11 @@ private final class StoreListener: SourceListener {
   func extend(to range: PositionRange) {
     work.post {
       self.advance { next in
-        let parts = self.state.withLock { state in
-          defer { state.range = range }
-          return range.parts(beyond: state.range)
-        }
+        let parts = range.parts(beyond: self.state.withLock { $0.range })
         let reading = self.source.reading(at: next)
-        for part in parts { self.say(.state(part, try reading.children(in: part))) }
+        let events = try parts.map { SourceEvent.state($0, try reading.children(in: $0)) }
+        self.state.withLock { $0.range = range }
+        for event in events { self.say(event) }
       }
     }
   }
@@ -146,17 +170,20 @@ private final class StoreListener: SourceListener {
     state.withLock { $0.isOver ? nil : $0.shown?.commit ?? 0 }
   }
 
-  /// Goes on to the next state, tells what changed, and then does something there.
+  /// Goes on to the next state, tells what changed, and then does something there. Each says nothing
+  /// before all of it has been read.
   private func advance(_ body: (Snapshot) throws -> Void) {
-    let (range, shown, isOver) = state.withLock { ($0.range, $0.shown, $0.isOver) }
-    if isOver { return }
     do {
-      let next = try source.next()
-      if let range, let shown, shown.commit != next.commit {
-        try tell(source.reading(at: next), since: shown, in: range)
+      try source.retryingExpired {
+        let (range, shown, isOver) = state.withLock { ($0.range, $0.shown, $0.isOver) }
+        if isOver { return }
+        let next = try source.next()
+        if let range, let shown, shown.commit != next.commit {
+          try tell(source.reading(at: next), since: shown, in: range)
+        }
+        state.withLock { $0.shown = next }
+        try body(next)
       }
-      state.withLock { $0.shown = next }
-      try body(next)
     } catch {
       fail(error)
     }

@@ -58,6 +58,11 @@ struct RankedList<Element, Measure: ListMeasure<Element>> {
     return (0..<pieces).map { count * $0 / pieces..<count * ($0 + 1) / pieces }
   }
 
+  /// Replaces the elements. O(n).
+  mutating func fill(_ elements: some Sequence<Element>) {
+    self = RankedList(elements, capacity: capacity.inner, leafCapacity: capacity.leaf)
+  }
+
   /// How many elements there are.
   var count: Int { root.count }
   /// What they weigh together.
@@ -80,16 +85,20 @@ struct RankedList<Element, Measure: ListMeasure<Element>> {
     return element
   }
 
+  /// Puts another element in the place of the one at a position, and returns that. O(log n).
+  @discardableResult
+  mutating func replace(at position: Int, with element: Element) -> Element {
+    precondition(position >= 0 && position < count, "there is no such position")
+    return root.replace(at: position, with: element)
+  }
+
   /// The element at a position. O(log n).
   subscript(position: Int) -> Element {
     get {
       precondition(position >= 0 && position < count, "there is no such position")
       return root.element(at: position)
     }
-    set {
-      precondition(position >= 0 && position < count, "there is no such position")
-      root.replace(at: position, with: newValue)
-    }
+    set { replace(at: position, with: newValue) }
   }
 
   /// The weight of the elements before a position. O(log n).

@@ -1,8 +1,8 @@
 // A node of a ranked list: a leaf with elements, or an inner node with children.
 //
 // After an insert a node may be over capacity; it then splits in halves. After a remove a child may be
-// under half of it; it is then joined with a neighbour, and split again if that is too much. So every
-// node but the root is at least a quarter full.
+// under a quarter of it; it is then joined with a neighbour, and split again if that is too much. So every
+// node but the root is at least a quarter full, and the halves of a split are far from being joined.
 
 /// How large nodes may be.
 struct NodeCapacity: Sendable {
@@ -100,7 +100,7 @@ struct RankedNode<Element, Measure: ListMeasure<Element>> {
     } else {
       let (child, position) = child(at: position)
       element = children[child].remove(at: position, capacity: capacity)
-      if children[child].size < children[child].limit(capacity) / 2, children.count > 1 {
+      if children[child].size < max(2, children[child].limit(capacity) / 4), children.count > 1 {
         join(at: child == 0 ? 0 : child - 1, capacity: capacity)
       }
     }
@@ -125,68 +125,124 @@ struct RankedNode<Element, Measure: ListMeasure<Element>> {
     weight += next.weight
   }
 
-  /// Puts another element in the place of one.
-  mutating func replace(at position: Int, with element: Element) {
+  /// Puts another element in the place of one, and returns that.
+  mutating func replace(at position: Int, with element: Element) -> Element {
+    let old: Element
     if isLeaf {
-      weight += Measure.weight(of: element) - Measure.weight(of: elements[position])
+      old = elements[position]
       elements[position] = element
     } else {
       let (child, position) = child(at: position)
-      weight -= children[child].weight
-      children[child].replace(at: position, with: element)
-      weight += children[child].weight
+      old = children[child].replace(at: position, with: element)
     }
+    weight += Measure.weight(of: element) - Measure.weight(of: old)
+    return old
   }
 
   // MARK: - Reads
 
+  /// Goes down to a leaf and calls `body` with its elements: `choose` gets the children of each inner node on
+  /// the way and says which of them to go on with.
+  ///
+  /// The way goes by pointers into the children, which live as long as this node does; by way of arrays each
+  /// step would count references.
+  @inline(__always)
+  private func descend<R>(
+    _ choose: (UnsafeBufferPointer<RankedNode>) throws -> Int, then body: ([Element]) throws -> R
+  ) rethrows -> R {
+    try withUnsafePointer(to: self) { root in
+      var node = root
+      while !node.pointee.isLeaf {
+        try node.pointee.children.withUnsafeBufferPointer { children in
+          guard let first = children.baseAddress else { return }
+          node = first + (try choose(children))
+        }
+      }
+      return try body(node.pointee.elements)
+    }
+  }
+
   func element(at position: Int) -> Element {
-    if isLeaf { return elements[position] }
-    let (child, position) = child(at: position)
-    return children[child].element(at: position)
+    var position = position
+    return descend {
+      var child = 0
+      while position >= $0[child].count {
+        position -= $0[child].count
+        child += 1
+      }
+      return child
+    } then: {
+      $0[position]
+    }
   }
 
   func weight(before position: Int) -> Int {
-    if isLeaf { return elements[..<position].reduce(0) { $0 + Measure.weight(of: $1) } }
-    let (child, position) = child(at: position)
-    let before = children[..<child].reduce(0) { $0 + $1.weight }
-    return before + children[child].weight(before: position)
+    var position = position
+    var before = 0
+    return descend {
+      var child = 0
+      // The end belongs to the last child.
+      while position >= $0[child].count, child < $0.count - 1 {
+        position -= $0[child].count
+        before += $0[child].weight
+        child += 1
+      }
+      return child
+    } then: {
+      for index in 0..<position { before += Measure.weight(of: $0[index]) }
+      return before
+    }
   }
 
   func position(atWeight weight: Int) -> (position: Int, before: Int, element: Element) {
     var position = 0
     var before = 0
-    if isLeaf {
-      while before + Measure.weight(of: elements[position]) <= weight {
-        before += Measure.weight(of: elements[position])
-        position += 1
+    return descend {
+      var child = 0
+      while before + $0[child].weight <= weight {
+        before += $0[child].weight
+        position += $0[child].count
+        child += 1
       }
-      return (position, before, elements[position])
+      return child
+    } then: {
+      var index = 0
+      while before + Measure.weight(of: $0[index]) <= weight {
+        before += Measure.weight(of: $0[index])
+        index += 1
+      }
+      return (position + index, before, $0[index])
     }
-    var child = 0
-    while before + children[child].weight <= weight {
-      before += children[child].weight
-      position += children[child].count
-      child += 1
-    }
-    let inside = children[child].position(atWeight: weight - before)
-    return (position + inside.position, before + inside.before, inside.element)
   }
 
-  /// The last element; nil in an empty leaf.
-  private var last: Element? { isLeaf ? elements.last : children.last?.last }
+  /// Whether the last element fits; false in an empty leaf.
+  private func lastFits(_ fits: (Element) throws -> Bool) rethrows -> Bool {
+    try descend({ $0.count - 1 }, then: { try $0.last.map(fits) ?? false })
+  }
 
   func firstPosition(where fits: (Element) throws -> Bool) rethrows -> Int {
-    var low = 0
-    var high = size
+    var before = 0
+    return try descend {
+      let child = try Self.firstIndex(below: $0.count - 1) { [children = $0] index in
+        try children[index].lastFits(fits)
+      }
+      for index in 0..<child { before += $0[index].count }
+      return child
+    } then: { elements in
+      before + (try Self.firstIndex(below: elements.count) { try fits(elements[$0]) })
+    }
+  }
+
+  /// The first index below a bound that fits, by binary search; the bound if none does.
+  private static func firstIndex(
+    below bound: Int, where fits: (Int) throws -> Bool
+  ) rethrows -> Int {
+    var (low, high) = (0, bound)
     while low < high {
       let middle = (low + high) / 2
-      let last = isLeaf ? elements[middle] : children[middle].last
-      if let last, try fits(last) { high = middle } else { low = middle + 1 }
+      if try fits(middle) { high = middle } else { low = middle + 1 }
     }
-    if isLeaf { return low }
-    let before = children[..<low].reduce(0) { $0 + $1.count }
-    return low == children.count ? count : before + (try children[low].firstPosition(where: fits))
+    return low
   }
 
   /// Returns false once `body` has.

@@ -1,6 +1,6 @@
 // The rows a tracker follows, in order, and what a set of changed rows does to the window it shows.
 //
-// Entries stand in an order-statistic list; a dictionary finds a row's entry. A delivery takes the touched
+// Entries have numbers, which stand in an order-statistic list; a dictionary finds a row's. A delivery takes the touched
 // entries out and puts their successors in, which gives old and new positions; the window's ends are then a
 // matter of arithmetic: of the rows that stay, the first a show before and the first b after, so that those
 // between a and b slide out or in. O(k log n) comparisons for k touched rows.
@@ -41,8 +41,9 @@ struct EntryChange<Row: Sendable>: Sendable {
 struct TrackedList<Row: Sendable>: Sendable {
   private let order: (@Sendable (TrackedRow<Row>, TrackedRow<Row>) -> Bool)?
   private let limit: Int
-  private var entries = RankedList<TrackedEntry<Row>, Weightless<TrackedEntry<Row>>>()
-  private var byIdentity: [EntryIdentity: TrackedEntry<Row>] = [:]
+  private var entries = NumberedValues<TrackedEntry<Row>>()
+  private var list = RowList.ofNumbers
+  private var numbers: [EntryIdentity: RowNumber] = [:]
 
   /// An empty list for a request.
   init(_ request: TrackerRequest<Row>) {
@@ -53,22 +54,29 @@ struct TrackedList<Row: Sendable>: Sendable {
   /// A list of these rows. O(n log n).
   init(_ request: TrackerRequest<Row>, _ rows: [TrackedEntry<Row>]) {
     self.init(request)
-    entries = RankedList(rows.sorted { self.precedes($0, $1) })
-    for entry in rows { byIdentity[entry.identity] = entry }
+    var sorted: [RowNumber] = []
+    for entry in rows.sorted(by: precedes) {
+      let number = entries.add(entry)
+      numbers[entry.identity] = number
+      sorted.append(number)
+    }
+    list = .ofNumbers(sorted)
   }
 
   /// Every entry, shown or not. O(n).
-  var all: [TrackedEntry<Row>] { entries.elements }
+  var all: [TrackedEntry<Row>] { list.elements.map { entries[$0] } }
 
   /// How many rows are shown.
-  var shownCount: Int { min(limit, entries.count) }
+  var shownCount: Int { min(limit, list.count) }
+
+  private func content(at position: Int) -> TrackedRow<Row> { entries[list[position]].content }
 
   /// The rows shown. O(rows shown).
   var shown: [TrackedRow<Row>] {
     var rows: [TrackedRow<Row>] = []
-    entries.forEach { entry in
+    list.forEach { number in
       guard rows.count < limit else { return false }
-      rows.append(entry.content)
+      rows.append(entries[number].content)
       return true
     }
     return rows
@@ -84,22 +92,19 @@ struct TrackedList<Row: Sendable>: Sendable {
 
   /// The position of an entry, or where it would be.
   private func position(of entry: TrackedEntry<Row>) -> Int {
-    entries.firstPosition { !precedes($0, entry) }
+    list.firstPosition { !precedes(entries[$0], entry) }
   }
 
   /// Applies changes, each of another entry, and returns the batch that the shown rows see.
   mutating func apply(_ changes: [EntryChange<Row>]) -> [ListTransaction<TrackedRow<Row>>] {
     let oldShown = shownCount
     var placed: [(from: Int, to: Int, isUpdate: Bool)] = []
-    let before = changes.map { byIdentity[$0.identity] }
-    let from = before.map { $0.map(position(of:)) }
-    for position in from.compactMap(\.self).sorted().reversed() { entries.remove(at: position) }
-    let comers = changes.compactMap(\.entry).sorted { precedes($0, $1) }
-    for entry in comers { entries.insert(entry, at: position(of: entry)) }
-    for change in changes { byIdentity[change.identity] = change.entry }
-    let to = changes.map { $0.entry.map(position(of:)) }
+    let from = changes.map { change in
+      numbers[change.identity].map { position(of: entries[$0]) }
+    }
+    let to = replace(changes, at: from)
     let alignment = Alignment(
-      removed: from.compactMap(\.self).sorted(), added: to.compactMap(\.self).sorted())
+      removed: from.compactMap { $0 }.sorted(), added: to.compactMap { $0 }.sorted())
 
     var batch: [ListTransaction<TrackedRow<Row>>] = []
     for (index, change) in changes.enumerated() {
@@ -108,13 +113,35 @@ struct TrackedList<Row: Sendable>: Sendable {
       switch (old, new) {
       case (let old?, let new?): placed.append((old, new, change.isUpdate))
       case (let old?, nil): batch.append(.delete(index: old))
-      case (nil, let new?): batch.append(.insert(entries[new].content, newIndex: new))
+      case (nil, let new?): batch.append(.insert(content(at: new), newIndex: new))
       case (nil, nil): break
       }
     }
     slide(alignment, from: oldShown, into: &batch)
     place(placed, alignment, oldShown: oldShown, into: &batch)
     return batch
+  }
+
+  /// Takes the old entries of changes out and puts the new ones in; returns where these stand.
+  private mutating func replace(_ changes: [EntryChange<Row>], at from: [Int?]) -> [Int?] {
+    for position in from.compactMap({ $0 }).sorted().reversed() { list.remove(at: position) }
+    for change in changes {
+      if let number = numbers.removeValue(forKey: change.identity) { entries.remove(number) }
+    }
+    var comers: [(change: Int, entry: TrackedEntry<Row>)] = []
+    for (index, change) in changes.enumerated() {
+      if let entry = change.entry { comers.append((index, entry)) }
+    }
+    comers.sort { precedes($0.entry, $1.entry) }
+    // In order, so that later ones leave the places of earlier ones as they are.
+    var to = [Int?](repeating: nil, count: changes.count)
+    for (change, entry) in comers {
+      let (position, number) = (position(of: entry), entries.add(entry))
+      list.insert(number, at: position)
+      numbers[entry.identity] = number
+      to[change] = position
+    }
+    return to
   }
 
   /// Rows that stay in the list, and leave or enter the window because of others.
@@ -129,7 +156,7 @@ struct TrackedList<Row: Sendable>: Sendable {
     }
     for kept in left..<max(entered, left) {
       let index = alignment.newPosition(ofKept: kept)
-      batch.append(.insert(entries[index].content, newIndex: index))
+      batch.append(.insert(content(at: index), newIndex: index))
     }
   }
 
@@ -146,13 +173,13 @@ struct TrackedList<Row: Sendable>: Sendable {
       window: 0..<common)
     for (row, stays) in zip(placed, staying.stays) {
       if !stays {
-        batch.append(.move(entries[row.to].content, index: row.from, newIndex: row.to))
+        batch.append(.move(content(at: row.to), index: row.from, newIndex: row.to))
       }
-      if row.isUpdate { batch.append(.update(entries[row.to].content, index: row.from)) }
+      if row.isUpdate { batch.append(.update(content(at: row.to), index: row.from)) }
     }
     for kept in staying.displaced.joined() {
       let (from, to) = (alignment.oldPosition(ofKept: kept), alignment.newPosition(ofKept: kept))
-      batch.append(.move(entries[to].content, index: from, newIndex: to))
+      batch.append(.move(content(at: to), index: from, newIndex: to))
     }
   }
 }

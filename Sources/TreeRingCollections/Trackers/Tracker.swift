@@ -140,7 +140,7 @@ public struct TrackerBatches<Row: Sendable>: AsyncSequence, Sendable {
 extension TrackedList {
   /// The way from these entries to those of another state, read anew: every one may have changed. O(n).
   func changes(to entries: [TrackedEntry<Row>]) -> [EntryChange<Row>] {
-    let new = Set(entries.map(\.identity))
+    let new = Set(entries.map { $0.identity })
     let gone = all.filter { !new.contains($0.identity) }.map {
       EntryChange<Row>(identity: $0.identity, entry: nil, isUpdate: false)
     }

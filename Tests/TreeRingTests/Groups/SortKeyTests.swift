@@ -73,8 +73,28 @@ import TreeRingLog
 
   @Test("Dates and timestamps order by time")
   func dates() {
-    check([Date.distantPast, Date(timeIntervalSince1970: 0), .distantFuture], <)
+    // Before 1970, at it, beside 2001 (Foundation's zero), with fractions.
+    let seconds = [-62_135_596_800, -1e9, -1, -0.5, 0, 0.25, 1, 978_307_199.5, 978_307_200, 2e9]
+    check(seconds.map { Date(timeIntervalSince1970: $0) } + [.distantPast, .distantFuture], <)
+    check([nil, Date(timeIntervalSince1970: -5), .distantPast] as [Date?]) { a, b in
+      switch (a, b) {
+      case (nil, nil), (_, nil): false
+      case (nil, _): true
+      case (let a?, let b?): a < b
+      }
+    }
     check([Int64.min, -1, 0, 1, .max].map { Timestamp(microseconds: $0) }, <)
+  }
+
+  private enum Priority: Int, SortValue { case low = -1, normal, high }
+  private enum Size: String, SortValue { case large = "L", medium = "M" }
+
+  @Test("Enumerations order by their raw values, identifiers by their bytes")
+  func everydayTypes() {
+    check([Priority.high, .low, .normal]) { $0.rawValue < $1.rawValue }
+    check([Size.large, .medium]) { $0.rawValue < $1.rawValue }
+    check([false, true]) { !$0 && $1 }
+    check((0..<8).map { _ in UUID() }) { $0.uuidString < $1.uuidString }
   }
 
   @Test("Absent values come first and last as asked, in both directions")

@@ -42,6 +42,70 @@ struct HistoryTests {
     #expect(times == times.sorted(by: >))
   }
 
+  @Test("A version decodes as its coder wrote it, also after that has another version")
+  func coders() throws {
+    let files = MemoryFiles()
+    func texts(_ version: UInt32) -> Bucket<String> {
+      Bucket(
+        "texts",
+        coder: RowCoder(
+          version: version, encode: { Array("\(version)\($0)".utf8) },
+          decode: { bytes, written in
+            let text = String(decoding: bytes, as: UTF8.self)
+            guard text.first == "\(written)".first else { throw TreeRingError(.corruption, text) }
+            return "\(text.dropFirst()) of \(written)"
+          }))
+    }
+    var store = try files.open(indexes: [])
+    try store.write { try $0.put("a", for: "k", in: texts(1)) }
+    try store.write { try $0.put(object: "b", for: "k", in: texts(2)) }
+    try store.write { try $0.touch("k", in: texts(2)) }
+    try store.write { try $0.put(metadata: [1], for: "k", in: texts(2)) }
+    try store.write { try $0.delete("k", in: texts(2)) }
+    try store.write { try $0.put("c", for: "k", in: texts(3)) }
+    for _ in 0..<2 {
+      let versions = try store.history(of: "k", in: texts(3))
+      #expect(versions.map(\.coder) == [3, nil, nil, nil, 2, 1])
+      #expect(
+        try versions.map(texts(3).decode) == ["c of 3", nil, nil, nil, "b of 2", "a of 1"])
+      try store.close()
+      store = try files.open(indexes: [])
+    }
+  }
+
+  @Test("Whatever takes a bucket's name takes a bucket")
+  func typedBuckets() throws {
+    let store = try Store.inMemory()
+    let first = try store.write { tx in
+      for key in ["a", "b", "c"] as [Key] { try tx.put([1], for: key, in: blobs) }
+      try tx.put(metadata: [7], for: "a", in: blobs)
+    }
+    try store.write { tx in
+      try tx.require("a", in: blobs, lastWrittenAt: first.commit)
+      try tx.require("z", in: blobs, lastWrittenAt: 0)
+      try tx.touch("b", in: blobs)
+      #expect(try tx.delete("c", in: blobs))
+      #expect(try !tx.contains("c", in: blobs))
+    }
+    let snapshot = try store.snapshot()
+    #expect(try snapshot.row("a", in: blobs)?.object == [1])
+    #expect(try snapshot.metadata(of: "a", in: blobs) == [7])
+    #expect(try snapshot.contains("a", in: blobs))
+    #expect(try snapshot.written("b", in: blobs) == first.commit + 1)
+    #expect(try snapshot.count(in: blobs) == 2)
+    #expect(try snapshot.count(in: blobs, from: "b") == 1)
+    var keys: [Key] = []
+    try snapshot.forEachRow(in: blobs, reversed: true) { row in
+      keys.append(row.key)
+      return true
+    }
+    #expect(keys == ["b", "a"])
+    #expect(RowID("a", in: blobs) == RowID(bucket: "blobs", key: "a"))
+    #expect(try store.history(of: "c", in: blobs).map(\.kind) == [.delete, .put])
+    #expect(try store.write { try $0.deleteAll(in: blobs, from: "b") }.value == 1)
+    #expect(try store.snapshot().count(in: blobs) == 1)
+  }
+
   @Test("Several operations on one row in one commit are listed one by one")
   func oneCommit() throws {
     let store = try Store.inMemory()

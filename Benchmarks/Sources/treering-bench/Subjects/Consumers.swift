@@ -1,32 +1,56 @@
 // How long a consumer takes for one batch of 100 changes in a long list: a quarter each of updates, moves,
-// deletes and inserts, in a plain list and in sections of a hundred rows.
+// deletes and inserts. The list is plain, carries values over, or is in sections, many or few. Each has a
+// delegate, as on screen.
 
 internal import BenchmarkHarness
 internal import TreeRingCollections
+internal import TreeRingMappings
 
 let consumers = Subject(name: "Consumers") { context in
   let rows = context.pick(small: 5000, full: 1_000_000)
   let plain = PlainConsumer<Int>()
-  try consumerLine(context, "plain", rows, plain) { plain.items }
+  let recurrent = RecurrentConsumer<Int>(carryingOver: { _, new in new })
+  // Rows are a thousand apart: sections of a hundred rows, and fifty sections in all.
   let sectioned = SectionedConsumer<Int, Int>(title: { $0 / 100_000 })
-  try consumerLine(context, "sectioned", rows, sectioned) { sectioned.items }
+  let few = SectionedConsumer<Int, Int>(title: { $0 / (rows * 20) })
+  let delegate = Listener()
+  plain.delegate = delegate
+  recurrent.delegate = delegate
+  sectioned.delegate = delegate
+  few.delegate = delegate
+  try consumerLine(context, "plain", rows, plain)
+  try consumerLine(context, "carrying over", rows, recurrent)
+  try consumerLine(context, "sectioned", rows, sectioned)
+  try consumerLine(context, "in 50 sections", rows, few)
+}
+
+/// Is told, and counts.
+private final class Listener: PlainConsumerDelegate, SectionedConsumerDelegate {
+  var calls = 0
+  func consumerDidUpdate(_ model: Int, at index: Int) { calls += 1 }
+  func consumerDidRemove(at index: Int) { calls += 1 }
+  func consumerDidInsert(_ model: Int, at index: Int) { calls += 1 }
+  func consumerDidUpdate(_ model: Int, at path: RowPath) { calls += 1 }
+  func consumerDidReload(section: Int) { calls += 1 }
+  func consumerDidRemove(section: Int) { calls += 1 }
+  func consumerDidInsert(section: Int) { calls += 1 }
+  func consumerDidRemove(at path: RowPath) { calls += 1 }
+  func consumerDidInsert(_ model: Int, at path: RowPath) { calls += 1 }
 }
 
 private func consumerLine(
-  _ context: Context, _ kind: String, _ rows: Int, _ consumer: some BatchConsumer<Int>,
-  items: () -> [Int]
+  _ context: Context, _ kind: String, _ rows: Int, _ consumer: some BatchConsumer<Int>
 ) throws {
   let line = Measurement(
     "Consumers", "100 changes of \(Report.format(Double(rows))) rows, \(kind), CPU", unit: "ms",
     .lower)
   consumer.willChange()
-  // Rows are a thousand apart, so that a section has a hundred.
   consumer.consume((0..<rows).map { $0 * 1000 }.transactionsForCurrentState)
   try consumer.didChange()
   var random = Random(seed: 5)
   var digest: UInt64 = 0
   for _ in 0..<context.runs {
-    let values = items()
+    let values = consumer.items
     var places: Set<Int> = []
     while places.count < 104 { places.insert(Int(random.next() % UInt64(values.count))) }
     let ordered = places.sorted()
@@ -36,7 +60,7 @@ private func consumerLine(
       try consumer.didChange()
     }
     line.add(TreeRingEngine.name, seconds * 1000)
-    for value in items() { digest = mix(digest ^ UInt64(value)) }
+    for value in consumer.items { digest = mix(digest ^ UInt64(value)) }
   }
   try line.check(digest, of: TreeRingEngine.name)
   context.report.add(line, bar: .absolute(1))

@@ -1,0 +1,117 @@
+// What a consumer knows: its models by number, the state of its list, and the batch being collected.
+
+internal import TreeRingLog
+
+/// A list and, for sectioned consumers, its sections.
+struct ConsumerState {
+  var rows = RowList.ofNumbers
+  var sections = SectionRuns()
+}
+
+/// A consumer's rows, rules and open batch. For the library's use.
+public final class ConsumerCore<Model> {
+  let table = RowTable<Model>()
+  let rules: ValueRules<RowNumber>
+  private let identity: ((RowNumber) -> AnyHashable)?
+  private let state = ShownState(ConsumerState())
+  /// Nil while no batch is open.
+  private var batch: [ListTransaction<RowNumber>]?
+
+  init(_ rules: ValueRules<Model>, identity: ((Model) -> AnyHashable)?) {
+    self.rules = table.rules(rules)
+    self.identity = identity.map { [table] identity in { identity(table[$0]) } }
+  }
+
+  /// What reads see.
+  var shown: ConsumerState { state.shown }
+  /// After every batch accepted. Copies that live on make the next batch copy what it changes.
+  var latest: ConsumerState { state.latest }
+
+  // MARK: - Batches
+
+  func beginBatch() {
+    precondition(batch == nil, "a batch may not begin inside another")
+    batch = []
+  }
+
+  /// Traps unless a batch is open.
+  func requireOpen() {
+    precondition(batch != nil, "a consumer may be written to only inside a batch")
+  }
+
+  func append(_ transaction: ListTransaction<Model>) {
+    requireOpen()
+    batch?.append(transaction.map(table.add))
+  }
+
+  /// Ends the batch.
+  ///
+  /// - Parameter check: Looks at the batch's plan for the latest state, and makes of it what is needed.
+  /// - Returns: What `check` made, and the numbers given in the batch that nothing will stand for.
+  /// - Throws: `invalidInput`; the batch's numbers are free again then.
+  func endBatch<Checked>(
+    _ check: (BatchPlan<RowNumber>) throws(TreeRingError) -> Checked
+  ) throws(TreeRingError) -> (checked: Checked, unused: [RowNumber]) {
+    guard let transactions = batch else { preconditionFailure("no batch has begun") }
+    batch = nil
+    do {
+      let plan = try BatchPlan(transactions, on: latest.rows, rules: rules)
+      let checked = try check(plan)
+      return (checked, plan.unused(of: table.takeAdded()))
+    } catch {
+      table.remove(table.takeAdded())
+      throw error
+    }
+  }
+
+  /// Goes on to the state after a batch.
+  ///
+  /// - Parameters:
+  ///   - delegate: Whoever is told.
+  ///   - unused: Numbers to free.
+  ///   - edit: Makes the state after the batch of the latest one, and returns the numbers that it holds no
+  ///     more. They are free when the batch has been shown.
+  ///   - tell: The calls of the batch.
+  func accept(
+    for delegate: (any ConsumerDelegate)?, freeing unused: [RowNumber],
+    _ edit: @escaping (inout ConsumerState) -> [RowNumber], tell: @escaping () -> Void
+  ) {
+    var dead = unused
+    state.accept(for: delegate, { dead += edit(&$0) }) { [table] in
+      tell()
+      table.remove(dead)
+    }
+  }
+
+  // MARK: - Resets
+
+  /// The rows that a reset brings, as numbers.
+  func rows(for models: some Sequence<Model>) -> RowList {
+    precondition(batch == nil, "a consumer may not be reset inside a batch")
+    return RowList.ofNumbers(models.map(table.add))
+  }
+
+  /// Replaces the content and tells nobody.
+  func replace(with next: ConsumerState) {
+    _ = table.takeAdded()
+    table.remove(state.replace(with: next).rows.elements)
+  }
+
+  /// Compares the latest rows with those of a reset; `unused` are numbers that nothing will stand for.
+  func comparison(
+    with new: RowList
+  ) -> (comparison: ListComparison<RowNumber>, unused: [RowNumber]) {
+    let comparison = ListComparison(latest.rows, new, identity, rules)
+    let kept = Set(comparison.rows.elements)
+    return (comparison, table.takeAdded().filter { !kept.contains($0) })
+  }
+}
+
+extension ConsumerState {
+  /// Becomes another state; returns the numbers that it holds no more. O(n).
+  mutating func become(_ next: ConsumerState) -> [RowNumber] {
+    let kept = Set(next.rows.elements)
+    defer { self = next }
+    return rows.elements.filter { !kept.contains($0) }
+  }
+}
