@@ -71,7 +71,7 @@ private func tryFile(_ bytes: [UInt8]) {
       guard start + 8 <= bytes.count else { break }
       let birth = (0..<8).reduce(0) { $0 | UInt64(bytes[start + $1]) << (8 * UInt64($1)) }
       expecting {
-        let page = Page(bytes: try file.fetch(PageNumber(slot - 1), birth: birth))
+        let page = Page(bytes: try file.fetch(PageNumber(slot - 1), birth: PageBirth(rawValue: birth)))
         _ = page.entryCount
         precondition(page.layoutFlaw() == nil, "a fetched page is sound")
       }
