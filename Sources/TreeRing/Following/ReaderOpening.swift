@@ -116,9 +116,14 @@ struct ReaderOpening {
     logOptions.trusted = meta?.position
     logOptions.trustedStoreID = meta?.storeID
     logOptions.through = said?.durable
+    let (fileSystem, settled) = (fileSystem, logOptions)
     // Of a backup that changes as a whole, the one or the other.
-    let directory = try BackupSwitch.logFolder(of: folder, fileSystem: fileSystem, mayWrite: false)
-    return try CommitLog(directory: directory, fileSystem: fileSystem, options: logOptions)
+    let log = try BackupSwitch.reading(folder, fileSystem: fileSystem) {
+      (directory) throws(TreeRingError) in
+      try CommitLog(directory: directory, fileSystem: fileSystem, options: settled)
+    }
+    try PageBirth.checkRoom(after: log)
+    return log
   }
 
   /// Whether a meta is of a state that this log has been through.
