@@ -31,6 +31,8 @@ final class StateEditor {
   /// Closures that this process has registered.
   let code: [CodeIndex]
   let recorder: ChangeRecorder?
+  /// Whether a replayed commit lacks operations, taken out of the log after it was written.
+  var hasReplayedStub = false
   private var record: [UInt8] = []
 
   /// - Parameter active: the definition of each of `base.indexes`, in their order; an index without
