@@ -95,6 +95,10 @@ extension Store {
 }
 
 extension Store {
+  /// Moves every page that the file holds out of the heap, as the engine does when memory is short: who
+  /// touches one next fetches it from the file.
+  package func moveOutCleanPages() { engine.checkpointer?.evict(isForced: true) }
+
   /// How many pages are in memory though neither a kept version nor one of these snapshots reaches
   /// them; negative if pages are missing. Nobody may write meanwhile, nor hold other snapshots.
   package func leakedPageCount(beside snapshots: [Snapshot]) throws -> Int {

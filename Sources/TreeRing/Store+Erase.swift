@@ -32,7 +32,8 @@ extension Store {
   /// it by looking through both. O(store). Commit numbers stay, and so does everything else, also
   /// texts of notes, annotations and tags that name the key.
   ///
-  /// Earlier backups still hold the row until they are refreshed. If it is interrupted, call it again:
+  /// Earlier backups still hold the row until they are refreshed, and so may processes that follow the
+  /// store but cannot write to its folder, which nobody can list. If it is interrupted, call it again:
   /// until then commits of the past may show an older version of the row.
   ///
   /// - Parameters:

@@ -69,7 +69,8 @@ private func tryFile(_ bytes: [UInt8]) {
     for slot in 2..<max(3, bytes.count / pageSize + 1) {
       let start = slot * pageSize + PageLayout.birthOffset
       guard start + 8 <= bytes.count else { break }
-      let birth = (0..<8).reduce(0) { $0 | UInt64(bytes[start + $1]) << (8 * UInt64($1)) }
+      let word = (0..<8).reduce(0) { $0 | UInt64(bytes[start + $1]) << (8 * UInt64($1)) }
+      let birth = PageBirth(rawValue: word)
       expecting {
         let page = Page(bytes: try file.fetch(PageNumber(slot - 1), birth: birth))
         _ = page.entryCount

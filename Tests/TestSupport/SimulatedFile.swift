@@ -72,6 +72,11 @@ final class SimulatedFile: File {
         let growth = max(0, offset + bytes.count - node.current.count)
         fits = max(0, min(bytes.count, bytes.count - growth + max(0, capacity - used)))
       }
+      if let watcher = state.writeWatcher {
+        let start = min(offset, node.current.count)
+        let end = min(offset + bytes.count, node.current.count)
+        watcher(path, offset, Array(node.current[start..<end]), bytes)
+      }
       switch state.faults.enterWrite() {
       case nil: node.write(bytes[..<fits], at: offset, time: time)
       case .lost: node.show(bytes, at: offset)

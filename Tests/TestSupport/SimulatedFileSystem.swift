@@ -23,6 +23,7 @@ package final class SimulatedFileSystem: Sendable {
     var faults = SimulatedFaults()
     var capacity: Int?
     var observer: (@Sendable (Int, String, SimulatedFileSystem) -> Void)?
+    var writeWatcher: WriteWatcher?
 
     mutating func makeFile(_ path: String) {
       nodes[nextNode] = SimulatedNode()
@@ -37,6 +38,10 @@ package final class SimulatedFileSystem: Sendable {
   }
 
   let state: Mutex<State>
+
+  /// Is told of each write before it is done: to which file, where, and the bytes before and after.
+  package typealias WriteWatcher =
+    @Sendable (_ path: String, _ offset: Int, _ old: [UInt8], _ new: [UInt8]) -> Void
 
   package init(seed: UInt64) {
     state = Mutex(State(generator: SeededGenerator(seed: seed)))
@@ -117,6 +122,17 @@ package final class SimulatedFileSystem: Sendable {
     state.withLock { $0.observer = body }
   }
 
+  /// Calls `body` before each write, on this disk and on those found after it has crashed. It must not
+  /// use the disk.
+  package func watchWrites(_ body: WriteWatcher?) { state.withLock { $0.writeWatcher = body } }
+
+  /// The system drops what it holds of files in its memory: mappings show what the device has.
+  package func dropCaches() {
+    state.withLock { state in
+      for id in Array(state.nodes.keys) { state.nodes[id]?.reloadMappings() }
+    }
+  }
+
   // MARK: Bytes
 
   /// The bytes of a file as the running system sees them.
@@ -173,6 +189,7 @@ package final class SimulatedFileSystem: Sendable {
         }
       }
       var found = State(generator: SeededGenerator(seed: seed &+ 1))
+      found.writeWatcher = state.writeWatcher
       found.names = state.names.survivor(keeping, &random)
       found.nextNode = state.nextNode
       for id in found.names.nodes.sorted() {
@@ -193,6 +210,7 @@ package final class SimulatedFileSystem: Sendable {
   /// A state as other processes see it: no faults, no locks, nobody watching.
   static func withoutProcess(_ state: State) -> State {
     var fresh = State(generator: state.generator)
+    fresh.writeWatcher = state.writeWatcher
     fresh.nodes = state.nodes
     fresh.nextNode = state.nextNode
     fresh.names = state.names

@@ -132,6 +132,9 @@ struct SimulatedNode {
     mappings.changed(offset..<end, of: seen)
   }
 
+  /// Lets mappings show what reading the file gives.
+  mutating func reloadMappings() { mappings.changed(0..<current.count, of: current) }
+
   /// Bytes that change by themselves, on the device and in memory.
   mutating func damage(_ offset: Int, _ change: (UInt8) -> UInt8) {
     guard offset < current.count else { return }

@@ -1,5 +1,5 @@
-// Keeps the heap within its share: pages that the file holds move to the mapping, and those of an
-// unfinished transaction are written early.
+// Keeps the heap within its share: pages that the file holds are moved out, and those of an unfinished
+// transaction are written early.
 
 internal import DequeModule
 internal import Synchronization
@@ -9,16 +9,16 @@ extension Checkpointer {
   /// Moves pages that the file holds out of the heap until it is within its share. It waits for read
   /// sections, so it runs on the checkpointer's own thread, outside any lock: a thread inside a section
   /// may be waiting for anything else that is done here. While a store is being opened nobody reads.
-  func evict() {
+  ///
+  /// - Parameter isForced: whether all of them go, however much room there is.
+  func evict(isForced: Bool = false) {
     if state.withLock({ $0.isClosed }) { return }
     let (counts, most) = (pages.heapPageCounts, share.pages)
-    var excess = counts.all - most * 3 / 4
-    guard counts.all > most * 7 / 8, excess > 0 else { return }
+    var excess = isForced ? counts.all : counts.all - most * 3 / 4
+    guard isForced || counts.all > most * 7 / 8, excess > 0 else { return }
     var frames: [UnsafeMutableRawPointer] = []
     while excess > 0, let page = state.withLock({ $0.clean.popFirst() }) {
-      if let frame = pages.rehome(
-        page.number, birth: page.birth, to: file.address(of: page.number))
-      {
+      if let frame = pages.moveOut(page) {
         frames.append(frame)
         excess -= 1
       }
@@ -37,11 +37,13 @@ extension Checkpointer {
     updateShare()
     let share = share
     guard pages.heapPageCounts.dirty > share.slowPages else { return }
-    let young = editor.pagesInHeap()
-    guard young.count > share.dirtyPages / 2 else { return }
+    guard editor.heapPageCount > share.dirtyPages / 2 else { return }
+    let young: [RetiredPage]
     do throws(TreeRingError) {
-      // Then no page in the file is ever younger than the commit after the log's end.
+      // Then no page in the file is ever younger than the commit after the log's end, and no commit
+      // before this one is ever made once more.
       if log.durable + 1 < editor.epoch { try log.sync() }
+      young = editor.spill()
       try file.write(young.map { (number: $0.number, page: pages.page($0.number)) })
     } catch {
       // Without room the transaction goes on in memory.
@@ -49,11 +51,7 @@ extension Checkpointer {
       fail(error)
       throw error
     }
-    pages.releaseFrames(
-      young.compactMap {
-        pages.rehome($0.number, birth: $0.birth, to: file.address(of: $0.number))
-      })
-    editor.noteSpilled(young.map(\.number))
+    pages.releaseFrames(young.compactMap { pages.moveOut($0) })
     state.withLock { $0.statistics.writtenPages += young.count }
   }
 }

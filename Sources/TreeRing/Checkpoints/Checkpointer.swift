@@ -7,7 +7,7 @@
 // too many all the same; `stats` says by how much.
 //
 // A page that the file holds may live on in the heap as long as there is room: it is quicker there.
-// When room is short the pages written longest ago move to the mapped file.
+// When room is short the pages written longest ago are moved out: the mapped file is their home again.
 
 internal import DequeModule
 internal import Dispatch
@@ -42,7 +42,7 @@ final class Checkpointer: Sendable {
     /// Roots before this commit are to go, if no tag keeps them.
     var horizon: CommitNumber = 0
     var tagged: Set<CommitNumber> = []
-    /// Free numbers are withheld until a root is younger than this commit.
+    /// Free numbers that the inspection refused are withheld until a root is younger than this commit.
     var withholdsThrough: CommitNumber?
     /// Why no more checkpoints are made.
     var failure: TreeRingError?

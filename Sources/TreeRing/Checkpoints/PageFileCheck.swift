@@ -66,7 +66,7 @@ private struct PageFileCheck {
   }
 
   /// Roots share pages; what has been seen is not looked at again.
-  private mutating func visit(_ number: PageNumber, _ birth: CommitNumber) {
+  private mutating func visit(_ number: PageNumber, _ birth: PageBirth) {
     if !used.insert(number).inserted { return }
     do throws(TreeRingError) {
       let page = Page(bytes: try file.fetch(number, birth: birth))

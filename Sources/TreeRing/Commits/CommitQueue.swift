@@ -132,6 +132,18 @@ final class CommitQueue: Sendable {
     }
   }
 
+  /// Lets go of the versions before the visible one.
+  func forgetRecent() {
+    let dropped = state.withLock { state in
+      defer {
+        state.recent = []
+        state.recentPageCount = 0
+      }
+      return state.recent
+    }
+    withExtendedLifetime(dropped) {}
+  }
+
   /// Puts another version of the same commit in the place of the visible one, and lets go of those before
   /// it, which stand on what it is to take the place of; nothing is sequenced.
   func replaceVisible(by version: Version) {

@@ -57,7 +57,9 @@ extension StateEditor {
     case .place(let place, let row, let label):
       add(row.bucket)
       try self.place(row.key, in: row.bucket, place, label: Array(label))
-    case .stub(_, let buckets): for bucket in buckets { add(bucket) }
+    case .stub(_, let buckets):
+      hasReplayedStub = true
+      for bucket in buckets { add(bucket) }
     case .held(let row, _): add(row.bucket)
     case .row(let row, let record):
       try apply(.row(record), in: row.bucket, key: row.key, at: stamp)

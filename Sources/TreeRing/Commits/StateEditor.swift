@@ -33,6 +33,8 @@ final class StateEditor {
   let recorder: ChangeRecorder?
   /// Called now and then while nothing points into pages of the transaction.
   var spill: SpillAction?
+  /// Whether a replayed commit lacks operations, taken out of the log after it was written.
+  var hasReplayedStub = false
   private var record: [UInt8] = []
 
   /// - Parameter active: the definition of each of `base.indexes`, in their order; an index without

@@ -59,6 +59,12 @@ struct Opening: Sendable {
     let log = try openLog(trusting: metas.first)
     lock?.publish(durable: log.durable)
     if let file {
+      // What mode `prefix` cut off had been synced, and the file may hold pages of its commits, whose
+      // numbers are used again now.
+      if let flaw = log.recoveryReport.flaw {
+        reason = "The log was cut: \(flaw.message)"
+        metas = []
+      }
       for meta in metas {
         do throws(TreeRingError) {
           guard try fits(meta, log) else {
@@ -109,10 +115,12 @@ struct Opening: Sendable {
     logOptions.trusted = meta?.position
     logOptions.trustedStoreID = meta?.storeID
     logOptions.durableChanged = { [lock] in lock?.publish(durable: $0) }
-    return try CommitLog(
+    let log = try CommitLog(
       directory: try BackupSwitch.logFolder(
         of: folder, fileSystem: fileSystem, mayWrite: options.mode != .readOnly),
       fileSystem: fileSystem, options: logOptions)
+    try PageBirth.checkRoom(after: log)
+    return log
   }
 
   /// Whether a meta is of a state that this log has been through.
@@ -156,17 +164,17 @@ struct Opening: Sendable {
     var free = BitSet(
       words: try FreeMap.decode(try file.readBlob(meta.free), below: meta.pageBound))
     var bound = meta.pageBound
-    let hasWork = log.sequenced > meta.position.commit || !log.recoveryReport.wasClosedCleanly
-    if hasWork {
-      // Whoever had the store open before may have written pages after this meta, born at the very
-      // commits that are replayed now. Were one of their places used again and that write lost, the old
-      // page would pass for the new one. So places that may hold such pages wait until every new page
-      // is younger than all of them.
-      let slots = try file.size() / UInt64(PageLayout.pageByteCount)
-      bound = max(bound, PageNumber(clamping: min(slots, UInt64(PageFileLayout.maxPageNumber))))
-      for number in meta.pageBound..<bound { free.insert(Int(number)) }
+    // Whoever had the store open before may have written pages after this meta: for a checkpoint that
+    // did not end, or early, for a transaction that failed. They were born at the very commits that are
+    // replayed or made now. Were one of their places used again and that write lost, the old page would
+    // pass for the new one. So each place is looked at before it is used, and those that hold such pages
+    // wait until every new page is younger than all of them.
+    let slots = try file.size() / UInt64(PageLayout.pageByteCount)
+    bound = max(bound, PageNumber(clamping: min(slots, UInt64(PageFileLayout.maxPageNumber))))
+    for number in meta.pageBound..<bound { free.insert(Int(number)) }
+    pages.adopt(bound: bound, free: free) { range in
+      file.places(range, withoutPagesBornAfter: meta.position.commit)
     }
-    pages.adopt(bound: bound, free: free, isWithholding: hasWork)
     let pins = PinTable(pages: pages)
     for root in retained {
       pins.pin(root.roots.commit)
@@ -174,7 +182,7 @@ struct Opening: Sendable {
     }
     var state = Checkpointer.State()
     state.sequence = meta.sequence
-    state.withholdsThrough = hasWork ? log.sequenced : nil
+    state.withholdsThrough = log.sequenced
     state.ledger.entries = retained.map {
       RootLedger.Entry(roots: $0.roots, lists: $0.deadLists)
     }

@@ -10,8 +10,9 @@
 // it, and puts the result in the place of what it shows, which is the same state in other pages. The
 // old root is let go of when nothing reads it any more.
 //
-// If compaction has passed the follower, it moves over to a newer checkpoint in the same way, and the
-// commits between are never shown.
+// If compaction has passed the follower, or a row was erased that is in what it shows, it moves over to a
+// newer checkpoint in the same way, or begins anew with the log's start, and the commits between are never
+// shown.
 
 internal import Dispatch
 internal import Logging
@@ -42,10 +43,14 @@ final class Follower: Sendable {
     var said: SharedWord.Value?
     /// The root that the visible version stands on.
     var root: CheckpointReader.Root?
+    /// Without a root: what keeps the log from the first state shown on.
+    var pin: ReaderPin?
     /// Roots moved away from that some version may still stand on.
     var left: [LeftRoot] = []
     var pollCount = 0
     var failureCount = 0
+    /// The generations of the log's segments, to see that one has been rewritten.
+    var generations: [UInt32] = []
     var isClosed = false
   }
   /// A root moved away from.
@@ -73,7 +78,7 @@ final class Follower: Sendable {
   init(
     lockPath: String, fileSystem: any FileSystem, engine: Engine, log: CommitLog,
     replayer: PrivateReplay, logger: Logger, checkpoints: CheckpointReader?,
-    root: CheckpointReader.Root?, word: SharedWord?, said: SharedWord.Value?
+    root: CheckpointReader.Root?, pin: ReaderPin?, word: SharedWord?, said: SharedWord.Value?
   ) {
     self.lockPath = lockPath
     self.fileSystem = fileSystem
@@ -82,7 +87,7 @@ final class Follower: Sendable {
     self.replayer = replayer
     self.logger = logger
     self.checkpoints = checkpoints
-    state = Mutex(State(word: word, said: said ?? word?.value, root: root))
+    state = Mutex(State(word: word, said: said ?? word?.value, root: root, pin: pin))
   }
 
   /// Begins to follow.
@@ -105,7 +110,8 @@ final class Follower: Sendable {
   /// The names of the files by which it holds roots.
   var readerNames: Set<String> {
     state.withLock { state in
-      Set((state.left.map(\.root) + (state.root.map { [$0] } ?? [])).map(\.pin.name))
+      let roots = state.left.map(\.root) + (state.root.map { [$0] } ?? [])
+      return Set(roots.map(\.pin.name) + (state.pin.map { [$0.name] } ?? []))
     }
   }
 
@@ -122,6 +128,7 @@ final class Follower: Sendable {
     state.withLock { state in
       state.isClosed = true
       state.root?.pin.release()
+      state.pin?.release()
       for left in state.left { left.root.pin.release() }
       state.left = []
     }
@@ -167,7 +174,7 @@ final class Follower: Sendable {
     if log.horizon > engine.queue.newest.roots.commit {
       try moveOver(&state, because: nil)
     }
-    try show(through: reached)
+    if try !show(through: reached) { try moveOver(&state, because: nil) }
     if reached >= durable { state.said = value }
     if state.pollCount % 16 == 0 {
       try considerMoving(&state, after: Self.operationInterval)
@@ -175,13 +182,16 @@ final class Follower: Sendable {
   }
 
   /// Replays what the log has and makes it visible.
-  private func show(through reached: CommitNumber) throws(TreeRingError) {
+  /// - Returns: false if it came to a commit that does not lead on from what is shown, because operations
+  ///   were taken out of it.
+  private func show(through reached: CommitNumber) throws(TreeRingError) -> Bool {
     let queue = engine.queue
     defer {
       engine.reclaimer.drain { queue.publish(through: queue.newest.roots.commit) }
     }
     let first = queue.newest.roots.commit + 1
-    if first > reached { return }
+    if first > reached { return true }
+    var leadsOn = true
     try typed {
       try engine.pages.withSection {
         try log.replay(from: first, through: reached) { header, payload in
@@ -192,11 +202,16 @@ final class Follower: Sendable {
               "Commit \(base.roots.commit + 1) was compacted away before it was read here.",
               commit: base.roots.commit + 1, current: log.horizon)
           }
-          queue.append(try replayer.commit(upon: base, header, payload))
+          guard let commit = try replayer.commit(upon: base, header, payload) else {
+            leadsOn = false
+            return false
+          }
+          queue.append(commit)
           return true
         }
       }
     }
+    return leadsOn
   }
 
   // MARK: Moving over
@@ -214,6 +229,12 @@ final class Follower: Sendable {
       left.root.pin.release()
       return true
     }
+    let generations = log.segments.map(\.generation)
+    if generations != state.generations {
+      // What was taken out of the log is not to be found in states kept for quick looks back.
+      state.generations = generations
+      forgetPast()
+    }
     // An old root holds history back, so it is left as soon as there is a newer one.
     try considerMoving(&state, after: 1)
   }
@@ -228,9 +249,15 @@ final class Follower: Sendable {
     try moveOver(&state, because: newest)
   }
 
+  /// Lets go of states before the visible one that only this process keeps, but for snapshots.
+  private func forgetPast() {
+    engine.timeTravel.clear()
+    engine.reclaimer.drain { engine.queue.forgetRecent() }
+  }
+
   /// Puts a version upon the newest checkpoint in the place of the visible one.
   /// - Parameter visible: what is visible now; nil if the checkpoint must be of a later commit than
-  ///   that, because the log does not hold every commit between any more.
+  ///   that, because the log does not lead on from it any more. Who reads the log alone replays all of it.
   private func moveOver(
     _ state: inout State, because visible: Roots?
   ) throws(TreeRingError) {
@@ -238,13 +265,12 @@ final class Follower: Sendable {
     let old = queue.visible
     let shown = old.roots.commit
     let begun = state.root?.roots.commit ?? 0
-    guard let checkpoints,
-      let root = try checkpoints.newestRoot(after: visible == nil ? shown : begun)
-    else {
+    guard let checkpoints else { return try beginAnew(&state) }
+    guard let root = try checkpoints.newestRoot(after: visible == nil ? shown : begun) else {
       if visible != nil { return }
       throw TreeRingError(
         .beyondHorizon,
-        "The log has been compacted up to commit \(log.horizon), and \(shown) is the newest that "
+        "The log has been rewritten up to commit \(log.horizon), and \(shown) is the newest that "
           + "was read of it. Open the store again.", commit: shown + 1, current: log.horizon)
     }
     if try !ReaderOpening.fits(root.meta, log) {
@@ -258,9 +284,7 @@ final class Follower: Sendable {
     let new = try replayer.version(upon: base, through: max(shown, root.roots.commit))
     let own = try replayer.ownPages(of: old, bornAfter: begun)
     if visible == nil {
-      queue.append(
-        SequencedCommit(version: new, retired: [], allocated: [], records: [:]))
-      engine.reclaimer.drain { queue.publish(through: new.roots.commit) }
+      showAlone(new)
     } else {
       engine.reclaimer.drain { queue.replaceVisible(by: new) }
     }
@@ -268,5 +292,24 @@ final class Follower: Sendable {
     if let left = state.root { state.left.append(LeftRoot(root: left, use: old.use)) }
     state.root = root
     logger.debug("Now upon the checkpoint of commit \(root.roots.commit).")
+  }
+
+  /// Makes a version visible that does not follow from the one before, and forgets what came before.
+  private func showAlone(_ version: Version) {
+    let queue = engine.queue
+    queue.append(SequencedCommit(version: version, retired: [], allocated: [], records: [:]))
+    engine.reclaimer.drain { queue.publish(through: version.roots.commit) }
+    forgetPast()
+  }
+
+  /// Replays all of the log, for who reads nothing else.
+  private func beginAnew(_ state: inout State) throws(TreeRingError) {
+    let old = engine.queue.visible
+    let empty = try replayer.version(of: Roots())
+    let new = try replayer.version(upon: empty, through: log.completed)
+    let own = try replayer.ownPages(of: old, bornAfter: 0)
+    showAlone(new)
+    engine.pins.retire(own, at: new.roots.commit + 1)
+    logger.debug("Now upon the whole log, as it is at commit \(new.roots.commit).")
   }
 }

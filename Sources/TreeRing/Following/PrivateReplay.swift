@@ -59,9 +59,11 @@ struct PrivateReplay: Sendable {
   }
 
   /// One commit with its change records, to be published. Inside a read section.
+  /// - Returns: nil if operations were taken out of the commit before it was read: among them may be a
+  ///   delete that the state before needs.
   func commit(
     upon base: Version, _ header: CommitHeader, _ payload: UnsafeRawBufferPointer
-  ) throws(TreeRingError) -> SequencedCommit {
+  ) throws(TreeRingError) -> SequencedCommit? {
     let failures = pages.fetchFailureCount
     let recorder = ChangeRecorder()
     let editor = try editor(upon: base, epoch: header.number, recorder: recorder)
@@ -73,6 +75,10 @@ struct PrivateReplay: Sendable {
       recorded = editor.active.map(\.number)
       labeled = editor.labeledOrders
       try editor.replay(header, payload)
+      if editor.hasReplayedStub {
+        editor.editor.discard()
+        return nil
+      }
       // Read of a segment that has been rewritten meanwhile, the commit may lack deletes.
       let horizon = log.horizon
       guard horizon <= base.roots.commit else {

@@ -4,7 +4,8 @@
 //    looked at. Without a writer the log is judged as recovery would, and nothing is changed.
 // 2. The newest root of the page file is registered in `readers/`, so that the writer keeps its pages.
 //    Where that cannot be, because the folder is not writable or there is no page file, the log alone
-//    is replayed.
+//    is replayed. Then a commit is registered if the folder can be written to: so the follower is listed,
+//    compaction leaves what it shows, and nothing is erased from under it.
 // 3. What the log has after the root is replayed into private pages.
 //
 // A writer that begins or ends meanwhile makes what was found doubtful: then all is done again.
@@ -84,8 +85,26 @@ struct ReaderOpening {
     var attempt = 1
     while true {
       do throws(TreeRingError) {
-        return try engine(try openLog(trusting: nil, said), nil, nil, word, said, reason)
+        // Registered before the word is read again: a row deleted later is not erased before the writer
+        // has seen the pin, and one deleted before is not in what is shown.
+        var pin = said?.durable.flatMap(register)
+        var now = said
+        if let value = word?.value, said != nil, value.durable != nil { now = value }
+        let log = try openLog(trusting: nil, now)
+        if said == nil { pin = register(log.completed) }
+        return try engine(log, nil, nil, word, now, reason, pin: pin)
       } catch  where error.code == .beyondHorizon && attempt < Self.attempts { attempt += 1 }
+    }
+  }
+
+  /// Says that what follows from a commit on is read; nil if the folder cannot be written to.
+  private func register(_ commit: CommitNumber) -> ReaderPin? {
+    guard options.readsPages else { return nil }
+    do throws(TreeRingError) {
+      return try ReaderRegistry(folder: folder, fileSystem: fileSystem).register(commit)
+    } catch {
+      options.logger.notice("The writer cannot know that the store is read here: \(error)")
+      return nil
     }
   }
 
@@ -116,9 +135,14 @@ struct ReaderOpening {
     logOptions.trusted = meta?.position
     logOptions.trustedStoreID = meta?.storeID
     logOptions.through = said?.durable
+    let (fileSystem, settled) = (fileSystem, logOptions)
     // Of a backup that changes as a whole, the one or the other.
-    let directory = try BackupSwitch.logFolder(of: folder, fileSystem: fileSystem, mayWrite: false)
-    return try CommitLog(directory: directory, fileSystem: fileSystem, options: logOptions)
+    let log = try BackupSwitch.reading(folder, fileSystem: fileSystem) {
+      (directory) throws(TreeRingError) in
+      try CommitLog(directory: directory, fileSystem: fileSystem, options: settled)
+    }
+    try PageBirth.checkRoom(after: log)
+    return log
   }
 
   /// Whether a meta is of a state that this log has been through.
@@ -133,7 +157,7 @@ struct ReaderOpening {
 
   private func engine(
     _ log: CommitLog, _ checkpoints: CheckpointReader?, _ root: CheckpointReader.Root?,
-    _ word: SharedWord?, _ said: SharedWord.Value?, _ reason: String
+    _ word: SharedWord?, _ said: SharedWord.Value?, _ reason: String, pin: ReaderPin? = nil
   ) throws(TreeRingError) -> (log: CommitLog, engine: Engine, follower: Follower) {
     let supply = checkpoints.map { reader in
       PageSupply { (number, birth) throws(TreeRingError) in
@@ -155,7 +179,8 @@ struct ReaderOpening {
       budget: MemoryBudget(byteCount: options.memoryBudget), checkpointer: nil)
     let follower = Follower(
       lockPath: lockPath, fileSystem: fileSystem, engine: engine, log: log, replayer: replayer,
-      logger: options.logger, checkpoints: checkpoints, root: root, word: word, said: said)
+      logger: options.logger, checkpoints: checkpoints, root: root, pin: pin, word: word,
+      said: said)
     return (log, engine, follower)
   }
 }

@@ -13,7 +13,7 @@ package enum DeadList {
     bytes.withUnsafeMutableBytes { bytes in
       for (index, page) in pages.enumerated() {
         bytes.put(page.number, at: index * entryByteCount)
-        bytes.put(page.birth, at: index * entryByteCount + 4)
+        bytes.put(page.birth.rawValue, at: index * entryByteCount + 4)
       }
     }
     return bytes
@@ -28,7 +28,8 @@ package enum DeadList {
       (0..<bytes.count / entryByteCount).map { index in
         RetiredPage(
           number: bytes.number(UInt32.self, at: index * entryByteCount),
-          birth: bytes.number(UInt64.self, at: index * entryByteCount + 4))
+          birth: PageBirth(
+            rawValue: bytes.number(UInt64.self, at: index * entryByteCount + 4)))
       }
     }
     for page in pages where page.number == 0 || page.number > PageFileLayout.maxPageNumber {

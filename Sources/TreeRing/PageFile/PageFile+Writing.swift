@@ -78,7 +78,7 @@ struct PageRun: ~Copyable {
     return room
   }
 
-  /// Writes what has been gathered and maps it.
+  /// Writes what has been gathered.
   mutating func flush(to file: PageFile) throws(TreeRingError) {
     guard count > 0 else { return }
     let offset = PageFileLayout.offset(of: first)
@@ -86,9 +86,6 @@ struct PageRun: ~Copyable {
       rebasing: buffer.bytes[..<(count * PageLayout.pageByteCount)])
     try file.reserve(through: offset + UInt64(bytes.count))
     try file.file.write(bytes, at: offset)
-    // A run is shorter than a chunk, so it lies in the chunks of its ends.
-    _ = try file.map.mapChunk(of: first)
-    _ = try file.map.mapChunk(of: first + PageNumber(count) - 1)
     count = 0
   }
 }

@@ -94,7 +94,7 @@ package final class PageFile: Sendable {
   /// - Parameter birth: what the entry that names the page states.
   /// - Returns: its place in the mapping, valid as long as this object.
   package func fetch(
-    _ number: PageNumber, birth: CommitNumber
+    _ number: PageNumber, birth: PageBirth
   ) throws(TreeRingError) -> UnsafeMutableRawPointer {
     let image = PageBuffer()
     try read(number, into: image)
@@ -106,12 +106,20 @@ package final class PageFile: Sendable {
     return try map.mapChunk(of: number)
   }
 
-  /// Where a page lies in the mapping. It must have been written or fetched through this object.
-  package func address(of number: PageNumber) -> UnsafeMutableRawPointer {
-    guard let address = map.address(of: number) else {
-      preconditionFailure("page \(number) has been neither written nor fetched")
+  /// Which of some neighbouring places hold no page of a tree born after a commit. A place that cannot
+  /// be read counts as one that does. O(places).
+  package func places(
+    _ range: Range<PageNumber>, withoutPagesBornAfter commit: CommitNumber
+  ) -> [PageNumber] {
+    let images = PageBuffer(pageCount: range.count)
+    let start = PageFileLayout.offset(of: range.lowerBound)
+    guard (try? file.read(into: images.bytes, at: start)) != nil else { return [] }
+    guard let first = images.bytes.baseAddress else { return [] }
+    return range.filter { number in
+      let index = Int(number - range.lowerBound)
+      let page = Page(bytes: first + index * PageLayout.pageByteCount)
+      return page.number != number || page.birth.commit <= commit
     }
-    return address
   }
 
   /// Whether an address lies in the mapping.
@@ -160,7 +168,7 @@ package final class PageFile: Sendable {
   }
 }
 
-/// One page of zeroed memory, aligned as pages are.
+/// Pages of zeroed memory, aligned as pages are.
 struct PageBuffer: ~Copyable {
   let bytes: UnsafeMutableRawBufferPointer
 

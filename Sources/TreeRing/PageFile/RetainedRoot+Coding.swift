@@ -112,11 +112,13 @@ extension RetainedRoot {
     _ reader: inout ByteReader, _ commit: CommitNumber
   ) throws(TreeRingError) -> TreeRoot {
     let root = TreeRoot(
-      page: try reader.integer32(), birth: try reader.integer(), count: try reader.integer())
+      page: try reader.integer32(), birth: PageBirth(rawValue: try reader.integer()),
+      count: try reader.integer())
     if root.page == 0 {
       guard root == .empty else { throw damaged("a tree without pages has entries") }
     } else {
-      guard root.page <= PageFileLayout.maxPageNumber, root.birth <= commit, root.count > 0 else {
+      guard root.page <= PageFileLayout.maxPageNumber, root.birth.commit <= commit, root.count > 0
+      else {
         throw damaged("page \(root.page) of commit \(root.birth) as a root of \(commit)")
       }
     }
@@ -132,7 +134,7 @@ extension RetainedRoot {
 extension [UInt8] {
   fileprivate mutating func append(_ tree: TreeRoot) {
     append(integer: UInt64(tree.page))
-    append(integer: tree.birth)
+    append(integer: tree.birth.rawValue)
     append(integer: tree.count)
   }
 }

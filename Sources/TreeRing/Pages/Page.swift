@@ -1,19 +1,17 @@
 // One page's header and fixed arrays, seen through a pointer. The pointer's owner is the page store;
 // whoever holds a `Page` must hold what keeps it alive: a pin, or the transaction that owns it.
 
-package import TreeRingLog
-
 /// A page's place in the page file and in the page table; 0 means "no page".
 package typealias PageNumber = UInt32
 
-/// A page that a transaction replaced, and the commit that had made it.
+/// A page by number and birth: one that was written, or that a transaction replaced.
 package struct RetiredPage: Hashable, Sendable {
   /// The page's number.
   package var number: PageNumber
-  /// The commit whose transaction made the page.
-  package var birth: CommitNumber
+  /// When the page was made.
+  package var birth: PageBirth
 
-  package init(number: PageNumber, birth: CommitNumber) {
+  package init(number: PageNumber, birth: PageBirth) {
     self.number = number
     self.birth = birth
   }
@@ -68,12 +66,15 @@ package struct Page {
     }
   }
 
-  /// The commit whose transaction made the page.
+  /// When the page was made.
   @inline(__always)
-  package var birth: CommitNumber {
-    get { bytes.load(fromByteOffset: PageLayout.birthOffset, as: UInt64.self) }
+  package var birth: PageBirth {
+    get {
+      PageBirth(rawValue: bytes.load(fromByteOffset: PageLayout.birthOffset, as: UInt64.self))
+    }
     nonmutating set {
-      bytes.storeBytes(of: newValue, toByteOffset: PageLayout.birthOffset, as: UInt64.self)
+      bytes.storeBytes(
+        of: newValue.rawValue, toByteOffset: PageLayout.birthOffset, as: UInt64.self)
     }
   }
 
@@ -97,7 +98,7 @@ package struct Page {
   }
 
   /// Makes this an empty tree page without a prefix; every other byte becomes zero.
-  func initialize(number: PageNumber, birth: CommitNumber, owner: UInt32, level: Int) {
+  func initialize(number: PageNumber, birth: PageBirth, owner: UInt32, level: Int) {
     bytes.initializeMemory(as: UInt8.self, repeating: 0, count: PageLayout.pageByteCount)
     bytes.storeBytes(
       of: PageLayout.formatVersion, toByteOffset: PageLayout.formatVersionOffset, as: UInt8.self)
@@ -148,8 +149,8 @@ extension Page {
 
   /// The births of an inner page's children.
   @inline(__always)
-  var births: UnsafeMutablePointer<UInt64> {
-    (bytes + slotsStart + 16 * cellCount).assumingMemoryBound(to: UInt64.self)
+  var births: UnsafeMutablePointer<PageBirth> {
+    (bytes + slotsStart + 16 * cellCount).assumingMemoryBound(to: PageBirth.self)
   }
 
   /// The numbers of an inner page's children.

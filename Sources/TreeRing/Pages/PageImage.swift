@@ -5,7 +5,6 @@
 // then every offset and length, so that whoever goes on to use the page need check nothing more.
 
 internal import CTreeRing
-package import TreeRingLog
 
 /// Pages on their way to and from the page file.
 package enum PageImage {
@@ -25,7 +24,7 @@ package enum PageImage {
   ///   - number: the page asked for.
   ///   - birth: what the entry that names the page states.
   package static func flaw(
-    in image: UnsafeRawBufferPointer, number: PageNumber, birth: CommitNumber
+    in image: UnsafeRawBufferPointer, number: PageNumber, birth: PageBirth
   ) -> String? {
     guard image.count == PageLayout.pageByteCount, let start = image.baseAddress else {
       return "a page is \(PageLayout.pageByteCount) bytes long, not \(image.count)"

@@ -7,7 +7,7 @@
 //   8  u32  page number
 //  12  u16  prefix length p: every key of the page starts with the same p bytes
 //  14  u16  heap start: the lowest byte in use by the heap, which grows down from the page's end
-//  16  u64  birth: the commit whose transaction made the page
+//  16  u64  birth: the commit whose transaction made the page, and its edition (see PageBirth)
 //  24  u16  dead bytes: heap bytes given up by removed cells
 //  26  u16  kind: 0 = tree page
 //  28  u32  owner stamp of the transaction that may still edit it; 0 when written out

@@ -10,6 +10,8 @@ package struct PageNumbers: Sendable {
   private var available = CountedBitSet()
   /// Free numbers that are not given out for the time being.
   private var withheld = CountedBitSet()
+  /// Those from here on may be given out after they have been inspected.
+  private var inspected = 0
   /// Where the search for a free number goes on.
   private var cursor = 0
 
@@ -20,7 +22,7 @@ package struct PageNumbers: Sendable {
   }
 
   /// Numbers from 1 to `next` - 1, of which some are free. O(next / 64).
-  /// - Parameter isWithholding: whether those are not given out before `releaseWithheld`.
+  /// - Parameter isWithholding: whether those are not given out before `release` or `releaseWithheld`.
   init(next: PageNumber, free: BitSet, isWithholding: Bool) {
     first = 1
     self.next = next
@@ -31,6 +33,26 @@ package struct PageNumbers: Sendable {
   mutating func releaseWithheld() {
     available = CountedBitSet(free)
     withheld = CountedBitSet()
+  }
+
+  /// Whether there is a free number to be given out.
+  var hasAvailable: Bool { available.count > 0 }
+
+  /// The next withheld numbers side by side that have not been inspected; each is returned once.
+  mutating func nextToInspect() -> Range<PageNumber>? {
+    guard withheld.count > 0, let start = withheld.bits.first(from: inspected) else { return nil }
+    var end = start + 1
+    while end - start < Self.inspectionCount, withheld.contains(end) { end += 1 }
+    inspected = end
+    return PageNumber(start)..<PageNumber(end)
+  }
+
+  /// How many numbers are inspected together at most.
+  private static let inspectionCount = 16
+
+  /// From now on a withheld number is given out.
+  mutating func release(_ number: PageNumber) {
+    if withheld.remove(place(number)) { available.insert(place(number)) }
   }
 
   /// Bit n is set if number `first` - 1 + n is free.

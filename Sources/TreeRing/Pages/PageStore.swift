@@ -5,8 +5,8 @@
 // still be read reaches it; that is the pin table's business, not checked here.
 //
 // A page's home is a frame of the heap, or memory of somebody else: the mapped page file. Pages come
-// from there through a supply, when first touched; and a page of the heap moves there (`rehome`) when
-// the file holds the same bytes. Its number stays.
+// from there through a supply, when first touched, and are checked then; and a page of the heap that the
+// file holds may be moved out (`moveOut`), which leaves it untouched again. Its number stays.
 //
 // A number is also a place in the page file, except for private pages: their numbers, from 2^31 up,
 // have none, and their home is always the heap.
@@ -32,12 +32,24 @@ package final class PageStore: Sendable {
     var heap = CountedBitSet()
     var clean = CountedBitSet()
     var nextOwner: UInt32 = 1
+    /// The birth after those of the pages that were written early last.
+    var nextEdition = PageBirth(0)
+    /// Tells which of some neighbouring free numbers may be used; nil if all may.
+    var inspect: Inspection?
 
-    mutating func take(isPrivate: Bool) -> PageNumber {
-      isPrivate ? privateNumbers.take() : numbers.take()
+    mutating func take(isPrivate: Bool = false) -> PageNumber {
+      if isPrivate { return privateNumbers.take() }
+      while !numbers.hasAvailable, let inspect, let range = numbers.nextToInspect() {
+        for number in inspect(range) { numbers.release(number) }
+      }
+      return numbers.take()
     }
   }
   private let state = Mutex(State())
+
+  /// Which of some neighbouring numbers may be used. Called under the page store's lock.
+  package typealias Inspection = @Sendable (Range<PageNumber>) -> [PageNumber]
+
   /// How many pages the state counts as in the heap, and how many of them as clean, to be had without
   /// the lock.
   private let heapCount = Atomic<Int>(0)
@@ -65,12 +77,14 @@ package final class PageStore: Sendable {
   /// - Parameters:
   ///   - bound: one more than the highest page number in use or free.
   ///   - free: bit n is set if number n is free.
-  ///   - isWithholding: whether free numbers are not given out before `releaseWithheld`.
-  package func adopt(bound: PageNumber, free: BitSet, isWithholding: Bool = false) {
+  ///   - inspect: says which of the free numbers may be used, before they are. Those that may not are
+  ///     given out after `releaseWithheld`. Without it all may be used.
+  package func adopt(bound: PageNumber, free: BitSet, inspect: Inspection? = nil) {
     precondition(bound > 0 && bound <= PageTable.firstPrivateNumber, "no such page number")
     state.withLock { state in
       table.addBlocks(through: Int(bound >> PageTable.blockShift))
-      state.numbers = PageNumbers(next: bound, free: free, isWithholding: isWithholding)
+      state.numbers = PageNumbers(next: bound, free: free, isWithholding: inspect != nil)
+      state.inspect = inspect
     }
   }
 
@@ -149,26 +163,27 @@ package final class PageStore: Sendable {
   package func reserveNumbers(_ count: Int) -> [PageNumber] {
     state.withLock { state in
       (0..<count).map { _ in
-        let number = state.numbers.take()
+        let number = state.take()
         table.set(number, to: nil)
         return number
       }
     }
   }
 
-  /// Lets a page live at another address, in foreign memory that holds the same bytes.
-  /// - Returns: its frame in the heap, if this page is there and its home is one. Readers may still be
-  ///   looking at it: give it to `releaseFrames` when every read section begun before this call has
-  ///   ended.
-  package func rehome(
-    _ number: PageNumber, birth: CommitNumber, to bytes: UnsafeMutableRawPointer
-  ) -> UnsafeMutableRawPointer? {
+  /// Takes a page that the file holds out of the heap. Who touches it next fetches it, so what the file
+  /// gives back is checked before it is believed.
+  /// - Returns: its frame, if this page is in the heap. Readers may still be looking at it: give it to
+  ///   `releaseFrames` when every read section begun before this call has ended.
+  package func moveOut(_ page: RetiredPage) -> UnsafeMutableRawPointer? {
     let frame = state.withLock { state -> UInt in
-      guard state.heap.contains(Int(number)), table.page(number).birth == birth else { return 0 }
+      let number = page.number
+      guard state.heap.contains(Int(number)), table.page(number).birth == page.birth else {
+        return 0
+      }
       state.heap.remove(Int(number))
       state.clean.remove(Int(number))
       noteCounts(state)
-      return UInt(bitPattern: table.set(number, to: bytes))
+      return UInt(bitPattern: table.set(number, to: nil))
     }
     return UnsafeMutableRawPointer(bitPattern: frame)
   }
@@ -203,22 +218,23 @@ package final class PageStore: Sendable {
 
   /// Gives a page that lives in the file a frame of the heap again, with the same content. Nobody else
   /// may be reading it.
-  func bringBack(_ number: PageNumber) -> Page {
-    let address = state.withLock { state in
+  /// - Returns: the page at its new address, or where it is if that is the heap.
+  func bringBack(_ page: Page) -> Page {
+    let number = page.number
+    let address = state.withLock { state -> UInt in
+      if state.heap.contains(Int(number)) { return 0 }
       let frame = state.arena.allocate()
-      frame.copyMemory(from: table.page(number).bytes, byteCount: PageLayout.pageByteCount)
       table.set(number, to: frame)
       state.heap.insert(Int(number))
       noteCounts(state)
       return UInt(bitPattern: frame)
     }
-    guard let bytes = UnsafeMutableRawPointer(bitPattern: address) else {
-      preconditionFailure("the arena returned no memory")
-    }
+    guard let bytes = UnsafeMutableRawPointer(bitPattern: address) else { return page }
+    bytes.copyMemory(from: page.bytes, byteCount: PageLayout.pageByteCount)
     return Page(bytes: bytes)
   }
 
-  /// Takes back frames that `rehome` returned.
+  /// Takes back frames that `moveOut` returned.
   package func releaseFrames(_ frames: some Sequence<UnsafeMutableRawPointer>) {
     let addresses = frames.map { UInt(bitPattern: $0) }
     state.withLock { state in
@@ -273,11 +289,25 @@ package final class PageStore: Sendable {
       ?? TreeRingError(.io, "A page could not be read. Run `treering verify` to see why.")
   }
 
-  /// A stamp no other editor of this store has; never 0.
-  func makeOwnerStamp() -> UInt32 {
+  /// Begins a transaction.
+  /// - Returns: a stamp no other editor of this store has, never 0; and the birth of its pages, which no
+  ///   page has that was written before.
+  func beginEditing(_ commit: CommitNumber, isPrivate: Bool) -> (owner: UInt32, PageBirth) {
     state.withLock { state in
       defer { state.nextOwner = state.nextOwner == .max ? 1 : state.nextOwner + 1 }
-      return state.nextOwner
+      let goesOn = !isPrivate && state.nextEdition.commit == commit
+      return (state.nextOwner, goesOn ? state.nextEdition : PageBirth(commit))
     }
+  }
+
+  /// Notes that pages of this birth are about to be written early. All commits before must be durable,
+  /// so that none of them is ever made once more.
+  /// - Returns: the birth of what is made or changed from now on; nil if there is none, then nothing
+  ///   may be written early.
+  func endEdition(_ birth: PageBirth) -> PageBirth? {
+    if birth.edition == .max { return nil }
+    let next = PageBirth(birth.commit, edition: birth.edition + 1)
+    state.withLock { $0.nextEdition = next }
+    return next
   }
 }

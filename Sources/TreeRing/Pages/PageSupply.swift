@@ -14,7 +14,7 @@ package final class PageSupply: Sendable {
   /// store; the same address whenever the same page is asked for. The birth is what the entry that
   /// names the page states. Called from any thread.
   package typealias Fetch =
-    @Sendable (PageNumber, CommitNumber) throws(TreeRingError) -> UnsafeMutableRawPointer
+    @Sendable (PageNumber, PageBirth) throws(TreeRingError) -> UnsafeMutableRawPointer
 
   private let fetch: Fetch
   private let failures = Atomic<UInt64>(0)
@@ -39,7 +39,7 @@ package final class PageSupply: Sendable {
 
   /// The page, or the substitute if it cannot be had.
   func fetchPage(
-    _ number: PageNumber, birth: CommitNumber
+    _ number: PageNumber, birth: PageBirth
   ) -> (bytes: UnsafeMutableRawPointer, isPage: Bool) {
     do {
       return (try fetch(number, birth), true)

@@ -97,7 +97,7 @@ struct PageTable: @unchecked Sendable {
 
   /// The page of this number and birth.
   @inline(__always)
-  func page(_ number: PageNumber, birth: CommitNumber) -> Page {
+  func page(_ number: PageNumber, birth: PageBirth) -> Page {
     guard let bytes = UnsafeMutableRawPointer(bitPattern: address(number)) else {
       return fetch(number, birth: birth)
     }
@@ -110,7 +110,7 @@ struct PageTable: @unchecked Sendable {
 
   /// Asks the supply for a page and keeps its address.
   @inline(never)
-  private func fetch(_ number: PageNumber, birth: CommitNumber) -> Page {
+  private func fetch(_ number: PageNumber, birth: PageBirth) -> Page {
     guard let supply else { preconditionFailure("page \(number) does not exist") }
     let (bytes, isPage) = supply.takeUnretainedValue().fetchPage(number, birth: birth)
     if isPage { setIfAbsent(number, to: bytes) }

@@ -100,7 +100,7 @@ package final class PinTable: Sendable {
       var kept: [CommitNumber] = []
       for pin in pins where pin.commit != commit {
         if pin.commit > commit {
-          for page in pin.deadPages where page.birth > commit { image.free(page) }
+          for page in pin.deadPages where page.birth.commit > commit { image.free(page) }
           continue
         }
         if pin.isKept, dropped[pin.commit] == nil {
@@ -109,7 +109,7 @@ package final class PinTable: Sendable {
           continue
         }
         for page in pin.deadPages + (dropped[pin.commit] ?? []) {
-          if let older = kept.last, page.birth <= older {
+          if let older = kept.last, page.birth.commit <= older {
             image.passing[older, default: []].append(page)
           } else {
             image.free(page)
@@ -182,13 +182,13 @@ package final class PinTable: Sendable {
     guard index > 0 else { return retired.map(\.number) }
     let commit = pins[index - 1].commit
     // Mostly the newest pin takes over everything that a commit replaced.
-    if pins[index - 1].deadPages.isEmpty, retired.allSatisfy({ $0.birth <= commit }) {
+    if pins[index - 1].deadPages.isEmpty, retired.allSatisfy({ $0.birth.commit <= commit }) {
       pins[index - 1].deadPages = retired
       return []
     }
     var freed: [PageNumber] = []
     for page in retired {
-      if page.birth <= commit {
+      if page.birth.commit <= commit {
         pins[index - 1].deadPages.append(page)
       } else {
         freed.append(page.number)

@@ -66,6 +66,8 @@ private final class Salvager {
   private var timestamp = Timestamp(microseconds: .min)
   private var done: UInt64 = 0
   private var total: UInt64 = 0
+  /// Places whose rows may come yet.
+  private var awaitingRow: [SalvageFinding] = []
   /// Numbers that compaction had removed.
   private var removed: [ClosedRange<CommitNumber>] = []
 
@@ -98,6 +100,10 @@ private final class Salvager {
     if let last = found.lostCommits.last?.upperBound, last > report.lastCommit {
       try fill(through: last, lost: found.lostCommits, in: store)
     }
+    let saved = try store.snapshot()
+    report.findings += try awaitingRow.filter { finding in
+      try finding.row.map { try !saved.contains($0.key, in: $0.bucket) } ?? false
+    }
     report.commitCount = found.commitCount
     report.lostCommits = found.lostCommits
     report.damage = found.damage
@@ -112,7 +118,11 @@ private final class Salvager {
     let number = commit.header.number
     try fill(through: number - 1, lost: commit.lostBefore, in: store)
     do {
-      try write(number, in: store) { tx in self.report.findings += try tx.adopt(commit) }
+      try write(number, in: store) { tx in
+        let adopted = try tx.adopt(commit)
+        self.report.findings += adopted.findings
+        self.awaitingRow += adopted.awaitingRow
+      }
     } catch let error as TreeRingError where error.code == .corruption {
       report.findings.append(
         SalvageFinding(

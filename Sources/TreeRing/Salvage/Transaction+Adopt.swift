@@ -8,10 +8,13 @@ extension Transaction {
   /// Makes this transaction the commit that was read.
   ///
   /// - Returns: the operations that were left out, or applied to another version of their row than the
-  ///   one they were made for.
+  ///   one they were made for; and places by hand that came before their row, as they may in a compacted
+  ///   log: the row must follow.
   /// - Throws: `unsupportedFormat` if a newer version wrote it; `corruption` if its payload makes no
   ///   sense, and then nothing is taken over.
-  func adopt(_ found: ReadableCommit) throws -> [SalvageFinding] {
+  func adopt(
+    _ found: ReadableCommit
+  ) throws -> (findings: [SalvageFinding], awaitingRow: [SalvageFinding]) {
     let header = found.header
     try PayloadReader.check(
       found.payload, commit: header.number, operationCount: header.operationCount)
@@ -36,7 +39,7 @@ extension Transaction {
       }.payload
     }
     adopted = (payload, header.operationCount)
-    return adoption.findings
+    return (adoption.findings, adoption.awaitingRow)
   }
 
   /// Makes this transaction the place of a commit that is gone.
@@ -52,6 +55,8 @@ private struct Adoption {
   let transaction: Transaction
   let found: ReadableCommit
   var findings: [SalvageFinding] = []
+  /// What is to be found unless the row of a place comes yet.
+  var awaitingRow: [SalvageFinding] = []
   /// The operations left out.
   var dropped: Set<UInt32> = []
 
@@ -68,17 +73,41 @@ private struct Adoption {
     do throws(TreeRingError) {
       try takeValues(of: operation, at: stamp)
       let doubt = try doubt(about: operation)
+      try checkRow(of: operation, at: stamp)
       try editor.replay(operation, at: stamp)
       if let doubt { note(operation, stamp, wasLeftOut: false, doubt) }
     } catch {
       // Of its own value an operation says so; anything else is what the state does not allow.
-      guard [.notFound, .corruption, .beyondHorizon, .unsupportedFormat].contains(error.code) else {
+      guard Self.refusals.contains(error.code) else {
         throw error
       }
       pending.truncate(to: count)
       dropped.insert(stamp.operation)
       note(operation, stamp, wasLeftOut: true, error.message)
     }
+  }
+
+  /// What the state says of an operation that it does not allow.
+  private static let refusals: [TreeRingError.Code] = [
+    .notFound, .corruption, .beyondHorizon, .unsupportedFormat, .invalidInput,
+  ]
+
+  /// Throws `notFound` if a place by hand is of a row that is gone. Compaction keeps the last operation on
+  /// each row and the last one on each place, so in what it has rewritten the row may come later.
+  private mutating func checkRow(
+    of operation: Operation, at stamp: Stamp
+  ) throws(TreeRingError) {
+    guard case .place(let place, let row, let label) = operation, !label.isEmpty,
+      try editor.row(bucket: row.bucket.number, key: row.key) == nil
+    else { return }
+    guard stamp.commit <= found.horizon else {
+      throw TreeRingError(.notFound, "The row it places in \(place.index) is lost.")
+    }
+    awaitingRow.append(
+      SalvageFinding(
+        commit: stamp.commit, operation: stamp.operation, row: RowID(row), wasLeftOut: false,
+        problem: "The row it places in \(place.index) is lost; a row of that key would stand there."
+      ))
   }
 
   /// Hands the operation's logged values to the commit, and looks whether those it has elsewhere are

@@ -202,7 +202,7 @@ final class CellList {
 
   /// Lays a run out as a page, overwriting it. The run must fit.
   func write(
-    _ range: Range<Int>, to page: Page, number: PageNumber, birth: CommitNumber, owner: UInt32,
+    _ range: Range<Int>, to page: Page, number: PageNumber, birth: PageBirth, owner: UInt32,
     level: Int
   ) {
     let isLeaf = level == 0

@@ -69,11 +69,11 @@ extension PageEditor {
   ) {
     let (number, page) = allocate()
     let list = list
-    page.initialize(number: number, birth: epoch, owner: owner, level: 0)
+    page.initialize(number: number, birth: birth, owner: owner, level: 0)
     list.reset(for: page)
     list.append(Cell(key: key, value: value))
-    list.write(0..<1, to: page, number: number, birth: epoch, owner: owner, level: 0)
-    root = TreeRoot(page: number, birth: epoch, count: 1)
+    list.write(0..<1, to: page, number: number, birth: birth, owner: owner, level: 0)
+    root = TreeRoot(page: number, birth: birth, count: 1)
   }
 
   /// Replaces a cell by a longer one.
@@ -133,12 +133,12 @@ extension PageEditor {
     list.append(page, (page.cellCount - 1)..<page.cellCount)
     list.append(Cell(key: key, value: value))
     let (rightNumber, right) = allocate()
-    list.write(1..<2, to: right, number: rightNumber, birth: epoch, owner: owner, level: 0)
+    list.write(1..<2, to: right, number: rightNumber, birth: birth, owner: owner, level: 0)
     let separatorLength = list.separatorLength(before: 1)
     let separator = keepSeparator(key.start, length: separatorLength)
     finishSplit(
       &root, page, leftCount: UInt64(page.cellCount), separator, separatorLength,
-      ChildReference(page: rightNumber, birth: epoch, count: 1), depth: depth, isAppended: true)
+      ChildReference(page: rightNumber, birth: birth, count: 1), depth: depth, isAppended: true)
   }
 
   /// Writes the cell list to a page, or to that page and a new one to its right.
@@ -151,14 +151,14 @@ extension PageEditor {
     let number = page.number
     let all = 0..<list.count
     if list.fits(all, isLeaf: isLeaf, cellCapacity: cellCapacity) {
-      list.write(all, to: page, number: number, birth: epoch, owner: owner, level: level)
+      list.write(all, to: page, number: number, birth: birth, owner: owner, level: level)
       return
     }
     let cut = appendedAt ?? list.splitIndex(isLeaf: isLeaf, cellCapacity: cellCapacity)
     let (rightNumber, right) = allocate()
-    list.write(0..<cut, to: page, number: number, birth: epoch, owner: owner, level: level)
+    list.write(0..<cut, to: page, number: number, birth: birth, owner: owner, level: level)
     list.write(
-      cut..<list.count, to: right, number: rightNumber, birth: epoch, owner: owner, level: level)
+      cut..<list.count, to: right, number: rightNumber, birth: birth, owner: owner, level: level)
     let leftCount = list.entryCount(0..<cut)
     let rightCount = list.entryCount(cut..<list.count)
     let cell = list.cells[cut]
@@ -166,7 +166,7 @@ extension PageEditor {
     let separator = keepSeparator(cell.key, length: separatorLength)
     finishSplit(
       &root, page, leftCount: leftCount, separator, separatorLength,
-      ChildReference(page: rightNumber, birth: epoch, count: rightCount), depth: depth,
+      ChildReference(page: rightNumber, birth: birth, count: rightCount), depth: depth,
       isAppended: appendedAt != nil)
   }
 
@@ -176,7 +176,7 @@ extension PageEditor {
     _ separatorLength: Int, _ right: ChildReference, depth: Int, isAppended: Bool
   ) {
     if depth == 0 {
-      let left = ChildReference(page: page.number, birth: epoch, count: leftCount)
+      let left = ChildReference(page: page.number, birth: birth, count: leftCount)
       growRoot(
         &root, left: left, separator, separatorLength, right: right, level: page.level + 1)
       return
@@ -218,7 +218,7 @@ extension PageEditor {
   ) {
     precondition(level < PageLayout.maxHeight, "the tree is too high")
     let (number, page) = allocate()
-    page.initialize(number: number, birth: epoch, owner: owner, level: level)
+    page.initialize(number: number, birth: birth, owner: owner, level: level)
     let list = list
     list.reset(for: page)
     list.append(
@@ -226,9 +226,9 @@ extension PageEditor {
     list.append(
       Cell(
         key: separator, keyLength: separatorLength, value: separator, valueLength: 0, child: right))
-    list.write(0..<2, to: page, number: number, birth: epoch, owner: owner, level: level)
+    list.write(0..<2, to: page, number: number, birth: birth, owner: owner, level: level)
     root.page = number
-    root.birth = epoch
+    root.birth = birth
   }
 }
 

@@ -93,9 +93,9 @@ extension PageEditor {
     {
       return false
     }
-    list.write(all, to: page, number: page.number, birth: epoch, owner: owner, level: level)
+    list.write(all, to: page, number: page.number, birth: birth, owner: owner, level: level)
     let child = ChildReference(
-      page: page.number, birth: epoch, count: parent.counts[index] + parent.counts[other])
+      page: page.number, birth: birth, count: parent.counts[index] + parent.counts[other])
     parent.removeInnerCell(at: left + 1)
     parent.setChild(at: left, to: child)
     release(neighbour)

@@ -25,7 +25,7 @@ struct PathStep {
 package final class PageEditor {
   /// The pages edited.
   package let pages: PageStore
-  /// The commit the pages made here are born at.
+  /// The commit that the transaction makes.
   package let epoch: CommitNumber
   /// Whether its pages never go to a page file.
   package let isPrivate: Bool
@@ -41,12 +41,16 @@ package final class PageEditor {
     var retired: [RetiredPage] = []
     /// Every page made, those given up again included.
     var made: [PageNumber] = []
-    /// Pages made that have been written to the file early and live there.
+    /// What the pages made or changed now are born at.
+    var birth: PageBirth
+    /// Pages made that have been given to the file early, and not been changed since.
     var spilled: Set<PageNumber> = []
     /// Pages made and given up, for use again.
     var spare: [PageNumber] = []
     var cellList: CellList?
     var isOpen = true
+
+    init(birth: PageBirth) { self.birth = birth }
   }
   private let state: UnsafeMutablePointer<State>
 
@@ -60,12 +64,13 @@ package final class PageEditor {
     self.pages = pages
     self.epoch = epoch
     self.isPrivate = isPrivate
-    owner = pages.makeOwnerStamp()
+    let (owner, birth) = pages.beginEditing(epoch, isPrivate: isPrivate)
+    self.owner = owner
     table = pages.table
     cellCapacity = pages.cellCapacity
     path = .allocate(capacity: PageLayout.maxHeight)
     state = .allocate(capacity: 1)
-    state.initialize(to: State())
+    state.initialize(to: State(birth: birth))
     state.pointee.made.reserveCapacity(8)
     state.pointee.retired.reserveCapacity(8)
   }
@@ -103,7 +108,7 @@ package final class PageEditor {
   }
 
   private func close() {
-    state.pointee = State()
+    state.pointee = State(birth: birth)
     state.pointee.isOpen = false
   }
 }
@@ -111,6 +116,10 @@ package final class PageEditor {
 // MARK: - Pages of the transaction
 
 extension PageEditor {
+  /// What the pages made or changed now are born at.
+  @inline(__always)
+  var birth: PageBirth { state.pointee.birth }
+
   /// A page of undefined content that belongs to this editor.
   func allocate() -> (number: PageNumber, page: Page) {
     if let number = state.pointee.spare.popLast() { return (number, table.page(number)) }
@@ -120,31 +129,42 @@ extension PageEditor {
     return new
   }
 
-  /// A copy of a page that belongs to this editor; the page itself is retired.
+  /// A copy of a page that belongs to this editor; the page itself is retired. A page that the
+  /// transaction made and gave to the file keeps its number, under a new birth.
   @inline(never)
   func copy(_ page: Page) -> Page {
     if !state.pointee.spilled.isEmpty, state.pointee.spilled.remove(page.number) != nil {
-      let own = pages.bringBack(page.number)
+      let own = pages.bringBack(page)
+      own.birth = birth
       own.owner = owner
       return own
     }
     let (number, new) = allocate()
     memcpy(new.bytes, page.bytes, PageLayout.pageByteCount)
     new.number = number
-    new.birth = epoch
+    new.birth = birth
     new.owner = owner
     state.pointee.retired.append(RetiredPage(number: page.number, birth: page.birth))
     return new
   }
 
-  /// The pages made whose home is the heap, by number. O(pages made).
-  package func pagesInHeap() -> [RetiredPage] {
-    allocated.filter { pages.isInHeap($0) }.sorted().map { RetiredPage(number: $0, birth: epoch) }
-  }
+  /// The number of pages made whose home is the heap. O(pages made).
+  package var heapPageCount: Int { allocated.count { pages.isInHeap($0) } }
 
-  /// Notes that pages made live in the file now. Nobody may hold pointers into pages of the transaction.
-  package func noteSpilled(_ numbers: [PageNumber]) {
+  /// Gives the pages made whose home is the heap to the file: as they are now they may be written, once
+  /// or again, and moved there. A change makes them pages of the next edition. Nobody may hold pointers
+  /// into pages of the transaction. O(pages made).
+  /// - Returns: those pages, by number; none if there have been as many editions as a birth can count.
+  package func spill() -> [RetiredPage] {
+    guard let next = pages.endEdition(birth) else { return [] }
+    state.pointee.birth = next
+    let numbers = allocated.filter { pages.isInHeap($0) }.sorted()
     state.pointee.spilled.formUnion(numbers)
+    return numbers.map { number in
+      let page = table.page(number)
+      page.owner = 0
+      return RetiredPage(number: number, birth: page.birth)
+    }
   }
 
   /// Gives up a page that is no longer part of a tree.
@@ -158,8 +178,8 @@ extension PageEditor {
   }
 
   /// Gives up a page known by its reference, without looking at it unless it may be owned.
-  func release(_ number: PageNumber, birth: CommitNumber) {
-    if birth == epoch {
+  func release(_ number: PageNumber, birth: PageBirth) {
+    if birth.commit == epoch, !state.pointee.spilled.contains(number) {
       release(table.page(number))
     } else {
       state.pointee.retired.append(RetiredPage(number: number, birth: birth))
@@ -173,7 +193,7 @@ extension PageEditor {
     if page.owner == owner { return page }
     let new = copy(page)
     root.page = new.number
-    root.birth = epoch
+    root.birth = new.birth
     return new
   }
 
@@ -184,7 +204,7 @@ extension PageEditor {
     if child.owner == owner { return child }
     let new = copy(child)
     page.children[index] = new.number
-    page.births[index] = epoch
+    page.births[index] = new.birth
     return new
   }
 
@@ -214,7 +234,7 @@ extension PageEditor {
     root = .empty
   }
 
-  private func releaseTree(_ number: PageNumber, birth: CommitNumber, level: Int) {
+  private func releaseTree(_ number: PageNumber, birth: PageBirth, level: Int) {
     if level > 0 {
       let page = table.page(number, birth: birth)
       for index in 0..<page.cellCount {

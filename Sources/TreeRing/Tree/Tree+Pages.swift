@@ -9,7 +9,7 @@ extension Tree {
   package func forEachPage(
     bornAfter commit: CommitNumber, _ body: (Page) throws -> Void
   ) rethrows {
-    if root.page != 0, root.birth > commit {
+    if root.page != 0, root.birth.commit > commit {
       try visit(table.top(of: root), bornAfter: commit, body)
     }
   }
@@ -24,7 +24,7 @@ extension Tree {
   ) rethrows {
     if page.level > 0 {
       for index in 0..<page.cellCount {
-        if let commit, page.births[index] <= commit { continue }
+        if let commit, page.births[index].commit <= commit { continue }
         try visit(table.child(of: page, at: index), bornAfter: commit, body)
       }
     }

@@ -32,7 +32,7 @@ package enum TreeChecker {
   /// The numbers of all pages of a tree. O(pages).
   package static func reachablePages(_ root: TreeRoot, pages: PageStore) -> Set<PageNumber> {
     var result: Set<PageNumber> = []
-    func visit(_ number: PageNumber, _ birth: CommitNumber) {
+    func visit(_ number: PageNumber, _ birth: PageBirth) {
       if !result.insert(number).inserted { return }
       let page = pages.table.page(number, birth: birth)
       if page.level == 0 { return }
@@ -56,7 +56,7 @@ private struct Check {
   }
 
   /// The page of a reference, if it is there and is the one meant.
-  mutating func page(_ reference: ChildReference, olderThan birth: CommitNumber) -> Page? {
+  mutating func page(_ reference: ChildReference, olderThan commit: CommitNumber) -> Page? {
     guard pages.contains(reference.page) else {
       violations.append("page \(reference.page) does not exist")
       return nil
@@ -66,7 +66,7 @@ private struct Check {
     if page.birth != reference.birth {
       report(page, "born at \(page.birth), its entry states \(reference.birth)")
     }
-    if page.birth > birth { report(page, "younger than the page above it") }
+    if page.birth.commit > commit { report(page, "younger than the page above it") }
     if !seen.insert(reference.page).inserted { report(page, "reached twice") }
     return page
   }
@@ -113,7 +113,7 @@ private struct Check {
         report(page, "separator \(index + 1) does not lie after the one before")
       }
       let child = page.child(at: index)
-      if let childPage = self.page(child, olderThan: page.birth) {
+      if let childPage = self.page(child, olderThan: page.birth.commit) {
         visit(childPage, child, level: level - 1, from: start, to: end)
       }
       start = end

@@ -148,7 +148,7 @@ package struct TreeCursor: ~Copyable {
     var position = UInt64(steps[leafDepth].index)
     for depth in 0..<leafDepth {
       let step = steps[depth]
-      let counts = table.page(step.page).counts
+      let counts = page(at: depth).counts
       for index in 0..<Int(step.index) { position += counts[index] }
     }
     return Int(position)
@@ -173,15 +173,30 @@ package struct TreeCursor: ~Copyable {
     let step = steps[leafDepth - 1]
     let index = step.index + distance
     guard index >= 0, index < step.count else { return nil }
-    return UnsafeRawPointer(bitPattern: table.address(table.page(step.page).children[Int(index)]))
+    return UnsafeRawPointer(bitPattern: table.address(page(at: leafDepth - 1).children[Int(index)]))
   }
 
   /// The leaf the cursor is in.
   @inline(__always)
   private var leaf: Page {
     precondition(leafDepth >= 0, "the cursor is on no entry")
-    let step = steps[leafDepth]
-    return table.page(step.page)
+    return page(at: leafDepth)
+  }
+
+  /// A page of the path. It may have moved since it was come by.
+  @inline(__always)
+  private func page(at depth: Int) -> Page {
+    if let bytes = UnsafeMutableRawPointer(bitPattern: table.address(steps[depth].page)) {
+      return Page(bytes: bytes)
+    }
+    return pageMovedOut(at: depth)
+  }
+
+  /// A page of the path that has to be fetched, with the birth that the page above it states.
+  @inline(never)
+  private func pageMovedOut(at depth: Int) -> Page {
+    if depth == 0 { return table.top(of: tree.root) }
+    return table.child(of: page(at: depth - 1), at: Int(steps[depth - 1].index))
   }
 
   /// Goes down from a page to a leaf by the index chosen in each page.
@@ -218,7 +233,7 @@ package struct TreeCursor: ~Copyable {
       leafDepth = -1
       if depth < 0 { return false }
       let step = move(depth, by: 1)
-      let parent = table.page(step.page)
+      let parent = page(at: depth)
       let child = parent.children[Int(step.index)]
       descend(from: child, table.child(of: parent, at: Int(step.index)), depth: depth + 1) { _ in 0
       }
@@ -235,7 +250,7 @@ package struct TreeCursor: ~Copyable {
       leafDepth = -1
       if depth < 0 { return false }
       let step = move(depth, by: -1)
-      let parent = table.page(step.page)
+      let parent = page(at: depth)
       let child = parent.children[Int(step.index)]
       descend(from: child, table.child(of: parent, at: Int(step.index)), depth: depth + 1) {
         $0.cellCount - 1

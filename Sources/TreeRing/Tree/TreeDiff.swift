@@ -122,7 +122,7 @@ private struct Side: ~Copyable {
   private var depth = 0
   /// The page stood before; 0 when on an entry.
   private var front: PageNumber
-  private var frontBirth: CommitNumber
+  private var frontBirth: PageBirth
   private(set) var isAtEnd: Bool
   private let keyBuffer: UnsafeMutableRawPointer
   private var keyLength = -1

@@ -1,17 +1,15 @@
 // What names a tree: its top page, the commit that made it, and how many entries it holds.
 
-package import TreeRingLog
-
 /// A tree at one commit. A value: a transaction makes a new one, the old one stays as it was.
 package struct TreeRoot: Hashable, Sendable {
   /// The top page; 0 for an empty tree.
   package var page: PageNumber
   /// The birth of the top page.
-  package var birth: CommitNumber
+  package var birth: PageBirth
   /// The number of entries.
   package var count: UInt64
 
-  package init(page: PageNumber, birth: CommitNumber, count: UInt64) {
+  package init(page: PageNumber, birth: PageBirth, count: UInt64) {
     self.page = page
     self.birth = birth
     self.count = count
@@ -26,11 +24,11 @@ package struct ChildReference: Hashable, Sendable {
   /// The subtree's top page.
   package var page: PageNumber
   /// The birth of that page.
-  package var birth: CommitNumber
+  package var birth: PageBirth
   /// The number of entries in the subtree.
   package var count: UInt64
 
-  package init(page: PageNumber, birth: CommitNumber, count: UInt64) {
+  package init(page: PageNumber, birth: PageBirth, count: UInt64) {
     self.page = page
     self.birth = birth
     self.count = count

@@ -6,6 +6,11 @@
 // in OUT/log (or copy it); sync OUT/log; 3. remove OUT/SWITCH, sync OUT; 4. remove OUT/next.
 //
 // Each step may be done twice. A folder OUT/next without OUT/SWITCH is a leftover.
+//
+// Who only reads takes no lock, so the log may change while it is being opened: then it is opened again.
+// OUT/next does not change while OUT/SWITCH is there; and a switch changes which segments there are. So
+// what was opened is whole if OUT/SWITCH was there before and after, or was not, and the segments have the
+// same names.
 
 package enum BackupSwitch {
   static let markerName = "SWITCH"
@@ -31,6 +36,52 @@ package enum BackupSwitch {
     try fileSystem.syncDirectory(folder)
     try clear(folder, fileSystem: fileSystem)
     return log
+  }
+
+  /// Calls `body` with the folder that holds the log, to read it; again if that has changed meanwhile.
+  /// - Parameter folder: the store's.
+  package static func reading<R>(
+    _ folder: String, fileSystem: any FileSystem,
+    _ body: (_ logFolder: String) throws(TreeRingError) -> R
+  ) throws(TreeRingError) -> R {
+    for _ in 1..<attempts {
+      let before = try State(folder, fileSystem)
+      let result: Result<R, TreeRingError>
+      do throws(TreeRingError) {
+        result = .success(try body(before.logFolder))
+      } catch {
+        result = .failure(error)
+      }
+      if try State(folder, fileSystem) == before { return try result.get() }
+    }
+    // A log in use, in which segments come and go all the time.
+    return try body(try State(folder, fileSystem).logFolder)
+  }
+
+  /// The same for a log that was opened before, in the folder named: it may be in the other one now.
+  static func reading<R>(
+    again logFolder: String, fileSystem: any FileSystem,
+    _ body: (_ logFolder: String) throws(TreeRingError) -> R
+  ) throws(TreeRingError) -> R {
+    guard let slash = logFolder.lastIndex(of: "/"),
+      ["log", folderName].contains(String(logFolder[slash...].dropFirst()))
+    else { return try body(logFolder) }
+    return try reading(String(logFolder[..<slash]), fileSystem: fileSystem, body)
+  }
+
+  private static let attempts = 10
+
+  /// Where the log is, and its segments.
+  private struct State: Equatable {
+    var logFolder: String
+    var segments: Set<SegmentName>
+
+    init(_ folder: String, _ fileSystem: any FileSystem) throws(TreeRingError) {
+      logFolder = try BackupSwitch.logFolder(of: folder, fileSystem: fileSystem, mayWrite: false)
+      do throws(TreeRingError) {
+        segments = Set(try fileSystem.list(logFolder).compactMap(SegmentName.init(fileName:)))
+      } catch  where error.code == .notFound { segments = [] }
+    }
   }
 
   /// Makes `next` the log.

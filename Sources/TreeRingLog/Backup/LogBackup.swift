@@ -54,9 +54,11 @@ extension CommitLog {
       }
       options.through = durable
     }
-    return try CommitLog(
-      directory: BackupSwitch.logFolder(of: folder, fileSystem: fileSystem, mayWrite: false),
-      fileSystem: fileSystem, options: options)
+    let settled = options
+    return try BackupSwitch.reading(folder, fileSystem: fileSystem) {
+      (directory) throws(TreeRingError) in
+      try CommitLog(directory: directory, fileSystem: fileSystem, options: settled)
+    }
   }
 
   private func backUpOnce(

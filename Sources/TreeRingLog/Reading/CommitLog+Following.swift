@@ -82,10 +82,13 @@ extension CommitLog {
     options.trusted = nil
     // Before the first commit there is nothing that could be gone.
     if let last = end?.last, last.commit > 0 { options.trusted = last }
-    let found: CommitLog
+    let (found, core, settled): (CommitLog, GroupCommit, LogOptions)
+    (core, settled) = (self.core, options)
     do throws(TreeRingError) {
-      found = try CommitLog(
-        directory: core.directory, fileSystem: core.fileSystem, options: options)
+      found = try BackupSwitch.reading(again: core.directory, fileSystem: core.fileSystem) {
+        (directory) throws(TreeRingError) in
+        try CommitLog(directory: directory, fileSystem: core.fileSystem, options: settled)
+      }
     } catch  where error.code == .logBehindPages || error.code == .notFound {
       throw rewound(options.trusted?.commit ?? 0, "it ends before that commit now")
     }

@@ -21,6 +21,8 @@ package struct ReadableCommit {
   /// The numbers between the readable commit before and this one that are lost; others in between
   /// were removed by compaction.
   package var lostBefore: [ClosedRange<CommitNumber>]
+  /// The horizon that its file was compacted for; 0 if that was not, or cannot be told.
+  package var horizon: CommitNumber { survey.header?.horizon ?? 0 }
   fileprivate var survey: SegmentSurvey
   fileprivate var entries: [ValueEntry]
 

@@ -148,13 +148,67 @@ import TreeRingLog
     #expect(code { try reader.snapshot().index("byGroup") } == .indexDefinedInCode)
   }
 
+  @Test("A follower that reads the log alone is listed; compaction and erasing heed it")
+  func logAlone() async throws {
+    let disk = MemoryFileSystem()
+    let writer = try writer(disk, commits: 30)
+    try disk.unlink("store/pages")
+    let reader = try FollowerTests.open(disk, .readOnly)
+    let first = writer.newestCommit
+    #expect(reader.followedRoot == nil)
+    for number in 30..<40 { try commit(number, to: writer) }
+    try await reader.reached(writer.newestCommit)
+    let refusal = error { try writer.erase("large 2", in: "blobs") }
+    #expect(refusal?.code == .notAllowed)
+    #expect(refusal?.message.contains("commit \(first): process") == true, "\(refusal as Any)")
+    let report = try writer.compact(to: .dropHistory)
+    #expect(report.horizon == first && report.held.map(\.kind) == [.follower])
+    #expect(try contents(reader.snapshot()) == contents(writer.snapshot()))
+    // A store that is itself open for reading does not count its own.
+    #expect(try reader.holdings(against: .dropHistory).filter { $0.kind == .follower } == [])
+    try reader.close()
+    #expect(try disk.list("store/readers") == [])
+    try writer.erase("large 2", in: "blobs")
+    #expect(try writer.compact(to: .dropHistory).horizon == writer.newestCommit)
+  }
+
+  @Test("An unlisted follower that finds a delete taken out of the log does not keep the row")
+  func lagsBehindErasing() async throws {
+    let disk = MemoryFileSystem()
+    let writer = try writer(disk, commits: 31)
+    // Held back at its next call, it has not read the delete before that is gone.
+    let gate = DispatchSemaphore(value: 1)
+    let files = HookedFileSystem(disk) {
+      gate.wait()
+      gate.signal()
+    }
+    var options = FollowerTests.options(.readOnly)
+    options.readsPages = false
+    let reader = try Store(path: "store", fileSystem: files, options: options)
+    let before = try reader.snapshot().commit
+    #expect(try reader.snapshot().contains("k2", in: notes.name))
+    try await onThread {
+      gate.wait()
+      defer { gate.signal() }
+      try writer.erase("k2", in: notes.name)
+      try commit(0, to: writer)
+    }
+    try await reader.reached(writer.newestCommit)
+    #expect(try contents(reader.snapshot()) == contents(writer.snapshot()))
+    #expect(try reader.history(of: "k2", in: notes.name).isEmpty)
+    #expect(try !reader.snapshot(at: .commit(before)).contains("k2", in: notes.name))
+    #expect(try reader.checkInvariants() == [])
+    try reader.close()
+  }
+
   @Test("A follower that stands on a commit which erasing has rewritten goes on")
   func standsOnErased() async throws {
     let disk = MemoryFileSystem()
     let writer = try writer(disk, commits: 30)
-    // Without a page file it is in no list.
-    try disk.unlink("store/pages")
-    let reader = try FollowerTests.open(disk, .readOnly)
+    // It reads the log alone and is in no list, as where the folder cannot be written to.
+    var options = FollowerTests.options(.readOnly)
+    options.readsPages = false
+    let reader = try Store(path: "store", fileSystem: disk, options: options)
     #expect(reader.followedRoot == nil)
     try writer.erase("large 2", in: "blobs")
     try await reader.reached(writer.newestCommit)

@@ -155,7 +155,7 @@ import TreeRingLog
       if Int.random(in: 0..<4, using: &random) == 0 { return .empty }
       return TreeRoot(
         page: .random(in: 1...PageFileLayout.maxPageNumber, using: &random),
-        birth: .random(in: 0...commit, using: &random),
+        birth: PageBirth(.random(in: 0...commit, using: &random)),
         count: .random(in: 1...UInt64.max, using: &random))
     }
     return (0..<Int.random(in: 0..<9, using: &random)).map { _ in
@@ -242,7 +242,7 @@ import TreeRingLog
     let pages = (0..<1_000).map { _ in
       RetiredPage(
         number: .random(in: 1...PageFileLayout.maxPageNumber, using: &random),
-        birth: random.next())
+        birth: PageBirth(rawValue: random.next()))
     }
     #expect(try DeadList.decode(DeadList.encode(pages)) == pages)
     #expect(try DeadList.decode([]) == [])

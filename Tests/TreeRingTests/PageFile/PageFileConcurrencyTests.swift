@@ -35,7 +35,7 @@ import TreeRingLog
           newest = written.load(ordering: .acquiring)
           if newest == 0 { continue }
           let number = PageNumber.random(in: 1...newest, using: &random)
-          let address = try file.fetch(number, birth: CommitNumber(number))
+          let address = try file.fetch(number, birth: PageBirth(CommitNumber(number)))
           let page = Page(bytes: address)
           if page.number != number || !file.isMapped(address) || page.cellCount != 1 {
             errors.withLock { $0.append("page \(number) is \(page.number)") }

@@ -93,7 +93,7 @@ import TreeRingLog
     other.page += 1
     #expect(Self.flaw(image, other)?.contains("it is page") == true)
     other = root
-    other.birth += 1
+    other.birth = 8
     #expect(Self.flaw(image, other)?.contains("it was born") == true)
     #expect(Self.flaw(Array(image.dropLast()), root)?.contains("bytes long") == true)
   }

@@ -27,6 +27,27 @@ import Testing
     #expect((0..<4).map { _ in numbers.take() } == [64, 70, 2, 102])
   }
 
+  @Test func givesOutAWithheldNumberOnceItHasBeenInspected() {
+    var free = BitSet()
+    for member in [2, 3, 4, 64] + Array(70..<100) { free.insert(member) }
+    var numbers = PageNumbers(next: 100, free: free, isWithholding: true)
+    #expect(numbers.nextToInspect() == 2..<5 && !numbers.hasAvailable)
+    numbers.release(3)
+    #expect(numbers.hasAvailable && numbers.take() == 3 && numbers.take() == 100)
+    #expect(numbers.nextToInspect() == 64..<65 && numbers.nextToInspect() == 70..<86)
+    #expect(numbers.nextToInspect() == 86..<100 && numbers.nextToInspect() == nil)
+    numbers.releaseWithheld()
+    #expect(numbers.take() == 4)
+  }
+
+  @Test func aBirthTellsCommitAndEdition() {
+    let birth = PageBirth(7, edition: 3)
+    #expect(birth.commit == 7 && birth.edition == 3 && birth != PageBirth(7))
+    #expect(PageBirth(7).rawValue == 7 && PageBirth(rawValue: birth.rawValue) == birth)
+    let last = PageBirth((1 << 48) - 1, edition: .max)
+    #expect(last.rawValue == .max && last.commit == (1 << 48) - 1)
+  }
+
   @Test(arguments: seeds(1...8)) func agreesWithAModel(seed: UInt64) {
     var random = SeededGenerator(seed: seed)
     let first: PageNumber = seed % 2 == 0 ? 1 : PageTable.firstPrivateNumber

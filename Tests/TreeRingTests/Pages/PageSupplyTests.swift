@@ -13,6 +13,8 @@ import TreeRingLog
     let model: ModelMap
     let numberBound: PageNumber
     let free: BitSet
+    /// Where pages lie that were moved out of a heap.
+    let moved = Mutex<[PageNumber: UInt]>([:])
 
     init(entryCount: Int, cellCapacity: Int) {
       let pages = PageStore(cellCapacity: cellCapacity)
@@ -54,8 +56,15 @@ import TreeRingLog
     }
 
     func page(
-      _ number: PageNumber, _ birth: CommitNumber
+      _ number: PageNumber, _ birth: PageBirth
     ) throws(TreeRingError) -> UnsafeMutableRawPointer {
+      let address = moved.withLock { $0[number] }
+      if let home = address.flatMap({ UnsafeMutableRawPointer(bitPattern: $0) }) {
+        let image = UnsafeRawBufferPointer(start: home, count: PageLayout.pageByteCount)
+        let flaw = PageImage.flaw(in: image, number: number, birth: birth)
+        if let flaw { throw TreeRingError(.corruption, flaw) }
+        return home
+      }
       let start = Int(number) * PageLayout.pageByteCount
       let image = bytes[start..<(start + PageLayout.pageByteCount)]
       guard let address = UnsafeMutableRawBufferPointer(rebasing: image).baseAddress else {
@@ -125,8 +134,8 @@ import TreeRingLog
     #expect(count.load(ordering: .relaxed) == fetchCount)
   }
 
-  @Test("A page moves to the file without its readers noticing")
-  func rehome() {
+  @Test("A page moves to the file without its readers noticing, and is checked there")
+  func movedOut() {
     let file = File(entryCount: 400, cellCapacity: 8)
     let pages = file.open()
     var root = file.root
@@ -148,12 +157,13 @@ import TreeRingLog
       let image = UnsafeMutableRawBufferPointer(
         rebasing: home[start..<(start + PageLayout.pageByteCount)])
       PageImage.write(pages.page(number), to: image)
-      if let frame = image.baseAddress.flatMap({ pages.rehome(number, birth: 4, to: $0) }) {
-        frames.append(frame)
-      }
+      file.moved.withLock { $0[number] = UInt(bitPattern: image.baseAddress) }
+      if let frame = pages.moveOut(RetiredPage(number: number, birth: 4)) { frames.append(frame) }
     }
     #expect(frames.count == allocated.count)
+    // A cursor keeps its place though every page of its path has to be fetched again.
     expectSame(root, model, pages, "moved")
+    #expect(pages.fetchFailureCount == 0)
     pages.releaseFrames(frames)
     #expect(pages.frameCount == 0)
     expectSame(root, model, pages, "frames released")

@@ -151,6 +151,42 @@ struct SalvageTests {
     }
   }
 
+  @Test("A place by hand is left out and reported if the commit that put its row is lost")
+  func placeWithoutRow() throws {
+    let files = MemoryFileSystem()
+    let options = StoreOptions(logger: quietLogger)
+    let store = try Store(path: "damaged", fileSystem: files, options: options)
+    try store.define("shelves", ManualIndex(on: "blobs"))
+    let lost = try store.put([7, 7, 7, 7, 7, 7, 7], for: "lost")
+    try store.put([8], for: "kept")
+    let placed = try store.write { tx in
+      let group = try tx.group("shelf", of: "shelves")
+      try group.append(RowID(bucket: "blobs", key: "lost"))
+      try group.append(RowID(bucket: "blobs", key: "kept"))
+    }.commit
+    try store.close()
+    for name in try files.list("damaged") where name != "log" {
+      if name == "readers" { continue }
+      try files.unlink("damaged/\(name)")
+    }
+    let name = try #require(try files.list("damaged/log").first)
+    var bytes = try #require(files.contents(of: "damaged/log/\(name)"))
+    let mark = try #require(bytes.indices.first { bytes[$0...].starts(with: [7, 7, 7, 7, 7, 7]) })
+    bytes[mark] = 1
+    files.setContents(of: "damaged/log/\(name)", to: bytes)
+    let report = try Store.salvage(from: "damaged", to: "saved", on: files, options: options)
+    #expect(report.lostCommits == [lost...lost])
+    let finding = try #require(report.findings.first)
+    #expect(report.findings.count == 1 && finding.commit == placed && finding.wasLeftOut)
+    #expect(finding.row == RowID(bucket: "blobs", key: "lost"))
+    let saved = try Store(path: "saved", fileSystem: files, options: options)
+    #expect(try saved.snapshot().index("shelves").keys("shelf") == ["kept"])
+    // The row that takes the name has no place that nobody gave it.
+    try saved.put([9], for: "lost")
+    #expect(try saved.snapshot().index("shelves").keys("shelf") == ["kept"])
+    #expect(try saved.checkInvariants() == [])
+  }
+
   /// A store with a tag before its horizon, and commits after it.
   private func compacted(seed: UInt64) throws -> Sample {
     var sample = try Sample(seed: seed, commits: 60)

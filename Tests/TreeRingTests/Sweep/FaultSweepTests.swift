@@ -138,6 +138,9 @@ struct FaultSweepTests {
       disk.deceive(after: call, with: fault)
       let run = SweepRun(workload, on: disk)
       let context = "seed \(seed), write \(call) \(fault)"
+      run.afterStep = { store in
+        if try !Self.isRightOrRefused(store, run, fault, seed: seed) { refused += 1 }
+      }
       do {
         do {
           try run.run()
@@ -192,6 +195,23 @@ struct FaultSweepTests {
       .corruption, .unsupportedFormat, .logBehindPages, .poisoned, .unknown, .io, .notFound,
     ]
     return codes.contains(error.code)
+  }
+
+  /// The same of the store that wrote, when all its pages have to be read again from the file. A write
+  /// that went astray may have hit a page which was fetched before; so the system keeps its copies then.
+  private static func isRightOrRefused(
+    _ store: Store, _ run: SweepRun, _ fault: SilentFault, seed: UInt64
+  ) throws -> Bool {
+    var random = SeededGenerator(seed: seed)
+    store.moveOutCleanPages()
+    if fault == .lost { run.disk.dropCaches() }
+    do {
+      try run.workload.check(store, past: 2, &random)
+    } catch let error as TreeRingError {
+      guard detects(error) else { throw error }
+      return false
+    }
+    return true
   }
 
   /// Opens a store and compares it with the script; false if it was refused. Throws if what it

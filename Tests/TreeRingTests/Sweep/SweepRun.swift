@@ -103,6 +103,8 @@ final class SweepRun {
   private(set) var disk: SimulatedFileSystem
   private(set) var store: Store?
   var held: [Snapshot] = []
+  /// Called after each step.
+  var afterStep: ((Store) throws -> Void)?
   /// The step to be done next.
   private(set) var next = 0
   let promises: Promises
@@ -111,6 +113,7 @@ final class SweepRun {
     self.workload = workload
     self.disk = disk
     promises = Promises(promised)
+    disk.watchWrites(refuseTwins)
   }
 
   var stepName: String { next < workload.steps.count ? workload.steps[next].name : "close" }
@@ -121,6 +124,7 @@ final class SweepRun {
     while next < workload.steps.count {
       try workload.steps[next].body(self)
       next += 1
+      if let store { try afterStep?(store) }
     }
     try close()
   }

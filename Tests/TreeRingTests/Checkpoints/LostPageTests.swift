@@ -1,0 +1,205 @@
+// A device that loses writes of the page file, or puts them elsewhere, and says that all went well. The
+// store that wrote reads its pages again: it gives what was written, or a typed error.
+
+import TestSupport
+import Testing
+import TreeRing
+import TreeRingLog
+
+@Suite("Lost and misdirected pages") struct LostPageTests {
+  /// A store on a disk that lies, and what it must hold.
+  private final class Run {
+    let disk: SimulatedFileSystem
+    var rows: [Key: [UInt8]] = [:]
+    private(set) var store: Store
+
+    init(on disk: SimulatedFileSystem, cells: Int = 8) throws {
+      self.disk = disk
+      disk.watchWrites(refuseTwins)
+      store = try Self.open(disk, cells)
+    }
+
+    static func open(_ disk: SimulatedFileSystem, _ cells: Int) throws -> Store {
+      var options = StoreOptions(durability: .none, memoryBudget: 1 << 20, logger: quietLogger)
+      options.pageCellCapacity = cells
+      return try Store(path: "store", fileSystem: disk, options: options)
+    }
+
+    /// A commit that puts rows and deletes some.
+    func write(_ numbers: some Sequence<Int>, _ value: Int, byteCount: Int = 40) throws {
+      var after = rows
+      try store.write { tx in
+        for number in numbers {
+          let key = Key("row \(number)")
+          if number % 7 == value % 7 {
+            try tx.delete(key, in: "blobs")
+            after[key] = nil
+          } else {
+            let object = Self.object(number, value, byteCount)
+            try tx.put(object, for: key, in: blobs)
+            after[key] = object
+          }
+        }
+      }
+      rows = after
+    }
+
+    static func object(_ number: Int, _ value: Int, _ byteCount: Int) -> [UInt8] {
+      Array("\(number) \(value) ".utf8) + [UInt8](repeating: UInt8(value % 251), count: byteCount)
+    }
+
+    /// Whether every row is read as it must be; false if an error says that a page is not sound.
+    static func isRight(_ store: Store, _ rows: [Key: [UInt8]]) throws -> Bool {
+      do {
+        let snapshot = try store.snapshot()
+        var count = 0
+        try snapshot.forEach(in: blobs) { key, object in
+          #expect(rows[key] == object, "row \(key)")
+          count += 1
+          return true
+        }
+        #expect(count == rows.count)
+        for (key, object) in rows { #expect(try snapshot.get(key, in: blobs) == object) }
+        return true
+      } catch let error as TreeRingError where error.code == .corruption {
+        return false
+      }
+    }
+
+    /// The same when no page of the store is in its memory, nor in the system's if a write was lost: one
+    /// that went astray may have hit a page which had been fetched before, and that is not noticed.
+    func isRightFromTheFile(_ fault: SilentFault) throws -> Bool {
+      store.moveOutCleanPages()
+      if fault == .lost { disk.dropCaches() }
+      return try Self.isRight(store, rows)
+    }
+
+    /// What another opening finds, after the process was killed; false if it was refused.
+    func isRightReopened() throws -> Bool {
+      do {
+        return try Self.isRight(try Self.open(disk.afterKill(), 8), rows)
+      } catch let error as TreeRingError where [.corruption, .logBehindPages].contains(error.code) {
+        return false
+      }
+    }
+  }
+
+  /// Does something on disks that do to one write after the other what they should not.
+  /// Returns how often an error told of it.
+  private func deceive(
+    _ fault: SilentFault, every stride: Int = 1, _ body: (Run) throws -> Void
+  ) throws -> Int {
+    var refused = 0
+    var write = 1
+    while true {
+      let run = try Run(on: SimulatedFileSystem(seed: UInt64(write)))
+      run.disk.deceive(after: write, with: fault)
+      write += stride
+      do {
+        try body(run)
+      } catch let error as TreeRingError where [.corruption, .poisoned].contains(error.code) {
+        refused += 1
+        continue
+      }
+      if run.disk.faultCount == 0 { break }
+      if try !run.isRightFromTheFile(fault) { refused += 1 }
+      _ = try run.isRightReopened()
+    }
+    return refused
+  }
+
+  @Test("Pages that a checkpoint wrote and that left the memory", arguments: SilentFault.allCases)
+  func checkpointed(fault: SilentFault) throws {
+    let refused = try deceive(fault) { run in
+      for value in 1...4 {
+        try run.write((0..<60).map { $0 * 5 % 97 * value }, value)
+        try run.store.checkpoint()
+      }
+    }
+    #expect(refused > 5)
+  }
+
+  @Test("Pages that a failed transaction had written early", arguments: SilentFault.allCases)
+  func spilledAndFailed(fault: SilentFault) throws {
+    struct Stop: Error {}
+    func fail(_ run: Run, _ value: Int) throws {
+      do {
+        try run.store.write { tx in
+          for number in 0..<1400 {
+            let key = Key("row \(number * 31 % 1500)")
+            try tx.put(Run.object(number, value, 40), for: key, in: blobs)
+          }
+          throw Stop()
+        }
+      } catch is Stop {}
+    }
+    let refused = try deceive(fault, every: 11) { run in
+      try run.write(0..<50, 1)
+      try run.store.checkpoint()
+      for value in 2...4 { try fail(run, value) }
+      try run.write((0..<1400).map { $0 * 31 % 1500 }, 5)
+      try run.store.checkpoint()
+    }
+    #expect(refused > 0)
+  }
+
+  @Test(
+    "Pages written early and changed again by the same transaction", arguments: SilentFault.allCases
+  )
+  func spilledAndChanged(fault: SilentFault) throws {
+    let refused = try deceive(fault, every: 15) { run in
+      var random = SeededGenerator(seed: 3)
+      let numbers = (0..<4000).map { _ in Int.random(in: 0..<2500, using: &random) }
+      let before = run.disk.writeCount
+      try run.write(numbers, 1)
+      #expect(run.disk.writeCount > before + 5, "nothing was written early")
+      try run.store.checkpoint()
+    }
+    #expect(refused > 0)
+  }
+
+  @Test("Killed again and again: no page takes its twin's place, and the file does not grow")
+  func killed() throws {
+    var disk = SimulatedFileSystem(seed: 1)
+    var random = SeededGenerator(seed: 1)
+    var states: [CommitNumber: [Key: [UInt8]]] = [0: [:]]
+    var sizes: [Int] = []
+    for round in 0..<40 {
+      let run = try Run(on: disk)
+      let newest = run.store.newestCommit
+      run.rows = try #require(states[newest])
+      #expect(try Run.isRight(run.store, run.rows), "round \(round)")
+      try run.write((0..<40).map { _ in Int.random(in: 0..<300, using: &random) }, round)
+      states[newest + 1] = run.rows
+      try run.store.checkpoint()
+      // Then it writes more pages, for a commit that may be lost, and dies amid them.
+      try run.write(300..<340, round)
+      states[newest + 2] = run.rows
+      disk.crash(after: 1 + round % 6)
+      try? run.store.checkpoint()
+      disk.crash(after: nil)
+      disk = round % 2 == 0 ? disk.afterKill() : disk.afterCrash(seed: UInt64(round))
+      sizes.append(disk.contents(of: "store/pages")?.count ?? 0)
+    }
+    expectBounded(sizes)
+  }
+
+  /// Twice what live pages and the earlier roots' allowance take at most.
+  private func expectBounded(_ sizes: [Int]) {
+    let bound = 2 * (200 + 1024) * PageLayout.pageByteCount
+    #expect((sizes.max() ?? 0) <= bound, "\(sizes)")
+  }
+
+  @Test("Opened and closed again and again, the file does not grow")
+  func reopened() throws {
+    let disk = SimulatedFileSystem(seed: 1)
+    var sizes: [Int] = []
+    for round in 0..<60 {
+      let run = try Run(on: disk)
+      try run.write((0..<20).map { ($0 * 13 + round) % 200 }, round)
+      try run.store.close()
+      sizes.append(disk.contents(of: "store/pages")?.count ?? 0)
+    }
+    expectBounded(sizes)
+  }
+}
