@@ -105,7 +105,13 @@ public final class Store: Sendable {
     pinRegistry.open(horizon: log.horizon)
     for index in options.indexes { try register(index) }
     considerCompaction()
+    Self.whenOpened?(folder, fileSystem, options)
   }
+
+  /// Told of every store that is opened for writing, where it lies and how; for tests, which look at it
+  /// afterwards.
+  @TaskLocal package static var whenOpened:
+    (@Sendable (_ folder: String, any FileSystem, StoreOptions) -> Void)?
 
   deinit {
     do {

@@ -10,7 +10,11 @@ package final class TemporaryFolder: Sendable {
       .appendingPathComponent("treering-\(UUID().uuidString)")
     try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true)
     path = url.path
+    Self.whenMade?(self)
   }
+
+  /// Told of every folder made; who keeps it keeps its files.
+  @TaskLocal package static var whenMade: (@Sendable (TemporaryFolder) -> Void)?
 
   deinit { try? FileManager.default.removeItem(atPath: path) }
 

@@ -67,6 +67,7 @@ private final class WrittenStores: Sendable {
   }
 
   private func problems(of place: Place) throws -> [String] {
+    if let files = place.fileSystem as? SimulatedFileSystem, files.isDown { return [] }
     let (folder, files) = (place.folder, place.fileSystem)
     guard try files.exists(folder + "/log") else { return [] }
     var findings = verifyLog(

@@ -7,7 +7,7 @@ import Testing
 import TreeRing
 import TreeRingLog
 
-@Suite("Checkpoints") struct CheckpointTests {
+@Suite("Checkpoints", .leavesSoundStores) struct CheckpointTests {
   private struct Files {
     let system = MemoryFileSystem()
 

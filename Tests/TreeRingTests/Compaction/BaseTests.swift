@@ -7,7 +7,7 @@ import TreeRingLog
 
 @testable import TreeRing
 
-@Suite("Bases of compacted histories") struct BaseTests {
+@Suite("Bases of compacted histories", .leavesSoundStores) struct BaseTests {
   /// Writes the bases of a store into a new one.
   private func copyBases(
     of store: Store, to folder: String, on files: any FileSystem

@@ -15,7 +15,7 @@ private final class Shared: Sendable {
   var isRunning: Bool { writersLeft.load(ordering: .relaxed) > 0 }
 }
 
-@Suite("Concurrent compaction") struct CompactionConcurrencyTests {
+@Suite("Concurrent compaction", .leavesSoundStores) struct CompactionConcurrencyTests {
   /// Moves amounts between rows, so that their sum is the same at every commit.
   private func move(_ store: Store, _ random: inout SeededGenerator) throws {
     let (from, to) = (

@@ -7,7 +7,7 @@ import TreeRingLog
 
 @testable import TreeRing
 
-@Suite("Compaction of stores") struct CompactionStoreTests {
+@Suite("Compaction of stores", .leavesSoundStores) struct CompactionStoreTests {
   @Test(
     "Whatever horizon, tags and pins, every retained commit reads as the model says",
     arguments: seeds(1...3))

@@ -7,7 +7,7 @@ import TreeRingLog
 
 @testable import TreeRing
 
-@Suite("Erasing") struct EraseTests {
+@Suite("Erasing", .leavesSoundStores) struct EraseTests {
   /// Bytes that do not compress and come up nowhere by chance.
   private static func noise(_ count: Int, seed: UInt64) -> [UInt8] {
     var random = SeededGenerator(seed: seed)

@@ -5,7 +5,7 @@ import TreeRingLog
 
 @testable import TreeRing
 
-@Suite("Retention") struct RetentionTests {
+@Suite("Retention", .leavesSoundStores) struct RetentionTests {
   /// The horizon of a policy in a store of 100 commits, one a second, of which the first is at 1 s.
   private func horizon(_ retention: Retention) throws -> CommitNumber {
     try retention.horizon(newest: 100, at: Timestamp(microseconds: 100_000_000)) { moment in

@@ -7,7 +7,7 @@ import TreeRingLog
 
 @testable import TreeRing
 
-@Suite("Following through compaction") struct FollowerCompactionTests {
+@Suite("Following through compaction", .leavesSoundStores) struct FollowerCompactionTests {
   /// A writer whose segments are small, some commits, and a checkpoint.
   private func writer(
     _ disk: any FileSystem, commits: Int, pinLimit: PinLimit? = nil

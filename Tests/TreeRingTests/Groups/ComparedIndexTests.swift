@@ -5,7 +5,7 @@ import Testing
 import TreeRing
 import TreeRingLog
 
-@Suite("Indexes that compare rows") struct ComparedIndexTests {
+@Suite("Indexes that compare rows", .leavesSoundStores) struct ComparedIndexTests {
   /// An order that ties often, and no sort key in sight.
   @Sendable private static func precedes(_ a: Note, _ b: Note) -> Bool {
     a.number % 7 == b.number % 7 ? a.text.count < b.text.count : a.number % 7 < b.number % 7

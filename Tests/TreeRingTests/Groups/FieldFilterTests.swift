@@ -5,7 +5,7 @@ import Testing
 import TreeRing
 import TreeRingLog
 
-@Suite("Filters by fields") struct FieldFilterTests {
+@Suite("Filters by fields", .leavesSoundStores) struct FieldFilterTests {
   private static func fields(_ order: String = "n") throws -> FieldIndex {
     try FieldIndex(bucket: "rows", group: "g", order: order, where: [])
   }

@@ -4,7 +4,7 @@ import TreeRingLog
 
 @testable import TreeRing
 
-@Suite("Indexes that filter another one")
+@Suite("Indexes that filter another one", .leavesSoundStores)
 struct FilteredIndexTests {
   static let rows = Bucket<[UInt8]>.bytes("rows")
 

@@ -6,7 +6,7 @@ import TreeRingLog
 
 @testable import TreeRing
 
-@Suite("Building an index") struct IndexBuildingTests {
+@Suite("Building an index", .leavesSoundStores) struct IndexBuildingTests {
   private static let indexes = RandomHistory.codeIndexes
 
   private func store(rows: Int, budget: Int = 64 << 20) throws -> Store {

@@ -5,7 +5,7 @@ import Testing
 import TreeRing
 import TreeRingLog
 
-@Suite("Manual indexes") struct ManualIndexTests {
+@Suite("Manual indexes", .leavesSoundStores) struct ManualIndexTests {
   private static func open(
     _ files: any FileSystem, _ mode: StoreMode = .create, segmentSize: UInt64 = 4 << 10
   ) throws -> Store {

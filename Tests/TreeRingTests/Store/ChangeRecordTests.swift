@@ -6,7 +6,7 @@ import Testing
 import TreeRing
 import TreeRingLog
 
-@Suite("Change records")
+@Suite("Change records", .leavesSoundStores)
 struct ChangeRecordTests {
   private let store: Store
 

@@ -6,7 +6,7 @@ import Testing
 import TreeRing
 import TreeRingLog
 
-@Suite("Stores of older formats") struct FixturesTests {
+@Suite("Stores of older formats", .leavesSoundStores) struct FixturesTests {
   private static var folder: URL {
     var folder = URL(filePath: #filePath)
     for _ in 0..<3 { folder.deleteLastPathComponent() }

@@ -6,7 +6,7 @@ import TreeRingLog
 
 @testable import TreeRing
 
-@Suite("Replaying many commits at once") struct FoldedReplayTests {
+@Suite("Replaying many commits at once", .leavesSoundStores) struct FoldedReplayTests {
   @Test(
     "The trees are those of commit after commit, from any state on, however many are held back",
     arguments: seeds(1...6))

@@ -6,7 +6,7 @@ import Testing
 import TreeRing
 import TreeRingLog
 
-@Suite("Group indexes")
+@Suite("Group indexes", .leavesSoundStores)
 struct GroupIndexTests {
   private func fill(_ store: Store, _ count: Int = 30) throws {
     for number in 0..<count {

@@ -6,7 +6,7 @@ import Testing
 import TreeRing
 import TreeRingLog
 
-@Suite("History")
+@Suite("History", .leavesSoundStores)
 struct HistoryTests {
   private func texts(_ store: Store, _ key: Key) throws -> [String] {
     try store.history(of: key, in: "blobs").map { version in

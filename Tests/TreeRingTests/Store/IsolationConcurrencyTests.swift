@@ -18,7 +18,7 @@ import Testing
 import TreeRing
 import TreeRingLog
 
-@Suite("Concurrency: histories")
+@Suite("Concurrency: histories", .leavesSoundStores)
 struct IsolationConcurrencyTests {
   struct Account: Codable, Hashable {
     var balance: Int

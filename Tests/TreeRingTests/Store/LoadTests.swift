@@ -4,7 +4,7 @@ import Testing
 import TreeRing
 import TreeRingLog
 
-@Suite("Loading sorted rows") struct LoadTests {
+@Suite("Loading sorted rows", .leavesSoundStores) struct LoadTests {
   private let bucket = Bucket<[UInt8]>.bytes("loaded")
 
   private func rows(_ range: Range<Int>) -> [(key: Key, row: [UInt8])] {

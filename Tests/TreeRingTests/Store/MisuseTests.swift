@@ -5,7 +5,7 @@ import Testing
 import TreeRing
 import TreeRingLog
 
-@Suite("Misuse is caught")
+@Suite("Misuse is caught", .leavesSoundStores)
 struct MisuseTests {
   @Test("A write inside a write is refused, and the outer one goes on")
   func nested() throws {

@@ -6,7 +6,7 @@ import Testing
 import TreeRing
 import TreeRingLog
 
-@Suite("Opening and closing a store")
+@Suite("Opening and closing a store", .leavesSoundStores)
 struct OpeningTests {
   @Test("Mode create makes a store where there is none, and opens it where there is one")
   func create() throws {

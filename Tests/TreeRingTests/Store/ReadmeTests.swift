@@ -4,7 +4,7 @@ import Foundation
 import Testing
 import TreeRing
 
-@Suite("The README") struct ReadmeTests {
+@Suite("The README", .leavesSoundStores) struct ReadmeTests {
   private struct Book: Codable { var title: String, genre: String, sales: Int }
 
   @Test("The program on the first screen does what its comments say")

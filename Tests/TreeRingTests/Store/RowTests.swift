@@ -6,7 +6,7 @@ import Testing
 import TreeRing
 import TreeRingLog
 
-@Suite("Rows")
+@Suite("Rows", .leavesSoundStores)
 struct RowTests {
   @Test("put replaces the metadata too; put(object:) keeps it")
   func metadata() throws {

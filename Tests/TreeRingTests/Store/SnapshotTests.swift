@@ -7,7 +7,7 @@ import TreeRingLog
 
 @testable import TreeRing
 
-@Suite("Snapshots")
+@Suite("Snapshots", .leavesSoundStores)
 struct SnapshotTests {
   @Test("A snapshot at a commit shows that commit; one that is not there yet is notFound")
   func atCommit() throws {

@@ -7,7 +7,7 @@ import Testing
 import TreeRing
 import TreeRingLog
 
-@Suite("Backing up concurrently and restoring")
+@Suite("Backing up concurrently and restoring", .leavesSoundStores)
 struct StoreBackupConcurrencyTests {
   /// What the rows are at a commit, if commit n puts row n % 50 and deletes row n % 7.
   private static func rows(at commit: CommitNumber) -> [String: [UInt8]] {

@@ -9,7 +9,7 @@ import TreeRingLog
 
 @testable import TreeRing
 
-@Suite("Concurrency")
+@Suite("Concurrency", .leavesSoundStores)
 struct StoreConcurrencyTests {
   private struct Account: Codable, Hashable {
     var balance: Int

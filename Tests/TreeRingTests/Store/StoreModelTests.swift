@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 import TreeRing
 
-@Suite("A store agrees with a simple model")
+@Suite("A store agrees with a simple model", .leavesSoundStores)
 struct StoreModelTests {
   @Test("random histories, with pages of four cells", arguments: seeds(1...6))
   func tinyPages(seed: UInt64) throws {

@@ -5,7 +5,7 @@ import Testing
 import TreeRing
 import TreeRingLog
 
-@Suite("Writing commits")
+@Suite("Writing commits", .leavesSoundStores)
 struct WritingTests {
   @Test("Writes return dense numbers from 1 on, and the closure's value")
   func numbers() throws {
