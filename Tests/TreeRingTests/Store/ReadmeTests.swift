@@ -23,7 +23,7 @@ import TreeRing
       try tx.put(Book(title: "Dune", genre: "sci-fi", sales: 20), for: "dune", in: books)
       try tx.put(Book(title: "Ubik", genre: "sci-fi", sales: 9), for: "ubik", in: books)
     }
-    try store.write { tx in try tx.delete("dune", in: "books") }
+    try store.write { tx in try tx.delete("dune", in: books) }
 
     let then = try store.snapshot(at: .commit(first.commit))
     #expect(try then.get("dune", in: books)?.title ?? "gone" == "Dune")
