@@ -48,7 +48,10 @@ extension Store {
     try writerLock.checkOutside()
     return try maintenance.alone {
       try withoutActuallyEscaping(progress) { progress in
-        if !keepsTags, !isDryRun { try removeTags(below: try wantedHorizon(target)) }
+        if !keepsTags, !isDryRun {
+          // The commit that removes tags is itself one more, which may leave others behind the target.
+          while try removeTags(below: wantedHorizon(target)) {}
+        }
         var run = CompactionRun(
           wanted: try wantedHorizon(target), keepsTags: keepsTags, gain: 1.0 / 16)
         run.progress = progress
@@ -214,13 +217,14 @@ extension Store {
     return try reader.tags().filter { $0.commit < bound }
   }
 
-  /// Writes a commit that removes the tags of commits below one.
-  private func removeTags(below bound: CommitNumber) throws {
+  /// Writes a commit that removes the tags of commits below one; false if there are none.
+  private func removeTags(below bound: CommitNumber) throws -> Bool {
     let tags = try tagged(below: bound)
-    if tags.isEmpty { return }
+    if tags.isEmpty { return false }
     try write { tx in
       for tag in tags { try tx.removeTag(tag.name) }
     }
+    return true
   }
 
   /// What keeps more than a horizon would.

@@ -113,6 +113,21 @@ import TreeRingLog
     #expect(try store.snapshot().count(in: "blobs") == 20)
   }
 
+  @Test("Dropping all history leaves no tag below the commit that removes tags, either")
+  func dropTags() throws {
+    let store = try churned()
+    try store.write { try $0.tag("old", commit: 100) }
+    try store.write { tx in
+      tx.tags = ["newest"]
+      try tx.put([1], for: "row", in: blobs)
+    }
+    let report = try store.compact(to: .dropHistory, keepsTags: false)
+    #expect(report.horizon == store.newestCommit)
+    #expect(report.held == [])
+    #expect(try store.snapshot().tags().isEmpty)
+    #expect(code { try store.snapshot(at: .commit(store.newestCommit - 1)) } == .beyondHorizon)
+  }
+
   @Test("A dry run changes nothing and comes near") func dryRun() throws {
     let store = try churned()
     let before = store.log.segments
