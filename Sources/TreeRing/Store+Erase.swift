@@ -8,7 +8,11 @@
 //   3. Make the trees anew from the log, in a page file of their own; pages of the old one may hold
 //      the key where no tree reaches it. Commits wait meanwhile. Snapshots taken since the delete go
 //      on with the old trees.
-//   4. Look through every frame and page for the row.
+//   4. Look through every frame and page for the row (EraseProof).
+//
+// Refused where files lie beside the log that may hold the row and that nothing here may remove. If the
+// trees cannot be made anew, the store accepts no commit any more and shows nothing of the past, which
+// the old trees would tell otherwise than the log.
 
 internal import Synchronization
 public import TreeRingLog
@@ -21,16 +25,22 @@ public struct EraseReport: Hashable, Sendable {
   public var operations: Int
   /// How many segments were rewritten for that.
   public var rewrittenSegments: Int
-  /// How many bytes of payloads and pages were looked through for the proof.
+  /// How many bytes of payloads, trees and page file were looked through for the proof.
   public var scannedByteCount: UInt64
+  /// How many logged values were held against the operations that refer to them.
+  public var scannedValues: Int
+  /// Whether the page file was searched for the key's bytes wherever they stand in it, beside the look
+  /// through every entry of every tree. Not if commits mention the key, or if it is shorter than 8 bytes,
+  /// which come up by chance; nor in a store without a page file.
+  public var searchedPageFile: Bool
   /// In how many commits the key's bytes stand as part of something else: of other rows, or of texts.
   public var mentions: Int
 }
 
 extension Store {
   /// Deletes a row and takes every byte of its history out of the log and the page file; then proves
-  /// it by looking through both. O(store). Commit numbers stay, and so does everything else, also
-  /// texts of notes, annotations and tags that name the key.
+  /// it by looking through both (the report says at what). O(store). Commit numbers stay, and so does
+  /// everything else, also texts of notes, annotations and tags that name the key.
   ///
   /// Earlier backups still hold the row until they are refreshed, and so may processes that follow the
   /// store but cannot write to its folder, which nobody can list. If it is interrupted, call it again:
@@ -40,10 +50,11 @@ extension Store {
   ///   - key: the row's key.
   ///   - bucket: the row's bucket.
   ///   - progress: called now and then with the part of the log gone through.
-  /// - Throws: `notAllowed` if live snapshots or followers in other processes hold older commits, naming
-  ///   them; `notFound` if there is no
-  ///   such bucket; `conflict` if the row was written again meanwhile; `corruption` if something of the
-  ///   row is found in the end; else as `compact`.
+  /// - Throws: `notAllowed` if live snapshots or followers in other processes hold older commits, or if
+  ///   files lie beside the log's segments (recovery mode `prefix` sets some aside), naming them; `notFound`
+  ///   if there is no such bucket; `conflict` if the row was written again meanwhile; `corruption` if
+  ///   something of the row is found in the end; else as `compact`. After `io` the store may have to be
+  ///   reopened, as writes and reads of the past then say.
   @discardableResult
   public func erase(
     _ key: Key, in bucket: String, progress: (CompactionProgress) -> Void = { _ in }
@@ -64,6 +75,7 @@ extension Store {
     guard let number = queue.visible.catalog.buckets[bucket] else {
       throw TreeRingError(.notFound, "There is no bucket named \(bucket).")
     }
+    try checkNothingIsSetAside(through: newestCommit)
     expirePins()
     try checkNobodyHolds(.max)
     try checkNobodyFollows(.max)
@@ -86,7 +98,10 @@ extension Store {
       try checkOpen()
       progress(done)
     }
-    try opening.unlinkPages()
+    if try !opening.unlinkPages(), let path {
+      // An erasing before may have failed between unlinking it and this.
+      try fileSystem.syncDirectory(path)
+    }
     do {
       // From here on nobody can begin to follow with the page file.
       try checkNobodyFollows(newest)
@@ -97,11 +112,29 @@ extension Store {
       throw error
     }
     try renewTrees()
-    let proof = try prove(key, bucket: number, through: newest)
+    try log.removeLeftovers(through: newest)
+    try checkNothingIsSetAside(through: newest)
+    var proof = EraseProof(key: key, bucket: number, newest: newest)
+    try proof.look(through: log)
+    try proof.look(through: queue.visible)
+    if let path { try proof.search(path + "/pages", on: fileSystem) }
     return EraseReport(
       deleted: deleted, operations: eraser.operations,
       rewrittenSegments: eraser.rewrittenSegments, scannedByteCount: proof.byteCount,
+      scannedValues: proof.values, searchedPageFile: proof.searchedPageFile,
       mentions: proof.mentions)
+  }
+
+  /// Throws if files lie beside the log that may hold the row.
+  private func checkNothingIsSetAside(through newest: CommitNumber) throws(TreeRingError) {
+    let files = try log.remains(through: newest).setAside
+    guard let first = files.first else { return }
+    throw TreeRingError(
+      .notAllowed,
+      "Beside the log lie files that are no part of it and may hold the row: "
+        + files.prefix(10).joined(separator: ", ")
+        + ". Salvage what is wanted of them, remove them or move them away, and erase again.",
+      file: first)
   }
 
   /// Throws if a live snapshot is of a commit before one.
@@ -154,119 +187,24 @@ extension Store {
 
   /// Makes all trees anew from the log, in a new page file.
   private func renewTrees() throws {
+    let old = engine.checkpointer
     // Waits for a checkpoint that goes on; before the writer's lock, which it may be waiting for.
-    engine.checkpointer?.abandon()
-    try writerLock.withLock {
-      try checkOpen()
-      try rebuildEngine(because: "a row was erased")
+    old?.abandon()
+    do throws(TreeRingError) {
+      try typed {
+        try writerLock.withLock {
+          try checkOpen()
+          try rebuildEngine(because: "a row was erased")
+        }
+      }
+    } catch {
+      if error.code != .closed {
+        // The old trees have no file to grow in, and their past is not the log's.
+        old?.fail(error)
+        pinRegistry.keepBarrier(because: error)
+      }
+      throw error
     }
     try engine.checkpointer?.run()
-  }
-
-  // MARK: - Proof
-
-  /// What was looked through.
-  private struct Proof {
-    var byteCount: UInt64 = 0
-    var mentions = 0
-  }
-
-  /// Throws `corruption` if anything of a row is left.
-  private func prove(
-    _ key: Key, bucket: UInt32, through newest: CommitNumber
-  ) throws -> Proof {
-    var proof = Proof()
-    try log.replay(from: 1, through: newest) { header, payload in
-      proof.byteCount += UInt64(payload.count)
-      guard payload.firstPosition(of: key.bytes) != nil else { return true }
-      proof.mentions += 1
-      _ = try PayloadRewriter.rewrite(payload, of: header.number) {
-        (operation) throws(TreeRingError) in
-        guard operation.row.bucket.number == bucket,
-          operation.row.key.elementsEqual(key.bytes)
-        else { return .keep }
-        throw TreeRingError(
-          .corruption, "The row is still named by an operation; erase it again.",
-          file: header.file, offset: header.offset, commit: header.number)
-      }
-      return true
-    }
-    try proveTrees(key, bucket: bucket, &proof)
-    try provePages(key, &proof)
-    return proof
-  }
-
-  /// Looks for the row in every tree.
-  private func proveTrees(_ key: Key, bucket: UInt32, _ proof: inout Proof) throws {
-    let version = queue.visible
-    let row = RowKey.of(bucket: bucket, key: key.bytes)
-    let place = key.bytes.withUnsafeBytes { PlaceKey.prefix(bucket: bucket, key: $0) }
-    func check(
-      _ root: TreeRoot, _ isOfRow: (UnsafeRawBufferPointer, UnsafeRawBufferPointer) -> Bool
-    ) throws {
-      try Tree(root, pages: version.pages).forEach(in: 0..<Int(root.count)) { entry, value in
-        proof.byteCount += UInt64(entry.count + value.count)
-        if !isOfRow(entry, value) { return true }
-        throw TreeRingError(
-          .corruption, "After erasing, a tree still holds the row. Erase it again.")
-      }
-    }
-    try version.pages.reading {
-      try check(version.roots.rows) { entry, _ in entry.elementsEqual(row) }
-      try check(version.roots.graves) { entry, _ in entry.elementsEqual(row) }
-      for number in version.catalog.manualNumbers {
-        let prefix = ManualPlaces.prefix(number, place)
-        try check(version.roots.catalog) { entry, _ in entry.starts(with: prefix) }
-      }
-      for index in version.roots.indexes {
-        try check(index.order) { Self.isOrder($0, $1, of: row) }
-        try check(index.places) { entry, _ in entry.starts(with: place) }
-      }
-    }
-  }
-
-  /// Whether an entry is one of an order tree, of that row.
-  private static func isOrder(
-    _ entry: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer, of row: [UInt8]
-  ) -> Bool {
-    guard value.count == 4, entry.count >= row.count, entry.suffix(row.count).elementsEqual(row)
-    else { return false }
-    let lengths = value.prefix(4)
-    let group = Int(lengths[0]) | Int(lengths[1]) << 8
-    let sortKey = Int(lengths[2]) | Int(lengths[3]) << 8
-    return group + sortKey + row.count == entry.count
-  }
-
-  /// Looks for the key's bytes in the page file. It was made from a log that does not name the row, so
-  /// they can be there only if the log mentions them elsewhere.
-  private func provePages(_ key: Key, _ proof: inout Proof) throws {
-    guard let path else { return }
-    let file = path + "/pages"
-    guard try fileSystem.exists(file) else { return }
-    let pages = try fileSystem.open(file, .readOnly)
-    defer { pages.close() }
-    let size = try pages.size()
-    let slice: UInt64 = 1 << 20
-    var offset: UInt64 = 0
-    // Slices overlap, so that a key across their border is found.
-    let overlap = UInt64(key.bytes.count)
-    var bytes = [UInt8](repeating: 0, count: Int(slice + overlap))
-    while offset < size {
-      let wanted = Int(min(slice + overlap, size - offset))
-      let count = try bytes.withUnsafeMutableBytes { buffer in
-        try pages.read(into: UnsafeMutableRawBufferPointer(rebasing: buffer[..<wanted]), at: offset)
-      }
-      let found = bytes.withUnsafeBytes {
-        UnsafeRawBufferPointer(rebasing: $0[..<count]).firstPosition(of: key.bytes)
-      }
-      // A short key's bytes come up by chance.
-      if let found, proof.mentions == 0, key.bytes.count >= 8 {
-        throw TreeRingError(
-          .corruption, "After erasing, the key's bytes are in the page file. Erase it again.",
-          file: file, offset: offset + UInt64(found))
-      }
-      offset += slice
-    }
-    proof.byteCount += size
   }
 }

@@ -102,6 +102,8 @@ package struct CommitHeader: Hashable, Sendable {
   package var payloadByteCount: UInt64
   /// Bytes of the whole frame on disk: header, payload and logged values.
   package var storedByteCount: UInt64
+  /// How many logged values it carries.
+  package var valueCount: Int
   /// The path of the segment.
   package var file: String
   /// Where the frame begins in that file.

@@ -30,6 +30,8 @@ final class PinRegistry: Sendable {
     var epoch: UInt64 = 0
     /// While a row is being erased: the commit that deleted it. Older ones are not to be read.
     var barrier: CommitNumber = 0
+    /// Why it stays until the store is reopened, if it does.
+    var barrierReason: TreeRingError?
   }
 
   private let state = Mutex(State())
@@ -60,7 +62,7 @@ final class PinRegistry: Sendable {
     var refusal: TreeRingError?
     let number = state.withLock { state -> UInt64? in
       if commit > 0, commit < state.barrier {
-        refusal = TreeRingError.erasing(commit, until: state.barrier)
+        refusal = TreeRingError.erasing(commit, until: state.barrier, state.barrierReason)
         return nil
       }
       if commit > 0, commit < state.horizon {
@@ -153,9 +155,15 @@ final class PinRegistry: Sendable {
     }
   }
 
-  /// Ends what `raiseBarrier` began.
+  /// From now on the barrier stays: what lies before it can no longer be told from the log.
+  func keepBarrier(because reason: TreeRingError) {
+    state.withLock { $0.barrierReason = reason }
+  }
+
+  /// Ends what `raiseBarrier` began, if it does not have to stay.
   func dropBarrier() {
     state.withLock { state in
+      if state.barrierReason != nil { return }
       state.barrier = 0
       state.epoch += 1
     }
@@ -236,9 +244,17 @@ extension TreeRingError {
   }
 
   fileprivate static func erasing(
-    _ commit: CommitNumber, until barrier: CommitNumber
+    _ commit: CommitNumber, until barrier: CommitNumber, _ failure: TreeRingError?
   ) -> TreeRingError {
-    TreeRingError(
+    if let failure {
+      return TreeRingError(
+        .poisoned,
+        "Erasing a row ended half-way, and its trees could not be made anew, so nothing before commit "
+          + "\(barrier) can be read. Reopen the store, and erase the row again. The failure: "
+          + failure.message,
+        file: failure.file, offset: failure.offset, commit: commit, errno: failure.errno)
+    }
+    return TreeRingError(
       .notAllowed,
       "A row is being erased from the history before commit \(barrier), so commit \(commit) cannot "
         + "be read now. Read the newest commit, or try again when the erasing has ended.",

@@ -179,8 +179,8 @@ extension CommitLog {
   ) -> CommitHeader {
     CommitHeader(
       number: fields.number, timestamp: fields.timestamp, operationCount: fields.operationCount,
-      payloadByteCount: fields.payloadPlain, storedByteCount: storedByteCount, file: path,
-      offset: offset, checksum: fields.identity)
+      payloadByteCount: fields.payloadPlain, storedByteCount: storedByteCount,
+      valueCount: fields.valueCount, file: path, offset: offset, checksum: fields.identity)
   }
 
   private func locate(_ number: CommitNumber) throws(TreeRingError) -> Place {

@@ -151,17 +151,6 @@ final class SegmentRewriter {
     output.note(fields.number, offset: begin, timestamp: fields.timestamp)
   }
 
-  /// A value's place in its commit.
-  private struct ValueName: Hashable {
-    var operation: UInt32
-    var part: UInt32
-    init(_ operation: UInt32, _ part: ValuePart) {
-      self.operation = operation
-      self.part = UInt32(part.rawValue)
-    }
-    init(_ entry: ValueEntry) { (operation, part) = (entry.operation, entry.part) }
-  }
-
   private func copyValues(
     _ entries: [ValueEntry], keeping: (ValueEntry) -> Bool, at payloadOffset: UInt64,
     _ fields: CommitFields, to output: SegmentOutput

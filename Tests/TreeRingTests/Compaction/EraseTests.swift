@@ -156,4 +156,117 @@ import TreeRingLog
     #expect(differences.map(\.id.key) == ["new"])
     #expect(try store.snapshot(at: .commit(3)).count(in: "items") == 10)
   }
+
+  // MARK: - What is no part of the log
+
+  @Test("It refuses while segments that were cut off lie aside, and names them")
+  func setAside() throws {
+    let disk = Disk(seed: 11)
+    var store = try disk.open(segmentSize: 4 << 10)
+    try fill(store, big: Self.noise(3000, seed: 11))
+    let segments = store.log.segments
+    try store.close()
+    // Damage in the midst of the log; what lies behind it is set aside, and holds the row too.
+    let damaged = segments[segments.count / 2]
+    disk.files.damage(damaged.path, at: 200) { $0 ^ 1 }
+    store = try disk.open(segmentSize: 4 << 10, recovery: .prefix)
+    let aside = disk.files.paths.filter { $0.hasSuffix(".ignored") }
+    #expect(aside.count > 1)
+    let refusal = error { try store.erase(Self.secret, in: "items") }
+    #expect(refusal?.code == .notAllowed)
+    #expect(aside.contains { refusal?.message.contains($0) ?? false })
+    #expect(try store.snapshot().contains(Self.secret, in: "items"))
+    for path in aside { disk.files.replace(path, with: nil) }
+    try store.erase(Self.secret, in: "items")
+    try store.erase(Self.secret, in: "blobs")
+    try store.close()
+    for (path, bytes) in disk.contents {
+      let found = bytes.withUnsafeBytes { $0.firstPosition(of: Self.secret.bytes) }
+      #expect(found == nil, "\(path)")
+    }
+  }
+
+  @Test("What a failed rewriting has left behind goes too") func leftovers() throws {
+    let disk = Disk(seed: 13)
+    let store = try disk.open(segmentSize: 4 << 10)
+    try fill(store, big: Self.noise(3000, seed: 13))
+    let segment = try #require(store.log.segments.first)
+    let bytes = try #require(disk.files.contents(of: segment.path))
+    try store.compact(to: .before(10))
+    try #require(!store.log.segments.map(\.path).contains(segment.path))
+    // As if the old file could not be removed, and another could not be finished.
+    disk.files.replace(segment.path, with: bytes)
+    let unfinished = segment.path.replacing(".0.lz4", with: ".7.lz4.tmp")
+    disk.files.replace(unfinished, with: Self.secret.bytes)
+    try store.erase(Self.secret, in: "items")
+    try store.erase(Self.secret, in: "blobs")
+    #expect(!disk.files.paths.contains(segment.path))
+    #expect(!disk.files.paths.contains(unfinished))
+    try store.close()
+  }
+
+  @Test("A logged value that no operation refers to is found") func strayValue() throws {
+    let disk = Disk(seed: 17)
+    let store = try disk.open()
+    let written = try store.put(Self.noise(5000, seed: 17), for: Self.secret)
+    try store.put([1], for: "other")
+    try store.write { try $0.delete(Self.secret, in: "blobs") }
+    try store.log.seal()
+    // The operation goes, its value stays: a mistake that the proof has to find.
+    try store.log.rewrite(segment: 1, horizon: 0) { header, payload in
+      guard header.number == written else { return .keep }
+      let new = try PayloadRewriter.rewrite(payload, of: written) { _ in .drop }
+      return .replace(payload: new.payload, keptValues: [(0, .object)])
+    }
+    let flaw = error { try store.erase("other", in: "blobs") }
+    #expect(flaw?.code == .corruption)
+    #expect(flaw?.commit == written)
+  }
+
+  @Test("The report says what was looked through") func report() throws {
+    let disk = Disk(seed: 19)
+    let store = try disk.open()
+    try store.put(Self.noise(5000, seed: 1), for: "large")
+    try store.put(Array("tells of \(Self.secret)".utf8), for: "gossip")
+    for key in [Self.secret, "short", "another long key"] { try store.put([1], for: key) }
+    let mentioned = try store.erase(Self.secret, in: "blobs")
+    #expect(mentioned.mentions == 1 && mentioned.scannedValues == 1)
+    #expect(!mentioned.searchedPageFile)
+    #expect(try !store.erase("short", in: "blobs").searchedPageFile)
+    let searched = try store.erase("another long key", in: "blobs")
+    #expect(searched.searchedPageFile)
+    #expect(searched.scannedByteCount > mentioned.scannedByteCount)
+  }
+
+  // MARK: - Failures
+
+  @Test("If the trees cannot be made anew, commits and the past are refused until it is reopened")
+  func treesAreLost() throws {
+    let disk = Disk(seed: 23)
+    var store = try disk.open(segmentSize: 4 << 10)
+    try fill(store, big: Self.noise(3000, seed: 23))
+    try store.checkpoint()
+    var segments = 0
+    let failure = error {
+      try store.erase(Self.secret, in: "blobs") { _ in
+        segments += 1
+        if segments == 3 { disk.files.failAll(after: 1, with: .inputOutput) }
+      }
+    }
+    disk.files.failAll(after: nil, with: .inputOutput)
+    #expect(failure?.code == .io)
+    #expect(try store.snapshot().row("row 1", in: "blobs") != nil)
+    #expect(code { try store.put([1], for: "new") } == .poisoned)
+    let past = error { try store.snapshot(at: .commit(10)) }
+    #expect(past?.code == .poisoned)
+    #expect(past?.message.contains("Reopen") ?? false)
+    try? store.close()
+    store = try disk.open(segmentSize: 4 << 10)
+    let report = try store.erase(Self.secret, in: "blobs")
+    #expect(report.deleted == nil)
+    #expect(report.operations > 0)
+    #expect(try store.snapshot(at: .commit(10)).row(Self.secret, in: "blobs") == nil)
+    try store.put([1], for: "new")
+    try store.close()
+  }
 }

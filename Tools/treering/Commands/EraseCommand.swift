@@ -33,13 +33,19 @@ struct EraseCommand: StoreCommand {
         $0.number("operations", report.operations)
         $0.number("segments", report.rewrittenSegments)
         $0.number("scannedBytes", report.scannedByteCount)
+        $0.number("scannedValues", report.scannedValues)
+        $0.bool("searchedPageFile", report.searchedPageFile)
         $0.number("mentions", report.mentions)
       }
     } else {
+      let pages =
+        report.searchedPageFile
+        ? ", every tree, and the page file byte by byte" : " and every tree"
       try output.line(
         "Erased \(Units.count(report.operations, "operation")) from "
           + "\(Units.count(report.rewrittenSegments, "segment")); the scan of "
-          + "\(Units.bytes(report.scannedByteCount)) found nothing left of the row.")
+          + "\(Units.bytes(report.scannedByteCount)) found nothing left of the row: of "
+          + "every payload, \(Units.count(report.scannedValues, "logged value"))\(pages).")
       if report.mentions > 0 {
         try output.line(
           "The key's bytes also stand in \(Units.count(report.mentions, "commit")) as part of other "

@@ -1,0 +1,137 @@
+// The look through everything that is left after an erasing.
+//
+//   - Every payload up to the delete: no operation names the row. Every logged value there belongs to an
+//     operation that is still there; so none is the row's.
+//   - Every entry of every tree: none is the row's.
+//   - The page file, byte by byte: it was made from a log that does not name the row, so the key's bytes
+//     can stand there only if the log mentions them elsewhere, or by chance if they are few.
+//
+// That the log consists of no other files is for the caller to see to.
+
+internal import TreeRingLog
+
+/// Proves that nothing of a row is left; throws `corruption` if something is.
+struct EraseProof {
+  let key: Key
+  let bucket: UInt32
+  /// The newest commit that may have named the row.
+  let newest: CommitNumber
+  /// What was looked through, in bytes, and how many logged values.
+  private(set) var byteCount: UInt64 = 0
+  private(set) var values = 0
+  /// In how many commits the key's bytes stand as part of something else.
+  private(set) var mentions = 0
+  private(set) var searchedPageFile = false
+
+  init(key: Key, bucket: UInt32, newest: CommitNumber) {
+    self.key = key
+    self.bucket = bucket
+    self.newest = newest
+  }
+
+  // MARK: The log
+
+  mutating func look(through log: CommitLog) throws {
+    let (bucket, key) = (bucket, key.bytes)
+    try log.replay(from: 1, through: newest) { header, payload in
+      byteCount += UInt64(payload.count)
+      let isMentioned = payload.firstPosition(of: key) != nil
+      guard isMentioned || header.valueCount > 0 else { return true }
+      if isMentioned { mentions += 1 }
+      let whole = try PayloadRewriter.rewrite(payload, of: header.number) {
+        (operation) throws(TreeRingError) in
+        guard operation.row.bucket.number == bucket,
+          operation.row.key.elementsEqual(key)
+        else { return .keep }
+        throw Self.left("The row is still named by an operation", header)
+      }
+      if header.valueCount == 0 { return true }
+      let referred = Set(whole.keptValues.map { ValueName($0.operation, $0.part) })
+      for name in try log.valueNames(of: header.number) {
+        guard referred.contains(name) else {
+          throw Self.left("A logged value belongs to no operation and may be the row's", header)
+        }
+        values += 1
+      }
+      return true
+    }
+  }
+
+  private static func left(_ what: String, _ header: CommitHeader) -> TreeRingError {
+    TreeRingError(
+      .corruption, "\(what); erase it again, or salvage the store.", file: header.file,
+      offset: header.offset, commit: header.number)
+  }
+
+  // MARK: The trees
+
+  mutating func look(through version: Version) throws {
+    let row = RowKey.of(bucket: bucket, key: key.bytes)
+    let place = key.bytes.withUnsafeBytes { PlaceKey.prefix(bucket: bucket, key: $0) }
+    func check(
+      _ root: TreeRoot, _ isOfRow: (UnsafeRawBufferPointer, UnsafeRawBufferPointer) -> Bool
+    ) throws {
+      try Tree(root, pages: version.pages).forEach(in: 0..<Int(root.count)) { entry, value in
+        byteCount += UInt64(entry.count + value.count)
+        if !isOfRow(entry, value) { return true }
+        throw TreeRingError(
+          .corruption, "After erasing, a tree still holds the row. Erase it again.")
+      }
+    }
+    try version.pages.reading {
+      try check(version.roots.rows) { entry, _ in entry.elementsEqual(row) }
+      try check(version.roots.graves) { entry, _ in entry.elementsEqual(row) }
+      for number in version.catalog.manualNumbers {
+        let prefix = ManualPlaces.prefix(number, place)
+        try check(version.roots.catalog) { entry, _ in entry.starts(with: prefix) }
+      }
+      for index in version.roots.indexes {
+        try check(index.order) { Self.isOrder($0, $1, of: row) }
+        try check(index.places) { entry, _ in entry.starts(with: place) }
+      }
+    }
+  }
+
+  /// Whether an entry is one of an order tree, of that row.
+  private static func isOrder(
+    _ entry: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer, of row: [UInt8]
+  ) -> Bool {
+    guard value.count == 4, entry.count >= row.count, entry.suffix(row.count).elementsEqual(row)
+    else { return false }
+    let lengths = value.prefix(4)
+    let group = Int(lengths[0]) | Int(lengths[1]) << 8
+    let sortKey = Int(lengths[2]) | Int(lengths[3]) << 8
+    return group + sortKey + row.count == entry.count
+  }
+
+  // MARK: The page file
+
+  mutating func search(_ file: String, on fileSystem: any FileSystem) throws {
+    guard mentions == 0, key.bytes.count >= 8, try fileSystem.exists(file) else { return }
+    let pages = try fileSystem.open(file, .readOnly)
+    defer { pages.close() }
+    let size = try pages.size()
+    let slice: UInt64 = 1 << 20
+    var offset: UInt64 = 0
+    // Slices overlap, so that a key across their border is found.
+    let overlap = UInt64(key.bytes.count)
+    var bytes = [UInt8](repeating: 0, count: Int(slice + overlap))
+    while offset < size {
+      let wanted = Int(min(slice + overlap, size - offset))
+      let count = try bytes.withUnsafeMutableBytes { buffer in
+        try pages.read(into: UnsafeMutableRawBufferPointer(rebasing: buffer[..<wanted]), at: offset)
+      }
+      let found = bytes.withUnsafeBytes {
+        UnsafeRawBufferPointer(rebasing: $0[..<count]).firstPosition(of: key.bytes)
+      }
+      if let found {
+        throw TreeRingError(
+          .corruption, "After erasing, the key's bytes are in the page file. Erase it again.",
+          file: file, offset: offset + UInt64(found))
+      }
+      offset += slice
+    }
+    byteCount += size
+    searchedPageFile = true
+  }
+}
