@@ -53,7 +53,13 @@ extension StateEditor {
     case .deleteRange(let bucket, let rows):
       for row in rows { try replayDelete(of: row.key, in: bucket, at: stamp) }
     case .tag(let name, let commit): setTag(name, commit: commit)
-    case .index(let record): setDefinition(record)
+    case .index(let record):
+      // Its trees would be taken for the other's.
+      let isTaken = catalog.indexes.values.contains {
+        $0.number == record.number && $0.name != record.name
+      }
+      if isTaken { throw ByteReader.damaged }
+      setDefinition(record)
     case .place(let place, let row, let label):
       add(row.bucket)
       try self.place(row.key, in: row.bucket, place, label: Array(label))

@@ -295,8 +295,24 @@ struct StoreFaultTests {
     return (writer.payload(notes: notes), writer.count)
   }
 
+  @Test("Two indexes of one number are corruption, for the one's entries would be the other's")
+  func sharedNumber() throws {
+    var writer = PayloadWriter(commit: 1)
+    for (name, field) in [("one", "group"), ("other", "text")] {
+      let fields = try FieldIndex(bucket: "notes", group: field, order: [.init("number")])
+      writer.index(
+        IndexRecord(name: name, number: 1, version: 1, definition: .fields(fields.json)))
+    }
+    let payload = writer.payload(notes: CommitNotes())
+    #expect(try open(payload, operations: writer.count)?.code == .corruption)
+  }
+
   /// Opens a store whose only commit has this payload, and reads all there is.
-  private func open(_ payload: [UInt8], operations: UInt32, mustOpen: Bool = false) throws {
+  /// - Returns: the error that kept it from that.
+  @discardableResult
+  private func open(
+    _ payload: [UInt8], operations: UInt32, mustOpen: Bool = false
+  ) throws -> TreeRingError? {
     let files = MemoryFileSystem()
     try files.makeDirectory("store")
     let log = try CommitLog(directory: "store/log", fileSystem: files, options: LogOptions())
@@ -323,8 +339,10 @@ struct StoreFaultTests {
       for tag in try snapshot.tags() { _ = try store.snapshot(at: .tag(tag.name)) }
       _ = try snapshot.diff(from: store.snapshot(at: .commit(0)))
       _ = try store.operations(of: 1)
+      return nil
     } catch let error as TreeRingError {
       #expect(!mustOpen, "\(error)")
+      return error
     }
   }
 }
