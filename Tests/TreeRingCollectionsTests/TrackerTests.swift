@@ -53,7 +53,7 @@ struct Library {
   }
 }
 
-@Suite struct TrackerTests {
+@Suite(.leavesSoundStores) struct TrackerTests {
   static let requests: [TrackerRequest<Book>] = [
     TrackerRequest(books),
     TrackerRequest(books).first(5),

@@ -5,7 +5,7 @@ import TreeRing
 import TreeRingLog
 import TreeRingMappings
 
-@Suite("Every way from one state to another gives the same changeset")
+@Suite("Every way from one state to another gives the same changeset", .leavesSoundStores)
 struct EquivalenceTests {
   /// What an observer finds between two commits.
   static func observed(
@@ -133,7 +133,7 @@ struct EquivalenceTests {
   }
 }
 
-@Suite("Streams in followers")
+@Suite("Streams in followers", .leavesSoundStores)
 struct FollowedStreamTests {
   @Test("A stream brings what another process commits; a position goes on in any process")
   func follower() async throws {

@@ -7,7 +7,7 @@ import TreeRing
 import TreeRingLog
 import TreeRingMappings
 
-@Suite("Changesets of every kind of index")
+@Suite("Changesets of every kind of index", .leavesSoundStores)
 struct IndexKindTests {
   /// An observer and the list that its changes make.
   private struct Watcher {

@@ -5,7 +5,7 @@ import TreeRingLog
 
 @testable import TreeRingMappings
 
-@Suite("Many observers, slow ones among them")
+@Suite("Many observers, slow ones among them", .leavesSoundStores)
 struct ManyObserversTests {
   static let commits = 40
 

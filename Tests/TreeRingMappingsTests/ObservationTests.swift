@@ -5,7 +5,7 @@ import TreeRing
 import TreeRingLog
 import TreeRingMappings
 
-@Suite("Observing across restarts, in followers, and by remote control")
+@Suite("Observing across restarts, in followers, and by remote control", .leavesSoundStores)
 struct ObservationTests {
   static let newest = RangeOptions.flexible(length: 2, pin: .end, min: 1, growing: .bothSides)
 

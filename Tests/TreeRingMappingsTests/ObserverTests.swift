@@ -4,7 +4,7 @@ import TreeRing
 import TreeRingLog
 import TreeRingMappings
 
-@Suite("Observing a store")
+@Suite("Observing a store", .leavesSoundStores)
 struct ObserverTests {
   @Test("An observer follows a store by minimal changes, through any jumps in time and edits")
   func follows() throws {

@@ -7,7 +7,7 @@ import TreeRing
 import TreeRingLog
 import TreeRingMappings
 
-@Suite("Replaced definitions")
+@Suite("Replaced definitions", .leavesSoundStores)
 struct ReplacedDefinitionTests {
   private static let rows = Bucket<[UInt8]>.bytes("rows")
   private static let mappings = Mappings(of: "i", groups: ["x", "y"])

@@ -9,7 +9,7 @@ import TreeRingMappings
 
 @testable import treering
 
-@Suite("Boards") struct BoardTests {
+@Suite("Boards", .leavesSoundStores) struct BoardTests {
   private static let flights = Bucket<[UInt8]>.bytes("flights")
   /// The first byte of a flight names its group, the second orders it.
   private static let index = GroupIndex("board", on: flights, version: 1) {

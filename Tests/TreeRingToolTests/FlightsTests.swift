@@ -7,7 +7,7 @@ import Testing
 import TreeRing
 import TreeRingLog
 
-@Suite struct FlightsTests {
+@Suite(.leavesSoundStores) struct FlightsTests {
   /// What the JSON says, line by line.
   private struct Replay {
     private(set) var flights: [String: NSDictionary] = [:]

@@ -6,7 +6,7 @@ import Testing
 import TreeRing
 import TreeRingLog
 
-@Suite("Processes that follow") struct FollowTests {
+@Suite("Processes that follow", .leavesSoundStores) struct FollowTests {
   /// Where a store and its follower meet.
   private static func folder() throws -> URL {
     let folder = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)

@@ -45,6 +45,15 @@ struct GoldenScript {
     }
   }
 
+  /// Scripts that damage stores, or are about some that are none, and leave them so.
+  private static let damaging: Set<String> = ["backup", "compacted", "damage"]
+  /// Says which of the stores in the folder are not sound.
+  private static let verifying = #"""
+    for log in */log; do
+      [ ! -d "$log" ] || said="$(treering verify --deep "${log%/log}" 2>&1)" || echo "$log: $said"
+    done
+    """#
+
   /// Runs every command and compares what it prints.
   func run() throws {
     let text = try String(contentsOf: file, encoding: .utf8)
@@ -66,6 +75,8 @@ struct GoldenScript {
         #expect(printed == entry.expected, note)
       }
     }
+    let unsound = try Self.execute(Self.verifying, in: work)
+    #expect(unsound == [] || Self.damaging.contains(name), "\(name) leaves damage")
     let result = recorded.joined(separator: "\n")
     if ProcessInfo.processInfo.environment["TREERING_RECORD"] != nil, result != text {
       try result.write(to: file, atomically: true, encoding: .utf8)

@@ -84,15 +84,48 @@ struct Replayer {
         found.append("Bucket \(bucket) holds \(count) rows; the log gives \(other).")
       }
       try compare(bucket, held, replayed, &found)
+      // A compacted log has forgotten deletes that the trees may remember.
+      if store.horizon == 0 { try compareGraves(of: bucket, held, replayed, &found) }
     }
+    if try held.tags() != replayed.tags() { found.append("The tags are not what the log gives.") }
+    let names = Set(replayed.indexes.map(\.name))
     for index in held.indexes {
-      guard replayed.indexes.contains(where: { $0.name == index.name }),
+      guard names.contains(index.name) else {
+        // Of an earlier commit the definitions of now are shown.
+        if last == store.newestCommit { found.append("The log knows of no index \(index.name).") }
+        continue
+      }
+      guard
         let (one, other) = try both(
           held.readableIndex(index.name), replayed.readableIndex(index.name))
       else { continue }
       try compare(index.name, one, other, &found)
     }
     return found
+  }
+
+  private func compareGraves(
+    of bucket: String, _ held: Snapshot, _ replayed: Snapshot, _ found: inout [String]
+  ) throws {
+    var problems: [String] = []
+    var counts = (held: 0, replayed: 0)
+    try held.forEachGrave(in: bucket) { key, commit in
+      counts.held += 1
+      if try replayed.grave(of: key, in: bucket) != commit {
+        problems.append("The log does not give the delete of \(bucket)/\(key) at \(commit).")
+      }
+      return problems.count < Self.limit
+    }
+    try replayed.forEachGrave(in: bucket) { _, _ in
+      counts.replayed += 1
+      return true
+    }
+    if problems.isEmpty, counts.held != counts.replayed {
+      problems.append(
+        "Of bucket \(bucket) \(counts.held) deleted rows are known; the log gives "
+          + "\(counts.replayed).")
+    }
+    found += problems
   }
 
   private func both<Each>(_ one: Each?, _ other: Each?) -> (Each, Each)? {

@@ -1,0 +1,142 @@
+// Every store that a test has written is looked at when the test is done, as `treering verify --deep`
+// would: log and page file by their checksums and rules, trees by theirs, indexes against rows, and all
+// of it against what the log alone leads to. Suites that damage stores on purpose do without.
+
+internal import Synchronization
+package import TreeRing
+package import TreeRingLog
+
+/// The stores that a test has written.
+package final class WrittenStores: Sendable {
+  private struct Place {
+    var folder: String
+    var fileSystem: any FileSystem
+    var options: StoreOptions
+
+    func isSame(_ other: Place) -> Bool {
+      guard folder == other.folder else { return false }
+      return fileSystem is PosixFileSystem
+        || (fileSystem as AnyObject) === (other.fileSystem as AnyObject)
+    }
+  }
+  private let places = Mutex<[Place]>([])
+  private let folders = Mutex<[TemporaryFolder]>([])
+
+  package init() {}
+
+  /// Keeps a folder until the stores in it have been looked at.
+  package func keep(_ folder: TemporaryFolder) { folders.withLock { $0.append(folder) } }
+
+  /// Notes a store that was opened for writing.
+  package func note(_ folder: String, _ fileSystem: any FileSystem, _ options: StoreOptions) {
+    let place = Place(folder: folder, fileSystem: fileSystem, options: options)
+    places.withLock { places in
+      places.removeAll { $0.isSame(place) }
+      places.append(place)
+    }
+  }
+
+  /// What is wrong with them; empty if nothing is.
+  package func problems() -> [String] {
+    places.withLock { $0 }.flatMap { place in
+      do {
+        return try problems(of: place).map { "\(place.folder): \($0)" }
+      } catch {
+        return ["\(place.folder): \(error)"]
+      }
+    }
+  }
+
+  private func problems(of place: Place) throws -> [String] {
+    var place = place
+    if let disk = place.fileSystem as? SimulatedFileSystem {
+      guard !disk.isDown else { return [] }
+      // Faults that the test planned and that did not happen are not this look's.
+      place.fileSystem = disk.afterKill()
+    }
+    let (folder, files) = (place.folder, place.fileSystem)
+    guard try files.exists(folder + "/log") else { return [] }
+    var findings = verifyLog(
+      directory: try BackupSwitch.logFolder(of: folder, fileSystem: files, mayWrite: false),
+      fileSystem: files)
+    if try files.exists(folder + "/pages") {
+      findings += try verifyPageFile(folder + "/pages", fileSystem: files)
+    }
+    if !findings.isEmpty { return findings.map { "\($0)" } }
+    let log = try read(place, readsPages: false)
+    defer { try? log.close() }
+    let held = try read(place, readsPages: true)
+    defer { try? held.close() }
+    guard held.newestCommit >= log.newestCommit else {
+      return ["its newest commit is \(held.newestCommit); the log's is \(log.newestCommit)"]
+    }
+    // Somebody may still be about to close it, and sync what the log did not show yet.
+    let snapshot = try held.snapshot(at: .commit(log.newestCommit))
+    return try held.checkInvariants() + differences(snapshot, log.snapshot())
+  }
+
+  private func read(_ place: Place, readsPages: Bool) throws -> Store {
+    var options = place.options
+    options.mode = .readOnly
+    options.recovery = .tail
+    options.readsPages = readsPages
+    options.logger = quietLogger
+    return try Store(path: place.folder, fileSystem: place.fileSystem, options: options)
+  }
+
+  private func differences(_ held: Snapshot, _ log: Snapshot) throws -> [String] {
+    guard held.commit == log.commit, held.timestamp == log.timestamp else {
+      return ["its newest commit is \(held.commit); the log's is \(log.commit)"]
+    }
+    var problems: [String] = []
+    if try held.buckets().map(\.0) != log.buckets().map(\.0) { problems.append("other buckets") }
+    if try held.tags() != log.tags() { problems.append("other tags") }
+    if held.indexes.map(\.name) != log.indexes.map(\.name) { problems.append("other indexes") }
+    for (bucket, _) in try held.buckets() {
+      if try rows(held, bucket) != rows(log, bucket) {
+        problems.append("the rows of \(bucket) are not what the log leads to")
+      }
+      // A compacted log has forgotten deletes that the trees may remember.
+      if held.store.horizon == 0, try graves(held, bucket) != graves(log, bucket) {
+        problems.append("the rows gone from \(bucket) are not those gone from the log")
+      }
+    }
+    for index in held.indexes {
+      guard let one = try reader(of: index.name, held), let other = try reader(of: index.name, log)
+      else { continue }
+      let groups = try one.groups()
+      var isSame = try groups == other.groups()
+      for group in groups where isSame { isSame = try one.rows(in: group) == other.rows(in: group) }
+      if !isSame { problems.append("the index \(index.name) is not what the log leads to") }
+    }
+    return problems
+  }
+
+  /// nil if the index is defined in code that is not at hand.
+  private func reader(of name: String, _ snapshot: Snapshot) throws -> IndexReader? {
+    do {
+      return try snapshot.index(name)
+    } catch {
+      guard error.code == .indexDefinedInCode else { throw error }
+      return nil
+    }
+  }
+
+  private func rows(_ snapshot: Snapshot, _ bucket: String) throws -> [StoredRow] {
+    var rows: [StoredRow] = []
+    try snapshot.forEachRow(in: bucket) {
+      rows.append($0)
+      return true
+    }
+    return rows
+  }
+
+  private func graves(_ snapshot: Snapshot, _ bucket: String) throws -> [Key: CommitNumber] {
+    var graves: [Key: CommitNumber] = [:]
+    try snapshot.forEachGrave(in: bucket) {
+      graves[$0] = $1
+      return true
+    }
+    return graves
+  }
+}

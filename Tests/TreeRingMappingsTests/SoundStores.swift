@@ -1,0 +1,28 @@
+// The trait of suites whose tests must leave sound stores; see WrittenStores. Each test target has this
+// file, since a target that is no test cannot know of traits.
+
+import TestSupport
+import Testing
+import TreeRing
+
+extension Trait where Self == SoundStores {
+  /// Stores that tests of the suite have written must be sound in the end.
+  static var leavesSoundStores: Self { SoundStores() }
+}
+
+/// Looks at the stores that a test has opened for writing.
+struct SoundStores: SuiteTrait, TestTrait, TestScoping {
+  let isRecursive = true
+
+  func provideScope(
+    for test: Test, testCase: Test.Case?, performing function: @Sendable () async throws -> Void
+  ) async throws {
+    let written = WrittenStores()
+    try await TemporaryFolder.$whenMade.withValue({ written.keep($0) }) {
+      try await Store.$whenOpened.withValue({ written.note($0, $1, $2) }) {
+        try await function()
+      }
+    }
+    for problem in written.problems() { Issue.record("A store is not sound: \(problem)") }
+  }
+}
