@@ -20,9 +20,29 @@ struct CrashSweepTests {
 
   @Test("Power may fail at any call, also while opening", arguments: seeds(1...1))
   func crashAnywhere(seed: UInt64) throws {
-    let workload = try SweepWorkload.mixed(seed: seed)
+    try Self.crash(SweepWorkload.mixed(seed: seed), seed: seed, keepCount: 3, "power fails")
+  }
+
+  @Test(
+    "Power may fail at any call when memory is short, and pages are written before their commits",
+    arguments: seeds(1...1).filter { $0 % 3 == 1 })
+  func crashWhileCrowded(seed: UInt64) throws {
+    let workload = try SweepWorkload.crowded(seed: seed)
+    let disk = SimulatedFileSystem(seed: seed)
+    try workload.open(disk).write { tx in
+      let flood = ScriptedCommit(operations: Flood.operations(puts: true), durability: .none)
+      let before = disk.callCount
+      try flood.perform(tx)
+      #expect(disk.callCount > before, "the transaction fits into the memory")
+    }
+    try Self.crash(workload, seed: seed, keepCount: 1, "power fails with little memory")
+  }
+
+  private static func crash(
+    _ workload: SweepWorkload, seed: UInt64, keepCount: Int, _ name: String
+  ) throws {
     let tally = SweepTally()
-    let keepCount = 3 * SweepTally.scale
+    let keepCount = keepCount * SweepTally.scale
     for moment in try Self.moments(of: workload, seed: seed) {
       tally.add(points: 1)
       var seen: Set<Int> = []
@@ -38,7 +58,7 @@ struct CrashSweepTests {
         }
       }
     }
-    tally.report("power fails, seed \(seed)")
+    tally.report("\(name), seed \(seed)")
     #expect(tally.states > 50)
   }
 
@@ -102,6 +122,7 @@ struct CrashSweepTests {
     }
     try workload.check(seen, past: 0, &random)
     try seen.close()
+    try checkPages(again)
     var promised = moment.promised
     promised.commits = newest
     try finish(workload, on: again, promised: promised, &random)
@@ -140,7 +161,14 @@ struct CrashSweepTests {
     }
     try workload.check(store, past: nil, &random)
     try store.close()
+    try checkPages(disk)
     try workload.checkBeside(disk, run.promises.value)
+  }
+
+  /// Each number of the page file is free, or in use for one thing.
+  private static func checkPages(_ disk: SimulatedFileSystem) throws {
+    let findings = try verifyPageFile("store/pages", fileSystem: disk)
+    guard findings.isEmpty else { throw SweepFlaw("\(findings)") }
   }
 }
 
@@ -159,13 +187,31 @@ extension SweepWorkload {
       ])
   }
 
+  /// With the least memory: a transaction's pages are written early and read again, and checkpoints come
+  /// by themselves.
+  static func crowded(seed: UInt64) throws -> SweepWorkload {
+    try SweepWorkload(
+      seed: seed, segmentSize: [12000, 40000][Int(seed % 2)], memoryBudget: 1 << 20,
+      steps: [
+        .write(3), .flood, .write(2), .checkpoint, .write(1), .flood, .losePages, .write(1),
+        .compact(keeping: 3), .flood, .erase, .write(2),
+      ])
+  }
+
   /// A few steps of each kind, for sweeps that run it anew for every call.
   static func short(seed: UInt64) throws -> SweepWorkload {
     try SweepWorkload(
       seed: seed, segmentSize: [1500, 3000][Int(seed % 2)],
       steps: [
         .write(2), .group(2), .checkpoint, .backUp, .write(3), .reopen, .write(1), .checkpoint,
-        .compact(keeping: 4), .group(2),
+        .compact(keeping: 4), .group(2), .erase, .write(2),
       ])
+  }
+
+  /// The same with the least memory.
+  static func shortCrowded(seed: UInt64) throws -> SweepWorkload {
+    try SweepWorkload(
+      seed: seed, segmentSize: 12000, memoryBudget: 1 << 20,
+      steps: [.write(3), .flood, .checkpoint, .reopen, .write(2), .erase, .write(1)])
   }
 }

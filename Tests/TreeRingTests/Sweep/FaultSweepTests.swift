@@ -16,7 +16,9 @@ struct FaultSweepTests {
     "Any call may fail: promises are kept, reads go on, reopening heals", arguments: seeds(1...1),
     DiskFault.allCases)
   func failAnywhere(seed: UInt64, fault: DiskFault) throws {
-    let workload = try SweepWorkload.short(seed: seed)
+    let workload =
+      seed % 4 == 0
+      ? try SweepWorkload.shortCrowded(seed: seed) : try SweepWorkload.short(seed: seed)
     let tally = SweepTally()
     for mode in Mode.allCases {
       var call = 1
@@ -54,7 +56,7 @@ struct FaultSweepTests {
         guard store.newestCommit >= run.promises.commits.value else {
           throw SweepFlaw("a promise is gone")
         }
-        try run.workload.check(store, past: 1, &random)
+        try Self.checkWhatIsLeft(store, run, &random)
         if error.code == .noSpace, fault == .noSpace {
           // There is room again: the same store takes up its work.
           disk.failAll(after: nil, with: fault)
@@ -69,7 +71,10 @@ struct FaultSweepTests {
     disk.failAll(after: nil, with: fault)
     let promised = run.promises.value
     run.move(to: disk.afterKill())
-    for found in [disk.afterKill()] + (0..<3).map({ disk.afterCrash(seed: seed &+ $0) }) {
+    var seen: Set<Int> = []
+    let keepCount = UInt64(3 * SweepTally.scale)
+    for found in [disk.afterKill()] + (0..<keepCount).map({ disk.afterCrash(seed: seed &+ $0) }) {
+      guard seen.insert(found.fingerprint).inserted else { continue }
       let store = try run.workload.open(found)
       tally.add(states: 1)
       guard store.newestCommit >= promised.commits else {
@@ -87,6 +92,21 @@ struct FaultSweepTests {
     if Int.random(in: 0..<6, using: &random) == 0 {
       let found = disk.afterCrash(seed: seed &+ 9)
       try CrashSweepTests.finish(run.workload, on: found, promised: promised, &random)
+    }
+  }
+
+  /// What a store says in which a call has failed. Where a row is half erased and the trees could not be
+  /// made anew, the past is refused; then no commit is accepted either.
+  private static func checkWhatIsLeft(
+    _ store: Store, _ run: SweepRun, _ random: inout SeededGenerator
+  ) throws {
+    try run.workload.check(store, past: 0, &random)
+    do {
+      try run.workload.check(store, past: 2, &random)
+    } catch let error as TreeRingError where error.code == .poisoned && run.stepName == "erase" {
+      guard code(of: { try store.put([1], for: "k0") }) == .poisoned else {
+        throw SweepFlaw("the past is refused, and commits go on")
+      }
     }
   }
 
@@ -119,7 +139,7 @@ struct FaultSweepTests {
           tally.add(points: 1, states: 1)
           if hits == 0 { break }
         } catch { Issue.record("\(context), step \(run.stepName): \(error)") }
-        call += 1 + call / 20
+        call += SweepTally.scale > 1 ? 1 : 1 + call / 20
       }
     }
     tally.report("reads fail, seed \(seed)")

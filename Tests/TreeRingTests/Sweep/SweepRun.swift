@@ -29,6 +29,11 @@ struct SweepStep: Sendable {
     }
   }
 
+  /// A commit that makes more pages than a small memory budget has room for, and one that undoes it.
+  static let flood = SweepStep("flood", commits: 2) { run in
+    while run.needsCommit { try run.write() }
+  }
+
   /// Commits that are all on their way before the first is complete.
   static func group(_ count: Int) -> SweepStep {
     SweepStep("group of \(count)", commits: count) { try $0.writeGroup() }
@@ -70,25 +75,32 @@ struct SweepWorkload: Sendable {
   var script: SweepScript
   var steps: [SweepStep]
   var segmentSize: UInt64
+  var memoryBudget: Int
   /// The commit that each step ends with.
   private(set) var targets: [CommitNumber] = []
 
   /// - Parameter steps: opening is not among them; it makes the first commit, which registers an index.
-  init(seed: UInt64, segmentSize: UInt64, steps: [SweepStep]) throws {
+  init(
+    seed: UInt64, segmentSize: UInt64, memoryBudget: Int = 64 << 20, steps: [SweepStep]
+  ) throws {
     self.steps = steps
     self.segmentSize = segmentSize
+    self.memoryBudget = memoryBudget
     var number: CommitNumber = 1
     for step in steps {
       number += CommitNumber(step.commits)
       targets.append(number)
     }
     let erasure = zip(steps, targets).first { $0.0.name == "erase" }?.1
-    script = try SweepScript(seed: seed, commitCount: Int(number), erasure: erasure)
+    let floods = zip(steps, targets).filter { $0.0.name == "flood" }.map { $0.1 - 1 }
+    script = try SweepScript(
+      seed: seed, commitCount: Int(number), erasure: erasure, floods: Set(floods))
   }
 
   func options(_ mode: StoreMode) -> StoreOptions {
     var options = StoreOptions(
-      mode: mode, segmentSize: segmentSize, indexes: [byGroup()], logger: quietLogger)
+      mode: mode, memoryBudget: memoryBudget, segmentSize: segmentSize, indexes: [byGroup()],
+      logger: quietLogger)
     options.pageCellCapacity = 4
     return options
   }

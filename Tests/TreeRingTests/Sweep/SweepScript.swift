@@ -65,6 +65,19 @@ enum Secret {
   }
 }
 
+/// Rows that one commit puts and the next deletes: more pages than a small memory budget has room for.
+enum Flood {
+  static let keys = (0..<220).map { Key("f\($0)") }
+
+  /// What the first of the two commits does, or the second.
+  static func operations(puts: Bool) -> [ScriptedOperation] {
+    guard puts else { return [.deleteRange("notes", "f", "g")] }
+    return keys.enumerated().map { index, key in
+      .put(key, Note(group: "g\(index % 3)", number: index, text: "flood"), metadata: nil)
+    }
+  }
+}
+
 struct SweepScript: Sendable {
   let seed: UInt64
   /// By commit number; the first, and that which registers the closure's index, are empty.
@@ -82,7 +95,10 @@ struct SweepScript: Sendable {
   /// The commit that deletes the secret row when it is erased; nil if it never is.
   let erasure: CommitNumber?
 
-  init(seed: UInt64, commitCount: Int, erasure: CommitNumber? = nil) throws {
+  /// - Parameter floods: commits that flood the memory; the ones after them undo it.
+  init(
+    seed: UInt64, commitCount: Int, erasure: CommitNumber? = nil, floods: Set<CommitNumber> = []
+  ) throws {
     self.seed = seed
     self.erasure = erasure
     var random = SeededGenerator(seed: seed)
@@ -97,6 +113,9 @@ struct SweepScript: Sendable {
       } else if number == erasure {
         commit.operations = [.delete(Secret.id)]
         state.rows[Secret.id] = nil
+      } else if floods.contains(number) || floods.contains(number - 1) {
+        commit.operations = Flood.operations(puts: floods.contains(number))
+        for operation in commit.operations { try Self.apply(operation, to: &state, number) }
       } else if number > 1 {
         for _ in 0..<Int.random(in: 1...4, using: &random) {
           guard let operation = Self.operation(state, number, &random) else { continue }
