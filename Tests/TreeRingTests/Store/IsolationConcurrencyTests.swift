@@ -43,6 +43,13 @@ struct IsolationConcurrencyTests {
     var accounts: [Int: Account]
   }
 
+  /// A snapshot that is handed over once.
+  final class First: Sendable {
+    private let snapshot: Mutex<Snapshot?>
+    init(_ snapshot: Snapshot) { self.snapshot = Mutex(snapshot) }
+    func take() -> Snapshot? { snapshot.withLock { $0.take() } }
+  }
+
   /// What everybody noted.
   final class Notes: Sendable {
     let transfers = Mutex<[Transfer]>([])
@@ -73,6 +80,7 @@ struct IsolationConcurrencyTests {
     ("sync", { try $0.sync() }),
     ("checkpoint", { try $0.checkpoint() }),
     ("statistics", { _ = try $0.statistics() }),
+    ("compaction", { try $0.compact(to: .keeping(.last(commits: 20))) }),
   ]
 
   @Test(
@@ -88,6 +96,8 @@ struct IsolationConcurrencyTests {
       onDisk
       ? try Store(at: folder.path + "/s", options: options) : try Store.inMemory(options: options)
     try Self.fill(store, notes)
+    // Taken before anything is compacted, so that what follows can be observed from the beginning.
+    let first = First(try store.snapshot(at: .commit(2)))
     let roles = writers + 3 + Self.upkeep.count
     onThreads(roles) { role in
       var random = SeededGenerator(seed: seed &* 100 &+ UInt64(role))
@@ -102,7 +112,10 @@ struct IsolationConcurrencyTests {
         notes.writersLeft.subtract(1, ordering: .releasing)
       case writers, writers + 1:
         notes.guarding("reader") { try Self.read(store, notes, &random) }
-      case writers + 2: notes.guarding("observer") { try Self.observe(store, notes) }
+      case writers + 2:
+        notes.guarding("observer") {
+          try Self.observe(store, from: first, notes)
+        }
       default:
         let task = Self.upkeep[role - writers - 3]
         notes.guarding(task.name) {
@@ -111,6 +124,8 @@ struct IsolationConcurrencyTests {
       }
     }
     #expect(notes.failures.withLock { $0 } == [], "seed \(seed)")
+    // If somebody held everything to the end, nothing has been compacted so far.
+    try store.compact(to: .keeping(.last(commits: 60)))
     try Self.check(notes, store, seed)
     #expect(try store.checkInvariants() == [], "seed \(seed)")
     #expect(try store.leakedPageCount(beside: []) == 0, "seed \(seed)")
@@ -198,8 +213,14 @@ struct IsolationConcurrencyTests {
       rounds += 1
       let known = notes.returned.value
       let now = try store.snapshot()
-      let past = try store.snapshot(at: .commit(.random(in: 2...now.commit, using: &random)))
-      for (snapshot, known) in [(now, known), (past, 0)] {
+      var looks = [(now, known)]
+      let wanted = CommitNumber.random(in: 2...now.commit, using: &random)
+      do {
+        looks.append((try store.snapshot(at: .commit(wanted)), 0))
+      } catch {
+        guard error.code == .beyondHorizon, wanted < store.horizon else { throw error }
+      }
+      for (snapshot, known) in looks {
         let seen = try state(of: snapshot)
         notes.observations.withLock {
           $0.append(Observation(commit: snapshot.commit, known: known, accounts: seen))
@@ -209,17 +230,20 @@ struct IsolationConcurrencyTests {
         held.append((snapshot, seen))
       }
       if held.count > 8 {
-        let (snapshot, seen) = held.remove(at: Int.random(in: 0..<held.count, using: &random))
-        guard try state(of: snapshot) == seen else {
-          throw SweepFlaw("the snapshot at \(snapshot.commit) has changed")
+        // All of them, so that the horizon can pass the oldest.
+        for (snapshot, seen) in held {
+          guard try state(of: snapshot) == seen else {
+            throw SweepFlaw("the snapshot at \(snapshot.commit) has changed")
+          }
         }
+        held = []
       }
     }
   }
 
   /// Follows the commits, and what changed between the snapshots it gets to see.
-  private static func observe(_ store: Store, _ notes: Notes) throws {
-    var last = try store.snapshot(at: .commit(2))
+  private static func observe(_ store: Store, from first: First, _ notes: Notes) throws {
+    var last = try #require(first.take())
     var rounds = 0
     while rounds < 3 || notes.isRunning {
       rounds += 1
@@ -276,7 +300,8 @@ struct IsolationConcurrencyTests {
     }
     let fed = notes.fed.withLock { $0 }
     #expect(fed == Array(3..<UInt64(3 + fed.count)), "seed \(seed): the feed skips or repeats")
-    for commit in stride(from: UInt64(2), through: store.newestCommit, by: 23) {
+    #expect(store.horizon > 2, "seed \(seed): nothing was compacted")
+    for commit in stride(from: store.horizon, through: store.newestCommit, by: 7) {
       #expect(try state(of: store.snapshot(at: .commit(commit))) == states[commit])
     }
   }
