@@ -1,16 +1,18 @@
 // Writes commits to a store until it is killed, and says which ones have been acknowledged.
 //
-//     Crasher STORE THREADS SEED LIMIT
+//     Crasher STORE THREADS SEED LIMIT [upkeep]
 //
-// It ends by itself after LIMIT commits of each thread.
+// It ends by itself after LIMIT commits of each thread. With `upkeep` one more thread compacts the store,
+// erases rows of it and backs it up to STORE.backup, again and again.
 //
 // Prints "open N" when the store is open, where N is the newest commit found, and "F N" or "N N" after
-// each commit that returned, with full durability or none. What the commits hold is in CrashScript, so
+// each commit that returned, with full durability or none; "B N" when a backup holds N commits, "E N" when
+// what commit N put into the bucket of secrets is erased, "C N" when history has been compacted to N. What the commits hold is in CrashScript, so
 // whoever reads this output can tell what must be found in the store after the end, however it came.
 // An error is printed as "error CODE" and ends the program with status 1.
 
-import Dispatch
 import Foundation
+import Synchronization
 import TestSupport
 import TreeRing
 import TreeRingLog
@@ -19,7 +21,9 @@ import TreeRingLog
 struct Crasher {
   static func main() {
     let arguments = CommandLine.arguments
-    guard arguments.count == 5, let threads = Int(arguments[2]), let seed = UInt64(arguments[3]),
+    let doesUpkeep = arguments.count == 6 && arguments[5] == "upkeep"
+    guard arguments.count == 5 || doesUpkeep, let threads = Int(arguments[2]),
+      let seed = UInt64(arguments[3]),
       let limit = Int(arguments[4])
     else {
       say("error usage")
@@ -28,8 +32,14 @@ struct Crasher {
     do {
       let store = try Store(at: arguments[1], options: CrashScript.options)
       say("open \(store.newestCommit)")
-      DispatchQueue.concurrentPerform(iterations: threads) { thread in
-        run(store, SeededGenerator(seed: seed &+ UInt64(thread)), limit)
+      let writing = Atomic<Int>(threads)
+      onThreads(threads + (doesUpkeep ? 1 : 0)) { thread in
+        if thread < threads {
+          run(store, SeededGenerator(seed: seed &+ UInt64(thread)), limit)
+          writing.subtract(1, ordering: .releasing)
+        } else {
+          while writing.load(ordering: .acquiring) > 0 { keepUp(store, at: arguments[1]) }
+        }
       }
     } catch {
       end(error)
@@ -48,6 +58,23 @@ struct Crasher {
       } catch {
         end(error)
       }
+    }
+  }
+
+  /// One round of what is done beside the commits.
+  private static func keepUp(_ store: Store, at path: String) {
+    do {
+      let newest = store.newestCommit
+      try store.backUp(to: path + ".backup")
+      say("B \(newest)")
+      if let last = CrashScript.lastSecret(by: newest), let key = CrashScript.secretKey(of: last) {
+        try store.erase(key, in: CrashScript.secrets.name)
+        say("E \(last)")
+      }
+      let report = try store.compact(to: .keeping(.last(commits: 100)))
+      say("C \(report.horizon)")
+    } catch {
+      end(error)
     }
   }
 

@@ -21,6 +21,30 @@ package enum CrashScript {
     StoreOptions(segmentSize: 64 << 10, indexes: [index], logger: quietLogger)
   }
 
+  // MARK: Rows to be erased
+
+  package static let secrets = Bucket<[UInt8]>.bytes("secrets")
+  private static let secretInterval: CommitNumber = 20
+
+  /// The key that a commit puts, if it puts one; the tenth commit after it deletes it, and nothing puts
+  /// it again.
+  package static func secretKey(of commit: CommitNumber) -> Key? {
+    commit % secretInterval == 0 ? Key("secret \(commit)") : nil
+  }
+
+  /// The newest commit whose secret is gone by another commit; nil if there is none yet.
+  package static func lastSecret(by newest: CommitNumber) -> CommitNumber? {
+    guard newest >= secretInterval * 2 else { return nil }
+    let last = newest / secretInterval * secretInterval
+    return newest - last >= secretInterval / 2 ? last : last - secretInterval
+  }
+
+  /// Bytes that stand nowhere else.
+  package static func secret(of commit: CommitNumber) -> [UInt8] {
+    var random = SeededGenerator(seed: ~commit)
+    return (0..<(commit % 3 == 0 ? 3000 : 40)).map { _ in UInt8(truncatingIfNeeded: random.next()) }
+  }
+
   private static func key(of commit: CommitNumber) -> Key { Key("k\(commit % keyCount)") }
 
   private static func bytes(of commit: CommitNumber) -> [UInt8]? {
@@ -40,6 +64,13 @@ package enum CrashScript {
       try tx.delete(key(of: tx.commit), in: rows.name)
     }
     try tx.put(count(of: tx.commit), for: "count", in: counts)
+    if let key = secretKey(of: tx.commit) {
+      try tx.put(secret(of: tx.commit), for: key, in: secrets)
+    } else if tx.commit > secretInterval / 2,
+      let key = secretKey(of: tx.commit - secretInterval / 2)
+    {
+      try tx.delete(key, in: secrets.name)
+    }
   }
 
   /// What is wrong with a snapshot; nil if it is what the commits up to it make.
@@ -59,6 +90,16 @@ package enum CrashScript {
       return true
     }
     guard found == expected else { return "other rows at commit \(newest)" }
+    // A secret may have been erased from the past; what is there must be right.
+    var isRight = true
+    try snapshot.forEach(in: secrets) { key, bytes in
+      let number = CommitNumber(key.description.dropFirst("secret ".count)) ?? 0
+      isRight =
+        number <= newest && newest < number + secretInterval / 2
+        && bytes == secret(of: number)
+      return isRight
+    }
+    guard isRight else { return "another secret at commit \(newest)" }
     let index = try snapshot.index("bySize")
     guard index.count == expected.count else { return "the index lacks rows at commit \(newest)" }
     return nil

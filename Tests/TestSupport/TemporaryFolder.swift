@@ -18,12 +18,15 @@ package final class TemporaryFolder: Sendable {
 
   deinit { try? FileManager.default.removeItem(atPath: path) }
 
+  /// Where a program is; nil if there is no such program.
+  package static func path(of program: String) -> String? {
+    ["/usr/bin", "/usr/local/bin", "/opt/homebrew/bin", "/bin"].map { "\($0)/\(program)" }
+      .first { FileManager.default.isExecutableFile(atPath: $0) }
+  }
+
   /// Runs a program and returns its exit code and output; nil if there is no such program.
   package static func run(_ program: String, _ arguments: [String]) throws -> (Int32, [UInt8])? {
-    let places = ["/usr/bin", "/usr/local/bin", "/opt/homebrew/bin", "/bin"]
-    let found = places.map { "\($0)/\(program)" }
-      .first { FileManager.default.isExecutableFile(atPath: $0) }
-    guard let found else { return nil }
+    guard let found = path(of: program) else { return nil }
     let process = Process()
     process.executableURL = URL(fileURLWithPath: found)
     process.arguments = arguments

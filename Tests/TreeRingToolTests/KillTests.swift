@@ -12,32 +12,92 @@ private struct Acknowledged {
   /// The newest commit that returned, of any durability. The system lives on, so all must be there.
   var newest: UInt64 = 0
   var count = 0
+  /// How many commits the backup holds; 0 if there is none yet.
+  var backup: UInt64 = 0
+  /// The commits whose secrets are erased.
+  var erased: Set<UInt64> = []
+  var compactions = 0
   var error: String?
 
   mutating func note(_ line: String) {
     let words = line.split(separator: " ")
     guard words.count == 2 else { return }
     if words[0] == "error" { error = String(words[1]) }
-    if words[0] == "F" || words[0] == "N", let number = UInt64(words[1]) {
+    guard let number = UInt64(words[1]) else { return }
+    switch words[0] {
+    case "F", "N":
       newest = max(newest, number)
       count += 1
+    case "B": backup = max(backup, number)
+    case "E": erased.insert(number)
+    case "C": compactions += 1
+    default: break
+    }
+  }
+}
+
+extension FileManager {
+  /// The paths of the files in a folder, without its folders.
+  fileprivate static func files(in folder: String) -> [String] {
+    let names = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
+    return names.map { "\(folder)/\($0)" }.filter { path in
+      var isFolder: ObjCBool = false
+      return FileManager.default.fileExists(atPath: path, isDirectory: &isFolder)
+        && !isFolder.boolValue
     }
   }
 }
 
 @Suite("Processes that die") struct KillTests {
-  private static func check(_ path: String, _ acknowledged: UInt64, _ label: String) throws {
+  private static func check(_ path: String, _ said: Acknowledged, _ label: String) throws {
+    let acknowledged = said.newest
     let store = try Store(at: path, options: CrashScript.options)
     let newest = store.newestCommit
     #expect(newest >= acknowledged, "\(label): \(newest) of \(acknowledged) acknowledged commits")
     #expect(try CrashScript.flaw(in: store.snapshot()) == nil, "\(label)")
-    for commit in [newest / 2, newest - min(newest, 7)] where commit > 0 {
+    for commit in [newest / 2, newest - min(newest, 7)] where commit >= max(1, store.horizon) {
       let snapshot = try store.snapshot(at: .commit(commit))
       #expect(try CrashScript.flaw(in: snapshot) == nil, "\(label), at \(commit)")
     }
     #expect(try store.checkInvariants() == [], "\(label)")
     try store.close()
-    #expect(verifyLog(directory: path + "/log", fileSystem: PosixFileSystem()) == [], "\(label)")
+    let files = PosixFileSystem()
+    #expect(verifyLog(directory: path + "/log", fileSystem: files) == [], "\(label)")
+    #expect(try verifyPageFile(path + "/pages", fileSystem: files) == [], "\(label)")
+    try checkErased(path, said, label)
+    try checkBackup(path + ".backup", said, label)
+  }
+
+  /// What was erased stands in no file of the store.
+  private static func checkErased(_ path: String, _ said: Acknowledged, _ label: String) throws {
+    guard !said.erased.isEmpty else { return }
+    for file in ["log", ""].flatMap({ FileManager.files(in: "\(path)/\($0)") }) {
+      let bytes = try Data(contentsOf: URL(filePath: file))
+      for number in said.erased {
+        let secret = Data(CrashScript.secret(of: number))
+        #expect(bytes.range(of: secret) == nil, "\(label): \(file) holds secret \(number)")
+      }
+    }
+  }
+
+  /// The backup is the one before or the newest, and whole.
+  private static func checkBackup(_ path: String, _ said: Acknowledged, _ label: String) throws {
+    guard FileManager.default.fileExists(atPath: path + "/log") else {
+      #expect(said.backup == 0, "\(label): the backup is gone")
+      return
+    }
+    var options = CrashScript.options
+    options.mode = .readOnly
+    do {
+      let copy = try Store(at: path, options: options)
+      #expect(copy.newestCommit >= said.backup, "\(label): the backup lacks commits")
+      #expect(try CrashScript.flaw(in: copy.snapshot()) == nil, "\(label), in the backup")
+      try copy.close()
+    } catch let error as TreeRingError
+      where said.backup == 0 && [.notFound, .corruption].contains(error.code)
+    {
+      // A first backup that was not finished does not open.
+    }
   }
 
   @Test("A writer killed at a random time, again and again, loses nothing it has acknowledged")
@@ -46,14 +106,19 @@ private struct Acknowledged {
     let rounds = Int(environment["TREERING_KILLS"] ?? "") ?? 12
     let folder = try TemporaryFolder()
     var random = SystemRandomNumberGenerator()
-    var total = 0
+    var (total, upkeeps) = (0, 0)
     var path = ""
+    var said = Acknowledged()
     for round in 0..<rounds {
       // A fresh store now and then, so that its making is interrupted too.
-      if round % 6 == 0 { path = folder.path + "/\(round)" }
+      if round % 6 == 0 {
+        path = folder.path + "/\(round)"
+        said = Acknowledged()
+      }
       let seed = UInt64.random(in: 0...UInt64.max, using: &random)
-      let child = try Child("Crasher", [path, "\(1 + round % 3)", "\(seed)", "400"])
-      var acknowledged = Acknowledged()
+      let upkeep = round % 2 == 1 ? ["upkeep"] : []
+      let child = try Child("Crasher", [path, "\(1 + round % 3)", "\(seed)", "400"] + upkeep)
+      let before = said.count
       try child.process.run()
       let fate = child.process.processIdentifier
       // Some die while they open, the others in the midst of commits.
@@ -61,17 +126,19 @@ private struct Acknowledged {
       if patience == 0 {
         usleep(UInt32.random(in: 0...30_000, using: &random))
       } else {
-        while acknowledged.count < patience, let line = child.line() { acknowledged.note(line) }
+        while said.count - before < patience, let line = child.line() { said.note(line) }
         usleep(UInt32.random(in: 0...3_000, using: &random))
       }
       Foundation.kill(fate, SIGKILL)
-      while let line = child.line() { acknowledged.note(line) }
+      while let line = child.line() { said.note(line) }
       child.process.waitUntilExit()
-      #expect(acknowledged.error == nil, "round \(round)")
-      total += acknowledged.count
-      try Self.check(path, acknowledged.newest, "round \(round), seed \(seed)")
+      #expect(said.error == nil, "round \(round)")
+      total += said.count - before
+      try Self.check(path, said, "round \(round), seed \(seed)")
+      upkeeps += upkeep.isEmpty ? 0 : said.erased.count + said.compactions
     }
     print("kill -9: \(rounds) processes killed, \(total) acknowledged commits compared")
+    #expect(rounds < 12 || upkeeps > 0, "nothing was erased or compacted")
   }
 
   @Test(
@@ -88,39 +155,41 @@ private struct Acknowledged {
     } catch let error as TreeRingError { #expect(error.code == .locked) }
     Foundation.kill(child.process.processIdentifier, SIGKILL)
     child.process.waitUntilExit()
-    try Self.check(path, 1, "after the lock")
+    try Self.check(path, Acknowledged(newest: 1), "after the lock")
   }
 
   // MARK: - System calls that fail
 
   /// Whether processes can be traced here; says why not.
-  private static let canTrace: Bool = {
+  private static let tracer: String? = {
+    let path = TemporaryFolder.path(of: "strace")
     let probe = try? TemporaryFolder.run(
       "strace", ["-qq", "-o", "/dev/null", "-e", "inject=fdatasync:error=EIO:when=1", "true"])
-    if probe?.0 == 0 { return true }
-    print("Skipping injected system call failures: strace is missing or may not trace here.")
-    return false
+    if probe?.0 == 0 { return path }
+    print("SKIPPED: injected system call failures; strace is missing or may not trace here.")
+    return nil
   }()
 
-  private static func strace(_ injection: String) -> [String] {
-    ["/usr/bin/strace", "-f", "-qq", "-o", "/dev/null", "-e", "inject=" + injection]
+  private static func strace(_ injection: String) throws -> [String] {
+    [try #require(tracer), "-f", "-qq", "-o", "/dev/null", "-e", "inject=" + injection]
   }
 
   @Test(
     "A system call that fails under a writer ends it with a typed error and no broken promise",
+    .enabled(if: tracer != nil, "strace is missing or may not trace here"),
     arguments: [
       "fdatasync:error=EIO:when=%", "fdatasync:error=EIO:when=%+",
       "pwrite64:error=EIO:when=%", "pwrite64:error=ENOSPC:when=%+", "fsync:error=EIO:when=%",
       "ftruncate:error=EIO:when=%", "fallocate:error=ENOSPC:when=%+", "rename:error=EIO:when=%",
+      "unlink:error=EIO:when=%",
     ])
   func injected(_ pattern: String) throws {
-    guard Self.canTrace else { return }
     for number in [1, 2, 3, 7, 20] {
       let folder = try TemporaryFolder()
       let path = folder.path + "/s"
       let injection = pattern.replacing("%", with: "\(number)")
       let child = try Child(
-        "Crasher", [path, "2", "\(number)", "60"], through: Self.strace(injection))
+        "Crasher", [path, "2", "\(number)", "60", "upkeep"], through: Self.strace(injection))
       var acknowledged = Acknowledged()
       try child.process.run()
       while let line = child.line() { acknowledged.note(line) }
@@ -129,18 +198,18 @@ private struct Acknowledged {
         let expected = ["io", "noSpace", "unknown", "poisoned"]
         #expect(expected.contains(error), "\(injection): \(error)")
       }
-      try Self.check(path, acknowledged.newest, injection)
+      try Self.check(path, acknowledged, injection)
     }
   }
 
   @Test(
     "The tool whose system calls fail exits with 74, and --resume brings the import to its end",
+    .enabled(if: tracer != nil, "strace is missing or may not trace here"),
     arguments: [
       "fdatasync:error=EIO:when=%", "pwrite64:error=ENOSPC:when=%+", "pwrite64:error=EIO:when=%",
       "openat:error=EIO:when=%+",
     ])
   func importing(_ pattern: String) throws {
-    guard Self.canTrace else { return }
     let folder = try TemporaryFolder()
     let lines = (1...12).map { #"{"ops":[["put","b","k\#($0)",\#($0)]]}"# + "\n" }
     let input = folder.path + "/input.jsonl"
