@@ -110,7 +110,7 @@ if Context.environment["TREERING_FUZZ"] != nil {
       dependencies: [
         "TreeRing", "TreeRingLog", .product(name: "Logging", package: "swift-log"),
       ],
-      path: "Tests/Fuzz", exclude: ["README.md"],
+      path: "Tests/Fuzz", exclude: ["README.md", "corpora"],
       swiftSettings: [.unsafeFlags(flags + ["-parse-as-library"])],
       linkerSettings: [.unsafeFlags(flags + ["-use-ld=lld"])]))
 }
