@@ -1,22 +1,24 @@
 // The arrivals at an airport, page by page, as a live collection.
+// snippet.show
 import TreeRing
 import TreeRingCollections
 
-struct Flight: Codable, Equatable { var number: String, dest: String, scheduled: String }
+struct Flight: Codable { var number: String, dest: String, scheduled: String }
 
 let flights = Bucket<Flight>("flights")
 let byDestination = GroupIndex("arrivals", on: flights, version: 1) { flight in
   Place(in: flight.dest, by: .ascending(flight.scheduled), .ascending(flight.number))
 }
-let store = try Store.inMemory(indexes: [byDestination])
+let store = try Store(at: "flights.ring", indexes: [byDestination])
+// snippet.hide
 try store.write { tx in
   for minute in 10..<60 {
     let flight = Flight(number: "AA\(minute)", dest: "LAX", scheduled: "08:\(minute)")
     try tx.put(flight, for: Key(flight.number), in: flights)
   }
 }
-
 // snippet.show
+
 struct Arrival: ValueModel { var identifier: String, flight: Flight }
 
 let arrivals = LiveCollection(
@@ -26,7 +28,8 @@ let arrivals = LiveCollection(
   Arrival(identifier: row.key.description, flight: try flights.decode(row))
 }
 
-await arrivals.load()  // the first twenty; from here on they are live
+let page = await arrivals.load()  // the first twenty; from here on they are live
+if let error = page.error { throw error }
 for await change in arrivals.changes {  // what is shown, then what happens to it
   for flight in change.added.map(\.flight) { print(flight.scheduled, flight.number) }
   // snippet.hide

@@ -62,23 +62,38 @@ import TreeRingMappings
     var observer = library.store.observer(of: Mappings(of: "SalesRank", groups: ["a", "b"]))
     let first = try observer.advance()
     let outline = first.after.outline
-    func code(_ transactions: [ListTransaction<ChangedRow>]) -> TreeRingError.Code? {
+    func error(_ transactions: [ListTransaction<ChangedRow>]) -> TreeRingError? {
       do {
         _ = try Changeset(
           transactions, from: outline, to: outline, sections: first.sections,
           oldRow: { _ in RowID(bucket: "", key: "") })
         return nil
       } catch {
-        return error.code
+        return error
       }
     }
     let row = ChangedRow(row: RowID(bucket: "books", key: "k"), group: "a")
-    #expect(code([]) == nil)
-    #expect(code([.delete(index: 0)]) == .invalidInput)
-    #expect(code([.insert(row, newIndex: 0)]) == .invalidInput)
-    #expect(code([.update(row, index: 0)]) == .invalidInput)
-    #expect(code([.delete(index: 99), .insert(row, newIndex: 0)]) == .invalidInput)
-    #expect(code([.move(row, index: 0, newIndex: 99)]) == .invalidInput)
-    #expect(code([.delete(index: 0), .insert(row, newIndex: 0)]) == nil)
+    let count = outline.reduce(0) { $0 + $1.count }
+    #expect(error([]) == nil)
+    for (wrong, reason) in [
+      ([.delete(index: 0)], "it leads to \(count - 1) rows, and the sections have \(count)"),
+      (
+        [.insert(row, newIndex: 0)],
+        "it leads to \(count + 1) rows, and the sections have \(count)"
+      ),
+      ([.update(row, index: 0)], "an update does not say what changed"),
+      (
+        [.delete(index: 99), .insert(row, newIndex: 0)],
+        "index 99 is out of range: \(count) rows before the batch"
+      ),
+      (
+        [.move(row, index: 0, newIndex: 99)],
+        "index 99 is out of range: \(count) rows after the batch"
+      ),
+    ] as [([ListTransaction<ChangedRow>], String)] {
+      let error = try #require(error(wrong))
+      #expect(isRefusal(error, reason))
+    }
+    #expect(error([.delete(index: 0), .insert(row, newIndex: 0)]) == nil)
   }
 }

@@ -175,35 +175,15 @@ private final class Recorder: PlainConsumerDelegate, SectionedConsumerDelegate {
     #expect(consumer.items == [Item(id: 2), Item(id: 1, value: 7, title: "x")])
   }
 
-  @Test(
-    arguments: [
-      [.delete(index: 3)], [.delete(index: -1)], [.insert(Item(id: 9, title: "A"), newIndex: 4)],
-      [.insert(Item(id: 9, title: "A"), newIndex: -1)], [.update(Item(id: 9), index: 3)],
-      [.move(Item(id: 9), index: 0, newIndex: 3)], [.move(Item(id: 9), index: 3, newIndex: 0)],
-      [.delete(index: 1), .delete(index: 1)],
-      [.delete(index: 1), .update(Item(id: 1), index: 1)],
-      [.delete(index: 1), .move(Item(id: 1), index: 1, newIndex: 0)],
-      [.move(Item(id: 1), index: 1, newIndex: 0), .move(Item(id: 1), index: 1, newIndex: 2)],
-      [.update(Item(id: 1), index: 1), .update(Item(id: 1), index: 1)],
-      [.insert(Item(id: 9), newIndex: 1), .insert(Item(id: 8), newIndex: 1)],
-      [.insert(Item(id: 9), newIndex: 1), .move(Item(id: 1), index: 0, newIndex: 1)],
-      [.insert(Item(id: 9, title: "B"), newIndex: 1)],
-      [.insert(Item(id: 9, title: "B"), newIndex: 2)],
-      [.delete(index: 1), .insert(Item(id: 9, title: "B"), newIndex: 1)],
-      [.move(Item(id: 0, title: "B"), index: 0, newIndex: 1)],
-    ] as [[ListTransaction<Item>]])
-  func everySectionedBatchThatContradictsItselfIsRefusedWhole(batch: [ListTransaction<Item>])
-    throws
-  {
+  @Test(arguments: RefusedBatch.ofThreeRows + RefusedBatch.ofOneSection)
+  func everySectionedBatchThatContradictsItselfIsRefusedWhole(batch: RefusedBatch) throws {
     let consumer = SectionedConsumer<Item, String>(title: \.title)
     let recorder = Recorder()
     consumer.reset(with: items("AAA"))
     consumer.delegate = recorder
     consumer.willChange()
-    consumer.consume(batch)
-    #expect { try consumer.didChange() } throws: {
-      ($0 as? TreeRingError)?.code == .invalidInput
-    }
+    consumer.consume(batch.transactions)
+    #expect { try consumer.didChange() } throws: { batch.isMet(by: $0) }
     #expect(consumer.items == items("AAA") && consumer.sectionsCount == 1)
     #expect(recorder.calls.isEmpty)
     consumer.willChange()
@@ -218,14 +198,16 @@ private final class Recorder: PlainConsumerDelegate, SectionedConsumerDelegate {
     let sectioned = SectionedConsumer<Item, String>(title: \.title)
     sectioned.reset(with: items("A"))
     for wrong in [
-      [.delete(index: 0)], [.update(Item(id: 0), index: 0)], [.insert(Item(id: 0), newIndex: 1)],
-      [.insert(Item(id: 0), newIndex: 0), .insert(Item(id: 1), newIndex: 0)],
-    ] as [[ListTransaction<Item>]] {
-      #expect { try plain.reset(with: wrong) } throws: {
-        ($0 as? TreeRingError)?.code == .invalidInput
-      }
-      #expect { try sectioned.reset(with: wrong, notifying: true) } throws: {
-        ($0 as? TreeRingError)?.code == .invalidInput
+      RefusedBatch("index 0 is out of range: 0 rows before", [.delete(index: 0)]),
+      RefusedBatch("index 0 is out of range: 0 rows before", [.update(Item(id: 0), index: 0)]),
+      RefusedBatch("index 1 is out of range: 1 rows after", [.insert(Item(id: 0), newIndex: 1)]),
+      RefusedBatch(
+        "a second row comes at index 0",
+        [.insert(Item(id: 0), newIndex: 0), .insert(Item(id: 1), newIndex: 0)]),
+    ] {
+      #expect { try plain.reset(with: wrong.transactions) } throws: { wrong.isMet(by: $0) }
+      #expect { try sectioned.reset(with: wrong.transactions, notifying: true) } throws: {
+        wrong.isMet(by: $0)
       }
       #expect(plain.items == items("A") && sectioned.items == items("A"))
     }

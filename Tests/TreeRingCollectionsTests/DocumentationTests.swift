@@ -1,5 +1,6 @@
 // Code in documents is code that was compiled and run: every Swift block of a page is the shown part of a
-// snippet, and every snippet is on a page. Tools/snippets runs them.
+// snippet, and every part shown is on a page; the samples of doc comments stand in snippets line by line.
+// Tools/snippets runs them.
 
 import Foundation
 import Testing
@@ -42,7 +43,8 @@ import Testing
       + files(in: "Sources", ".md").filter { $0.path.contains(".docc/") }
     var unseen: [String: String] = [:]
     for file in try files(in: "Snippets", ".swift") {
-      unseen[shown(try String(contentsOf: file, encoding: .utf8))] = file.lastPathComponent
+      let part = shown(try String(contentsOf: file, encoding: .utf8))
+      if !part.isEmpty { unseen[part] = file.lastPathComponent }
     }
     let snippets = Set(unseen.keys)
     #expect(!snippets.isEmpty)
@@ -53,5 +55,53 @@ import Testing
       }
     }
     #expect(unseen.isEmpty, "no page shows these")
+  }
+
+  /// A line without what places it on a page.
+  private func trimmed(_ line: some StringProtocol) -> String {
+    line.trimmingCharacters(in: .whitespaces)
+  }
+
+  /// The samples of doc comments: indented by four after an empty line, parted where something is left out.
+  private func samples(_ source: String) -> [[String]] {
+    var samples: [[String]] = []
+    var isSample = false
+    var isEmpty = false
+    for line in source.components(separatedBy: "\n").map({ trimmed($0) }) {
+      let text = line.hasPrefix("///") ? line.dropFirst(3) : nil
+      let begins = isEmpty && text?.hasPrefix("     ") == true
+      if let text, begins || (isSample && text.hasPrefix("     ")) {
+        if begins || trimmed(text) == "…" { samples.append([]) }
+        if trimmed(text) != "…" { samples[samples.count - 1].append(trimmed(text)) }
+        isSample = true
+      } else {
+        isSample = false
+      }
+      isEmpty = text.map { trimmed($0).isEmpty } ?? false
+    }
+    return samples.filter { !$0.isEmpty }
+  }
+
+  @Test("Every sample of a doc comment stands in a snippet")
+  func commentsShowWhatRuns() throws {
+    var programs: [String] = []
+    for file in try files(in: "Snippets", ".swift") {
+      let program = try String(contentsOf: file, encoding: .utf8)
+      for text in [program, shown(program)] {
+        let lines = text.components(separatedBy: "\n").map { trimmed($0) }
+        programs.append("\n" + lines.joined(separator: "\n") + "\n")
+      }
+    }
+    var count = 0
+    for file in try files(in: "Sources", ".swift") {
+      for sample in samples(try String(contentsOf: file, encoding: .utf8)) {
+        let lines = "\n" + sample.joined(separator: "\n") + "\n"
+        #expect(
+          programs.contains { $0.contains(lines) },
+          "\(file.lastPathComponent) shows what no snippet runs: \(sample)")
+        count += 1
+      }
+    }
+    #expect(count > 15)
   }
 }

@@ -6,81 +6,27 @@ import TreeRing
 @testable import TreeRingCollections
 
 @Suite struct LiveCollectionTests {
-  static let modes: [LoadingMode] = [
-    .live, .whole, .paged(batchSize: 1), .paged(batchSize: 3), .paged(batchSize: 7),
-  ]
-
   @Test(arguments: seeds(1...60)) func afterThingsSettleTheListEqualsTheSource(
     seed: UInt64
   ) async throws {
-    for mode in Self.modes {
+    let adversities = Stage.Adversities(seed: seed)
+    for mode in Stage.modes {
       let stage = Stage(seed, mode: mode)
-      let direction = seed % 2 == 0 ? LoadDirection.forward : .backward
       for key in 0..<Int.random(in: 0...14, using: &stage.random) { stage.set(key) }
-      for _ in 0..<60 {
-        switch Int.random(in: 0..<12, using: &stage.random) {
-        case 0, 1: stage.set(Int.random(in: 0..<18, using: &stage.random))
-        case 2: stage.source.truth.remove("\(Int.random(in: 0..<18, using: &stage.random))")
-        case 3: stage.collection.startLoading(direction)
-        case 4 where seed % 3 == 0: stage.collection.cancelLoad()
-        case 5 where seed % 5 == 0: stage.clock.advance(by: .seconds(6))
-        default: stage.step()
-        }
-      }
-      stage.settle()
-      for _ in 0..<60 where stage.collection.startLoading(direction) != .atEnd { stage.settle() }
-      stage.settle()
-      let expected = try await stage.expected()
-      // A prepare that timed out leaves its row as it was until it changes again.
-      if seed % 5 != 0 {
-        #expect(stage.collection.shown == expected, "seed \(seed), \(mode)")
-      }
-      let mirror = stage.observer.state.withLock(\.self)
-      #expect(mirror.list == stage.collection.shown, "seed \(seed), \(mode)")
-      #expect(mirror.flaws.isEmpty, "seed \(seed), \(mode)")
-      let loads = mirror.events.filter { $0 == "start" || $0 == "end" }
-      #expect(loads.enumerated().allSatisfy { $1 == ($0 % 2 == 0 ? "start" : "end") })
-      #expect(loads.count % 2 == 0, "a load is stuck, seed \(seed), \(mode)")
-      if case .paged = mode {
+      stage.play(editing: 0..<18, adversities)
+      stage.settleAtTheEnd()
+      // A prepare that timed out leaves its row as it was until it is heard of again.
+      let failed = stage.failedKeys
+      #expect(adversities.contains(.timeouts) || failed.isEmpty)
+      let expected = try await stage.expected().filter { !failed.contains($0.identifier) }
+      let shown = stage.collection.shown.filter { !failed.contains($0.identifier) }
+      #expect(shown == expected, "\(stage)")
+      stage.check()
+      if case .paged = mode, adversities.isDisjoint(with: [.stops, .ends]) {
         #expect(stage.source.listenerCount.withLock(\.self) <= 1)
       }
-      stage.collection.stop()
-      stage.settle()
+      stage.end()
     }
-  }
-
-  @Test func exactMultiplesEndWithTheLastPage() {
-    let stage = Stage(1, mode: .paged(batchSize: 3))
-    for key in 0..<6 { stage.set(key, adverse: false) }
-    for page in 1...2 {
-      #expect(stage.collection.startLoading() == .started)
-      #expect(stage.collection.startLoading() == .joined)
-      stage.settle()
-      #expect(stage.collection.count == 3 * page)
-    }
-    #expect(stage.collection.startLoading() == .atEnd)
-    #expect(stage.collection.loadingState == .loaded(hasMore: false))
-    let outcomes = stage.observer.state.withLock(\.outcomes)
-    #expect(outcomes.map(\.rows) == [3, 3])
-    #expect(outcomes.map(\.hasMore) == [true, false])
-  }
-
-  @Test func aDeletedBoundaryIsHarmless() async throws {
-    let stage = Stage(2, mode: .paged(batchSize: 3))
-    for key in 0..<8 {
-      stage.source.truth.set(
-        NoteData(number: key * 1000), at: ChildPosition(order: .null, key: "\(key)"))
-    }
-    stage.collection.startLoading()
-    stage.settle()
-    stage.source.truth.remove("2")
-    stage.source.truth.set(
-      NoteData(number: 12_000), at: ChildPosition(order: .null, key: "12"))
-    stage.settle()
-    #expect(stage.collection.shown.map(\.identifier) == ["0", "1", "12"])
-    stage.collection.startLoading()
-    stage.settle()
-    #expect(stage.collection.shown.map(\.identifier) == ["0", "1", "12", "3", "4", "5"])
   }
 
   @Test func rowsComeBeforeTheEndOfTheLoadInOneBatch() {
@@ -92,7 +38,7 @@ import TreeRing
       Array(stage.observer.state.withLock(\.events).prefix(3)) == ["start", "change", "end"])
   }
 
-  @Test func aPrepareThatNeverEndsTimesOut() {
+  @Test func aPrepareThatNeverEndsTimesOut() async throws {
     let stage = Stage(4, mode: .paged(batchSize: 2))
     for key in 0..<2 { stage.set(key, adverse: false) }
     stage.collection.startLoading()
@@ -105,8 +51,73 @@ import TreeRing
     stage.clock.advance(by: .seconds(11))
     stage.run()
     #expect(stage.collection.loadingState == .loaded(hasMore: false))
-    #expect(stage.collection.count == 1)
+    #expect(stage.outcome?.rows == 1 && stage.outcome?.error == nil)
+    // The one that has no row is told of, with what to do.
+    let failures = stage.observer.state.withLock(\.failures)
+    let missing = ["0", "1"].filter { !stage.shownKeys.contains($0) }
+    #expect(failures.map(\.key) == missing && missing.count == 1)
+    let error = try #require(failures.first?.error as? TreeRingError)
+    #expect(error.code == .cancelled)
+    #expect(error.message.contains("prepareTimeout"))
+    // The listener's first state is no reason to try again; whatever is said of the child is.
     stage.settle()
+    #expect(stage.collection.count == 1)
+    #expect(stage.observer.state.withLock(\.failures).count == 1)
+    let page = try await stage.source.truth.page(
+      PageRequest(direction: .forward, cursor: nil, limit: nil))
+    for child in page.children { stage.source.truth.set(child.data, at: child.position) }
+    stage.settle()
+    #expect(stage.collection.count == 2)
+    stage.check()
+    stage.end()
+  }
+
+  @Test(arguments: [LoadingMode.whole, .paged(batchSize: 3)])
+  func whatFailedIsTriedAgainWhenALoadListensAgain(mode: LoadingMode) async throws {
+    let stage = Stage(11, mode: mode)
+    for key in 0..<5 { stage.set(key, adverse: false) }
+    stage.collection.startLoading()
+    stage.letPreparesTimeOut()
+    #expect(stage.collection.count == 0 && stage.failedKeys.count == (mode == .whole ? 5 : 3))
+    stage.settleAtTheEnd()
+    stage.collection.stop()
+    #expect(stage.collection.startLoading() == .started)
+    stage.settle()
+    let expected = try await stage.expected()
+    #expect(stage.collection.shown == expected)
+    stage.check()
+    stage.end()
+  }
+
+  @Test(arguments: Stage.modes) func aPrepareThatFailsIsToldOfAndLeavesItsRow(mode: LoadingMode) {
+    let stage = Stage(10, mode: mode)
+    func set(_ key: Int, to number: Int, fails: Bool) {
+      stage.source.truth.set(
+        NoteData(number: key * 1000 + number, fails: fails),
+        at: ChildPosition(order: .number(Double(key)), key: "\(key)"))
+    }
+    set(0, to: 1, fails: false)
+    set(1, to: 1, fails: true)
+    stage.settleAtTheEnd()
+    #expect(stage.shownKeys == ["0"])
+    let failures = stage.observer.state.withLock(\.failures)
+    #expect(failures.map(\.key) == ["1"] && failures.first?.error is ScriptFailure)
+    let outcomes = stage.outcomes
+    #expect(outcomes.reduce(0) { $0 + $1.rows } == 1)
+    #expect(outcomes.allSatisfy { $0.error == nil })
+    // A row there already stays as it was.
+    set(0, to: 2, fails: true)
+    stage.settle()
+    #expect(stage.collection.shown.map(\.number) == [1])
+    #expect(stage.observer.state.withLock(\.failures).map(\.key) == ["1", "0"])
+    // The next event mends both.
+    set(0, to: 3, fails: false)
+    set(1, to: 3, fails: false)
+    stage.settle()
+    #expect(stage.collection.shown.map(\.number) == [3, 3])
+    #expect(stage.observer.state.withLock(\.failures).count == 2)
+    stage.check()
+    stage.end()
   }
 
   @Test func aFailedLoadEndsWithItsErrorAndMayBeTriedAgain() {
@@ -117,7 +128,7 @@ import TreeRing
     _ = stage.source.pages.open(.failure(ScriptFailure()), using: &stage.random)
     stage.run()
     #expect(stage.collection.loadingState == .failed)
-    #expect(stage.observer.state.withLock(\.outcomes).last?.error is ScriptFailure)
+    #expect(stage.outcome?.error is ScriptFailure)
     #expect(stage.collection.startLoading() == .started)
     stage.settle()
     #expect(stage.collection.count == 2)
@@ -135,22 +146,11 @@ import TreeRing
     stage.collection.cancelLoad()
     stage.settle()
     #expect(stage.collection.count == 0)
-    let error = stage.observer.state.withLock(\.outcomes).last?.error as? TreeRingError
+    let error = stage.outcome?.error as? TreeRingError
     #expect(error?.code == .cancelled)
     stage.collection.startLoading()
     stage.settle()
     #expect(stage.collection.count == 2)
-  }
-
-  @Test func withoutAListenerOnlyPagesCount() {
-    let stage = Stage(7, mode: .paged(batchSize: 5), listens: false)
-    for key in 0..<3 { stage.set(key, adverse: false) }
-    stage.collection.startLoading()
-    stage.settle()
-    stage.set(9, adverse: false)
-    stage.settle()
-    #expect(stage.collection.count == 3)
-    #expect(stage.source.listenerCount.withLock(\.self) == 0)
   }
 
   @Test(arguments: seeds(1...30)) func aFilterHasItsOwnIndices(seed: UInt64) {

@@ -24,7 +24,7 @@ private final class WatchedDataSource: CollectionDataSource {
     } onCancel: {
       cancelled.withLock { $0.append(data.number) }
     }
-    return Note(identifier: "\(data.number / 1000)", text: nil, number: data.number % 1000)
+    return data.note
   }
 
   func end(_ number: Int) {
@@ -219,7 +219,9 @@ private final class WatchedDataSource: CollectionDataSource {
     #expect(live.loadingState == .loaded(hasMore: false))
     #expect(live.startLoading() == .atEnd)
     source.say(.failed(ScriptFailure()))
-    #expect(observer.state.withLock(\.failures) == [nil])
+    let failures = observer.state.withLock(\.failures)
+    #expect(failures.map(\.key) == [nil])
+    #expect(failures.first?.error is ScriptFailure)
     live.stop()
   }
 

@@ -34,6 +34,12 @@ private struct PromptDataSource: CollectionDataSource {
   }
 }
 
+/// What a listener was told, and the keys that it read meanwhile.
+private final class ListenerNotes: Sendable {
+  let heard = Mutex<[String]>([])
+  let pages = Mutex<[[String]]>([])
+}
+
 @Suite struct PagingTests {
   private func position(_ number: Int) -> ChildPosition {
     ChildPosition(order: .number(Double(number)), key: "\(number)")
@@ -84,6 +90,36 @@ private struct PromptDataSource: CollectionDataSource {
         .sorted { $0.position < $1.position }
       #expect(known.keys(in: range) == expected.map(\.key), "seed \(seed)")
     }
+  }
+
+  @Test func anEditOfASourceInMemoryCountsAtOnceAndIsHeardInItsTurn() throws {
+    let source = MemorySource<NoteData>()
+    let executor = TestExecutor()
+    var random = SeededGenerator(seed: 1)
+    let notes = ListenerNotes()
+    let listener = source.listen(to: PositionRange()) { event in
+      guard case .set(let child) = event else { return }
+      notes.heard.withLock { $0.append("\(child.key) begins") }
+      // Another edit, from within: it counts for whoever reads now, and is heard of after this.
+      if child.key == "1" { source.set(NoteData(number: 2), at: position(2)) }
+      Task(executorPreference: executor) {
+        let page = try await source.page(
+          PageRequest(direction: .forward, cursor: nil, limit: nil))
+        notes.pages.withLock { $0.append(page.children.map(\.key)) }
+      }
+      var random = SeededGenerator(seed: 1)
+      executor.run(using: &random)
+      notes.heard.withLock { $0.append("\(child.key) ends") }
+    }
+    source.set(NoteData(number: 1), at: position(1))
+    executor.run(using: &random)
+    #expect(notes.pages.withLock(\.self) == [["1", "2"], ["1", "2"]])
+    #expect(notes.heard.withLock(\.self) == ["1 begins", "1 ends", "2 begins", "2 ends"])
+    // Who has left by then hears nothing.
+    listener.cancel()
+    source.remove("1")
+    source.set(NoteData(number: 3), at: position(3))
+    #expect(notes.heard.withLock(\.count) == 4)
   }
 
   @Test func aRangeHasPartsBeyondAnother() {

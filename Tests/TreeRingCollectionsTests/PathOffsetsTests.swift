@@ -5,6 +5,9 @@ import TreeRingMappings
 
 private final class CallList: ConsumerView {
   var calls: [String] = []
+  /// Whether it keeps batches, to run them at a time of its own.
+  var defers = false
+  var batches: [() -> Void] = []
   func viewWillChange() { calls.append("begin") }
   func view(refresh model: Item, at path: RowPath, by refresh: RowRefresh) {
     calls.append("\(refresh) \(path)")
@@ -15,6 +18,9 @@ private final class CallList: ConsumerView {
   func view(removeRowAt path: RowPath) { calls.append("remove \(path)") }
   func view(insertRowAt path: RowPath) { calls.append("insert \(path)") }
   func viewDidChange() { calls.append("end") }
+  func view(perform batch: @escaping () -> Void) {
+    if defers { batches.append(batch) } else { batch() }
+  }
 }
 
 @Suite struct PathOffsetsTests {
@@ -65,5 +71,73 @@ private final class CallList: ConsumerView {
         "begin", "reconfigure [2, 4]", "reload [2, 5]", "remove 3", "insert 2", "remove [2, 6]",
         "insert [3, 6]", "end",
       ])
+  }
+
+  @Test func plainAndRecurrentCallbacksAreShiftedIntoTheOneSection() throws {
+    let plain = PlainConsumer<Item>()
+    let recurrent = RecurrentConsumer<Item> { old, new in
+      Item(id: old.id, value: old.value + new.value)
+    }
+    for consumer in [plain, recurrent] {
+      let view = CallList()
+      let adapter = ConsumerAdapter<Item>(
+        view: view, offsets: PathOffsets(sectionsBefore: 2, rowsBefore: 3))
+      // The recurrent one carries the 1 of the old row over: the view is asked about that value.
+      adapter.refresh = { $0.value == 2 ? .reconfigure : .reload }
+      consumer.reset(with: (0..<5).map { Item(id: $0, value: 1) })
+      consumer.delegate = adapter
+      consumer.willChange()
+      consumer.update(Item(id: 1, value: 1), at: 1)
+      consumer.move(Item(id: 4, value: 1), from: 4, to: 0)
+      consumer.remove(at: 2)
+      consumer.add(Item(id: 9), at: 4)
+      try consumer.didChange()
+      let refresh = consumer === recurrent ? "reconfigure" : "reload"
+      #expect(
+        view.calls == [
+          "begin", "\(refresh) [2, 4]", "remove [2, 7]", "remove [2, 5]", "insert [2, 3]",
+          "insert [2, 7]", "end",
+        ])
+      #expect(consumer.items.map(\.id) == [4, 0, 1, 3, 9])
+    }
+  }
+
+  @Test func aRetitledSectionIsReloadedWhereItIsShown() throws {
+    let view = CallList()
+    let adapter = ConsumerAdapter<Item>(
+      view: view, offsets: PathOffsets(sectionsBefore: 2, rowsBefore: 3))
+    let consumer = SectionedConsumer<Item, String>(title: \.title)
+    consumer.reset(with: "AABBC".enumerated().map { Item(id: $0, title: String($1)) })
+    consumer.delegate = adapter
+    consumer.willChange()
+    for index in 2...3 { consumer.update(Item(id: index, title: "b"), at: index) }
+    consumer.update(Item(id: 4, value: 1, title: "C"), at: 4)
+    try consumer.didChange()
+    #expect(view.calls == ["begin", "reload [4, 3]", "reload 3", "end"])
+  }
+
+  @Test func aViewMayRunBatchesAtATimeOfItsOwnAndMayBeGone() throws {
+    let consumer = PlainConsumer<Item>()
+    var view: CallList? = CallList()
+    let adapter = ConsumerAdapter<Item>(view: try #require(view))
+    consumer.delegate = adapter
+    view?.defers = true
+    for index in 0..<2 {
+      consumer.willChange()
+      consumer.add(Item(id: index), at: index)
+      try consumer.didChange()
+    }
+    // The view reads the old list until it runs the batch, and the first one goes first.
+    #expect(consumer.numberOfItems == 0 && view?.batches.count == 2)
+    view?.batches[1]()
+    #expect(consumer.numberOfItems == 2)
+    #expect(
+      view?.calls == ["begin", "begin", "insert [0, 0]", "end", "insert [0, 1]", "end"])
+    // Without a view nothing waits.
+    view = nil
+    consumer.willChange()
+    consumer.remove(at: 0)
+    try consumer.didChange()
+    #expect(consumer.items == [Item(id: 1)])
   }
 }

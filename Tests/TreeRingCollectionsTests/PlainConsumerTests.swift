@@ -163,29 +163,18 @@ final class PlainRecorder: PlainConsumerDelegate {
     #expect(other.object(at: 5) == nil && other.object(at: -1) == nil)
   }
 
-  @Test(
-    arguments: [
-      [.delete(index: 3)], [.delete(index: -1)], [.insert(Item(id: 9), newIndex: 4)],
-      [.update(Item(id: 9), index: 3)], [.move(Item(id: 9), index: 0, newIndex: 3)],
-      [.delete(index: 1), .delete(index: 1)],
-      [.delete(index: 1), .update(Item(id: 1), index: 1)],
-      [.delete(index: 1), .move(Item(id: 1), index: 1, newIndex: 0)],
-      [.update(Item(id: 1), index: 1), .update(Item(id: 1), index: 1)],
-      [.insert(Item(id: 9), newIndex: 1), .insert(Item(id: 8), newIndex: 1)],
-      [.insert(Item(id: 9), newIndex: 1), .move(Item(id: 1), index: 0, newIndex: 1)],
-    ] as [[ListTransaction<Item>]])
-  func aBatchThatContradictsItselfIsRefusedWhole(batch: [ListTransaction<Item>]) {
-    let items = (0..<3).map { Item(id: $0) }
+  @Test(arguments: RefusedBatch.ofThreeRows) func aBatchThatContradictsItselfIsRefusedWhole(
+    batch: RefusedBatch
+  ) {
+    let items = (0..<3).map { Item(id: $0, title: "A") }
     let consumer = PlainConsumer<Item>()
     let recorder = PlainRecorder()
     recorder.consumer = consumer
     consumer.reset(with: items)
     consumer.delegate = recorder
     consumer.willChange()
-    consumer.consume(batch)
-    #expect { try consumer.didChange() } throws: {
-      ($0 as? TreeRingError)?.code == .invalidInput
-    }
+    consumer.consume(batch.transactions)
+    #expect { try consumer.didChange() } throws: { batch.isMet(by: $0) }
     #expect(consumer.items == items)
     #expect(recorder.calls.isEmpty)
     consumer.willChange()

@@ -93,6 +93,17 @@ struct RandomBatch {
   }
 }
 
+/// The rows in runs of equal titles.
+func runs(_ items: [Item]) -> [[Item]] {
+  items.reduce(into: []) { runs, item in
+    if runs.last?.last?.title == item.title {
+      runs[runs.count - 1].append(item)
+    } else {
+      runs.append([item])
+    }
+  }
+}
+
 /// The length of a longest increasing subsequence, by the textbook.
 func longestIncreasing(_ values: [Int]) -> Int {
   var tails: [Int] = []

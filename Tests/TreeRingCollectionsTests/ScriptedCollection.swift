@@ -7,7 +7,7 @@ import TreeRing
 
 @testable import TreeRingCollections
 
-struct Note: ValueModel, Equatable {
+struct Note: ValueModel, Hashable {
   var identifier: String
   var text: String?
   var number: Int
@@ -15,10 +15,14 @@ struct Note: ValueModel, Equatable {
 
 /// What a child's data says of how it is prepared.
 struct NoteData: Hashable, Sendable {
+  /// A thousand times the child's key, and the note's number.
   var number: Int
   /// Left out if skipped; failing if it fails.
   var isSkipped = false
   var fails = false
+
+  /// The note made of it.
+  var note: Note { Note(identifier: "\(number / 1000)", text: nil, number: number % 1000) }
 }
 
 struct ScriptFailure: Error {}
@@ -26,7 +30,6 @@ struct ScriptFailure: Error {}
 /// Waits that the test ends.
 final class Gate<Value: Sendable>: Sendable {
   private let waiting = Mutex<[CheckedContinuation<Value, any Error>]>([])
-  var isOpen: Bool { waiting.withLock { !$0.isEmpty } }
 
   func wait() async throws -> Value {
     try await withCheckedThrowingContinuation { continuation in
@@ -54,11 +57,13 @@ final class ScriptedSource: CollectionSource {
   let listenerCount = Mutex(0)
   private let receiver = Mutex<(@Sendable (SourceEvent<NoteData>) -> Void)?>(nil)
 
+  /// Pages are read at once and delivered late, or, beyond cursors of some keys, read late.
+  static func readsLate(beyond key: String?) -> Bool { key?.hasSuffix("0") == true }
+
   func page(_ request: PageRequest) async throws -> SourcePage<NoteData> {
-    // Read at once and delivered late, or read late: both happen.
     let early = try await truth.page(request)
     try await pages.wait()
-    return request.cursor?.key.hasSuffix("0") == true ? try await truth.page(request) : early
+    return Self.readsLate(beyond: request.cursor?.key) ? try await truth.page(request) : early
   }
 
   func listen(
@@ -87,8 +92,7 @@ final class ScriptedDataSource: CollectionDataSource {
   func prepare(_ data: NoteData) async throws -> Note? {
     try await prepares.wait()
     if data.fails { throw ScriptFailure() }
-    return data.isSkipped
-      ? nil : Note(identifier: "\(data.number / 1000)", text: nil, number: data.number % 1000)
+    return data.isSkipped ? nil : data.note
   }
 }
 
@@ -99,7 +103,10 @@ final class MirrorObserver: CollectionObserver {
     var flaws: [String] = []
     var events: [String] = []
     var outcomes: [LoadOutcome] = []
-    var failures: [String?] = []
+    var failures: [(error: any Error, key: String?)] = []
+
+    /// What is wrong if changes were put together: those may tell of a value that went and came back.
+    var flawsOfMerged: [String] { flaws.filter { !$0.contains("told of twice") } }
 
     /// Applies a change, and notes what is wrong with it.
     mutating func apply(_ change: CollectionChange<Note>) {
@@ -144,6 +151,6 @@ final class MirrorObserver: CollectionObserver {
     }
   }
   func collection(failedWith error: any Error, key: String?) {
-    state.withLock { $0.failures.append(key) }
+    state.withLock { $0.failures.append((error, key)) }
   }
 }

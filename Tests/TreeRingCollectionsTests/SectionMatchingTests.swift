@@ -61,16 +61,6 @@ private struct Choices {
 }
 
 @Suite struct SectionMatchingTests {
-  private func runs(_ items: [Item]) -> [[Item]] {
-    items.reduce(into: [[Item]]()) { runs, item in
-      if runs.last?.last?.title == item.title {
-        runs[runs.count - 1].append(item)
-      } else {
-        runs.append([item])
-      }
-    }
-  }
-
   @Test(arguments: seeds(1...400)) func noOtherChoiceOfSectionsIsSmaller(seed: UInt64) throws {
     var random = SeededGenerator(seed: seed)
     var nextID = 0

@@ -5,18 +5,6 @@ import TreeRingMappings
 
 @testable import TreeRingCollections
 
-private func runs(_ items: [Item]) -> [[Item]] {
-  var runs: [[Item]] = []
-  for item in items {
-    if runs.last?.last?.title == item.title {
-      runs[runs.count - 1].append(item)
-    } else {
-      runs.append([item])
-    }
-  }
-  return runs
-}
-
 /// Checks every call against the order promised.
 private final class SectionedRecorder: SectionedConsumerDelegate {
   var calls: [(kind: Int, section: Int, row: Int)] = []
@@ -215,7 +203,7 @@ private final class SectionedRecorder: SectionedConsumerDelegate {
     consumer.willChange()
     consumer.add(Item(id: 3, title: "B"), at: 1)
     #expect { try consumer.didChange() } throws: {
-      ($0 as? TreeRingError)?.code == .invalidInput
+      isRefusal($0, "has another title than the section around it")
     }
     #expect(consumer.numberOfItems == 2 && consumer.sectionsCount == 1)
   }

@@ -16,7 +16,7 @@ private struct BookDataSource: CollectionDataSource {
   }
 }
 
-@Suite(.leavesSoundStores) struct StoreSourceTests {
+@Suite(.timeLimit(.minutes(3)), .leavesSoundStores) struct StoreSourceTests {
   private func collection(
     _ source: StoreSource, _ mode: LoadingMode
   ) -> LiveCollection<BookModel> {
@@ -67,12 +67,64 @@ private struct BookDataSource: CollectionDataSource {
       try await library.store.write { tx in
         try tx.put(Book(genre: "b", sales: -1), for: last, in: books)
       }
-      while live.model(last.description) == nil { _ = await changes.next() }
+      while live.model(last.description) == nil { try #require(await changes.next() != nil) }
       let snapshot = try library.store.snapshot()
       while live.shown.map(\.identifier) != (try expected(snapshot, "b")) {
-        _ = await changes.next()
+        try #require(await changes.next() != nil)
       }
       live.stop()
+    }
+  }
+
+  /// Every wait is on the test's executor, which runs in an order drawn from the seed.
+  @Test(arguments: seeds(1...30)) func commitsLoadsAndStopsInAnyOrderEndInTheNewestCommit(
+    seed: UInt64
+  ) throws {
+    for mode in Stage.modes {
+      var library = try Library(seed: seed)
+      var random = SeededGenerator(seed: seed)
+      try library.commit(20)
+      let executor = TestExecutor()
+      let grouped = seed % 2 == 0
+      let live = LiveCollection(
+        source: StoreSource(
+          store: library.store, bucket: "books",
+          place: grouped ? .group(index: "SalesRank", "b") : .bucket, snapshot: nil,
+          executor: executor),
+        dataSource: BookDataSource(),
+        options: CollectionOptions(
+          order: .source, mode: mode, prepareTimeout: nil, executor: executor))
+      for _ in 0..<40 {
+        switch Int.random(in: 0..<8, using: &random) {
+        case 0, 1: try library.commit()
+        case 2: live.startLoading(Bool.random(using: &random) ? .forward : .backward)
+        case 3 where seed % 3 == 0: live.cancelLoad()
+        case 4 where seed % 5 == 0: live.stop()
+        default: executor.step(using: &random)
+        }
+      }
+      executor.run(using: &random)
+      for direction in [LoadDirection.forward, .backward] {
+        var loads = 0
+        while live.startLoading(direction) != .atEnd, loads < 60 {
+          executor.run(using: &random)
+          loads += 1
+        }
+        #expect(loads < 60, "there is no end, seed \(seed), \(mode)")
+      }
+      for _ in 0..<3 {
+        try library.commit()
+        executor.run(using: &random)
+        let snapshot = try library.store.snapshot()
+        let rows: [(Key, Book)] =
+          try grouped
+          ? snapshot.index("SalesRank").rows(in: "b").map { ($0.key, try books.decode($0)) }
+          : snapshot.rows(in: books)
+        #expect(live.shown.map(\.identifier) == rows.map(\.0.description), "seed \(seed), \(mode)")
+        #expect(live.shown.map(\.book) == rows.map(\.1), "seed \(seed), \(mode)")
+      }
+      live.stop()
+      executor.run(using: &random)
     }
   }
 
@@ -111,11 +163,11 @@ private struct BookDataSource: CollectionDataSource {
       let snapshot = try writer.snapshot()
       let keys = try snapshot.rows(in: books).map { $0.0.description }
       while grouped.shown.map(\.identifier) != (try expected(snapshot, "b")) {
-        #expect(await changes.0.next() != nil)
+        try #require(await changes.0.next() != nil)
       }
       let rows = try snapshot.rows(in: books).map(\.1)
       while keyed.shown.map(\.identifier) != keys || keyed.shown.map(\.book) != rows {
-        #expect(await changes.1.next() != nil)
+        try #require(await changes.1.next() != nil)
       }
       grouped.stop()
       keyed.stop()
@@ -149,7 +201,7 @@ private struct BookDataSource: CollectionDataSource {
     while live.shown.map(\.identifier) != rows.map({ $0.0.description })
       || live.shown.map(\.book) != rows.map(\.1)
     {
-      #expect(await changes.next() != nil)
+      try #require(await changes.next() != nil)
     }
     live.stop()
   }

@@ -15,9 +15,15 @@ final class TestExecutor: TaskExecutor {
 
   /// Runs jobs, in any order, until there are none.
   func run(using random: inout SeededGenerator) {
-    while let job = take(&random) {
-      job.runSynchronously(on: asUnownedTaskExecutor())
-    }
+    while step(using: &random) {}
+  }
+
+  /// Runs one job, any; false if there is none.
+  @discardableResult
+  func step(using random: inout SeededGenerator) -> Bool {
+    let job = take(&random)
+    job?.runSynchronously(on: asUnownedTaskExecutor())
+    return job != nil
   }
 
   private func take(_ random: inout SeededGenerator) -> UnownedJob? {

@@ -2,9 +2,9 @@
 
 /// A group index whose rows are placed by hand, one by one: shelves, playlists, boards.
 ///
-///     try store.define("Shelves", ManualIndex(on: books))
+///     try store.define("shelves", ManualIndex(on: books))
 ///     try store.write { tx in
-///       let unread = try tx.group("unread", of: "Shelves")
+///       let unread = try tx.group("unread", of: "shelves")
 ///       try unread.append(RowID("moby", in: books))
 ///       try unread.move(RowID("emma", in: books), to: 0)
 ///     }

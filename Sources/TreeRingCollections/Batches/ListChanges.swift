@@ -44,16 +44,16 @@ public struct ListChanges: Hashable, Sendable {
 }
 
 /// Changes as callbacks that know no move: a moved row goes and comes.
-public struct LegacyListChanges: Hashable, Sendable {
+struct LegacyListChanges: Hashable, Sendable {
   /// Rows that have a new value and do not move: old positions, ascending.
-  public let updates: [IndexMove]
+  let updates: [IndexMove]
   /// Old positions, descending.
-  public let removals: [Int]
+  let removals: [Int]
   /// New positions, ascending.
-  public let insertions: [Int]
+  let insertions: [Int]
 
   /// Lists changes without moves.
-  public init(_ changes: ListChanges) {
+  init(_ changes: ListChanges) {
     let moved = Set(changes.moves.map(\.from))
     let alignment = changes.alignment
     updates = changes.updates.filter { !moved.contains($0.from) }.sorted { $0.from < $1.from }

@@ -19,8 +19,8 @@ public struct PathMove: Hashable, Sendable {
 ///
 /// A section continues as one that holds a row of it which stays. One that continues under another title
 /// is reloaded; its rows, and those of sections that come or go, are not listed. Sections never move. Of
-/// all such batches it is one with the fewest section operations, and of these one with the fewest row
-/// operations that ``LegacySectionedChanges`` reports.
+/// all such batches it is one with the fewest section operations, and of these one with the fewest calls for
+/// rows, where a row that moves takes two.
 public struct SectionedChanges: Hashable, Sendable {
   /// Old positions, ascending.
   public internal(set) var sectionDeletes: [Int] = []
@@ -47,22 +47,22 @@ public struct SectionedChanges: Hashable, Sendable {
 }
 
 /// Changes as callbacks that know no move: a moved row goes and comes.
-public struct LegacySectionedChanges: Hashable, Sendable {
+struct LegacySectionedChanges: Hashable, Sendable {
   /// Rows that have a new value and do not move, by ascending old path.
-  public let rowUpdates: [PathMove]
+  let rowUpdates: [PathMove]
   /// Sections that change their title, by ascending old position.
-  public let sectionReloads: [IndexMove]
+  let sectionReloads: [IndexMove]
   /// Old positions, descending.
-  public let sectionRemovals: [Int]
+  let sectionRemovals: [Int]
   /// New positions, ascending.
-  public let sectionInsertions: [Int]
+  let sectionInsertions: [Int]
   /// Old paths, descending.
-  public let rowRemovals: [RowPath]
+  let rowRemovals: [RowPath]
   /// New paths, ascending.
-  public let rowInsertions: [RowPath]
+  let rowInsertions: [RowPath]
 
   /// Lists changes without moves.
-  public init(_ changes: SectionedChanges) {
+  init(_ changes: SectionedChanges) {
     let moved = Set(changes.rowMoves.map(\.from))
     rowUpdates = changes.rowUpdates.filter { !moved.contains($0.from) }
       .sorted { $0.from < $1.from }

@@ -66,7 +66,7 @@ where DataSource.Data == Source.Data {
     _ direction: LoadDirection, whenEnded: (@Sendable (LoadOutcome) -> Void)?
   ) -> LoadStart {
     let (start, number) = ledger.withLock { ledger in
-      ledger.begin(direction, mode: options.mode, whenEnded: whenEnded)
+      ledger.begin(direction, mode: options.mode, listens: listens, whenEnded: whenEnded)
     }
     switch start {
     case .joined: break
@@ -77,12 +77,12 @@ where DataSource.Data == Source.Data {
   }
 
   private func run(load number: Int) {
-    guard let request = ledger.withLock({ $0.request(of: number, mode: options.mode) }) else {
+    guard let request = ledger.withLock({ $0.start(load: number, mode: options.mode) }) else {
       return
     }
     tell { $0.started() }
     switch request {
-    case .listen: listen(to: PositionRange())
+    case .listen(let range): listen(to: range)
     case .page(let request): read(request, for: number)
     }
   }
@@ -114,15 +114,17 @@ where DataSource.Data == Source.Data {
 
   /// Ends the load once each of its children is settled.
   private func finishIfSettled() {
-    guard let finished = ledger.withLock({ $0.finishIfSettled() }) else { return }
+    guard let finished = ledger.withLock({ $0.finishIfSettled(listens: listens) }) else { return }
     if !finished.edits.isEmpty { tell { $0.apply(finished.edits) } }
-    if options.listens, let range = finished.range { listen(to: range) }
+    if let range = finished.range { listen(to: range) }
     finish(finished.outcome, finished.whenEnded)
   }
 
   private func end(_ number: Int, error: any Error) {
     guard let ended = ledger.withLock({ $0.end(load: number, error: error) }) else { return }
     for task in ended.tasks { task.cancel() }
+    // It may end before its turn came.
+    if !ended.wasStarted { tell { $0.started() } }
     finish(ended.outcome, ended.whenEnded)
   }
 
@@ -135,11 +137,15 @@ where DataSource.Data == Source.Data {
 
   func cancelLoad() {
     post { loader in
-      guard let number = loader.ledger.withLock({ $0.loadNumber }) else { return }
-      if loader.options.mode == .live { loader.stopListening() }
-      loader.end(number, error: Self.cancelled)
+      let (load, listening) = loader.ledger.withLock { ($0.loadNumber, $0.listeningLoad) }
+      guard let load else { return }
+      if listening != nil { loader.stopListening() }
+      loader.end(load, error: Self.cancelled)
     }
   }
+
+  /// Whether what is loaded is listened to.
+  private var listens: Bool { options.mode == .live || options.listens }
 
   private static var cancelled: TreeRingError {
     TreeRingError(.cancelled, "The load was cancelled; loading again goes on from where it began.")
@@ -180,7 +186,10 @@ where DataSource.Data == Source.Data {
     case .removed(let key): remove(key)
     case .state(let range, let children):
       let load = ledger.withLock { $0.stateArrived() }
-      for child in children { set(child, load: load) }
+      // What failed as part of a page is not tried again only because the page is listened to now.
+      for child in children where load != nil || !ledger.withLock({ $0.hasFailed(child) }) {
+        set(child, load: load)
+      }
       for key in ledger.withLock({ $0.missing(from: children, in: range) }) { remove(key) }
     case .failed(let error):
       _ = ledger.withLock { $0.endListening() }
@@ -227,7 +236,10 @@ where DataSource.Data == Source.Data {
         spawn { [weak self] in
           guard (try? await clock.sleep(for: timeout)) != nil else { return }
           let error = TreeRingError(
-            .cancelled, "Preparing the child \(child.key) took longer than \(timeout).")
+            .cancelled,
+            "Preparing the child \(child.key) took longer than \(timeout); its row stays as it was until it "
+              + "is heard of or loaded again. CollectionOptions.prepareTimeout sets how long it may take."
+          )
           self?.post { $0.settle(child.key, token, .failure(error)) }
         })
     }

@@ -11,8 +11,11 @@ internal import Synchronization
 ///     let arrivals = LiveCollection(
 ///       source: StoreSource(store, bucket: flights, index: "arrivals", group: "LAX"),
 ///       options: CollectionOptions(order: .source, mode: .paged(batchSize: 20))
-///     ) { row in try Arrival(row) }
-///     await arrivals.load()
+///     ) { row in
+///       Arrival(identifier: row.key.description, flight: try flights.decode(row))
+///     }
+///
+/// <doc:DriveACollection> shows the whole of it.
 public final class LiveCollection<Model: CollectionModel>: Sendable {
   private struct Audience {
     var observers: [WeakObserver<Model>] = []
@@ -74,9 +77,10 @@ public final class LiveCollection<Model: CollectionModel>: Sendable {
   // MARK: - Loading
 
   /// Loads what the mode says: begins to listen, loads all, or loads the next page. Joins a load that is
-  /// running already.
+  /// running already, of whichever direction. At the end, where listening has ended, by ``stop()`` or an
+  /// error, it listens again and brings what was missed.
   ///
-  /// - Returns: What it came to; at the end nothing more and no rows.
+  /// - Returns: What it came to; at the end, while listening, nothing more and no rows.
   @discardableResult
   public func load(_ direction: LoadDirection = .forward) async -> LoadOutcome {
     await withCheckedContinuation { continuation in
@@ -94,7 +98,7 @@ public final class LiveCollection<Model: CollectionModel>: Sendable {
   public func cancelLoad() { loader.cancelLoad() }
 
   /// Ends a running load, listening and every prepare. What is shown stays. Loading again goes on from
-  /// there.
+  /// there, and listens again.
   public func stop() { loader.stop() }
 
   /// Whether it is loading.
@@ -173,7 +177,9 @@ public final class LiveCollection<Model: CollectionModel>: Sendable {
   /// change, never a backlog; silent edits are part of one that waits already. Ends when the collection
   /// does, or the task is cancelled.
   ///
-  ///     for await change in arrivals.changes { view.apply(change) }
+  ///     for await change in arrivals.changes {  // what is shown, then what happens to it
+  ///       for flight in change.added.map(\.flight) { print(flight.scheduled, flight.number) }
+  ///     }
   public var changes: AsyncStream<CollectionChange<Model>> {
     let reader = models.withLock { models in
       let reader = ChangeMailbox(models.shown)

@@ -36,7 +36,7 @@ public enum LoadStart: Hashable, Sendable {
   case started
   /// One is running; it serves this call too.
   case joined
-  /// There is nothing more to load in that direction.
+  /// There is nothing more to load in that direction, and what is loaded is listened to if it is to be.
   case atEnd
 }
 
@@ -79,7 +79,12 @@ public protocol CollectionObserver<Model>: AnyObject, Sendable {
   func collectionDidStartLoad()
   /// A load is over; its rows have been told of before.
   func collectionDidEndLoad(_ outcome: LoadOutcome)
-  /// A child could not be prepared, or listening ended. The row stays as it was.
+  /// A child could not be prepared, or a model could not take over what it was given: the row stays as it was. Or
+  /// listening ended, and nothing more is heard until something is loaded again.
+  ///
+  /// - Parameters:
+  ///   - error: What was thrown; `cancelled` for a prepare that took too long.
+  ///   - key: The child's key, or the model's identifier; nil if it was listening that ended.
   func collection(failedWith error: any Error, key: String?)
 }
 

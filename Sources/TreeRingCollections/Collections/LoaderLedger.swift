@@ -12,16 +12,19 @@ private struct PendingChild<Data: Sendable & Equatable> {
 /// What a load asks its source for.
 enum LoadRequest {
   case page(PageRequest)
-  case listen
+  case listen(to: PositionRange)
 }
 
 /// A load that is running.
 private struct RunningLoad<Data: Sendable & Equatable, Model: CollectionModel> {
   let number: Int
   let direction: LoadDirection
-  /// Whether rows are held back until all are settled; else each is applied at once.
-  let holdsRows: Bool
+  /// Whether it reads a page, whose rows are held back until all are settled; else it listens, and each row
+  /// is applied at once.
+  let readsPage: Bool
   var whenEnded: [@Sendable (LoadOutcome) -> Void]
+  /// Whether its turn has come.
+  var isStarted = false
   var task: Task<Void, Never>?
   /// The page, or whether the first state has come.
   var page: SourcePage<Data>?
@@ -37,13 +40,16 @@ private struct RunningLoad<Data: Sendable & Equatable, Model: CollectionModel> {
 struct LoaderLedger<Data: Sendable & Equatable, Model: CollectionModel>: Sendable {
   typealias Child = SourceChild<Data>
   typealias Ended = (
-    outcome: LoadOutcome, whenEnded: [@Sendable (LoadOutcome) -> Void], tasks: [Task<Void, Never>]
+    outcome: LoadOutcome, wasStarted: Bool, whenEnded: [@Sendable (LoadOutcome) -> Void],
+    tasks: [Task<Void, Never>]
   )
 
   private var pending: [String: PendingChild<Data>] = [:]
   /// The children as they were last prepared, and the rows made of them.
   private var known = KnownChildren<Data>()
   private var identifiers: [String: String] = [:]
+  /// The children whose last prepare failed.
+  private var failed: [String: Child] = [:]
   private var nextToken: UInt64 = 0
   private var load: RunningLoad<Data, Model>?
   private var nextLoad = 0
@@ -51,6 +57,7 @@ struct LoaderLedger<Data: Sendable & Equatable, Model: CollectionModel>: Sendabl
   private var range: PositionRange?
   private(set) var listener: (any SourceListener)?
   private var listening = 0
+  /// Whether it listens, or is about to.
   private var isListening = false
   private(set) var state = LoadingState.idle
 
@@ -58,40 +65,43 @@ struct LoaderLedger<Data: Sendable & Equatable, Model: CollectionModel>: Sendabl
 
   var loadNumber: Int? { load?.number }
   /// The load that waits for a listener's first state.
-  var listeningLoad: Int? { load.flatMap { $0.holdsRows ? nil : $0.number } }
+  var listeningLoad: Int? { load.flatMap { $0.readsPage ? nil : $0.number } }
 
+  /// Begins a load: of a page, or, where all is loaded and nobody listens any more, of what was missed.
+  ///
+  /// - Parameter listens: Whether what is loaded is to be listened to.
   mutating func begin(
-    _ direction: LoadDirection, mode: LoadingMode, whenEnded: (@Sendable (LoadOutcome) -> Void)?
+    _ direction: LoadDirection, mode: LoadingMode, listens: Bool,
+    whenEnded: (@Sendable (LoadOutcome) -> Void)?
   ) -> (LoadStart, number: Int) {
     if load != nil {
       if let whenEnded { load?.whenEnded.append(whenEnded) }
       return (.joined, 0)
     }
-    if isAtEnd(direction, mode) { return (.atEnd, 0) }
+    let isAtEnd = isAtEnd(direction)
+    if isAtEnd, isListening || !listens { return (.atEnd, 0) }
     nextLoad += 1
     load = RunningLoad(
-      number: nextLoad, direction: direction, holdsRows: mode != .live,
+      number: nextLoad, direction: direction, readsPage: mode != .live && !isAtEnd,
       whenEnded: whenEnded.map { [$0] } ?? [])
     state = .loading
     return (.started, nextLoad)
   }
 
-  private func isAtEnd(_ direction: LoadDirection, _ mode: LoadingMode) -> Bool {
-    if mode == .live { return isListening && range != nil }
+  private func isAtEnd(_ direction: LoadDirection) -> Bool {
     guard let range else { return false }
     return direction == .forward ? range.last == nil : range.first == nil
   }
 
-  /// What to ask the source for; nil if the load is over already.
-  func request(of number: Int, mode: LoadingMode) -> LoadRequest? {
+  /// What to ask the source for, of a load that begins now; nil if it is over already.
+  mutating func start(load number: Int, mode: LoadingMode) -> LoadRequest? {
     guard let load, load.number == number else { return nil }
-    switch mode {
-    case .live: return .listen
-    case .whole: return .page(PageRequest(direction: load.direction, cursor: nil, limit: nil))
-    case .paged(let size):
-      let cursor = load.direction == .forward ? range?.last : range?.first
-      return .page(PageRequest(direction: load.direction, cursor: cursor, limit: size))
-    }
+    self.load?.isStarted = true
+    guard load.readsPage else { return .listen(to: range ?? PositionRange()) }
+    let cursor = load.direction == .forward ? range?.last : range?.first
+    var limit: Int?
+    if case .paged(let size) = mode { limit = size }
+    return .page(PageRequest(direction: load.direction, cursor: cursor, limit: limit))
   }
 
   /// Keeps the task that reads a page, to cancel it; false if the load is over.
@@ -111,8 +121,9 @@ struct LoaderLedger<Data: Sendable & Equatable, Model: CollectionModel>: Sendabl
     }
   }
 
-  /// Ends the load if all is settled: the rows held back, in the source's order, and the range loaded now.
-  mutating func finishIfSettled() -> (
+  /// Ends the load if all is settled: the rows held back, in the source's order, and the range to listen to
+  /// from now on, if that is to grow.
+  mutating func finishIfSettled(listens: Bool) -> (
     edits: [ModelEdit<Model>], range: PositionRange?, outcome: LoadOutcome,
     whenEnded: [@Sendable (LoadOutcome) -> Void]
   )? {
@@ -132,11 +143,13 @@ struct LoaderLedger<Data: Sendable & Equatable, Model: CollectionModel>: Sendabl
       range.first = hasMore ? page.children.last?.position ?? range.first : nil
     }
     self.range = range
-    let rows = load.holdsRows ? load.ready.values.count { $0.model != nil } : load.rowCount
+    let rows = load.readsPage ? load.ready.values.count { $0.model != nil } : load.rowCount
     self.load = nil
     state = .loaded(hasMore: hasMore)
+    let isToListen = load.readsPage && listens
+    if isToListen { isListening = true }
     return (
-      edits, load.holdsRows ? range : nil,
+      edits, isToListen ? range : nil,
       LoadOutcome(rows: rows, hasMore: hasMore, error: nil), load.whenEnded
     )
   }
@@ -151,8 +164,8 @@ struct LoaderLedger<Data: Sendable & Equatable, Model: CollectionModel>: Sendabl
     }
     self.load = nil
     state = .failed
-    let hasMore = !load.holdsRows || !(range.map { $0.last == nil && $0.first == nil } ?? false)
-    return (LoadOutcome(rows: 0, hasMore: hasMore, error: error), load.whenEnded, tasks)
+    let outcome = LoadOutcome(rows: 0, hasMore: !isAtEnd(load.direction), error: error)
+    return (outcome, load.isStarted, load.whenEnded, tasks)
   }
 
   /// Forgets every child being prepared.
@@ -187,7 +200,7 @@ struct LoaderLedger<Data: Sendable & Equatable, Model: CollectionModel>: Sendabl
 
   /// A state has come; returns the load that waited for it, which its children now belong to.
   mutating func stateArrived() -> Int? {
-    guard let load, !load.holdsRows, !load.hasState else { return nil }
+    guard let load, !load.readsPage, !load.hasState else { return nil }
     self.load?.hasState = true
     return load.number
   }
@@ -196,9 +209,9 @@ struct LoaderLedger<Data: Sendable & Equatable, Model: CollectionModel>: Sendabl
   /// children being prepared).
   func missing(from children: [Child], in range: PositionRange) -> [String] {
     let stated = Set(children.map { $0.key })
-    // One that is known here, and being prepared for a place elsewhere, has left.
-    let here = known.keys(in: range).filter {
-      pending[$0].map { range.contains($0.child.position) } ?? true
+    // One that is known here, and was last heard of elsewhere, has not gone.
+    let here = known.keys(in: range).filter { key in
+      (pending[key]?.child ?? failed[key]).map { range.contains($0.position) } ?? true
     }
     let coming = pending.values.filter { $0.load == nil && range.contains($0.child.position) }
       .map { $0.child.key }
@@ -213,6 +226,9 @@ struct LoaderLedger<Data: Sendable & Equatable, Model: CollectionModel>: Sendabl
     if let ready = load?.ready[child.key] { return ready.child == child }
     return known[child.key] == child
   }
+
+  /// Whether the last prepare of a child failed, and of the child as it is.
+  func hasFailed(_ child: Child) -> Bool { failed[child.key] == child }
 
   /// A child is to be prepared: whatever was being done for its key is nobody's any more.
   mutating func supersede(
@@ -236,6 +252,7 @@ struct LoaderLedger<Data: Sendable & Equatable, Model: CollectionModel>: Sendabl
   private mutating func forget(_ key: String) -> [Task<Void, Never>] {
     load?.waiting.remove(key)
     load?.ready[key] = nil
+    failed[key] = nil
     return pending.removeValue(forKey: key)?.tasks ?? []
   }
 
@@ -247,10 +264,12 @@ struct LoaderLedger<Data: Sendable & Equatable, Model: CollectionModel>: Sendabl
     pending[key] = nil
     load?.waiting.remove(key)
     switch result {
-    case .failure(let error): return ([], error, child.tasks)
+    case .failure(let error):
+      failed[key] = child.child
+      return ([], error, child.tasks)
     case .success(let model):
       if let load, load.number == child.load {
-        if load.holdsRows {
+        if load.readsPage {
           self.load?.ready[key] = (child.child, model)
           return ([], nil, child.tasks)
         }

@@ -22,13 +22,22 @@ final class SerialWork: Sendable {
 
   /// Runs `body` in its turn.
   func post(_ body: @escaping @Sendable () -> Void) {
-    let begins = state.withLock { state in
+    if append(body) { begin() }
+  }
+
+  /// Gives `body` its turn. May be called while a lock is held, as it runs nothing.
+  ///
+  /// - Returns: Whether nothing runs yet, so that the caller has to `begin`.
+  func append(_ body: @escaping @Sendable () -> Void) -> Bool {
+    state.withLock { state in
       state.waiting.append(body)
       defer { state.isRunning = true }
       return !state.isRunning
     }
-    if begins { deliver { self.run() } }
   }
+
+  /// Runs what is waiting.
+  func begin() { deliver { self.run() } }
 
   private func run() {
     while let body = next() { body() }

@@ -12,6 +12,8 @@ public import TreeRing
 /// A batch is a set, so the order of calls within it carries no meaning: `index` is a position before
 /// the batch, `newIndex` one after it. Writing outside a batch, or beginning one inside another, is a
 /// mistake of the program and traps. A consumer belongs to one isolation domain, as the view it feeds.
+///
+/// For code that takes any of the library's consumers; other types cannot conform.
 public protocol BatchConsumer<Model>: AnyObject {
   /// What rows are.
   associatedtype Model

@@ -2,10 +2,11 @@
 
 internal import Synchronization
 
-/// Children in memory. All of it may be used from any thread; listeners hear of edits in order.
+/// Children in memory. All of it may be used from any thread: an edit counts once its call has returned, and
+/// listeners hear of edits in their order.
 public final class MemorySource<Data: Sendable & Equatable>: CollectionSource {
   private let state = Mutex(MemoryChildren<Data>())
-  /// Keeps what listeners hear in the order of the edits; posted to under the lock, run outside of it.
+  /// Keeps what listeners hear in the order of the edits; appended to under the lock, run outside of it.
   private let work = SerialWork { $0() }
 
   /// No children.
@@ -20,10 +21,20 @@ public final class MemorySource<Data: Sendable & Equatable>: CollectionSource {
   public func remove(_ key: String) { edit(key, to: nil) }
 
   private func edit(_ key: String, to new: SourceChild<Data>?) {
-    work.post {
-      let events = self.state.withLock { $0.edit(key, to: new) }
-      for (receive, event) in events { receive(event) }
+    change { $0.edit(key, to: new) }
+  }
+
+  /// Changes the children or listeners, and says so in its turn to those who still listen then.
+  private func change(_ body: (inout MemoryChildren<Data>) -> [MemoryChildren<Data>.Event]) {
+    let begins = state.withLock { state in
+      let events = body(&state)
+      return work.append {
+        for (listener, event) in events {
+          self.state.withLock { $0.listeners[listener]?.receive }?(event)
+        }
+      }
     }
+    if begins { work.begin() }
   }
 
   public func page(_ request: PageRequest) async throws -> SourcePage<Data> {
@@ -40,13 +51,7 @@ public final class MemorySource<Data: Sendable & Equatable>: CollectionSource {
       return state.nextListener
     }
     let listener = ClosureListener(
-      extending: { range in
-        self.work.post {
-          for (part, children) in self.state.withLock({ $0.extend(number, to: range) }) {
-            receive(.state(part, children))
-          }
-        }
-      },
+      extending: { range in self.change { $0.extend(number, to: range) } },
       ending: { self.state.withLock { $0.listeners[number] = nil } })
     listener.extend(to: range)
     return listener
@@ -65,9 +70,7 @@ private struct MemoryChildren<Data: Sendable & Equatable> {
   var listeners: [Int: Listener] = [:]
   var nextListener = 0
 
-  typealias Event = (
-    receive: @Sendable (SourceEvent<Data>) -> Void, event: SourceEvent<Data>
-  )
+  typealias Event = (listener: Int, event: SourceEvent<Data>)
 
   /// Where a position is, or would be.
   private func index(of position: ChildPosition) -> Int {
@@ -80,22 +83,20 @@ private struct MemoryChildren<Data: Sendable & Equatable> {
     if let old { children.remove(at: index(of: old)) }
     if let new { children.insert(new, at: index(of: new.position)) }
     positions[key] = new?.position
-    return listeners.sorted { $0.key < $1.key }.compactMap { _, listener in
+    return listeners.sorted { $0.key < $1.key }.compactMap { number, listener in
       guard let range = listener.range else { return nil }
-      if let new, range.contains(new.position) { return (listener.receive, .set(new)) }
-      if let old, range.contains(old) { return (listener.receive, .removed(key: key)) }
+      if let new, range.contains(new.position) { return (number, .set(new)) }
+      if let old, range.contains(old) { return (number, .removed(key: key)) }
       return nil
     }
   }
 
-  /// Makes a listener cover a range; returns the parts that are new and the children there.
-  mutating func extend(
-    _ number: Int, to range: PositionRange
-  ) -> [(part: PositionRange, children: [SourceChild<Data>])] {
+  /// Makes a listener cover a range; returns the states of the parts that are new.
+  mutating func extend(_ number: Int, to range: PositionRange) -> [Event] {
     guard let listener = listeners[number] else { return [] }
     listeners[number]?.range = range
     return range.parts(beyond: listener.range).map { part in
-      (part, children.indices(in: part, \.position).map { children[$0] })
+      (number, .state(part, children.indices(in: part, \.position).map { children[$0] }))
     }
   }
 

@@ -15,6 +15,8 @@ public struct StoreSource: CollectionSource {
   private let bucket: String
   private let place: StorePlace
   private let snapshot: Snapshot?
+  /// Where listeners wait for commits; nil where the system sees fit.
+  fileprivate let executor: (any TaskExecutor)?
 
   /// All rows of a bucket, in key order.
   ///
@@ -54,11 +56,15 @@ public struct StoreSource: CollectionSource {
     self.init(store, bucket: bucket.name, index: index, group: group, at: snapshot)
   }
 
-  private init(store: Store, bucket: String, place: StorePlace, snapshot: Snapshot?) {
+  init(
+    store: Store, bucket: String, place: StorePlace, snapshot: Snapshot?,
+    executor: (any TaskExecutor)? = nil
+  ) {
     self.store = store
     self.bucket = bucket
     self.place = place
     self.snapshot = snapshot
+    self.executor = executor
   }
 
   /// O(log n + rows read).
@@ -141,7 +147,7 @@ private final class StoreListener: SourceListener {
 
   /// Tells of every commit from now on, until cancelled.
   func follow() {
-    let task = Task { [weak self, source] in
+    let task = Task(executorPreference: source.executor) { [weak self, source] in
       while let commit = self?.commit {
         do {
           try await source.reached(commit + 1)

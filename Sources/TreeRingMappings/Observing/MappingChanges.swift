@@ -8,7 +8,9 @@ extension Store {
   /// after the other. A slow reader gets one merged change, never a backlog. Ends when the task is
   /// cancelled.
   ///
-  ///     for try await change in store.changes(of: boards) { view.apply(change) }
+  ///     for try await change in store.changes(of: chats) {
+  ///       table.apply(change)
+  ///     }
   ///
   /// - Parameters:
   ///   - mappings: What is shown.

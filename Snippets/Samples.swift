@@ -1,0 +1,81 @@
+// The samples of doc comments that stand in no other program.
+import Foundation
+import TreeRing
+import TreeRingCollections
+import TreeRingMappings
+
+struct Book: Codable, Equatable { var title: String, genre: String, sales: Int }
+
+let mobyDick = Book(title: "Moby Dick", genre: "sea", sales: 120_000)
+do {
+  let store = try Store(at: "library.ring")
+  let books = Bucket<Book>("books")
+  try store.write { tx in try tx.put(mobyDick, for: "moby", in: books) }
+  let book = try store.snapshot().get("moby", in: books)
+  precondition(book == mobyDick)
+}
+
+// Indexes.
+enum Priority: Int, Codable, SortValue { case low, normal, high }
+
+let books = Bucket<Book>("books")
+let salesRank = GroupIndex("SalesRank", on: books, version: 1) { book in
+  Place(in: book.genre, by: .descending(book.sales), .ascending(book.title))
+}
+let byTitle = GroupIndex(
+  "ByTitle", on: books, version: 1, groupedBy: { $0.genre },
+  sortedBy: { $0.title.localizedStandardCompare($1.title) == .orderedAscending })
+let bestsellers = GroupIndex(
+  "Bestsellers", filtering: "SalesRank", on: books, version: 1
+) { $0.row.sales > 100_000 }
+
+let store = try Store.inMemory(indexes: [salesRank, byTitle, bestsellers])
+try store.define("In stock", FieldFilter(of: "SalesRank", where: [.init("stock", in: ["yes"])]))
+try store.write { tx in
+  try tx.put(mobyDick, for: "moby", in: books)
+  try tx.put(Book(title: "Ubik", genre: "sci-fi", sales: 9), for: "ubik", in: books)
+  try tx.put(Book(title: "Dune", genre: "sci-fi", sales: 20), for: "dune", in: books)
+}
+do {
+  let index = try store.snapshot().index("SalesRank")
+  let titles = try index.rows(in: "sci-fi").map { try books.decode($0).title }
+  precondition(titles == ["Dune", "Ubik"])
+}
+for (name, count) in [("ByTitle", 1), ("Bestsellers", 1), ("In stock", 0)] {
+  let found = try store.snapshot().index(name).count(in: "sea")
+  precondition(found == count)
+}
+
+// Lists.
+final class Table: ConsumerView {
+  typealias Model = TrackedRow<Book>
+  var rows = 0
+  func view(refresh model: Model, at path: RowPath, by refresh: RowRefresh) {}
+  func view(reloadSection section: Int) {}
+  func view(removeSection section: Int) {}
+  func view(insertSection section: Int) {}
+  func view(removeRowAt path: RowPath) { rows -= 1 }
+  func view(insertRowAt path: RowPath) { rows += 1 }
+}
+do {
+  let request = TrackerRequest(books, index: "SalesRank", groups: ["sci-fi"]).first(20)
+  let consumer = PlainConsumer<TrackedRow<Book>>()
+  let table = Table()
+  let adapter = ConsumerAdapter(view: table, offsets: PathOffsets(rowsBefore: 1))
+  consumer.delegate = adapter
+  var tracker = try Tracker(of: request, in: store)
+  consumer.reset(with: tracker.rows)
+  try store.write { tx in try tx.delete("ubik", in: books) }
+  let batch = try tracker.advance()
+  let transactions = batch
+  consumer.willChange()
+  consumer.consume(transactions)
+  try consumer.didChange()
+  precondition(consumer.items.map(\.row.title) == ["Dune"] && table.rows == -1)
+}
+do {
+  let consumer = SectionedConsumer<ChangedRow, GroupName>(title: \.group)
+  var observer = store.observer(of: Mappings(of: "SalesRank", groups: ["sea", "sci-fi"]))
+  try consumer.reset(with: observer.advance().transactions())
+  precondition(consumer.sectionsCount == 2)
+}

@@ -1,0 +1,140 @@
+// A collection used by many threads at once: children come and go, loads begin and are cancelled, it is
+// stopped, edited by hand, filtered and read. Made to be run under the thread sanitizer too.
+
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import TreeRingCollections
+
+/// Prepares a note, and lets others go first.
+private struct YieldingDataSource: CollectionDataSource {
+  func prepare(_ data: NoteData) async throws -> Note? {
+    for _ in 0..<(data.number % 3) { await Task.yield() }
+    return data.note
+  }
+}
+
+@Suite(.timeLimit(.minutes(3))) struct CollectionConcurrencyTests {
+  private static let modes: [LoadingMode] = [.live, .whole, .paged(batchSize: 3)]
+
+  private let source = MemorySource<NoteData>()
+  private let observer = MirrorObserver()
+
+  private func collection(_ mode: LoadingMode) -> LiveCollection<Note> {
+    let collection = LiveCollection(
+      source: source, dataSource: YieldingDataSource(),
+      options: CollectionOptions(order: .source, mode: mode, prepareTimeout: nil))
+    collection.add(observer)
+    return collection
+  }
+
+  /// Sets and removes children of its own.
+  private func write(_ thread: Int, _ random: inout SeededGenerator) {
+    for _ in 0..<150 {
+      let key = thread * 20 + Int.random(in: 0..<20, using: &random)
+      if Int.random(in: 0..<4, using: &random) == 0 {
+        source.remove("\(key)")
+      } else {
+        let number = key * 1000 + Int.random(in: 0..<1000, using: &random)
+        let place = OrderValue.number(Double(Int.random(in: 0..<30, using: &random)))
+        source.set(NoteData(number: number), at: ChildPosition(order: place, key: "\(key)"))
+      }
+    }
+  }
+
+  private func load(_ collection: LiveCollection<Note>, _ random: inout SeededGenerator) {
+    for _ in 0..<60 {
+      switch Int.random(in: 0..<8, using: &random) {
+      case 0: collection.cancelLoad()
+      case 1: collection.stop()
+      default: collection.startLoading(Bool.random(using: &random) ? .forward : .backward)
+      }
+      _ = collection.loadingState
+    }
+  }
+
+  /// Edits notes that no source knows, in their order behind those of the source.
+  private func edit(_ collection: LiveCollection<Note>, _ random: inout SeededGenerator) {
+    for step in 0..<80 {
+      let identifier = "hand \(Int.random(in: 0..<6, using: &random))"
+      switch Int.random(in: 0..<6, using: &random) {
+      case 0: collection.remove(identifier)
+      case 1: collection.update(identifier, with: ["number": .number(Double(step))])
+      case 2: collection.setFilter { $0.number % 3 != step % 3 }
+      case 3: collection.setFilter(nil)
+      default: collection.set(Note(identifier: identifier, text: nil, number: step))
+      }
+    }
+    collection.setFilter(nil)
+  }
+
+  private func read(_ collection: LiveCollection<Note>) {
+    for index in 0..<80 {
+      _ = (collection.count, collection.model(at: index % 9), collection.model("hand 1"))
+      _ = (collection.shown, collection.all, collection.index(of: "\(index)"))
+      let short = MirrorObserver()
+      collection.add(short)
+      if index % 2 == 0 { collection.remove(short) }
+    }
+  }
+
+  /// Reads changes until the list that they make is as `isLast` wants it.
+  private func mirror(
+    _ changes: AsyncStream<CollectionChange<Note>>, until isLast: ([Note]) -> Bool
+  ) async -> MirrorObserver.State {
+    var mirror = MirrorObserver.State()
+    for await change in changes {
+      mirror.apply(change)
+      if isLast(mirror.list) { break }
+    }
+    return mirror
+  }
+
+  @Test(arguments: modes, seeds(1...4)) func whateverThreadsDoAtOnceTheListEqualsTheSource(
+    mode: LoadingMode, seed: UInt64
+  ) async throws {
+    let collection = collection(mode)
+    // One reader stays until it is all over; one leaves amid it.
+    let last = Note(identifier: "hand last", text: nil, number: -1)
+    let reader = Task { [changes = collection.changes] in
+      await mirror(changes) { $0.contains(last) }
+    }
+    let leaver = Task { [changes = collection.changes] in await mirror(changes) { _ in false } }
+    try await onThread {
+      onThreads(6) { thread in
+        var random = SeededGenerator(seed: seed * 100 + UInt64(thread))
+        switch thread {
+        case 0, 1: write(thread, &random)
+        case 2: load(collection, &random)
+        case 3: edit(collection, &random)
+        case 4: read(collection)
+        default: leaver.cancel()
+        }
+      }
+    }
+    #expect(await leaver.value.flawsOfMerged.isEmpty)
+    // Once the reader sees this, whatever was posted before has been dealt with, a stop maybe.
+    collection.set(last)
+    #expect(await reader.value.flawsOfMerged.isEmpty)
+    for direction in [LoadDirection.forward, .backward] {
+      while collection.startLoading(direction) != .atEnd { await collection.load(direction) }
+    }
+    collection.remove(last.identifier)
+    let byHand = collection.all.filter { $0.identifier.hasPrefix("hand") && $0 != last }
+    let children = try await source.page(
+      PageRequest(direction: .forward, cursor: nil, limit: nil)
+    ).children
+    let expected = children.map(\.data.note) + byHand
+    let newest = await mirror(collection.changes) { $0 == expected }
+    #expect(newest.list == expected && newest.flawsOfMerged.isEmpty, "seed \(seed), \(mode)")
+    #expect(collection.shown == expected, "seed \(seed), \(mode)")
+    collection.stop()
+    // Observers may be told of the very last change a little later than a reader finds it.
+    let told = observer.state.withLock(\.self)
+    #expect(told.flaws.isEmpty, "seed \(seed), \(mode)")
+    let loads = told.events.filter { $0 == "start" || $0 == "end" }
+    #expect(loads.enumerated().allSatisfy { $1 == ($0 % 2 == 0 ? "start" : "end") })
+    #expect(loads.count % 2 == 0, "a load is stuck, seed \(seed), \(mode)")
+  }
+}
