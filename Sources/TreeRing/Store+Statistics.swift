@@ -22,6 +22,8 @@ public struct StoreStatistics: Hashable, Sendable {
   public var storedByteCount: UInt64
   /// Pages in use, of 4 KiB each.
   public var pageCount: Int
+  /// The used part of a leaf page of the newest state, from 0 to 1: a mean, estimated from some of them.
+  public var pageFill: Double
   /// Bytes of the page file on disk; 0 without one. Of a store open for reading this and what follows about
   /// the file are what its writer's newest checkpoint says.
   public var pageFileByteCount: UInt64
@@ -43,6 +45,8 @@ public struct StoreStatistics: Hashable, Sendable {
   public var pinnedPageCount: Int
   /// Bytes of memory taken for pages.
   public var pageMemoryByteCount: Int
+  /// The memory budget, in bytes.
+  public var memoryBudget: Int
   /// Rows touched in the change records kept.
   public var changeRecordRows: Int
   /// About how many bytes of the log nothing but history needs: what dropping all of it would bring.
@@ -82,17 +86,29 @@ extension Store {
       rows: Int(version.roots.rows.count), graves: Int(version.roots.graves.count),
       logByteCount: log.byteCount, segmentCount: log.segmentCount,
       payloadByteCount: version.roots.payloadByteCount, storedByteCount: log.byteCount,
-      pageCount: pages.livePageCount, pageFileByteCount: file?.byteCount ?? 0,
+      pageCount: pages.livePageCount, pageFill: try pageFill(of: version),
+      pageFileByteCount: file?.byteCount ?? 0,
       retainedRootCount: file?.rootCount ?? 0, retainedPageCount: file?.deadPageCount ?? 0,
       widestReplay: file?.widestGap ?? version.roots.operationCount,
       dirtyPageCount: pages.heapPageCounts.dirty,
       checkpointCount: file?.statistics.count ?? 0,
       slowedCommitCount: file?.statistics.slowedCommits ?? 0,
       slowedTime: file?.statistics.slowedTime ?? .zero, pinnedPageCount: pinTable.deadPageCount,
-      pageMemoryByteCount: pages.heapByteCount, changeRecordRows: records.rowCount,
+      pageMemoryByteCount: pages.heapByteCount, memoryBudget: options.memoryBudget,
+      changeRecordRows: records.rowCount,
       reclaimableByteCount: reclaimable(version.roots),
       held: try holdings(against: .dropHistory),
       pins: pinRegistry.all, undecodable: undecodable)
+  }
+
+  private func pageFill(of version: Version) throws(TreeRingError) -> Double {
+    try typed {
+      try pages.reading {
+        var fill = LeafFill()
+        for root in version.roots.trees { fill.look(at: Tree(root, pages: pages)) }
+        return fill.mean
+      }
+    }
   }
 
   /// The part of the segments above the horizon that overtaken operations take.

@@ -1,8 +1,9 @@
 // The façade: opens a store, hands out snapshots, takes writes.
 //
-// A store is a folder: `log/` holds the truth. Opening replays it into trees in memory; a write edits
-// the trees copy-on-write, appends its operations to the log, and becomes visible once the log says
-// it is complete. Data flows one way: transaction → log → visible version → snapshots.
+// A store is a folder: `log/` holds the truth, `pages` the trees as of the newest checkpoint. Opening
+// replays upon them what the log has after it; a write edits the trees copy-on-write, appends its
+// operations to the log, and becomes visible once the log says it is complete. Data flows one
+// way: transaction → log → visible version → snapshots.
 
 internal import Foundation
 internal import Logging

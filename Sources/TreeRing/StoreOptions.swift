@@ -9,7 +9,9 @@ public enum StoreMode: Hashable, Sendable {
   case create
   /// For reading and writing; `notFound` if there is none.
   case readWrite
-  /// For reading. Changes nothing on disk and needs no lock.
+  /// For reading, also beside a process that writes. Needs no lock. Changes nothing but a small file in
+  /// `readers/`, which tells the writer what is being read, where the folder can be written to. Without a
+  /// page file, as in a backup, the whole state is rebuilt from the log in memory, beside the budget.
   case readOnly
 }
 
@@ -20,8 +22,9 @@ public struct StoreOptions: Sendable {
   /// What a returned commit has survived, unless a write says otherwise.
   public var durability: Durability
   /// How many bytes of memory the engine may use, for pages kept at hand or not in the page file yet,
-  /// change records, recent states and buffers. Not counted: the payload of one commit, the entries of an
-  /// index while it is built, and mapped pages, which the system takes back as it likes.
+  /// change records, recent states and buffers. Not counted: the payload of one commit, the rows of an
+  /// index in an order that a closure decides while it is built, the pages of an earlier state that a live
+  /// snapshot had rebuilt, and mapped pages, which the system takes back as it likes.
   public var memoryBudget: Int
   /// How much history is kept. What is more may be given up at any time.
   public var retention: Retention

@@ -79,7 +79,7 @@ struct SimulatedFaults {
     }
     guard fails else { return nil }
     count += 1
-    return Self.failed(what, path)
+    return Self.failed(what, path, at: range?.lowerBound)
   }
 
   static func down(_ path: String) -> TreeRingError {
@@ -90,8 +90,9 @@ struct SimulatedFaults {
     TreeRingError(.noSpace, "The device is full.", file: path, errno: 28)
   }
 
-  static func failed(_ what: String, _ path: String) -> TreeRingError {
-    TreeRingError(.io, "The device failed to \(what).", file: path, errno: 5)
+  static func failed(_ what: String, _ path: String, at offset: Int? = nil) -> TreeRingError {
+    TreeRingError(
+      .io, "The device failed to \(what).", file: path, offset: offset.map(UInt64.init), errno: 5)
   }
 
   static func missing(_ path: String) -> TreeRingError {

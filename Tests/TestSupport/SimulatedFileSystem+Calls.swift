@@ -106,6 +106,8 @@ extension SimulatedFileSystem: FileSystem {
     try change("unlink", path) { state in
       guard state.names.node(path) != nil else { return SimulatedFaults.missing(path) }
       state.names.remove(path, time: state.faults.calls)
+      // A file made there later lies elsewhere on the device.
+      state.faults.unreadable[SimulatedNames.normal(path)] = nil
       return nil
     }
   }

@@ -129,7 +129,7 @@ final class Checkpointer: Sendable {
     if state.withLock({ $0.isClosed }) { return }
     try checkPages()
     let start = ContinuousClock.now
-    let dropped = try loadSurplus(of: ledger)
+    let dropped = try condemning { () throws(TreeRingError) in try loadSurplus(of: ledger) }
     let mustWrite = isForced || !dropped.isEmpty
     guard let begun = try begin(given, after: ledger, dropping: dropped, mustWrite: mustWrite)
     else { return }
@@ -143,7 +143,7 @@ final class Checkpointer: Sendable {
     } catch {
       pages.free(checkpoint.reserved)
       pins.unpin(commit)
-      if error.code != .noSpace { fail(error) }
+      if file.isDamaged(error) { condemn(error) } else if error.code != .noSpace { fail(error) }
       throw error
     }
     do throws(TreeRingError) {
@@ -262,18 +262,32 @@ final class Checkpointer: Sendable {
 
   // MARK: Trouble and the end
 
-  /// A page that was damaged condemns the file: the next opening makes a new one from the log.
+  /// A page of a tree that is lost condemns the file.
   private func checkPages() throws(TreeRingError) {
-    guard pages.fetchFailureCount > 0, let error = pages.lastFetchFailure,
-      error.code == .corruption
-    else { return }
+    guard pages.fetchFailureCount > 0, let error = pages.lastFetchFailure else { return }
+    guard file.isDamaged(error) else { return }
+    condemn(error)
+    throw error
+  }
+
+  /// Runs a part that reads nothing but the file, which is condemned if it turns out to be damaged.
+  private func condemning<R>(_ body: () throws(TreeRingError) -> R) throws(TreeRingError) -> R {
+    do throws(TreeRingError) {
+      return try body()
+    } catch {
+      if error.code == .corruption || file.isDamaged(error) { condemn(error) }
+      throw error
+    }
+  }
+
+  /// Gives up the file, of which a part is lost: the next opening makes a new one from the log.
+  private func condemn(_ error: TreeRingError) {
     fail(error)
     do throws(TreeRingError) {
       try fileSystem.unlink(path)
     } catch {
       logger.error("The damaged page file could not be removed: \(error)")
     }
-    throw error
   }
 
   func fail(_ error: TreeRingError) {

@@ -36,8 +36,6 @@ public struct Holding: Hashable, Sendable, CustomStringConvertible {
     case follower
     /// The retention policy.
     case policy
-    /// Commits in the segment still being written.
-    case activeSegment
   }
   /// What kind of thing this one is.
   public let kind: Kind

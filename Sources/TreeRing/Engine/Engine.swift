@@ -25,7 +25,8 @@ final class Engine: Sendable {
     records = ChangeRecords(limit: budget.recordRows)
     queue = CommitQueue(
       visible: visible, pins: pins, records: records, recentPageLimit: budget.recentPages)
-    timeTravel = TimeTravel(pages: pages, log: log, reclaimer: reclaimer)
+    timeTravel = TimeTravel(
+      pages: pages, log: log, reclaimer: reclaimer, pageLimit: budget.rebuiltPages)
   }
 
   deinit {

@@ -9,6 +9,8 @@ struct MemoryBudget: Hashable, Sendable {
   var recordRows: Int { max(1024, byteCount / 8 / 400) }
   /// Pages that only states before the visible one keep. An eighth of the budget.
   var recentPages: Int { byteCount / 8 / PageLayout.pageByteCount }
+  /// Pages of earlier states that were rebuilt from the log and are kept for a while. A sixteenth.
+  var rebuiltPages: Int { max(64, byteCount / 16 / PageLayout.pageByteCount) }
   /// Pages whose home is the heap. Five eighths less what the page table takes; what is left is for the
   /// log's buffers.
   func heap(tableByteCount: Int) -> HeapShare {

@@ -77,7 +77,7 @@ struct Opening: Sendable {
               log, try restore(meta, file, log), because: "The log goes on after the checkpoint.",
               progress)
           )
-        } catch  where error.code == .corruption {
+        } catch  where error.code == .corruption || file.isDamaged(error) {
           reason = error.description
         }
       }

@@ -30,7 +30,7 @@ struct ReaderOpening {
     while true {
       let word = try? SharedWord.opened(lockPath, fileSystem)
       let before = word?.value
-      let said = try waitForWriter(word)
+      let said = try Writer.says(word, lockPath: lockPath, fileSystem: fileSystem)
       do throws(TreeRingError) {
         let opened = try open(word, said)
         if said != nil || word?.value == before || attempt == Self.attempts { return opened }
@@ -40,24 +40,6 @@ struct ReaderOpening {
       }
       attempt += 1
     }
-  }
-
-  /// What a writer says that is at work; nil if there is none.
-  private func waitForWriter(_ word: SharedWord?) throws(TreeRingError) -> SharedWord.Value? {
-    var naps = 0
-    while (try? fileSystem.isLocked(lockPath)) ?? false {
-      guard let word else { return nil }
-      let value = word.value
-      if value.durable != nil { return value }
-      naps += 1
-      guard naps < 10_000 else {
-        throw TreeRingError(
-          .locked, "Another process has been opening the store for some time. Try again later.",
-          file: lockPath)
-      }
-      Follower.nap()
-    }
-    return nil
   }
 
   private func open(
@@ -72,7 +54,7 @@ struct ReaderOpening {
           return try engine(log, checkpoints, root, word, said, "log after checkpoint")
         }
         reason = "The page file is not of this log."
-      } catch  where error.code == .corruption && error.file == checkpoints.file.path {
+      } catch  where checkpoints.file.isDamaged(error) {
         reason = error.message
       } catch  where error.code == .beyondHorizon {
         // Compaction has passed this root.

@@ -21,7 +21,7 @@ public import TreeRingLog
 /// Use it to make a type of your own a ``SortValue``.
 public struct SortKeyEncoder {
   /// The longest sort key in bytes; longer ones are cut here.
-  public static let byteLimit = 512
+  public static let byteLimit = Limits.sortKeyByteCount
 
   /// The bytes built so far, cut only when taken as a key.
   package private(set) var bytes: [UInt8] = []

@@ -122,6 +122,17 @@ package final class PageFile: Sendable {
     }
   }
 
+  /// Whether an error says that part of this file is lost: it is not what was written, or the device still
+  /// cannot read it. Only making the file anew helps then.
+  package func isDamaged(_ error: TreeRingError) -> Bool {
+    guard error.file == path else { return false }
+    if error.code == .corruption { return true }
+    guard error.code == .io, let offset = error.offset else { return false }
+    let image = PageBuffer()
+    let start = offset - offset % UInt64(PageLayout.pageByteCount)
+    return (try? file.read(into: image.bytes, at: start)) == nil
+  }
+
   /// Whether an address lies in the mapping.
   package func isMapped(_ address: UnsafeRawPointer) -> Bool { map.contains(address) }
 

@@ -13,14 +13,17 @@ final class TimeTravel: Sendable {
   /// Most recently used last.
   private let rebuilt = Mutex<[Version]>([])
   private let limit = 8
+  /// How many pages of their own the versions kept may have, unless there is but one.
+  private let pageLimit: Int
   /// How many versions may be built one upon the other. Each keeps the one below, so this bounds what
-  /// a walk through history keeps.
+  /// a walk through history keeps, and so does the limit of pages.
   private let depthLimit = 1024
 
-  init(pages: PageStore, log: CommitLog, reclaimer: Reclaimer) {
+  init(pages: PageStore, log: CommitLog, reclaimer: Reclaimer, pageLimit: Int) {
     self.pages = pages
     self.log = log
     self.reclaimer = reclaimer
+    self.pageLimit = pageLimit
   }
 
   /// What can be read, and so be a base to replay upon. Below the horizon only kept points can: a state
@@ -45,7 +48,8 @@ final class TimeTravel: Sendable {
       let base = (candidates + rebuilt.withLock { $0 })
         .filter { readable.points.contains($0.roots.commit) }
         .filter {
-          $0.roots.commit == commit || $0.roots.commit < commit && $0.depth < depthLimit
+          $0.roots.commit == commit
+            || $0.roots.commit < commit && $0.depth < depthLimit && $0.ownPageCount < pageLimit
         }.max { $0.roots.commit < $1.roots.commit }
       if let base, base.roots.commit == commit {
         if base.depth > 0 { remember(base) }
@@ -97,13 +101,21 @@ final class TimeTravel: Sendable {
   }
 
   private func remember(_ version: Version) {
-    let dropped = rebuilt.withLock { rebuilt -> Version? in
+    let dropped = rebuilt.withLock { rebuilt -> [Version] in
       if let known = rebuilt.firstIndex(where: { $0 === version }) {
         rebuilt.append(rebuilt.remove(at: known))
-        return nil
+        return []
       }
       rebuilt.append(version)
-      return rebuilt.count > limit ? rebuilt.removeFirst() : nil
+      // What versions share is counted more than once: fewer are kept than could be.
+      var pageCount = rebuilt.reduce(0) { $0 + $1.ownPageCount }
+      var surplus = 0
+      while surplus + 1 < rebuilt.count, rebuilt.count - surplus > limit || pageCount > pageLimit {
+        pageCount -= rebuilt[surplus].ownPageCount
+        surplus += 1
+      }
+      defer { rebuilt.removeFirst(surplus) }
+      return Array(rebuilt[..<surplus])
     }
     withExtendedLifetime(dropped) {}
   }

@@ -19,6 +19,8 @@ package final class Version: Sendable {
   let use: RootUse?
   /// How many versions it is built upon, each kept by the next; 0 on the main line.
   let depth: Int
+  /// How many pages it and those it is built upon have for themselves; 0 on the main line.
+  let ownPageCount: Int
 
   /// What keeps the pages of a version.
   enum Lease: Sendable {
@@ -42,7 +44,12 @@ package final class Version: Sendable {
     self.catalog = catalog
     self.pages = pages
     self.lease = lease
-    if case .owned(_, let base) = lease { depth = (base?.depth ?? 0) + 1 } else { depth = 0 }
+    if case .owned(let own, let base) = lease {
+      depth = (base?.depth ?? 0) + 1
+      ownPageCount = (base?.ownPageCount ?? 0) + own.count
+    } else {
+      (depth, ownPageCount) = (0, 0)
+    }
     self.reclaimer = reclaimer
   }
 

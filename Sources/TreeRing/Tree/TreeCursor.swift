@@ -88,16 +88,6 @@ package struct TreeCursor: ~Copyable {
     return isOnEntry || goToNextLeaf()
   }
 
-  /// Goes to the first entry. O(log n).
-  /// - Returns: whether there is one.
-  @discardableResult
-  package mutating func seekToFirst() -> Bool {
-    leafDepth = -1
-    if tree.root.page == 0 { return false }
-    descend(from: tree.root.page, table.top(of: tree.root), depth: 0) { _ in 0 }
-    return isOnEntry || goToNextLeaf()
-  }
-
   /// Goes to the last entry. O(log n).
   /// - Returns: whether there is one.
   @discardableResult

@@ -15,10 +15,6 @@ enum SystemErrors {
   /// True if the call was interrupted and is to be made again.
   static func isInterrupted(_ number: Int32) -> Bool { number == EINTR }
 
-  /// True if the device or the user's share of it is full. Only then is a failed write known to
-  /// have done no harm beyond the bytes it was given.
-  static func isNoSpace(_ number: Int32) -> Bool { number == ENOSPC || number == EDQUOT }
-
   /// True if the call is one that this file system does not know.
   static func isUnsupported(_ number: Int32) -> Bool {
     number == ENOTSUP || number == EOPNOTSUPP || number == EINVAL || number == ENOSYS

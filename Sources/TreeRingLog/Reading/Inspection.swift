@@ -18,7 +18,11 @@ package func dumpSegment(
 
 /// Everything wrong with the log in a folder; empty if nothing is. Bytes of unfinished commits at
 /// the end of the last segment are no fault. Never modifies anything. O(bytes of the log).
-package func verifyLog(directory: String, fileSystem: any FileSystem) -> [LogFinding] {
+///
+/// - Parameter through: the last commit to look at, of a log that is being written; nil for all.
+package func verifyLog(
+  directory: String, fileSystem: any FileSystem, through: CommitNumber? = nil
+) -> [LogFinding] {
   var findings: [LogFinding] = []
   func note(_ error: TreeRingError, _ path: String) {
     let finding = LogFinding(
@@ -30,7 +34,12 @@ package func verifyLog(directory: String, fileSystem: any FileSystem) -> [LogFin
     if !isKnown { findings.append(finding) }
   }
   do throws(TreeRingError) {
-    let names = try fileSystem.list(directory).compactMap(SegmentName.init(fileName:)).sorted()
+    var names = try fileSystem.list(directory).compactMap(SegmentName.init(fileName:)).sorted()
+    if let through {
+      while names.count > 1, let last = names.last, last.firstCommit > through {
+        names.removeLast()
+      }
+    }
     let counting = names.indices.filter {
       $0 + 1 == names.count || names[$0 + 1].firstCommit != names[$0].firstCommit
     }
@@ -38,12 +47,14 @@ package func verifyLog(directory: String, fileSystem: any FileSystem) -> [LogFin
       let path = "\(directory)/\(names[index].fileName)"
       let next = counting.first { $0 > index }.map { names[$0] }
       do throws(TreeRingError) {
-        findings += try SegmentDump.findings(path, fileSystem, next: next, directory)
+        findings += try SegmentDump.findings(
+          path, fileSystem, next: next, directory, through: through)
       } catch { note(error, path) }
     }
     // What no single segment shows: gaps between them, files of other stores.
     var options = LogOptions(access: .readOnly)
     options.logger.logLevel = .critical
+    options.through = through
     var recovery = Recovery(directory: directory, fileSystem: fileSystem, options: options)
     _ = try recovery.run()
   } catch { note(error, directory) }
@@ -179,7 +190,8 @@ struct SegmentDump {
 
   /// What is wrong inside one segment; `next` is the segment after it.
   static func findings(
-    _ path: String, _ fileSystem: any FileSystem, next: SegmentName?, _ directory: String
+    _ path: String, _ fileSystem: any FileSystem, next: SegmentName?, _ directory: String,
+    through: CommitNumber?
   ) throws(TreeRingError) -> [LogFinding] {
     var findings: [LogFinding] = []
     try dumpSegment(file: path, fileSystem: fileSystem) { piece in
@@ -204,6 +216,11 @@ struct SegmentDump {
     }
     // A compacted segment has no torn tail.
     guard !header.isCompacted else { return findings }
+    if let through {
+      let scan = try SegmentScan.scan(file, header, head, limit: nil, through: through)
+      guard scan.directory.lastCommit >= through else { return findings }
+      return findings.filter { $0.offset < scan.end.offset }
+    }
     let scan = try SegmentScan.scan(file, header, head, limit: nil)
     if case .torn = try Tail.judge(scan, file) {
       return findings.filter { $0.offset < scan.end.offset }

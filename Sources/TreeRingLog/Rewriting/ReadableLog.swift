@@ -51,8 +51,11 @@ package struct ReadableCommit {
 
 /// A part of a segment's file that could not be read.
 public struct LostPart: Hashable, Sendable {
+  /// The path of the file.
   public var file: String
+  /// Where the part begins, in bytes from the file's start.
   public var offset: UInt64
+  /// How long it is, in bytes.
   public var byteCount: UInt64
   /// The commits that may have been there, going by those around; nil if that is not known, or none.
   public var commits: ClosedRange<CommitNumber>?

@@ -23,14 +23,17 @@ struct StatsCommand: StoreCommand {
         object.number("storedBytes", statistics.storedByteCount)
         object.number("compressionRatio", statistics.compressionRatio, digits: 3)
         object.number("pages", statistics.pageCount)
+        object.number("pageFill", statistics.pageFill, digits: 3)
         object.number("pageFileBytes", statistics.pageFileByteCount)
         object.number("retainedRoots", statistics.retainedRootCount)
         object.number("retainedPages", statistics.retainedPageCount)
         object.number("widestReplay", statistics.widestReplay)
         object.number("pinnedPages", statistics.pinnedPageCount)
+        object.number("dirtyPages", statistics.dirtyPageCount)
         object.number("pageMemoryBytes", statistics.pageMemoryByteCount)
+        object.number("memoryBudget", statistics.memoryBudget)
         object.number("changeRecordRows", statistics.changeRecordRows)
-        object.number("pins", statistics.pins.count)
+        object.number("pins", pins(statistics))
         object.number("reclaimableBytes", statistics.reclaimableByteCount)
         object.raw("held", JSONText.held(statistics.held))
       }
@@ -46,6 +49,7 @@ struct StatsCommand: StoreCommand {
     try table.row("payloads before compression", Units.bytes(statistics.payloadByteCount))
     try table.row("bytes for each byte in the log", ratio(statistics.compressionRatio))
     try table.row("pages of 4 KiB", "\(statistics.pageCount)")
+    try table.row("used part of a page, about", "\(Int((statistics.pageFill * 100).rounded())) %")
     if statistics.pageFileByteCount > 0 {
       try table.row("page file", Units.bytes(statistics.pageFileByteCount))
       try table.row("earlier states kept", "\(statistics.retainedRootCount)")
@@ -59,6 +63,11 @@ struct StatsCommand: StoreCommand {
       try table.row("history from \(holding.commit) on is held by", holding.description)
     }
     try table.finish()
+  }
+
+  /// Snapshots and processes that keep history readable.
+  private func pins(_ statistics: StoreStatistics) -> Int {
+    statistics.held.count { $0.kind == .pin || $0.kind == .follower }
   }
 
   private func ratio(_ value: Double) -> String {

@@ -34,6 +34,11 @@ final class Output {
     try flushIfFull()
   }
 
+  /// Says something on stderr that is not part of the answer.
+  func notice(_ text: String) {
+    FileHandle.standardError.write(Data("treering: \(text)\n".utf8))
+  }
+
   /// Prints bytes as they are.
   func write(_ bytes: [UInt8]) throws {
     buffer.append(contentsOf: bytes)

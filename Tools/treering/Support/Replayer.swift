@@ -3,6 +3,7 @@
 // comparison also holds one against the other. Of a compacted store the base is what its log alone leads to,
 // read without the page file, so that this too is compared with what the page file holds.
 
+import Foundation
 import TreeRing
 import TreeRingLog
 
@@ -71,10 +72,14 @@ struct Replayer {
   }
 
   private func differences(from held: Store, at last: CommitNumber) throws -> [String] {
-    let files = MemoryFileSystem()
-    let copy = try replay(into: "store", on: files, through: last) {
-      try Store(path: nil, fileSystem: files, options: StoreOptions())
+    // In a folder, not in memory: a store may be larger than that.
+    let folder = FileManager.default.temporaryDirectory
+      .appendingPathComponent("treering-replay-\(UUID().uuidString)").path
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    let copy = try replay(into: folder, on: PosixFileSystem(), through: last) {
+      try StoreAccess.open(folder, .create)
     }
+    defer { try? copy.close() }
     let (held, replayed) = (try held.snapshot(at: .commit(last)), try copy.snapshot())
     var found: [String] = []
     if held.timestamp != replayed.timestamp { found.append("The dates of the last commit differ.") }

@@ -1,0 +1,77 @@
+// A store may be verified while it is written: nothing is said that is not so, and damage is found all
+// the same.
+
+import Foundation
+import Synchronization
+import TestSupport
+import Testing
+import TreeRing
+import TreeRingLog
+
+@Suite("Checking files beside a writer")
+struct StoreFilesCheckTests {
+  private static func options(_ mode: StoreMode = .create) -> StoreOptions {
+    var options = StoreOptions(
+      mode: mode, durability: .none, memoryBudget: 1 << 20, segmentSize: 32 << 10,
+      logger: quietLogger)
+    options.pageCellCapacity = 8
+    return options
+  }
+
+  @Test("Commits, checkpoints, sealed segments, compaction: a sound store has no findings")
+  func besideWriter() throws {
+    let folder = try TemporaryFolder()
+    let store = try Store(at: folder.path + "/s", options: Self.options())
+    let isDone = Atomic<Bool>(false)
+    let group = beginThreads { _ in
+      do {
+        for round in 0..<100_000 where !isDone.load(ordering: .acquiring) {
+          try store.write { tx in
+            for row in 0..<20 {
+              let key = Key("row \((round * 7 + row * 13) % 400)")
+              try tx.put([UInt8](repeating: UInt8(round & 255), count: 60), for: key, in: blobs)
+            }
+          }
+          if round % 5 == 0 { try store.checkpoint() }
+          if round % 50 == 49 { try store.compact(to: .keeping(.last(commits: 20))) }
+        }
+      } catch { Issue.record("\(error)") }
+    }
+    for look in 0..<40 {
+      let check = try StoreFilesCheck(of: folder.path + "/s", fileSystem: PosixFileSystem())
+      #expect(check.findings == [], "look \(look)")
+    }
+    isDone.store(true, ordering: .releasing)
+    group.wait()
+    let check = try StoreFilesCheck(of: folder.path + "/s", fileSystem: PosixFileSystem())
+    #expect(check.findings == [] && !check.isPartial)
+    try store.close()
+  }
+
+  @Test("Damage is found beside a writer too: in a segment, and in the page file")
+  func damaged() throws {
+    for place in ["log", "pages"] {
+      let disk = SimulatedFileSystem(seed: 3)
+      let store = try Store(path: "store", fileSystem: disk, options: Self.options())
+      for number in 0..<200 {
+        try store.put([UInt8](repeating: 1, count: 300), for: Key("row \(number)"))
+      }
+      try store.checkpoint()
+      let found = disk.afterKill()
+      let writer = try Store(path: "store", fileSystem: found, options: Self.options(.readWrite))
+      #expect(try StoreFilesCheck(of: "store", fileSystem: found).findings == [])
+      let segments = try found.list("store/log").sorted()
+      let path = place == "log" ? "store/log/\(segments[0])" : "store/pages"
+      let size = try #require(found.contents(of: path)?.count)
+      // Any bit of a segment, and those of all pages in use, are looked at.
+      var isFound = false
+      for seed in 0..<20 as Range<UInt64> where !isFound {
+        found.flipBit(path, in: (place == "log" ? 0 : 8192)..<size, seed: seed)
+        isFound = try !StoreFilesCheck(of: "store", fileSystem: found).findings.isEmpty
+        if place == "log" { break }
+      }
+      #expect(isFound, "\(place)")
+      withExtendedLifetime((store, writer)) {}
+    }
+  }
+}
