@@ -49,6 +49,9 @@ package struct SweepPart: Sendable {
     return SweepPart(number: numbers[0] - 1, count: numbers[1])
   }()
 
+  /// Whether it is everything.
+  package var isWhole: Bool { count == 1 }
+
   /// Whether a case belongs to this part, by its number among all.
   package func contains(_ index: Int) -> Bool { index % count == number }
 }

@@ -153,6 +153,29 @@ struct AdapterTests {
     #expect(view.model.sections.first?.map(\.key.bytes) == [[2], [3], [4]])
   }
 
+  @Test("A change that was dropped is noticed by the next one's rows, though it kept the counts")
+  func dropped() throws {
+    // The second change deletes or rewrites a row that the view does not show there.
+    for last in [[1, 2], [1, 2, 4, 9]] as [[UInt8]] {
+      let driver = ListDriver()
+      let view = DrivenView()
+      view.driver = driver
+      let states = [[1, 2, 3], [1, 2, 4], last].enumerated().map {
+        MappingsTests.index($1, at: CommitNumber($0 + 1))
+      }
+      let mappings = Mappings(of: "model", groups: ["g"]).drawn(withNeighborsAt: [1], in: "g")
+        .range(.fixed(length: 3, pin: .end), of: "g")
+      var cursor = MappingCursor(mappings)
+      driver.apply(try cursor.reset(to: states[0], at: 1), to: view)
+      _ = try cursor.advance(to: states[1], by: touchedRows(from: states[0], to: states[1]))
+      let change = try cursor.advance(
+        to: states[2], by: touchedRows(from: states[1], to: states[2]))
+      driver.apply(change, to: view)
+      #expect(view.reloads == 2 && view.batches == 0)
+      #expect(view.model.sections == change.after.sections.map(Array.init))
+    }
+  }
+
   @Test("The model refuses what table views refuse")
   func refusals() {
     var view = BatchViewModel<Int>()

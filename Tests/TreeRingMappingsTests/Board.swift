@@ -9,10 +9,9 @@ import TreeRingMappings
 /// A store of lines in groups, changed at random.
 struct Board {
   static let lines = Bucket<[UInt8]>.bytes("lines")
-  /// The first byte names the group, the second orders; a third names a second group.
+  /// The first byte names the group, the second orders; a third and a fourth name further groups.
   static let index = GroupIndex("board", on: lines, version: 1) { (line: [UInt8]) -> [Place] in
-    let groups = line.count > 2 ? [line[0], line[2]] : [line[0]]
-    return Set(groups).map { Place(in: "g\($0)", by: .ascending(Int(line[1]))) }
+    Set(line[2...] + line[..<1]).map { Place(in: "g\($0)", by: .ascending(Int(line[1]))) }
   }
 
   let store: Store
@@ -33,14 +32,16 @@ struct Board {
   mutating func write(_ tx: Transaction) throws {
     let key = Key("k\(Int.random(in: 0..<20, using: &random))")
     switch Int.random(in: 0..<6, using: &random) {
-    case 0: try tx.delete(key, in: "lines")
+    case 0 where try tx.contains(key, in: "lines"): try tx.delete(key, in: "lines")
     case 1 where try tx.contains(key, in: "lines"): try tx.touch(key, in: "lines")
     case 2 where try tx.contains(key, in: "lines"):
       try tx.put(metadata: [UInt8.random(in: 0..<3, using: &random)], for: key, in: "lines")
     default:
       var line = (0..<2).map { _ in UInt8.random(in: 0..<4, using: &random) }
       if Int.random(in: 0..<3, using: &random) == 0 {
-        line.append(UInt8.random(in: 0..<4, using: &random))
+        for _ in 0..<Int.random(in: 1...2, using: &random) {
+          line.append(UInt8.random(in: 0..<4, using: &random))
+        }
       }
       try tx.put(line, for: key, in: Self.lines)
     }

@@ -96,6 +96,23 @@ struct LineDriverTests {
     }
   }
 
+  @Test("A change that was dropped is noticed by the next one's rows, though it kept the counts")
+  func dropped() throws {
+    let driver = LineDriver(showingSections: true)
+    let view = LineView()
+    view.driver = driver
+    let states = [[1, 2, 3], [1, 2, 4], [1, 2]].enumerated().map {
+      MappingsTests.index($1, at: CommitNumber($0 + 1))
+    }
+    var cursor = MappingCursor(Mappings(of: "model", groups: ["g"]))
+    driver.apply(try cursor.reset(to: states[0], at: 1), to: view)
+    _ = try cursor.advance(to: states[1], by: touchedRows(from: states[0], to: states[1]))
+    let change = try cursor.advance(
+      to: states[2], by: touchedRows(from: states[1], to: states[2]))
+    driver.apply(change, to: view)
+    #expect(view.reloads == 2 && view.animations == 0 && view.lines.count == 3)
+  }
+
   @Test("A view that has another number of lines is reloaded, and so is one off screen")
   func reloads() throws {
     let driver = LineDriver(showingSections: true)

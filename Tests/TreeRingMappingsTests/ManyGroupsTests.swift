@@ -75,6 +75,32 @@ struct ManyGroupsTests {
     }
   }
 
+  @Test("Groups that come and go leave nothing behind, unless a window of theirs is carried on")
+  func forgotten() throws {
+    func state(_ commit: CommitNumber) -> ModelIndex {
+      var rows: [RowReference: ModelRow] = [:]
+      for (number, group) in ["stays", "g\(commit)"].enumerated() {
+        rows[RowReference(bucket: 1, key: [UInt8(number)])] = ModelRow(
+          places: [GroupName(group): [1]],
+          content: RowContent(object: 0, metadata: nil, touched: 0))
+      }
+      return ModelIndex(commit: commit, rows: rows)
+    }
+    let all = Mappings(of: "model", groupsWhere: { _ in true })
+    for (mappings, kept) in [(all, 3), (all.range(.flexible(length: 1)), 201)] {
+      var cursor = MappingCursor(mappings)
+      var old = state(1)
+      _ = try cursor.reset(to: old, at: 1)
+      for commit in 2...200 as ClosedRange<CommitNumber> {
+        let new = state(commit)
+        let change = try cursor.advance(to: new, by: touchedRows(from: old, to: new))
+        #expect(change.after.visibleGroups.sorted() == [GroupName("g\(commit)"), "stays"])
+        #expect(change.after.layout.table.names.count <= kept)
+        old = new
+      }
+    }
+  }
+
   @Test(
     "A shared array reads as the array it was made of, and changing a copy changes the copy only")
   func sharedArray() {

@@ -49,6 +49,28 @@ func violations(
   return found
 }
 
+/// Everything wrong about when a case is a reset, and with the reset.
+func limitViolations(_ given: ChangeCase, flaw: Flaw = .none) -> [(Property, String)] {
+  do {
+    let count = try given.change(flaw: flaw).changeset.count
+    var found: [(Property, String)] = []
+    if try given.change(limit: count, flaw: flaw).isReset {
+      found.append((.reset, "a reset at the limit, \(count)"))
+    }
+    guard count > 0 else { return found }
+    let reset = try given.change(limit: count - 1, flaw: flaw)
+    if !reset.isReset || !reset.changeset.isEmpty || reset.isEmpty {
+      found.append((.reset, "no reset over the limit, \(count - 1)"))
+    }
+    if reset.after.outline != given.newList.sections {
+      found.append((.reset, "the reset shows \(reset.after.outline)"))
+    }
+    return found
+  } catch {
+    return [(.reset, "\(error)")]
+  }
+}
+
 struct ChangeChecker {
   let given: ChangeCase
   let change: Change
@@ -286,7 +308,7 @@ struct ChangeChecker {
 
   /// Applies the legacy list as a set, rows of sections that come and go included.
   func legacy() -> [String] {
-    guard let legacy = try? change.legacy() else { return ["cannot be read"] }
+    guard let legacy = try? change.legacy(flaw: flaw) else { return ["cannot be read"] }
     var problems: [String] = []
     // While all groups are one section, its name stands for them.
     var kept = Dictionary(

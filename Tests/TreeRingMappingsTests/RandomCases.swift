@@ -8,6 +8,8 @@ import TreeRingLog
 
 /// Makes states and mappings of a certain size.
 struct CaseMaker {
+  /// The index that mappings are of.
+  let index: String
   let groups: [GroupName]
   let rowCount: Int
   /// How many different sort keys there are; few make many ties.
@@ -16,7 +18,8 @@ struct CaseMaker {
   let severalPlaces: Bool
   var random: SeededGenerator
 
-  init(seed: UInt64) {
+  init(seed: UInt64, index: String = "model") {
+    self.index = index
     random = SeededGenerator(seed: seed)
     groups = (0..<Int.random(in: 1...4, using: &random)).map { GroupName("g\($0)") }
     rowCount = Int.random(in: 1...16, using: &random)
@@ -98,13 +101,13 @@ struct CaseMaker {
     case 0:
       let fewest = Int.random(in: 0...3, using: &random)
       return Mappings(
-        of: "model", groupsWhere: { $0.count >= fewest },
+        of: index, groupsWhere: { $0.count >= fewest },
         orderedBy: { [.descending($0.count)] })
     case 1:
       return Mappings(
-        of: "model", groupsWhere: { $0.first?.object != [1] },
+        of: index, groupsWhere: { $0.first?.object != [1] },
         orderedBy: { [.ascending(Int($0.last?.object.first ?? 0)), .descending($0.count)] })
-    default: return Mappings(of: "model", groups: groups)
+    default: return Mappings(of: index, groups: groups)
     }
   }
 

@@ -5,12 +5,25 @@ import TreeRingLog
 
 @testable import TreeRingMappings
 
-/// Two groups, `w` through a flexible range and `p` whole, of at most five rows each, and every single
-/// change of them.
-@Suite("Flexible ranges")
+/// Two groups, `w` through a range and `p` whole, of at most five rows each, and every single change of
+/// them, and of flexible ranges every pair of changes.
+@Suite("Ranges of small groups")
 struct WindowTests {
-  /// Every setting of length ≤ 3, offset ≤ 2, both pins, all growths, fewest and most rows ≤ 3.
+  /// Every setting of length ≤ 3, offset ≤ 2 and both pins: fixed, and with all growths, fewest and most
+  /// rows ≤ 3.
   static let settings: [RangeOptions] = {
+    var all = flexibleSettings
+    for length in 0...3 {
+      for offset in 0...2 {
+        for pin in [RangeOptions.Pin.beginning, .end] {
+          all.append(.fixed(length: length, offset: offset, pin: pin))
+        }
+      }
+    }
+    return all
+  }()
+
+  static let flexibleSettings: [RangeOptions] = {
     var all: [RangeOptions] = []
     for length in 0...3 {
       for offset in 0...2 {
@@ -34,6 +47,8 @@ struct WindowTests {
   /// The rows of both groups with their keys.
   struct State: Hashable {
     var keys: [GroupName: [UInt8: UInt8]] = ["w": [:], "p": [:]]
+    /// The rows whose content is another one than at the start.
+    private var rewritten: Set<UInt8> = []
 
     init(_ windowed: Int, _ plain: Int) {
       for row in 0..<UInt8(windowed) { keys["w"]?[row] = 10 * (row + 1) }
@@ -45,19 +60,28 @@ struct WindowTests {
         .map { RowReference(bucket: 1, key: [$0.key]) }
     }
 
+    func displayed(_ group: GroupName, _ isReversed: Bool) -> [RowReference] {
+      isReversed ? rows(group).reversed() : rows(group)
+    }
+
+    /// What a row of the windowed group is ordered by.
+    func key(of row: RowReference) -> UInt8? { keys["w"]?[row.key[0]] }
+
     func index(at commit: CommitNumber) -> ModelIndex {
       var rows: [RowReference: ModelRow] = [:]
       for (group, members) in keys {
         for (row, key) in members {
           rows[RowReference(bucket: 1, key: [row])] = ModelRow(
-            places: [group: [key]], content: RowContent(object: 0, metadata: nil, touched: 0))
+            places: [group: [key]],
+            content: RowContent(
+              object: rewritten.contains(row) ? 1 : 0, metadata: nil, touched: 0))
         }
       }
       return ModelIndex(commit: commit, rows: rows)
     }
 
-    /// Every state one change away: a row deleted, inserted, re-keyed without passing another, moved
-    /// in its group or to the other one.
+    /// Every state one change away: a row deleted, inserted, rewritten, re-keyed without passing another,
+    /// moved in its group or to the other one.
     func neighbors(fresh: UInt8) -> [State] {
       var all: [State] = []
       func add(_ change: (inout State) -> Void) {
@@ -70,6 +94,7 @@ struct WindowTests {
         for key in places { add { $0.keys[group]?[fresh] = key } }
         for row in (keys[group] ?? [:]).keys.sorted() {
           add { $0.keys[group]?[row] = nil }
+          add { $0.rewritten.formSymmetricDifference([row]) }
           add { $0.keys[group]?[row]? += 1 }
           for key in places { add { $0.keys[group]?[row] = key } }
           for place in 0...(keys[other]?.count ?? 0) {
@@ -212,7 +237,7 @@ struct WindowTests {
         let change = try Self.alignment(old, new)
         let next = isSweep ? Self.windowed(new, fresh: 51) : []
         let further = try next.map { ($0, try Self.alignment(new, $0)) }
-        for options in Self.settings {
+        for options in Self.flexibleSettings {
           for isReversed in [false, true] {
             cases += 1 + further.count
             var pair = Pair(options, isReversed: isReversed, count: count)
@@ -232,66 +257,67 @@ struct WindowTests {
     print("windows: \(cases) windows carried on")
   }
 
-  /// Settings in turn for a case; more of them in a sweep.
-  static func settings(turn: Int, count: Int, sweep: Int) -> [RangeOptions] {
-    let count = isSweep ? sweep : count
-    return (0..<count).map { settings[(turn * count + $0) * 1_009 % settings.count] }
+  /// So many settings, in turn.
+  static func settings(turn: Int, count: Int) -> [RangeOptions] {
+    (0..<count).map { settings[(turn * count + $0) * 1_009 % settings.count] }
   }
 
-  @Test("Every single change, with settings in turn: the changeset is valid and minimal")
-  func everyChange() async {
+  @Test("Pairs of changes, one after the other and as one: valid and minimal")
+  func pairs() async {
     let cases = await withTaskGroup(of: Int.self) { tasks in
-      for windowed in 0...5 { tasks.addTask { Self.checkChanges(ofWindowed: windowed) } }
+      for windowed in 0...5 {
+        for plain in 0...5 { tasks.addTask { Self.checkPairs(windowed, plain) } }
+      }
       return await tasks.reduce(0, +)
     }
-    print("windows: \(cases) single changes")
+    print("windows: \(cases) pairs of changes")
   }
 
-  /// Every single change of groups of which the windowed one has this many rows.
-  private static func checkChanges(ofWindowed windowed: Int) -> Int {
+  /// Pairs of changes of groups of so many rows: in a sweep all of them, under a setting for each way of
+  /// showing rows before, in between and behind; else some of them under two settings.
+  private static func checkPairs(_ windowed: Int, _ plain: Int) -> Int {
     var cases = 0
-    for plain in 0...5 {
-      let old = State(windowed, plain)
-      for (index, new) in old.neighbors(fresh: 50).enumerated() {
-        guard SweepPart.current.contains(index) else { continue }
-        let turn = index * 36 + windowed * 6 + plain
-        for options in Self.settings(turn: turn, count: 3, sweep: Self.settings.count) {
-          let mappings = Self.mappings(options, turn: turn)
-          let given = ChangeCase(
-            from: NaiveView(mappings, old.index(at: 1)), to: new.index(at: 2))
-          let found = violations(given)
-          cases += 1
-          #expect(found.isEmpty, "\(options), \(old) to \(new): \(found)")
-          if !found.isEmpty { return cases }
+    let first = State(windowed, plain)
+    for (index, second) in first.neighbors(fresh: 50).enumerated() {
+      guard SweepPart.current.contains(index) else { continue }
+      for (number, third) in second.neighbors(fresh: 51).enumerated() {
+        let turn = index * 131 + number * 36 + windowed * 6 + plain
+        guard isSweep || turn % 181 == 0 else { continue }
+        let states = [first, second, third]
+        let settings =
+          isSweep
+          ? differing(states, isReversed: mappings(settings[0], turn: turn).isReversed("w"))
+          : settings(turn: turn / 181, count: 2)
+        do {
+          for options in settings { try checkPair(states, mappings(options, turn: turn)) }
+        } catch {
+          Issue.record("\(states): \(error)")
+          return cases
         }
+        cases += settings.count
       }
     }
     return cases
   }
 
-  @Test("Pairs of changes, one after the other and as one: valid and minimal")
-  func pairs() throws {
-    var cases = 0
-    for windowed in 0...5 {
-      for plain in [0, 3] {
-        let first = State(windowed, plain)
-        for (index, second) in first.neighbors(fresh: 50).enumerated() {
-          guard SweepPart.current.contains(index) else { continue }
-          for (number, third) in second.neighbors(fresh: 51).enumerated() {
-            let turn = index * 131 + number
-            guard isSweep || turn % 61 == windowed else { continue }
-            for options in Self.settings(turn: turn, count: 2, sweep: 8) {
-              try checkPair([first, second, third], Self.mappings(options, turn: turn))
-              cases += 1
-            }
-          }
+  /// Of the settings that show the same rows in all states, the first.
+  private static func differing(_ states: [State], isReversed: Bool) -> [RangeOptions] {
+    let lists = states.map { $0.displayed("w", isReversed) }
+    var seen: Set<[RangePosition]> = []
+    return settings.filter { options in
+      var range = NaiveRange(options, count: lists[0].count)
+      var shown = [range.position(lists[0].count)]
+      for (old, new) in [(0, 1), (1, 2)] {
+        range.carry(from: lists[old], to: lists[new]) {
+          states[old].key(of: $0) == states[new].key(of: $0)
         }
+        shown.append(range.position(lists[new].count))
       }
+      return seen.insert(shown).inserted
     }
-    print("windows: \(cases) pairs of changes")
   }
 
-  private func checkPair(_ states: [State], _ mappings: Mappings) throws {
+  private static func checkPair(_ states: [State], _ mappings: Mappings) throws {
     let indexes = states.enumerated().map { $1.index(at: CommitNumber($0 + 1)) }
     var cursor = MappingCursor(mappings)
     _ = try cursor.reset(to: indexes[0], at: 1)
@@ -300,10 +326,10 @@ struct WindowTests {
     for next in indexes.dropFirst() {
       let given = ChangeCase(from: view, to: next)
       let found = violations(of: try cursor.advance(to: next, by: given.touched), in: given)
-      #expect(found.isEmpty, "\(mappings), \(states): \(found)")
+      try #require(found.isEmpty, "\(mappings): \(found)")
       view = given.newView
     }
     let found = violations(whole)
-    #expect(found.isEmpty, "\(mappings), \(states) at once: \(found)")
+    try #require(found.isEmpty, "\(mappings), at once: \(found)")
   }
 }

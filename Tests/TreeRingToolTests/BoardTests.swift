@@ -17,12 +17,46 @@ import TreeRingMappings
     [Place(in: "g\(row[0])", by: .ascending(Int(row[1])))]
   }
 
-  @Test("The screen shows the first lines after every change", arguments: seeds(1...6))
+  /// The text of a row: short, of the screen's width with the indent, longer, or of wide characters.
+  private static func text(_ row: RowID, _ snapshot: Snapshot) throws -> String {
+    let text = "\(row.key) \(try snapshot.get(row.key, in: flights) ?? [])"
+    switch row.key.description.utf8.last.map({ $0 % 4 }) {
+    case 0: return text + String(repeating: ">", count: 78 - text.count)
+    case 1: return text + String(repeating: "+", count: 90)
+    case 2: return text + String(repeating: "漢", count: 50)
+    default: return text
+    }
+  }
+
+  /// A line as a terminal of 80 columns shows it.
+  private static func cut(_ text: String) -> String {
+    var terminal = TerminalModel(height: 1)
+    terminal.write("\u{1B}[?7l" + (text.count > 80 ? text.prefix(79) + "…" : text))
+    return terminal.lines[0]
+  }
+
+  /// The lines of rows that a change brought or rewrote.
+  private static func flips(_ change: Change) -> Set<Int> {
+    let outline = change.after.outline
+    func line(_ path: RowPath) -> Int {
+      outline[..<path.section].reduce(0) { $0 + $1.count + 1 } + path.row + 1
+    }
+    var paths = change.rows.inserts.map(\.path) + change.rows.moves.map(\.to)
+    paths += change.rows.updates.map(\.to)
+    for section in change.sections.inserts + change.sections.moves.map(\.to) {
+      paths += (0..<outline[section].count).map { RowPath(section: section, row: $0) }
+    }
+    return Set(paths.map(line))
+  }
+
+  @Test(
+    "The screen shows the first lines after every change, those in reverse that it brought or rewrote",
+    arguments: seeds(1...6))
   func screen(seed: UInt64) throws {
     var random = SeededGenerator(seed: seed)
     let store = try Store.inMemory(options: StoreOptions(indexes: [Self.index]))
     let folder = try TemporaryFolder()
-    let written = try Written(in: folder)
+    let written = try WrittenOutput(in: folder)
     var screen = try BoardScreen(output: written.output)
     var terminal = TerminalModel(height: 24)
     let mappings = Mappings(of: "board", groupsWhere: { _ in true }).hidingEmptySections()
@@ -42,9 +76,7 @@ import TreeRingMappings
       }
       let snapshot = try store.snapshot()
       let change = try observer.advance(to: snapshot)
-      func text(_ row: RowID) throws -> String {
-        "\(row.key) \(try snapshot.get(row.key, in: Self.flights) ?? [])"
-      }
+      func text(_ row: RowID) throws -> String { try Self.text(row, snapshot) }
       if change.isReset {
         try lines.reset(to: change.after, text)
         try screen.draw(lines)
@@ -52,7 +84,6 @@ import TreeRingMappings
         let edits = try lines.apply(change, text)
         try screen.apply(edits, to: lines)
       }
-      if round % 5 == 0 { try screen.settle(lines) }
       try screen.footer("round \(round)")
       terminal.write(try written.take())
 
@@ -65,10 +96,57 @@ import TreeRingMappings
       try #require(all == expected, "seed \(seed), round \(round)")
       expected += Array(repeating: "", count: 23)
       try #require(
-        terminal.lines == Array(expected[..<23]) + ["round \(round)"],
+        terminal.lines == expected[..<23].map(Self.cut) + ["round \(round)"],
         "seed \(seed), round \(round)")
+      let flips: Set<Int> = change.isReset ? [] : Self.flips(change).filter { $0 < 23 }
+      try #require(
+        terminal.reversedLines == flips.union([23]), "seed \(seed), round \(round)")
+      if round % 5 == 0 {
+        try screen.settle(lines)
+        terminal.write(try written.take())
+        try #require(terminal.lines[..<23].elementsEqual(expected[..<23].map(Self.cut)))
+        try #require(terminal.reversedLines == [23])
+      }
     }
+    #expect(terminal.isAlternate && !terminal.wraps && !terminal.showsCursor)
+    try screen.close()
+    terminal.write(try written.take())
+    #expect(!terminal.isAlternate && terminal.wraps && terminal.showsCursor)
     try store.close()
+  }
+
+  @Test("Rows touched are those that a change brings, takes away, moves or rewrites, each once")
+  func touched() throws {
+    let store = try Store.inMemory(options: StoreOptions(indexes: [Self.index]))
+    var observer = store.observer(
+      of: Mappings(of: "board", groupsWhere: { _ in true }).hidingEmptySections())
+    var lines = BoardLines()
+    func step(_ body: (Transaction) throws -> Void) throws -> [String] {
+      try store.write { try body($0) }
+      let change = try observer.advance()
+      if change.isReset {
+        try lines.reset(to: change.after) { $0.key.description }
+      } else {
+        _ = try lines.apply(change) { $0.key.description }
+      }
+      return lines.touched.map(\.key.description).sorted()
+    }
+    let first = try step { tx in
+      for (key, row) in [("a", [1, 1]), ("b", [1, 2]), ("c", [2, 1])] as [(Key, [UInt8])] {
+        try tx.put(row, for: key, in: Self.flights)
+      }
+    }
+    #expect(first == ["a", "b", "c"])
+    // Moved and rewritten, deleted, untouched but for its position.
+    #expect(try step { try $0.put([1, 0], for: "b", in: Self.flights) } == ["b"])
+    #expect(try step { try $0.delete("b", in: "flights") } == ["b"])
+    // The last row of a section leaves for another one: the section goes with it.
+    #expect(try step { try $0.put([2, 0], for: "a", in: Self.flights) } == ["a"])
+    #expect(
+      try step { tx in
+        try tx.put([3, 0], for: "a", in: Self.flights)
+        try tx.put([3, 1], for: "d", in: Self.flights)
+      } == ["a", "d"])
   }
 
   @Test("A clock runs at its speed, stands while paused, and goes on from there")
@@ -89,27 +167,24 @@ import TreeRingMappings
     #expect(clock.time(start + .seconds(21)) == Timestamp(microseconds: 30_000_005))
   }
 
-  /// An output that writes to a file, and what has been written since the last look.
-  private final class Written {
-    let output: Output
-    private let handle: FileHandle
-    private let path: String
-
-    init(in folder: TemporaryFolder) throws {
-      path = folder.path + "/screen"
-      try Data().write(to: URL(filePath: path))
-      handle = try #require(FileHandle(forUpdatingAtPath: path))
-      output = Output(isJSON: false, descriptor: handle.fileDescriptor)
+  @Test("A replay begins at the date given, or at that of the commit; not before the first one")
+  func clockStart() throws {
+    let store = try Store.inMemory()
+    func date(_ text: String) throws -> Timestamp { try ISO8601.parse(text) }
+    func start(_ point: Point) throws -> Timestamp {
+      try BoardClock.start(at: point, point.commit(in: store), in: store)
     }
-
-    func take() throws -> String {
-      try output.flush()
-      let end = try handle.offset()
-      try handle.seek(toOffset: 0)
-      let data = try handle.readToEnd() ?? Data()
-      try handle.truncate(atOffset: 0)
-      #expect(end == UInt64(data.count))
-      return String(decoding: data, as: UTF8.self)
+    #expect(try start(.date(date("2013-01-05"))) == Timestamp(microseconds: 0))
+    for day in 1...3 {
+      try store.write { tx in
+        tx.timestamp = try date("2013-01-0\(day)T06:00:00Z")
+        try tx.put([0, 0], for: "a", in: Self.flights)
+      }
     }
+    #expect(try start(.date(date("2012-01-01"))) == date("2013-01-01T06:00:00Z"))
+    #expect(try start(.date(date("2013-01-02"))) == date("2013-01-02"))
+    #expect(try start(.commit(2)) == date("2013-01-02T06:00:00Z"))
+    #expect(try start(.back(0)) == date("2013-01-03T06:00:00Z"))
+    #expect(try start(.commit(0)) == date("2013-01-01T06:00:00Z"))
   }
 }

@@ -107,6 +107,41 @@ import TreeRingLog
     try store.close()
   }
 
+  @Test("`board` in a pipe gives a changeset for what another process imports, as it comes")
+  func board() throws {
+    let folder = try Self.folder()
+    defer { try? FileManager.default.removeItem(at: folder) }
+    let path = folder.path + "/s.ring"
+    let store = try Store(at: path)
+    try store.write { tx in
+      try tx.define("dep", FieldIndex(bucket: "f", group: "o", order: [.init("t")]))
+      try tx.put(Array(#"{"o":"JFK","t":0}"#.utf8), for: "k0", in: Bucket<[UInt8]>.bytes("f"))
+    }
+    try store.close()
+    let board = try Child("treering", ["board", path, "dep", "--limit", "3", "--json"])
+    try board.process.run()
+    let first = try #require(board.line())
+    #expect(first.hasPrefix(#"{"from":0,"to":1,"reset":true,"#), "\(first)")
+    let importer = try Child("treering", ["import", path, "--durability", "full"])
+    let input = Pipe()
+    importer.process.standardInput = input
+    try importer.process.run()
+    for number in 1...3 {
+      let line = #"{"ops":[["put","f","k\#(number)",{"o":"JFK","t":\#(number)}]]}"# + "\n"
+      input.fileHandleForWriting.write(Data(line.utf8))
+      let change = try #require(board.line())
+      let start = #"{"from":\#(number),"to":\#(number + 1),"reset":false,"#
+      #expect(change.hasPrefix(start), "\(change)")
+      #expect(change.contains(#""insert":[[0,\#(number),"k\#(number)"]]"#), "\(change)")
+    }
+    board.process.waitUntilExit()
+    #expect(board.process.terminationStatus == 0)
+    #expect(board.line() == nil)
+    try input.fileHandleForWriting.close()
+    importer.process.waitUntilExit()
+    #expect(importer.process.terminationStatus == 0)
+  }
+
   @Test("A process that watches goes on through compactions, and is named by what it holds")
   func watchThroughCompaction() async throws {
     let folder = try Self.folder()

@@ -1,17 +1,47 @@
 // A terminal as far as boards use one: lines are inserted and deleted in a scroll region, text is
-// written where the cursor is, the rest of a line is cleared.
+// written where the cursor is, plain or in reverse, the rest of a line is cleared. Behind the last column
+// the cursor waits, as on real ones: what comes next is written on the next line or, without wrapping, over
+// the last column; and clearing the rest of a line clears that column.
 
 /// What stands on a terminal.
 struct TerminalModel {
-  private(set) var lines: [String]
+  private struct Cell: Equatable {
+    /// Empty for the second column of a wide character; nil if nothing stands there.
+    var text: String?
+    var isReversed = false
+  }
+
+  let width: Int
+  private var cells: [[Cell]]
   private var row = 0
   private var column = 0
   private var region: Range<Int>
+  private var isReversed = false
+  private(set) var wraps = true
+  private(set) var showsCursor = true
+  /// Whether it shows the screen that programs draw on, or the one that commands scroll through.
+  private(set) var isAlternate = false
 
-  init(height: Int) {
-    lines = Array(repeating: "", count: height)
+  init(height: Int, width: Int = 80) {
+    self.width = width
+    cells = Array(repeating: Self.blank(width), count: height)
     region = 0..<height
   }
+
+  /// What each line says, without what is blank at its end.
+  var lines: [String] {
+    cells.map { line in
+      let end = (line.lastIndex { $0.text != nil } ?? -1) + 1
+      return line[..<end].map { $0.text ?? " " }.joined()
+    }
+  }
+
+  /// The lines on which something stands in reverse.
+  var reversedLines: Set<Int> {
+    Set(cells.indices.filter { cells[$0].contains { $0.text != nil && $0.isReversed } })
+  }
+
+  private static func blank(_ width: Int) -> [Cell] { Array(repeating: Cell(), count: width) }
 
   /// Takes what a program writes.
   mutating func write(_ text: String) {
@@ -33,24 +63,42 @@ struct TerminalModel {
     let numbers = text.split(separator: ";", omittingEmptySubsequences: false).map { Int($0) ?? 1 }
     switch command {
     case "H": (row, column) = (numbers[0] - 1, numbers[1] - 1)
-    case "r" where numbers.count == 2: region = (numbers[0] - 1)..<numbers[1]
-    case "J": lines = lines.map { _ in "" }
-    case "K": lines[row] = String(lines[row].prefix(column))
+    case "h", "l": set(text, command == "h")
+    case "m": isReversed = numbers.contains(7)
+    case "r": region = numbers.count == 2 ? (numbers[0] - 1)..<numbers[1] : 0..<cells.count
+    case "J": cells = cells.map { _ in Self.blank(width) }
+    case "K":
+      for column in min(column, width - 1)..<width { cells[row][column] = Cell() }
     case "L" where region.contains(row):
-      lines.insert("", at: row)
-      lines.remove(at: region.upperBound)
+      cells.insert(Self.blank(width), at: row)
+      cells.remove(at: region.upperBound)
     case "M" where region.contains(row):
-      lines.insert("", at: region.upperBound)
-      lines.remove(at: row)
+      cells.insert(Self.blank(width), at: region.upperBound)
+      cells.remove(at: row)
+    default: break
+    }
+  }
+
+  private mutating func set(_ mode: Substring, _ isSet: Bool) {
+    switch mode {
+    case "?7": wraps = isSet
+    case "?25": showsCursor = isSet
+    case "?1049": isAlternate = isSet
     default: break
     }
   }
 
   private mutating func put(_ character: Character) {
-    var line = Array(lines[row])
-    while line.count <= column { line.append(" ") }
-    line[column] = character
-    lines[row] = String(line)
-    column += 1
+    let columns = character.unicodeScalars.allSatisfy { $0.value < 0x1100 } ? 1 : 2
+    if column + columns > width {
+      if wraps {
+        (row, column) = (min(row + 1, cells.count - 1), 0)
+      } else {
+        column = width - columns
+      }
+    }
+    cells[row][column] = Cell(text: String(character), isReversed: isReversed)
+    if columns == 2 { cells[row][column + 1] = Cell(text: "", isReversed: isReversed) }
+    column += columns
   }
 }

@@ -29,8 +29,18 @@ struct PageTable: @unchecked Sendable {
   /// Whom to ask for a page that has no address. The page store holds it as long as the table.
   private let supply: Unmanaged<PageSupply>?
 
+  #if DEBUG || TREERING_COUNTED
+    /// How often a page was asked for, so that tests can count instead of timing. Other builds know nothing
+    /// of it.
+    var visitCount: Int { visits.pointee.load(ordering: .relaxed) }
+    private let visits = UnsafeMutablePointer<Atomic<Int>>.allocate(capacity: 1)
+  #endif
+
   init(supply: PageSupply?) {
     blocks = Self.reserveWords(Self.blockCount)
+    #if DEBUG || TREERING_COUNTED
+      visits.initialize(to: Atomic(0))
+    #endif
     self.supply = supply.map { .passUnretained($0) }
   }
 
@@ -59,6 +69,17 @@ struct PageTable: @unchecked Sendable {
       }
     }
     Self.release(blocks, Self.blockCount)
+    #if DEBUG || TREERING_COUNTED
+      visits.deinitialize(count: 1)
+      visits.deallocate()
+    #endif
+  }
+
+  @inline(__always)
+  private func countVisit() {
+    #if DEBUG || TREERING_COUNTED
+      visits.pointee.add(1, ordering: .relaxed)
+    #endif
   }
 
   /// Whether a page of this number exists.
@@ -79,6 +100,7 @@ struct PageTable: @unchecked Sendable {
   /// A page come by before, by its number alone.
   @inline(__always)
   func page(_ number: PageNumber) -> Page {
+    countVisit()
     guard let bytes = UnsafeMutableRawPointer(bitPattern: address(number)) else {
       return missing(number)
     }
@@ -88,6 +110,7 @@ struct PageTable: @unchecked Sendable {
   /// The child at an index of an inner page.
   @inline(__always)
   func child(of page: Page, at index: Int) -> Page {
+    countVisit()
     let number = page.children[index]
     guard let bytes = UnsafeMutableRawPointer(bitPattern: address(number)) else {
       return fetch(number, birth: page.births[index])
@@ -98,6 +121,7 @@ struct PageTable: @unchecked Sendable {
   /// The page of this number and birth.
   @inline(__always)
   func page(_ number: PageNumber, birth: PageBirth) -> Page {
+    countVisit()
     guard let bytes = UnsafeMutableRawPointer(bitPattern: address(number)) else {
       return fetch(number, birth: birth)
     }

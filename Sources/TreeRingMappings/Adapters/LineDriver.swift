@@ -37,6 +37,7 @@ public final class LineDriver {
     let isKnown =
       !change.isReset && view.isOnScreen && displayed.outline == change.before.outline
       && view.displayedLineCount == lines.count
+      && change.rows.fit(displayed.row(at:))
     displayed = change.after
     guard isKnown else {
       lines = FlatList(change.after.outline, showingSections: lines.showsSections)

@@ -4,7 +4,8 @@
 //   1. The view shows a state of its own, the displayed one. It changes inside the view's batches and
 //      nowhere else, so that the view never sees a state its batch does not lead to.
 //   2. Before a batch the view is asked what it shows. If that is not the state before the change, as
-//      when it was reloaded meanwhile, everything is reloaded; nothing ever traps.
+//      when it was reloaded meanwhile, everything is reloaded; so it is if a row that goes, moves or
+//      changes is not the one displayed there, as when a change was dropped. Nothing ever traps.
 //   3. Content is refreshed after the structure, at new paths, outside any batch.
 
 public import TreeRing
@@ -80,7 +81,8 @@ public final class ListDriver {
   /// Brings a change onto a view; everything is reloaded if the view does not show the state before.
   public func apply(_ change: Change, to view: some BatchListView) {
     guard !change.isReset, view.isOnScreen, displayed.outline == change.before.outline,
-      shows(displayed.outline, view)
+      shows(displayed.outline, view),
+      change.rows.fit(displayed.row(at:))
     else {
       displayed = DisplayedRows(change.after)
       view.reloadEverything()
@@ -103,5 +105,16 @@ public final class ListDriver {
       && outline.indices.allSatisfy {
         view.displayedRowCount(inSection: $0) == outline[$0].count
       }
+  }
+}
+
+extension RowChanges {
+  /// Whether every row that goes, moves or changes is the one displayed where it is said to be.
+  /// O(operations · log n).
+  func fit(_ row: (RowPath) throws(TreeRingError) -> RowID?) -> Bool {
+    func isThere(_ expected: RowID, _ path: RowPath) -> Bool { (try? row(path)) == expected }
+    return deletes.allSatisfy { isThere($0.row, $0.path) }
+      && moves.allSatisfy { isThere($0.row, $0.from) }
+      && updates.allSatisfy { isThere($0.row, $0.from) }
   }
 }

@@ -27,12 +27,14 @@
       self.store = store
     }
 
-    /// Keeps what is shown up to date until the task is cancelled.
+    /// Keeps what is shown up to date until the task is cancelled. The next call may begin at once: it
+    /// starts with the state as of then.
     ///
     /// - Throws: `closed` once the store is closed; `notFound` if the index is removed.
     public func follow() async throws(TreeRingError) {
       var changes = store.changes(of: control).makeAsyncIterator()
-      while let change = try await changes.next() {
+      // A task that was cancelled meanwhile must not overwrite what the one after it shows.
+      while let change = try await changes.next(), !Task.isCancelled {
         shown = change.after
         lastChange = change
       }

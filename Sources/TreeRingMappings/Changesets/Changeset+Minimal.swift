@@ -47,7 +47,7 @@ struct MinimalChangeset<Groups: OrderedGroups> {
     self.new = new
     self.places = places
     self.groups = groups
-    self.limit = limit
+    self.limit = flaw == .limitLoose && limit < .max ? limit + 1 : limit
     slotsChanged = isEdited ? Array(new.groups.indices) : places.touchedSlots
     self.flaw = flaw
     result = Changeset(before: old.outline, after: new.outline)

@@ -5,7 +5,8 @@ internal import TreeRingLog
 
 /// A group of an index at one commit: its name, its number of rows, its first row and its last.
 ///
-/// The rows are read only when they are asked for. Use it during the call only.
+/// The rows are read only when they are asked for, from a snapshot that is held for the call: use it
+/// during the call only, and in its task, which is why it is not `Sendable`.
 public struct GroupSummary {
   /// The group's name.
   public let name: GroupName

@@ -69,7 +69,8 @@ public struct RangeOptions: Hashable, Sendable {
   /// - Parameters:
   ///   - length: Rows shown at the start; not negative.
   ///   - offset: Rows left out at the pinned end at the start; not negative. Beyond the group's end
-  ///     nothing is shown until the group has more rows than that.
+  ///     nothing is shown until the group has more rows than that; but if `min` asks for rows, those at
+  ///     the group's far end are shown at once.
   ///   - pin: The end of the group, as displayed, that the offset counts from, and the side on which
   ///     rows stay when there are more than `max`.
   ///   - min: The fewest rows shown while the group has as many; not negative.

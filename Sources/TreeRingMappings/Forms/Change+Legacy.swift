@@ -60,11 +60,14 @@ extension Change {
   /// deleted and inserted sections.
   ///
   /// - Throws: `TreeRingError` if the index cannot be read.
-  public func legacy() throws(TreeRingError) -> LegacyChanges {
+  public func legacy() throws(TreeRingError) -> LegacyChanges { try legacy(flaw: .none) }
+
+  package func legacy(flaw: Flaw) throws(TreeRingError) -> LegacyChanges {
     var result = LegacyChanges()
     guard !isReset, let later = before.later, let groups = before.groups else { return result }
     result.sections = legacySections()
-    let projection = LegacyProjection(old: before.layout, new: after.layout, later: later)
+    let projection = LegacyProjection(
+      old: before.layout, new: after.layout, later: later, flaw: flaw)
     switch (before.isConsolidated, after.isConsolidated) {
     case (false, false):
       result.rows = try projection.touchedRows(in: groups)
@@ -184,6 +187,7 @@ private struct LegacyProjection {
   let old: Layout
   let new: Layout
   let later: ShownRows.Later
+  let flaw: Flaw
 
   /// The change of a row, named by the ends it has.
   func change(
@@ -227,6 +231,7 @@ private struct LegacyProjection {
 
   /// Whether a row that kept its group also kept its place among the rows not touched.
   private func passesNone(_ touched: TouchedPlace) -> Bool {
+    if flaw == .legacyMovesMissed { return true }
     guard touched.oldSlot == touched.newSlot,
       old.groups[touched.oldSlot].isReversed == new.groups[touched.newSlot].isReversed,
       let delta = later.places.delta(of: touched.oldSlot)

@@ -59,7 +59,8 @@ public struct MappingChanges: AsyncSequence, Sendable {
     /// The next change, as soon as there is one in what is shown; nil once the task is cancelled.
     ///
     /// - Throws: `closed` once the store is closed; `notFound` if the index is removed; `invalidInput`
-    ///   if a range was to change of a group that has none, after which it goes on without.
+    ///   if a range was to change of a group that has none. After that one it goes on without; after any
+    ///   other, what its control was asked for still waits to be delivered.
     public mutating func next() async throws(TreeRingError) -> Change? {
       while !Task.isCancelled {
         let (request, turn) = control.request()
@@ -75,7 +76,7 @@ public struct MappingChanges: AsyncSequence, Sendable {
         do throws(TreeRingError) {
           change = try observer.advance(mappings: request.mappings, changing: request.changes)
         } catch {
-          control.drop(request)
+          if error.code == .invalidInput { control.drop(request) }
           throw error
         }
         control.settle(request, showing: observer.mappings)

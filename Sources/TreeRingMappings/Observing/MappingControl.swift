@@ -6,7 +6,8 @@
 internal import Synchronization
 public import TreeRing
 
-/// What a stream of changes is to show, changed while it runs. For one stream at a time.
+/// What a stream of changes is to show, changed while it runs. For one stream at a time: of two that
+/// overlap for a moment, one delivers each change of a range.
 /// ```swift
 /// let control = MappingControl(Mappings(of: "chats", groups: ["work"]).range(newest, of: "work"))
 /// for try await change in store.changes(of: control) { list.apply(change) }
@@ -18,6 +19,18 @@ public final class MappingControl: Sendable {
   struct Request: Sendable {
     var mappings: Mappings
     var changes: [RangeChange] = []
+    /// How many changes were taken off before these: the number of the first.
+    fileprivate(set) var first = 0
+
+    fileprivate var end: Int { first + changes.count }
+
+    /// Takes off the changes that another request ends with, as far as they still wait: two readers may
+    /// have been given the same ones.
+    fileprivate mutating func take(_ other: Request) {
+      let count = max(0, other.end - first)
+      changes.removeFirst(min(count, changes.count))
+      first += count
+    }
   }
 
   private struct State {
@@ -69,13 +82,13 @@ public final class MappingControl: Sendable {
   func settle(_ delivered: Request, showing mappings: Mappings) {
     state.withLock { state in
       if state.request.mappings == delivered.mappings { state.request.mappings = mappings }
-      state.request.changes.removeFirst(delivered.changes.count)
+      state.request.take(delivered)
     }
   }
 
-  /// Takes a request off that cannot be met.
+  /// Takes the changes of ranges off that cannot be met.
   func drop(_ refused: Request) {
-    state.withLock { $0.request.changes.removeFirst(refused.changes.count) }
+    state.withLock { $0.request.take(refused) }
   }
 
   /// Waits until something changes after a turn, or the task is cancelled.

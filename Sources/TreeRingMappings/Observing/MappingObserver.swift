@@ -78,11 +78,21 @@ public struct MappingObserver: Sendable {
   ///     reset.
   ///   - changes: Ranges to change by hand, in this order.
   /// - Throws: `notFound` if there is no such index; `closed` once the store is; `invalidInput` if a
-  ///   range is to change of a group that has none.
+  ///   range is to change of a group that has none; `snapshotExpired` only if the task is cancelled while
+  ///   one commit after the other expires under the store's `pinLimit` before it has been read. Whatever is
+  ///   thrown, the observer stands where it stood.
   public mutating func advance(
     mappings: Mappings? = nil, changing changes: [RangeChange] = []
   ) throws(TreeRingError) -> Change {
-    try advance(to: try store.snapshot(), mappings: mappings, changing: changes)
+    while true {
+      let newest = try store.snapshot()
+      do throws(TreeRingError) {
+        return try advance(to: newest, mappings: mappings, changing: changes)
+      } catch {
+        // There is a newer one by then.
+        guard error.code == .snapshotExpired, !Task.isCancelled else { throw error }
+      }
+    }
   }
 
   /// Goes to any commit, forward or backward.
@@ -91,6 +101,8 @@ public struct MappingObserver: Sendable {
   ///   - snapshot: The commit to show, of the same store.
   ///   - mappings: Other mappings to go on with; nil if they stay.
   ///   - changes: Ranges to change by hand, in this order.
+  /// - Throws: `snapshotExpired` if the snapshot was held longer than the store's `pinLimit` allows, and
+  ///   what ``advance(mappings:changing:)`` throws. Whatever is thrown, the observer stands where it stood.
   public mutating func advance(
     to snapshot: Snapshot, mappings: Mappings? = nil, changing changes: [RangeChange] = []
   ) throws(TreeRingError) -> Change {
@@ -180,8 +192,6 @@ public struct MappingObserver: Sendable {
         .contains(error.code)
       guard isGone else { throw error }
     }
-    definition = shown?.definition
-    start = nil
     if let shown {
       _ = try cursor.resume(at: shown.groups, position.commit, windows: position.windows)
     } else {
@@ -189,5 +199,7 @@ public struct MappingObserver: Sendable {
       _ = try cursor.resume(
         at: try groups(by: present, at: snapshot), snapshot.commit, windows: position.windows)
     }
+    definition = shown?.definition
+    start = nil
   }
 }

@@ -139,6 +139,9 @@ struct GroupState: Sendable, Equatable {
   /// Whether the group is to be a section, as far as it is listed.
   var isSection: Bool { position != nil && (!hidesWhenEmpty || !shown.isEmpty) }
 
+  /// Whether it has a window that goes on by itself, also while it is not listed or has no rows.
+  var carriesWindow: Bool { range?.isFlexible ?? false }
+
   /// Where the window stands, in the order of display.
   var rangePosition: RangePosition {
     let (before, behind) = (shown.lowerBound, count - shown.upperBound)

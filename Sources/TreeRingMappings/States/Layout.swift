@@ -71,12 +71,15 @@ struct Layout: Sendable {
     return copy
   }
 
-  /// The same layout, following further groups that had no rows.
+  /// The same layout, following further groups that had no rows. Groups that have none left are
+  /// forgotten by then, unless a window of theirs is carried on.
   func following(_ names: some Sequence<GroupName>) -> Layout {
-    let larger = table.adding(names)
-    if larger.names.count == table.names.count { return self }
+    if table.adding(names) === table { return self }
+    let known = groups.indices.filter { groups[$0].count > 0 || groups[$0].carriesWindow }
+    let kept = known.count < groups.count ? GroupTable(known.map { table.names[$0] }) : table
+    let larger = kept.adding(names)
     var copy = numbered(by: larger)
-    for slot in table.names.count..<larger.names.count {
+    for slot in kept.names.count..<larger.names.count {
       copy.groups[slot] = GroupState(larger.names[slot], in: mappings, count: 0)
     }
     return copy
@@ -288,7 +291,7 @@ struct Layout: Sendable {
 
   /// The groups listed and those whose windows are carried on.
   var followedGroups: [GroupName] {
-    groups.indices.filter { groups[$0].position != nil || groups[$0].range?.isFlexible ?? false }
+    groups.indices.filter { groups[$0].position != nil || groups[$0].carriesWindow }
       .map { table.names[$0] }
   }
 

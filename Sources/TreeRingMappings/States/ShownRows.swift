@@ -15,6 +15,11 @@ public import TreeRingLog
 /// Subscripts of sections and rows trap out of range, as those of an array do, and if the index cannot
 /// be read. The lookups by path say nil for what is out of range or not shown, and throw if the index
 /// cannot be read. All of them cost O(log n).
+///
+/// The two states of a change hold one snapshot, of the later commit read. In a store with a `pinLimit` it
+/// may expire while they are kept: lookups then throw `snapshotExpired`, and subscripts of rows trap. Where
+/// a limit is set and states are kept, read rows with ``row(at:)``, and go on to the next change or begin
+/// anew when it throws. What a layout knows by itself (``outline``, counts, groups, ranges) is there always.
 public struct ShownRows: Sendable {
   /// The rows between this state and the commit that `groups` stands at.
   struct Later: Sendable {

@@ -8,7 +8,7 @@ import TreeRingMappings
 /// Shows one mapping: on a terminal, as frames of text, or as changesets in JSON.
 struct Board {
   private var observer: MappingObserver
-  private let fields: [String]?
+  private let fields: [JSONPath]?
   private let output: Output
   private var lines = BoardLines()
   private var screen: BoardScreen?
@@ -16,20 +16,23 @@ struct Board {
   /// The commit shown.
   var commit: CommitNumber { observer.commit ?? 0 }
 
-  /// Whether a board is drawn on a terminal.
-  static func isOnScreen(_ output: Output) -> Bool { !output.isJSON && isatty(STDOUT_FILENO) == 1 }
+  /// Whether it is drawn on a terminal.
+  let isOnScreen: Bool
 
-  init(store: Store, mappings: Mappings, fields: [String]?, output: Output) throws {
+  init(
+    store: Store, mappings: Mappings, fields: [JSONPath]?, output: Output, isOnScreen: Bool
+  ) {
     observer = store.observer(of: mappings, limit: .max)
     self.fields = fields
     self.output = output
+    self.isOnScreen = isOnScreen
   }
 
   /// Shows the first state.
   mutating func begin(at commit: CommitNumber) throws {
     let snapshot = try observer.store.snapshot(at: .commit(commit))
     let change = try observer.advance(to: snapshot)
-    if Self.isOnScreen(output) { screen = try BoardScreen(output: output) }
+    if isOnScreen { screen = try BoardScreen(output: output) }
     try show(change, snapshot)
   }
 
@@ -54,11 +57,9 @@ struct Board {
       try ChangePrinter(output: output, change: change).batch()
       return try output.flush()
     }
-    var touched = 0
     var edits: [BoardLines.Edit] = []
     let text: BoardLines.Text = { [fields] row in
-      touched += 1
-      return try Self.text(of: row, in: snapshot, fields: fields)
+      try Self.text(of: row, in: snapshot, fields: fields)
     }
     if change.isReset {
       try lines.reset(to: change.after, text)
@@ -68,8 +69,8 @@ struct Board {
     let time = Int((ContinuousClock.now - start) / .microseconds(1))
     let operations = change.isReset ? "all read" : Units.count(change.changeset.count, "operation")
     let date = commit == 0 ? "" : "  " + ISO8601.format(try observer.store.commit(commit).timestamp)
-    footer =
-      "commit \(commit)\(date)  \(Units.count(touched, "row")) touched, \(operations), \(time) µs"
+    let touched = Units.count(lines.touched.count, "row")
+    footer = "commit \(commit)\(date)  \(touched) touched, \(operations), \(time) µs"
     if screen == nil { return try printFrame() }
     if change.isReset {
       try screen?.draw(lines)
@@ -82,7 +83,7 @@ struct Board {
   mutating func say(_ state: String) throws {
     guard screen != nil else { return }
     if screen?.hasNewSize() == true { try screen?.draw(lines) }
-    try screen?.footer("\(footer)  \(state)")
+    try screen?.footer("[\(state)]  \(footer)  space n + - q")
   }
 
   /// Ends the flip of lines that have changed.
@@ -100,7 +101,7 @@ struct Board {
   // MARK: Text
 
   private static func text(
-    of id: RowID, in snapshot: Snapshot, fields: [String]?
+    of id: RowID, in snapshot: Snapshot, fields: [JSONPath]?
   ) throws -> String {
     guard let row = try snapshot.row(id.key, in: id.bucket) else {
       return JSONText.shown(key: id.key.bytes)
@@ -108,15 +109,17 @@ struct Board {
     guard let fields else {
       return "\(JSONText.shown(key: id.key.bytes))  \(JSONText.shown(row.object))"
     }
-    let object = try? JSONSerialization.jsonObject(with: Data(row.object)) as? [String: Any]
-    return fields.map { shown(object?[$0]) }.joined(separator: "  ")
+    return row.object.withUnsafeBytes { object in
+      fields.map { shown($0, of: object) }.joined(separator: "  ")
+    }
   }
 
-  private static func shown(_ value: Any?) -> String {
-    switch value {
-    case let text as String: text
-    case let number as NSNumber: "\(number)"
-    default: "-"
-    }
+  /// A field for a person: a scalar's text, an array or object as it is written.
+  private static func shown(_ field: JSONPath, of object: UnsafeRawBufferPointer) -> String {
+    guard let found = try? JSONScanner.find(field, in: object) else { return "-" }
+    let value = UnsafeRawBufferPointer(rebasing: object[found])
+    var text: [UInt8] = []
+    return JSONScanner.appendText(ofScalar: value, to: &text)
+      ? JSONText.shown(key: text) : JSONText.shown(Array(value))
   }
 }

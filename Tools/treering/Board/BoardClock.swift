@@ -1,5 +1,6 @@
 // The time of the history that a board replays.
 
+import TreeRing
 import TreeRingLog
 
 /// A clock that runs at a chosen speed, and may be paused.
@@ -14,6 +15,17 @@ struct BoardClock {
     self.history = history
     self.speed = speed
     set = now
+  }
+
+  /// The moment at which a replay begins that is to begin at a point, with a commit: that date, or that
+  /// of the commit where the point is none; not before the first commit, which one would wait for else.
+  static func start(
+    at point: Point, _ commit: CommitNumber, in store: Store
+  ) throws -> Timestamp {
+    guard store.newestCommit > 0 else { return Timestamp(microseconds: 0) }
+    let first = try store.commit(max(commit, 1)).timestamp
+    if case .date(let date) = point { return max(date, first) }
+    return first
   }
 
   /// The history's time.

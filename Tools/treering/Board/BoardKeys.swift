@@ -11,7 +11,8 @@ enum BoardKey: Character {
   case quit = "q"
 }
 
-/// A keyboard read key by key, without waiting. Give it back with `close`.
+/// A keyboard read key by key, without waiting. Take it for a board on the screen only, since whoever reads
+/// a board from a pipe wants the keys; give it back with `close`.
 struct BoardKeys {
   private var before = termios()
   private let isTerminal: Bool

@@ -13,9 +13,13 @@ struct BoardLines {
     case rewrite(Int)
   }
 
-  struct Line: Equatable {
+  struct Line {
     var text: String
-    var isHeading = false
+    /// The row shown; nil for a heading.
+    var row: RowID?
+    /// The number of the change that brought or rewrote it.
+    fileprivate(set) var change = 0
+    var isHeading: Bool { row == nil }
   }
 
   /// The text of a row that comes or has changed.
@@ -24,6 +28,10 @@ struct BoardLines {
   private var sections: [[Line]] = []
   /// How many lines there are.
   private(set) var count = 0
+  /// How many changes there have been.
+  private var change = 0
+  /// The rows that the last change brought, took away, moved or rewrote; after a reset all rows.
+  private(set) var touched: Set<RowID> = []
 
   /// The lines at some positions; fewer if there are fewer. O(sections + positions).
   func lines(at positions: Range<Int>) -> [Line] {
@@ -37,28 +45,35 @@ struct BoardLines {
     return found
   }
 
+  /// Whether the last change brought or rewrote a line; nothing is new after a reset.
+  func isNew(_ line: Line) -> Bool { line.change == change }
+
   /// Takes a state as it is, for a first one and for one that is to be read anew.
   mutating func reset(to shown: ShownRows, _ text: Text) throws {
     sections = []
     count = 0
+    touched = []
     for section in shown.sections {
       sections.append(try lines(of: section, text))
       count += section.count + 1
     }
+    change += 1
   }
 
   /// Does what a changeset says.
   /// - Returns: what became of the lines, in order.
   mutating func apply(_ change: Change, _ text: Text) throws -> [Edit] {
     var edits: [Edit] = []
+    touched = []
+    self.change += 1
     for step in change.changeset.steps() {
       try apply(step, of: change.after, text, &edits)
     }
     let outline = change.after.outline
     for index in sections.indices {
       let heading = Self.heading(outline[index])
-      if sections[index][0] != heading {
-        sections[index][0] = heading
+      if sections[index][0].text != heading {
+        sections[index][0] = Line(text: heading, change: self.change)
         edits.append(.rewrite(line(index, -1)))
       }
     }
@@ -69,13 +84,21 @@ struct BoardLines {
     _ step: Step, of after: ShownRows, _ text: Text, _ edits: inout [Edit]
   ) throws {
     switch step {
-    case .deleteRow(_, let path): remove(path, &edits)
-    case .insertRow(let row, let path): insert(Line(text: try text(row)), path, &edits)
-    case .moveRow(_, let from, let to): insert(remove(from, &edits), to, &edits)
+    case .deleteRow(let row, let path):
+      touched.insert(row)
+      remove(path, &edits)
+    case .insertRow(let row, let path):
+      touched.insert(row)
+      insert(Line(text: try text(row), row: row), path, &edits)
+    case .moveRow(let row, let from, let to):
+      touched.insert(row)
+      insert(remove(from, &edits), to, &edits)
     case .updateRow(let row, let path, _):
-      sections[path.section][path.row + 1].text = try text(row)
+      touched.insert(row)
+      sections[path.section][path.row + 1] = Line(text: try text(row), row: row, change: change)
       edits.append(.rewrite(line(path.section, path.row)))
-    case .deleteSection(let index): removeSection(index, &edits)
+    case .deleteSection(let index):
+      touched.formUnion(removeSection(index, &edits).compactMap(\.row))
     case .moveSection(let from, let to): insertSection(removeSection(from, &edits), to, &edits)
     case .insertSection(let section, let index):
       // A new section comes with all the rows it has in the state after.
@@ -86,14 +109,16 @@ struct BoardLines {
 
   // MARK: Parts
 
-  private static func heading(_ section: Section) -> Line {
-    let rows = section.count == 1 ? "1 row" : "\(section.count) rows"
-    return Line(text: "\(JSONText.shown(key: section.group.bytes))  (\(rows))", isHeading: true)
+  private static func heading(_ section: Section) -> String {
+    "\(JSONText.shown(key: section.group.bytes))  (\(Units.count(section.count, "row")))"
   }
 
-  private func lines(of section: ShownSection, _ text: Text) throws -> [Line] {
+  /// The lines of a section with all its rows, which are touched.
+  private mutating func lines(of section: ShownSection, _ text: Text) throws -> [Line] {
     let heading = Self.heading(Section(group: section.group, count: section.count))
-    return [heading] + (try section.map { Line(text: try text($0)) })
+    let rows = try section.map { Line(text: try text($0), row: $0) }
+    touched.formUnion(rows.compactMap(\.row))
+    return [Line(text: heading)] + rows
   }
 
   /// The position of a row's line; of the heading for row -1. O(sections).
@@ -109,6 +134,8 @@ struct BoardLines {
   }
 
   private mutating func insert(_ line: Line, _ path: RowPath, _ edits: inout [Edit]) {
+    var line = line
+    line.change = change
     edits.append(.insert(self.line(path.section, path.row)))
     count += 1
     sections[path.section].insert(line, at: path.row + 1)
@@ -126,6 +153,7 @@ struct BoardLines {
   private mutating func insertSection(_ lines: [Line], _ index: Int, _ edits: inout [Edit]) {
     let first = line(index, -1)
     sections.insert(lines, at: index)
+    for row in lines.indices { sections[index][row].change = change }
     edits += lines.indices.map { .insert(first + $0) }
     count += lines.count
   }

@@ -1,5 +1,9 @@
 // A board on a terminal. Lines are inserted, deleted and rewritten where the changeset says so; the
 // terminal moves the others. Nothing is drawn that has not changed, but lines that come up from below.
+//
+// Lines are not wrapped: of one that is too long, however many columns its characters take, the terminal
+// shows the beginning. Each place is cleared before it is written, since behind a full line the cursor
+// still stands in it.
 
 import Foundation
 
@@ -14,25 +18,22 @@ struct BoardScreen {
   init(output: Output) throws {
     self.output = output
     measure()
-    // Another screen, no cursor, and lines scroll above the footer only.
-    try put("\u{1B}[?1049h\u{1B}[?25l\u{1B}[2J\u{1B}[1;\(visible)r")
+    // Another screen, no cursor, no wrapping, and lines scroll above the footer only.
+    try put("\u{1B}[?1049h\u{1B}[?25l\u{1B}[?7l\u{1B}[2J\u{1B}[1;\(visible)r")
     try output.flush()
   }
 
   /// Gives the terminal back as it was.
   func close() throws {
-    try put("\u{1B}[r\u{1B}[?25h\u{1B}[?1049l")
+    try put("\u{1B}[r\u{1B}[?7h\u{1B}[?25h\u{1B}[?1049l")
     try output.flush()
   }
 
   private var visible: Int { max(1, height - 1) }
 
   private mutating func measure() {
-    var size = winsize()
-    guard ioctl(STDOUT_FILENO, UInt(TIOCGWINSZ), &size) == 0, size.ws_row > 1, size.ws_col > 0
-    else { return }
-    height = Int(size.ws_row)
-    width = Int(size.ws_col)
+    guard let size = output.terminalSize, size.rows > 1, size.columns > 0 else { return }
+    (height, width) = size
   }
 
   /// Draws every line that fits: at first, and when the terminal has another size.
@@ -44,30 +45,26 @@ struct BoardScreen {
 
   /// Does on the screen what has been done to the lines, and flips those that are new or changed.
   mutating func apply(_ edits: [BoardLines.Edit], to lines: BoardLines) throws {
-    var (old, new) = (flipped, Set<Int>())
+    var old = flipped
     // So many lines at the bottom show nothing yet of what has come up from below.
     var risen = 0
     for edit in edits {
       switch edit {
       case .insert(let index) where index < visible:
-        (old, new) = (old.opened(at: index), new.opened(at: index))
-        new.insert(index)
+        old = old.opened(at: index)
         try put("\u{1B}[\(index + 1);1H\u{1B}[L")
         if index < visible - risen { risen = max(0, risen - 1) }
       case .delete(let index) where index < visible:
-        (old, new) = (old.closed(at: index), new.closed(at: index))
+        old = old.closed(at: index)
         try put("\u{1B}[\(index + 1);1H\u{1B}[M")
         if index < visible - risen { risen += 1 }
-      case .rewrite(let index): new.insert(index)
       default: break
       }
     }
-    new = new.filter { $0 < visible }
-    for index in old.union((visible - risen)..<visible).subtracting(new) where index < visible {
-      try write(index, of: lines)
-    }
-    for index in new { try write(index, of: lines, isFlipped: true) }
-    flipped = new
+    let shown = lines.lines(at: 0..<visible)
+    flipped = Set(shown.indices.filter { lines.isNew(shown[$0]) })
+    let stale = old.filter { $0 < visible }.union((visible - risen)..<visible).union(flipped)
+    for index in stale.sorted() { try write(index, of: lines, isFlipped: flipped.contains(index)) }
   }
 
   /// Draws the lines that are flipped as they are.
@@ -78,7 +75,7 @@ struct BoardScreen {
 
   /// Writes the last line.
   func footer(_ text: String) throws {
-    try put("\u{1B}[\(height);1H\u{1B}[7m\(cut(text))\u{1B}[K\u{1B}[0m")
+    try put("\u{1B}[\(height);1H\u{1B}[7m\u{1B}[K\(cut(text))\u{1B}[0m")
     try output.flush()
   }
 
@@ -93,7 +90,7 @@ struct BoardScreen {
     guard let line = lines.lines(at: index..<(index + 1)).first else { return }
     let style = line.isHeading ? "\u{1B}[1m" : isFlipped ? "\u{1B}[7m" : ""
     let text = line.isHeading ? line.text : "  " + line.text
-    try put("\u{1B}[\(index + 1);1H\(style)\(cut(text))\u{1B}[0m\u{1B}[K")
+    try put("\u{1B}[\(index + 1);1H\u{1B}[K\(style)\(cut(text))\u{1B}[0m")
   }
 
   private func cut(_ text: String) -> String {

@@ -12,28 +12,30 @@ struct Player {
   private var clock: BoardClock?
   /// The last commit of a replay; nil for what is live.
   private let last: CommitNumber?
+  /// The next key pressed; nil if none is waiting.
+  private let nextKey: () -> BoardKey?
   private var isPaused = false
   private var changes = 0
   /// When the last change was shown.
   private var shownAt = ContinuousClock.now
 
   init(
-    store: Store, board: Board, limit: Int, clock: BoardClock?, last: CommitNumber?
+    store: Store, board: Board, limit: Int, clock: BoardClock?, last: CommitNumber?,
+    nextKey: @escaping () -> BoardKey?
   ) {
     self.store = store
     self.board = board
     self.limit = limit
     self.clock = clock
     self.last = last
+    self.nextKey = nextKey
   }
 
   /// Goes on until the replay is over, the limit is reached, somebody quits, or nobody reads any more.
   mutating func play() throws {
-    let keys = BoardKeys()
-    defer { keys.close() }
     try board.say(state)
     while changes < limit, !Interrupt.isRequested {
-      if let key = keys.next() {
+      if let key = nextKey() {
         if key == .quit { return }
         try obey(key)
         try board.say(state)
@@ -41,7 +43,7 @@ struct Player {
       let target = try target()
       if target > board.commit {
         try advance(to: target)
-      } else if let last, board.commit >= last, clock == nil || !isOnTerminal {
+      } else if let last, board.commit >= last, clock == nil || !board.isOnScreen {
         return
       } else {
         try wait()
@@ -49,13 +51,10 @@ struct Player {
     }
   }
 
-  private var isOnTerminal: Bool { isatty(STDOUT_FILENO) == 1 }
-
   private var state: String {
     let speed = clock.map { " \(Self.shown($0.speed))×" } ?? ""
     let isOver = last.map { board.commit >= $0 } ?? false
-    let now = isOver ? "the end" : isPaused ? "paused" : last == nil ? "live" : "replay\(speed)"
-    return "[\(now)]  space n + - q"
+    return isOver ? "the end" : isPaused ? "paused" : last == nil ? "live" : "replay\(speed)"
   }
 
   private static func shown(_ speed: Double) -> String {

@@ -20,8 +20,10 @@ struct BoardCommand: StoreCommand {
   @OptionGroup var arguments: StoreArguments
   @Argument(help: "The index.") var index: String
   @OptionGroup var shown: MappingArguments
-  @Option(help: "F,…: the JSON fields of a row to show; without it the whole object.")
-  var fields: String?
+  @Option(
+    help: "F,…: the JSON fields of a row to show; without it the whole object.",
+    transform: Self.paths)
+  var fields: [JSONPath]?
   @Option(help: "Replay from this point in history.", transform: Point.parse) var from: Point?
   @Option(help: "Replay to this point; without it to the newest commit.", transform: Point.parse)
   var to: Point?
@@ -29,6 +31,15 @@ struct BoardCommand: StoreCommand {
     help: "How many seconds of history a second shows; into a pipe without it: as fast as can be.")
   var speed: Double?
   @Option(help: "End after so many changes.") var limit: Int?
+
+  @Sendable private static func paths(_ text: String) throws -> [JSONPath] {
+    do throws(TreeRingError) {
+      return try text.split(separator: ",", omittingEmptySubsequences: false)
+        .map { field throws(TreeRingError) in try JSONPath(field) }
+    } catch {
+      throw ValidationError(error.description)
+    }
+  }
 
   func validate() throws {
     if to != nil, from == nil {
@@ -48,24 +59,23 @@ struct BoardCommand: StoreCommand {
     if to != nil, last < first {
       throw Failure(.no, "--to is commit \(last), before --from, commit \(first).")
     }
-    var board = try Board(
+    let isOnScreen = output.isTerminal && !output.isJSON
+    var board = Board(
       store: store, mappings: shown.mappings(of: index),
-      fields: fields?.split(separator: ",").map(String.init), output: output)
+      fields: fields, output: output, isOnScreen: isOnScreen)
     try board.begin(at: first)
     defer { board.close() }
+    var clock: BoardClock?
+    if let from, isOnScreen || speed != nil {
+      clock = BoardClock(
+        at: try BoardClock.start(at: from, first, in: store), speed: speed ?? 60)
+    }
+    let keys = isOnScreen ? BoardKeys() : nil
+    defer { keys?.close() }
     var player = Player(
-      store: store, board: board, limit: limit ?? .max,
-      clock: try clock(at: first, in: store, output), last: from == nil ? nil : last)
+      store: store, board: board, limit: limit ?? .max, clock: clock,
+      last: from == nil ? nil : last, nextKey: { keys?.next() })
     try player.play()
     try store.close()
-  }
-
-  /// The clock of a replay that keeps time; nil for one that does not, and for what is live.
-  private func clock(
-    at first: CommitNumber, in store: Store, _ output: Output
-  ) throws -> BoardClock? {
-    guard from != nil, speed != nil || Board.isOnScreen(output) else { return nil }
-    let begin = first == 0 ? Timestamp(microseconds: 0) : try store.commit(first).timestamp
-    return BoardClock(at: begin, speed: speed ?? 60)
   }
 }

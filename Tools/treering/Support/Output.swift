@@ -14,14 +14,16 @@ final class Output {
   private var buffer: [UInt8] = []
   private static let pieceByteCount = 1 << 16
 
+  /// Whether what is printed goes to a terminal.
+  let isTerminal: Bool
   private let descriptor: Int32
 
   /// - Parameter descriptor: where to write; standard output unless said otherwise.
   init(isJSON: Bool, descriptor: Int32 = STDOUT_FILENO) {
     self.isJSON = isJSON
     self.descriptor = descriptor
-    isColoured =
-      isatty(STDOUT_FILENO) == 1 && ProcessInfo.processInfo.environment["NO_COLOR"] == nil
+    isTerminal = isatty(descriptor) == 1
+    isColoured = isTerminal && ProcessInfo.processInfo.environment["NO_COLOR"] == nil
     buffer.reserveCapacity(2 * Self.pieceByteCount)
   }
 
@@ -51,6 +53,13 @@ final class Output {
     buffer = object.finish()
     buffer.append(UInt8(ascii: "\n"))
     try flushIfFull()
+  }
+
+  /// How many characters the terminal has; nil if there is none.
+  var terminalSize: (rows: Int, columns: Int)? {
+    var size = winsize()
+    guard ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0 else { return nil }
+    return (Int(size.ws_row), Int(size.ws_col))
   }
 
   /// Whether nobody reads what is printed any more.

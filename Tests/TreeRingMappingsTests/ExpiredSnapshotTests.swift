@@ -1,0 +1,107 @@
+import TestSupport
+import Testing
+import TreeRing
+import TreeRingLog
+
+@testable import TreeRingMappings
+
+/// Stores whose snapshots live for two commits, while somebody writes faster than they are read.
+@Suite("A snapshot that expires while it is read")
+struct ExpiredSnapshotTests {
+  /// A writer that is ahead whenever a filter asks for a group: as often as it is told to.
+  private final class Writer: Sendable {
+    let store: Store
+    /// How often it has written, and how often it is to.
+    let written = Counter()
+    let wanted = Counter()
+
+    init() throws {
+      store = try Store.inMemory(
+        options: StoreOptions(pinLimit: PinLimit(commits: 2), indexes: [Board.index]))
+      for number in 0..<9 as Range<UInt8> {
+        try store.write { try $0.put([1, number], for: Key("k\(number)"), in: Board.lines) }
+      }
+    }
+
+    /// Writes more than a snapshot outlives, and lets go of those who hold the past.
+    func write() throws {
+      let turn = UInt8(written.count % 50)
+      for number in 10..<14 as Range<UInt8> {
+        try store.write { try $0.put([1, number + turn], for: Key("k\(number)"), in: Board.lines) }
+      }
+      try store.compact(to: .dropHistory)
+    }
+
+    /// Mappings whose filter the writer overtakes.
+    var mappings: Mappings {
+      Mappings(
+        of: "board",
+        groupsWhere: { group in
+          if self.written.count < self.wanted.count {
+            _ = self.written.next()
+            try? self.write()
+          }
+          return group.first != nil
+        }
+      ).range(.flexible(length: 2))
+    }
+  }
+
+  @Test("An observer goes on with a newer one, and ranges changed by hand are changed once")
+  func pull() throws {
+    let writer = try Writer()
+    var observer = writer.store.observer(of: writer.mappings)
+    for _ in 0..<3 { _ = writer.wanted.next() }
+    let first = try observer.advance()
+    #expect(writer.written.count == 3)
+    #expect(first.isReset && first.after.commit == writer.store.newestCommit)
+    #expect(first.after.rangePosition(of: "g1")?.length == 2)
+    try writer.store.write { try $0.put([1, 50], for: "x", in: Board.lines) }
+    for _ in 0..<2 { _ = writer.wanted.next() }
+    let second = try observer.extendRange(of: "g1", by: 3)
+    #expect(writer.written.count == 5)
+    #expect(second.after.commit == writer.store.newestCommit)
+    #expect(second.after.rangePosition(of: "g1")?.length == 5)
+    // A commit that was named is not replaced by another one.
+    _ = writer.wanted.next()
+    let named = try writer.store.snapshot()
+    #expect {
+      _ = try observer.advance(to: named, mappings: writer.mappings)
+    } throws: {
+      ($0 as? TreeRingError)?.code == .snapshotExpired
+    }
+    #expect(try observer.advance().after.rangePosition(of: "g1")?.length == 5)
+  }
+
+  @Test("A position is taken up although the snapshot it is taken up at expires")
+  func position() throws {
+    let writer = try Writer()
+    var observer = writer.store.observer(of: writer.mappings)
+    _ = try observer.advance()
+    _ = try observer.extendRange(of: "g1", by: 3)
+    let position = try #require(observer.position)
+    try writer.write()
+    var resumed = writer.store.observer(of: writer.mappings, from: position)
+    _ = writer.wanted.next()
+    let change = try resumed.advance()
+    #expect(change.after.commit == writer.store.newestCommit)
+    #expect(change.after.rangePosition(of: "g1")?.length == 5)
+  }
+
+  @Test("A stream goes on, and what its control asks for is delivered once")
+  func stream() async throws {
+    let writer = try Writer()
+    let control = MappingControl(writer.mappings)
+    var changes = writer.store.changes(of: control).makeAsyncIterator()
+    _ = writer.wanted.next()
+    #expect(try await changes.next()?.after.rowCount == 2)
+    for turn in 1...3 {
+      control.extendRange(of: "g1", by: 1)
+      _ = writer.wanted.next()
+      try await writer.store.write { try $0.put([1, 50], for: Key("x\(turn)"), in: Board.lines) }
+      let change = try #require(try await changes.next())
+      #expect(writer.written.count == turn + 1)
+      #expect(change.after.rangePosition(of: "g1")?.length == 2 + turn)
+    }
+  }
+}

@@ -1,0 +1,121 @@
+import TestSupport
+import Testing
+import TreeRing
+import TreeRingLog
+
+@testable import TreeRingMappings
+
+/// The range of a group by the words of the contract, fixed or flexible, carried from list to list.
+struct NaiveRange {
+  let options: RangeOptions
+  private var window: NaiveWindow
+
+  init(_ options: RangeOptions, count: Int) {
+    self.options = options
+    window = NaiveWindow(options, count: count)
+  }
+
+  /// - Parameter isSame: Whether a row's sort key is equal at both ends.
+  mutating func carry(
+    from old: [RowReference], to new: [RowReference], isSame: (RowReference) -> Bool
+  ) {
+    if options.isFlexible {
+      window.carry(options, from: old, to: new, isSame: isSame)
+    } else {
+      window = NaiveWindow(options, count: new.count)
+    }
+  }
+
+  /// Where it stands in a group of so many rows.
+  func position(_ count: Int) -> RangePosition {
+    let shown = window.shown ?? (options.pin == .beginning ? count..<count : 0..<0)
+    return RangePosition(
+      offsetFromBeginning: shown.lowerBound, offsetFromEnd: count - shown.upperBound,
+      length: shown.count)
+  }
+}
+
+/// Every single change of two small groups under every setting of a range, as a changeset.
+///
+/// What a changeset is depends on the setting only by the rows shown before and after. So of all settings
+/// that show the same ones the first is checked by every property, and the others must give what it gave;
+/// and that they show these is compared with the naive range for each.
+///
+/// All settings are tried in a sweep; with the other tests, a few in turn for each change.
+@Suite("Every range setting, every single change")
+struct RangeSweepTests {
+  typealias State = WindowTests.State
+
+  /// The rows shown before and after.
+  struct Ends: Hashable {
+    let before: RangePosition
+    let after: RangePosition
+  }
+
+  @Test("The changeset is valid and minimal, and windows are where the rules say")
+  func everyChange() async {
+    let cases = await withTaskGroup(of: (cases: Int, checked: Int).self) { tasks in
+      for windowed in 0...5 {
+        for plain in 0...5 { tasks.addTask { Self.check(windowed, plain) } }
+      }
+      return await tasks.reduce(into: (cases: 0, checked: 0)) {
+        $0 = ($0.cases + $1.cases, $0.checked + $1.checked)
+      }
+    }
+    print("ranges: \(cases.cases) single changes, \(cases.checked) of them by every property")
+    if isSweep, SweepPart.current.isWhole { #expect(cases.cases == 4_397_328) }
+  }
+
+  /// Every single change of groups of so many rows.
+  private static func check(_ windowed: Int, _ plain: Int) -> (cases: Int, checked: Int) {
+    var sum = (cases: 0, checked: 0)
+    let old = State(windowed, plain)
+    for (index, new) in old.neighbors(fresh: 50).enumerated() {
+      guard SweepPart.current.contains(index) else { continue }
+      let turn = index * 37 + windowed * 6 + plain
+      let settings = isSweep ? WindowTests.settings : WindowTests.settings(turn: turn, count: 3)
+      do {
+        let checked = try check(old, new, settings, turn: turn)
+        sum = (sum.cases + settings.count, sum.checked + checked)
+      } catch {
+        Issue.record("\(old) to \(new): \(error)")
+        return sum
+      }
+    }
+    return sum
+  }
+
+  /// - Returns: how many changes were checked by every property.
+  private static func check(
+    _ old: State, _ new: State, _ settings: [RangeOptions], turn: Int
+  ) throws -> Int {
+    let (before, after) = (old.index(at: 1), new.index(at: 2))
+    let touched = touchedRows(from: before, to: after)
+    var known: [Ends: Changeset] = [:]
+    for options in settings {
+      let mappings = WindowTests.mappings(options, turn: turn)
+      var cursor = MappingCursor(mappings)
+      _ = try cursor.reset(to: before, at: 1)
+      let change = try cursor.advance(to: after, by: touched, limit: .max)
+      let isReversed = mappings.isReversed("w")
+      let lists = (old.displayed("w", isReversed), new.displayed("w", isReversed))
+      var range = NaiveRange(options, count: lists.0.count)
+      let start = range.position(lists.0.count)
+      range.carry(from: lists.0, to: lists.1) { old.key(of: $0) == new.key(of: $0) }
+      let ends = Ends(before: start, after: range.position(lists.1.count))
+      let isThere =
+        change.before.rangePosition(of: "w") == ends.before
+        && change.after.rangePosition(of: "w") == ends.after
+      try #require(isThere, "\(options), \(old) to \(new)")
+      if let expected = known[ends] {
+        try #require(change.changeset == expected, "\(options), \(old) to \(new)")
+        continue
+      }
+      let given = ChangeCase(from: NaiveView(mappings, before), to: after, touched: touched)
+      let found = violations(of: change, in: given)
+      try #require(found.isEmpty, "\(options), \(old) to \(new): \(found)")
+      known[ends] = change.changeset
+    }
+    return known.count
+  }
+}

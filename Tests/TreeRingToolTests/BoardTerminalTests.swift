@@ -1,0 +1,144 @@
+// The board as a process of its own, on a terminal of its own.
+
+import Foundation
+import TestSupport
+import Testing
+import TreeRing
+import TreeRingLog
+
+/// The far end of a terminal: what a person sees and types.
+private final class Terminal {
+  var model: TerminalModel
+  private var master: Int32 = -1
+  private var near: Int32 = -1
+  private var rest: [UInt8] = []
+
+  init(height: Int, width: Int) throws {
+    model = TerminalModel(height: height, width: width)
+    var size = winsize()
+    (size.ws_row, size.ws_col) = (UInt16(height), UInt16(width))
+    let isOpen = openpty(&master, &near, nil, nil, &size) == 0
+    try #require(isOpen)
+    // Nobody else is to keep the terminal open.
+    for end in [master, near] { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
+  }
+
+  deinit {
+    hangUp()
+    if master >= 0 { close(master) }
+  }
+
+  /// The end that a process is given; it is closed once the process has it.
+  var descriptor: Int32 { near }
+  func hangUp() {
+    if near >= 0 { close(near) }
+    near = -1
+  }
+
+  func type(_ text: String) { _ = write(master, text, text.utf8.count) }
+
+  /// Whether keys are read line by line and shown as they are typed.
+  var isCooked: Bool {
+    var state = termios()
+    let flags = tcflag_t(ICANON | ECHO)
+    return tcgetattr(master, &state) == 0 && state.c_lflag & flags == flags
+  }
+
+  /// Looks on until the screen is as it is wanted; false if the process ends before.
+  func wait(until isWanted: (TerminalModel) -> Bool) -> Bool {
+    var buffer = [UInt8](repeating: 0, count: 4096)
+    while !isWanted(model) {
+      let count = read(master, &buffer, buffer.count)
+      if count <= 0 { return false }
+      rest += buffer[..<count]
+      model.write(wholePiece())
+    }
+    return true
+  }
+
+  /// What has come, but for a control sequence or a character of which the end is missing.
+  private func wholePiece() -> String {
+    var end = rest.count
+    if let start = rest.lastIndex(of: 0x1B),
+      !rest[start...].contains(where: { UnicodeScalar($0).properties.isAlphabetic })
+    {
+      end = start
+    }
+    for _ in 0..<3 where end > 0 && String(validating: rest[..<end], as: UTF8.self) == nil {
+      end -= 1
+    }
+    defer { rest = Array(rest[end...]) }
+    return String(decoding: rest[..<end], as: UTF8.self)
+  }
+
+  /// Whether this system gives terminals to those who ask.
+  static var isAvailable: Bool {
+    var (master, near) = (Int32(-1), Int32(-1))
+    guard openpty(&master, &near, nil, nil, nil) == 0 else { return false }
+    close(master)
+    close(near)
+    return true
+  }
+}
+
+@Suite("A board on a terminal", .enabled(if: Terminal.isAvailable)) struct BoardTerminalTests {
+  private static func store(at path: String) throws {
+    let store = try Store(at: path)
+    for day in 1...4 {
+      try store.write { tx in
+        tx.timestamp = try ISO8601.parse("2013-01-0\(day)")
+        if day == 1 {
+          try tx.define("dep", FieldIndex(bucket: "f", group: "o", order: [.init("t")]))
+        }
+        try tx.put(
+          Array(#"{"o":"JFK","t":\#(10 - day)}"#.utf8), for: Key("k\(day)"),
+          in: Bucket<[UInt8]>.bytes("f"))
+      }
+    }
+    try store.close()
+  }
+
+  @Test("It replays from before the first commit, obeys keys, and gives the terminal back")
+  func keys() throws {
+    let folder = try TemporaryFolder()
+    let path = folder.path + "/s.ring"
+    try Self.store(at: path)
+    let terminal = try Terminal(height: 10, width: 120)
+    #expect(terminal.isCooked)
+    let process = Process()
+    process.executableURL = try #require(GoldenScript.products).appending(path: "treering")
+    process.arguments = [
+      "board", path, "dep", "--from", "2012-01-01", "--speed", "1", "--fields", "t",
+    ]
+    let near = FileHandle(fileDescriptor: terminal.descriptor, closeOnDealloc: false)
+    process.standardInput = near
+    process.standardOutput = near
+    process.standardError = FileHandle.nullDevice
+    try process.run()
+    terminal.hangUp()
+    func footer(_ screen: TerminalModel, _ commit: Int, _ state: String) -> Bool {
+      screen.lines[9].hasPrefix("[\(state)]  commit \(commit) ")
+    }
+    try #require(terminal.wait { footer($0, 1, "replay 1×") })
+    #expect(!terminal.isCooked)
+    #expect(terminal.model.isAlternate && !terminal.model.wraps)
+    #expect(terminal.model.lines[..<3] == ["JFK  (1 row)", "  9", ""])
+    terminal.type(" ")
+    try #require(terminal.wait { footer($0, 1, "paused") })
+    terminal.type("n")
+    try #require(terminal.wait { footer($0, 2, "paused") })
+    #expect(terminal.model.lines[..<4] == ["JFK  (2 rows)", "  8", "  9", ""])
+    terminal.type("n+ ")
+    try #require(terminal.wait { footer($0, 3, "replay 2×") })
+    terminal.type("-")
+    try #require(terminal.wait { footer($0, 3, "replay 1×") })
+    terminal.type("nn")
+    try #require(terminal.wait { footer($0, 4, "the end") })
+    #expect(terminal.model.lines[..<6] == ["JFK  (4 rows)", "  6", "  7", "  8", "  9", ""])
+    terminal.type("q")
+    try #require(terminal.wait { !$0.isAlternate && $0.showsCursor && $0.wraps })
+    process.waitUntilExit()
+    #expect(process.terminationStatus == 0)
+    #expect(terminal.isCooked)
+  }
+}
