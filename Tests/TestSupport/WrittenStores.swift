@@ -102,8 +102,11 @@ package final class WrittenStores: Sendable {
       }
     }
     for index in held.indexes {
-      guard let one = try reader(of: index.name, held), let other = try reader(of: index.name, log)
-      else { continue }
+      let (one, other) = (try reader(of: index.name, held), try reader(of: index.name, log))
+      guard let one, let other else {
+        if (one == nil) != (other == nil) { problems.append("one of them lacks \(index.name)") }
+        continue
+      }
       let groups = try one.groups()
       var isSame = try groups == other.groups()
       for group in groups where isSame { isSame = try one.rows(in: group) == other.rows(in: group) }
@@ -112,12 +115,12 @@ package final class WrittenStores: Sendable {
     return problems
   }
 
-  /// nil if the index is defined in code that is not at hand.
+  /// nil if the index is defined in code that is not at hand, or has not been built by then.
   private func reader(of name: String, _ snapshot: Snapshot) throws -> IndexReader? {
     do {
       return try snapshot.index(name)
     } catch {
-      guard error.code == .indexDefinedInCode else { throw error }
+      guard error.code == .indexDefinedInCode || error.code == .notFound else { throw error }
       return nil
     }
   }

@@ -15,7 +15,7 @@ private struct YieldingDataSource: CollectionDataSource {
   }
 }
 
-@Suite(.timeLimit(.minutes(3))) struct CollectionConcurrencyTests {
+@Suite struct CollectionConcurrencyTests {
   private static let modes: [LoadingMode] = [.live, .whole, .paged(batchSize: 3)]
 
   private let source = MemorySource<NoteData>()

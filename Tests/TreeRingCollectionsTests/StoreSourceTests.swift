@@ -16,7 +16,7 @@ private struct BookDataSource: CollectionDataSource {
   }
 }
 
-@Suite(.timeLimit(.minutes(3)), .leavesSoundStores) struct StoreSourceTests {
+@Suite(.leavesSoundStores) struct StoreSourceTests {
   private func collection(
     _ source: StoreSource, _ mode: LoadingMode
   ) -> LiveCollection<BookModel> {
