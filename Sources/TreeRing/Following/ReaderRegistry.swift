@@ -111,7 +111,12 @@ struct ReaderRegistry: Sendable {
       defer { lock.release() }
       try fileSystem.unlink(path)
       return false
-    } catch  where error.code == .locked { return true }
+    } catch  where error.code == .locked {
+      return true
+    } catch  where error.code == .notFound {
+      // Its reader has just removed it.
+      return false
+    }
   }
 }
 
