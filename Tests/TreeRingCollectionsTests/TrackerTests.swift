@@ -54,6 +54,56 @@ struct Library {
 }
 
 @Suite(.leavesSoundStores) struct TrackerTests {
+  @Test(arguments: [1, 3, Store.newestAttempts])
+  func aTrackerGoesOnWhenWhatItReadsExpiresButNotForEver(times: Int) throws {
+    let store = try Library(seed: 9, StoreOptions(pinLimit: PinLimit(commits: 2))).store
+    let (written, wanted) = (Counter(), Counter())
+    /// Writes more than a snapshot outlives, and lets go of those who hold the past.
+    @Sendable func overtake() {
+      do {
+        for _ in 0..<4 { try store.write { try $0.put([1, 2], for: "k", in: .bytes("other")) } }
+        try store.compact(to: .dropHistory)
+      } catch {
+        Issue.record(error)
+      }
+    }
+    /// Overtakes whoever reads a row, as often as it is wanted; the next row is not there to read then.
+    let request = TrackerRequest(books, index: "SalesRank", groups: ["a"]).matching { _ in
+      if written.count < wanted.count {
+        _ = written.next()
+        overtake()
+      }
+      return true
+    }
+    try store.write { tx in
+      try tx.put(Book(genre: "a", sales: 100), for: "first", in: books)
+      try tx.put(Book(genre: "a", sales: 1), for: "second", in: books)
+    }
+    for _ in 0..<min(times, 3) { _ = wanted.next() }
+    var tracker = try Tracker(of: request, in: store)
+    #expect(written.count == min(times, 3))
+    #expect(tracker.commit == store.newestCommit && tracker.rows.map(\.row.sales) == [100, 1])
+    try store.write { tx in
+      try tx.put(Book(genre: "a", sales: 200), for: "first", in: books)
+      try tx.put(Book(genre: "a", sales: 2), for: "second", in: books)
+    }
+    // What the tracker holds has expired too: all is read anew.
+    overtake()
+    let before = written.count
+    for _ in 0..<times { _ = wanted.next() }
+    if times == Store.newestAttempts {
+      #expect {
+        _ = try tracker.advance()
+      } throws: {
+        ($0 as? TreeRingError)?.code == .snapshotExpired
+      }
+      #expect(written.count - before == times && tracker.rows.map(\.row.sales) == [100, 1])
+    }
+    #expect(try !tracker.advance().isEmpty)
+    #expect(written.count - before == times)
+    #expect(tracker.commit == store.newestCommit && tracker.rows.map(\.row.sales) == [200, 2])
+  }
+
   static let requests: [TrackerRequest<Book>] = [
     TrackerRequest(books),
     TrackerRequest(books).first(5),

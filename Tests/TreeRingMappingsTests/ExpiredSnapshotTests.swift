@@ -73,6 +73,26 @@ struct ExpiredSnapshotTests {
     #expect(try observer.advance().after.rangePosition(of: "g1")?.length == 5)
   }
 
+  @Test(
+    "A limit that no reading keeps is said, not tried for ever; the observer stays where it was")
+  func neverInTime() throws {
+    let writer = try Writer()
+    var observer = writer.store.observer(of: writer.mappings)
+    _ = try observer.advance()
+    let position = observer.position
+    try writer.store.write { try $0.put([2, 1], for: "other", in: Board.lines) }
+    for _ in 0..<Store.newestAttempts { _ = writer.wanted.next() }
+    #expect {
+      _ = try observer.advance()
+    } throws: {
+      ($0 as? TreeRingError)?.code == .snapshotExpired
+    }
+    #expect(writer.written.count == Store.newestAttempts)
+    #expect(observer.position == position)
+    // The writer rests, and it goes on.
+    #expect(try observer.advance().after.commit == writer.store.newestCommit)
+  }
+
   @Test("A position is taken up although the snapshot it is taken up at expires")
   func position() throws {
     let writer = try Writer()

@@ -1,4 +1,4 @@
-// The trait of suites whose tests must leave sound stores; see WrittenStores. Each test target has this
+// The trait of suites whose tests must leave sound stores; see WrittenStores. Each test target links to this
 // file, since a target that is no test cannot know of traits.
 
 import TestSupport

@@ -264,8 +264,8 @@ final class Checkpointer: Sendable {
 
   /// A page of a tree that is lost condemns the file.
   private func checkPages() throws(TreeRingError) {
-    guard pages.fetchFailureCount > 0, let error = pages.lastFetchFailure else { return }
-    guard file.isDamaged(error) else { return }
+    guard pages.fetchFailureCount > 0, let error = pages.lastFetchFailure, file.isDamaged(error)
+    else { return }
     condemn(error)
     throw error
   }

@@ -116,7 +116,7 @@ final class PendingValues: @unchecked Sendable {
 }
 
 /// Runs code whose only errors are ours, giving them their type back.
-func typed<R>(_ body: () throws -> R) throws(TreeRingError) -> R {
+package func typed<R>(_ body: () throws -> R) throws(TreeRingError) -> R {
   do {
     return try body()
   } catch let error as TreeRingError {

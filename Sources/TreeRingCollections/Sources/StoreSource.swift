@@ -70,7 +70,7 @@ public struct StoreSource: CollectionSource {
   /// O(log n + rows read).
   /// - Throws: `notFound` if there is no such index; `closed`; `snapshotExpired`.
   public func page(_ request: PageRequest) async throws -> SourcePage<StoredRow> {
-    try retryingExpired { try reading(at: next()).page(request) }
+    try withNext { try reading(at: $0).page(request) }
   }
 
   public func listen(
@@ -86,20 +86,13 @@ public struct StoreSource: CollectionSource {
     StoreReading(store: store, snapshot: snapshot, bucket: bucket, place: place)
   }
 
-  /// Calls `body` until no snapshot of the newest commit expires while it reads: under a pin limit one may, and then
-  /// there is a newer one. One of a past commit that has expired is gone.
-  func retryingExpired<R>(_ body: () throws -> R) throws -> R {
-    while true {
-      do {
-        return try body()
-      } catch let error as TreeRingError
-        where snapshot == nil && error.code == .snapshotExpired && !Task.isCancelled
-      {}
-    }
+  /// Calls `body` with the commit to show next: the newest one, once more if it expires meanwhile, or the
+  /// past one, which is gone if it has.
+  func withNext<R>(_ body: (Snapshot) throws -> R) throws -> R {
+    guard let snapshot else { return try store.readingNewest(body) }
+    return try body(snapshot)
   }
 
-  /// The commit to show next.
-  func next() throws -> Snapshot { try snapshot ?? store.snapshot() }
   /// Waits until a commit is visible.
   func reached(_ commit: CommitNumber) async throws { try await store.reached(commit) }
 }
@@ -180,10 +173,9 @@ private final class StoreListener: SourceListener {
   /// before all of it has been read.
   private func advance(_ body: (Snapshot) throws -> Void) {
     do {
-      try source.retryingExpired {
+      try source.withNext { next in
         let (range, shown, isOver) = state.withLock { ($0.range, $0.shown, $0.isOver) }
         if isOver { return }
-        let next = try source.next()
         if let range, let shown, shown.commit != next.commit {
           try tell(source.reading(at: next), since: shown, in: range)
         }

@@ -47,15 +47,16 @@ public struct Tracker<Row: Sendable>: Sendable {
   ///   - store: The store.
   ///   - snapshot: The commit to show first; the newest one if nil.
   /// - Throws: `notFound` if there is no such index; what the bucket's coder throws for a row that it
-  ///   cannot decode; `closed`.
+  ///   cannot decode; `closed`; `snapshotExpired` if the store's `pinLimit` is too short to read them.
   public init(
     of request: TrackerRequest<Row>, in store: Store, at snapshot: Snapshot? = nil
   ) throws {
     self.store = store
     self.request = request
-    let snapshot = try snapshot ?? store.snapshot()
-    self.snapshot = snapshot
-    list = TrackedList(request, try request.entries(in: snapshot))
+    func read(_ snapshot: Snapshot) throws -> (Snapshot, TrackedList<Row>) {
+      (snapshot, TrackedList(request, try request.entries(in: snapshot)))
+    }
+    (self.snapshot, list) = try snapshot.map(read) ?? store.readingNewest(read)
   }
 
   /// The commit shown.
@@ -75,7 +76,10 @@ public struct Tracker<Row: Sendable>: Sendable {
   public mutating func advance(
     to snapshot: Snapshot? = nil
   ) throws -> [ListTransaction<TrackedRow<Row>>] {
-    let next = try snapshot ?? store.snapshot()
+    guard let next = snapshot else {
+      let store = store
+      return try store.readingNewest { try advance(to: $0) }
+    }
     if next.commit == self.snapshot.commit { return [] }
     let changes: [EntryChange<Row>]
     do {

@@ -78,20 +78,15 @@ public struct MappingObserver: Sendable {
   ///     reset.
   ///   - changes: Ranges to change by hand, in this order.
   /// - Throws: `notFound` if there is no such index; `closed` once the store is; `invalidInput` if a
-  ///   range is to change of a group that has none; `snapshotExpired` only if the task is cancelled while
-  ///   one commit after the other expires under the store's `pinLimit` before it has been read. Whatever is
-  ///   thrown, the observer stands where it stood.
+  ///   range is to change of a group that has none; `snapshotExpired` if the store's `pinLimit` is
+  ///   too short for what is read: one new snapshot after the other has expired by then. Whatever is thrown,
+  ///   the observer stands where it stood.
   public mutating func advance(
     mappings: Mappings? = nil, changing changes: [RangeChange] = []
   ) throws(TreeRingError) -> Change {
-    while true {
-      let newest = try store.snapshot()
-      do throws(TreeRingError) {
-        return try advance(to: newest, mappings: mappings, changing: changes)
-      } catch {
-        // There is a newer one by then.
-        guard error.code == .snapshotExpired, !Task.isCancelled else { throw error }
-      }
+    let store = store
+    return try typed {
+      try store.readingNewest { try advance(to: $0, mappings: mappings, changing: changes) }
     }
   }
 

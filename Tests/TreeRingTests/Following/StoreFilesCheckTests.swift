@@ -48,6 +48,24 @@ struct StoreFilesCheckTests {
     try store.close()
   }
 
+  @Test("A segment that is gone for good is found beside a writer too")
+  func missingSegment() throws {
+    let folder = try TemporaryFolder()
+    let path = folder.path + "/s"
+    let store = try Store(at: path, options: Self.options())
+    var random = SeededGenerator(seed: 1)
+    for number in 0..<400 {
+      let noise = (0..<300).map { _ in UInt8.random(in: 0...255, using: &random) }
+      try store.put(noise, for: Key("\(number)"))
+    }
+    try store.sync()
+    let segments = try FileManager.default.contentsOfDirectory(atPath: path + "/log").sorted()
+    try #require(segments.count > 3)
+    try FileManager.default.removeItem(atPath: "\(path)/log/\(segments[1])")
+    #expect(try !StoreFilesCheck(of: path, fileSystem: PosixFileSystem()).findings.isEmpty)
+    withExtendedLifetime(store) {}
+  }
+
   @Test("Damage is found beside a writer too: in a segment, and in the page file")
   func damaged() throws {
     for place in ["log", "pages"] {
