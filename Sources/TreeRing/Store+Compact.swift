@@ -91,6 +91,9 @@ extension Store {
 
   /// Carries a run out. The caller keeps others away.
   func perform(_ run: CompactionRun) throws -> CompactionReport {
+    // The state at the horizon is looked at throughout. Commits that come meanwhile would leave it behind,
+    // and then it would have to be rebuilt.
+    let held = queue.readable.first { $0.roots.commit == run.wanted }
     let before = log.statistics.byteCount
     let points = try moveHorizon(to: run.wanted)
     var report = CompactionReport(
@@ -101,7 +104,7 @@ extension Store {
       try log.seal()
     }
     try forgetStates(below: points)
-    let compactor = compactor(points, run)
+    let compactor = compactor(points, run, held)
     let plan = try compactor.plan()
     for segment in compactor.segments(to: plan, gain: run.gain) {
       try compactor.rewrite(segment, plan)
@@ -123,7 +126,7 @@ extension Store {
       horizon: horizon, bytesBefore: before, bytesAfter: before, rewrittenSegments: 0,
       held: try holdings(against: run.wanted, keepsTags: run.keepsTags), isDryRun: true)
     guard horizon > 0 else { return report }
-    let compactor = compactor(KeptPoints(horizon: horizon, tags: kept), run)
+    let compactor = compactor(KeptPoints(horizon: horizon, tags: kept), run, nil)
     compactor.includesActive = true
     let plan = try compactor.plan()
     for segment in compactor.segments(to: plan, gain: run.gain) {
@@ -137,11 +140,19 @@ extension Store {
     return report
   }
 
-  private func compactor(_ points: KeptPoints, _ run: CompactionRun) -> Compactor {
+  /// - Parameter held: a version that is at hand.
+  private func compactor(
+    _ points: KeptPoints, _ run: CompactionRun, _ held: Version?
+  ) -> Compactor {
     Compactor(
       log: log, points: points, memoryLimit: max(1 << 20, options.memoryBudget / 8),
       state: { [self] point in
-        let version = try version(at: point, definitions: queue.visible.catalog)
+        let version =
+          if let held, held.roots.commit == point {
+            held
+          } else {
+            try version(at: point, definitions: queue.visible.catalog)
+          }
         return Compactor.KeptState(
           version: version,
           reader: StateReader(

@@ -40,6 +40,9 @@ extension Store {
     at number: CommitNumber, definitions: Catalog
   ) throws(TreeRingError) -> Version {
     let engine = engine
+    if let pinned = pinRegistry.version(of: number), pinned.pages === engine.pages {
+      return pinned
+    }
     var candidates = engine.queue.readable
     if !candidates.contains(where: { $0.roots.commit == number }),
       let root = try engine.checkpointer?.version(atOrBefore: number)

@@ -60,8 +60,12 @@ extension StateReader {
   /// store and this one, by bucket number and key, until it returns false.
   func diff(from old: StateReader, _ body: (RowDifference) throws -> Bool) throws {
     guard pages === old.pages else { throw Self.madeAnew }
-    try old.reading {
-      try reading { try forEachDifference(from: old, body) }
+    var differences = TreeDiff(from: old.roots.rows, to: roots.rows, pages: pages)
+    var goesOn = true
+    while goesOn {
+      goesOn = try old.reading {
+        try reading { try forSomeDifferences(&differences, from: old, body) }
+      }
     }
   }
 
@@ -73,25 +77,40 @@ extension StateReader {
         + "both snapshots again.")
   }
 
-  private func forEachDifference(
-    from old: StateReader, _ body: (RowDifference) throws -> Bool
-  ) throws {
-    var differences = TreeDiff(from: old.roots.rows, to: roots.rows, pages: pages)
+  /// Calls `body` with some hundred differences at most: a read section is no longer, so that whoever
+  /// goes through many does not keep memory from being given back.
+  /// - Returns: whether there may be more that are asked for.
+  private func forSomeDifferences(
+    _ differences: inout TreeDiff, from old: StateReader, _ body: (RowDifference) throws -> Bool
+  ) throws -> Bool {
+    differences.resume()
     let failures = pages.fetchFailureCount
-    try differences.forEach { key, before, after in
-      try pages.checkFetches(since: failures)
-      let row = RowReference(bucket: RowKey.bucket(of: key), key: Array(RowKey.key(of: key)))
-      let id = try (after == nil ? old : self).id(row)
-      let oldRecord = try before.map { try RowRecord($0) }
-      let newRecord = try after.map { try RowRecord($0) }
-      if let oldRecord, let newRecord, oldRecord.content.isSame(as: newRecord.content) {
-        return true
+    for _ in 0..<Self.sectionEntryCount {
+      let goesOn = try differences.next { key, before, after in
+        try pages.checkFetches(since: failures)
+        return try describe(key, before, after, from: old, body)
       }
-      return try body(
-        RowDifference(
-          kind: before == nil ? .insert : after == nil ? .delete : .update,
-          before: try oldRecord.map { try old.stored($0, key: id.key, bucket: id.bucket) },
-          after: try newRecord.map { try stored($0, key: id.key, bucket: id.bucket) }, id: id))
+      guard goesOn == true else { return false }
     }
+    return true
+  }
+
+  private func describe(
+    _ key: UnsafeRawBufferPointer, _ before: UnsafeRawBufferPointer?,
+    _ after: UnsafeRawBufferPointer?, from old: StateReader,
+    _ body: (RowDifference) throws -> Bool
+  ) throws -> Bool {
+    let row = RowReference(bucket: RowKey.bucket(of: key), key: Array(RowKey.key(of: key)))
+    let id = try (after == nil ? old : self).id(row)
+    let oldRecord = try before.map { try RowRecord($0) }
+    let newRecord = try after.map { try RowRecord($0) }
+    if let oldRecord, let newRecord, oldRecord.content.isSame(as: newRecord.content) {
+      return true
+    }
+    return try body(
+      RowDifference(
+        kind: before == nil ? .insert : after == nil ? .delete : .update,
+        before: try oldRecord.map { try old.stored($0, key: id.key, bucket: id.bucket) },
+        after: try newRecord.map { try stored($0, key: id.key, bucket: id.bucket) }, id: id))
   }
 }

@@ -6,30 +6,42 @@ internal import Synchronization
 internal import TreeRingLog
 
 extension Checkpointer {
-  /// Moves pages that the file holds out of the heap until it is within its share. It waits for read
-  /// sections, so it runs on the checkpointer's own thread, outside any lock: a thread inside a section
-  /// may be waiting for anything else that is done here. While a store is being opened nobody reads.
+  /// Moves pages that the file holds out of the heap until it is within its share. It waits a little for
+  /// read sections, so it runs on the checkpointer's own thread, outside any lock.
   ///
   /// - Parameter isForced: whether all of them go, however much room there is.
   func evict(isForced: Bool = false) {
     if state.withLock({ $0.isClosed }) { return }
     let (counts, most) = (pages.heapPageCounts, share.pages)
-    var excess = isForced ? counts.all : counts.all - most * 3 / 4
-    guard isForced || counts.all > most * 7 / 8, excess > 0 else { return }
-    var frames: [UnsafeMutableRawPointer] = []
+    var excess = isForced || counts.all > most * 7 / 8 ? counts.all : 0
+    if !isForced, excess > 0 { excess -= most * 3 / 4 }
     while excess > 0, let page = state.withLock({ $0.clean.popFirst() }) {
       if let frame = pages.moveOut(page) {
-        frames.append(frame)
+        parked.withLock { $0.append(UInt(bitPattern: frame)) }
         excess -= 1
       }
     }
-    if frames.isEmpty { return }
-    // A section that outlives the store keeps what it reads until the pages go as a whole.
-    while !pages.sections.waitForOthers(atMost: 100) {
-      if state.withLock({ $0.isClosed }) { return }
-    }
-    pages.releaseFrames(frames)
+    releaseParked()
   }
+
+  /// Gives back the frames of pages that were moved out. A section that lasts, since code of the caller's
+  /// runs in it, is not waited for: that code may itself be waiting for a checkpoint, in a commit. Then
+  /// they are kept until the next call.
+  private func releaseParked() {
+    let frames = parked.withLock { parked in
+      defer { parked = [] }
+      return parked
+    }
+    if frames.isEmpty { return }
+    if pages.sections.waitForOthers(atMost: 50) {
+      pages.releaseFrames(frames.lazy.compactMap { UnsafeMutableRawPointer(bitPattern: $0) })
+    } else {
+      parked.withLock { $0 += frames }
+    }
+  }
+
+  /// How many frames wait for readers that may still be looking at them.
+  var parkedFrameCount: Int { parked.withLock { $0.count } }
 
   /// Writes pages of an unfinished transaction to their places, which are free for everybody else, if
   /// the heap is full of dirty pages. Called between two operations: nobody may hold pointers into them.

@@ -26,7 +26,8 @@ extension Checkpointer {
     {
       schedule(isUrgent: false)
     }
-    if counts.all > share.pages, counts.all - counts.dirty > 64 { scheduleEviction() }
+    let isOver = counts.all > share.pages && counts.all - counts.dirty > 64
+    if isOver || parkedFrameCount > 0 { scheduleEviction() }
   }
 
   private func scheduleEviction() {

@@ -52,6 +52,9 @@ final class Checkpointer: Sendable {
     var statistics = CheckpointStatistics()
   }
   let state: Mutex<State>
+  /// The addresses of frames whose pages were moved out of the heap, and that a reader may still be
+  /// looking at.
+  let parked = Mutex<[UInt]>([])
   /// Held throughout a checkpoint.
   let running = Mutex<Void>(())
   let thread = DispatchQueue(label: "treering.checkpoints", qos: .utility)

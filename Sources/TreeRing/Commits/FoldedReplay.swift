@@ -65,8 +65,11 @@ final class FoldedReplay {
   func add(
     _ header: CommitHeader, _ payload: UnsafeRawBufferPointer
   ) throws(TreeRingError) {
-    try editor.replay(header, payloads.copy(payload)) { (operation, stamp) throws(TreeRingError) in
-      try add(operation, at: stamp)
+    let payload = payloads.copy(payload)
+    try reading { () throws(TreeRingError) in
+      try editor.replay(header, payload) { (operation, stamp) throws(TreeRingError) in
+        try add(operation, at: stamp)
+      }
     }
     if changes.count >= limit || payloads.byteCount >= Self.payloadByteLimit { try finish() }
   }
@@ -114,14 +117,27 @@ final class FoldedReplay {
     let order = KeySorter.order(of: changes.map(\.key))
     var start = 0
     while start < order.count {
-      let key = changes[order[start]].key
-      var end = start + 1
-      while end < order.count, KeyOrder.compare(changes[order[end]].key, key) == 0 { end += 1 }
-      try apply(order[start..<end], to: key)
-      start = end
+      let enough = start + Self.sectionChangeCount
+      try reading { () throws(TreeRingError) in
+        while start < order.count, start < enough {
+          let key = changes[order[start]].key
+          var end = start + 1
+          while end < order.count, KeyOrder.compare(changes[order[end]].key, key) == 0 { end += 1 }
+          try apply(order[start..<end], to: key)
+          start = end
+        }
+      }
     }
     changes.removeAll(keepingCapacity: true)
   }
+
+  /// A read section is as long as some hundred changes, so that a long replay does not keep memory from
+  /// being given back.
+  private func reading(_ body: () throws(TreeRingError) -> Void) throws(TreeRingError) {
+    try typed { try editor.pages.reading { try body() } }
+  }
+
+  private static let sectionChangeCount = 512
 
   /// Applies the changes of one row.
   private func apply(

@@ -48,29 +48,43 @@ struct IndexBuilding {
     try places.flush(into: &roots.places, with: editor, spill)
   }
 
-  /// Adds every row of a bucket.
+  /// Adds every row of a bucket. A read section is as long as some hundred rows, so that a long build
+  /// does not keep memory from being given back.
   mutating func addRows(
     of bucket: UInt32, _ rows: Tree, _ spill: SpillAction?, _ progress: (Int) -> Bool
   ) throws(TreeRingError) {
-    var positions = RowKey.positions(in: rows, bucket: bucket)
-    while !positions.isEmpty {
-      let start = positions.lowerBound
-      var failure: TreeRingError?
-      rows.forEach(in: positions) { treeKey, record in
-        do throws(TreeRingError) {
-          try add(try RowRecord(record), bucket, RowKey.key(of: treeKey), byHand: [], progress)
-        } catch {
-          failure = error
-          return false
-        }
-        positions = positions.lowerBound + 1..<positions.upperBound
-        return !isFull
+    let pages = editor.pages
+    var rest = try typed { try pages.reading { RowKey.positions(in: rows, bucket: bucket) } }
+    while !rest.isEmpty {
+      let part = rest.prefix(StateReader.sectionEntryCount)
+      let done = try typed {
+        try pages.reading { try addRows(at: part, of: bucket, rows, progress) }
       }
-      if let failure { throw failure }
-      // A page that could not be had ends a walk; whoever is inside the read section learns of it.
-      if positions.lowerBound == start { return }
+      if done == 0 { return }
+      rest = rest.dropFirst(done)
       if isFull { try flush(spill) }
     }
+  }
+
+  /// Adds rows at these positions, until there are entries enough.
+  /// - Returns: how many rows it has added.
+  private mutating func addRows(
+    at positions: Range<Int>, of bucket: UInt32, _ rows: Tree, _ progress: (Int) -> Bool
+  ) throws(TreeRingError) -> Int {
+    var failure: TreeRingError?
+    var done = 0
+    rows.forEach(in: positions) { treeKey, record in
+      do throws(TreeRingError) {
+        try add(try RowRecord(record), bucket, RowKey.key(of: treeKey), byHand: [], progress)
+      } catch {
+        failure = error
+        return false
+      }
+      done += 1
+      return !isFull
+    }
+    if let failure { throw failure }
+    return done
   }
 
   /// Adds the rows that were placed by hand.

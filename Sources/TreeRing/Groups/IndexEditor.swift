@@ -77,17 +77,22 @@ struct IndexEditor {
   ) throws(TreeRingError) -> IndexRoots {
     var building = IndexBuilding(
       index: index, values: values, editor: editor, entryByteLimit: entryByteLimit)
+    let pages = editor.pages
     do throws(TreeRingError) {
       if let name = index.manualName {
         let manual = ManualPlaces(tree: catalogTree, catalog: catalog)
-        try building.addPlaced(manual, of: name, rows: rows, catalog, progress)
+        try typed {
+          try pages.reading {
+            try building.addPlaced(manual, of: name, rows: rows, catalog, progress)
+          }
+        }
       } else {
         for name in index.buckets {
           guard let bucket = catalog.buckets[name] else { continue }
           try building.addRows(of: bucket, rows, spill, progress)
         }
       }
-      try building.label(keeping: labeled)
+      try typed { try pages.reading { try building.label(keeping: labeled) } }
       return try building.finish(spill)
     } catch {
       building.discard()

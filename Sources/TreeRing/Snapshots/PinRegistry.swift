@@ -85,6 +85,14 @@ final class PinRegistry: Sendable {
     state.withLock { $0.entries[registration] = nil }
   }
 
+  /// The version of a commit that somebody holds; nil if nobody does.
+  func version(of commit: CommitNumber) -> Version? {
+    let lives = state.withLock { state in
+      state.entries.values.filter { $0.commit == commit }.map(\.life)
+    }
+    return lives.lazy.compactMap { try? $0.version() }.first
+  }
+
   /// Every live pin, oldest commit first.
   var all: [PinInfo] {
     let now = ContinuousClock.now

@@ -91,7 +91,7 @@ public final class StateReader: Sendable {
     }
   }
 
-  private static let sectionEntryCount = 512
+  static let sectionEntryCount = 512
 
   /// The record of a row, in place. Inside a read section.
   @inline(__always)

@@ -84,9 +84,7 @@ final class TimeTravel: Sendable {
       pages: pages, epoch: commit, base: roots, catalog: catalog, active: active, code: code,
       values: ValueSource(log: log), recorder: nil, isPrivate: true)
     do throws(TreeRingError) {
-      try typed {
-        try pages.reading { try editor.replay(log, through: commit) }
-      }
+      try typed { try editor.replay(log, through: commit) }
       guard editor.roots.commit == commit else {
         throw TreeRingError(
           .corruption, "The log ends before commit \(commit). Run `treering verify`.")

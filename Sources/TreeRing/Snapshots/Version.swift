@@ -83,7 +83,7 @@ package final class Version: Sendable {
     let editor = PageEditor(pages: pages, epoch: roots.commit, isPrivate: true)
     let fresh: IndexRoots
     do throws(TreeRingError) {
-      fresh = try typed { try pages.reading { try build(editor) } }
+      fresh = try build(editor)
     } catch {
       editor.discard()
       throw error

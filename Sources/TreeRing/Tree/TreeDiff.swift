@@ -59,6 +59,12 @@ package struct TreeDiff: ~Copyable {
     }
   }
 
+  /// Goes on in another read section than the one before.
+  package mutating func resume() {
+    old.resume()
+    new.resume()
+  }
+
   /// Calls `body` with every difference, until it returns false.
   package mutating func forEach(_ body: Body<Bool>) rethrows {
     while let goesOn = try next(body) {
@@ -109,6 +115,7 @@ package struct TreeDiff: ~Copyable {
 private struct Side: ~Copyable {
   private struct Step {
     var number: PageNumber
+    var birth: PageBirth
     var index: Int
     var page: Page
   }
@@ -148,10 +155,18 @@ private struct Side: ~Copyable {
   /// The level of the page stood before; -1 on an entry.
   var level: Int { front == 0 ? -1 : table.page(front, birth: frontBirth).level }
 
+  /// Looks up again where the pages gone into are.
+  mutating func resume() {
+    for place in 0..<depth {
+      let step = steps[place]
+      steps[place].page = table.page(step.number, birth: step.birth)
+    }
+  }
+
   /// Goes into the page stood before.
   mutating func enter() {
     let page = table.page(front, birth: frontBirth)
-    steps[depth] = Step(number: front, index: 0, page: page)
+    steps[depth] = Step(number: front, birth: frontBirth, index: 0, page: page)
     depth += 1
     visitedPageCount += 1
     stand(before: 0, of: page)
@@ -189,7 +204,7 @@ private struct Side: ~Copyable {
       if steps[place].number == number {
         depth = place
         front = number
-        frontBirth = steps[place].page.birth
+        frontBirth = steps[place].birth
         return true
       }
     }

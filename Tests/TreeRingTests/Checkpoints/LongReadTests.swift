@@ -1,0 +1,92 @@
+// Readers that take their time, in code of the caller's or of the engine's, do not hold up whoever writes.
+
+import Synchronization
+import TestSupport
+import Testing
+import TreeRingLog
+
+@testable import TreeRing
+
+@Suite("Reads that last", .leavesSoundStores) struct LongReadTests {
+  private static func store() throws -> Store {
+    try Store(
+      path: "store", fileSystem: MemoryFileSystem(),
+      options: StoreOptions(durability: .none, memoryBudget: 2 << 20, logger: quietLogger))
+  }
+
+  /// Makes many times as many pages as the budget has room for.
+  private static func write(_ store: Store, round: UInt8 = 0) throws {
+    for part in 0..<100 {
+      try store.write { tx in
+        for row in 0..<100 {
+          try tx.put(
+            [UInt8](repeating: round, count: 400), for: Key("row \(part * 100 + row)"), in: blobs)
+        }
+      }
+    }
+  }
+
+  @Test("Whoever writes while going through rows waits for nobody, least of all himself")
+  func insideACallback() throws {
+    let store = try Self.store()
+    try Self.write(store)
+    let snapshot = try store.snapshot()
+    var seen = 0
+    try snapshot.forEachRow(in: "blobs") { row in
+      if seen % 100 == 0, seen < 300 { try Self.write(store, round: UInt8(1 + seen / 100)) }
+      #expect(row.object.first == 0)
+      seen += 1
+      return true
+    }
+    #expect(seen == 10_000)
+    #expect(try store.snapshot().get("row 1", in: blobs)?.first == 3)
+    try store.close()
+  }
+
+  @Test("The same while going through the differences of two commits")
+  func insideADifference() throws {
+    let store = try Self.store()
+    try Self.write(store)
+    let old = try store.snapshot()
+    try Self.write(store, round: 1)
+    let new = try store.snapshot()
+    var seen = 0
+    try new.diff(from: old) { difference in
+      if seen % 1000 == 0, seen < 3000 { try Self.write(store, round: UInt8(2 + seen / 1000)) }
+      #expect(difference.before?.object.first == 0 && difference.after?.object.first == 1)
+      seen += 1
+      return true
+    }
+    #expect(seen == 10_000)
+    try store.close()
+  }
+
+  @Test("Frames that a reader may still be looking at are given back later")
+  func framesComeBack() throws {
+    let store = try Self.store()
+    try Self.write(store)
+    try store.pages.reading { try Self.write(store, round: 1) }
+    for round in 2..<6 as Range<UInt8> { try Self.write(store, round: round) }
+    try store.checkpoint()
+    store.moveOutCleanPages()
+    #expect(store.engine.checkpointer?.parkedFrameCount == 0)
+    try store.close()
+  }
+
+  @Test("A commit that somebody holds is not rebuilt for others, nor for a compaction")
+  func heldCommit() throws {
+    let store = try Self.store()
+    try Self.write(store)
+    let held = try store.snapshot()
+    for round in 1..<4 as Range<UInt8> { try Self.write(store, round: round) }
+    let other = try store.snapshot(at: .commit(held.commit))
+    #expect(try other.version === held.version)
+    var most = 0
+    let report = try store.compact(to: .dropHistory) { _ in
+      most = max(most, store.pages.privatePageCount)
+      return true
+    }
+    #expect(report.horizon == held.commit && report.rewrittenSegments > 0 && most == 0)
+    try store.close()
+  }
+}
