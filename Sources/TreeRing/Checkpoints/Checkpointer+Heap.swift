@@ -15,33 +15,44 @@ extension Checkpointer {
     let (counts, most) = (pages.heapPageCounts, share.pages)
     var excess = isForced || counts.all > most * 7 / 8 ? counts.all : 0
     if !isForced, excess > 0 { excess -= most * 3 / 4 }
+    var addresses: [UInt] = []
     while excess > 0, let page = state.withLock({ $0.clean.popFirst() }) {
       if let frame = pages.moveOut(page) {
-        parked.withLock { $0.append(UInt(bitPattern: frame)) }
+        addresses.append(UInt(bitPattern: frame))
         excess -= 1
       }
+    }
+    if !addresses.isEmpty {
+      let frames = ParkedFrames(addresses: addresses, ticket: pages.sections.ticket())
+      parked.withLock { $0.append(frames) }
+      parkedCount.add(addresses.count, ordering: .relaxed)
     }
     releaseParked()
   }
 
-  /// Gives back the frames of pages that were moved out. A section that lasts, since code of the caller's
-  /// runs in it, is not waited for: that code may itself be waiting for a checkpoint, in a commit. Then
-  /// they are kept until the next call.
+  /// Gives back the frames of pages that were moved out, once nobody can be looking at them. A section
+  /// that lasts, since code of the caller's runs in it, is not waited for: that code may itself be waiting
+  /// for a checkpoint, in a commit. What is left then is for the next call.
   private func releaseParked() {
-    let frames = parked.withLock { parked in
-      defer { parked = [] }
-      return parked
-    }
-    if frames.isEmpty { return }
-    if pages.sections.waitForOthers(atMost: 50) {
-      pages.releaseFrames(frames.lazy.compactMap { UnsafeMutableRawPointer(bitPattern: $0) })
-    } else {
-      parked.withLock { $0 += frames }
+    while let frames = parked.withLock({ $0.first }),
+      pages.sections.wait(for: frames.ticket, atMost: 100)
+    {
+      let taken = parked.withLock { parked in
+        // Whoever else is here may have been quicker.
+        parked.first?.ticket == frames.ticket ? parked.popFirst() : nil
+      }
+      guard let taken else { continue }
+      parkedCount.subtract(taken.addresses.count, ordering: .relaxed)
+      pages.releaseFrames(
+        taken.addresses.lazy.compactMap { UnsafeMutableRawPointer(bitPattern: $0) })
     }
   }
 
-  /// How many frames wait for readers that may still be looking at them.
-  var parkedFrameCount: Int { parked.withLock { $0.count } }
+  /// How many frames of the heap hold what the file does not, or cannot be released yet: those that count
+  /// against writers.
+  var heldFrameCount: Int {
+    pages.heapPageCounts.dirty + parkedCount.load(ordering: .relaxed)
+  }
 
   /// Writes pages of an unfinished transaction to their places, which are free for everybody else, if
   /// the heap is full of dirty pages. Called between two operations: nobody may hold pointers into them.

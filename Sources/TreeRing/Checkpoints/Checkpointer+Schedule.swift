@@ -27,7 +27,7 @@ extension Checkpointer {
       schedule(isUrgent: false)
     }
     let isOver = counts.all > share.pages && counts.all - counts.dirty > 64
-    if isOver || parkedFrameCount > 0 { scheduleEviction() }
+    if isOver || parkedCount.load(ordering: .relaxed) > 0 { scheduleEviction() }
   }
 
   private func scheduleEviction() {
@@ -63,7 +63,10 @@ extension Checkpointer {
     } else {
       isScheduled.store(false, ordering: .releasing)
     }
-    defer { attempts.add(1, ordering: .releasing) }
+    defer {
+      evict()
+      attempts.add(1, ordering: .releasing)
+    }
     guard let newest = source.withLock({ $0?.queue.visible.roots }) else { return }
     let since =
       newest.operationCount
@@ -78,7 +81,6 @@ extension Checkpointer {
       // Noted in `failure` where it matters.
       logger.warning("A checkpoint was not made: \(error)")
     }
-    evict()
   }
 
   /// Slows down whoever has just made a commit, if dirty pages are too many: by as much as the commit has
@@ -89,15 +91,15 @@ extension Checkpointer {
   ///
   /// - Parameter pageCount: how many pages the commit has made.
   func pace(after pageCount: Int) {
-    let (dirty, share) = (pages.heapPageCounts.dirty, share)
-    guard pageCount > 0, dirty > share.slowPages else { return }
+    let (held, share) = (heldFrameCount, share)
+    guard pageCount > 0, held > share.slowPages else { return }
     schedule(isUrgent: true)
     let start = ContinuousClock.now
-    let excess = min(1, Double(dirty - share.slowPages) / Double(share.pages - share.slowPages))
+    let excess = min(1, Double(held - share.slowPages) / Double(share.pages - share.slowPages))
     Self.nap(min(Self.pagePrice * (Double(pageCount) * excess * excess), .milliseconds(50)))
     let limit = pageCount > Self.smallCommit ? share.pages : share.pages / 8 * 9
     let last = attempts.load(ordering: .acquiring) + 2
-    while pages.heapPageCounts.dirty > limit, attempts.load(ordering: .acquiring) < last,
+    while heldFrameCount > limit, attempts.load(ordering: .acquiring) < last,
       !state.withLock({ $0.isClosed })
     {
       schedule(isUrgent: true)

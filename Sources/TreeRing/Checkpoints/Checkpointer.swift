@@ -52,9 +52,11 @@ final class Checkpointer: Sendable {
     var statistics = CheckpointStatistics()
   }
   let state: Mutex<State>
-  /// The addresses of frames whose pages were moved out of the heap, and that a reader may still be
-  /// looking at.
-  let parked = Mutex<[UInt]>([])
+  /// Frames whose pages were moved out of the heap, and that a reader may still be looking at: those moved
+  /// out first first.
+  let parked = Mutex<Deque<ParkedFrames>>([])
+  /// How many they are.
+  let parkedCount = Atomic<Int>(0)
   /// Held throughout a checkpoint.
   let running = Mutex<Void>(())
   let thread = DispatchQueue(label: "treering.checkpoints", qos: .utility)
@@ -69,6 +71,12 @@ final class Checkpointer: Sendable {
   let rootOperations = Atomic<UInt64>(0)
   private let heapPages = Atomic<Int>(0)
   private let hasFailed = Atomic<Bool>(false)
+
+  /// Frames that can be released when every section begun before has ended.
+  struct ParkedFrames: Sendable {
+    let addresses: [UInt]
+    let ticket: ReadSections.Ticket
+  }
 
   struct Source: Sendable {
     var queue: CommitQueue
@@ -323,7 +331,7 @@ final class Checkpointer: Sendable {
     running.withLock { _ in state.withLock { $0.isClosed = true } }
     // What had been scheduled has ended then, or finds the store closed.
     thread.sync {}
-    _ = pages.sections.waitForOthers(atMost: 50_000)
+    _ = pages.sections.wait(for: pages.sections.ticket(), atMost: 50_000)
     file.close()
   }
 }

@@ -3,9 +3,11 @@
 // out of the table waits until every section begun before has ended, and then gives the memory back.
 //
 // Two sets of counters, of which one is current. A section counts itself in the current set, and makes
-// sure that it still is. To wait, the sets are swapped and the one left is watched until it is empty:
-// sections begun after the swap are in the other one. Each set has several counters on cache lines of
-// their own, chosen by thread, so that readers on different cores do not share one.
+// sure that it still is. When the set left is empty the two are swapped: sections begun after a swap are
+// not in the set that it leaves, so when that is empty every section begun before has ended. Nobody has to
+// stand by: who has swapped says which swap he waits for, and asks again later. Each set has several
+// counters on cache lines of their own, chosen by thread, so that readers on different cores do not share
+// one.
 //
 // The scheme is that of sleepable read-copy-update (McKenney, "Sleepable RCU", 2006).
 
@@ -28,7 +30,8 @@ package final class ReadSections: @unchecked Sendable {
 
   private let counters: UnsafeMutablePointer<Atomic<Int>>
   private let current = Atomic<Int>(0)
-  private let waiting = Mutex<Void>(())
+  /// How often the sets have been swapped. Changed together with `current`.
+  private let swaps = Mutex<UInt64>(0)
 
   package init() {
     let count = 2 * Self.stripeCount * Self.stride
@@ -55,25 +58,35 @@ package final class ReadSections: @unchecked Sendable {
   @inline(__always)
   package func leave(_ place: Int) { counters[place].subtract(1, ordering: .releasing) }
 
-  /// Returns when every section begun before the call has ended. Must not be called inside one.
-  package func waitForOthers() { _ = waitForOthers(atMost: .max) }
+  /// What to ask for later: whether every section begun before this call has ended.
+  package func ticket() -> Ticket { Ticket(swap: swaps.withLock { $0 } + 1) }
 
-  /// The same, giving up after a number of naps of a tenth of a millisecond.
-  /// - Returns: whether all of them have ended.
-  package func waitForOthers(atMost napLimit: Int) -> Bool {
-    waiting.withLock { _ in
-      var naps = 0
-      let set = current.load(ordering: .relaxed)
-      // Sections that an earlier call has given up on.
-      guard drain(1 - set, &naps, atMost: napLimit) else { return false }
-      current.store(1 - set, ordering: .sequentiallyConsistent)
-      return drain(set, &naps, atMost: napLimit)
+  /// A moment, for `hasPassed`.
+  package struct Ticket: Hashable, Sendable {
+    fileprivate let swap: UInt64
+  }
+
+  /// Whether every section begun before a ticket was drawn has ended. O(1).
+  package func hasPassed(_ ticket: Ticket) -> Bool {
+    swaps.withLock { swaps in
+      while true {
+        let set = Int(truncatingIfNeeded: swaps & 1)
+        if !isEmpty(1 - set) { return swaps > ticket.swap }
+        if swaps >= ticket.swap { return true }
+        swaps += 1
+        current.store(1 - set, ordering: .sequentiallyConsistent)
+      }
     }
   }
 
-  /// Waits until a set is empty.
-  private func drain(_ set: Int, _ naps: inout Int, atMost napLimit: Int) -> Bool {
-    while !isEmpty(set) {
+  /// Returns when every section begun before the call has ended. Must not be called inside one.
+  package func waitForOthers() { _ = wait(for: ticket(), atMost: .max) }
+
+  /// Waits until a ticket has passed, giving up after a number of naps of a tenth of a millisecond.
+  /// - Returns: whether it has.
+  package func wait(for ticket: Ticket, atMost napLimit: Int) -> Bool {
+    var naps = 0
+    while !hasPassed(ticket) {
       if naps >= napLimit { return false }
       naps += 1
       if naps < 20 { sched_yield() } else { usleep(100) }
@@ -84,7 +97,7 @@ package final class ReadSections: @unchecked Sendable {
   private func isEmpty(_ set: Int) -> Bool {
     for stripe in 0..<Self.stripeCount {
       let place = (set * Self.stripeCount + stripe) * Self.stride
-      if counters[place].load(ordering: .acquiring) != 0 { return false }
+      if counters[place].load(ordering: .sequentiallyConsistent) != 0 { return false }
     }
     return true
   }

@@ -69,7 +69,7 @@ import TreeRingLog
     for round in 2..<6 as Range<UInt8> { try Self.write(store, round: round) }
     try store.checkpoint()
     store.moveOutCleanPages()
-    #expect(store.engine.checkpointer?.parkedFrameCount == 0)
+    #expect(store.engine.checkpointer?.parked.withLock { $0.count } == 0)
     try store.close()
   }
 

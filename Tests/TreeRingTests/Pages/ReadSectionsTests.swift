@@ -4,19 +4,42 @@ import Testing
 import TreeRing
 
 @Suite("Read sections, concurrently") struct ReadSectionsConcurrencyTests {
-  @Test("Waiting ends when the sections begun before have, and not earlier")
+  @Test("A ticket passes when the sections begun before it have ended, and not earlier")
   func waits() {
     let sections = ReadSections()
-    sections.waitForOthers()
+    #expect(sections.hasPassed(sections.ticket()))
     let place = sections.enter()
-    #expect(!sections.waitForOthers(atMost: 30))
-    #expect(!sections.waitForOthers(atMost: 30), "a call that gave up has not ended a section")
+    let first = sections.ticket()
+    #expect(!sections.hasPassed(first))
+    #expect(!sections.wait(for: first, atMost: 30))
+    #expect(!sections.hasPassed(first), "asking has not ended a section")
     let later = sections.enter()
-    #expect(!sections.waitForOthers(atMost: 30))
+    let second = sections.ticket()
     sections.leave(place)
-    #expect(!sections.waitForOthers(atMost: 30))
+    #expect(sections.hasPassed(first), "what began later is not waited for")
+    #expect(!sections.hasPassed(second))
     sections.leave(later)
+    #expect(sections.hasPassed(second))
     sections.waitForOthers()
+  }
+
+  @Test("Tickets pass in their time though there is always a section", arguments: [1, 2, 5])
+  func overlapping(length: Int) {
+    let sections = ReadSections()
+    var open: [Int] = []
+    var tickets: [(round: Int, ticket: ReadSections.Ticket)] = []
+    for round in 0..<100 {
+      open.append(sections.enter())
+      tickets.append((round, sections.ticket()))
+      if open.count > length { sections.leave(open.removeFirst()) }
+      let passed = tickets.prefix { sections.hasPassed($0.ticket) }
+      for (drawn, _) in passed {
+        #expect(drawn + length <= round, "a section begun before it is open")
+      }
+      tickets.removeFirst(passed.count)
+      // Those of two swaps may be waited for.
+      #expect(tickets.count <= 2 * length + 2)
+    }
   }
 
   @Test("Memory that is taken back after waiting is never read again")
