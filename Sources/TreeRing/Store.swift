@@ -30,7 +30,10 @@ public final class Store: Sendable {
   private let currentEngine: Mutex<Engine>
   let pinRegistry = PinRegistry()
   let maintenance = Maintenance()
-  let writerLock = WriterLock()
+  /// Held by whoever builds and sequences a commit.
+  let writerLock = OwnedLock(
+    refusal: "A write was opened, or the store closed, inside the closure of a write. Use the "
+      + "transaction at hand instead, and close the store after it.")
   let asyncWriter = AsyncWriter()
   let code: Mutex<[CodeIndex]>
   let definitions = ActiveIndexCache()
@@ -298,10 +301,12 @@ public final class Store: Sendable {
 
   /// Makes everything durable and gives the folder free. Later calls throw `closed`. Closing twice
   /// does nothing.
-  /// - Throws: `notAllowed` inside the closure of a write, and nothing is closed then; else what kept
-  ///   the log from being closed cleanly.
+  /// - Throws: `notAllowed` inside the closure of a write, or one that is told of the progress of a
+  ///   compaction, an erasing or a backup, and nothing is closed then; else what kept the log from being
+  ///   closed cleanly.
   public func close() throws {
     try writerLock.checkOutside()
+    try maintenance.checkOutside()
     if isClosed.exchange(true, ordering: .acquiringAndReleasing) { return }
     queue.wakeAll()
     // What goes on in the background sees that the store is closed, and stops.

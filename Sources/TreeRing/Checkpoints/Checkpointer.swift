@@ -80,7 +80,7 @@ final class Checkpointer: Sendable {
 
   struct Source: Sendable {
     var queue: CommitQueue
-    var writerLock: WriterLock
+    var writerLock: OwnedLock
   }
 
   init(
@@ -105,7 +105,7 @@ final class Checkpointer: Sendable {
   }
 
   /// From now on checkpoints are of what is visible there.
-  func attach(_ queue: CommitQueue, _ writerLock: WriterLock) {
+  func attach(_ queue: CommitQueue, _ writerLock: OwnedLock) {
     source.withLock { $0 = Source(queue: queue, writerLock: writerLock) }
   }
 

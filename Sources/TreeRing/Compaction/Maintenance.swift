@@ -12,18 +12,20 @@ internal import TreeRingLog
 
 /// Keeps maintenance work apart, and has a thread for what begins by itself.
 final class Maintenance: Sendable {
-  private let running = Mutex<Void>(())
+  private let running = OwnedLock(
+    refusal: "A compaction, an erasing or a backup was begun, or the store closed, inside the closure "
+      + "that is told of the progress of another. Return false there to stop it, and begin after it.")
   private let thread = DispatchQueue(label: "treering.maintenance", qos: .utility)
   private let isScheduled = Atomic<Bool>(false)
   /// How many segments there were when compaction was last considered.
   private let segments = Atomic<Int>(0)
 
   /// Runs `body` when no other such work goes on.
-  func alone<R>(_ body: () throws -> R) throws -> R {
-    try running.withLock { _ in
-      try body()
-    }
-  }
+  /// - Throws: `notAllowed` if this thread is at such work.
+  func alone<R>(_ body: () throws -> R) throws -> R { try running.withLock(body) }
+
+  /// Throws `notAllowed` if this thread is at such work.
+  func checkOutside() throws(TreeRingError) { try running.checkOutside() }
 
   /// Whether the number of segments has changed since the last call.
   func isNews(segmentCount: Int) -> Bool {

@@ -23,7 +23,7 @@ struct Opening: Sendable {
   let fileSystem: any FileSystem
   let options: StoreOptions
   let code: [CodeIndex]
-  let writerLock: WriterLock
+  let writerLock: OwnedLock
   /// Held while the store is open for writing; tells followers what is durable.
   let lock: StoreLock?
   /// Whether the trees are kept in a page file.

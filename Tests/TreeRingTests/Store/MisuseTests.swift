@@ -135,4 +135,78 @@ struct MisuseTests {
     #expect(code { try store.define("f", fields) } == .tooLarge)
     #expect(store.newestCommit == 0)
   }
+
+  @Test("Work on the whole store is not begun inside another's, nor is the store closed there")
+  func nestedMaintenance() throws {
+    let folder = try TemporaryFolder()
+    let store = try Store(
+      at: folder.path + "/s",
+      options: StoreOptions(durability: .none, segmentSize: 64 << 10, logger: quietLogger))
+    var random = SeededGenerator(seed: 1)
+    for number in 0..<100 {
+      try store.write { tx in
+        for row in 0..<20 {
+          let noise = (0..<1500).map { _ in UInt8.random(in: 0...255, using: &random) }
+          try tx.put(noise, for: Key("\(number) \(row)"), in: blobs)
+        }
+      }
+    }
+    var told = 0
+    func misuse() {
+      told += 1
+      #expect(code { try store.compact() } == .notAllowed)
+      #expect(code { try store.erase("0 0", in: "blobs") } == .notAllowed)
+      #expect(code { try store.backUp(to: folder.path + "/other") } == .notAllowed)
+      #expect(code { try store.close() } == .notAllowed)
+      // What is no such work may be done.
+      #expect(code { try store.put([1], for: "inside") } == nil)
+    }
+    try store.backUp(to: folder.path + "/b") { _ in
+      misuse()
+      return true
+    }
+    #expect(told > 0)
+    told = 0
+    try store.erase("0 0", in: "blobs") { _ in misuse() }
+    #expect(told > 0)
+    told = 0
+    try store.compact(to: .dropHistory) { _ in
+      misuse()
+      return true
+    }
+    #expect(told > 0)
+    try store.close()
+  }
+
+  @Test("In the middle of reading, all may be done that does not touch what is read")
+  func everythingWhileReading() throws {
+    let folder = try TemporaryFolder()
+    let store = try Store(
+      at: folder.path + "/s",
+      options: StoreOptions(memoryBudget: 1 << 20, segmentSize: 64 << 10, logger: quietLogger))
+    for number in 0..<100 { try store.put([UInt8(number)], for: Key("\(number)")) }
+    let snapshot = try store.snapshot()
+    let fields = try FieldIndex(bucket: "blobs", group: "g", order: [])
+    let work: [() throws -> Void] = [
+      { try store.put([200], for: "new") },
+      { try store.checkpoint() },
+      { try store.sync() },
+      { try store.compact(to: .dropHistory) },
+      { try store.backUp(to: folder.path + "/b") },
+      { try store.define("f", fields) },
+      { try store.removeIndex("f") },
+      { _ = try store.snapshot(at: .commit(snapshot.commit)).rows(in: blobs) },
+      { #expect(code { try store.erase("1", in: "blobs") } == .notAllowed) },
+      { _ = try store.statistics() },
+    ]
+    var seen = 0
+    try snapshot.forEach(in: blobs) { key, bytes in
+      if seen < work.count { try work[seen]() }
+      #expect(Key("\(bytes[0])") == key)
+      seen += 1
+      return true
+    }
+    #expect(seen == 100)
+    try store.close()
+  }
 }

@@ -1,4 +1,5 @@
-// One writer at a time, and a clear error instead of a deadlock when a write is opened inside a write.
+// One at a time, and a clear error instead of a deadlock for who comes again from within: a write inside
+// the closure of a write, a compaction in the progress closure of another.
 
 internal import Synchronization
 internal import TreeRingLog
@@ -11,15 +12,20 @@ internal import TreeRingLog
   internal import Darwin
 #endif
 
-/// The lock that writers hold while they build and sequence a commit.
-final class WriterLock: Sendable {
+/// A lock that knows which thread holds it, while code of the caller's runs under it.
+final class OwnedLock: Sendable {
   private let monitor = Monitor()
   /// The thread inside, as a number; 0 without one.
   private let owner = Atomic<UInt>(0)
+  /// What is told to who comes again.
+  private let refusal: String
+
+  /// - Parameter refusal: what is told to a thread that is inside and comes again.
+  init(refusal: String) { self.refusal = refusal }
 
   /// Runs `body` alone.
   /// - Throws: `notAllowed` if this thread is already inside.
-  func withLock(_ body: () throws -> Void) throws {
+  func withLock<R>(_ body: () throws -> R) throws -> R {
     let thread = Self.currentThread
     try checkOutside()
     monitor.lock()
@@ -28,16 +34,13 @@ final class WriterLock: Sendable {
       owner.store(0, ordering: .relaxed)
       monitor.unlock()
     }
-    try body()
+    return try body()
   }
 
   /// Throws `notAllowed` if this thread is inside.
   func checkOutside() throws(TreeRingError) {
     guard owner.load(ordering: .relaxed) != Self.currentThread else {
-      throw TreeRingError(
-        .notAllowed,
-        "A write was opened, or the store closed, inside the closure of a write. Use the "
-          + "transaction at hand instead, and close the store after it.")
+      throw TreeRingError(.notAllowed, refusal)
     }
   }
 
