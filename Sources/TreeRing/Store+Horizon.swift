@@ -60,8 +60,7 @@ extension Store {
     guard let limit = options.pinLimit else { return }
     let expired = pinRegistry.expire(limit, newest: newestCommit)
     if expired.isEmpty { return }
-    maintenance.later { [pages, reclaimer] in
-      pages.sections.waitForOthers()
+    maintenance.later { [reclaimer] in
       for life in expired { life.letGo() }
       reclaimer.drain()
     }

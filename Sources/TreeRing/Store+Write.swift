@@ -284,11 +284,17 @@ extension Store {
   /// - Returns: the commit that registered it; the newest commit if it was known.
   @discardableResult
   public func register(_ index: GroupIndex) throws -> CommitNumber {
-    code.withLock { code in
+    let replaced = code.withLock { code in
       // Closures of other versions go on serving snapshots that saw them in force.
-      code.removeAll { $0.name == index.name && $0.version == index.version }
-      code.append(index.code)
+      let isReplaced: (CodeIndex) -> Bool = { $0.name == index.name && $0.version == index.version }
+      defer {
+        code.removeAll(where: isReplaced)
+        code.append(index.code)
+      }
+      return code.filter(isReplaced)
     }
+    // What their closures alone keep ends here, outside the lock.
+    withExtendedLifetime(replaced) {}
     definitions.clear()
     let code = index.code
     if code.isInForce(in: queue.visible.catalog) { return newestCommit }

@@ -183,14 +183,16 @@ public final class Store: Sendable {
   public func snapshot(
     file: String = #fileID, line: Int = #line
   ) throws(TreeRingError) -> Snapshot {
-    try checkOpen()
-    try follower?.check()
     let creator = PinCreator(file: file, line: line)
     while true {
+      try checkOpen()
+      try follower?.check()
       let version = queue.visible
       let commit = version.roots.commit
       do throws(TreeRingError) {
         guard let registration = try pinRegistry.add(commit: commit, creator: creator) else {
+          // The horizon of the writer that is followed has passed what is shown, until more is.
+          if queue.visibleCommit == commit { Checkpointer.nap(.milliseconds(1)) }
           continue
         }
         return Snapshot(
@@ -269,13 +271,14 @@ public final class Store: Sendable {
       try checkOpen()
       try follower?.check()
       if Task.isCancelled { return false }
+      // Erasing puts another queue in its place.
+      let queue = queue
       await withTaskCancellationHandler {
         await withCheckedContinuation { continuation in
           queue.whenVisible(commit) { continuation.resume() }
-          // Close or cancel may have come before the waiter was there to be woken.
-          if isClosed.load(ordering: .acquiring) || Task.isCancelled || hasStopped {
-            queue.wakeAll()
-          }
+          // Close, cancel or erasing may have come before the waiter was there to be woken.
+          let isOver = isClosed.load(ordering: .acquiring) || Task.isCancelled || hasStopped
+          if isOver || self.queue !== queue { queue.wakeAll() }
         }
       } onCancel: {
         queue.wakeAll()

@@ -37,7 +37,8 @@ public struct StoreOptions: Sendable {
   public var indexes: [GroupIndex]
   /// What to do about a log that does not end cleanly.
   public var recovery: RecoveryMode
-  /// Where the engine reports what it does on its own.
+  /// Where the engine reports what it does on its own. Its handlers must not use the store: they are called
+  /// while parts of it wait.
   public var logger: Logger
 
   /// The defaults, or what you choose instead.

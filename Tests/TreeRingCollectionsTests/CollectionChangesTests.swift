@@ -46,6 +46,28 @@ private func note(_ key: Int, _ number: Int) -> Note {
     #expect(mirror.list == collection.shown, "seed \(seed)")
   }
 
+  @Test func tasksThatShareAStreamShareWhatComesAndAllEnd() async {
+    let collection = collection()
+    let changes = collection.changes
+    let seen = Counter()
+    await withTaskGroup(of: Void.self) { group in
+      for _ in 0..<3 {
+        group.addTask {
+          for await change in changes {
+            for _ in change.added { _ = seen.next() }
+          }
+        }
+      }
+      for key in 0..<50 {
+        collection.set(note(key, key))
+        await Task.yield()
+      }
+      while seen.count < 50 { await Task.yield() }
+      group.cancelAll()
+    }
+    #expect(seen.count == 50)
+  }
+
   @Test(arguments: seeds(1...200)) func changesPutTogetherAreWhatLeadsFromFirstToLast(
     seed: UInt64
   ) {

@@ -27,7 +27,13 @@ extension Snapshot {
   /// Calls `body` with every row whose object or metadata differs between an earlier or later
   /// snapshot and this one, by bucket number and key, until it returns false. O(rows written in
   /// between · log n) if one commit's trees grew out of the other's, else O(rows).
+  /// - Throws: `invalidInput` if the two are of two stores; what `body` throws; `snapshotExpired`, `io`.
   public func diff(from old: Snapshot, _ body: (RowDifference) throws -> Bool) throws {
+    guard old.store === store else {
+      throw TreeRingError(
+        .invalidInput,
+        "The snapshots are of two stores. Compare two that the same `Store` has made.")
+    }
     // Erasing makes the trees anew; then states are compared that lie in the same ones.
     var (before, after) = (old, self)
     while before.pin.reader.pages !== after.pin.reader.pages {

@@ -87,7 +87,8 @@ extension Checkpointer {
   /// added to them, so that small commits pass while large ones wait. Called outside any lock.
   ///
   /// Beyond its share the heap does not grow: then writers wait until a checkpoint has made room, or has
-  /// failed to twice; small commits only when large ones, which wait first, have not helped.
+  /// failed to twice; small commits only when large ones, which wait first, have not helped. Nobody waits
+  /// longer than some seconds: the checkpoint may itself wait for a write, whose closure waits for this one.
   ///
   /// - Parameter pageCount: how many pages the commit has made.
   func pace(after pageCount: Int) {
@@ -100,7 +101,7 @@ extension Checkpointer {
     let limit = pageCount > Self.smallCommit ? share.pages : share.pages / 8 * 9
     let last = attempts.load(ordering: .acquiring) + 2
     while heldFrameCount > limit, attempts.load(ordering: .acquiring) < last,
-      !state.withLock({ $0.isClosed })
+      ContinuousClock.now - start < Self.longestWait, !state.withLock({ $0.isClosed })
     {
       schedule(isUrgent: true)
       Self.nap(.milliseconds(1))
@@ -114,6 +115,7 @@ extension Checkpointer {
 
   /// What a commit waits for each page it has made when the heap's share is nearly used up.
   private static let pagePrice = Duration.microseconds(20)
+  private static let longestWait = Duration.seconds(5)
   /// A commit that has made so many pages is small.
   private static let smallCommit = 64
 

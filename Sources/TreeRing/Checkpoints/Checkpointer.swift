@@ -331,7 +331,7 @@ final class Checkpointer: Sendable {
     running.withLock { _ in state.withLock { $0.isClosed = true } }
     // What had been scheduled has ended then, or finds the store closed.
     thread.sync {}
-    _ = pages.sections.wait(for: pages.sections.ticket(), atMost: 50_000)
+    _ = pages.sections.wait(for: pages.sections.ticket(), atMost: 1_000)
     file.close()
   }
 }

@@ -55,14 +55,26 @@ final class AsyncWriter: Sendable {
   }
 
   private func runBatch(_ jobs: Deque<Job>) {
-    var waiting: [Waiting] = []
+    var waiting: [(one: Waiting, job: Job)] = []
+    var start = ContinuousClock.now
     for job in jobs {
-      if let one = job.sequence() { waiting.append(one) }
+      if let one = job.sequence() { waiting.append((one, job)) }
+      // Nobody waits for what others do in their closures all day.
+      if ContinuousClock.now - start < Self.longestBatch { continue }
+      complete(waiting)
+      waiting = []
+      start = .now
     }
-    guard let complete = jobs.first?.complete else { return }
-    for one in waiting {
+    complete(waiting)
+  }
+
+  /// How long writes are sequenced before those done so far are completed.
+  private static let longestBatch = Duration.milliseconds(10)
+
+  private func complete(_ waiting: [(one: Waiting, job: Job)]) {
+    for (one, job) in waiting {
       do throws(TreeRingError) {
-        try complete(one.ticket, one.pageCount)
+        try job.complete(one.ticket, one.pageCount)
         one.resume(nil)
       } catch {
         one.resume(error)

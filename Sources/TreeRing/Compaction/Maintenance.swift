@@ -13,9 +13,13 @@ internal import TreeRingLog
 /// Keeps maintenance work apart, and has a thread for what begins by itself.
 final class Maintenance: Sendable {
   private let running = OwnedLock(
-    refusal: "A compaction, an erasing or a backup was begun, or the store closed, inside the closure "
-      + "that is told of the progress of another. Return false there to stop it, and begin after it.")
+    refusal:
+      "A compaction, an erasing or a backup was begun, or the store closed, inside the closure "
+      + "that is told of the progress of another. Return false there to stop it, and begin after it."
+  )
   private let thread = DispatchQueue(label: "treering.maintenance", qos: .utility)
+  /// For what may wait long.
+  private let patient = DispatchQueue(label: "treering.patience", qos: .utility)
   private let isScheduled = Atomic<Bool>(false)
   /// How many segments there were when compaction was last considered.
   private let segments = Atomic<Int>(0)
@@ -41,11 +45,14 @@ final class Maintenance: Sendable {
     }
   }
 
-  /// Runs `body` on the thread, later.
-  func later(_ body: @escaping @Sendable () -> Void) { thread.async(execute: body) }
+  /// Runs `body`, which may wait for readers, later.
+  func later(_ body: @escaping @Sendable () -> Void) { patient.async(execute: body) }
 
   /// Waits for what has been scheduled. For tests.
-  func settle() { thread.sync {} }
+  func settle() {
+    thread.sync {}
+    patient.sync {}
+  }
 }
 
 extension Store {

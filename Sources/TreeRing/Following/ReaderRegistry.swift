@@ -105,7 +105,9 @@ struct ReaderRegistry: Sendable {
   private func isLive(
     _ path: String, removingDead removesDead: Bool
   ) throws(TreeRingError) -> Bool {
-    guard removesDead else { return try fileSystem.isLocked(path) }
+    // Taking a lock that is held takes some naps.
+    let isLocked = try fileSystem.isLocked(path)
+    if isLocked || !removesDead { return isLocked }
     do throws(TreeRingError) {
       let lock = try fileSystem.lock(path)
       defer { lock.release() }

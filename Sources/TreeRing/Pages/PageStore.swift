@@ -37,9 +37,13 @@ package final class PageStore: Sendable {
     /// Tells which of some neighbouring free numbers may be used; nil if all may.
     var inspect: Inspection?
 
+    private static let inspectionLimit = 32
+
     mutating func take(isPrivate: Bool = false) -> PageNumber {
       if isPrivate { return privateNumbers.take() }
-      while !numbers.hasAvailable, let inspect, let range = numbers.nextToInspect() {
+      // Few at a time, since others wait meanwhile: what is not found now is found later.
+      for _ in 0..<Self.inspectionLimit {
+        guard !numbers.hasAvailable, let inspect, let range = numbers.nextToInspect() else { break }
         for number in inspect(range) { numbers.release(number) }
       }
       return numbers.take()
@@ -254,9 +258,9 @@ package final class PageStore: Sendable {
   /// from whole pages, or the error of the page that could not be read is thrown. Sections may nest.
   @inline(__always)
   package func reading<R>(_ body: () throws -> R) throws -> R {
-    guard let supply else { return try body() }
     let place = sections.enter()
     defer { sections.leave(place) }
+    guard let supply else { return try body() }
     let failures = supply.failureCount
     let result: R
     do {
@@ -272,7 +276,6 @@ package final class PageStore: Sendable {
 
   /// The part of `reading` that keeps pointers valid, for whoever checks fetches himself.
   package func withSection<R>(_ body: () throws -> R) rethrows -> R {
-    if supply == nil { return try body() }
     let place = sections.enter()
     defer { sections.leave(place) }
     return try body()

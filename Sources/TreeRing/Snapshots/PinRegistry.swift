@@ -215,8 +215,9 @@ final class PinLife: Sendable {
   /// From now on reads that begin are refused.
   func end() { isOver.store(true, ordering: .sequentiallyConsistent) }
 
-  /// Lets go of the version. No read may be going on that began before `end`.
+  /// Lets go of the version, when the reads have ended that began before `end`. They may last.
   func letGo() {
+    held.withLock { $0 }?.pages.sections.waitForOthers()
     let version = held.withLock { held in
       defer { held = nil }
       return held

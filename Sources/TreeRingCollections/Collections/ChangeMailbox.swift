@@ -38,7 +38,8 @@ struct WaitingChange<Model: CollectionModel>: Sendable {
 final class ChangeMailbox<Model: CollectionModel>: Sendable {
   private struct State {
     var waiting = WaitingChange<Model>()
-    var reader: CheckedContinuation<Void, Never>?
+    /// Mostly one.
+    var readers: [CheckedContinuation<Void, Never>] = []
     var isOver = false
   }
   private let state = Mutex(State())
@@ -64,34 +65,35 @@ final class ChangeMailbox<Model: CollectionModel>: Sendable {
 
   /// Lets the reader look.
   func wake() {
-    let reader = state.withLock { state -> CheckedContinuation<Void, Never>? in
-      if state.waiting.isEmpty { return nil }
-      defer { state.reader = nil }
-      return state.reader
+    let readers = state.withLock { state -> [CheckedContinuation<Void, Never>] in
+      if state.waiting.isEmpty { return [] }
+      defer { state.readers = [] }
+      return state.readers
     }
-    reader?.resume()
+    for reader in readers { reader.resume() }
   }
 
   /// Nothing more will come.
   func finish() {
-    let reader = state.withLock { state in
+    let readers = state.withLock { state in
       state.isOver = true
-      defer { state.reader = nil }
-      return state.reader
+      defer { state.readers = [] }
+      return state.readers
     }
-    reader?.resume()
+    for reader in readers { reader.resume() }
   }
 
-  /// Waits until there is something to take; false once nothing more will come.
+  /// Waits until there may be something to take, if nobody else is quicker; false once nothing more will
+  /// come.
   func hasMore() async -> Bool {
     await withCheckedContinuation { continuation in
       let isReady = state.withLock { state in
         if !state.waiting.isEmpty || state.isOver { return true }
-        state.reader = continuation
+        state.readers.append(continuation)
         return false
       }
       if isReady { continuation.resume() }
     }
-    return state.withLock { !$0.waiting.isEmpty }
+    return state.withLock { !$0.waiting.isEmpty || !$0.isOver }
   }
 }

@@ -126,6 +126,9 @@ public final class LiveCollection<Model: CollectionModel>: Sendable {
   // MARK: - Edits by hand
 
   /// Shows only models that fit; nil shows all. Tells observers what comes and goes. O(n).
+  ///
+  /// The closure must depend on nothing but the model: it is called while the collection cannot be read, by
+  /// itself neither.
   public func setFilter(_ filter: (@Sendable (Model) -> Bool)?) {
     work.post {
       self.change(silently: false) { $0.setFilter(filter) }
@@ -168,9 +171,12 @@ public final class LiveCollection<Model: CollectionModel>: Sendable {
 
   /// Tells an observer nothing more.
   public func remove(_ observer: any CollectionObserver<Model>) {
+    // Whoever is looked at must not end under the lock.
+    let kept = audience.withLock { $0.observers.map { $0.value } }
     audience.withLock { audience in
       audience.observers.removeAll { $0.value == nil || $0.value === observer }
     }
+    withExtendedLifetime(kept) {}
   }
 
   /// What is shown now, as models that come, and every change from then on. A slow reader gets one merged

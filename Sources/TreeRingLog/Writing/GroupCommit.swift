@@ -350,6 +350,8 @@ final class GroupCommit: @unchecked Sendable {
     active.synced = active.written.offset
     state.active = active
     becameDurable(state.completed)
+    // Or the next relaxed commit would rely on a timer that may have gone off.
+    state.deadline = nil
     state.pending.reset()
     state.sequenced = state.completed
     state.sequencedTimestamp = state.completedTimestamp

@@ -1,5 +1,6 @@
 // Readers that take their time, in code of the caller's or of the engine's, do not hold up whoever writes.
 
+import Foundation
 import Synchronization
 import TestSupport
 import Testing
@@ -88,5 +89,37 @@ import TreeRingLog
     }
     #expect(report.horizon == held.commit && report.rewrittenSegments > 0 && most == 0)
     try store.close()
+  }
+
+  @Test("A snapshot that expires while a call reads it is whole until the call ends")
+  func expiresMeanwhile() throws {
+    let store = try Store.inMemory(
+      options: StoreOptions(
+        durability: .none, memoryBudget: 1 << 20, pinLimit: PinLimit(commits: 5),
+        logger: quietLogger))
+    func write(_ round: UInt8) throws {
+      try store.write { tx in
+        for row in 0..<400 {
+          try tx.put([UInt8](repeating: round, count: 200), for: Key("row \(row)"), in: blobs)
+        }
+      }
+    }
+    try write(0)
+    let snapshot = try store.snapshot()
+    var seen = 0
+    try snapshot.forEachRow(in: "blobs") { row in
+      if seen == 0 {
+        for round in 1..<200 as Range<UInt8> { try write(round) }
+        // Long enough for whoever does not care for readers.
+        usleep(50_000)
+      }
+      #expect(row.object.first == 0 && row.object.last == 0)
+      seen += 1
+      return true
+    }
+    #expect(seen == 400)
+    #expect(code { try snapshot.get("row 1", in: blobs) } == .snapshotExpired)
+    store.maintenance.settle()
+    #expect(try store.checkInvariants() == [])
   }
 }

@@ -209,4 +209,40 @@ struct MisuseTests {
     #expect(seen == 100)
     try store.close()
   }
+
+  @Test("States of two stores are not compared")
+  func twoStores() throws {
+    let (one, other) = (try Store.inMemory(), try Store.inMemory())
+    for store in [one, other] { try store.put([1], for: "a") }
+    #expect(code { try one.snapshot().diff(from: other.snapshot()) } == .invalidInput)
+  }
+
+  /// Writes when it goes.
+  private final class Parting: Sendable {
+    let store: Store
+    init(_ store: Store) { self.store = store }
+    deinit {
+      do {
+        try store.put([1], for: "parted")
+      } catch {
+        Issue.record(error)
+      }
+    }
+  }
+
+  @Test("What the closure of a replaced index has kept may use the store when it goes")
+  func replacedClosure() throws {
+    let store = try Store.inMemory()
+    func register() throws {
+      let parting = Parting(store)
+      try store.register(
+        GroupIndex("byGroup", on: notes, version: 1) { note in
+          withExtendedLifetime(parting) { Place(in: note.group ?? "", by: .ascending(note.number)) }
+        })
+    }
+    try register()
+    #expect(try store.snapshot().get("parted", in: blobs) == nil)
+    try register()
+    #expect(try store.snapshot().get("parted", in: blobs) == [1])
+  }
 }
