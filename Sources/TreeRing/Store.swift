@@ -326,7 +326,7 @@ public final class Store: Sendable {
     if isClosed.load(ordering: .relaxed) { throw Self.closedError }
   }
 
-  private static var closedError: TreeRingError {
+  static var closedError: TreeRingError {
     TreeRingError(.closed, "The store has been closed. Open it again to go on.")
   }
 }

@@ -63,6 +63,8 @@ final class Follower: Sendable {
   /// Held by the thread while it works.
   private let state: Mutex<State>
   private let failed = Mutex<TreeRingError?>(nil)
+  /// So that a long replay ends when the store is closed.
+  private let isClosing = Atomic<Bool>(false)
   private let thread = DispatchQueue(label: "treering.follower", qos: .userInitiated)
 
   /// Operations replayed upon a root after which a newer one is looked for.
@@ -125,6 +127,7 @@ final class Follower: Sendable {
 
   /// Stops following and lets go of the page file's roots.
   func close() {
+    isClosing.store(true, ordering: .releasing)
     state.withLock { state in
       state.isClosed = true
       state.root?.pin.release()
@@ -195,6 +198,7 @@ final class Follower: Sendable {
     try typed {
       try engine.pages.withSection {
         try log.replay(from: first, through: reached) { header, payload in
+          if isClosing.load(ordering: .acquiring) { throw Store.closedError }
           let base = queue.newest
           guard header.number == base.roots.commit + 1 else {
             throw TreeRingError(
@@ -281,7 +285,7 @@ final class Follower: Sendable {
     guard visible == nil || root.roots.commit <= shown else { return }
     engine.pages.adopt(bound: root.meta.pageBound, free: BitSet())
     let base = try replayer.version(of: root.roots)
-    let new = try replayer.version(upon: base, through: max(shown, root.roots.commit))
+    let new = try replay(upon: base, through: max(shown, root.roots.commit))
     let own = try replayer.ownPages(of: old, bornAfter: begun)
     if visible == nil {
       showAlone(new)
@@ -302,11 +306,17 @@ final class Follower: Sendable {
     forgetPast()
   }
 
+  private func replay(
+    upon base: Version, through commit: CommitNumber
+  ) throws(TreeRingError) -> Version {
+    try replayer.version(upon: base, through: commit) { isClosing.load(ordering: .acquiring) }
+  }
+
   /// Replays all of the log, for who reads nothing else.
   private func beginAnew(_ state: inout State) throws(TreeRingError) {
     let old = engine.queue.visible
     let empty = try replayer.version(of: Roots())
-    let new = try replayer.version(upon: empty, through: log.completed)
+    let new = try replay(upon: empty, through: log.completed)
     let own = try replayer.ownPages(of: old, bornAfter: 0)
     showAlone(new)
     engine.pins.retire(own, at: new.roots.commit + 1)

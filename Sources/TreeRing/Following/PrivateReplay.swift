@@ -27,9 +27,10 @@ struct PrivateReplay: Sendable {
   /// The version of a commit, all commits after `base` replayed at once.
   ///
   /// - Throws: `beyondHorizon` if the log was rewritten so that it does not lead on from `base`: compacted
-  ///   beyond it, or, without a base, while it was read. With a newer base it may do.
+  ///   beyond it, or, without a base, while it was read. With a newer base it may do. `closed` if `isOver`
+  ///   says so, which is asked after each commit.
   func version(
-    upon base: Version, through commit: CommitNumber
+    upon base: Version, through commit: CommitNumber, isOver: () -> Bool = { false }
   ) throws(TreeRingError) -> Version {
     if commit <= base.roots.commit { return base }
     let editor = try editor(upon: base, epoch: base.roots.commit + 1, recorder: nil)
@@ -38,7 +39,8 @@ struct PrivateReplay: Sendable {
       try typed {
         try pages.reading {
           try editor.buildMissingIndexes()
-          try editor.replay(log, through: commit)
+          try editor.replay(log, through: commit) { !isOver() }
+          if isOver() { throw Store.closedError }
           try editor.buildMissingIndexes()
         }
       }

@@ -65,7 +65,8 @@ public enum DictionaryValue: Hashable, Sendable, Codable {
 public protocol CollectionModel: Codable, Sendable {
   /// What tells models apart; never changes.
   var identifier: String { get }
-  /// Takes over properties; a property that is null is cleared, one that is not named stays.
+  /// Takes over properties; a property that is null is cleared, one that is not named stays. It must not
+  /// read the collection, which waits for it.
   ///
   /// - Returns: Whether anything changed.
   mutating func update(with properties: [String: DictionaryValue]) throws -> Bool

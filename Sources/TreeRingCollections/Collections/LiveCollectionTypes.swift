@@ -6,7 +6,8 @@ public enum CollectionOrder<Model: CollectionModel>: Sendable {
   case identifier
   /// As the source has them.
   case source
-  /// By a comparator: a strict weak order.
+  /// By a comparator: a strict weak order that depends on nothing but the two models. It must not read the
+  /// collection, which waits for it.
   case by(@Sendable (Model, Model) -> Bool)
 }
 

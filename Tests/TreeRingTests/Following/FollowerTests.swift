@@ -3,8 +3,9 @@
 import Foundation
 import TestSupport
 import Testing
-import TreeRing
 import TreeRingLog
+
+@testable import TreeRing
 
 struct FollowerTests {
   static func options(_ mode: StoreMode, segmentSize: UInt64 = 64 << 20) -> StoreOptions {
@@ -225,5 +226,24 @@ struct FollowerTests {
     let failure = await error { try await reader.reached(1_000) }
     #expect(failure?.code == .storeRewound)
     #expect(code { try reader.snapshot() } == .storeRewound)
+  }
+
+  @Test("A long replay ends when the store is closed meanwhile")
+  func replayEnds() throws {
+    let store = try Store.inMemory()
+    for number in 0..<50 as Range<UInt8> { try store.put([number], for: Key("\(number)")) }
+    let replay = PrivateReplay(
+      pages: store.pages, pins: store.engine.pins, reclaimer: store.reclaimer, log: store.log,
+      code: [])
+    let base = try replay.version(of: Roots())
+    var asked = 0
+    let failure = code {
+      _ = try replay.version(upon: base, through: 50) {
+        asked += 1
+        return asked > 3
+      }
+    }
+    #expect(failure == .closed && asked < 10)
+    #expect(try replay.version(upon: base, through: 50).roots.commit == 50)
   }
 }
