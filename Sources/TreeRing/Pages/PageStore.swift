@@ -37,13 +37,9 @@ package final class PageStore: Sendable {
     /// Tells which of some neighbouring free numbers may be used; nil if all may.
     var inspect: Inspection?
 
-    private static let inspectionLimit = 32
-
     mutating func take(isPrivate: Bool = false) -> PageNumber {
       if isPrivate { return privateNumbers.take() }
-      // Few at a time, since others wait meanwhile: what is not found now is found later.
-      for _ in 0..<Self.inspectionLimit {
-        guard !numbers.hasAvailable, let inspect, let range = numbers.nextToInspect() else { break }
+      while !numbers.hasAvailable, let inspect, let range = numbers.nextToInspect() {
         for number in inspect(range) { numbers.release(number) }
       }
       return numbers.take()
