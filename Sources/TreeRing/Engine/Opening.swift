@@ -139,7 +139,8 @@ struct Opening: Sendable {
   /// The state before the first commit, with a new page file if the store keeps one.
   private func empty(_ log: CommitLog) throws(TreeRingError) -> Parts {
     guard keepsPages else {
-      let pages = PageStore(cellCapacity: options.pageCellCapacity)
+      let pages = PageStore(
+        cellCapacity: options.pageCellCapacity, countsReaders: options.pinLimit != nil)
       return parts(pages, PinTable(pages: pages), Roots(), Catalog(), log)
     }
     let file = try PageFile.open(pagesPath, fileSystem: fileSystem, mode: .create)

@@ -22,6 +22,7 @@ package final class PageStore: Sendable {
   /// Who holds pointers into pages now.
   package let sections = ReadSections()
   private let supply: PageSupply?
+  private let countsReaders: Bool
 
   // Sendable under the lock: the frames in it are reachable only through it or through the table.
   private struct State: @unchecked Sendable {
@@ -65,10 +66,15 @@ package final class PageStore: Sendable {
   ///   - supply: brings each page of a page file when it is first touched; nil for a store that lives
   ///     in memory alone.
   ///   - cellCapacity: the most cells a page may hold, at least 4.
-  package init(supply: PageSupply? = nil, cellCapacity: Int = .max) {
+  ///   - countsReaders: whether read sections are counted without a supply too: because pages may be given
+  ///     back whose version somebody still reads.
+  package init(
+    supply: PageSupply? = nil, cellCapacity: Int = .max, countsReaders: Bool = false
+  ) {
     precondition(cellCapacity >= 4, "a page must be able to hold four cells")
     self.cellCapacity = cellCapacity
     self.supply = supply
+    self.countsReaders = countsReaders || supply != nil
     table = PageTable(supply: supply)
   }
 
@@ -254,6 +260,7 @@ package final class PageStore: Sendable {
   /// from whole pages, or the error of the page that could not be read is thrown. Sections may nest.
   @inline(__always)
   package func reading<R>(_ body: () throws -> R) throws -> R {
+    guard countsReaders else { return try body() }
     let place = sections.enter()
     defer { sections.leave(place) }
     guard let supply else { return try body() }
@@ -272,6 +279,7 @@ package final class PageStore: Sendable {
 
   /// The part of `reading` that keeps pointers valid, for whoever checks fetches himself.
   package func withSection<R>(_ body: () throws -> R) rethrows -> R {
+    guard countsReaders else { return try body() }
     let place = sections.enter()
     defer { sections.leave(place) }
     return try body()
