@@ -293,9 +293,9 @@ extension Store {
       }
       return code.filter(isReplaced)
     }
-    // What their closures alone keep ends here, outside the lock.
-    withExtendedLifetime(replaced) {}
     definitions.clear()
+    // What their closures alone keep ends here, outside the locks.
+    withExtendedLifetime(replaced) {}
     let code = index.code
     if code.isInForce(in: queue.visible.catalog) { return newestCommit }
     return try write { tx in

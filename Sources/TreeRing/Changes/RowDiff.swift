@@ -89,8 +89,10 @@ extension StateReader {
   private func forSomeDifferences(
     _ differences: inout TreeDiff, from old: StateReader, _ body: (RowDifference) throws -> Bool
   ) throws -> Bool {
-    differences.resume()
     let failures = pages.fetchFailureCount
+    differences.resume()
+    // In the place of a page that has been moved out and cannot be had again stands an empty one.
+    try pages.checkFetches(since: failures)
     for _ in 0..<Self.sectionEntryCount {
       let goesOn = try differences.next { key, before, after in
         try pages.checkFetches(since: failures)
