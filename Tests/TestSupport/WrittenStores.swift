@@ -65,14 +65,16 @@ package final class WrittenStores: Sendable {
     if !findings.isEmpty { return findings.map { "\($0)" } }
     let log = try read(place, readsPages: false)
     defer { try? log.close() }
+    // Somebody may still be about to close it, and sync what neither shows yet: both follow. So a state is
+    // chosen before the second is opened, which must have it then.
+    let expected = try log.snapshot()
     let held = try read(place, readsPages: true)
     defer { try? held.close() }
-    guard held.newestCommit >= log.newestCommit else {
-      return ["its newest commit is \(held.newestCommit); the log's is \(log.newestCommit)"]
+    guard held.newestCommit >= expected.commit else {
+      return ["its newest commit is \(held.newestCommit); the log's is \(expected.commit)"]
     }
-    // Somebody may still be about to close it, and sync what the log did not show yet.
-    let snapshot = try held.snapshot(at: .commit(log.newestCommit))
-    return try held.checkInvariants() + differences(snapshot, log.snapshot())
+    let snapshot = try held.snapshot(at: .commit(expected.commit))
+    return try held.checkInvariants() + differences(snapshot, expected)
   }
 
   private func read(_ place: Place, readsPages: Bool) throws -> Store {
@@ -92,7 +94,7 @@ package final class WrittenStores: Sendable {
     if try held.buckets().map(\.0) != log.buckets().map(\.0) { problems.append("other buckets") }
     if try held.tags() != log.tags() { problems.append("other tags") }
     // Definitions are those in force when a snapshot is taken, at whatever commit it is.
-    if held.store.newestCommit == log.store.newestCommit,
+    if held.store.newestCommit == log.commit,
       held.indexes.map(\.name) != log.indexes.map(\.name)
     {
       problems.append("other indexes")

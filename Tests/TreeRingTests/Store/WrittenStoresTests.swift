@@ -1,0 +1,56 @@
+// What looks at stores after a test must itself find what is wrong, and nothing where nothing is.
+
+import Foundation
+import Synchronization
+import TestSupport
+import Testing
+import TreeRingLog
+
+@testable import TreeRing
+
+@Suite struct WrittenStoresTests {
+  private func filled(_ folder: String, _ fileSystem: any FileSystem) throws -> Store {
+    var options = StoreOptions()
+    options.durability = .none
+    let store = try Store(path: folder, fileSystem: fileSystem, options: options)
+    for number in 0..<3 {
+      try store.write { tx in try tx.put([1, 2, 3], for: Key("row \(number)"), in: blobs) }
+    }
+    return store
+  }
+
+  @Test("A store that is closed while it is looked at is sound, whenever it is closed")
+  func closing() throws {
+    for call in 1... {
+      let memory = MemoryFileSystem()
+      let store = try filled("store", memory)
+      let calls = Counter()
+      let hooked = HookedFileSystem(memory) {
+        guard calls.next() + 1 == call else { return }
+        try? store.close()
+        // Who follows sees now what was synced only when the store was closed.
+        Thread.sleep(forTimeInterval: 0.01)
+      }
+      let written = WrittenStores()
+      written.note("store", hooked, store.options)
+      #expect(written.problems() == [], "closed at call \(call)")
+      if calls.count < call { break }
+    }
+  }
+
+  @Test("A store whose page file is not what its log leads to is found")
+  func damaged() throws {
+    let folder = try TemporaryFolder()
+    let path = folder.path + "/store"
+    let store = try filled(path, PosixFileSystem())
+    try store.close()
+    let written = WrittenStores()
+    written.note(path, PosixFileSystem(), store.options)
+    #expect(written.problems() == [])
+    let pages = URL(fileURLWithPath: path + "/pages")
+    var bytes = try Data(contentsOf: pages)
+    for offset in stride(from: 8192, to: bytes.count, by: 512) { bytes[offset] ^= 1 }
+    try bytes.write(to: pages)
+    #expect(!written.problems().isEmpty)
+  }
+}
