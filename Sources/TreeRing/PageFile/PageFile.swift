@@ -118,7 +118,8 @@ package final class PageFile: Sendable {
     return range.filter { number in
       let index = Int(number - range.lowerBound)
       let page = Page(bytes: first + index * PageLayout.pageByteCount)
-      return page.number != number || page.birth.commit <= commit
+      // Pages of blobs have births of their own, which no other page has.
+      return !page.isOfTree || page.number != number || page.birth.commit <= commit
     }
   }
 

@@ -66,6 +66,9 @@ package struct Page {
     }
   }
 
+  /// Whether the page is one of a tree, and not of a blob.
+  var isOfTree: Bool { bytes.load(fromByteOffset: PageLayout.kindOffset, as: UInt16.self) == 0 }
+
   /// When the page was made.
   @inline(__always)
   package var birth: PageBirth {

@@ -40,8 +40,11 @@ package final class PageStore: Sendable {
 
     mutating func take(isPrivate: Bool = false) -> PageNumber {
       if isPrivate { return privateNumbers.take() }
-      while !numbers.hasAvailable, let inspect, let range = numbers.nextToInspect() {
-        for number in inspect(range) { numbers.release(number) }
+      if let inspect {
+        for _ in 0..<PageStore.inspectionLimit where !numbers.hasAvailable {
+          guard let range = numbers.nextToInspect() else { break }
+          for number in inspect(range) { numbers.release(number) }
+        }
       }
       return numbers.take()
     }
@@ -50,6 +53,12 @@ package final class PageStore: Sendable {
 
   /// Which of some neighbouring numbers may be used. Called under the page store's lock.
   package typealias Inspection = @Sendable (Range<PageNumber>) -> [PageNumber]
+
+  /// How many inspections, of up to sixteen numbers each, one allocation waits for; if none of them finds a
+  /// number that may be used it takes a new one. All that is free may be refused: what a large transaction
+  /// wrote early and a crash left behind is gigabytes. So an allocation reads a megabyte of it at most, and
+  /// the file grows by one page for 256 neighbours that are passed over.
+  private static let inspectionLimit = 16
 
   /// How many pages the state counts as in the heap, and how many of them as clean, to be had without
   /// the lock.

@@ -1,7 +1,8 @@
 import TestSupport
 import Testing
-import TreeRing
 import TreeRingLog
+
+@testable import TreeRing
 
 @Suite("The page store") struct PageStoreTests {
   @Test("Freed numbers and memory are used again")
@@ -82,5 +83,34 @@ import TreeRingLog
       }
     }
     #expect(pages.livePageCount == 0)
+  }
+
+  @Test("An allocation passes over a bounded number of places that may not be used yet")
+  func inspected() {
+    let (bound, refused) = (PageNumber(20_001), PageNumber(10_000))
+    var free = BitSet()
+    for number in 1..<bound { free.insert(Int(number)) }
+    let seen = Counter()
+    let pages = PageStore(
+      supply: PageSupply { (_, _) throws(TreeRingError) in throw TreeRingError(.io, "no file") })
+    pages.adopt(bound: bound, free: free) { range in
+      for _ in range { _ = seen.next() }
+      return range.filter { $0 > refused }
+    }
+    var taken: Set<PageNumber> = []
+    func allocate() {
+      let before = seen.count
+      #expect(taken.insert(pages.allocate().number).inserted)
+      #expect(seen.count - before <= 256)
+    }
+    // Passed over by 1/256 of their number, and the file grows by no more pages than that.
+    for _ in 0..<10_100 { allocate() }
+    #expect(pages.pageNumberBound <= bound + refused / 256 + 1 + 100)
+    #expect(taken.filter { $0 <= refused } == [])
+    #expect(taken.filter { $0 < bound }.count == 10_000)
+    pages.releaseWithheld()
+    for _ in 0..<10_000 { allocate() }
+    #expect(pages.pageNumberBound <= bound + refused / 256 + 1 + 100)
+    #expect(taken.isSuperset(of: 1...refused))
   }
 }
