@@ -62,6 +62,45 @@ import TreeRingLog
     try store.close()
   }
 
+  @Test(
+    "A difference whose pages cannot be had any more half-way ends in an error, and says nothing wrong"
+  )
+  func pagesLostAmidADifference() throws {
+    for place in [512, 700] {
+      let disk = SimulatedFileSystem(seed: 1)
+      let store = try Store(
+        path: "store", fileSystem: disk,
+        options: StoreOptions(durability: .none, memoryBudget: 2 << 20, logger: quietLogger))
+      try Self.write(store)
+      let old = try store.snapshot()
+      try Self.write(store, round: 1)
+      try store.checkpoint()
+      let new = try store.snapshot()
+      var seen = 0
+      let failure = code {
+        try new.diff(from: old) { difference in
+          #expect(difference.kind == .update)
+          #expect(difference.before?.object.first == 0 && difference.after?.object.first == 1)
+          seen += 1
+          if seen == place {
+            store.moveOutCleanPages()
+            disk.failReads(of: "store/pages", in: 0..<(.max))
+          }
+          return true
+        }
+      }
+      #expect(failure == .io, "after \(place)")
+      #expect(seen >= place && seen < 10_000)
+      disk.failReads(of: "store/pages", in: nil)
+      var count = 0
+      try new.diff(from: old) { _ in
+        count += 1
+        return true
+      }
+      #expect(count == 10_000)
+    }
+  }
+
   @Test("Frames that a reader may still be looking at are given back later")
   func framesComeBack() throws {
     let store = try Self.store()
