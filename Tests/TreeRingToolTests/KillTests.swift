@@ -63,8 +63,10 @@ extension FileManager {
     #expect(try store.checkInvariants() == [], "\(label)")
     try store.close()
     let files = PosixFileSystem()
-    #expect(verifyLog(directory: path + "/log", fileSystem: files) == [], "\(label)")
-    #expect(try verifyPageFile(path + "/pages", fileSystem: files) == [], "\(label)")
+    let findings = verifyLog(directory: path + "/log", fileSystem: files)
+    #expect(findings == [], "\(label)")
+    let pageFindings = try verifyPageFile(path + "/pages", fileSystem: files)
+    #expect(pageFindings == [], "\(label)")
     try checkErased(path, said, label)
     try checkBackup(path + ".backup", said, label)
   }

@@ -46,6 +46,8 @@ final class CommitQueue: Sendable {
   }
 
   private let state: Mutex<State>
+  /// Held while commits become visible, so that each one's pages are retired once.
+  private let publishing = Mutex<Void>(())
   private let pins: PinTable
   private let records: ChangeRecords
   /// How many versions before the visible one are kept.
@@ -90,36 +92,44 @@ final class CommitQueue: Sendable {
 
   /// Makes every sequenced commit up to `completed` visible.
   func publish(through completed: CommitNumber) {
-    var published: [SequencedCommit] = []
-    let (dropped, waiters) = state.withLock {
-      state -> ([Version], [Waiter]) in
-      var dropped: [Version] = []
-      while let next = state.sequenced.first, next.version.roots.commit <= completed {
-        state.sequenced.removeFirst()
-        state.recent.append(
-          RecentVersion(version: state.visible, pageCount: next.retired.count))
-        state.recentPageCount += next.retired.count
-        state.visible = next.version
-        records.append(
-          next.records, next.replacements, labels: next.labels, of: next.version.roots.commit)
-        published.append(next)
-        while state.recent.count > recentLimit || state.recentPageCount > recentPageLimit,
-          let oldest = state.recent.popFirst()
-        {
-          state.recentPageCount -= oldest.pageCount
-          dropped.append(oldest.version)
-        }
+    let (dropped, waiters) = publishing.withLock { _ -> ([Version], [Waiter]) in
+      let ready = state.withLock { state in
+        Array(state.sequenced.prefix { $0.version.roots.commit <= completed })
       }
-      let newest = state.visible.roots.commit
-      visibleNumber.store(newest, ordering: .releasing)
-      if state.waiters.isEmpty { return (dropped, []) }
-      let ready = state.waiters.filter { $0.commit <= newest }
-      state.waiters.removeAll { $0.commit <= newest }
-      return (dropped, ready)
+      // First, while the commit before is still pinned by being visible: whoever finds a commit visible
+      // finds the pages that it replaced on the dead lists, or a checkpoint of it would lose them.
+      for commit in ready { pins.retire(commit.retired, at: commit.version.roots.commit) }
+      return state.withLock { show(ready, &$0) }
     }
-    for commit in published { pins.retire(commit.retired, at: commit.version.roots.commit) }
     withExtendedLifetime(dropped) {}
     wake(waiters)
+  }
+
+  /// - Returns: the versions that nobody needs for quick looks back any more, and who waited.
+  private func show(
+    _ ready: [SequencedCommit], _ state: inout State
+  ) -> ([Version], [Waiter]) {
+    var dropped: [Version] = []
+    state.sequenced.removeFirst(ready.count)
+    for next in ready {
+      state.recent.append(RecentVersion(version: state.visible, pageCount: next.retired.count))
+      state.recentPageCount += next.retired.count
+      state.visible = next.version
+      records.append(
+        next.records, next.replacements, labels: next.labels, of: next.version.roots.commit)
+      while state.recent.count > recentLimit || state.recentPageCount > recentPageLimit,
+        let oldest = state.recent.popFirst()
+      {
+        state.recentPageCount -= oldest.pageCount
+        dropped.append(oldest.version)
+      }
+    }
+    let newest = state.visible.roots.commit
+    visibleNumber.store(newest, ordering: .releasing)
+    if state.waiters.isEmpty { return (dropped, []) }
+    let woken = state.waiters.filter { $0.commit <= newest }
+    state.waiters.removeAll { $0.commit <= newest }
+    return (dropped, woken)
   }
 
   /// Wakes those who waited for a commit. However many they are, it costs the writer the same: it wakes

@@ -1,0 +1,38 @@
+// Checkpoints that are made while commits become visible: what each writes must account for every page.
+
+import Dispatch
+import Synchronization
+import TestSupport
+import Testing
+import TreeRingLog
+
+@testable import TreeRing
+
+@Suite("Checkpoints, used concurrently", .leavesSoundStores) struct CheckpointConcurrencyTests {
+  @Test("In the file of a process that is killed at any time every page is in use or free")
+  func everyPageIsAccountedFor() throws {
+    let disk = SimulatedFileSystem(seed: 1)
+    let store = try Store(
+      path: "store", fileSystem: disk,
+      options: StoreOptions(durability: .none, logger: quietLogger))
+    let isDone = Atomic<Bool>(false)
+    let writers = beginThreads(2) { writer in
+      var round = 0
+      while !isDone.load(ordering: .relaxed) {
+        round += 1
+        _ = try? store.write { tx in
+          try tx.put([UInt8(writer)], for: Key("row \(round % 50)"), in: blobs)
+        }
+      }
+    }
+    for round in 0..<40 {
+      try store.checkpoint()
+      let findings = try verifyPageFile("store/pages", fileSystem: disk.afterKill())
+      #expect(findings == [], "after checkpoint \(round)")
+      if !findings.isEmpty { break }
+    }
+    isDone.store(true, ordering: .relaxed)
+    writers.wait()
+    try store.close()
+  }
+}
