@@ -73,6 +73,7 @@ final class EarlyEntries: Hashable, Sendable {
     case .failure(let flaw): throw .flaw(flaw, file: file.path, offset: offset)
     case .success(let (head, bytes)):
       guard head.kind == .directory, head.salt == header.salt,
+        bytes.number(UInt64.self, at: Format.Directory.lastCommit) == lastCommit,
         let entries = SegmentDirectory.entries(bytes, of: header, before: offset),
         entries.count == count
       else {

@@ -79,6 +79,10 @@ struct SegmentDirectory: Hashable, Sendable {
     anchor = nil
   }
 
+  /// Makes sure that what opening has glanced at is right: until then not even the last commit of a
+  /// compacted segment can be believed. Reads the whole directory from `file`, the segment's, the first time.
+  func check(_ file: any File) throws(TreeRingError) { _ = try early?.entries(file) }
+
   /// The same with all entries; reads them if need be from `file`, the segment's.
   func whole(_ file: any File) throws(TreeRingError) -> SegmentDirectory {
     guard let early else { return self }

@@ -30,7 +30,9 @@ extension CommitLog {
       let found = try core.withState { state in Self.segment(holding: number, state.segments) }
       guard let found else { return nil }
       do throws(TreeRingError) {
-        return (found, try files.file(found.path))
+        let file = try files.file(found.path)
+        try found.directory.check(file)
+        return (found, file)
       } catch  where error.code == .notFound && found.path != missing {
         // Rewritten between the two steps, unless it is the same path again.
         missing = found.path

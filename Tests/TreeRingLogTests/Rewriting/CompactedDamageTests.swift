@@ -13,6 +13,8 @@ struct CompactedDamageTests {
     /// What each commit holds; nil where it is gone.
     var commits: [[UInt8]?] = []
     var value: [UInt8] = []
+    /// The place behind the last commit.
+    let position: LogPosition
 
     init(endsCompacted: Bool) throws {
       let disk = MemoryFileSystem()
@@ -42,6 +44,8 @@ struct CompactedDamageTests {
       }
       for number in [1, 4, 5] { commits[number - 1] = nil }
       commits[2] = [1, 2, 3]
+      try log.sync()
+      position = try log.position(of: 10)
       try log.close()
       for name in try disk.list("log") { files[name] = disk.contents(of: "log/\(name)") }
       #expect(files.count > 2)
@@ -58,11 +62,20 @@ struct CompactedDamageTests {
 
     /// Reads everything; the error that keeps it from being read, if it is one of damage.
     func read(
-      _ disk: MemoryFileSystem, _ access: LogAccess, _ mode: RecoveryMode = .tail
+      _ disk: MemoryFileSystem, _ access: LogAccess, _ mode: RecoveryMode = .tail,
+      trusting position: LogPosition? = nil
     ) -> TreeRingError? {
       do {
-        let log = try CommitLog(
-          directory: "log", fileSystem: disk, options: DamageTests.options(access, mode))
+        var options = DamageTests.options(access, mode)
+        options.trusted = position
+        let log = try CommitLog(directory: "log", fileSystem: disk, options: options)
+        if position != nil {
+          // First, because what has been looked at once is known to be sound.
+          for moment in 1...10 where commits[moment - 1] != nil {
+            let found = try log.newest(atOrBefore: Timestamp(microseconds: Int64(moment)))
+            #expect(found == CommitNumber(moment))
+          }
+        }
         var found: [[UInt8]?] = []
         for number in 1...max(log.completed, 1) where log.completed > 0 {
           do {
@@ -82,6 +95,27 @@ struct CompactedDamageTests {
         if log.completed >= 2 {
           #expect(try log.value(commit: 2, operation: 0, part: .object) == value)
         }
+        return nil
+      } catch let error as TreeRingError {
+        return error
+      } catch {
+        Issue.record("\(error)")
+        return nil
+      }
+    }
+
+    /// Opens the log trusting the position behind the last commit, and goes through all commits at once.
+    func replayAlone(_ disk: MemoryFileSystem) -> TreeRingError? {
+      do {
+        var options = DamageTests.options(.readOnly)
+        options.trusted = position
+        let log = try CommitLog(directory: "log", fileSystem: disk, options: options)
+        var replayed: [[UInt8]] = []
+        try log.replay(from: 1, through: log.completed) { _, bytes in
+          replayed.append([UInt8](bytes))
+          return true
+        }
+        #expect(replayed == commits.compactMap { $0 })
         return nil
       } catch let error as TreeRingError {
         return error
@@ -113,6 +147,27 @@ struct CompactedDamageTests {
         }
       }
     }
+  }
+
+  @Test(
+    "The same if opening trusts a position behind: what is read is refused or right",
+    arguments: [true, false], [false, true])
+  func flipEveryByteBefore(endsCompacted: Bool, replays: Bool) throws {
+    let sample = try Sample(endsCompacted: endsCompacted)
+    var refused = 0
+    for (name, bytes) in sample.files {
+      for index in bytes.indices {
+        var changed = bytes
+        changed[index] ^= [0x01, 0x80, 0xFF, 0x04][index % 4]
+        let disk = try sample.disk(replacing: name, with: changed)
+        let error =
+          replays
+          ? sample.replayAlone(disk) : sample.read(disk, .readOnly, trusting: sample.position)
+        #expect(error == nil || error?.code == .corruption, "\(name) at \(index)")
+        if error != nil { refused += 1 }
+      }
+    }
+    #expect(refused > 100)
   }
 
   @Test("A compacted segment cut at any byte is corruption", arguments: [true, false])
