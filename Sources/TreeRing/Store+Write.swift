@@ -20,10 +20,9 @@ extension Store {
   ///
   /// Commits of several threads that wait at the same time share one sync.
   ///
-  /// It blocks its thread meanwhile, so it is for code that is not asynchronous. Where the language lets `await`
-  /// be written (asynchronous functions, and all top-level code of a program that uses `await` anywhere at its top
-  /// level), `write` is the asynchronous one, to be called with `try await`. To block there on purpose, call a function
-  /// of your own that is not asynchronous and writes.
+  /// It blocks its thread meanwhile, so it is for code that is not asynchronous, and for the top level of a program.
+  /// In asynchronous functions and closures `write` is the asynchronous one, to be called with `try await`. To block
+  /// there on purpose, call a function of your own that is not asynchronous and writes.
   ///
   /// - Parameters:
   ///   - durability: for this commit; nil for the store's.

@@ -8,9 +8,11 @@ import TreeRing
 @testable import TreeRingCollections
 
 @Suite struct AdversityTests {
-  @Test(arguments: seeds(1...60)) func whateverFailsTheNextEventMends(seed: UInt64) async throws {
+  @Test(arguments: seeds(1...60), [false, true]) func whateverFailsTheNextEventMends(
+    seed: UInt64, holdsDeliveries: Bool
+  ) async throws {
     for mode in Stage.modes {
-      let stage = Stage(seed, mode: mode)
+      let stage = Stage(seed, mode: mode, holdsDeliveries: holdsDeliveries)
       for key in 0..<Int.random(in: 0...14, using: &stage.random) { stage.set(key) }
       stage.play(editing: 0..<18, Stage.Adversities(seed: seed).union(.failures))
       if seed % 4 == 0 { stage.letPreparesTimeOut() }

@@ -137,6 +137,25 @@ private final class WatchedDataSource: CollectionDataSource {
     collection.stop()
   }
 
+  @Test mutating func whatASecondStateLacksIsNotShownThoughTheFirstOneIsStillBeingPrepared() {
+    let dataSource = WatchedDataSource()
+    let collection = collection(dataSource, .live)
+    for key in 1...2 {
+      source.truth.set(NoteData(number: key * 1000), at: place(Double(key), "\(key)"))
+    }
+    collection.startLoading()
+    while source.letEventThrough() {}
+    executor.run(using: &random)
+    let stays = SourceChild(NoteData(number: 1000), at: place(1, "1"))
+    source.say(.state(PositionRange(), [stays]))
+    executor.run(using: &random)
+    #expect(dataSource.cancelled.withLock(\.self) == [2000])
+    for key in 1...2 { end(key * 1000, in: dataSource) }
+    #expect(collection.shown.map(\.identifier) == ["1"])
+    #expect(collection.loadingState == .loaded(hasMore: false))
+    collection.stop()
+  }
+
   @Test mutating func listenersBeginAfterTheFirstPage() {
     let dataSource = WatchedDataSource()
     for mode in [LoadingMode.whole, .paged(batchSize: 2)] {

@@ -16,6 +16,8 @@ final class Stage: CustomStringConvertible {
   let dataSource = ScriptedDataSource()
   let executor = TestExecutor()
   let clock = TestClock()
+  /// What the collection's queue waits for, if the test says when that runs.
+  private let deliveries: HeldDeliveries?
   let observer = MirrorObserver()
   let collection: LiveCollection<Note>
   var random: SeededGenerator
@@ -24,15 +26,18 @@ final class Stage: CustomStringConvertible {
   let description: String
 
   init(
-    _ seed: UInt64, mode: LoadingMode, order: CollectionOrder<Note> = .source, listens: Bool = true
+    _ seed: UInt64, mode: LoadingMode, order: CollectionOrder<Note> = .source, listens: Bool = true,
+    holdsDeliveries: Bool = false
   ) {
+    let deliveries = holdsDeliveries ? HeldDeliveries() : nil
+    self.deliveries = deliveries
     random = SeededGenerator(seed: seed)
     description = "seed \(seed), \(mode)"
     collection = LiveCollection(
       source: source, dataSource: dataSource,
       options: CollectionOptions(
         order: order, mode: mode, listens: listens, prepareTimeout: .seconds(10), clock: clock,
-        executor: executor))
+        executor: executor, deliver: { deliveries.map { $0.hold }?($0) ?? $0() }))
     collection.add(observer)
   }
 
@@ -105,7 +110,19 @@ final class Stage: CustomStringConvertible {
     collection.startLoading(Bool.random(using: &random) ? .forward : .backward)
   }
 
-  func run() { executor.run(using: &random) }
+  func run() {
+    executor.run(using: &random)
+    while deliveries?.run() == true { executor.run(using: &random) }
+  }
+
+  /// Runs what can be run, the collection's queue maybe later.
+  private func runOn() {
+    if deliveries == nil || Bool.random(using: &random) {
+      run()
+    } else {
+      executor.run(using: &random)
+    }
+  }
 
   /// Lets one wait end.
   func step() {
@@ -114,7 +131,7 @@ final class Stage: CustomStringConvertible {
     case 1: _ = source.letEventThrough()
     default: _ = dataSource.prepares.open(.success(()), using: &random)
     }
-    run()
+    runOn()
   }
 
   /// Lets one wait end, or fail.
@@ -124,7 +141,7 @@ final class Stage: CustomStringConvertible {
     case 1: _ = dataSource.prepares.open(.failure(ScriptFailure()), using: &random)
     default: step()
     }
-    run()
+    runOn()
   }
 
   /// Ends every wait but those of prepares, which go on for longer than anybody waits.

@@ -34,6 +34,23 @@ final class TestExecutor: TaskExecutor {
   }
 }
 
+/// Runs a collection's queue when it is asked to, as a main queue would that is busy with something else.
+final class HeldDeliveries: Sendable {
+  private let bodies = Mutex<[@Sendable () -> Void]>([])
+
+  func hold(_ body: @escaping @Sendable () -> Void) { bodies.withLock { $0.append(body) } }
+
+  /// Runs what waits; false if nothing does.
+  func run() -> Bool {
+    let waiting = bodies.withLock { bodies in
+      defer { bodies = [] }
+      return bodies
+    }
+    for body in waiting { body() }
+    return !waiting.isEmpty
+  }
+}
+
 /// A clock that stands still until it is moved.
 final class TestClock: Clock {
   struct Instant: InstantProtocol {

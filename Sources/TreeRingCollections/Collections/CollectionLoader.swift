@@ -8,7 +8,11 @@
 //      over it, and the load ends. Nothing of a page counts before.
 //   3. Whatever the listener newly covers it states in full, which mends what happened meanwhile.
 //   4. What the listener said of a child is newer than any page that was read at the same time.
-// Every step runs on the collection's serial queue; the lock only guards what other threads look at.
+//   5. Beginning, cancelling and stopping count once their calls have returned, whichever thread they come
+//      from and whatever waits in the queue: the ledger takes note of them, in their order. What is told of
+//      them, and what is cancelled, follows in the queue's turn.
+// Every other step runs on the collection's serial queue; one that goes on after it was stopped finds that
+// its load, its listener or its token is nobody's any more.
 
 internal import Synchronization
 internal import TreeRingLog
@@ -77,6 +81,8 @@ where DataSource.Data == Source.Data {
   }
 
   private func run(load number: Int) {
+    // One that ended before this one began is told of before it.
+    tellOfEarlyEnds()
     guard let request = ledger.withLock({ $0.start(load: number, mode: options.mode) }) else {
       return
     }
@@ -107,7 +113,7 @@ where DataSource.Data == Source.Data {
     case .failure(let error): end(number, error: error)
     case .success(let page):
       let children = ledger.withLock { $0.take(page, load: number) }
-      for child in children { prepare(child, load: number) }
+      for child in children { prepare(child, from: .page(load: number)) }
       finishIfSettled()
     }
   }
@@ -121,11 +127,20 @@ where DataSource.Data == Source.Data {
   }
 
   private func end(_ number: Int, error: any Error) {
-    guard let ended = ledger.withLock({ $0.end(load: number, error: error) }) else { return }
-    for task in ended.tasks { task.cancel() }
-    // It may end before its turn came.
-    if !ended.wasStarted { tell { $0.started() } }
-    finish(ended.outcome, ended.whenEnded)
+    ledger.withLock { $0.end(load: number, error: error) }
+    tellOfEarlyEnds()
+  }
+
+  /// Cancels what ended early, and tells of loads that did.
+  private func tellOfEarlyEnds() {
+    while let early = ledger.withLock({ $0.takeEarlyEnd() }) {
+      early.listener?.cancel()
+      for task in early.tasks { task.cancel() }
+      guard let load = early.load else { continue }
+      // It may have ended before its turn came.
+      if !load.wasStarted { tell { $0.started() } }
+      finish(load.outcome, load.whenEnded)
+    }
   }
 
   private func finish(
@@ -136,12 +151,8 @@ where DataSource.Data == Source.Data {
   }
 
   func cancelLoad() {
-    post { loader in
-      let (load, listening) = loader.ledger.withLock { ($0.loadNumber, $0.listeningLoad) }
-      guard let load else { return }
-      if listening != nil { loader.stopListening() }
-      loader.end(load, error: Self.cancelled)
-    }
+    ledger.withLock { $0.cancelLoad(Self.cancelled) }
+    post { $0.tellOfEarlyEnds() }
   }
 
   /// Whether what is loaded is listened to.
@@ -152,13 +163,11 @@ where DataSource.Data == Source.Data {
   }
 
   func stop() {
+    ledger.withLock { $0.stop(Self.cancelled) }
     // Kept alive until it is done, also when its collection ends.
     work.post {
-      self.stopListening()
-      if let number = self.ledger.withLock({ $0.loadNumber }) {
-        self.end(number, error: Self.cancelled)
-      }
-      for task in self.ledger.withLock({ $0.cancelAll() }) { task.cancel() }
+      self.tellOfEarlyEnds()
+      self.tell { $0.finished() }
     }
   }
 
@@ -169,7 +178,7 @@ where DataSource.Data == Source.Data {
       listener.extend(to: range)
       return
     }
-    let number = ledger.withLock { $0.beginListening() }
+    guard let number = ledger.withLock({ $0.beginListening() }) else { return }
     let listener = source.listen(to: range) { [weak self] event in
       self?.post { $0.receive(event, from: number) }
     }
@@ -177,46 +186,46 @@ where DataSource.Data == Source.Data {
     if !isWanted { listener.cancel() }
   }
 
-  private func stopListening() { ledger.withLock { $0.endListening() }?.cancel() }
-
   private func receive(_ event: SourceEvent<Source.Data>, from listener: Int) {
     guard ledger.withLock({ $0.isListening(listener) }) else { return }
     switch event {
-    case .set(let child): set(child)
-    case .removed(let key): remove(key)
+    case .set(let child): set(child, from: .listener(listener))
+    case .removed(let key): remove(key, from: .listener(listener))
     case .state(let range, let children):
       let load = ledger.withLock { $0.stateArrived() }
+      let origin = ChildOrigin.listener(listener, load: load)
       // What failed as part of a page is not tried again only because the page is listened to now.
       for child in children where load != nil || !ledger.withLock({ $0.hasFailed(child) }) {
-        set(child, load: load)
+        set(child, from: origin)
       }
-      for key in ledger.withLock({ $0.missing(from: children, in: range) }) { remove(key) }
+      for key in ledger.withLock({ $0.missing(from: children, in: range) }) {
+        remove(key, from: origin)
+      }
     case .failed(let error):
-      _ = ledger.withLock { $0.endListening() }
-      if let number = ledger.withLock({ $0.listeningLoad }) {
-        end(number, error: error)
-      } else {
-        tell { $0.failed(error, nil) }
-      }
+      let endedNoLoad = ledger.withLock { $0.end(listener: listener, error: error) }
+      tellOfEarlyEnds()
+      if endedNoLoad { tell { $0.failed(error, nil) } }
     }
     finishIfSettled()
   }
 
-  private func set(_ child: Child, load: Int? = nil) {
+  private func set(_ child: Child, from origin: ChildOrigin) {
     if ledger.withLock({ $0.isCurrent(child) }) { return }
-    prepare(child, load: load)
+    prepare(child, from: origin)
   }
 
-  private func remove(_ key: String) {
-    let removed = ledger.withLock { $0.remove(key) }
+  private func remove(_ key: String, from origin: ChildOrigin) {
+    guard let removed = ledger.withLock({ $0.remove(key, from: origin) }) else { return }
     for task in removed.tasks { task.cancel() }
     if !removed.edits.isEmpty { tell { $0.apply(removed.edits) } }
   }
 
   // MARK: - Preparing
 
-  private func prepare(_ child: Child, load: Int?) {
-    let (token, superseded) = ledger.withLock { $0.supersede(child, load: load) }
+  private func prepare(_ child: Child, from origin: ChildOrigin) {
+    guard let (token, superseded) = ledger.withLock({ $0.supersede(child, from: origin) }) else {
+      return
+    }
     for task in superseded { task.cancel() }
     let dataSource = dataSource
     var tasks = [

@@ -63,7 +63,7 @@ public enum DictionaryValue: Hashable, Sendable, Codable {
 
 /// An element of a collection.
 public protocol CollectionModel: Codable, Sendable {
-  /// What tells models apart; never changes.
+  /// What tells models apart, as Swift compares texts: two spellings of one letter are the same. Never changes.
   var identifier: String { get }
   /// Takes over properties; a property that is null is cleared, one that is not named stays. It must not
   /// read the collection, which waits for it.

@@ -94,11 +94,12 @@ public final class LiveCollection<Model: CollectionModel>: Sendable {
     loader.begin(direction, whenEnded: nil)
   }
 
-  /// Ends a running load with the error `cancelled`; what it would have brought is left out.
+  /// Ends a running load with the error `cancelled`; what it would have brought is left out. A load begun after this
+  /// call is another one; observers are told of the end in their turn.
   public func cancelLoad() { loader.cancelLoad() }
 
-  /// Ends a running load, listening and every prepare. What is shown stays. Loading again goes on from
-  /// there, and listens again.
+  /// Ends a running load, listening and every prepare. What is shown stays. Loading again, also right after this
+  /// call, goes on from there, and listens again. Observers are told in their turn.
   public func stop() { loader.stop() }
 
   /// Whether it is loading.
@@ -182,6 +183,8 @@ public final class LiveCollection<Model: CollectionModel>: Sendable {
   /// What is shown now, as models that come, and every change from then on. A slow reader gets one merged
   /// change, never a backlog; silent edits are part of one that waits already. Ends when the collection
   /// does, or the task is cancelled.
+  ///
+  /// Positions count in the list that the changes taken so far amount to; the collection may be ahead of it.
   ///
   ///     for await change in arrivals.changes {  // what is shown, then what happens to it
   ///       for flight in change.added.map(\.flight) { print(flight.scheduled, flight.number) }

@@ -68,7 +68,7 @@ public struct CollectionChange<Model: Sendable>: Sendable {
 }
 
 /// Is told what happens to a collection. All calls come one after the other, in the order things happened.
-/// Reads during a call see the collection at that call or later.
+/// Reads during a call see the collection as it is after what that call tells of, and after silent edits before it.
 public protocol CollectionObserver<Model>: AnyObject, Sendable {
   /// What the collection holds.
   associatedtype Model: CollectionModel
@@ -85,7 +85,8 @@ public protocol CollectionObserver<Model>: AnyObject, Sendable {
   ///
   /// - Parameters:
   ///   - error: What was thrown; `cancelled` for a prepare that took too long.
-  ///   - key: The child's key, or the model's identifier; nil if it was listening that ended.
+  ///   - key: The child's key (of a row of a store, ``StoreSource/key(ofChild:)`` makes the row's of it), or the
+  ///     model's identifier; nil if it was listening that ended.
   func collection(failedWith error: any Error, key: String?)
 }
 

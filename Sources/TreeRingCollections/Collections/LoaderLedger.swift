@@ -36,13 +36,42 @@ private struct RunningLoad<Data: Sendable & Equatable, Model: CollectionModel> {
   var rowCount = 0
 }
 
+/// Who speaks of a child.
+enum ChildOrigin {
+  /// A page that a load has read.
+  case page(load: Int)
+  /// A listener; in the first state that a load waits for, also that load.
+  case listener(Int, load: Int? = nil)
+
+  var load: Int? {
+    switch self {
+    case .page(let load): load
+    case .listener(_, let load): load
+    }
+  }
+}
+
+/// What has ended before its time, of which nobody has been told yet.
+struct EarlyEnd: Sendable {
+  /// The listener to cancel.
+  var listener: (any SourceListener)?
+  /// The tasks to cancel.
+  var tasks: [Task<Void, Never>] = []
+  /// The load that ended.
+  var load: EndedLoad?
+}
+
+/// A load that ended before its time.
+struct EndedLoad: Sendable {
+  let outcome: LoadOutcome
+  /// Whether its turn had come.
+  let wasStarted: Bool
+  let whenEnded: [@Sendable (LoadOutcome) -> Void]
+}
+
 /// What a loader knows.
 struct LoaderLedger<Data: Sendable & Equatable, Model: CollectionModel>: Sendable {
   typealias Child = SourceChild<Data>
-  typealias Ended = (
-    outcome: LoadOutcome, wasStarted: Bool, whenEnded: [@Sendable (LoadOutcome) -> Void],
-    tasks: [Task<Void, Never>]
-  )
 
   private var pending: [String: PendingChild<Data>] = [:]
   /// The children as they were last prepared, and the rows made of them.
@@ -59,13 +88,11 @@ struct LoaderLedger<Data: Sendable & Equatable, Model: CollectionModel>: Sendabl
   private var listening = 0
   /// Whether it listens, or is about to.
   private var isListening = false
+  /// What ended early, the oldest first.
+  private var earlyEnds: [EarlyEnd] = []
   private(set) var state = LoadingState.idle
 
   // MARK: - Loads
-
-  var loadNumber: Int? { load?.number }
-  /// The load that waits for a listener's first state.
-  var listeningLoad: Int? { load.flatMap { $0.readsPage ? nil : $0.number } }
 
   /// Begins a load: of a page, or, where all is loaded and nobody listens any more, of what was missed.
   ///
@@ -97,7 +124,10 @@ struct LoaderLedger<Data: Sendable & Equatable, Model: CollectionModel>: Sendabl
   mutating func start(load number: Int, mode: LoadingMode) -> LoadRequest? {
     guard let load, load.number == number else { return nil }
     self.load?.isStarted = true
-    guard load.readsPage else { return .listen(to: range ?? PositionRange()) }
+    guard load.readsPage else {
+      isListening = true
+      return .listen(to: range ?? PositionRange())
+    }
     let cursor = load.direction == .forward ? range?.last : range?.first
     var limit: Int?
     if case .paged(let size) = mode { limit = size }
@@ -154,9 +184,11 @@ struct LoaderLedger<Data: Sendable & Equatable, Model: CollectionModel>: Sendabl
     )
   }
 
-  /// Ends a load early: what it brought and was held back is forgotten.
-  mutating func end(load number: Int, error: any Error) -> Ended? {
-    guard let load, load.number == number else { return nil }
+  // MARK: - Early ends
+
+  /// Ends a load, if it runs: what it brought and was held back is forgotten.
+  mutating func end(load number: Int, error: any Error) {
+    guard let load, load.number == number else { return }
     var tasks = load.task.map { [$0] } ?? []
     for (key, child) in pending where child.load == number {
       tasks += child.tasks
@@ -165,20 +197,53 @@ struct LoaderLedger<Data: Sendable & Equatable, Model: CollectionModel>: Sendabl
     self.load = nil
     state = .failed
     let outcome = LoadOutcome(rows: 0, hasMore: !isAtEnd(load.direction), error: error)
-    return (outcome, load.isStarted, load.whenEnded, tasks)
+    let ended = EndedLoad(
+      outcome: outcome, wasStarted: load.isStarted, whenEnded: load.whenEnded)
+    earlyEnds.append(EarlyEnd(tasks: tasks, load: ended))
   }
 
-  /// Forgets every child being prepared.
-  mutating func cancelAll() -> [Task<Void, Never>] {
-    defer { pending = [:] }
-    return pending.values.flatMap { $0.tasks }
+  /// Ends whichever load runs; with one that waits for a listener's first state, listening ends too.
+  mutating func cancelLoad(_ error: any Error) {
+    guard let load else { return }
+    if !load.readsPage { endListening() }
+    end(load: load.number, error: error)
+  }
+
+  /// Ends the load that runs, listening, and every prepare.
+  mutating func stop(_ error: any Error) {
+    endListening()
+    if let load { end(load: load.number, error: error) }
+    earlyEnds.append(EarlyEnd(tasks: pending.values.flatMap { $0.tasks }))
+    pending = [:]
+  }
+
+  /// Takes note that a listener has ended by itself; returns whether that ended no load, so that nothing
+  /// else tells of it.
+  mutating func end(listener number: Int, error: any Error) -> Bool {
+    guard isListening(number) else { return false }
+    endListening()
+    guard let load, !load.readsPage else { return true }
+    end(load: load.number, error: error)
+    return false
+  }
+
+  private mutating func endListening() {
+    isListening = false
+    if let listener { earlyEnds.append(EarlyEnd(listener: listener)) }
+    listener = nil
+  }
+
+  /// Takes the oldest early end that nobody was told of; nil if there is none.
+  mutating func takeEarlyEnd() -> EarlyEnd? {
+    earlyEnds.isEmpty ? nil : earlyEnds.removeFirst()
   }
 
   // MARK: - Listening
 
-  mutating func beginListening() -> Int {
+  /// Begins to listen; nil if that has been stopped meanwhile.
+  mutating func beginListening() -> Int? {
+    guard isListening else { return nil }
     listening += 1
-    isListening = true
     return listening
   }
 
@@ -190,13 +255,6 @@ struct LoaderLedger<Data: Sendable & Equatable, Model: CollectionModel>: Sendabl
   }
 
   func isListening(_ number: Int) -> Bool { isListening && listening == number }
-
-  /// Listens no more; returns the listener to cancel.
-  mutating func endListening() -> (any SourceListener)? {
-    isListening = false
-    defer { listener = nil }
-    return listener
-  }
 
   /// A state has come; returns the load that waited for it, which its children now belong to.
   mutating func stateArrived() -> Int? {
@@ -213,8 +271,11 @@ struct LoaderLedger<Data: Sendable & Equatable, Model: CollectionModel>: Sendabl
     let here = known.keys(in: range).filter { key in
       (pending[key]?.child ?? failed[key]).map { range.contains($0.position) } ?? true
     }
-    let coming = pending.values.filter { $0.load == nil && range.contains($0.child.position) }
-      .map { $0.child.key }
+    // A page is not listened to yet.
+    let page = load.flatMap { $0.readsPage ? $0.number : nil }
+    let coming = pending.values.filter {
+      ($0.load == nil || $0.load != page) && range.contains($0.child.position)
+    }.map { $0.child.key }
     return Set(here + coming).subtracting(stated).sorted()
   }
 
@@ -230,14 +291,24 @@ struct LoaderLedger<Data: Sendable & Equatable, Model: CollectionModel>: Sendabl
   /// Whether the last prepare of a child failed, and of the child as it is.
   func hasFailed(_ child: Child) -> Bool { failed[child.key] == child }
 
-  /// A child is to be prepared: whatever was being done for its key is nobody's any more.
+  /// Whether somebody still wants to hear what is said of a child.
+  private func isWanted(_ origin: ChildOrigin) -> Bool {
+    switch origin {
+    case .page(let number): load?.number == number
+    case .listener(let number, _): isListening(number)
+    }
+  }
+
+  /// A child is to be prepared: whatever was being done for its key is nobody's any more. nil if nobody
+  /// wants it by now.
   mutating func supersede(
-    _ child: Child, load number: Int?
-  ) -> (token: UInt64, superseded: [Task<Void, Never>]) {
+    _ child: Child, from origin: ChildOrigin
+  ) -> (token: UInt64, superseded: [Task<Void, Never>])? {
+    guard isWanted(origin) else { return nil }
     let superseded = forget(child.key)
     nextToken += 1
-    pending[child.key] = PendingChild(child: child, token: nextToken, load: number)
-    if let number, load?.number == number { load?.waiting.insert(child.key) }
+    pending[child.key] = PendingChild(child: child, token: nextToken, load: origin.load)
+    if load?.number == origin.load { load?.waiting.insert(child.key) }
     return (nextToken, superseded)
   }
 
@@ -281,10 +352,11 @@ struct LoaderLedger<Data: Sendable & Equatable, Model: CollectionModel>: Sendabl
     }
   }
 
-  /// A child went.
+  /// A child went; nil if nobody wants to know by now.
   mutating func remove(
-    _ key: String
-  ) -> (edits: [ModelEdit<Model>], tasks: [Task<Void, Never>]) {
+    _ key: String, from origin: ChildOrigin
+  ) -> (edits: [ModelEdit<Model>], tasks: [Task<Void, Never>])? {
+    guard isWanted(origin) else { return nil }
     let tasks = forget(key)
     known.remove(key)
     let identifier = identifiers.removeValue(forKey: key)

@@ -5,7 +5,8 @@
 // cover, it first states in full (`state`), and what it says afterwards is newer. So nothing that happens
 // between reading a page and listening to it is missed, and nothing is asked for twice.
 
-/// The value a child is ordered by. Kinds follow each other in the order of the cases.
+/// The value a child is ordered by. Kinds follow each other in the order of the cases; two values are equal if
+/// neither stands before the other.
 public enum OrderValue: Hashable, Comparable, Sendable {
   /// No value.
   case null
@@ -13,7 +14,7 @@ public enum OrderValue: Hashable, Comparable, Sendable {
   case bool(Bool)
   /// NaN stands after every other number.
   case number(Double)
-  /// Compared by Unicode scalars.
+  /// Compared by Unicode scalars: texts that only look the same differ.
   case text(String)
   /// Compared byte by byte.
   case bytes([UInt8])
@@ -37,10 +38,23 @@ public enum OrderValue: Hashable, Comparable, Sendable {
     default: a.rank < b.rank
     }
   }
+
+  public static func == (a: OrderValue, b: OrderValue) -> Bool { !(a < b) && !(b < a) }
+
+  public func hash(into hasher: inout Hasher) {
+    hasher.combine(rank)
+    switch self {
+    case .null: break
+    case .bool(let value): hasher.combine(value)
+    case .number(let value): hasher.combine(value.isNaN ? .nan : value)
+    case .text(let value): for byte in value.utf8 { hasher.combine(byte) }
+    case .bytes(let value): hasher.combine(value)
+    }
+  }
 }
 
 /// A child's place in its source's order: value first, then key. A cursor is one of these; it need not name a
-/// child that is still there.
+/// child that is still there. Positions are equal if neither stands before the other.
 public struct ChildPosition: Hashable, Comparable, Sendable {
   /// What it is ordered by first.
   public let order: OrderValue
@@ -58,6 +72,13 @@ public struct ChildPosition: Hashable, Comparable, Sendable {
     if b.order < a.order { return false }
     return a.key.utf8.lexicographicallyPrecedes(b.key.utf8)
   }
+
+  public static func == (a: ChildPosition, b: ChildPosition) -> Bool { !(a < b) && !(b < a) }
+
+  public func hash(into hasher: inout Hasher) {
+    hasher.combine(order)
+    for byte in key.utf8 { hasher.combine(byte) }
+  }
 }
 
 /// A child of a source: where it is and what was received of it.
@@ -73,7 +94,7 @@ public struct SourceChild<Data: Sendable & Equatable>: Sendable, Equatable {
     self.data = data
   }
 
-  /// What tells children apart.
+  /// What tells children apart: those whose keys are equal, as Swift compares texts, are the same child.
   public var key: String { position.key }
 }
 
@@ -124,6 +145,13 @@ public struct PageRequest: Hashable, Sendable {
   public let cursor: ChildPosition?
   /// The most children to return; nil is no limit.
   public let limit: Int?
+
+  /// A page of at most `limit` children beyond a position, or from the very end.
+  public init(direction: LoadDirection, cursor: ChildPosition? = nil, limit: Int? = nil) {
+    self.direction = direction
+    self.cursor = cursor
+    self.limit = limit
+  }
 }
 
 /// A page: children in the order they were read in.

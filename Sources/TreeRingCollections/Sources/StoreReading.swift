@@ -6,6 +6,23 @@ internal import TreeRing
 enum StorePlace: Sendable {
   case bucket
   case group(index: String, GroupName)
+
+  /// The index that says so; nil if none does.
+  var index: String? {
+    switch self {
+    case .bucket: nil
+    case .group(let index, _): index
+    }
+  }
+}
+
+extension Snapshot {
+  /// Whether another snapshot reads an index by the same definition, so that rows which nothing happened to
+  /// stand where they stood. What does not go by an index, nil, is read as ever.
+  func reads(_ index: String?, as other: Snapshot) throws -> Bool {
+    guard let index else { return true }
+    return try definition(ofIndex: index).number == other.definition(ofIndex: index).number
+  }
 }
 
 /// A bucket's rows at one commit, in one order.
@@ -21,13 +38,7 @@ struct StoreReading {
 
   private static func position(_ id: RowID, order: [UInt8]) -> ChildPosition {
     // The place in the order is unique already; the key only names the row.
-    ChildPosition(order: .bytes(order), key: name(of: id))
-  }
-
-  /// Keys are bytes; those that are no text keep apart by their numbers.
-  private static func name(of id: RowID) -> String {
-    String(validating: id.key.bytes, as: UTF8.self).map { "t" + $0 }
-      ?? "b" + id.key.bytes.map(String.init).joined(separator: ",")
+    ChildPosition(order: .bytes(order), key: StoreSource.childKey(of: id.key))
   }
 
   private static func bytes(_ position: ChildPosition) -> [UInt8] {
@@ -90,10 +101,13 @@ struct StoreReading {
   }
 
   /// What a listener of a range is to hear of this state that heard of another one before. O(rows
-  /// touched · log n).
+  /// touched · log n); O(rows of the range) if the index was defined anew in between.
   func events(
     since old: Snapshot, in range: PositionRange
   ) throws -> [SourceEvent<StoredRow>] {
+    guard try snapshot.reads(place.index, as: old) else {
+      return [.state(range, try children(in: range))]
+    }
     var events: [SourceEvent<StoredRow>] = []
     func add(_ id: RowID, from: [UInt8]?, to: [UInt8]?) throws {
       if let to, range.contains(Self.position(id, order: to)),
@@ -101,7 +115,7 @@ struct StoreReading {
       {
         events.append(.set(child(row, order: to)))
       } else if let from, range.contains(Self.position(id, order: from)) {
-        events.append(.removed(key: Self.name(of: id)))
+        events.append(.removed(key: StoreSource.childKey(of: id.key)))
       }
     }
     switch place {

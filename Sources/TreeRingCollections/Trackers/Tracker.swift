@@ -70,7 +70,8 @@ public struct Tracker<Row: Sendable>: Sendable {
 
   /// Goes on to another commit, the newest one by default, forward or backward.
   ///
-  /// O(k log n) for k rows touched since the commit shown.
+  /// O(k log n) for k rows touched since the commit shown; O(n log n) if that has expired, or the index was
+  /// defined anew since.
   /// - Returns: One minimal batch; empty if nothing shown changed.
   /// - Throws: As the initialiser; the tracker then shows what it showed.
   public mutating func advance(
@@ -83,7 +84,14 @@ public struct Tracker<Row: Sendable>: Sendable {
     if next.commit == self.snapshot.commit { return [] }
     let changes: [EntryChange<Row>]
     do {
-      changes = try request.changes(in: store, from: self.snapshot, to: next)
+      changes =
+        if try request.listsRows(in: next, asIn: self.snapshot) {
+          try request.changes(in: store, from: self.snapshot, to: next)
+        } else {
+          try list.changes(
+            to: request.entries(in: next),
+            updated: request.updatedRows(from: self.snapshot, to: next))
+        }
     } catch let error as TreeRingError
       where error.code == .snapshotExpired || error.code == .beyondHorizon
     {
@@ -142,12 +150,21 @@ public struct TrackerBatches<Row: Sendable>: AsyncSequence, Sendable {
 }
 
 extension TrackedList {
-  /// The way from these entries to those of another state, read anew: every one may have changed. O(n).
-  func changes(to entries: [TrackedEntry<Row>]) -> [EntryChange<Row>] {
+  /// The way from these entries to those of another state, read anew. O(n).
+  ///
+  /// - Parameter updated: The rows whose content changed; nil if each may have.
+  func changes(
+    to entries: [TrackedEntry<Row>], updated: Set<RowID>? = nil
+  ) -> [EntryChange<Row>] {
     let new = Set(entries.map { $0.identity })
     let gone = all.filter { !new.contains($0.identity) }.map {
       EntryChange<Row>(identity: $0.identity, entry: nil, isUpdate: false)
     }
-    return gone + entries.map { EntryChange(identity: $0.identity, entry: $0, isUpdate: true) }
+    return gone
+      + entries.map { entry in
+        EntryChange(
+          identity: entry.identity, entry: entry,
+          isUpdate: updated?.contains(entry.content.id) ?? true)
+      }
   }
 }

@@ -30,8 +30,15 @@ extension TrackerRequest {
     return entries
   }
 
-  /// What became of the rows in scope between two states of a store, in either direction. O(rows
-  /// touched · log n) while the change records last, else O(rows written in between · log n).
+  /// Whether two states list rows in the same way, so that rows which nothing happened to are listed where
+  /// they were.
+  func listsRows(in snapshot: Snapshot, asIn other: Snapshot) throws -> Bool {
+    guard case .groups(let index, _) = scope else { return true }
+    return try snapshot.reads(index, as: other)
+  }
+
+  /// What became of the rows in scope between two states of a store that list rows in the same way, in either
+  /// direction. O(rows touched · log n) while the change records last, else O(rows written in between · log n).
   func changes(
     in store: Store, from old: Snapshot, to new: Snapshot
   ) throws -> [EntryChange<Row>] {
@@ -69,6 +76,16 @@ extension TrackerRequest {
       }
       return changes
     }
+  }
+
+  /// The rows of the bucket whose content differs between two states. O(rows written in between · log n).
+  func updatedRows(from old: Snapshot, to new: Snapshot) throws -> Set<RowID> {
+    var rows: Set<RowID> = []
+    try new.diff(from: old) { difference in
+      if difference.id.bucket == bucket.name { rows.insert(difference.id) }
+      return true
+    }
+    return rows
   }
 
   /// The groups of the request that a row left, took or changed in, and its new place there.
