@@ -29,6 +29,8 @@ struct ModelRow: Hashable {
   /// Sort keys by group.
   var places: [GroupName: [UInt8]]
   var content: RowContent
+  /// The commit that last wrote the row, also where it wrote what was there.
+  var written: CommitNumber = 0
 }
 
 /// One state of an index. Immutable once built.
@@ -74,8 +76,8 @@ struct ModelIndex: OrderedGroups {
     return rows[row].map {
       StoredRow(
         bucket: RowID(row).bucket, key: Key(bytes: row.key),
-        object: [UInt8(truncatingIfNeeded: $0.content.object)], metadata: nil, written: 0,
-        created: 0, coder: 0)
+        object: [UInt8(truncatingIfNeeded: $0.content.object)], metadata: nil,
+        written: $0.written, created: 0, coder: 0)
     }
   }
 

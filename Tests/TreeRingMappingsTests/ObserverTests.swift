@@ -33,6 +33,51 @@ struct ObserverTests {
     }
   }
 
+  @Test("Groups ordered by when a row was written are asked again when it is written as it was")
+  func writtenAgain() throws {
+    let store = try Store.inMemory(options: StoreOptions(indexes: [Board.index]))
+    func put(_ line: [UInt8], _ key: String) throws {
+      try store.write { try $0.put(line, for: Key(key), in: Board.lines) }
+    }
+    let mappings = Mappings(
+      of: "board", groupsWhere: { $0.first?.written != 7 },
+      orderedBy: { [.descending(Int($0.last?.written ?? 0))] })
+    try put([1, 5], "x")
+    try put([2, 5], "y")
+    let start = store.newestCommit
+    var steady = store.observer(of: mappings)
+    var late = steady
+    for observer in 0..<2 {
+      let first = observer == 0 ? try steady.advance() : try late.advance()
+      #expect(first.after.visibleGroups == ["g2", "g1"])
+    }
+    // Changed and changed back.
+    try put([1, 6], "x")
+    #expect(try steady.advance().after.visibleGroups == ["g1", "g2"])
+    try put([1, 5], "x")
+    #expect(try steady.advance().after.visibleGroups == ["g1", "g2"])
+    let change = try late.advance()
+    #expect(change.after.visibleGroups == ["g1", "g2"])
+    #expect(change.sections.moves.count == 1 && change.changeset.count == 1)
+    // Written as it is.
+    try put([2, 5], "y")
+    let end = store.newestCommit
+    #expect(try steady.advance().after.visibleGroups == ["g2", "g1"])
+    for (from, to) in [(start, end - 1), (end - 1, start), (end - 1, end), (end, end - 1)] {
+      for usesRecords in [true, false] {
+        let changeset = try EquivalenceTests.compared(
+          store, mappings, from: from, to: to, usesRecords: usesRecords)
+        #expect(changeset.sections.moves.count == 1, "\(from) to \(to), records: \(usesRecords)")
+      }
+    }
+    // Not listed while its first row is one that the seventh commit wrote.
+    try put([1, 5], "x")
+    #expect(store.newestCommit == 7)
+    #expect(try steady.advance().sections.deletes == [1])
+    try put([1, 5], "x")
+    #expect(try steady.advance().sections.inserts == [0])
+  }
+
   @Test("Change records and two roots give the same changeset, forward and backward")
   func recordsAndRoots() throws {
     for seed in seeds(1...25) {

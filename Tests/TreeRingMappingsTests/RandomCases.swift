@@ -48,7 +48,9 @@ struct CaseMaker {
   mutating func state(at commit: CommitNumber) -> ModelIndex {
     var rows: [RowReference: ModelRow] = [:]
     for number in 0..<rowCount where !chance(4) {
-      rows[Self.row(number)] = ModelRow(places: places(), content: content(at: commit))
+      rows[Self.row(number)] = ModelRow(
+        places: places(), content: content(at: commit),
+        written: CommitNumber.random(in: 1...commit, using: &random))
     }
     return ModelIndex(commit: commit, rows: rows)
   }
@@ -57,14 +59,14 @@ struct CaseMaker {
     RowReference(bucket: UInt32(number % 3), key: [UInt8(number)])
   }
 
-  /// The state one commit later.
+  /// The state one commit later. A row may be written again as it was.
   mutating func successor(of state: ModelIndex) -> ModelIndex {
     var rows = state.rows
     let commit = state.commit + 1
     let edits = Int.random(in: 0...(chance(2) ? 3 : rowCount), using: &random)
     for _ in 0..<edits {
       let row = Self.row(Int.random(in: 0..<rowCount, using: &random))
-      switch Int.random(in: 0..<6, using: &random) {
+      switch Int.random(in: 0..<7, using: &random) {
       case 0: rows[row] = nil
       case 1:
         if rows[row] != nil { rows[row]?.content.touched = commit }
@@ -72,8 +74,10 @@ struct CaseMaker {
         if rows[row] != nil { rows[row]?.content = content(at: commit) }
       case 3:
         if rows[row] != nil { rows[row]?.places = places() }
+      case 4: break
       default: rows[row] = ModelRow(places: places(), content: content(at: commit))
       }
+      rows[row]?.written = commit
     }
     return ModelIndex(commit: commit, rows: rows)
   }
@@ -95,9 +99,9 @@ struct CaseMaker {
     RangeOptions.Growth.allCases.randomElement(using: &random) ?? .pinSide
   }
 
-  /// Groups given, or chosen by their names, counts and last rows.
+  /// Groups given, or chosen by their counts, their first and last rows, and when those were written.
   private mutating func list(_ groups: [GroupName]) -> Mappings {
-    switch Int.random(in: 0..<6, using: &random) {
+    switch Int.random(in: 0..<7, using: &random) {
     case 0:
       let fewest = Int.random(in: 0...3, using: &random)
       return Mappings(
@@ -107,6 +111,10 @@ struct CaseMaker {
       return Mappings(
         of: index, groupsWhere: { $0.first?.object != [1] },
         orderedBy: { [.ascending(Int($0.last?.object.first ?? 0)), .descending($0.count)] })
+    case 2:
+      return Mappings(
+        of: index, groupsWhere: { ($0.first?.written ?? 0) % 3 != 0 },
+        orderedBy: { [.descending(Int($0.last?.written ?? 0))] })
     default: return Mappings(of: index, groups: groups)
     }
   }

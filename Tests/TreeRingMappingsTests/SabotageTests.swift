@@ -28,6 +28,7 @@ struct SabotageTests {
     (.nearNeighborsOnly, .updates),
     (.consolidatedApart, .batch),
     (.listingStale, .after),
+    (.rewritesUnasked, .valid),
     (.limitLoose, .reset),
     (.legacyMovesMissed, .legacy),
   ]

@@ -40,6 +40,8 @@ package enum Flaw: CaseIterable, Sendable {
   case consolidatedApart
   /// A group whose rows changed is not asked again whether it is listed.
   case listingStale
+  /// A group is not asked again when a row of its is only written as it was.
+  case rewritesUnasked
   /// A change of one operation more than the limit is listed.
   case limitLoose
   /// The legacy list says update of a row that passed another one and ends at the path it had.

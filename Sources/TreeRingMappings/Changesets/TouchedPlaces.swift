@@ -56,6 +56,9 @@ struct TouchedPlaces: Sendable {
   private(set) var updated: [UpdatedPlace] = []
   /// Per group that lost or gained a place, by ascending slot.
   private(set) var deltas: [GroupDelta] = []
+  /// The slots of groups that a touched row stood or stands in, ascending: also of one that was written
+  /// again as it was.
+  private(set) var touchedSlots: [Int] = []
 
   /// No row was touched.
   init() {}
@@ -68,6 +71,7 @@ struct TouchedPlaces: Sendable {
     var collector = PlaceCollector(table: table, flaw: flaw)
     for (row, change) in touched.rows { collector.add(change, of: row, in: touched) }
     moved = collector.moved
+    touchedSlots = collector.slots.sorted()
     var left = try RankedPlace.list(collector.left, in: &groups)
     var taken = try RankedPlace.list(collector.taken, in: &groups)
     left.sort { a, b in
@@ -92,23 +96,6 @@ struct TouchedPlaces: Sendable {
           row: stay.row, parts: stay.parts, slot: place.slot,
           oldRank: alignment.oldPosition(ofKept: kept), newRank: place.rank))
     }
-  }
-
-  /// The slots of groups that lost, gained or changed a row, ascending.
-  var touchedSlots: [Int] {
-    var slots: [Int] = []
-    var next = 0
-    func append(_ slot: Int) { if slots.last != slot { slots.append(slot) } }
-    // Both lists ascend.
-    for delta in deltas {
-      while next < updated.count, updated[next].slot <= delta.slot {
-        append(updated[next].slot)
-        next += 1
-      }
-      append(delta.slot)
-    }
-    for updated in updated[next...] { append(updated.slot) }
-    return slots
   }
 
   /// How a group's order changed; nil if it did not. O(log of the groups touched).
@@ -224,6 +211,8 @@ private struct PlaceCollector {
   /// Rows that changed in place, and their places.
   var stayed: [(row: RowReference, parts: Parts)] = []
   var kept: [SlotPlace] = []
+  /// The slots of all these rows' groups, and of rows that neither changed nor moved.
+  private(set) var slots: Set<Int> = []
   /// The group asked for last, and its slot: neighbouring questions are mostly the same.
   private var lastGroup: GroupName?
   private var lastSlot: Int?
@@ -256,7 +245,9 @@ private struct PlaceCollector {
     _ row: RowReference, _ parts: Parts, _ old: RowPlace?, _ new: RowPlace?
   ) {
     if let old, let new, old.order == new.order, old.group == new.group {
-      guard !parts.isEmpty, let slot = slot(of: new.group) else { return }
+      if parts.isEmpty, flaw == .rewritesUnasked { return }
+      // The group is noted in any case: its summary tells when a row was written.
+      guard let slot = slot(of: new.group), !parts.isEmpty else { return }
       stayed.append((row, parts))
       kept.append(SlotPlace(slot: slot, moved: -1, order: new.order))
       return
@@ -273,10 +264,12 @@ private struct PlaceCollector {
     if touched.oldSlot >= 0 || touched.newSlot >= 0 { moved.append(touched) }
   }
 
+  /// The slot of a touched row's group, which is noted; nil if the group is not mapped.
   private mutating func slot(of group: GroupName) -> Int? {
     if lastGroup != group {
       lastGroup = group
       lastSlot = table.slot(of: group)
+      if let lastSlot { slots.insert(lastSlot) }
     }
     return lastSlot
   }

@@ -55,7 +55,7 @@ public struct Mappings: Hashable, Sendable {
   /// Shows those groups of an index that a filter lets pass, in an order, whichever they are at the
   /// commit shown.
   ///
-  /// A group is asked about when its rows or their contents change. Filter and order must depend on
+  /// A group is asked about when its rows change or one of them is written. Filter and order must depend on
   /// nothing but the summary they are given.
   /// ```swift
   /// Mappings(of: "chats", groupsWhere: { $0.count > 1 }, orderedBy: { group in

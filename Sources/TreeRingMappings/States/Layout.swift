@@ -111,9 +111,7 @@ struct Layout: Sendable {
         } || needsArranging
     }
     if list, let choice = mappings.choice, flaw != .listingStale {
-      var touched = Set(places.updated.map(\.slot))
-      touched.formUnion(places.deltas.map(\.slot))
-      needsArranging = try copy.ask(touched, choice, in: &cache) || needsArranging
+      needsArranging = try copy.ask(places.touchedSlots, choice, in: &cache) || needsArranging
     }
     if needsArranging { copy.arrange() }
     return copy
@@ -190,7 +188,7 @@ struct Layout: Sendable {
 
   /// Asks the filter and the order about touched groups; tells whether the list changed.
   private mutating func ask<Groups>(
-    _ touched: Set<Int>, _ choice: GroupChoice, in cache: inout GroupCache<Groups>
+    _ touched: [Int], _ choice: GroupChoice, in cache: inout GroupCache<Groups>
   ) throws(TreeRingError) -> Bool {
     var changed: [Int: [UInt8]?] = [:]
     for slot in touched {
