@@ -95,6 +95,7 @@ extension Store {
     }
     return try IndexDiff.touchedRows(
       from: try reader(of: old.definition, at: before.pin),
-      to: try reader(of: new.definition, at: after.pin), limit: limit)
+      to: try reader(of: new.definition, at: after.pin),
+      within: old.definition.buckets + new.definition.buckets, limit: limit)
   }
 }

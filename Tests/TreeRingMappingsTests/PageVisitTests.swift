@@ -123,5 +123,28 @@
           + "\(most.compared) where trees are compared")
       try store.close()
     }
+
+    @Test("Where trees are compared, rows of buckets that the index has not are passed over")
+    func otherBuckets() throws {
+      let store = try Self.store(1_000)
+      let count = 5_000
+      func write(_ byte: UInt8) throws {
+        try store.write { tx in
+          for number in 0..<count { try tx.put([byte], for: Self.key(number), in: .bytes("log")) }
+        }
+      }
+      try write(1)
+      let start = try store.snapshot()
+      try write(2)
+      try store.write { try $0.put(Self.row(0, 1), for: Self.key(7), in: Self.rows) }
+      let end = try store.snapshot()
+      let before = store.pages.table.visitCount
+      let found = try store.touchedRows(ofIndex: "i", from: start, to: end, usesRecords: false)
+      let visited = store.pages.table.visitCount - before
+      #expect(found.rows.count == 1)
+      // The pages they lie on are gone through, but none of them is looked up.
+      #expect(visited < count, "\(visited) pages visited")
+      try store.close()
+    }
   }
 #endif

@@ -61,6 +61,41 @@ struct ReplacedDefinitionTests {
     #expect(try usual.advance().isReset)
   }
 
+  @Test(
+    "However many other rows were written, a replaced definition is a change of the index's rows",
+    arguments: ["log", "rows"])
+  func otherRows(_ bucket: String) throws {
+    let folder = try TemporaryFolder()
+    let options = StoreOptions(durability: Durability.none)
+    var store = try Store(at: folder.path, options: options)
+    // More rows than a replacement is told for; none of them is in a group of the index.
+    func write(_ tx: Transaction, _ text: String) throws {
+      for number in 0...10_000 {
+        try tx.put(Array(text.utf8), for: Key("other\(number)"), in: .bytes(bucket))
+      }
+    }
+    try Self.put(store, 0..<20)
+    try store.write { try write($0, "first") }
+    try store.define("i", Self.fields("n"))
+    var observer = store.observer(of: Self.mappings)
+    var list = FollowedList()
+    _ = try Self.follow(&observer, &list, to: store.snapshot())
+    let position = try #require(observer.position)
+    try store.write { try write($0, "second") }
+    try store.close()
+    store = try Store(at: folder.path, options: options)
+    try store.define("i", Self.fields("m"))
+    var resumed = store.observer(of: Self.mappings, from: position)
+    #expect(try !Self.follow(&resumed, &list, to: store.snapshot()).isReset)
+    // The same, where one commit does both.
+    try store.write { tx in
+      try write(tx, "third")
+      try tx.define("i", Self.fields("n", descending: true))
+    }
+    #expect(try !Self.follow(&resumed, &list, to: store.snapshot()).isReset)
+    try store.close()
+  }
+
   @Test("A definition by fields may be replaced while nobody watches, also over a restart")
   func fieldsAcrossRestart() throws {
     let folder = try TemporaryFolder()

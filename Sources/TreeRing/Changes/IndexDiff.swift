@@ -2,30 +2,99 @@
 // form as merged change records and leads to the same changesets.
 //
 // Two diffs are needed: of the order trees, for rows that came, went or moved, and of the row trees,
-// for rows whose content changed in place. Both skip what the two states share.
+// for rows that were written in place. Both skip what the two states share. The row trees hold rows of
+// all buckets; those that are in neither state of the index are dropped as they are met, so that only
+// rows of the index count, for the limit and for memory.
 
 internal import TreeRingLog
 
 /// Compares two states of an index.
-enum IndexDiff {
-  /// Every row whose places or content differ; nil if they are more than the limit.
+struct IndexDiff {
+  private let old: IndexReader
+  private let new: IndexReader
+  private let limit: Int
+  private var result: TouchedRows
+
+  private init(from old: IndexReader, to new: IndexReader, limit: Int) {
+    self.old = old
+    self.new = new
+    self.limit = limit
+    result = TouchedRows(from: old.commit, to: new.commit)
+  }
+
+  /// Every row whose places differ or that was written; nil if they are more than the limit.
+  ///
+  /// O(entries and rows of the store that differ), and O(log n) for each of those in `buckets`, as far as
+  /// the limit reaches.
+  /// - Parameter buckets: The names of those whose rows either state may hold.
   static func touchedRows(
-    from old: IndexReader, to new: IndexReader, limit: Int
+    from old: IndexReader, to new: IndexReader, within buckets: [String], limit: Int
   ) throws(TreeRingError) -> TouchedRows? {
     guard old.state.pages === new.state.pages else { throw StateReader.madeAnew }
-    var result = TouchedRows(from: old.commit, to: new.commit)
-    let rows = try differingRows(from: old, to: new, limit: limit)
-    if rows.count > limit { return nil }
-    for row in rows {
-      let oldPlaces = try old.places(of: row)
-      let newPlaces = try new.places(of: row)
-      if oldPlaces.isEmpty, newPlaces.isEmpty { continue }
-      result.rows[row] = TouchedRow(
-        oldPlaces: oldPlaces, newPlaces: newPlaces,
-        oldContent: oldPlaces.isEmpty ? nil : try content(of: row, in: old),
-        newContent: newPlaces.isEmpty ? nil : try content(of: row, in: new))
+    var diff = IndexDiff(from: old, to: new, limit: limit)
+    try diff.addPlaced()
+    try diff.addWritten(in: buckets)
+    return diff.isOverLimit ? nil : diff.result
+  }
+
+  private var isOverLimit: Bool { result.rows.count > limit }
+
+  /// Adds the rows that came, went or moved.
+  private mutating func addPlaced() throws(TreeRingError) {
+    try forEachDifference(from: old.roots.order, to: new.roots.order) { diff, key, before, after in
+      if let value = before ?? after { try diff.add(try OrderEntry(key: key, value: value).row) }
     }
-    return result
+  }
+
+  /// Adds the rows of these buckets that were written in place.
+  private mutating func addWritten(in buckets: [String]) throws(TreeRingError) {
+    let catalogs = [old.state.catalog, new.state.catalog]
+    let numbers = Set(buckets.flatMap { name in catalogs.compactMap { $0.buckets[name] } })
+    let (before, after) = (old.state.roots.rows, new.state.roots.rows)
+    try forEachDifference(from: before, to: after) { diff, key, before, after in
+      let bucket = RowKey.bucket(of: key)
+      guard before != nil, after != nil, numbers.contains(bucket) else { return }
+      try diff.add(RowReference(bucket: bucket, key: Array(RowKey.key(of: key))))
+    }
+  }
+
+  /// Calls `body` with every difference between two trees, until there are more rows than the limit. A
+  /// read section is no longer than some hundred differences, so that whoever goes through many does not
+  /// keep memory from being given back.
+  private mutating func forEachDifference(
+    from old: TreeRoot, to new: TreeRoot,
+    _ body: (
+      inout IndexDiff, _ key: UnsafeRawBufferPointer, _ before: UnsafeRawBufferPointer?,
+      _ after: UnsafeRawBufferPointer?
+    ) throws -> Void
+  ) throws(TreeRingError) {
+    let (oldState, newState) = (self.old.state, self.new.state)
+    var differences = TreeDiff(from: old, to: new, pages: newState.pages)
+    var goesOn = !isOverLimit
+    while goesOn {
+      goesOn = try oldState.read {
+        try newState.read {
+          differences.resume()
+          for _ in 0..<StateReader.sectionEntryCount {
+            let found: Void? = try differences.next { try body(&self, $0, $1, $2) }
+            if found == nil || isOverLimit { return false }
+          }
+          return true
+        }
+      }
+    }
+  }
+
+  /// Adds a row, unless it is known or in neither state.
+  private mutating func add(_ row: RowReference) throws(TreeRingError) {
+    if result.rows[row] != nil { return }
+    let oldPlaces = try old.places(of: row)
+    let newPlaces = try new.places(of: row)
+    if oldPlaces.isEmpty, newPlaces.isEmpty { return }
+    result.rows[row] = TouchedRow(
+      oldPlaces: oldPlaces, newPlaces: newPlaces,
+      oldContent: oldPlaces.isEmpty ? nil : try Self.content(of: row, in: old),
+      newContent: newPlaces.isEmpty ? nil : try Self.content(of: row, in: new))
   }
 
   private static func content(
@@ -36,33 +105,5 @@ enum IndexDiff {
         try reader.state.record(bucket: row.bucket, key: $0)?.content
       }
     }
-  }
-
-  private static func differingRows(
-    from old: IndexReader, to new: IndexReader, limit: Int
-  ) throws(TreeRingError) -> Set<RowReference> {
-    var rows: Set<RowReference> = []
-    try old.state.read {
-      try new.state.read {
-        var orders = TreeDiff(from: old.roots.order, to: new.roots.order, pages: new.state.pages)
-        try orders.forEach { key, before, after in
-          if let value = before ?? after {
-            rows.insert(try OrderEntry(key: key, value: value).row)
-          }
-          return rows.count <= limit
-        }
-        if rows.count > limit { return }
-        var records = TreeDiff(
-          from: old.state.roots.rows, to: new.state.roots.rows, pages: new.state.pages)
-        records.forEach { key, before, after in
-          if before != nil, after != nil {
-            rows.insert(
-              RowReference(bucket: RowKey.bucket(of: key), key: Array(RowKey.key(of: key))))
-          }
-          return true
-        }
-      }
-    }
-    return rows
   }
 }

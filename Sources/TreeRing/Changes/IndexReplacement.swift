@@ -11,7 +11,7 @@ struct IndexReplacement: Sendable {
   /// Every row whose places or content differ.
   let rows: [RowReference: TouchedRow]
 
-  /// More rows than this are not recorded: observers compare the trees, or read the index anew.
+  /// More rows of the index than this are not recorded: observers compare the trees, or read the index anew.
   static let rowLimit = 10_000
 
   /// The replacements between two states of a store, by the number of the new definition. Only rows
@@ -27,7 +27,8 @@ struct IndexReplacement: Sendable {
       else { continue }
       let touched = try IndexDiff.touchedRows(
         from: IndexReader(name: name, state: old, roots: oldRoots, pin: nil),
-        to: IndexReader(name: name, state: new, roots: newRoots, pin: nil), limit: rowLimit)
+        to: IndexReader(name: name, state: new, roots: newRoots, pin: nil),
+        within: before.buckets + record.buckets, limit: rowLimit)
       if let touched {
         replacements[record.number] = IndexReplacement(old: before.number, rows: touched.rows)
       }
