@@ -115,6 +115,39 @@ struct VisitTests {
     }
   }
 
+  @Test("In the state before, a row is found among very many that left the same place by halving")
+  func neighborsThatLeft() throws {
+    let count = 30_000
+    let left = 5_000..<25_000
+    let old = CountedGroup(numbers: (0..<UInt64(count)).map { $0 * 8 })
+    var touched = TouchedRows(from: 1, to: 2)
+    for position in left {
+      let number = old.numbers[position]
+      touched.rows[CountedGroup.row(number)] = TouchedRow(
+        oldPlaces: [RowPlace(group: "g", order: CountedGroup.order(number))], newPlaces: [],
+        oldContent: RowContent(object: 0, metadata: nil, touched: 0), newContent: nil)
+    }
+    let new = CountedGroup(
+      numbers: old.numbers.enumerated().filter { !left.contains($0.0) }.map(\.1))
+    var cursor = MappingCursor(Mappings(of: "model", groups: ["g"]))
+    _ = try cursor.reset(to: old, at: 1)
+    let before = try cursor.advance(to: new, by: touched, limit: .max).before
+    let later = try #require(before.later)
+    let delta = try #require(later.places.delta(of: 0))
+    for position in stride(from: 4_999, to: 25_002, by: 667) + [5_000, 24_999, 25_000] {
+      let row = CountedGroup.row(old.numbers[position])
+      #expect(try before.path(of: RowID(row)) == RowPath(section: 0, row: position))
+      let rank = new.rank(of: CountedGroup.order(old.numbers[position]))
+      var compared = 0
+      let found = later.places.oldRank(of: row, at: rank, in: delta) { other in
+        compared += 1
+        return other < row
+      }
+      #expect(found == position)
+      #expect(compared <= 15, "\(compared) of \(left.count) rows compared")
+    }
+  }
+
   /// A quarter inserts, a quarter deletes, a quarter moves, a quarter updates. In this index a row's
   /// name is the number it is ordered by, so a row that moves takes over the name of the place it goes
   /// to; the algorithm never looks.

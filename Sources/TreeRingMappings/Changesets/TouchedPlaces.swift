@@ -104,6 +104,28 @@ struct TouchedPlaces: Sendable {
   /// Whether a group lost or gained a place. O(log of the groups touched).
   func hasDelta(of slot: Int) -> Bool { deltaIndex(of: slot) != nil }
 
+  /// The rank a row had in a group, given the one that its old place there has in the newest tree.
+  /// O(log k), with as many calls of `precedes`.
+  ///
+  /// - Parameter precedes: Whether another row that left the group stood before this one.
+  func oldRank(
+    of row: RowReference, at rank: Int, in delta: GroupDelta,
+    after precedes: (RowReference) -> Bool
+  ) -> Int {
+    let (alignment, kept) = (delta.alignment, delta.alignment.keptBefore(new: rank))
+    // Those that left from between the same two rows have one rank in the newest tree, or are told apart
+    // there only by rows that came; among themselves they lie in the old order.
+    var low = alignment.removed.leaders(upTo: kept - 1)
+    let end = alignment.removed.leaders(upTo: kept)
+    var high = end
+    while low < high {
+      let middle = (low + high) / 2
+      if precedes(moved[delta.left[middle]].row) { low = middle + 1 } else { high = middle }
+    }
+    if low < end, moved[delta.left[low]].row == row { return alignment.removed[low] }
+    return alignment.oldPosition(ofKept: kept)
+  }
+
   private func deltaIndex(of slot: Int) -> Int? {
     var low = 0
     var high = deltas.count

@@ -113,29 +113,24 @@ extension ShownRows {
     of row: RowID, _ body: (_ slot: Int, _ rank: Int) -> Void
   ) throws(TreeRingError) {
     guard let groups, let reference = groups.reference(of: row) else { return }
-    func found(_ group: GroupName, _ rank: Int) {
+    func found(_ group: GroupName, _ rank: Int, _ oldRank: (GroupDelta) -> Int) {
       guard let slot = layout.table.slot(of: group), layout.groups[slot].position != nil
       else { return }
-      let delta = later?.places.delta(of: slot)
-      body(slot, delta.map { oldRank(of: reference, rank, $0) } ?? rank)
+      body(slot, later?.places.delta(of: slot).map(oldRank) ?? rank)
     }
-    guard let touched = later?.touched.rows[reference] else {
-      return try groups.forEachRank(of: reference, found)
+    guard let later, let touched = later.touched.rows[reference] else {
+      return try groups.forEachRank(of: reference) { group, rank in
+        found(group, rank) { $0.alignment.oldPosition(ofKept: $0.alignment.keptBefore(new: rank)) }
+      }
     }
     for place in touched.oldPlaces {
-      found(place.group, try groups.group(place.group).rank(of: place.order))
+      let rank = try groups.group(place.group).rank(of: place.order)
+      found(place.group, rank) { delta in
+        later.places.oldRank(of: reference, at: rank, in: delta) { other in
+          let left = later.touched.rows[other]?.oldPlaces.first { $0.group == place.group }
+          return left?.order.lexicographicallyPrecedes(place.order) ?? false
+        }
+      }
     }
-  }
-
-  /// The rank a row had, given the one its old place has in the newest tree.
-  private func oldRank(of row: RowReference, _ rank: Int, _ delta: GroupDelta) -> Int {
-    let kept = delta.alignment.keptBefore(new: rank)
-    let beside =
-      delta.alignment.removed.leaders(
-        upTo: kept - 1)..<delta.alignment.removed.leaders(upTo: kept)
-    for index in beside where later?.places.moved[delta.left[index]].row == row {
-      return delta.alignment.removed[index]
-    }
-    return delta.alignment.oldPosition(ofKept: kept)
   }
 }
