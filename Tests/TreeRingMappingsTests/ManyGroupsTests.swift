@@ -75,6 +75,37 @@ struct ManyGroupsTests {
     }
   }
 
+  @Test("The legacy list looks at the groups touched and at no others, unless mappings are edited")
+  func legacy() throws {
+    let names = (0..<5_000).map { GroupName("g\($0)") }
+    let old = Self.state(names.count)
+    var rows = old.rows
+    let first = RowReference(bucket: 1, key: [0, 77, 9])
+    rows[first] = ModelRow(
+      places: ["g77": [0]], content: RowContent(object: 0, metadata: nil, touched: 0))
+    rows[RowReference(bucket: 1, key: [0, 78, 0])]?.places = ["g78": [5]]
+    let new = ModelIndex(commit: 2, rows: rows)
+    let mappings = Mappings(of: "model", groups: names).range(.fixed(length: 2))
+    var cursor = MappingCursor(mappings)
+    _ = try cursor.reset(to: old, at: 1)
+    let change = try cursor.advance(to: new, by: touchedRows(from: old, to: new))
+    #expect(try change.legacy().rows.map(\.kind) == [.delete, .delete, .insert, .insert])
+    let later = try #require(change.before.later)
+    #expect(later.slotsChanged == [77, 78])
+    // Rows that slid out of a range or into it are found in no other group.
+    let elsewhere = Change(
+      before: ShownRows(
+        commit: 1, layout: change.before.layout, groups: new,
+        later: .init(touched: later.touched, places: later.places, slotsChanged: [79])),
+      after: change.after, changeset: change.changeset)
+    #expect(try elsewhere.legacy().rows.map(\.kind) == [.delete, .insert])
+    // No row is touched, but the range of every group is another one.
+    let edited = try cursor.advance(
+      to: new, by: TouchedRows(from: 2, to: 2), mappings: mappings.range(.fixed(length: 1)),
+      limit: .max)
+    #expect(try edited.legacy().rows.map(\.kind) == names.map { _ in .delete })
+  }
+
   @Test("Groups that come and go leave nothing behind, unless a window of theirs is carried on")
   func forgotten() throws {
     func state(_ commit: CommitNumber) -> ModelIndex {

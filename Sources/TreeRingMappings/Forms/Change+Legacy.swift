@@ -56,8 +56,8 @@ public struct LegacyChanges: Hashable, Sendable {
 }
 
 extension Change {
-  /// The change as YapDatabase's views list it; nothing for a reset. O(k log n), and O(rows) of
-  /// deleted and inserted sections.
+  /// The change as YapDatabase's views list it; nothing for a reset. O(k log n), O(rows) of deleted and
+  /// inserted sections, and O(groups) after a change of mappings or ranges by hand.
   ///
   /// - Throws: `TreeRingError` if the index cannot be read.
   public func legacy() throws(TreeRingError) -> LegacyChanges { try legacy(flaw: .none) }
@@ -100,7 +100,7 @@ extension Change {
   private func appendSlides(
     _ projection: LegacyProjection, to rows: inout [LegacyChanges.RowChange]
   ) throws(TreeRingError) {
-    for slot in after.layout.groups.indices {
+    for slot in projection.later.slotsChanged {
       for (kind, kept) in projection.slides(slot) {
         let old = projection.oldPath(slot, kept)
         let new = projection.newPath(slot, kept)
@@ -164,8 +164,7 @@ extension Change {
   }
 
   private func legacySections() -> [LegacyChanges.SectionChange] {
-    let old = changeset.before
-    let new = changeset.after
+    let (old, new) = (changeset.oldOutline, changeset.newOutline)
     let deletes = sections.deletes.map {
       LegacyChanges.SectionChange(
         kind: .delete, group: old[$0].group, originalSection: $0, finalSection: nil)

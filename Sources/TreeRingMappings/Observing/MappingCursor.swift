@@ -103,7 +103,7 @@ package struct MappingCursor: Sendable {
     let change = Change(
       before: ShownRows(
         commit: commit, layout: old, groups: groups,
-        later: .init(touched: touched, places: places)),
+        later: .init(touched: touched, places: places, slotsChanged: builder.slotsChanged)),
       after: ShownRows(commit: touched.to, layout: new, groups: groups), changeset: changeset)
     mappings = target
     commit = touched.to

@@ -25,6 +25,9 @@ public struct ShownRows: Sendable {
   struct Later: Sendable {
     let touched: TouchedRows
     let places: TouchedPlaces
+    /// The groups that may be shown otherwise, by ascending slot: those touched, and all if mappings or
+    /// ranges were edited.
+    let slotsChanged: [Int]
   }
 
   /// The commit; 0 before anything was shown.
