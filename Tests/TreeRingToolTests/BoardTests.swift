@@ -165,6 +165,9 @@ import TreeRingMappings
     #expect(clock.time(start + .seconds(20)) == Timestamp(microseconds: 5))
     clock.pause(start + .seconds(20))
     #expect(clock.time(start + .seconds(21)) == Timestamp(microseconds: 30_000_005))
+    for (asked, speed) in [(1e19, 1e9), (0.5, 0.5), (1e-300, 1.0 / 1024)] {
+      #expect(BoardClock(at: Timestamp(microseconds: 0), speed: asked).speed == speed)
+    }
   }
 
   @Test("A replay begins at the date given, or at that of the commit; not before the first one")

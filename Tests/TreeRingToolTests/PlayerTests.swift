@@ -149,6 +149,42 @@ import TreeRingMappings
     try store.close()
   }
 
+  @Test("Speeds beyond what a clock can do are the nearest it can", arguments: [1e19, 1e308])
+  func fast(speed: Double) throws {
+    let store = try Self.store()
+    let person = try Self.play(store, from: 2, to: 6, speed: speed, [{ .pause }, { .quit }])
+    #expect(
+      person.looks.map(\.footer) == ["[replay 1000000000×] commit 2", "[paused] commit 2"])
+    try store.close()
+  }
+
+  @Test("A live board that the horizon has passed while it was paused is stepped to the horizon")
+  func horizon() throws {
+    let store = try Self.store()
+    let person = try Self.play(
+      store,
+      [
+        { .pause },
+        {
+          for number in 2...5 {
+            try store.write { try Self.put("d", "JFK", number, $0) }
+          }
+          try store.compact(to: .before(9))
+          #expect(store.horizon == 9)
+          return nil
+        },
+        { .step }, { .step }, { .quit },
+      ])
+    #expect(
+      person.looks.map(\.footer) == [
+        "[live] commit 6", "[paused] commit 6", "[paused] commit 6", "[paused] commit 9",
+        "[paused] commit 10",
+      ])
+    #expect(person.looks[3].lines[..<2] == ["JFK  (1 row)", "  4"])
+    #expect(person.looks[4].lines[..<2] == ["JFK  (1 row)", "  5"])
+    try store.close()
+  }
+
   @Test("A live board stands while it is paused, can be stepped, and then catches up")
   func live() throws {
     let store = try Self.store()

@@ -11,9 +11,11 @@ struct BoardClock {
   private var history: Timestamp
   private var set: ContinuousClock.Instant
 
+  /// - Parameter speed: how many seconds of history a second shows; the nearest speed there is, 1/1024 to
+  ///   1,000,000,000.
   init(at history: Timestamp, speed: Double, now: ContinuousClock.Instant = .now) {
     self.history = history
-    self.speed = speed
+    self.speed = Self.nearest(speed)
     set = now
   }
 
@@ -46,8 +48,10 @@ struct BoardClock {
   mutating func change(speed factor: Double, _ now: ContinuousClock.Instant = .now) {
     history = time(now)
     set = now
-    speed = min(max(speed * factor, 1.0 / 1024), 1e9)
+    speed = Self.nearest(speed * factor)
   }
+
+  private static func nearest(_ speed: Double) -> Double { min(max(speed, 1.0 / 1024), 1e9) }
 
   /// Goes to a moment of the history, and on from there unless it is paused.
   mutating func go(to moment: Timestamp, _ now: ContinuousClock.Instant = .now) {

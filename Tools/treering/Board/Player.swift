@@ -79,7 +79,7 @@ struct Player {
     while board.commit < end, !Interrupt.isRequested {
       if try advance(to: board.commit + 1) { break }
     }
-    guard board.commit > 0 else { return }
+    guard clock != nil, board.commit > 0 else { return }
     let moment = try store.commit(board.commit).timestamp
     clock?.go(to: moment)
   }
@@ -92,10 +92,19 @@ struct Player {
     return min(try store.commit(at: .date(clock.time())), last)
   }
 
+  /// Goes on to a commit; a live board to the horizon, where that has passed the commit.
   /// - Returns: whether that has changed what is shown.
   @discardableResult
   private mutating func advance(to target: CommitNumber) throws -> Bool {
-    guard try board.advance(to: target) else { return false }
+    do {
+      guard try board.advance(to: target) else { return false }
+    } catch let error as TreeRingError where error.code == .beyondHorizon {
+      guard last == nil, let horizon = error.current, horizon > target else { throw error }
+      // Who follows a writer may hear of its horizon before that commit is visible here; a snapshot of
+      // the newest state waits for it.
+      _ = try store.snapshot()
+      return try advance(to: horizon)
+    }
     changes += 1
     shownAt = .now
     try board.say(state)
