@@ -98,6 +98,48 @@ private final class Terminal {
     try store.close()
   }
 
+  /// A board that runs on a terminal, which nobody else keeps open.
+  private static func board(_ arguments: [String], on terminal: Terminal) throws -> Process {
+    let process = Process()
+    process.executableURL = try #require(GoldenScript.products).appending(path: "treering")
+    process.arguments = ["board"] + arguments
+    let near = FileHandle(fileDescriptor: terminal.descriptor, closeOnDealloc: false)
+    process.standardInput = near
+    process.standardOutput = near
+    process.standardError = FileHandle.nullDevice
+    try process.run()
+    terminal.hangUp()
+    return process
+  }
+
+  @Test("A board whose first rows cannot be read gives the terminal back; its exit code says so")
+  func damage() throws {
+    let folder = try TemporaryFolder()
+    let path = folder.path + "/s.ring"
+    let store = try Store(at: path)
+    try store.write { tx in
+      try tx.define("dep", FieldIndex(bucket: "f", group: "o", order: [.init("t")]))
+      // Too long for the trees, which are sound.
+      let object = #"{"o":"JFK","t":9,"x":"\#(String(repeating: "x", count: 2_000))"}"#
+      try tx.put(Array(object.utf8), for: "k", in: Bucket<[UInt8]>.bytes("f"))
+    }
+    try store.close()
+    let names = try FileManager.default.contentsOfDirectory(atPath: path + "/log")
+    let segment = URL(filePath: path + "/log/" + (try #require(names.first)))
+    var bytes = try Data(contentsOf: segment)
+    let object = try #require(bytes.range(of: Data(#"{"o":"JFK","t":9"#.utf8)))
+    bytes[object.lowerBound] ^= 1
+    try bytes.write(to: segment)
+    let terminal = try Terminal(height: 10, width: 120)
+    let process = try Self.board([path, "dep", "--limit", "0"], on: terminal)
+    _ = terminal.wait { _ in false }
+    process.waitUntilExit()
+    #expect(process.terminationStatus == 74)
+    let screen = terminal.model
+    #expect(!screen.isAlternate && screen.showsCursor && screen.wraps)
+    #expect(terminal.isCooked)
+  }
+
   @Test("It replays from before the first commit, obeys keys, and gives the terminal back")
   func keys() throws {
     let folder = try TemporaryFolder()
@@ -105,17 +147,8 @@ private final class Terminal {
     try Self.store(at: path)
     let terminal = try Terminal(height: 10, width: 120)
     #expect(terminal.isCooked)
-    let process = Process()
-    process.executableURL = try #require(GoldenScript.products).appending(path: "treering")
-    process.arguments = [
-      "board", path, "dep", "--from", "2012-01-01", "--speed", "1", "--fields", "t",
-    ]
-    let near = FileHandle(fileDescriptor: terminal.descriptor, closeOnDealloc: false)
-    process.standardInput = near
-    process.standardOutput = near
-    process.standardError = FileHandle.nullDevice
-    try process.run()
-    terminal.hangUp()
+    let process = try Self.board(
+      [path, "dep", "--from", "2012-01-01", "--speed", "1", "--fields", "t"], on: terminal)
     func footer(_ screen: TerminalModel, _ commit: Int, _ state: String) -> Bool {
       screen.lines[9].hasPrefix("[\(state)]  commit \(commit) ")
     }

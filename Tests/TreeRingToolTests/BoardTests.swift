@@ -149,6 +149,33 @@ import TreeRingMappings
       } == ["a", "d"])
   }
 
+  @Test("What cannot be read is thrown, of the first state and of a section that comes")
+  func unreadable() throws {
+    let store = try Store.inMemory(
+      options: StoreOptions(pinLimit: PinLimit(commits: 1), indexes: [Self.index]))
+    var observer = store.observer(
+      of: Mappings(of: "board", groupsWhere: { _ in true }).hidingEmptySections())
+    var lines = BoardLines()
+    func text(_ row: RowID) -> String { row.key.description }
+    /// The change that a new group makes, whose index can no longer be read.
+    func expired(_ group: UInt8) throws -> Change {
+      try store.write { try $0.put([group, 1], for: Key("k\(group)"), in: Self.flights) }
+      let change = try observer.advance()
+      #expect(change.after.outline.count == Int(group))
+      for _ in 0..<3 { try store.write { try $0.put([1], for: "x", in: .bytes("other")) } }
+      return change
+    }
+    func isExpiry(_ error: any Error) -> Bool {
+      (error as? TreeRingError)?.code == .snapshotExpired
+    }
+    let first = try expired(1)
+    #expect { try lines.reset(to: first.after, text) } throws: { isExpiry($0) }
+    try lines.reset(to: try observer.advance().after, text)
+    let second = try expired(2)
+    #expect { try lines.apply(second, text) } throws: { isExpiry($0) }
+    try store.close()
+  }
+
   @Test("A clock runs at its speed, stands while paused, and goes on from there")
   func clock() {
     let start = ContinuousClock.now

@@ -28,7 +28,7 @@ struct Board {
     self.isOnScreen = isOnScreen
   }
 
-  /// Shows the first state.
+  /// Shows the first state. On a terminal `close` is owed from here on, even if this fails.
   mutating func begin(at commit: CommitNumber) throws {
     let snapshot = try observer.store.snapshot(at: .commit(commit))
     let change = try observer.advance(to: snapshot)

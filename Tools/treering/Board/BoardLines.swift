@@ -54,7 +54,7 @@ struct BoardLines {
     count = 0
     touched = []
     for section in shown.sections {
-      sections.append(try lines(of: section, text))
+      sections.append(try lines(of: section, in: shown, text))
       count += section.count + 1
     }
     change += 1
@@ -103,7 +103,7 @@ struct BoardLines {
     case .insertSection(let section, let index):
       // A new section comes with all the rows it has in the state after.
       guard let shown = after.sections.first(where: { $0.group == section.group }) else { return }
-      insertSection(try lines(of: shown, text), index, &edits)
+      insertSection(try lines(of: shown, in: after, text), index, &edits)
     }
   }
 
@@ -113,12 +113,17 @@ struct BoardLines {
     "\(JSONText.shown(key: section.group.bytes))  (\(Units.count(section.count, "row")))"
   }
 
-  /// The lines of a section with all its rows, which are touched.
-  private mutating func lines(of section: ShownSection, _ text: Text) throws -> [Line] {
+  /// The lines of a section with all its rows, which are touched. The rows are looked up by path, since
+  /// a section as a collection cannot say that the index cannot be read.
+  private mutating func lines(
+    of section: ShownSection, in shown: ShownRows, _ text: Text
+  ) throws -> [Line] {
     let heading = Self.heading(Section(group: section.group, count: section.count))
-    let rows = try section.map { Line(text: try text($0), row: $0) }
-    touched.formUnion(rows.compactMap(\.row))
-    return [Line(text: heading)] + rows
+    let rows = try section.indices.compactMap {
+      try shown.row(at: RowPath(section: section.index, row: $0))
+    }
+    touched.formUnion(rows)
+    return try [Line(text: heading)] + rows.map { Line(text: try text($0), row: $0) }
   }
 
   /// The position of a row's line; of the heading for row -1. O(sections).

@@ -63,8 +63,9 @@ struct BoardCommand: StoreCommand {
     var board = Board(
       store: store, mappings: shown.mappings(of: index),
       fields: fields, output: output, isOnScreen: isOnScreen)
-    try board.begin(at: first)
+    // Before the beginning, which takes the terminal and may fail then.
     defer { board.close() }
+    try board.begin(at: first)
     var clock: BoardClock?
     if let from, isOnScreen || speed != nil {
       clock = BoardClock(
