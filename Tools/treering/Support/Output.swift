@@ -209,12 +209,28 @@ enum JSONText {
 
   /// A key for a person.
   static func shown(key: [UInt8]) -> String {
-    isPlain(key) ? String(decoding: key, as: UTF8.self) : quoted(key: key)
+    isPlain(key) ? String(decoding: key, as: UTF8.self) : escapingControls(quoted(key: key))
   }
 
   /// Whether bytes are text that leaves a terminal as it is.
   private static func isPlain(_ bytes: [UInt8]) -> Bool {
-    bytes.allSatisfy { $0 >= 0x20 && $0 != 0x7F }
-      && bytes.withUnsafeBytes { JSONScanner.isUTF8($0) }
+    var last: UInt8 = 0
+    for byte in bytes {
+      // In UTF-8 the controls U+0080 to U+009F are C2 and a byte below A0.
+      if byte < 0x20 || byte == 0x7F || (last == 0xC2 && byte < 0xA0) { return false }
+      last = byte
+    }
+    return bytes.withUnsafeBytes { JSONScanner.isUTF8($0) }
+  }
+
+  /// The same JSON without the controls that its strings may hold as they are.
+  private static func escapingControls(_ json: String) -> String {
+    json.unicodeScalars.reduce(into: "") { text, scalar in
+      if scalar.properties.generalCategory == .control {
+        text += String(format: "\\u%04x", scalar.value)
+      } else {
+        text.unicodeScalars.append(scalar)
+      }
+    }
   }
 }

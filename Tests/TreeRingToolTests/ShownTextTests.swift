@@ -1,0 +1,30 @@
+// What people are shown of keys and contents must not drive their terminal.
+
+import Testing
+
+@testable import treering
+
+@Suite("Text shown to people") struct ShownTextTests {
+  @Test("Text is shown as it is", arguments: ["", "JFK", "Zürich \u{A0}¡", "東京 🛫", #"{"a":"b"}"#])
+  func plain(_ text: String) {
+    #expect(JSONText.shown(key: Array(text.utf8)) == text)
+    #expect(JSONText.shown(Array(text.utf8)) == text)
+  }
+
+  @Test("Nothing that a terminal obeys is shown as it is, and what is shown says what there is")
+  func controls() throws {
+    for value in Array<UInt32>(0..<0x20) + Array(0x7F..<0xA0) {
+      let control = try #require(Unicode.Scalar(value))
+      let text = Array("é\(Character(control))2J\u{A0}".utf8)
+      for shown in [JSONText.shown(key: text), JSONText.shown(text)] {
+        #expect(
+          !shown.unicodeScalars.contains { $0.properties.generalCategory == .control },
+          "U+\(String(value, radix: 16))")
+      }
+    }
+    #expect(JSONText.shown(key: Array("x\u{9B}2J\u{7F}".utf8)) == #""x\u009b2J\u007f""#)
+    #expect(JSONText.shown(Array("\u{9B}".utf8)) == #"{"$base64":"wps="}"#)
+    // Not text, though the last byte of a control is in it.
+    #expect(JSONText.shown(key: [0x9B]) == #"{"$base64":"mw=="}"#)
+  }
+}
