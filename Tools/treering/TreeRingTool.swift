@@ -32,6 +32,7 @@ struct TreeRingTool: ParsableCommand {
     ])
 
   static func main() {
+    StandardStreams.fill()
     signal(SIGPIPE, SIG_IGN)
     let arguments = CommandLine.arguments.dropFirst().map { NegativeNumber.hidden($0) }
     do {
@@ -53,9 +54,7 @@ struct TreeRingTool: ParsableCommand {
   }
 
   private static func fail(_ failure: Failure) -> Never {
-    if !failure.message.isEmpty {
-      FileHandle.standardError.write(Data("treering: \(failure.message)\n".utf8))
-    }
+    if !failure.message.isEmpty { StandardError.write("treering: \(failure.message)\n") }
     Foundation.exit(failure.status.rawValue)
   }
 }

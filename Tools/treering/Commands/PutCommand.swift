@@ -1,7 +1,6 @@
 // `treering put`: writes one row in one commit.
 
 import ArgumentParser
-import Foundation
 import TreeRing
 import TreeRingLog
 
@@ -19,9 +18,7 @@ struct PutCommand: StoreCommand {
   var expect: CommitNumber?
 
   func run(_ output: Output) throws {
-    let text =
-      object.map { Array(NegativeNumber.shown($0).utf8) }
-      ?? Array(FileHandle.standardInput.readDataToEndOfFile())
+    let text = try object.map { Array(NegativeNumber.shown($0).utf8) } ?? StandardInput.all()
     let object = try Typed.content(text, "object")
     let metadata = try metadata.map {
       try Typed.content(Array(NegativeNumber.shown($0).utf8), "metadata")

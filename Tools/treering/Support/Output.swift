@@ -36,7 +36,7 @@ final class Output {
 
   /// Says something on stderr that is not part of the answer.
   func notice(_ text: String) {
-    FileHandle.standardError.write(Data("treering: \(text)\n".utf8))
+    StandardError.write("treering: \(text)\n")
   }
 
   /// Prints bytes as they are.

@@ -40,11 +40,11 @@ final class ProgressBar {
       if part > 0 { line += "ETA \(Int((seconds / part - seconds).rounded(.up))) s  " }
     }
     line += "\(Int(Double(count) / seconds)) \(unit)/s"
-    FileHandle.standardError.write(Data(line.utf8))
+    StandardError.write(line)
   }
 
   /// Takes the bar away.
   func finish() {
-    if hasDrawn { FileHandle.standardError.write(Data("\r\u{1B}[K".utf8)) }
+    if hasDrawn { StandardError.write("\r\u{1B}[K") }
   }
 }
