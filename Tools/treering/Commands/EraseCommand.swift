@@ -20,12 +20,7 @@ struct EraseCommand: StoreCommand {
 
   func run(_ output: Output) throws {
     let store = try openForWriting()
-    let progress = ProgressBar("Erasing", total: 1000)
-    let report = try store.erase(try Typed.key(key), in: bucket) { done in
-      let part = Double(done.doneByteCount) / Double(max(1, done.totalByteCount))
-      progress.update(done: UInt64(part * 1000), count: done.doneByteCount >> 20, unit: "MB")
-    }
-    progress.finish()
+    let report = try erase(from: store)
     try store.close()
     if output.isJSON {
       try output.object {
@@ -52,6 +47,20 @@ struct EraseCommand: StoreCommand {
             + "rows or of texts; those were not touched.")
       }
       try output.line("Backups made before still hold the row until they are refreshed.")
+    }
+  }
+
+  private func erase(from store: Store) throws -> EraseReport {
+    let progress = ProgressBar("Erasing", total: 1000)
+    defer { progress.finish() }
+    do {
+      return try store.erase(try Typed.key(key), in: bucket) { done in
+        let part = Double(done.doneByteCount) / Double(max(1, done.totalByteCount))
+        progress.update(done: UInt64(part * 1000), count: done.doneByteCount >> 20, unit: "MB")
+      }
+    } catch let error as TreeRingError where error.code == .notAllowed && error.file == nil {
+      // Unless files beside the log are in the way, other processes are: here nothing else reads.
+      throw Failure(.locked, error.description)
     }
   }
 }

@@ -37,17 +37,24 @@ struct Failure: Error {
 
   /// The library's error as the tool's.
   init(_ error: TreeRingError) {
-    self.init(Self.status(of: error.code), error.description)
+    self.init(Self.status(of: error.code) ?? .bug, error.description)
   }
 
-  private static func status(of code: TreeRingError.Code) -> ExitStatus {
+  /// The exit code for an error of the library; nil if nobody has decided on one.
+  static func status(of code: TreeRingError.Code) -> ExitStatus? {
     switch code {
-    case .notFound, .alreadyExists, .conflict, .beyondHorizon, .indexDefinedInCode: .no
+    case .notFound, .alreadyExists, .conflict, .beyondHorizon, .indexDefinedInCode, .notAllowed,
+      .snapshotExpired:
+      .no
     case .invalidInput, .tooLarge: .badInput
     case .locked: .locked
-    case .io, .noSpace, .poisoned, .unknown, .corruption, .unsupportedFormat: .io
+    case .io, .noSpace, .poisoned, .unknown, .corruption, .unsupportedFormat, .logBehindPages,
+      .storeRewound, .notSupported:
+      .io
     case .cancelled: .interrupted
-    default: .bug
+    // No command uses what it has closed.
+    case .closed: .bug
+    default: nil
     }
   }
 }
