@@ -19,28 +19,64 @@ struct ReplayCommand: StoreCommand {
   @Option(help: "The last commit to replay.", transform: Point.parse) var to: Point?
   @Option(help: "The folder of a new store.") var into: String?
 
-  func run(_ output: Output) throws {
-    let store = try openForReading()
-    let last = try to.map { try $0.commit(in: store) } ?? store.newestCommit
-    let start = ContinuousClock.now
-    var rows = 0
+  /// What was replayed.
+  private struct Report {
+    var last: CommitNumber
+    /// The newest of the commits that it begins with the states of; 0 without any.
+    var base: CommitNumber
+    var rows: Int
+    /// How the store differs from it; nil if they were not compared.
     var differences: [String]?
-    if let into {
-      guard !FileManager.default.fileExists(atPath: into) else {
-        throw Failure(.cannotCreate, "There is something at \(into) already; name a new folder.")
-      }
-      let copy = try Replayer(store).replay(into: into, on: PosixFileSystem(), through: last) {
-        try StoreAccess.open(into, .create)
-      }
-      rows = try copy.statistics().rows
-      try copy.close()
-    } else {
-      differences = try Replayer.differences(in: store, at: arguments.store, commit: last)
-      rows = try store.snapshot(at: .commit(last)).buckets().reduce(0) { $0 + $1.rows }
+  }
+
+  func run(_ output: Output) throws {
+    if let into, FileManager.default.fileExists(atPath: into) {
+      throw Failure(.cannotCreate, "There is something at \(into) already; name a new folder.")
     }
-    // The newest one of those that what is replayed begins with.
-    let base = try store.baseCommits().last { $0 <= last } ?? 0
-    let seconds = (ContinuousClock.now - start) / .seconds(1)
+    let start = ContinuousClock.now
+    let report = try WholeHistory.reading(arguments.store) { store in
+      let last = try to.map { try $0.commit(in: store) } ?? store.newestCommit
+      return try into.map { try replay(store, through: last, into: $0) }
+        ?? compare(store, through: last)
+    }
+    try show(report, seconds: (ContinuousClock.now - start) / .seconds(1), output)
+    if report.differences?.isEmpty == false { throw Failure(.no) }
+  }
+
+  private func compare(_ store: Store, through last: CommitNumber) throws -> Report {
+    let differences = try Replayer.differences(in: store, at: arguments.store, commit: last)
+    let rows = try store.snapshot(at: .commit(last)).buckets().reduce(0) { $0 + $1.rows }
+    return Report(
+      last: last, base: try base(of: store, through: last), rows: rows, differences: differences)
+  }
+
+  private func replay(
+    _ store: Store, through last: CommitNumber, into folder: String
+  ) throws -> Report {
+    Interrupt.watch()
+    do {
+      let copy = try Replayer(store).replay(into: folder, on: PosixFileSystem(), through: last) {
+        try StoreAccess.open(folder, .create)
+      }
+      defer { try? copy.close() }
+      let report = Report(
+        last: last, base: try base(of: store, through: last), rows: try copy.statistics().rows)
+      try copy.close()
+      return report
+    } catch let error as TreeRingError where error.code == .beyondHorizon {
+      // It begins with what has been given up, and is begun anew.
+      try? FileManager.default.removeItem(atPath: folder)
+      throw error
+    }
+  }
+
+  private func base(of store: Store, through last: CommitNumber) throws -> CommitNumber {
+    try store.baseCommits().last { $0 <= last } ?? 0
+  }
+
+  private func show(_ report: Report, seconds: Double, _ output: Output) throws {
+    let (last, base, rows) = (report.last, report.base, report.rows)
+    let differences = report.differences
     if output.isJSON {
       try output.object {
         $0.number("commits", last)
@@ -62,6 +98,5 @@ struct ReplayCommand: StoreCommand {
         try output.line("It is the same as what the store holds.")
       }
     }
-    if differences?.isEmpty == false { throw Failure(.no) }
   }
 }

@@ -25,14 +25,11 @@ struct VerifyCommand: StoreCommand {
     var commits: CommitNumber = 0
     if findings.isEmpty {
       do {
-        let store = try openForReading()
-        commits = store.newestCommit
-        findings += try check(store)
+        (commits, findings) = try WholeHistory.reading(arguments.store) {
+          ($0.newestCommit, try check($0))
+        }
       } catch let error as TreeRingError {
-        findings.append(
-          LogFinding(
-            file: error.file ?? arguments.store, offset: error.offset ?? 0,
-            commit: error.commit, problem: error.message))
+        findings.append(try finding(error))
       }
     }
     for finding in findings { try report(finding, output) }
@@ -49,6 +46,8 @@ struct VerifyCommand: StoreCommand {
     if !output.isJSON { try output.line("The store is sound; its last commit is \(commits).") }
   }
 
+  /// What is wrong with a store that can be opened.
+  /// - Throws: `beyondHorizon` if it is compacted meanwhile.
   private func check(_ store: Store) throws -> [LogFinding] {
     var problems = try store.checkInvariants(comparesIndexes: deep)
     if deep {
@@ -56,6 +55,19 @@ struct VerifyCommand: StoreCommand {
         in: store, at: arguments.store, commit: store.newestCommit)
     }
     return problems.map { LogFinding(file: arguments.store, offset: 0, problem: $0) }
+  }
+
+  /// An error as a finding.
+  /// - Throws: the failure that it is, unless it says that there is damage.
+  func finding(_ error: TreeRingError) throws -> LogFinding {
+    guard [.corruption, .logBehindPages].contains(error.code) else {
+      let failure = Failure(error)
+      // Exit code 1 would say that there is damage.
+      throw failure.status == .no ? Failure(.io, failure.message) : failure
+    }
+    return LogFinding(
+      file: error.file ?? arguments.store, offset: error.offset ?? 0, commit: error.commit,
+      problem: error.message)
   }
 
   private func report(_ finding: LogFinding, _ output: Output) throws {

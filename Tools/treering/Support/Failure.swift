@@ -18,7 +18,7 @@ enum ExitStatus: Int32 {
   case cannotCreate = 73
   /// Reading or writing failed, or what was read is damaged.
   case io = 74
-  /// Another process has the store open.
+  /// Another process has the store open, or changes what is to be read faster than that goes.
   case locked = 75
   /// Ctrl-C.
   case interrupted = 130

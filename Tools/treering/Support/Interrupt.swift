@@ -31,4 +31,9 @@ enum Interrupt {
 
   /// Whether Ctrl-C has been pressed.
   static var isRequested: Bool { flag.load(ordering: .relaxed) }
+
+  /// Throws once Ctrl-C has been pressed.
+  static func check() throws {
+    if isRequested { throw Failure(.interrupted, "Interrupted.") }
+  }
 }

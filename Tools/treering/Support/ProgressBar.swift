@@ -12,6 +12,9 @@ final class ProgressBar {
   private var last = ContinuousClock.now
   private var hasDrawn = false
 
+  /// Told of every update, drawn or not; for tests.
+  @TaskLocal static var whenUpdated: (@Sendable (_ what: String, _ done: UInt64) -> Void)?
+
   /// Progress of work with a name; `total` is the amount to reach, if known.
   init(_ what: String, total: UInt64?) {
     self.what = what
@@ -25,6 +28,7 @@ final class ProgressBar {
   ///   - done: the amount reached, in the unit of the total.
   ///   - count: how many things were handled, for the rate.
   func update(done: UInt64, count: UInt64, unit: String) {
+    Self.whenUpdated?(what, done)
     guard isShown else { return }
     let now = ContinuousClock.now
     guard now - start > .seconds(1), now - last > .milliseconds(100) else { return }

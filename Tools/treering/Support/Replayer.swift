@@ -17,6 +17,8 @@ struct Replayer {
   /// Writes every commit up to one into a new store, after the bases that the history begins with.
   ///
   /// - Parameter open: opens the new store, whose folder may hold its beginning by then.
+  /// - Throws: `beyondHorizon` if history is given up before it has been read; `corruption` if a commit
+  ///   cannot follow from those before it; a failure with exit code 130 after Ctrl-C, if that is watched.
   func replay(
     into folder: String, on fileSystem: any FileSystem, through last: CommitNumber,
     open: () throws -> Store
@@ -29,7 +31,8 @@ struct Replayer {
     let progress = ProgressBar("Replaying", total: last + 1 - first)
     defer { progress.finish() }
     for number in first...last {
-      let (info, operations) = try store.operations(of: number)
+      try Interrupt.check()
+      let (info, operations) = try operations(of: number)
       try copy.write(durability: Durability.none) { tx in
         tx.timestamp = info.timestamp
         tx.note = info.note
@@ -37,7 +40,7 @@ struct Replayer {
         tx.tags = info.tags
         tx.keepsEmptyCommit = true
         tx.baseCommits = Set(bases)
-        for operation in operations { try apply(operation, to: tx) }
+        for operation in operations { try apply(operation, of: number, to: tx) }
       }
       if number & 255 == 0 {
         let done = number + 1 - first
@@ -55,13 +58,37 @@ struct Replayer {
     var previous: CommitNumber = 0
     for base in bases {
       try writer.write(try store.baseInfo(of: base)) { write in
-        try store.forEachBaseOperation(of: base, after: previous, write)
+        try store.forEachBaseOperation(of: base, after: previous) {
+          try Interrupt.check()
+          try write($0)
+        }
       }
       previous = base
     }
+    // Bases that others took the place of meanwhile may have been read of what was left of them.
+    guard try store.baseCommits().filter({ $0 <= previous }) == bases else {
+      throw overtaken(at: previous)
+    }
+  }
+
+  /// What a commit did, all of it.
+  private func operations(
+    of number: CommitNumber
+  ) throws -> (info: CommitInfo, operations: [CommitOperation]) {
+    let commit = try store.operations(of: number)
+    // Read of a segment that was rewritten meanwhile, the commit may lack some.
+    guard store.horizon < number else { throw overtaken(at: number) }
+    return commit
+  }
+
+  private func overtaken(at number: CommitNumber) -> TreeRingError {
+    TreeRingError(
+      .beyondHorizon, "What commit \(number) did was compacted away while it was read.",
+      commit: number, current: store.horizon)
   }
 
   /// One sentence for each way in which a store at a commit is not what its log says, a hundred at most.
+  /// The copy made meanwhile, as large as the store, is removed also if Ctrl-C ends it.
   static func differences(in store: Store, at path: String, commit last: CommitNumber) throws
     -> [String]
   {
@@ -72,6 +99,8 @@ struct Replayer {
   }
 
   private func differences(from held: Store, at last: CommitNumber) throws -> [String] {
+    // Not before: opening a store does not look at it.
+    Interrupt.watch()
     // In a folder, not in memory: a store may be larger than that.
     let folder = FileManager.default.temporaryDirectory
       .appendingPathComponent("treering-replay-\(UUID().uuidString)").path
@@ -115,6 +144,7 @@ struct Replayer {
     var problems: [String] = []
     var counts = (held: 0, replayed: 0)
     try held.forEachGrave(in: bucket) { key, commit in
+      try Interrupt.check()
       counts.held += 1
       if try replayed.grave(of: key, in: bucket) != commit {
         problems.append("The log does not give the delete of \(bucket)/\(key) at \(commit).")
@@ -122,6 +152,7 @@ struct Replayer {
       return problems.count < Self.limit
     }
     try replayed.forEachGrave(in: bucket) { _, _ in
+      try Interrupt.check()
       counts.replayed += 1
       return true
     }
@@ -143,6 +174,7 @@ struct Replayer {
   ) throws {
     var problems: [String] = []
     try held.forEachRow(in: bucket) { row in
+      try Interrupt.check()
       let other = try replayed.row(row.key, in: bucket)
       if row != other {
         problems.append("The row \(bucket)/\(row.key) is not what the log gives.")
@@ -163,17 +195,33 @@ struct Replayer {
     for (group, _) in groups {
       var keys: [Key] = []
       try held.forEachRow(in: group) { _, row in
+        try Interrupt.check()
         keys.append(row.key)
         return true
       }
       var same = true
       try replayed.forEachRow(in: group) { index, row in
+        try Interrupt.check()
         same = keys[index] == row.key
         return same
       }
       if !same {
         found.append("The order of group \(group) of index \(name) is not what the log gives.")
       }
+    }
+  }
+
+  private func apply(
+    _ operation: CommitOperation, of number: CommitNumber, to tx: Transaction
+  ) throws {
+    do {
+      try apply(operation, to: tx)
+    } catch let error as TreeRingError
+      where [.notFound, .alreadyExists, .conflict, .invalidInput, .tooLarge].contains(error.code)
+    {
+      throw TreeRingError(
+        .corruption, "An operation of the log does not follow from those before: \(error.message)",
+        commit: number)
     }
   }
 
