@@ -7,8 +7,11 @@ package import TreeRingLog
 ///
 /// A file without a meta is one that was never finished: it counts as sound, since an opening makes a
 /// new one.
+///
+/// - Parameter progress: called before each page with the bytes of those looked at, this one included.
 package func verifyPageFile(
-  _ path: String, fileSystem: any FileSystem
+  _ path: String, fileSystem: any FileSystem,
+  progress: @escaping (_ byteCount: UInt64) -> Void = { _ in }
 ) throws(TreeRingError) -> [LogFinding] {
   guard try fileSystem.exists(path) else { return [] }
   var check: PageFileCheck
@@ -16,7 +19,7 @@ package func verifyPageFile(
     let file = try PageFile.open(path, fileSystem: fileSystem, mode: .readOnly)
     defer { file.close() }
     let (metas, flaws) = try file.metas()
-    check = PageFileCheck(file: file)
+    check = PageFileCheck(file: file, progress: progress)
     for flaw in flaws { check.report(flaw) }
     if let meta = metas.first { check.run(meta) }
   } catch  where error.code == .corruption || error.code == .unsupportedFormat {
@@ -30,7 +33,12 @@ private struct PageFileCheck {
   var findings: [LogFinding] = []
   private var used: Set<PageNumber> = []
 
-  init(file: PageFile) { self.file = file }
+  private let progress: (UInt64) -> Void
+
+  init(file: PageFile, progress: @escaping (UInt64) -> Void) {
+    self.file = file
+    self.progress = progress
+  }
 
   mutating func report(_ problem: String, at offset: UInt64 = 0) {
     if findings.count < 100 {
@@ -68,6 +76,7 @@ private struct PageFileCheck {
   /// Roots share pages; what has been seen is not looked at again.
   private mutating func visit(_ number: PageNumber, _ birth: PageBirth) {
     if !used.insert(number).inserted { return }
+    progress(UInt64(used.count) * UInt64(PageLayout.pageByteCount))
     do throws(TreeRingError) {
       let page = Page(bytes: try file.fetch(number, birth: birth))
       if page.level == 0 { return }

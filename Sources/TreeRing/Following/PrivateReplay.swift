@@ -24,13 +24,14 @@ struct PrivateReplay: Sendable {
       use: RootUse())
   }
 
-  /// The version of a commit, all commits after `base` replayed at once.
+  /// The version of a commit, all commits after `base` replayed at once; `reached` is told of each.
   ///
   /// - Throws: `beyondHorizon` if the log was rewritten so that it does not lead on from `base`: compacted
   ///   beyond it, or, without a base, while it was read. With a newer base it may do. `closed` if `isOver`
   ///   says so, which is asked after each commit.
   func version(
-    upon base: Version, through commit: CommitNumber, isOver: () -> Bool = { false }
+    upon base: Version, through commit: CommitNumber, isOver: () -> Bool = { false },
+    reached: (CommitNumber) -> Void = { _ in }
   ) throws(TreeRingError) -> Version {
     if commit <= base.roots.commit { return base }
     let editor = try editor(upon: base, epoch: base.roots.commit + 1, recorder: nil)
@@ -39,7 +40,10 @@ struct PrivateReplay: Sendable {
       try typed {
         try pages.reading {
           try editor.buildMissingIndexes()
-          try editor.replay(log, through: commit) { !isOver() }
+          try editor.replay(log, through: commit) {
+            reached(editor.roots.commit)
+            return !isOver()
+          }
           if isOver() { throw Store.closedError }
           try editor.buildMissingIndexes()
         }

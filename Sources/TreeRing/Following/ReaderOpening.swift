@@ -154,8 +154,12 @@ struct ReaderOpening {
       pages: pages, pins: pins, reclaimer: reclaimer, log: log, code: code)
     let newest = log.completed
     let base = try replayer.version(of: root?.roots ?? Roots())
-    let version = try replayer.version(upon: base, through: newest)
-    progress?(OpeningProgress(reason: reason, commit: newest, newest: newest))
+    let version = try replayer.version(
+      upon: base, through: newest,
+      reached: { commit in
+        guard commit & 255 == 0 || commit == newest else { return }
+        progress?(OpeningProgress(reason: reason, commit: commit, newest: newest))
+      })
     let engine = Engine(
       pages: pages, pins: pins, reclaimer: reclaimer, log: log, visible: version,
       budget: MemoryBudget(byteCount: options.memoryBudget), checkpointer: nil)

@@ -18,8 +18,16 @@ package struct StoreFilesCheck {
   private static let attempts = 5
 
   /// Looks at every byte of the log and every page of the page file; nothing is changed. O(bytes).
-  package init(of folder: String, fileSystem: any FileSystem) throws(TreeRingError) {
+  ///
+  /// - Parameter progress: called now and then with the bytes looked at, of those that the files have; after
+  ///   another look at the page file has begun, with less than before.
+  package init(
+    of folder: String, fileSystem: any FileSystem,
+    progress: @escaping (CopyProgress) -> Void = { _ in }
+  ) throws(TreeRingError) {
     let lockPath = folder + "/LOCK"
+    let path = folder + "/pages"
+    var logByteCount: UInt64 = 0
     func writer() throws(TreeRingError) -> SharedWord.Value? {
       let word = try? SharedWord.opened(lockPath, fileSystem)
       return try Writer.says(word, lockPath: lockPath, fileSystem: fileSystem)
@@ -27,18 +35,25 @@ package struct StoreFilesCheck {
     findings = try BackupSwitch.reading(folder, fileSystem: fileSystem) {
       (log) throws(TreeRingError) in
       let durable = try writer()?.durable
-      var found = verifyLog(directory: log, fileSystem: fileSystem, through: durable)
+      let names = (try? fileSystem.list(log)) ?? []
+      logByteCount = names.reduce(0) { $0 + Self.byteCount(of: "\(log)/\($1)", fileSystem) }
+      let all = logByteCount + Self.byteCount(of: path, fileSystem)
+      var found = verifyLog(directory: log, fileSystem: fileSystem, through: durable) {
+        progress(CopyProgress(doneByteCount: $0, byteCount: all))
+      }
       if durable != nil {
         // Compaction takes segments away, and says the same in others.
         found.removeAll { (try? fileSystem.exists($0.file)) == false }
       }
       return found
     }
-    let path = folder + "/pages"
     for _ in 0..<Self.attempts {
       let before = try Self.newestMeta(path, fileSystem)
       var isWritten = try writer() != nil
-      let found = try Self.pageFileFindings(path, fileSystem)
+      let all = logByteCount + Self.byteCount(of: path, fileSystem)
+      let found = try Self.pageFileFindings(path, fileSystem) { [logByteCount] in
+        progress(CopyProgress(doneByteCount: logByteCount + $0, byteCount: all))
+      }
       if found.isEmpty { return }
       if !isWritten { isWritten = try writer() != nil }
       guard isWritten else {
@@ -54,11 +69,16 @@ package struct StoreFilesCheck {
   }
 
   private static func pageFileFindings(
-    _ path: String, _ fileSystem: any FileSystem
+    _ path: String, _ fileSystem: any FileSystem, _ progress: @escaping (UInt64) -> Void
   ) throws(TreeRingError) -> [LogFinding] {
     do throws(TreeRingError) {
-      return try verifyPageFile(path, fileSystem: fileSystem)
+      return try verifyPageFile(path, fileSystem: fileSystem, progress: progress)
     } catch  where error.code == .notFound { return [] }
+  }
+
+  /// The size of a file; 0 if there is none, or it cannot be had.
+  private static func byteCount(of path: String, _ fileSystem: any FileSystem) -> UInt64 {
+    (try? fileSystem.open(path, .readOnly).size()) ?? 0
   }
 
   private static func newestMeta(

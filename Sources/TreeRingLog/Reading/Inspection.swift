@@ -19,11 +19,15 @@ package func dumpSegment(
 /// Everything wrong with the log in a folder; empty if nothing is. Bytes of unfinished commits at
 /// the end of the last segment are no fault. Never modifies anything. O(bytes of the log).
 ///
-/// - Parameter through: the last commit to look at, of a log that is being written; nil for all.
+/// - Parameters:
+///   - through: the last commit to look at, of a log that is being written; nil for all.
+///   - progress: called after each piece with the bytes looked at so far.
 package func verifyLog(
-  directory: String, fileSystem: any FileSystem, through: CommitNumber? = nil
+  directory: String, fileSystem: any FileSystem, through: CommitNumber? = nil,
+  progress: (UInt64) -> Void = { _ in }
 ) -> [LogFinding] {
   var findings: [LogFinding] = []
+  var done: UInt64 = 0
   func note(_ error: TreeRingError, _ path: String) {
     let finding = LogFinding(
       file: error.file ?? path, offset: error.offset ?? 0, commit: error.commit,
@@ -46,9 +50,14 @@ package func verifyLog(
     for index in counting {
       let path = "\(directory)/\(names[index].fileName)"
       let next = counting.first { $0 > index }.map { names[$0] }
+      let before = done
       do throws(TreeRingError) {
         findings += try SegmentDump.findings(
-          path, fileSystem, next: next, directory, through: through)
+          path, fileSystem, next: next, directory, through: through
+        ) { end in
+          done = before + end
+          progress(done)
+        }
       } catch { note(error, path) }
     }
     // What no single segment shows: gaps between them, files of other stores.
@@ -191,10 +200,11 @@ struct SegmentDump {
   /// What is wrong inside one segment; `next` is the segment after it.
   static func findings(
     _ path: String, _ fileSystem: any FileSystem, next: SegmentName?, _ directory: String,
-    through: CommitNumber?
+    through: CommitNumber?, progress: (_ end: UInt64) -> Void
   ) throws(TreeRingError) -> [LogFinding] {
     var findings: [LogFinding] = []
     try dumpSegment(file: path, fileSystem: fileSystem) { piece in
+      progress(piece.offset + piece.length)
       if let problem = piece.problem {
         findings.append(
           LogFinding(file: path, offset: piece.offset, commit: piece.commit, problem: problem))

@@ -20,7 +20,7 @@ struct VerifyCommand: StoreCommand {
     guard try PosixFileSystem().exists(arguments.store + "/log") else {
       throw Failure(.noInput, "There is no store at \(arguments.store).")
     }
-    let files = try StoreFilesCheck(of: arguments.store, fileSystem: PosixFileSystem())
+    let files = try checkFiles()
     var findings = files.findings
     var commits: CommitNumber = 0
     if findings.isEmpty {
@@ -44,6 +44,15 @@ struct VerifyCommand: StoreCommand {
         "Earlier states in the page file were not looked at: the store is being written too fast.")
     }
     if !output.isJSON { try output.line("The store is sound; its last commit is \(commits).") }
+  }
+
+  private func checkFiles() throws -> StoreFilesCheck {
+    let bar = ProgressBar("Checking", total: nil)
+    defer { bar.finish() }
+    return try StoreFilesCheck(of: arguments.store, fileSystem: PosixFileSystem()) {
+      bar.update(
+        done: $0.doneByteCount, of: $0.byteCount, count: $0.doneByteCount >> 20, unit: "MiB")
+    }
   }
 
   /// What is wrong with a store that can be opened.

@@ -26,8 +26,9 @@ final class ProgressBar {
   ///
   /// - Parameters:
   ///   - done: the amount reached, in the unit of the total.
+  ///   - total: the amount to reach, if it was not known before.
   ///   - count: how many things were handled, for the rate.
-  func update(done: UInt64, count: UInt64, unit: String) {
+  func update(done: UInt64, of total: UInt64? = nil, count: UInt64, unit: String) {
     Self.whenUpdated?(what, done)
     guard isShown else { return }
     let now = ContinuousClock.now
@@ -36,7 +37,7 @@ final class ProgressBar {
     hasDrawn = true
     let seconds = (now - start) / .seconds(1)
     var line = "\r\u{1B}[K\(what) "
-    if let total, total > 0 {
+    if let total = total ?? self.total, total > 0 {
       let part = min(1, Double(done) / Double(total))
       let filled = Int(part * 30)
       line += String(repeating: "█", count: filled) + String(repeating: "░", count: 30 - filled)

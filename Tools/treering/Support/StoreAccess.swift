@@ -52,11 +52,25 @@ enum StoreAccess {
     var options = StoreOptions(mode: mode, logger: logger)
     options.readsPages = readsPages
     do throws(any Error) {
-      return try Store(at: path, options: options)
+      return try opened(path, options)
     } catch let error as TreeRingError {
       let isNew = mode == .create && !FileManager.default.fileExists(atPath: path + "/log")
       guard isNew, error.code != .locked else { throw error }
       throw Failure(.cannotCreate, "No store can be made at \(path): \(error.description)")
+    }
+  }
+
+  /// Opens a store, with a progress bar while commits are replayed.
+  private static func opened(_ path: String, _ options: StoreOptions) throws -> Store {
+    let bar = ProgressBar("Opening", total: nil)
+    defer { bar.finish() }
+    var begun: CommitNumber?
+    return try Store(at: path, options: options) { progress in
+      // Where replaying began is not said: often it is not the log's start.
+      let first = begun ?? progress.commit
+      begun = first
+      let done = progress.commit - first
+      bar.update(done: done, of: progress.newest - first, count: done, unit: "commits")
     }
   }
 }

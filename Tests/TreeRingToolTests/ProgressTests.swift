@@ -1,0 +1,67 @@
+// What takes long says how far it is.
+
+import ArgumentParser
+import Foundation
+import Synchronization
+import TestSupport
+import Testing
+import TreeRing
+import TreeRingLog
+
+@testable import treering
+
+@Suite("Progress", .leavesSoundStores) struct ProgressTests {
+  /// What bars were told while `body` ran: their names, and how far each came.
+  private static func told(_ body: () throws -> Void) rethrows -> [String: UInt64] {
+    let most = Mutex<[String: UInt64]>([:])
+    try ProgressBar.$whenUpdated.withValue({ what, done in
+      most.withLock { $0[what] = max($0[what] ?? 0, done) }
+    }) { try body() }
+    return most.withLock { $0 }
+  }
+
+  private static func makeStore(at path: String) throws {
+    let store = try Store(at: path, options: StoreOptions(durability: .none))
+    for number in 0..<1_000 {
+      try store.write { try $0.put([7], for: Key("\(number)"), in: .bytes("b")) }
+    }
+    try store.checkpoint()
+    try store.close()
+  }
+
+  @Test(
+    "Replaying a log without a page file shows how many commits are done",
+    arguments: [true, false])
+  func opening(forReading: Bool) throws {
+    let folder = try TemporaryFolder()
+    let path = folder.path + "/s.ring"
+    try Self.makeStore(at: path)
+    try FileManager.default.removeItem(atPath: path + "/pages")
+    let told = try Self.told {
+      try StoreAccess.open(path, forReading ? .readOnly : .readWrite).close()
+    }
+    #expect(told.keys.contains("Opening"))
+    // Who reads is told now and then, who writes when there is a checkpoint.
+    if forReading { #expect(told["Opening"] ?? 0 > 500) }
+  }
+
+  @Test("Looking at files shows how much of the log and of the page file is done")
+  func checking() throws {
+    let folder = try TemporaryFolder()
+    let path = folder.path + "/s.ring"
+    try Self.makeStore(at: path)
+    let output = try WrittenOutput(in: folder)
+    let command = try VerifyCommand.parse([path])
+    func size(_ name: String) throws -> UInt64 {
+      let attributes = try FileManager.default.attributesOfItem(atPath: name)
+      return try #require(attributes[.size] as? UInt64)
+    }
+    let segment = try #require(FileManager.default.contentsOfDirectory(atPath: path + "/log").first)
+    let log = try size("\(path)/log/\(segment)")
+    let told = try Self.told { try command.run(output.output) }
+    let done = try #require(told["Checking"])
+    let pages = try size(path + "/pages")
+    #expect(done > log && done <= log + pages)
+    #expect(try output.take() == "The store is sound; its last commit is 1000.\n")
+  }
+}
