@@ -223,6 +223,8 @@ public final class Store: Sendable {
           definitions: definitions, registration: registration))
     } catch {
       pinRegistry.remove(registration.number)
+      // Once the pin has been dropped nothing keeps the log as it was.
+      try registration.life.check()
       throw error
     }
   }

@@ -203,8 +203,13 @@ final class PinLife: Sendable {
 
   init(commit: CommitNumber) { self.commit = commit }
 
-  /// Keeps a version while the snapshot lives.
-  func hold(_ version: Version) { held.withLock { $0 = version } }
+  /// Keeps a version while the snapshot lives. If it has been dropped before, nothing is kept: nobody
+  /// would let go of it.
+  func hold(_ version: Version) {
+    held.withLock { held in
+      if !hasEnded { held = version }
+    }
+  }
 
   /// The version kept.
   func version() throws(TreeRingError) -> Version {

@@ -55,6 +55,33 @@ import TreeRingLog
     try store.close()
   }
 
+  @Test("A snapshot that expires while its state is rebuilt keeps nothing of it")
+  func expiresMeanwhile() throws {
+    let hook = CallHook()
+    var options = Self.options()
+    options.pinLimit = PinLimit(commits: 5)
+    let files = HookedFileSystem(MemoryFileSystem()) { hook.call($0) }
+    let store = try Store(path: "store", fileSystem: files, options: options)
+    for number in 0..<10 as Range<UInt8> { try store.put([number], for: Key("row \(number)")) }
+    try store.log.seal()
+    for number in 0..<100 as Range<UInt8> { try store.put([number], for: "other") }
+    // The segment is opened to be replayed.
+    hook.set { path in
+      guard path.hasPrefix("store/log/") else { return false }
+      _ = try? store.put([1], for: "newest")
+      store.maintenance.settle()
+      return true
+    }
+    let snapshot = try store.snapshot(at: .commit(9))
+    #expect(store.pins.isEmpty)
+    #expect(code { try snapshot.count(in: "blobs") } == .snapshotExpired)
+    store.timeTravel.clear()
+    store.reclaimer.settle()
+    #expect(store.pages.privatePageCount == 0)
+    withExtendedLifetime(snapshot) {}
+    try store.close()
+  }
+
   @Test("How full pages are: of sorted rows nearly whole, of few rows hardly at all")
   func pageFill() throws {
     let store = try Store.inMemory(options: StoreOptions(logger: quietLogger))
