@@ -18,11 +18,7 @@ public import TreeRingLog
 extension Store {
   /// The oldest commit from which on every one can be read; 0 if all can. Tags' commits can be read
   /// below it too.
-  public var horizon: CommitNumber {
-    // The writer that is followed may have moved it.
-    if options.mode == .readOnly { pinRegistry.open(horizon: log.horizon) }
-    return pinRegistry.horizon
-  }
+  public var horizon: CommitNumber { bounds.horizon }
 
   /// Gives up history: moves the horizon as far as the target says and live snapshots and followers let
   /// it, and rewrites the log's segments without what only the history before it needed.

@@ -105,7 +105,9 @@ extension Store {
     do {
       // From here on nobody can begin to follow with the page file.
       try checkNobodyFollows(newest)
-      try eraser.run()
+      try eraser.takeOutVersions()
+      pinRegistry.outdateReplays()
+      try eraser.takeOutLastDelete()
     } catch {
       // Older trees must not be read over a log in which part of the row is gone.
       try? renewTrees()

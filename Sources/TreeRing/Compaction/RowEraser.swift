@@ -24,6 +24,8 @@ final class RowEraser {
   private(set) var operations = 0
   private(set) var rewrittenSegments = 0
   private(set) var done: UInt64 = 0
+  /// The segment that holds the last delete; nil if none does, or before it has been found.
+  private var lastSegment: SegmentInfo?
 
   init(
     log: CommitLog, bucket: UInt32, key: [UInt8], newest: CommitNumber,
@@ -37,14 +39,13 @@ final class RowEraser {
     self.progress = progress
   }
 
-  /// Both passes.
-  func run() throws {
+  /// The first pass: takes out all but the last delete.
+  func takeOutVersions() throws {
     let segments = log.segments.filter { $0.firstCommit <= newest }
     let total = segments.reduce(0) { $0 + $1.byteCount }
-    var last: SegmentInfo?
     for segment in segments.reversed() {
       let found = try look(through: segment)
-      if found.holdsLastDelete { last = segment }
+      if found.holdsLastDelete { lastSegment = segment }
       if found.others > 0 {
         try rewrite(segment, keepingLastDelete: true)
         operations += found.others
@@ -54,10 +55,14 @@ final class RowEraser {
         CompactionProgress(
           doneByteCount: done, totalByteCount: total, segment: segment.firstCommit))
     }
-    if let last {
-      try rewrite(last, keepingLastDelete: false)
-      operations += 1
-    }
+  }
+
+  /// The second pass: takes out the last delete. Who has replayed older segments before the first pass
+  /// still needs it.
+  func takeOutLastDelete() throws {
+    guard let lastSegment else { return }
+    try rewrite(lastSegment, keepingLastDelete: false)
+    operations += 1
   }
 
   /// Operations on the row in a segment.

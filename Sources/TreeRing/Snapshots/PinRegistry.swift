@@ -39,8 +39,18 @@ final class PinRegistry: Sendable {
   /// The oldest commit from which on every one can be read; 0 if all can.
   var horizon: CommitNumber { state.withLock { $0.horizon } }
 
-  /// Changes whenever what can be read may have become less.
-  var epoch: UInt64 { state.withLock { $0.epoch } }
+  /// What bounds the readable commits at one moment.
+  struct Bounds {
+    var horizon: CommitNumber
+    /// While a row is being erased: the commit that deleted it, else 0.
+    var barrier: CommitNumber
+    /// Changes whenever what can be read may have become less.
+    var epoch: UInt64
+  }
+
+  var bounds: Bounds {
+    state.withLock { Bounds(horizon: $0.horizon, barrier: $0.barrier, epoch: $0.epoch) }
+  }
 
   /// A place in the registry, and whether it still counts.
   struct Registration {
@@ -162,6 +172,9 @@ final class PinRegistry: Sendable {
       return true
     }
   }
+
+  /// From here on the log lacks what replaying that has begun may still need: it has to begin again.
+  func outdateReplays() { state.withLock { $0.epoch += 1 } }
 
   /// From now on the barrier stays: what lies before it can no longer be told from the log.
   func keepBarrier(because reason: TreeRingError) {

@@ -26,42 +26,42 @@ final class TimeTravel: Sendable {
     self.pageLimit = pageLimit
   }
 
-  /// What can be read, and so be a base to replay upon. Below the horizon only kept points can: a state
-  /// between two of them may hold rows whose deletes are gone.
+  /// What can be read at one moment, and be a base to replay upon.
   struct Readability {
     /// Changes when less can be read than before.
     var epoch: UInt64
     var points: KeptPoints
+    /// While a row is being erased: the commit that deleted it, else 0.
+    var barrier: CommitNumber
+
+    /// Whether the log leads on from the state at a commit. Below the horizon only kept points are such: a
+    /// state between two of them may hold rows whose deletes are gone. Below the barrier none is but the
+    /// empty store, because the log may have lost the delete of the row that is being erased.
+    func isBase(_ commit: CommitNumber) -> Bool {
+      points.contains(commit) && (commit == 0 || commit >= barrier)
+    }
   }
 
   /// The version of `commit`, rebuilt on top of the nearest of `candidates` or of earlier rebuilt
   /// ones. O(operations between).
   ///
+  /// The log may be rewritten while it is replayed. So what comes out, an error too, counts only if the
+  /// epoch is the same afterwards; a version that counts is handed to `remember`.
+  ///
   /// - Parameter definitions: those in force now. Of their indexes, those that the earlier version has
   ///   trees of are kept in step.
   func version(
     at commit: CommitNumber, candidates: [Version], definitions: Catalog, code: [CodeIndex],
-    readability: () throws(TreeRingError) -> Readability
+    readable: Readability
   ) throws(TreeRingError) -> Version {
-    while true {
-      let readable = try readability()
-      let base = (candidates + rebuilt.withLock { $0 })
-        .filter { readable.points.contains($0.roots.commit) }
-        .filter {
-          $0.roots.commit == commit
-            || $0.roots.commit < commit && $0.depth < depthLimit && $0.ownPageCount < pageLimit
-        }.max { $0.roots.commit < $1.roots.commit }
-      if let base, base.roots.commit == commit {
-        if base.depth > 0 { remember(base) }
-        return base
-      }
-      let version = try replay(from: base, through: commit, definitions: definitions, code: code)
-      // If the log began to be compacted meanwhile, the base may not have fitted what was replayed.
-      if try readability().epoch == readable.epoch {
-        remember(version)
-        return version
-      }
-    }
+    let base = (candidates + rebuilt.withLock { $0 })
+      .filter { readable.isBase($0.roots.commit) }
+      .filter {
+        $0.roots.commit == commit
+          || $0.roots.commit < commit && $0.depth < depthLimit && $0.ownPageCount < pageLimit
+      }.max { $0.roots.commit < $1.roots.commit }
+    if let base, base.roots.commit == commit { return base }
+    return try replay(from: base, through: commit, definitions: definitions, code: code)
   }
 
   /// Replays commits into pages that belong to the new version alone.
@@ -98,7 +98,9 @@ final class TimeTravel: Sendable {
       lease: .owned(editor.editor.finish().allocated, base: base), reclaimer: reclaimer)
   }
 
-  private func remember(_ version: Version) {
+  /// Keeps a version for a while, unless it is of the main line.
+  func remember(_ version: Version) {
+    if version.depth == 0 { return }
     let dropped = rebuilt.withLock { rebuilt -> [Version] in
       if let known = rebuilt.firstIndex(where: { $0 === version }) {
         rebuilt.append(rebuilt.remove(at: known))

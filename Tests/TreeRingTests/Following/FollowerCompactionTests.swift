@@ -119,6 +119,36 @@ import TreeRingLog
     #expect(code { try reader.snapshot(at: .commit(40)) } == .beyondHorizon)
   }
 
+  @Test("What is gone is refused by name to a follower that hears of it only by reading")
+  func hearsByReading() throws {
+    let disk = MemoryFileSystem()
+    let writer = try writer(disk, commits: 30)
+    try writer.write { try $0.tag("kept", commit: 13) }
+    try writer.checkpoint()
+    let kept = try contents(writer.snapshot(at: .commit(13)))
+    // Each reads once, for the first reading shows it the log as it is now. The last segments it has open
+    // since the beginning, and what it finds there is whole.
+    func readers() throws -> [CommitNumber: Store] {
+      try Dictionary(
+        uniqueKeysWithValues: stride(from: 1, to: 26, by: 4).map {
+          ($0, try FollowerTests.open(disk, .readOnly))
+        })
+    }
+    let states = try readers()
+    let horizon = writer.newestCommit
+    #expect(try writer.compact(to: .dropHistory).horizon == horizon)
+    for (number, reader) in states {
+      if number == 13 {
+        #expect(try contents(reader.snapshot(at: .commit(number))) == kept)
+      } else {
+        let refusal = error { try reader.snapshot(at: .commit(number)) }
+        #expect(refusal?.code == .beyondHorizon && refusal?.current == horizon, "\(number)")
+        #expect(reader.pins.isEmpty)
+      }
+      #expect(try contents(reader.snapshot()) == contents(writer.snapshot()))
+    }
+  }
+
   @Test("Erasing is refused while another process reads older commits")
   func erasing() throws {
     let disk = MemoryFileSystem()

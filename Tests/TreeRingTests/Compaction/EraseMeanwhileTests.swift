@@ -1,0 +1,99 @@
+// Erasing while others read the past and write: no snapshot brings the row back.
+
+import Dispatch
+import Foundation
+import Synchronization
+import TestSupport
+import Testing
+import TreeRingLog
+
+@testable import TreeRing
+
+@Suite("Erasing beside readers and writers", .leavesSoundStores) struct EraseMeanwhileTests {
+  private static let secret = Key("the secret key of nobody")
+
+  private func open(_ hook: CallHook) throws -> Store {
+    let files = HookedFileSystem(MemoryFileSystem()) { hook.call($0) }
+    return try Store(
+      path: "store", fileSystem: files, options: StoreOptions(logger: quietLogger))
+  }
+
+  /// So many commits that the states before them are not at hand any more.
+  private func writeMany(_ store: Store) throws {
+    for number in 0..<100 as Range<UInt8> { try store.put([number], for: "other") }
+  }
+
+  @Test("A later commit has no such row either, when the log has lost the delete already")
+  func afterTheDelete() throws {
+    let hook = CallHook()
+    let store = try open(hook)
+    try store.put([1], for: Self.secret)
+    let deleted = try store.put([2], for: "other") + 1
+    // Its root holds the row.
+    try store.checkpoint()
+    let taken = Mutex<Snapshot?>(nil)
+    var isFirst = true
+    try store.erase(Self.secret, in: "blobs") { _ in
+      guard isFirst else { return }
+      isFirst = false
+      do { try writeMany(store) } catch { Issue.record(error) }
+      // The trees are about to be made anew: the log is rewritten, and the old ones serve.
+      hook.set { path in
+        guard path == "store/pages" else { return false }
+        taken.withLock { $0 = try? store.snapshot(at: .commit(deleted + 1)) }
+        return true
+      }
+    }
+    let snapshot = try #require(taken.withLock { $0 })
+    #expect(try snapshot.row("other", in: "blobs")?.object == [0])
+    #expect(try !snapshot.contains(Self.secret, in: "blobs"))
+    taken.withLock { $0 = nil }
+    try store.close()
+  }
+
+  @Test("Nor if the past was being replayed when the delete went")
+  func replayedMeanwhile() throws {
+    let hook = CallHook()
+    let store = try open(hook)
+    // Three segments: the row, another one, the delete.
+    try store.put([1], for: Self.secret)
+    try store.log.seal()
+    let deleted = try store.put([2], for: "other") + 1
+    let found = Mutex<Result<Bool, any Error>?>(nil)
+    let (hasRead, goesOn) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+    let hasEnded = DispatchSemaphore(value: 0)
+    var isFirst = true
+    try store.erase(Self.secret, in: "blobs") { _ in
+      guard isFirst else { return }
+      isFirst = false
+      do { try writeMany(store) } catch { Issue.record(error) }
+      // After the first segment, in which the row still is, the reader stops.
+      let segments = store.log.segments.map(\.path)
+      hook.set { path in
+        guard Thread.current.name == "reader", path == segments[1] else { return false }
+        hook.set { path in
+          guard path == "store/pages" else { return false }
+          goesOn.signal()
+          hasEnded.wait()
+          return true
+        }
+        hasRead.signal()
+        goesOn.wait()
+        return true
+      }
+      _ = beginThreads { _ in
+        Thread.current.name = "reader"
+        let result = Result {
+          try store.snapshot(at: .commit(deleted + 1)).contains(Self.secret, in: "blobs")
+        }
+        found.withLock { $0 = result }
+        hasRead.signal()
+        hasEnded.signal()
+      }
+      hasRead.wait()
+    }
+    let isThere = try #require(found.withLock { $0 }).get()
+    #expect(!isThere)
+    try store.close()
+  }
+}
