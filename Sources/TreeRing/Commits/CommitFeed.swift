@@ -23,12 +23,18 @@ public struct CommitFeed: AsyncSequence, Sendable {
     ///   if the store is closed.
     public mutating func next() async throws -> CommitInfo? {
       if Task.isCancelled { return nil }
-      let horizon = store.horizon
-      guard next >= horizon else { throw TreeRingError.beyond(horizon, commit: next) }
+      try checkPosition()
       guard try await store.waits(for: next) else { return nil }
       let info = try store.commit(next)
+      // The horizon may have passed the commit before it was read, though a tag keeps its state.
+      try checkPosition()
       next += 1
       return info
+    }
+
+    private func checkPosition() throws(TreeRingError) {
+      let horizon = store.horizon
+      guard next >= horizon else { throw TreeRingError.beyond(horizon, commit: next) }
     }
   }
 }

@@ -65,8 +65,9 @@ extension Store {
   /// - Throws: `notFound` if there is no such visible commit; `beyondHorizon` if history no longer
   ///   reaches back to it.
   public func commit(_ number: CommitNumber) throws(TreeRingError) -> CommitInfo {
-    try checkReadable(number)
-    return try read(number) { (header, reader) throws(TreeRingError) in info(header, reader.notes) }
+    try readWhole(number, unless: checkReadable) { (header, reader) throws(TreeRingError) in
+      info(header, reader.notes)
+    }
   }
 
   /// What a commit did, operation by operation. Of the commits up to the horizon only what is left of
@@ -75,15 +76,7 @@ extension Store {
   package func operations(
     of number: CommitNumber
   ) throws(TreeRingError) -> (info: CommitInfo, operations: [CommitOperation]) {
-    let horizon = horizon
-    guard number > horizon || number == 0 else {
-      try checkReadable(number)
-      throw TreeRingError(
-        .beyondHorizon,
-        "What commit \(number) did was compacted away for the horizon, \(horizon); the state it led "
-          + "to can be read.", commit: number, current: horizon)
-    }
-    return try read(number) { (header, reader) throws(TreeRingError) in
+    try readWhole(number, unless: checkOperations) { (header, reader) throws(TreeRingError) in
       var operations: [CommitOperation] = []
       while let operation = try reader.next() {
         try append(operation, to: &operations)
@@ -92,12 +85,22 @@ extension Store {
     }
   }
 
+  /// Throws `beyondHorizon` unless all that a commit did is known.
+  private func checkOperations(of number: CommitNumber) throws(TreeRingError) {
+    let horizon = horizon
+    if number > horizon || number == 0 { return }
+    try checkReadable(number)
+    throw TreeRingError(
+      .beyondHorizon,
+      "What commit \(number) did was compacted away for the horizon, \(horizon); the state it led "
+        + "to can be read.", commit: number, current: horizon)
+  }
+
   /// Every version of a row that history reaches back to, newest first; the last one may be the row as
   /// it was at the horizon. O(versions · size of their commits): each version states the one before it.
   public func history(of key: Key, in bucket: String) throws(TreeRingError) -> [RowVersion] {
     var versions: [RowVersion] = []
     var next = try lastWritten(key, in: bucket)
-    let horizon = horizon
     while next > 0 {
       let commit = next
       next = 0
@@ -113,6 +116,7 @@ extension Store {
         }
       }
       guard next < commit else { throw ByteReader.damaged }
+      // Asked now, because the horizon may have passed the commit before it was read.
       if commit <= horizon {
         // A delete up to the horizon is no longer remembered, nor anything before the last write.
         if let last = found.last, last.kind != .delete { versions.append(last) }
@@ -134,7 +138,19 @@ extension Store {
 
   // MARK: - Parts
 
-  /// The same for a commit that compaction may have removed.
+  /// Reads a commit that compaction may be rewriting: what is left of it must not pass for the whole. A
+  /// follower may learn only by reading that the writer has moved the horizon.
+  private func readWhole<R>(
+    _ number: CommitNumber, unless refusal: (CommitNumber) throws(TreeRingError) -> Void,
+    _ body: (CommitHeader, inout PayloadReader) throws(TreeRingError) -> R
+  ) throws(TreeRingError) -> R {
+    try refusal(number)
+    let found = Result { () throws(TreeRingError) in try read(number, body) }
+    try refusal(number)
+    return try found.get()
+  }
+
+  /// Reads a commit that compaction may have removed.
   private func readIfThere(
     _ number: CommitNumber,
     _ body: (CommitHeader, inout PayloadReader) throws(TreeRingError) -> Void

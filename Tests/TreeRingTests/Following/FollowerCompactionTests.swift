@@ -120,10 +120,10 @@ import TreeRingLog
   }
 
   @Test("What is gone is refused by name to a follower that hears of it only by reading")
-  func hearsByReading() throws {
+  func hearsByReading() async throws {
     let disk = MemoryFileSystem()
     let writer = try writer(disk, commits: 30)
-    try writer.write { try $0.tag("kept", commit: 13) }
+    try await writer.write { try $0.tag("kept", commit: 13) }
     try writer.checkpoint()
     let kept = try contents(writer.snapshot(at: .commit(13)))
     // Each reads once, for the first reading shows it the log as it is now. The last segments it has open
@@ -134,7 +134,7 @@ import TreeRingLog
           ($0, try FollowerTests.open(disk, .readOnly))
         })
     }
-    let states = try readers()
+    let (states, operations, commits, feeds) = try (readers(), readers(), readers(), readers())
     let horizon = writer.newestCommit
     #expect(try writer.compact(to: .dropHistory).horizon == horizon)
     for (number, reader) in states {
@@ -146,6 +146,19 @@ import TreeRingLog
         #expect(reader.pins.isEmpty)
       }
       #expect(try contents(reader.snapshot()) == contents(writer.snapshot()))
+    }
+    for (number, reader) in operations {
+      #expect(code { try reader.operations(of: number) } == .beyondHorizon, "\(number)")
+    }
+    for (number, reader) in commits where number != 13 {
+      #expect(code { try reader.commit(number) } == .beyondHorizon, "\(number)")
+    }
+    for (number, reader) in feeds {
+      let refusal = await error { () async throws in
+        var feed = reader.commits(from: number).makeAsyncIterator()
+        _ = try await feed.next()
+      }
+      #expect(refusal?.code == .beyondHorizon, "\(number)")
     }
   }
 
