@@ -33,7 +33,8 @@ public struct EraseReport: Hashable, Sendable {
   /// through every entry of every tree. Not if commits mention the key, or if it is shorter than 8 bytes,
   /// which come up by chance; nor in a store without a page file.
   public var searchedPageFile: Bool
-  /// In how many commits the key's bytes stand as part of something else: of other rows, or of texts.
+  /// In how many commits, those made meanwhile included, the key's bytes stand as part of something else:
+  /// of other rows, or of texts.
   public var mentions: Int
 }
 
@@ -52,9 +53,9 @@ extension Store {
   ///   - progress: called now and then with the part of the log gone through.
   /// - Throws: `notAllowed` if live snapshots or followers in other processes hold older commits, or if
   ///   files lie beside the log's segments (recovery mode `prefix` sets some aside), naming them; `notFound`
-  ///   if there is no such bucket; `conflict` if the row was written again meanwhile; `corruption` if
-  ///   something of the row is found in the end; else as `compact`. After `io` the store may have to be
-  ///   reopened, as writes and reads of the past then say.
+  ///   if there is no such bucket; `conflict` if the row was written again meanwhile, and has to be erased
+  ///   once more; `corruption` if something of the row is found in the end; else as `compact`. After `io`
+  ///   the store may have to be reopened, as writes and reads of the past then say.
   @discardableResult
   public func erase(
     _ key: Key, in bucket: String, progress: (CompactionProgress) -> Void = { _ in }
@@ -93,7 +94,7 @@ extension Store {
     try log.seal()
     let eraser = RowEraser(
       log: log, bucket: number, key: key.bytes, newest: newest,
-      lastDelete: try grave(of: key, bucket: number)
+      lastDelete: try grave(of: key, bucket: number, notAfter: newest)
     ) { [self] done in
       try checkOpen()
       progress(done)
@@ -117,9 +118,15 @@ extension Store {
     try log.removeLeftovers(through: newest)
     try checkNothingIsSetAside(through: newest)
     var proof = EraseProof(key: key, bucket: number, newest: newest)
-    try proof.look(through: log)
-    try proof.look(through: queue.visible)
-    if let path { try proof.search(path + "/pages", on: fileSystem) }
+    let shown = queue.visible
+    try proof.look(through: log, to: shown.roots.commit)
+    try proof.look(through: shown)
+    if let path {
+      try proof.search(path + "/pages", on: fileSystem, log: log) {
+        // A transaction may write pages before it is in the log: whatever has done so has ended then.
+        try writerLock.withLock { log.sequenced }
+      }
+    }
     return EraseReport(
       deleted: deleted, operations: eraser.operations,
       rewrittenSegments: eraser.rewrittenSegments, scannedByteCount: proof.byteCount,
@@ -167,7 +174,10 @@ extension Store {
   }
 
   /// The commit of the newest delete of a row; 0 if there is none.
-  private func grave(of key: Key, bucket: UInt32) throws(TreeRingError) -> CommitNumber {
+  /// - Throws: `conflict` if the row was written after a commit.
+  private func grave(
+    of key: Key, bucket: UInt32, notAfter newest: CommitNumber
+  ) throws(TreeRingError) -> CommitNumber {
     let version = queue.visible
     let reader = StateReader(
       roots: version.roots, catalog: version.catalog, pages: version.pages,
@@ -180,10 +190,8 @@ extension Store {
         )
       }
     }
-    guard row == nil else {
-      throw TreeRingError(
-        .conflict, "The row was written again while it was being erased. Erase it again.")
-    }
+    if let row { throw TreeRingError.writtenAgain(in: row) }
+    if grave > newest { throw TreeRingError.writtenAgain(in: grave) }
     return grave
   }
 

@@ -1,21 +1,28 @@
 // The look through everything that is left after an erasing.
 //
-//   - Every payload up to the delete: no operation names the row. Every logged value there belongs to an
-//     operation that is still there; so none is the row's.
+//   - Every payload: no operation names the row. Every logged value there belongs to an operation that is
+//     still there; so none is the row's.
 //   - Every entry of every tree: none is the row's.
 //   - The page file, byte by byte: it was made from a log that does not name the row, so the key's bytes
 //     can stand there only if the log mentions them elsewhere, or by chance if they are few.
+//
+// Commits go on meanwhile, and may put a new row of this key, or mention it elsewhere. So the log is looked
+// through as far as the trees go, and on when the page file holds the key. What names the row after its
+// delete is no flaw, but nothing can be proved then.
 //
 // That the log consists of no other files is for the caller to see to.
 
 internal import TreeRingLog
 
-/// Proves that nothing of a row is left; throws `corruption` if something is.
+/// Proves that nothing of a row is left; throws `corruption` if something is, and `conflict` if the row has
+/// been written again.
 struct EraseProof {
   let key: Key
   let bucket: UInt32
-  /// The newest commit that may have named the row.
+  /// The newest commit out of which the row was taken.
   let newest: CommitNumber
+  /// How far the log has been looked through.
+  private var looked: CommitNumber = 0
   /// What was looked through, in bytes, and how many logged values.
   private(set) var byteCount: UInt64 = 0
   private(set) var values = 0
@@ -31,9 +38,11 @@ struct EraseProof {
 
   // MARK: The log
 
-  mutating func look(through log: CommitLog) throws {
-    let (bucket, key) = (bucket, key.bytes)
-    try log.replay(from: 1, through: newest) { header, payload in
+  /// Goes on from where it was, to a commit.
+  mutating func look(through log: CommitLog, to last: CommitNumber) throws {
+    let (bucket, key, newest) = (bucket, key.bytes, newest)
+    defer { looked = max(looked, last) }
+    try log.replay(from: looked + 1, through: last) { header, payload in
       byteCount += UInt64(payload.count)
       let isMentioned = payload.firstPosition(of: key) != nil
       guard isMentioned || header.valueCount > 0 else { return true }
@@ -43,6 +52,7 @@ struct EraseProof {
         guard operation.row.bucket.number == bucket,
           operation.row.key.elementsEqual(key)
         else { return .keep }
+        if header.number > newest { throw TreeRingError.writtenAgain(in: header.number) }
         throw Self.left("The row is still named by an operation", header)
       }
       if header.valueCount == 0 { return true }
@@ -65,6 +75,7 @@ struct EraseProof {
 
   // MARK: The trees
 
+  /// The log must have been looked through to that version's commit.
   mutating func look(through version: Version) throws {
     let row = RowKey.of(bucket: bucket, key: key.bytes)
     let place = key.bytes.withUnsafeBytes { PlaceKey.prefix(bucket: bucket, key: $0) }
@@ -106,7 +117,14 @@ struct EraseProof {
 
   // MARK: The page file
 
-  mutating func search(_ file: String, on fileSystem: any FileSystem) throws {
+  /// Searches the page file, unless the key is mentioned anywhere, also by a commit that has come since the
+  /// log was looked through.
+  ///
+  /// - Parameter newest: asked when the key has been found: the newest commit of those whose pages may be in
+  ///   the file by now.
+  mutating func search(
+    _ file: String, on fileSystem: any FileSystem, log: CommitLog, newest: () throws -> CommitNumber
+  ) throws {
     guard mentions == 0, key.bytes.count >= 8, try fileSystem.exists(file) else { return }
     let pages = try fileSystem.open(file, .readOnly)
     defer { pages.close() }
@@ -125,6 +143,8 @@ struct EraseProof {
         UnsafeRawBufferPointer(rebasing: $0[..<count]).firstPosition(of: key.bytes)
       }
       if let found {
+        try look(through: log, to: newest())
+        if mentions > 0 { return }
         throw TreeRingError(
           .corruption, "After erasing, the key's bytes are in the page file. Erase it again.",
           file: file, offset: offset + UInt64(found))
@@ -133,5 +153,14 @@ struct EraseProof {
     }
     byteCount += size
     searchedPageFile = true
+  }
+}
+
+extension TreeRingError {
+  /// The row that is being erased has come back.
+  static func writtenAgain(in commit: CommitNumber?) -> TreeRingError {
+    TreeRingError(
+      .conflict, "The row was written again while it was being erased. Erase it again.",
+      commit: commit)
   }
 }

@@ -1,4 +1,5 @@
-// Erasing while others read the past and write: no snapshot brings the row back.
+// Erasing while others read the past and write: no snapshot brings the row back, and what is written
+// meanwhile is not taken for what had to go.
 
 import Dispatch
 import Foundation
@@ -11,6 +12,7 @@ import TreeRingLog
 
 @Suite("Erasing beside readers and writers", .leavesSoundStores) struct EraseMeanwhileTests {
   private static let secret = Key("the secret key of nobody")
+  private static let others = Bucket<[UInt8]>.bytes("others")
 
   private func open(_ hook: CallHook) throws -> Store {
     let files = HookedFileSystem(MemoryFileSystem()) { hook.call($0) }
@@ -22,6 +24,8 @@ import TreeRingLog
   private func writeMany(_ store: Store) throws {
     for number in 0..<100 as Range<UInt8> { try store.put([number], for: "other") }
   }
+
+  // MARK: - Readers
 
   @Test("A later commit has no such row either, when the log has lost the delete already")
   func afterTheDelete() throws {
@@ -94,6 +98,65 @@ import TreeRingLog
     }
     let isThere = try #require(found.withLock { $0 }).get()
     #expect(!isThere)
+    try store.close()
+  }
+
+  // MARK: - Writers
+
+  @Test("A row that is written again meanwhile is a conflict, also if it is gone once more")
+  func writtenAgain() throws {
+    let store = try open(CallHook())
+    for isDeleted in [false, true] {
+      try store.put([1], for: Self.secret)
+      var again: CommitNumber?
+      let conflict = error {
+        try store.erase(Self.secret, in: "blobs") { _ in
+          guard again == nil else { return }
+          again = try? store.put([2], for: Self.secret)
+          if isDeleted { _ = try? store.write { try $0.delete(Self.secret, in: "blobs") } }
+        }
+      }
+      #expect(conflict?.code == .conflict, "\(conflict as Any)")
+      #expect(conflict?.commit == again)
+      let row = try store.snapshot().row(Self.secret, in: "blobs")
+      #expect(row?.object == (isDeleted ? nil : [2]))
+      // What was there before is gone all the same.
+      #expect(try store.history(of: Self.secret, in: "blobs").first { $0.object == [1] } == nil)
+      try store.erase(Self.secret, in: "blobs")
+      #expect(try store.history(of: Self.secret, in: "blobs").isEmpty)
+    }
+    try store.close()
+  }
+
+  @Test("A commit that mentions the key meanwhile is counted, however late it comes")
+  func mentionedMeanwhile() throws {
+    let hook = CallHook()
+    let store = try open(hook)
+    try store.put([1], for: Self.secret)
+    @Sendable func mention() {
+      do {
+        try store.write { try $0.put([3], for: Self.secret, in: Self.others) }
+        try store.checkpoint()
+      } catch { Issue.record(error) }
+    }
+    var isFirst = true
+    let early = try store.erase(Self.secret, in: "blobs") { _ in
+      if isFirst { mention() }
+      isFirst = false
+    }
+    #expect(early.mentions == 1 && !early.searchedPageFile)
+    try store.erase(Self.secret, in: Self.others.name)
+    // Once the log has been looked through, when the page file is about to be searched.
+    try store.put([1], for: Self.secret)
+    let old = store.engine
+    hook.set { path in
+      guard path == "store/pages", store.engine !== old else { return false }
+      mention()
+      return true
+    }
+    let late = try store.erase(Self.secret, in: "blobs")
+    #expect(late.mentions == 1 && !late.searchedPageFile)
+    #expect(try store.snapshot().row(Self.secret, in: "others")?.object == [3])
     try store.close()
   }
 }
