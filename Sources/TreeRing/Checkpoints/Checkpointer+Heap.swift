@@ -74,6 +74,7 @@ extension Checkpointer {
       fail(error)
       throw error
     }
+    pages.noteWritten(young)
     pages.releaseFrames(young.compactMap { pages.moveOut($0) })
     state.withLock { $0.statistics.writtenPages += young.count }
   }

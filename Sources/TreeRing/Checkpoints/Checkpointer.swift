@@ -238,6 +238,8 @@ final class Checkpointer: Sendable {
 
   private func settle(_ outcome: Checkpoint.Outcome, duration: Duration) {
     for (root, count) in outcome.saved { pins.forget(count, of: root) }
+    // Before they are listed: whoever moves pages out passes over what does not count as clean.
+    pages.noteWritten(outcome.written)
     let sequence = outcome.meta.sequence
     let freed = state.withLock { state -> [PageNumber] in
       state.ledger = outcome.ledger
@@ -267,7 +269,6 @@ final class Checkpointer: Sendable {
     }
     if isReleased { pages.releaseWithheld() }
     for (root, list) in outcome.dropped { pins.unkeep(root, saved: list) }
-    pages.noteWritten(outcome.written)
     updateShare()
   }
 

@@ -187,12 +187,16 @@ package final class PageStore: Sendable {
 
   /// Takes a page that the file holds out of the heap. Who touches it next fetches it, so what the file
   /// gives back is checked before it is believed.
-  /// - Returns: its frame, if this page is in the heap. Readers may still be looking at it: give it to
-  ///   `releaseFrames` when every read section begun before this call has ended.
+  ///
+  /// Whoever asks may know the page from long ago: it may be free by now, and its number given to a writer
+  /// who has not even set the new page's birth. So only clean pages are looked at, which nobody changes:
+  /// freeing a page makes it count as dirty, and only `noteWritten` makes it count as clean.
+  /// - Returns: its frame, if this page is clean and in the heap. Readers may still be looking at it: give it
+  ///   to `releaseFrames` when every read section begun before this call has ended.
   package func moveOut(_ page: RetiredPage) -> UnsafeMutableRawPointer? {
     let frame = state.withLock { state -> UInt in
       let number = page.number
-      guard state.heap.contains(Int(number)), table.page(number).birth == page.birth else {
+      guard state.clean.contains(Int(number)), table.page(number).birth == page.birth else {
         return 0
       }
       state.heap.remove(Int(number))
@@ -203,7 +207,8 @@ package final class PageStore: Sendable {
     return UnsafeMutableRawPointer(bitPattern: frame)
   }
 
-  /// Notes that the file holds these pages, as far as they still are the ones that were written.
+  /// Notes that the file holds these pages, as far as they still are the ones that were written. They must
+  /// be pages that nobody changes meanwhile: of a pinned root, or of the caller's own transaction.
   package func noteWritten(_ pages: some Sequence<RetiredPage>) {
     state.withLock { state in
       defer { noteCounts(state) }

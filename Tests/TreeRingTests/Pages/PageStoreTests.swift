@@ -85,6 +85,33 @@ import TreeRingLog
     #expect(pages.livePageCount == 0)
   }
 
+  @Test("A page known from long ago is not moved out when its number is a writer's again")
+  func numberUsedAgain() {
+    let pages = PageStore()
+    let editor = PageEditor(pages: pages, epoch: 1)
+    var root = TreeRoot.empty
+    editor.put(&root, [1], [1])
+    let old = RetiredPage(number: root.page, birth: root.birth)
+    _ = editor.finish()
+    pages.noteWritten([old])
+    #expect(pages.heapPageCounts == (all: 1, dirty: 0))
+    pages.free([old.number])
+    // Its content is undefined until the writer sets it; here it is the old page's, birth and all.
+    let new = pages.allocate()
+    #expect(new.number == old.number && new.page.birth == old.birth)
+    #expect(pages.moveOut(old) == nil)
+    #expect(pages.isInHeap(new.number) && pages.table.contains(new.number))
+    #expect(pages.heapPageCounts == (all: 1, dirty: 1))
+    new.page.initialize(number: new.number, birth: 2, owner: 0, level: 0)
+    let page = RetiredPage(number: new.number, birth: 2)
+    pages.noteWritten([page])
+    #expect(pages.moveOut(old) == nil)
+    #expect(pages.moveOut(page) == new.page.bytes)
+    #expect(pages.heapPageCounts == (all: 0, dirty: 0))
+    pages.releaseFrames([new.page.bytes])
+    pages.free([new.number])
+  }
+
   @Test("An allocation passes over a bounded number of places that may not be used yet")
   func inspected() {
     let (bound, refused) = (PageNumber(20_001), PageNumber(10_000))

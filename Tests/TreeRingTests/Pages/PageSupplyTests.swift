@@ -158,7 +158,10 @@ import TreeRingLog
         rebasing: home[start..<(start + PageLayout.pageByteCount)])
       PageImage.write(pages.page(number), to: image)
       file.moved.withLock { $0[number] = UInt(bitPattern: image.baseAddress) }
-      if let frame = pages.moveOut(RetiredPage(number: number, birth: 4)) { frames.append(frame) }
+      let page = RetiredPage(number: number, birth: 4)
+      #expect(pages.moveOut(page) == nil, "the file does not hold it yet")
+      pages.noteWritten([page])
+      if let frame = pages.moveOut(page) { frames.append(frame) }
     }
     #expect(frames.count == allocated.count)
     // A cursor keeps its place though every page of its path has to be fetched again.
