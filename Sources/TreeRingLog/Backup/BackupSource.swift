@@ -16,6 +16,8 @@ struct BackupPart {
   var end: UInt64
   /// What goes behind them.
   var mark: [UInt8] = []
+  /// The newest commit in it.
+  var lastCommit: CommitNumber
 
   var byteCount: UInt64 { end + UInt64(mark.count) }
 }
@@ -41,7 +43,8 @@ extension CommitLog {
           name: SegmentName(
             firstCommit: segment.header.firstCommit, generation: segment.header.generation),
           linkPath: mayGrow && isLast ? nil : segment.path, header: segment.header,
-          source: try core.fileSystem.open(segment.path, .readOnly), end: segment.end))
+          source: try core.fileSystem.open(segment.path, .readOnly), end: segment.end,
+          lastCommit: segment.lastCommit))
     }
     if let active {
       parts.append(
@@ -49,7 +52,7 @@ extension CommitLog {
           name: SegmentName(
             firstCommit: active.header.firstCommit, generation: active.header.generation),
           linkPath: nil, header: active.header, source: active.file, end: active.written.offset,
-          mark: active.endsInMark ? [] : Mark.bytes(at: active.written)))
+          mark: active.endsInMark ? [] : Mark.bytes(at: active.written), lastCommit: last))
     }
     return BackupSource(
       storeID: storeID, parts: parts, lastCommit: last,

@@ -5,9 +5,10 @@
 //    open. If the new log only adds to it (every file is to stay, the last one may have grown, and the
 //    horizon is not beyond what OUT reaches), put the new files there one by one, oldest first: after
 //    each, OUT is a whole store that ends a little later.
-// 3. Otherwise (compaction or recovery has replaced files) no order of single steps keeps OUT whole,
-//    since generations of different times do not fit together. Then the whole log is put together in
-//    OUT/next, by second names for what is there already, and takes over at once: BackupSwitch.swift.
+// 3. Otherwise (compaction or recovery has replaced files, or recovery has moved commits out of the last
+//    one) no order of single steps keeps OUT whole, since generations of different times do not fit
+//    together. Then the whole log is put together in OUT/next, by second names for what is there already,
+//    and takes over at once: BackupSwitch.swift.
 //
 // A file gets its name when it is whole and synced. Files of the same name, size and header are the
 // same file: segments carry a random salt and are never written again.
@@ -247,6 +248,9 @@ final class BackupTarget {
       else { return false }
       if index + 1 < old.count, file.size != source.parts[index].byteCount { return false }
     }
+    // Recovery may have cut the last file, and have copied what it took off to a new segment: until that
+    // came, OUT would lack those commits.
+    guard oldLast <= source.parts[old.count - 1].lastCommit else { return false }
     return source.horizon <= oldLast
   }
 

@@ -82,20 +82,38 @@ struct BackupTests {
     let before = seed % 2 == 0 ? try base.forms(of: log) : nil
     for _ in 0..<(seed % 3 == 0 ? 3 : 1) { try change(base, log) }
     try log.close()
+    try sweep(base, since: before, seed: seed)
+  }
+
+  @Test(
+    "The same of a log whose writer was killed: what recovery moves to another segment stays",
+    arguments: seeds(0...5))
+  func crashSweepAfterRecovery(seed: UInt64) throws {
+    let base = RewriteWork(seed: seed)
+    base.segmentSize = seed % 2 == 0 ? 700 : 30_000
+    let log = try base.open()
+    // Of those at the front, frames behind say that they were synced; of the others in the backup, only what
+    // is committed after it, if anything is.
+    for number in 0..<8 { try base.commit(log, number < 4 ? .full : .none) }
+    try backUp(log, base.disk)
+    let before = try base.forms(of: log)
+    for _ in 0..<seed / 2 { try base.commit(log, .none) }
+    try sweep(base, since: before, seed: seed)
+  }
+
+  /// Backs a log up again and again to where an older backup may be, and lets the power fail at every call
+  /// of that.
+  ///
+  /// - Parameter before: what the older backup holds; nil if there is none.
+  private func sweep(_ base: RewriteWork, since before: [CommitForm?]?, seed: UInt64) throws {
     var call = 1
     while true {
       let disk = base.disk.afterKill()
       let work = RewriteWork(seed: seed, disk: disk)
       let log = try work.open(.readWrite)
       let after = try work.forms(of: log)
-      disk.crash(after: call)
-      do {
-        try backUp(log, disk, mayLink: seed % 4 != 1)
-        break
-      } catch { #expect(disk.isDown, "seed \(seed) call \(call): \(error)") }
-      for keep in 0..<4 as Range<UInt64> {
-        let context = "seed \(seed) call \(call) keep \(keep) \(disk.recentCalls)"
-        let found = disk.afterCrash(seed: seed &* 1000 &+ UInt64(call) &* 10 &+ keep)
+      /// What a disk holds as the backup; nil if none opens.
+      func check(_ found: SimulatedFileSystem, _ context: String) -> [CommitForm?]? {
         let now = (try? open(found)).flatMap { try? work.forms(of: $0) }
         if let now {
           let isLater = now.count >= before?.count ?? after.count
@@ -106,6 +124,17 @@ struct BackupTests {
           let hadNone = before == nil
           #expect(hadNone, "\(context): the older backup is lost")
         }
+        return now
+      }
+      disk.crash(after: call)
+      do {
+        try backUp(log, disk, mayLink: seed % 4 != 1)
+        break
+      } catch { #expect(disk.isDown, "seed \(seed) call \(call): \(error)") }
+      for keep in 0..<4 as Range<UInt64> {
+        let context = "seed \(seed) call \(call) keep \(keep) \(disk.recentCalls)"
+        let found = disk.afterCrash(seed: seed &* 1000 &+ UInt64(call) &* 10 &+ keep)
+        let now = check(found, context)
         // The next backup makes it good; so does opening for writing.
         work.disk = found.afterKill()
         let source = try work.open(.readWrite)
