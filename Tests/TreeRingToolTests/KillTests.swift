@@ -38,9 +38,9 @@ private struct Acknowledged {
 }
 
 extension FileManager {
-  /// The paths of the files in a folder, without its folders.
-  fileprivate static func files(in folder: String) -> [String] {
-    let names = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
+  /// The paths of the files in a folder and in those below it.
+  fileprivate static func files(below folder: String) -> [String] {
+    let names = FileManager.default.subpaths(atPath: folder) ?? []
     return names.map { "\(folder)/\($0)" }.filter { path in
       var isFolder: ObjCBool = false
       return FileManager.default.fileExists(atPath: path, isDirectory: &isFolder)
@@ -74,7 +74,7 @@ extension FileManager {
   /// What was erased stands in no file of the store.
   private static func checkErased(_ path: String, _ said: Acknowledged, _ label: String) throws {
     guard !said.erased.isEmpty else { return }
-    for file in ["log", ""].flatMap({ FileManager.files(in: "\(path)/\($0)") }) {
+    for file in FileManager.files(below: path) {
       let bytes = try Data(contentsOf: URL(filePath: file))
       for number in said.erased {
         let secret = Data(CrashScript.secret(of: number))

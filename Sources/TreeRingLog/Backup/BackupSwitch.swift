@@ -5,7 +5,9 @@
 // 1. remove all of OUT/log; 2. give each file of OUT/next a second name
 // in OUT/log (or copy it); sync OUT/log; 3. remove OUT/SWITCH, sync OUT; 4. remove OUT/next.
 //
-// Each step may be done twice. A folder OUT/next without OUT/SWITCH is a leftover.
+// Each step may be done twice. Before the first and the last one OUT is synced: whoever made or removed
+// OUT/SWITCH may have ended before that was durable. A folder OUT/next without OUT/SWITCH is a leftover; the
+// next backup or opening for writing removes it, for what is erased from the log then may be in there.
 //
 // Who only reads takes no lock, so the log may change while it is being opened: then it is opened again.
 // OUT/next does not change while OUT/SWITCH is there; and a switch changes which segments there are. So
@@ -17,14 +19,19 @@ package enum BackupSwitch {
   static let folderName = "next"
 
   /// The folder that holds the log of the store in `folder`: `log` in it, unless a switch has begun.
-  /// That is ended here if something may be written.
+  /// That is ended here if something may be written, and what an unfinished backup has left is removed.
   package static func logFolder(
     of folder: String, fileSystem: any FileSystem, mayWrite: Bool
   ) throws(TreeRingError) -> String {
-    guard try fileSystem.exists("\(folder)/\(markerName)") else { return folder + "/log" }
-    guard mayWrite else { return "\(folder)/\(folderName)" }
     let (log, next) = ("\(folder)/log", "\(folder)/\(folderName)")
-    let wanted = Set(try fileSystem.list(next))
+    guard try fileSystem.exists("\(folder)/\(markerName)") else {
+      if mayWrite { try clear(folder, fileSystem: fileSystem) }
+      return log
+    }
+    guard mayWrite else { return next }
+    // Were the marker gone again after a crash, `log` would be the log.
+    try fileSystem.syncDirectory(folder)
+    let wanted = try fileSystem.list(next).filter(isOwn)
     for name in try fileSystem.list(log) {
       try fileSystem.unlink("\(log)/\(name)")
     }
@@ -92,12 +99,26 @@ package enum BackupSwitch {
     try fileSystem.syncDirectory(folder)
   }
 
-  /// Removes `next`, which is not the log.
-  static func clear(_ folder: String, fileSystem: any FileSystem) throws(TreeRingError) {
+  /// Removes `next`, which is not the log; whatever no backup has put there stays.
+  private static func clear(
+    _ folder: String, fileSystem: any FileSystem
+  ) throws(TreeRingError) {
     let next = "\(folder)/\(folderName)"
-    guard try fileSystem.exists(next) else { return }
-    for name in try fileSystem.list(next) { try fileSystem.unlink("\(next)/\(name)") }
+    let names: [String]
+    do throws(TreeRingError) {
+      names = try fileSystem.list(next)
+    } catch  where error.code == .notFound { return }
+    // Were the marker there again after a crash, `next` would be the log.
+    try fileSystem.syncDirectory(folder)
+    let own = names.filter(isOwn)
+    for name in own { try fileSystem.unlink("\(next)/\(name)") }
+    guard own.count == names.count else { return try fileSystem.syncDirectory(next) }
     try fileSystem.removeDirectory(next)
     try fileSystem.syncDirectory(folder)
+  }
+
+  /// Whether a backup puts files of this name into `next`.
+  private static func isOwn(_ name: String) -> Bool {
+    SegmentName(fileName: name) != nil || name.hasSuffix(Format.temporarySuffix)
   }
 }

@@ -114,7 +114,7 @@ final class BackupTarget {
 
   // MARK: Before
 
-  /// Makes the folder, locks it, and ends a switch that was interrupted.
+  /// Makes the folder, locks it, and ends a switch that was interrupted, or removes what was to come before.
   func prepare() throws(TreeRingError) -> any FileLock {
     if try fileSystem.exists(folder) {
       let names = try fileSystem.list(folder)
@@ -131,7 +131,6 @@ final class BackupTarget {
     }
     let lock = try fileSystem.lock(folder + "/LOCK")
     _ = try BackupSwitch.logFolder(of: folder, fileSystem: fileSystem, mayWrite: true)
-    try BackupSwitch.clear(folder, fileSystem: fileSystem)
     if try !fileSystem.exists(logFolder) {
       try fileSystem.makeDirectory(logFolder)
     }

@@ -149,6 +149,14 @@ struct BackupTests {
         #expect(isWhole, "\(context) again")
         #expect(try work.disk.list("out").sorted() == ["LOCK", "log"], "\(context)")
       }
+      // Only the process was killed; the power fails while the next one sees to what it has left.
+      for second in 1...8 where disk.paths.contains(where: { $0.hasPrefix("out/next/") }) {
+        let killed = disk.afterKill()
+        killed.crash(after: second)
+        _ = try? open(killed, "out", .readWrite)
+        let found = killed.afterCrash(seed: seed &* 1000 &+ UInt64(call * 10 + second))
+        _ = check(found, "seed \(seed) call \(call) then \(second) \(killed.recentCalls)")
+      }
       call += 1
     }
     #expect(call > 4)

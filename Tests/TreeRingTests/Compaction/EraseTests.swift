@@ -186,6 +186,44 @@ import TreeRingLog
     }
   }
 
+  @Test("What is erased from a backup is in none of its files, wherever a refresh was killed")
+  func erasedAfterKill() throws {
+    let base = SimulatedFileSystem(seed: 12)
+    let value = Self.noise(200, seed: 12)
+    func open(_ folder: String, _ files: SimulatedFileSystem) throws -> Store {
+      let options = StoreOptions(segmentSize: 2 << 10, logger: quietLogger)
+      return try Store(path: folder, fileSystem: files, options: options)
+    }
+    let store = try open("a", base)
+    for number in 0..<6 as Range<UInt64> {
+      try store.put(value, for: Self.secret)
+      try store.put(Self.noise(1500, seed: number), for: "other")
+    }
+    try store.backUp(to: "b", on: base, mayLink: false)
+    try store.compact(to: .before(8))
+    try store.close()
+    var (call, interrupted) = (1, 0)
+    while true {
+      let disk = base.afterKill()
+      let source = try open("a", disk)
+      disk.crash(after: call)
+      let isDone = code { try source.backUp(to: "b", on: disk, mayLink: call % 2 == 0) } == nil
+      let found = disk.afterKill()
+      if found.paths.contains(where: { $0.hasPrefix("b/next/") }) { interrupted += 1 }
+      let backup = try open("b", found)
+      try backup.erase(Self.secret, in: "blobs")
+      try backup.close()
+      for path in found.paths where path.hasPrefix("b/") {
+        let bytes = try #require(found.contents(of: path))
+        let place = bytes.withUnsafeBytes { $0.firstPosition(of: Array(value[..<20])) }
+        #expect(place == nil, "call \(call): \(path)")
+      }
+      if isDone { break }
+      call += 1
+    }
+    #expect(interrupted > 5)
+  }
+
   @Test("What a failed rewriting has left behind goes too") func leftovers() throws {
     let disk = Disk(seed: 13)
     let store = try disk.open(segmentSize: 4 << 10)
