@@ -1,28 +1,39 @@
-// A file system that lets something else happen before each call on names, on the same thread.
+// A file system that lets something else happen before each call on names, or when a file has been opened,
+// on the same thread.
 
 internal import Synchronization
 package import TreeRingLog
 
-/// Passes every call on to another file system, after calling a closure.
+/// Passes every call on to another file system, after calling a closure; calls another with each file opened.
 package struct HookedFileSystem: FileSystem {
   private let base: any FileSystem
   private let before: @Sendable (_ path: String) -> Void
+  private let opened: @Sendable (any File) -> Void
 
-  package init(_ base: any FileSystem, before: @escaping @Sendable () -> Void) {
-    self.init(base, beforeCall: { _ in before() })
+  package init(
+    _ base: any FileSystem, before: @escaping @Sendable () -> Void = {},
+    opened: @escaping @Sendable (any File) -> Void = { _ in }
+  ) {
+    self.init(base, beforeCall: { _ in before() }, opened: opened)
   }
 
-  /// - Parameter before: called with the path that the call is about.
+  /// - Parameters:
+  ///   - before: called with the path that the call is about.
+  ///   - opened: called with each file opened.
   package init(
-    _ base: any FileSystem, beforeCall before: @escaping @Sendable (_ path: String) -> Void
+    _ base: any FileSystem, beforeCall before: @escaping @Sendable (_ path: String) -> Void,
+    opened: @escaping @Sendable (any File) -> Void = { _ in }
   ) {
     self.base = base
     self.before = before
+    self.opened = opened
   }
 
   package func open(_ path: String, _ mode: OpenMode) throws(TreeRingError) -> any File {
     before(path)
-    return try base.open(path, mode)
+    let file = try base.open(path, mode)
+    opened(file)
+    return file
   }
   package func exists(_ path: String) throws(TreeRingError) -> Bool {
     before(path)

@@ -304,16 +304,17 @@ final class BackupTarget {
     let aside = path.dropLast(Format.segmentSuffix.utf8.count) + Format.temporarySuffix
     let temporary = String(aside)
     if try fileSystem.exists(temporary) { try fileSystem.unlink(temporary) }
-    if mayLink, let linkPath = part.linkPath, try link(linkPath, to: temporary) {
+    if mayLink, part.isSealed, try link(part.path, to: temporary) {
       try fileSystem.rename(temporary, to: path)
       report.linkedByteCount += part.byteCount
       return try advance(by: part.byteCount)
     }
     do {
+      let source = try part.open()
       let file = try fileSystem.open(temporary, .createNew)
       defer { file.close() }
       try FileCopy.copy(
-        part.source, count: part.end, to: file, then: part.mark, advance: advance(by:))
+        source, count: part.end, to: file, then: part.mark, advance: advance(by:))
       try check(file, part)
       try fileSystem.rename(temporary, to: path)
       report.copiedByteCount += part.byteCount
@@ -337,7 +338,7 @@ final class BackupTarget {
     let scan = try SegmentScan.scan(file, header, head, limit: nil)
     guard header == part.header, scan.flaw == nil, scan.end.offset == part.byteCount else {
       throw .flaw(
-        scan.flaw ?? .outOfOrder, file: part.source.path, offset: scan.end.offset,
+        scan.flaw ?? .outOfOrder, file: part.path, offset: scan.end.offset,
         commit: scan.lastCommit + 1)
     }
   }

@@ -101,7 +101,8 @@ extension CommitLog {
       return try transform(header, payload)
     }
     try core.replace(old, with: new)
-    files.forget(old.path)
+    // Until its name is gone, readers that found the path before may still open it.
+    defer { files.forget(old.path) }
     try rewriter.removeOlderGenerations()
     return (old.end, new.end)
   }

@@ -275,6 +275,32 @@ struct BackupTests {
     #expect(try work.forms(of: open(copy, "far")) == work.forms(of: log))
   }
 
+  @Test(
+    "However many segments there are, few files are open at a time",
+    arguments: [LogAccess.readWrite, .readOnly], [true, false])
+  func fewOpenFiles(access: LogAccess, mayLink: Bool) throws {
+    let disk = MemoryFileSystem()
+    var options = DamageTests.options(.create)
+    options.segmentSize = 200
+    let written = try CommitLog(directory: "log", fileSystem: disk, options: options)
+    for number in 1...300 as ClosedRange<CommitNumber> {
+      try written.complete(written.append(CommitLogTests.draft(number, .none)))
+    }
+    try written.close()
+    let held = HeldFiles()
+    let files = HookedFileSystem(disk, opened: { held.note($0) })
+    let log = try CommitLog(
+      directory: "log", fileSystem: files, options: DamageTests.options(access))
+    #expect(log.segments.count > 200)
+    for round in 0..<2 {
+      _ = held.takeMost()
+      try backUp(log, files, mayLink: mayLink)
+      let most = held.takeMost()
+      #expect(most < 80, "round \(round)")
+    }
+    try #expect(open(disk).completed == 300)
+  }
+
   @Test("A damaged segment is not copied into a backup; a cancelled backup changes nothing")
   func damageAndCancel() throws {
     let work = RewriteWork(seed: 4)

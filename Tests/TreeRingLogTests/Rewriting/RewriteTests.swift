@@ -1,6 +1,7 @@
 // Rewriting segments while nothing fails: what stays, what goes, who may go on reading.
 
 import Logging
+import Synchronization
 import TestSupport
 import Testing
 import TreeRingLog
@@ -33,6 +34,36 @@ struct RewriteTests {
       #expect(log.recoveryReport.removedFiles == [])
       try work.check(log, "seed \(seed) round \(round) reopened")
     }
+  }
+
+  @Test("A file that is just being opened when its segment is rewritten is not held for long")
+  func openedAmidRewriting() throws {
+    let disk = MemoryFileSystem()
+    let held = HeldFiles()
+    let next = Mutex<CommitLog?>(nil)
+    let files = HookedFileSystem(
+      disk,
+      opened: { file in
+        held.note(file)
+        let log = next.withLock { log in
+          defer { log = nil }
+          return log
+        }
+        do {
+          _ = try log?.rewrite(segment: 1, horizon: 0) { _, _ in .keep }
+        } catch { Issue.record("\(error)") }
+      })
+    var options = DamageTests.options(.create)
+    options.segmentSize = 500
+    let log = try CommitLog(directory: "log", fileSystem: files, options: options)
+    for number in 1...20 as ClosedRange<CommitNumber> {
+      try log.complete(log.append(CommitLogTests.draft(number, .none)))
+    }
+    next.withLock { $0 = log }
+    #expect(try log.header(of: 1).number == 1)
+    #expect(log.segments[0].generation == 1)
+    let removed = try held.paths.filter { try !disk.exists($0) }
+    #expect(removed == [])
   }
 
   @Test("Sealing by hand lets the newest segment be rewritten; sealing nothing does nothing")
