@@ -28,7 +28,7 @@ struct ReaderOpening {
   func run() throws(TreeRingError) -> (log: CommitLog, engine: Engine, follower: Follower) {
     var attempt = 1
     while true {
-      let word = try? SharedWord.opened(lockPath, fileSystem)
+      let word = try SharedWord.opened(lockPath, fileSystem)
       let before = word?.value
       let said = try Writer.says(word, lockPath: lockPath, fileSystem: fileSystem)
       do throws(TreeRingError) {

@@ -29,7 +29,7 @@ package struct StoreFilesCheck {
     let path = folder + "/pages"
     var logByteCount: UInt64 = 0
     func writer() throws(TreeRingError) -> SharedWord.Value? {
-      let word = try? SharedWord.opened(lockPath, fileSystem)
+      let word = try SharedWord.opened(lockPath, fileSystem)
       return try Writer.says(word, lockPath: lockPath, fileSystem: fileSystem)
     }
     findings = try BackupSwitch.reading(folder, fileSystem: fileSystem) {

@@ -4,11 +4,14 @@ internal import TreeRingLog
 
 enum Writer {
   /// What a writer says that is at work; nil if there is none. Waits for one that is opening the store.
+  ///
+  /// - Throws: `locked` if that takes too long; `io` if it cannot be told whether there is one: without one
+  ///   the log would be judged as recovery would, with what is just being written.
   static func says(
     _ word: SharedWord?, lockPath: String, fileSystem: any FileSystem
   ) throws(TreeRingError) -> SharedWord.Value? {
     var naps = 0
-    while (try? fileSystem.isLocked(lockPath)) ?? false {
+    while try fileSystem.isLocked(lockPath) {
       guard let word else { return nil }
       let value = word.value
       if value.durable != nil { return value }

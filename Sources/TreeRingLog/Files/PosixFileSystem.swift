@@ -139,7 +139,10 @@ package struct PosixFileSystem: FileSystem {
     let probe = PosixFile(descriptor: descriptor, path: path)
     defer { probe.close() }
     if flock(descriptor, LOCK_SH | LOCK_NB) == 0 { return false }
-    let error = SystemErrors.error(SystemErrors.last, "probe the lock of", path)
+    let number = SystemErrors.last
+    // A file system without locks: nobody holds one, and no store there is open for writing.
+    if SystemErrors.isUnsupported(number) { return false }
+    let error = SystemErrors.error(number, "probe the lock of", path)
     guard error.code == .locked else { throw error }
     return true
   }

@@ -204,6 +204,35 @@ struct FollowerTests {
     #expect(try reader.snapshot().get("b", in: notes)?.number == 4)
   }
 
+  @Test("A reader that cannot tell whether there is a writer says so, and shows nothing undurable")
+  func unknownWriter() throws {
+    let disk = SimulatedFileSystem(seed: 6)
+    let writer = try Self.open(disk, .create)
+    try writer.put(Note(number: 1), for: "a")
+    let durable = writer.newestCommit
+    try writer.write(durability: Durability.none) { tx in
+      try tx.put(Note(number: 2), for: "a", in: notes)
+    }
+    var options = Self.options(.readOnly)
+    options.readsPages = false
+    var failures = 0
+    for read in 1... {
+      let faults = disk.faultCount
+      disk.failRead(after: read)
+      do {
+        let reader = try Store(path: "store", fileSystem: disk, options: options)
+        #expect(reader.newestCommit == durable, "read \(read)")
+        try reader.close()
+      } catch let error as TreeRingError {
+        #expect(error.code == .io, "read \(read): \(error)")
+        failures += 1
+      }
+      disk.failRead(after: nil)
+      if disk.faultCount == faults { break }
+    }
+    #expect(failures > 3)
+  }
+
   @Test("A store that was put back to an earlier state is reported to whoever follows it")
   func rewound() async throws {
     let disk = MemoryFileSystem()
