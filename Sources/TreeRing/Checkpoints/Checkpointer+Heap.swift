@@ -30,6 +30,24 @@ extension Checkpointer {
     releaseParked()
   }
 
+  /// Takes off the list of clean pages what has been freed since, when that is most of it. A store that fits
+  /// its memory moves nothing out, and each checkpoint adds to the list. Called during a checkpoint. O(1)
+  /// amortised for each page written.
+  func trimCleanPages() {
+    let counts = pages.heapPageCounts
+    let limit = 2 * (counts.all - counts.dirty) + Self.cleanSlack
+    guard state.withLock({ $0.clean.count > limit }) else { return }
+    var clean = pages.cleanPages
+    state.withLock { state in
+      // A number may be listed several times. What it stands for now was written last.
+      let kept = state.clean.reversed().filter { clean.remove(Int($0.number)) }
+      state.clean = Deque(kept.reversed())
+    }
+  }
+
+  /// How many more than twice as many pages as are clean may be listed: 64 KiB.
+  private static let cleanSlack = 4096
+
   /// Gives back the frames of pages that were moved out, once nobody can be looking at them. A section
   /// that lasts, since code of the caller's runs in it, is not waited for: that code may itself be waiting
   /// for a checkpoint, in a commit. What is left then is for the next call.

@@ -62,9 +62,9 @@ extension Checkpointer {
 
   /// Every page that a root of the file reaches or a blob takes. For checks.
   func reachablePages() throws(TreeRingError) -> Set<PageNumber> {
-    let (entries, blobs) = state.withLock { ($0.ledger.entries, $0.blobs) }
+    let (entries, leaving, blobs) = state.withLock { ($0.ledger.entries, $0.leaving, $0.blobs) }
     var reachable = Set(blobs.flatMap(\.pages))
-    for entry in entries {
+    for entry in entries + leaving {
       for root in entry.roots.trees {
         reachable.formUnion(TreeChecker.reachablePages(root, pages: pages))
       }

@@ -37,7 +37,10 @@ final class Checkpointer: Sendable {
     var sequence: UInt64 = 0
     /// Pages of blobs, and the last meta that refers to them.
     var blobs: [(sequence: UInt64, pages: [PageNumber])] = []
-    /// Pages that the file holds too, those written first first.
+    /// Roots that the newest meta has dropped and the one before it keeps. They stay pinned until that has
+    /// been overwritten: the device may have lost the newest one.
+    var leaving: [RootLedger.Entry] = []
+    /// Pages that the file holds too, those written first first; some have been freed since.
     var clean: Deque<RetiredPage> = []
     /// Roots before this commit are to go, if no tag keeps them.
     var horizon: CommitNumber = 0
@@ -241,7 +244,9 @@ final class Checkpointer: Sendable {
     // Before they are listed: whoever moves pages out passes over what does not count as clean.
     pages.noteWritten(outcome.written)
     let sequence = outcome.meta.sequence
-    let freed = state.withLock { state -> [PageNumber] in
+    let (freed, left) = state.withLock { state -> ([PageNumber], [RootLedger.Entry]) in
+      let left = state.leaving
+      state.leaving = state.ledger.entries.filter { outcome.dropped[$0.commit] != nil }
       state.ledger = outcome.ledger
       state.sequence = sequence
       state.blobs.append((sequence: sequence - 1, pages: outcome.replacedBlobPages))
@@ -255,7 +260,7 @@ final class Checkpointer: Sendable {
       state.statistics.count += 1
       state.statistics.writtenPages += outcome.written.count
       state.statistics.lastDuration = duration
-      return old.flatMap(\.pages)
+      return (old.flatMap(\.pages), left)
     }
     rootOperations.store(
       outcome.ledger.newest?.roots.operationCount ?? 0, ordering: .relaxed)
@@ -269,6 +274,8 @@ final class Checkpointer: Sendable {
     }
     if isReleased { pages.releaseWithheld() }
     for (root, list) in outcome.dropped { pins.unkeep(root, saved: list) }
+    for entry in left { pins.unpin(entry.commit) }
+    trimCleanPages()
     updateShare()
   }
 

@@ -226,6 +226,9 @@ package final class PageStore: Sendable {
     return (all, max(0, all - cleanCount.load(ordering: .relaxed)))
   }
 
+  /// The numbers of the pages in the heap that the file holds. Takes a copy. O(bound / 64).
+  var cleanPages: BitSet { state.withLock { $0.clean.bits } }
+
   /// About how many bytes the table of pages and the free numbers take.
   package var tableByteCount: Int {
     state.withLock { $0.numbers.tableByteCount + $0.privateNumbers.tableByteCount }

@@ -74,8 +74,8 @@ package final class PinTable: Sendable {
     }
   }
 
-  /// The page file has forgotten a root: it ends as a pin does. Pages that had been saved with it hang
-  /// on it again before that.
+  /// The newest meta has forgotten a root: it is a pin like others from now on, to be ended by `unpin`. Pages
+  /// that had been saved with it hang on it again.
   package func unkeep(_ commit: CommitNumber, saved: [RetiredPage]) {
     pins.withLock { pins in
       let index = Self.firstIndex(atOrAbove: commit, in: pins)
@@ -83,7 +83,6 @@ package final class PinTable: Sendable {
       pins[index].isKept = false
       pins[index].deadPages += saved
     }
-    unpin(commit)
   }
 
   /// What a checkpoint writes about free pages and dead ones. O(pages on the lists + bound / 64).

@@ -1,0 +1,92 @@
+// What one checkpoint after the other leaves behind, in memory and in the file.
+
+import Synchronization
+import TestSupport
+import Testing
+import TreeRingLog
+
+@testable import TreeRing
+
+@Suite("Many checkpoints", .leavesSoundStores) struct CheckpointUpkeepTests {
+  private static let path = "store/pages"
+
+  /// A store of few rows that are all written again and again, with a checkpoint after each time. Commit n
+  /// gives each row the value n.
+  private final class Run {
+    let disk = SimulatedFileSystem(seed: 1)
+    let store: Store
+    var commit: CommitNumber { store.newestCommit }
+
+    init(memoryBudget: Int = 64 << 20) throws { store = try Self.open(disk, memoryBudget) }
+
+    static func open(_ disk: SimulatedFileSystem, _ memoryBudget: Int) throws -> Store {
+      var options = StoreOptions(
+        durability: .none, memoryBudget: memoryBudget, logger: quietLogger)
+      options.pageCellCapacity = 4
+      return try Store(path: "store", fileSystem: disk, options: options)
+    }
+
+    func rewrite() throws {
+      let value = Self.value(of: commit + 1)
+      try store.write { tx in
+        for number in 0..<200 { try tx.put(value, for: Key("row \(number)"), in: blobs) }
+      }
+      try store.checkpoint()
+    }
+
+    static func value(of commit: CommitNumber) -> [UInt8] { Array("\(commit)".utf8) }
+  }
+
+  @Test("The list of clean pages does not grow while nothing has to leave the memory")
+  func cleanPages() throws {
+    let run = try Run()
+    let checkpointer = try #require(run.store.engine.checkpointer)
+    var written = 0
+    while written < 20_000 {
+      try run.rewrite()
+      let counts = run.store.pages.heapPageCounts
+      let listed = checkpointer.state.withLock { $0.clean.map(\.number) }
+      #expect(listed.count <= 2 * (counts.all - counts.dirty) + 4096)
+      let clean = run.store.pages.cleanPages
+      #expect(Set(listed).count { clean.contains(Int($0)) } == clean.count, "one was forgotten")
+      written = checkpointer.state.withLock { $0.statistics.writtenPages }
+    }
+    // All of them can still be moved out.
+    run.store.moveOutCleanPages()
+    #expect(run.store.pages.heapPageCounts == (all: 0, dirty: 0))
+    #expect(try run.store.snapshot().get("row 7", in: blobs) == Run.value(of: run.commit))
+  }
+
+  @Test("A meta that the device has lost: the one before finds every root that it keeps")
+  func lostMeta() throws {
+    // So little that few earlier states are kept at hand beside those of the file.
+    let run = try Run(memoryBudget: 8 << 20)
+    let metas = 0..<2 * PageLayout.pageByteCount
+    var droppedCount = 0
+    for round in 0..<14 {
+      try run.rewrite()
+      let before = try #require(run.disk.contents(of: Self.path)?[metas])
+      try run.rewrite()
+      let dropped = run.store.engine.checkpointer?.state.withLock { $0.leaving.count } ?? 0
+      try run.rewrite()
+      guard dropped > 0 else { continue }
+      droppedCount += dropped
+      // The meta of the second checkpoint never reached the device, and the third one's did not when the
+      // power failed.
+      let found = run.disk.afterKill()
+      for offset in metas { found.damage(Self.path, at: offset) { _ in before[offset] } }
+      #expect(
+        try verifyPageFile(Self.path, fileSystem: found).map(\.problem) == [], "round \(round)")
+      guard round % 4 == 0 else { continue }
+      let store = try Run.open(found, 8 << 20)
+      #expect(store.newestCommit == run.commit)
+      for commit in stride(from: run.commit, to: 0, by: -5) {
+        let rows = try store.snapshot(at: .commit(commit)).rows(in: blobs).map(\.1)
+        #expect(rows == Array(repeating: Run.value(of: commit), count: 200), "round \(round)")
+      }
+      try store.close()
+    }
+    #expect(droppedCount > 5)
+    #expect(try run.store.leakedPageCount(beside: []) == 0)
+  }
+}
