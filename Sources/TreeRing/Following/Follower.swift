@@ -8,7 +8,8 @@
 // Private pages grow and the root begun from keeps pages in the writer's file. So after a while the
 // follower moves over to a newer checkpoint: it registers the new root, replays what the log has after
 // it, and puts the result in the place of what it shows, which is the same state in other pages. The
-// old root is let go of when nothing reads it any more.
+// old root is let go of when nothing reads it any more. Who began with the log alone, because there was no
+// checkpoint yet, does the same when there is one.
 //
 // If compaction has passed the follower, or a row was erased that is in what it shows, it moves over to a
 // newer checkpoint in the same way, or begins anew with the log's start, and the commits between are never
@@ -45,17 +46,17 @@ final class Follower: Sendable {
     var root: CheckpointReader.Root?
     /// Without a root: what keeps the log from the first state shown on.
     var pin: ReaderPin?
-    /// Roots moved away from that some version may still stand on.
-    var left: [LeftRoot] = []
+    /// What was moved away from and some version may still stand on.
+    var left: [Left] = []
     var pollCount = 0
     var failureCount = 0
     /// The generations of the log's segments, to see that one has been rewritten.
     var generations: [UInt32] = []
     var isClosed = false
   }
-  /// A root moved away from.
-  private struct LeftRoot: Sendable {
-    var root: CheckpointReader.Root
+  /// A root moved away from, or the log alone.
+  private struct Left: Sendable {
+    var pin: ReaderPin
     /// Gone when no version stands on it any more.
     weak let use: RootUse?
   }
@@ -112,8 +113,8 @@ final class Follower: Sendable {
   /// The names of the files by which it holds roots.
   var readerNames: Set<String> {
     state.withLock { state in
-      let roots = state.left.map(\.root) + (state.root.map { [$0] } ?? [])
-      return Set(roots.map(\.pin.name) + (state.pin.map { [$0.name] } ?? []))
+      let pins = state.left.map(\.pin) + [state.root?.pin, state.pin].compactMap { $0 }
+      return Set(pins.map(\.name))
     }
   }
 
@@ -132,7 +133,7 @@ final class Follower: Sendable {
       state.isClosed = true
       state.root?.pin.release()
       state.pin?.release()
-      for left in state.left { left.root.pin.release() }
+      for left in state.left { left.pin.release() }
       state.left = []
     }
   }
@@ -179,7 +180,7 @@ final class Follower: Sendable {
     }
     if try !show(through: reached) { try moveOver(&state, because: nil) }
     if reached >= durable { state.said = value }
-    if state.pollCount % 16 == 0 {
+    if state.pollCount % 16 == 0, state.root != nil {
       try considerMoving(&state, after: Self.operationInterval)
     }
   }
@@ -230,7 +231,7 @@ final class Follower: Sendable {
     }
     state.left.removeAll { left in
       guard left.use == nil else { return false }
-      left.root.pin.release()
+      left.pin.release()
       return true
     }
     let generations = log.segments.map(\.generation)
@@ -239,17 +240,18 @@ final class Follower: Sendable {
       state.generations = generations
       forgetPast()
     }
-    // An old root holds history back, so it is left as soon as there is a newer one.
+    // An old root holds history back, as the log alone does, so it is left as soon as there is a newer one.
     try considerMoving(&state, after: 1)
   }
 
-  /// Moves over if there is a newer checkpoint and so many operations have been replayed upon the root.
+  /// Moves over if there is a newer checkpoint and so many operations have been replayed, upon the root or
+  /// without one.
   private func considerMoving(
     _ state: inout State, after count: UInt64
   ) throws(TreeRingError) {
-    guard let root = state.root else { return }
     let newest = engine.queue.visible.roots
-    guard newest.operationCount - root.roots.operationCount >= count else { return }
+    let begun = state.root?.roots.operationCount ?? 0
+    guard newest.operationCount - begun >= count else { return }
     try moveOver(&state, because: newest)
   }
 
@@ -269,18 +271,13 @@ final class Follower: Sendable {
     let old = queue.visible
     let shown = old.roots.commit
     let begun = state.root?.roots.commit ?? 0
-    guard let checkpoints else { return try beginAnew(&state) }
-    guard let root = try checkpoints.newestRoot(after: visible == nil ? shown : begun) else {
+    guard let root = try newestRoot(after: visible == nil ? shown : begun, state) else {
       if visible != nil { return }
+      if state.root == nil { return try beginAnew(&state) }
       throw TreeRingError(
         .beyondHorizon,
         "The log has been rewritten up to commit \(log.horizon), and \(shown) is the newest that "
           + "was read of it. Open the store again.", commit: shown + 1, current: log.horizon)
-    }
-    if try !ReaderOpening.fits(root.meta, log) {
-      // Compaction may have rewritten the checkpoint's commit since the segments were listed.
-      try log.refresh()
-      guard try ReaderOpening.fits(root.meta, log) else { return }
     }
     guard visible == nil || root.roots.commit <= shown else { return }
     engine.pages.adopt(bound: root.meta.pageBound, free: BitSet())
@@ -293,9 +290,32 @@ final class Follower: Sendable {
       engine.reclaimer.drain { queue.replaceVisible(by: new) }
     }
     engine.pins.retire(own, at: new.roots.commit + 1)
-    if let left = state.root { state.left.append(LeftRoot(root: left, use: old.use)) }
-    state.root = root
+    if let pin = state.root?.pin ?? state.pin { state.left.append(Left(pin: pin, use: old.use)) }
+    (state.root, state.pin) = (root, nil)
     logger.debug("Now upon the checkpoint of commit \(root.roots.commit).")
+  }
+
+  /// The page file's newest root; nil if it is not of a later commit than one, or not of this log. Who reads
+  /// the log alone goes on with that, whatever is wrong with the page file.
+  private func newestRoot(
+    after commit: CommitNumber, _ state: State
+  ) throws(TreeRingError) -> CheckpointReader.Root? {
+    guard let checkpoints else { return nil }
+    let found: CheckpointReader.Root?
+    do throws(TreeRingError) {
+      found =
+        try state.root == nil
+        ? checkpoints.firstRoot(after: commit) : checkpoints.newestRoot(after: commit)
+    } catch {
+      if state.root != nil { throw error }
+      logger.debug("The page file cannot be read, the log is followed on: \(error)")
+      return nil
+    }
+    guard let root = found else { return nil }
+    if try ReaderOpening.fits(root.meta, log) { return root }
+    // Compaction may have rewritten the checkpoint's commit since the segments were listed.
+    try log.refresh()
+    return try ReaderOpening.fits(root.meta, log) ? root : nil
   }
 
   /// Makes a version visible that does not follow from the one before, and forgets what came before.

@@ -5,7 +5,8 @@
 // 2. The newest root of the page file is registered in `readers/`, so that the writer keeps its pages.
 //    Where that cannot be, because the folder is not writable or there is no page file, the log alone
 //    is replayed. Then a commit is registered if the folder can be written to: so the follower is listed,
-//    compaction leaves what it shows, and nothing is erased from under it.
+//    compaction leaves what it shows, and nothing is erased from under it. It moves over to the page file as
+//    soon as that has a root.
 // 3. What the log has after the root is replayed into private pages.
 //
 // A writer that begins or ends meanwhile makes what was found doubtful: then all is done again.
@@ -54,7 +55,7 @@ struct ReaderOpening {
           return try engine(log, checkpoints, root, word, said, "log after checkpoint")
         }
         reason = "The page file is not of this log."
-      } catch  where checkpoints.file.isDamaged(error) {
+      } catch  where checkpoints.isDamaged(error) {
         reason = error.message
       } catch  where error.code == .beyondHorizon {
         // Compaction has passed this root.
@@ -62,7 +63,7 @@ struct ReaderOpening {
       }
       root.pin.release()
       // Unless a writer has made another checkpoint meanwhile, it stays like that.
-      guard try checkpoints.file.metas().valid.first != root.meta else { break }
+      if try checkpoints.isNewest(root.meta) { break }
     }
     var attempt = 1
     while true {
@@ -74,7 +75,7 @@ struct ReaderOpening {
         if let value = word?.value, said != nil, value.durable != nil { now = value }
         let log = try openLog(trusting: nil, now)
         if said == nil { pin = register(log.completed) }
-        return try engine(log, nil, nil, word, now, reason, pin: pin)
+        return try engine(log, makeReader(), nil, word, now, reason, pin: pin)
       } catch  where error.code == .beyondHorizon && attempt < Self.attempts { attempt += 1 }
     }
   }
@@ -94,18 +95,19 @@ struct ReaderOpening {
   private func checkpoint(
     _ reason: inout String
   ) throws(TreeRingError) -> (CheckpointReader, CheckpointReader.Root)? {
-    guard options.readsPages else { return nil }
+    guard let reader = makeReader() else { return nil }
     do throws(TreeRingError) {
-      guard let reader = try CheckpointReader.open(folder, fileSystem),
-        let root = try reader.newestRoot()
-      else { return nil }
-      return (reader, root)
+      return try reader.firstRoot().map { (reader, $0) }
     } catch {
       // Whatever it is, the log has all of it.
       options.logger.notice("The page file cannot be read, the log is replayed: \(error)")
       reason = error.message
       return nil
     }
+  }
+
+  private func makeReader() -> CheckpointReader? {
+    options.readsPages ? CheckpointReader(folder, fileSystem) : nil
   }
 
   private func openLog(
@@ -141,12 +143,8 @@ struct ReaderOpening {
     _ log: CommitLog, _ checkpoints: CheckpointReader?, _ root: CheckpointReader.Root?,
     _ word: SharedWord?, _ said: SharedWord.Value?, _ reason: String, pin: ReaderPin? = nil
   ) throws(TreeRingError) -> (log: CommitLog, engine: Engine, follower: Follower) {
-    let supply = checkpoints.map { reader in
-      PageSupply { (number, birth) throws(TreeRingError) in
-        try reader.file.fetch(number, birth: birth)
-      }
-    }
-    let pages = PageStore(supply: supply, cellCapacity: options.pageCellCapacity)
+    let pages = PageStore(
+      supply: checkpoints?.makeSupply(), cellCapacity: options.pageCellCapacity)
     if let root { pages.adopt(bound: root.meta.pageBound, free: BitSet()) }
     let pins = PinTable(pages: pages)
     let reclaimer = Reclaimer(pages: pages, pins: pins)

@@ -87,8 +87,12 @@ package final class PageStore: Sendable {
     table = PageTable(supply: supply)
   }
 
-  /// Takes over the pages of a page file, none of them touched yet. For a store without pages.
-  /// O(free numbers + bound / 64).
+  /// Takes over the pages of a page file, none of them touched yet. For a store that has none of its own
+  /// but private ones; others may be reading what was taken over before, as it was then.
+  ///
+  /// Who takes over another root of the same file has to call it again: what was touched before may have been
+  /// given up by the file's writer since, and the numbers used for other pages, which nobody has checked.
+  /// O(bound / 64), and O(bound) if it is called again.
   /// - Parameters:
   ///   - bound: one more than the highest page number in use or free.
   ///   - free: bit n is set if number n is free.
@@ -97,6 +101,8 @@ package final class PageStore: Sendable {
   package func adopt(bound: PageNumber, free: BitSet, inspect: Inspection? = nil) {
     precondition(bound > 0 && bound <= PageTable.firstPrivateNumber, "no such page number")
     state.withLock { state in
+      precondition(state.heap.count == 0, "pages of the file are changed here")
+      table.forgetFilePages()
       table.addBlocks(through: Int(bound >> PageTable.blockShift))
       state.numbers = PageNumbers(next: bound, free: free, isWithholding: inspect != nil)
       state.inspect = inspect

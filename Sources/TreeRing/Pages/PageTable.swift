@@ -170,6 +170,18 @@ struct PageTable: @unchecked Sendable {
     return UnsafeMutableRawPointer(bitPattern: old)
   }
 
+  /// Forgets where every page lies that has a place in the file: who touches one next fetches it. Others may
+  /// be reading; what they hold stays where it is. O(numbers in use or free).
+  func forgetFilePages() {
+    for index in 0..<Self.firstPrivateBlock {
+      let block = blocks[index].load(ordering: .relaxed)
+      guard let words = UnsafeMutablePointer<Atomic<UInt>>(bitPattern: block) else { return }
+      for place in 0..<Self.wordsPerBlock where words[place].load(ordering: .relaxed) != 0 {
+        words[place].store(0, ordering: .relaxed)
+      }
+    }
+  }
+
   /// Makes the blocks up to this one, without leaving a hole. Caller holds the page store's lock.
   func addBlocks(through place: Int) {
     var index = place
