@@ -54,7 +54,7 @@ struct TreeRingTool: ParsableCommand {
   }
 
   private static func fail(_ failure: Failure) -> Never {
-    if !failure.message.isEmpty { StandardError.write("treering: \(failure.message)\n") }
+    if !failure.message.isEmpty { StandardError.line(failure.message) }
     Foundation.exit(failure.status.rawValue)
   }
 }

@@ -27,17 +27,22 @@ final class Output {
     buffer.reserveCapacity(2 * Self.pieceByteCount)
   }
 
-  /// Prints a line of text.
-  func line(_ text: String) throws {
-    buffer.append(contentsOf: text.utf8)
+  /// Prints a line of text, without the controls that names and notes may hold.
+  func line(_ text: String) throws { try put(JSONText.shown(text)) }
+
+  /// Prints the line above a table.
+  func head(_ text: String) throws {
+    try put(isColoured ? "\u{1B}[1;36m\(text)\u{1B}[0m" : text)
+  }
+
+  private func put(_ line: String) throws {
+    buffer.append(contentsOf: line.utf8)
     buffer.append(UInt8(ascii: "\n"))
     try flushIfFull()
   }
 
   /// Says something on stderr that is not part of the answer.
-  func notice(_ text: String) {
-    StandardError.write("treering: \(text)\n")
-  }
+  func notice(_ text: String) { StandardError.line(text) }
 
   /// Prints bytes as they are.
   func write(_ bytes: [UInt8]) throws {
@@ -209,28 +214,33 @@ enum JSONText {
 
   /// A key for a person.
   static func shown(key: [UInt8]) -> String {
-    isPlain(key) ? String(decoding: key, as: UTF8.self) : escapingControls(quoted(key: key))
+    isPlain(key) ? String(decoding: key, as: UTF8.self) : shown(quoted(key: key))
+  }
+
+  /// Text for a person: controls, which a terminal would obey, escaped as JSON escapes them.
+  static func shown(_ text: String) -> String {
+    if !holdsControls(text.utf8) { return text }
+    return text.unicodeScalars.reduce(into: "") { shown, scalar in
+      if scalar.properties.generalCategory == .control {
+        shown += String(format: "\\u%04x", scalar.value)
+      } else {
+        shown.unicodeScalars.append(scalar)
+      }
+    }
   }
 
   /// Whether bytes are text that leaves a terminal as it is.
   private static func isPlain(_ bytes: [UInt8]) -> Bool {
+    !holdsControls(bytes) && bytes.withUnsafeBytes { JSONScanner.isUTF8($0) }
+  }
+
+  private static func holdsControls(_ bytes: some Sequence<UInt8>) -> Bool {
     var last: UInt8 = 0
     for byte in bytes {
       // In UTF-8 the controls U+0080 to U+009F are C2 and a byte below A0.
-      if byte < 0x20 || byte == 0x7F || (last == 0xC2 && byte < 0xA0) { return false }
+      if byte < 0x20 || byte == 0x7F || (last == 0xC2 && byte < 0xA0) { return true }
       last = byte
     }
-    return bytes.withUnsafeBytes { JSONScanner.isUTF8($0) }
-  }
-
-  /// The same JSON without the controls that its strings may hold as they are.
-  private static func escapingControls(_ json: String) -> String {
-    json.unicodeScalars.reduce(into: "") { text, scalar in
-      if scalar.properties.generalCategory == .control {
-        text += String(format: "\\u%04x", scalar.value)
-      } else {
-        text.unicodeScalars.append(scalar)
-      }
-    }
+    return false
   }
 }

@@ -4,6 +4,9 @@ import Foundation
 
 /// Standard error. What cannot be said there is dropped: the answer and the exit code stand without it.
 enum StandardError {
+  /// Says a sentence, without the controls that names in it may hold.
+  static func line(_ text: String) { write("treering: \(JSONText.shown(text))\n") }
+
   static func write(_ text: String) {
     try? FileHandle.standardError.write(contentsOf: Data(text.utf8))
   }

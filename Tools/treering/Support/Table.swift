@@ -37,6 +37,7 @@ final class Table {
 
   /// Adds a row of as many cells as there are columns.
   func row(_ cells: String...) throws {
+    let cells = cells.map { JSONText.shown($0) }
     if hasBegun {
       try print(cells)
       return
@@ -56,8 +57,7 @@ final class Table {
     for cells in waiting {
       for (index, cell) in cells.enumerated() { widths[index] = max(widths[index], cell.count) }
     }
-    let head = padded(columns.map(\.head))
-    try output.line(output.isColoured ? "\u{1B}[1;36m\(head)\u{1B}[0m" : head)
+    try output.head(padded(columns.map(\.head)))
     for cells in waiting { try print(cells) }
     waiting = []
   }
