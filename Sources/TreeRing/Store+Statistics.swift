@@ -20,7 +20,7 @@ public struct StoreStatistics: Hashable, Sendable {
   public var payloadByteCount: UInt64
   /// Bytes of all segments up to their last frame.
   public var storedByteCount: UInt64
-  /// Pages in use, of 4 KiB each.
+  /// Pages in use, of 4 KiB each. Of a store open for reading, those of its writer's newest checkpoint.
   public var pageCount: Int
   /// The used part of a leaf page of the newest state, from 0 to 1: a mean, estimated from some of them.
   public var pageFill: Double
@@ -86,7 +86,7 @@ extension Store {
       rows: Int(version.roots.rows.count), graves: Int(version.roots.graves.count),
       logByteCount: log.byteCount, segmentCount: log.segmentCount,
       payloadByteCount: version.roots.payloadByteCount, storedByteCount: log.byteCount,
-      pageCount: pages.livePageCount, pageFill: try pageFill(of: version),
+      pageCount: file?.pageCount ?? pages.livePageCount, pageFill: try pageFill(of: version),
       pageFileByteCount: file?.byteCount ?? 0,
       retainedRootCount: file?.rootCount ?? 0, retainedPageCount: file?.deadPageCount ?? 0,
       widestReplay: file?.widestGap ?? version.roots.operationCount,

@@ -28,23 +28,25 @@ extension Checkpointer {
     let byteCount = try file.size()
     return state.withLock { state in
       Report(
-        byteCount: byteCount, ledger: state.ledger, at: operationCount,
-        statistics: state.statistics)
+        byteCount: byteCount, pageCount: pages.livePageCount, ledger: state.ledger,
+        at: operationCount, statistics: state.statistics)
     }
   }
 
   struct Report {
     var byteCount: UInt64
+    var pageCount: Int
     var rootCount: Int
     var deadPageCount: Int
     var widestGap: UInt64
     var statistics: CheckpointStatistics
 
     init(
-      byteCount: UInt64, ledger: RootLedger, at operationCount: UInt64,
+      byteCount: UInt64, pageCount: Int, ledger: RootLedger, at operationCount: UInt64,
       statistics: CheckpointStatistics
     ) {
       self.byteCount = byteCount
+      self.pageCount = pageCount
       rootCount = ledger.entries.count
       deadPageCount = ledger.deadPageCount
       widestGap = ledger.widestGap(to: operationCount)

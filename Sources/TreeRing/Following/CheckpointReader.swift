@@ -94,8 +94,8 @@ final class CheckpointReader: Sendable {
       ledger.entries = try RetainedRoot.decode(try file.readBlob(meta.roots))
         .map { RootLedger.Entry(roots: $0.roots, lists: $0.deadLists) }
       return Checkpointer.Report(
-        byteCount: try file.size(), ledger: ledger, at: operationCount,
-        statistics: CheckpointStatistics())
+        byteCount: try file.size(), pageCount: Int(meta.livePageCount), ledger: ledger,
+        at: operationCount, statistics: CheckpointStatistics())
     }
   }
 

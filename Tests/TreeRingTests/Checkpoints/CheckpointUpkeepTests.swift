@@ -89,4 +89,46 @@ import TreeRingLog
     #expect(droppedCount > 5)
     #expect(try run.store.leakedPageCount(beside: []) == 0)
   }
+
+  @Test("A reader says how many pages are in use, not how many the file has room for")
+  func pagesInUse() throws {
+    let run = try Run()
+    for _ in 0..<10 { try run.rewrite() }
+    try run.store.compact(to: .dropHistory)
+    try run.rewrite()
+    try run.store.close()
+    let reader = try Store(
+      path: "store", fileSystem: run.disk,
+      options: StoreOptions(mode: .readOnly, logger: quietLogger))
+    let writer = try Run.open(run.disk, 64 << 20)
+    let (seen, inUse) = (try reader.statistics().pageCount, try writer.statistics().pageCount)
+    // The writer also counts the lists of the meta before.
+    #expect(abs(seen - inUse) < 10, "\(seen) instead of \(inUse)")
+    #expect(2 * seen < Int(writer.pages.pageNumberBound))
+    try writer.close()
+    try reader.close()
+  }
+
+  @Test("Commits that fill the heap are slowed down, and the statistics say how many and how long")
+  func slowedCommits() throws {
+    let run = try Run(memoryBudget: 1 << 20)
+    let begun = try run.store.statistics()
+    #expect(begun.slowedCommitCount == 0)
+    #expect(begun.slowedTime == .zero)
+    // The checkpointer cannot help: it is held up.
+    let checkpointer = try #require(run.store.engine.checkpointer)
+    try checkpointer.running.withLock { _ in
+      for round in 0..<40 where try run.store.statistics().slowedCommitCount == 0 {
+        try run.store.write { tx in
+          for number in 0..<20 {
+            try tx.put([1], for: Key("row \(round) \(number)"), in: blobs)
+          }
+        }
+      }
+    }
+    let slowed = try run.store.statistics()
+    #expect(slowed.slowedCommitCount == 1)
+    #expect(slowed.slowedTime > .zero)
+    try run.store.close()
+  }
 }
