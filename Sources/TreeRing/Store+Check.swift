@@ -102,6 +102,12 @@ extension Store {
   /// How many pages are in memory though neither a kept version nor one of these snapshots reaches
   /// them; negative if pages are missing. Nobody may write meanwhile, nor hold other snapshots.
   package func leakedPageCount(beside snapshots: [Snapshot]) throws -> Int {
+    guard let checkpointer = engine.checkpointer else { return try countLeaked(beside: snapshots) }
+    // A checkpoint under way holds pages of its own.
+    return try checkpointer.running.withLock { _ in try countLeaked(beside: snapshots) }
+  }
+
+  private func countLeaked(beside snapshots: [Snapshot]) throws -> Int {
     timeTravel.clear()
     reclaimer.settle()
     var reachable = try engine.checkpointer?.reachablePages() ?? []

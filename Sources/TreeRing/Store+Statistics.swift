@@ -37,11 +37,12 @@ public struct StoreStatistics: Hashable, Sendable {
   public var dirtyPageCount: Int
   /// Checkpoints made since the store was opened.
   public var checkpointCount: Int
-  /// Commits slowed down since the store was opened because dirty pages were too many.
+  /// Commits slowed down since the store was opened because too many pages were dirty, or had died since the
+  /// last checkpoint.
   public var slowedCommitCount: Int
   /// How long they waited in all.
   public var slowedTime: Duration
-  /// Pages that only snapshots or recent states keep.
+  /// Pages that only snapshots, followers or recent states keep.
   public var pinnedPageCount: Int
   /// Bytes of memory taken for pages.
   public var pageMemoryByteCount: Int
@@ -88,12 +89,14 @@ extension Store {
       payloadByteCount: version.roots.payloadByteCount, storedByteCount: log.byteCount,
       pageCount: file?.pageCount ?? pages.livePageCount, pageFill: try pageFill(of: version),
       pageFileByteCount: file?.byteCount ?? 0,
-      retainedRootCount: file?.rootCount ?? 0, retainedPageCount: file?.deadPageCount ?? 0,
+      retainedRootCount: file?.rootCount ?? 0, retainedPageCount: file?.retainedPageCount ?? 0,
       widestReplay: file?.widestGap ?? version.roots.operationCount,
       dirtyPageCount: pages.heapPageCounts.dirty,
       checkpointCount: file?.statistics.count ?? 0,
       slowedCommitCount: file?.statistics.slowedCommits ?? 0,
-      slowedTime: file?.statistics.slowedTime ?? .zero, pinnedPageCount: pinTable.deadPageCount,
+      slowedTime: file?.statistics.slowedTime ?? .zero,
+      pinnedPageCount: engine.checkpointer == nil
+        ? pinTable.deadPageCount : file?.pinnedPageCount ?? 0,
       pageMemoryByteCount: pages.heapByteCount, memoryBudget: options.memoryBudget,
       changeRecordRows: records.rowCount,
       reclaimableByteCount: reclaimable(version.roots),

@@ -26,18 +26,23 @@ extension Checkpointer {
   /// What the file holds and what has been done for it.
   func report(at operationCount: UInt64) throws(TreeRingError) -> Report {
     let byteCount = try file.size()
-    return state.withLock { state in
+    let use = pageUse
+    var report = state.withLock { state in
       Report(
         byteCount: byteCount, pageCount: pages.livePageCount, ledger: state.ledger,
         at: operationCount, statistics: state.statistics)
     }
+    report.retainedPageCount = use.retained
+    report.pinnedPageCount = use.pinned
+    return report
   }
 
   struct Report {
     var byteCount: UInt64
     var pageCount: Int
     var rootCount: Int
-    var deadPageCount: Int
+    var retainedPageCount: Int
+    var pinnedPageCount = 0
     var widestGap: UInt64
     var statistics: CheckpointStatistics
 
@@ -48,7 +53,7 @@ extension Checkpointer {
       self.byteCount = byteCount
       self.pageCount = pageCount
       rootCount = ledger.entries.count
-      deadPageCount = ledger.deadPageCount
+      retainedPageCount = ledger.deadPageCount
       widestGap = ledger.widestGap(to: operationCount)
       self.statistics = statistics
     }

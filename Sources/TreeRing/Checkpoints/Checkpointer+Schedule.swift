@@ -18,7 +18,7 @@ extension Checkpointer {
   func consider(_ roots: Roots) {
     updateShare()
     let (counts, share) = (pages.heapPageCounts, share)
-    if counts.dirty >= share.dirtyPages {
+    if counts.dirty >= share.dirtyPages || deadPart() >= Self.duePart {
       schedule(isUrgent: true)
     } else if roots.operationCount
       - min(rootOperations.load(ordering: .relaxed), roots.operationCount)
@@ -74,6 +74,7 @@ extension Checkpointer {
         rootOperations.load(ordering: .relaxed), newest.operationCount)
     let isDue =
       since >= Self.operationInterval || pages.heapPageCounts.dirty >= share.dirtyPages
+      || deadPart() >= Self.duePart || waiting.load(ordering: .acquiring) > 0
     guard isDue else { return }
     do throws(TreeRingError) {
       try run()
@@ -83,24 +84,27 @@ extension Checkpointer {
     }
   }
 
-  /// Slows down whoever has just made a commit, if dirty pages are too many: by as much as the commit has
-  /// added to them, so that small commits pass while large ones wait. Called outside any lock.
+  /// Slows down whoever has just made a commit, if dirty pages are too many, or pages that died since the last
+  /// checkpoint: by as much as the commit has made, so that small commits pass while large ones wait. Called
+  /// outside any lock.
   ///
-  /// Beyond its share the heap does not grow: then writers wait until a checkpoint has made room, or has
+  /// Beyond their limits there are no more: then writers wait until a checkpoint has made room, or has
   /// failed to twice; small commits only when large ones, which wait first, have not helped. Nobody waits
   /// longer than some seconds: the checkpoint may itself wait for a write, whose closure waits for this one.
   ///
   /// - Parameter pageCount: how many pages the commit has made.
   func pace(after pageCount: Int) {
-    let (held, share) = (heldFrameCount, share)
-    guard pageCount > 0, held > share.slowPages else { return }
+    let pressure = pressure(before: pageCount)
+    guard pageCount > 0, pressure > 0 else { return }
     schedule(isUrgent: true)
     let start = ContinuousClock.now
-    let excess = min(1, Double(held - share.slowPages) / Double(share.pages - share.slowPages))
+    let excess = min(1, pressure)
     Self.nap(min(Self.pagePrice * (Double(pageCount) * excess * excess), .milliseconds(50)))
-    let limit = pageCount > Self.smallCommit ? share.pages : share.pages / 8 * 9
+    let limit = pageCount > Self.smallCommit ? 1 : 1.5
     let last = attempts.load(ordering: .acquiring) + 2
-    while heldFrameCount > limit, attempts.load(ordering: .acquiring) < last,
+    waiting.add(1, ordering: .releasing)
+    defer { waiting.subtract(1, ordering: .releasing) }
+    while self.pressure(before: pageCount) > limit, attempts.load(ordering: .acquiring) < last,
       ContinuousClock.now - start < Self.longestWait, !state.withLock({ $0.isClosed })
     {
       schedule(isUrgent: true)
@@ -113,7 +117,19 @@ extension Checkpointer {
     }
   }
 
-  /// What a commit waits for each page it has made when the heap's share is nearly used up.
+  /// How short memory is, or room in the file: above 0 writers are slowed down, at 1 a limit is reached.
+  /// - Parameter pageCount: how many pages the next commit is going to replace: about as many as the last.
+  private func pressure(before pageCount: Int) -> Double {
+    let share = share
+    let held = Double(heldFrameCount - share.slowPages) / Double(share.pages - share.slowPages)
+    return max(held, (deadPart(with: pageCount / 8 * 9) - Self.slowPart) / (1 - Self.slowPart))
+  }
+
+  /// Of the pages that may die between two checkpoints, the part that calls for the next one, and the part
+  /// from which on writers are slowed down.
+  private static let duePart = 0.5
+  private static let slowPart = 0.75
+  /// What a commit waits for each page it has made when a limit is nearly reached.
   private static let pagePrice = Duration.microseconds(20)
   private static let longestWait = Duration.seconds(5)
   /// A commit that has made so many pages is small.

@@ -40,6 +40,8 @@ final class Checkpointer: Sendable {
     /// Roots that the newest meta has dropped and the one before it keeps. They stay pinned until that has
     /// been overwritten: the device may have lost the newest one.
     var leaving: [RootLedger.Entry] = []
+    /// Roots that followers read, as far as was known when roots were dropped last.
+    var followed: Set<CommitNumber> = []
     /// Pages that the file holds too, those written first first; some have been freed since.
     var clean: Deque<RetiredPage> = []
     /// Roots before this commit are to go, if no tag keeps them.
@@ -70,8 +72,14 @@ final class Checkpointer: Sendable {
   let isEvicting = Atomic<Bool>(false)
   /// How many scheduled checkpoints have been made, or have failed.
   let attempts = Atomic<Int>(0)
+  /// How many writers wait for one.
+  let waiting = Atomic<Int>(0)
   /// The operation count of the newest root.
   let rootOperations = Atomic<UInt64>(0)
+  /// How many dead pages there were after the last checkpoint, and how many more there may be before the
+  /// next one has ended; see `updateRoom`.
+  let deadBase = Atomic<Int>(0)
+  let deadRoom = Atomic<Int>(.max)
   private let heapPages = Atomic<Int>(0)
   private let hasFailed = Atomic<Bool>(false)
 
@@ -84,6 +92,11 @@ final class Checkpointer: Sendable {
   struct Source: Sendable {
     var queue: CommitQueue
     var writerLock: OwnedLock
+    /// How many pages its first visible version had.
+    var firstPageCount: Int
+
+    /// How many pages the visible version has.
+    var pageCount: Int { firstPageCount + queue.visiblePageGrowth }
   }
 
   init(
@@ -107,9 +120,13 @@ final class Checkpointer: Sendable {
     updateShare()
   }
 
-  /// From now on checkpoints are of what is visible there.
+  /// From now on checkpoints are of what is visible there. Nothing is sequenced yet.
   func attach(_ queue: CommitQueue, _ writerLock: OwnedLock) {
-    source.withLock { $0 = Source(queue: queue, writerLock: writerLock) }
+    let count = pageUse.live
+    source.withLock {
+      $0 = Source(queue: queue, writerLock: writerLock, firstPageCount: count)
+    }
+    updateRoom()
   }
 
   /// What of the budget the heap may take.
@@ -177,43 +194,6 @@ final class Checkpointer: Sendable {
     withExtendedLifetime(begun) {}
   }
 
-  /// The roots to be dropped, with the pages on their lists.
-  private func loadSurplus(
-    of ledger: RootLedger
-  ) throws(TreeRingError) -> [CommitNumber: [RetiredPage]] {
-    let (horizon, tagged, blobPages) = state.withLock {
-      ($0.horizon, $0.tagged, $0.blobs.reduce(0) { $0 + $1.pages.count })
-    }
-    let readers: Set<CommitNumber>
-    do throws(TreeRingError) {
-      readers = try self.readers.pinnedCommits()
-    } catch {
-      // Who reads what is not known, so nothing may go.
-      logger.warning("Followers could not be listed, so no root is dropped: \(error)")
-      return [:]
-    }
-    let live =
-      pages.numbers.usedCount - ledger.deadPageCount - pins.deadPageCount - blobPages
-    let excess =
-      ledger.deadPageCount - Self.allowance(live: live, logByteCount: log.statistics.byteCount)
-    var dropped: [CommitNumber: [RetiredPage]] = [:]
-    for entry in ledger.surplus(
-      excess: excess, isHeld: { readers.contains($0.commit) },
-      isDue: { $0.commit < horizon && !tagged.contains($0.commit) })
-    {
-      var list: [RetiredPage] = []
-      for blob in entry.lists { list += try DeadList.decode(try file.readBlob(blob)) }
-      dropped[entry.commit] = list
-    }
-    return dropped
-  }
-
-  /// How many dead pages the file may keep for the sake of earlier roots: half as many as live ones, or half
-  /// of what the log takes, so that looking back stays quick where history is long and the state is small.
-  static func allowance(live: Int, logByteCount: UInt64) -> Int {
-    max(live / 2, Int(clamping: logByteCount / 2) / PageLayout.pageByteCount, 1024)
-  }
-
   /// Step 1; nil if there is nothing to do.
   private func begin(
     _ given: Version?, after ledger: RootLedger,
@@ -240,11 +220,13 @@ final class Checkpointer: Sendable {
   }
 
   private func settle(_ outcome: Checkpoint.Outcome, duration: Duration) {
-    for (root, count) in outcome.saved { pins.forget(count, of: root) }
     // Before they are listed: whoever moves pages out passes over what does not count as clean.
     pages.noteWritten(outcome.written)
     let sequence = outcome.meta.sequence
     let (freed, left) = state.withLock { state -> ([PageNumber], [RootLedger.Entry]) in
+      // Together, so that every page is on one list whenever pages are counted.
+      for (root, count) in outcome.saved { pins.forget(count, of: root) }
+      for (root, list) in outcome.dropped { pins.unkeep(root, saved: list) }
       let left = state.leaving
       state.leaving = state.ledger.entries.filter { outcome.dropped[$0.commit] != nil }
       state.ledger = outcome.ledger
@@ -273,10 +255,10 @@ final class Checkpointer: Sendable {
       return true
     }
     if isReleased { pages.releaseWithheld() }
-    for (root, list) in outcome.dropped { pins.unkeep(root, saved: list) }
     for entry in left { pins.unpin(entry.commit) }
     trimCleanPages()
     updateShare()
+    updateRoom()
   }
 
   // MARK: Trouble and the end

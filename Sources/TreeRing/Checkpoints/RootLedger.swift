@@ -32,6 +32,11 @@ struct RootLedger: Sendable {
   /// Dead pages that the file keeps for the sake of earlier roots.
   var deadPageCount: Int { entries.reduce(0) { $0 + $1.deadPageCount } }
 
+  /// Pages that the lists of them take.
+  var listPageCount: Int {
+    entries.reduce(0) { $0 + $1.lists.reduce(0) { $0 + Int($1.pageCount) } }
+  }
+
   /// The newest root at or before a commit.
   func entry(atOrBefore commit: CommitNumber) -> Entry? {
     entries.last { $0.commit <= commit }
@@ -48,30 +53,44 @@ struct RootLedger: Sendable {
     return max(widest, operationCount - min(last, operationCount))
   }
 
-  /// The roots to drop with the next checkpoint, oldest first; never the newest one.
+  /// The roots to drop with the next checkpoint, and the pages on their lists; never the newest one.
+  /// O(roots · dropped ones + pages on their lists).
   ///
   /// - Parameters:
-  ///   - excess: how many pages too many are kept.
+  ///   - excess: how many pages too many are kept. What an older root reaches too is not freed.
   ///   - isHeld: whether another process reads a root, so that it has to stay.
   ///   - isDue: whether a root has to go whatever it keeps.
+  ///   - load: brings the pages on a root's lists.
   func surplus(
-    excess: Int, isHeld: (Entry) -> Bool = { _ in false }, isDue: (Entry) -> Bool
-  ) -> [Entry] {
-    guard entries.count > 1 else { return [] }
+    excess: Int, isHeld: (Entry) -> Bool = { _ in false }, isDue: (Entry) -> Bool,
+    load: (Entry) throws(TreeRingError) -> [RetiredPage]
+  ) throws(TreeRingError) -> [CommitNumber: [RetiredPage]] {
+    guard entries.count > 1 else { return [:] }
     var kept = entries
-    var dropped = entries.dropLast().filter { isDue($0) && !isHeld($0) }
-    kept.removeAll { entry in dropped.contains { $0.commit == entry.commit } }
-    var freed = dropped.reduce(0) { $0 + $1.deadPageCount }
-    // Not too many at once: each one's lists have to be read.
-    let limit = dropped.count + max(4, entries.count / 8)
-    while kept.count > 1, dropped.count < limit,
-      freed < excess || kept.count >= Self.entryLimit
-    {
-      guard let index = Self.leastMissed(in: kept, isHeld: isHeld) else { break }
-      freed += kept[index].deadPageCount
-      dropped.append(kept.remove(at: index))
+    var dropped: [CommitNumber: [RetiredPage]] = [:]
+    /// What dropped roots leave to older ones, by these.
+    var left: [CommitNumber: [RetiredPage]] = [:]
+    var freed = 0
+    func drop(_ index: Int) throws(TreeRingError) {
+      let commit = kept[index].commit
+      let list = try load(kept[index])
+      kept.remove(at: index)
+      dropped[commit] = list
+      let older = index == 0 ? 0 : kept[index - 1].commit
+      let hung = list + (left.removeValue(forKey: commit) ?? [])
+      let shared = hung.filter { $0.birth.commit <= older }
+      left[older, default: []] += shared
+      freed += hung.count - shared.count
     }
-    return dropped.sorted { $0.commit < $1.commit }
+    for entry in entries.dropLast() where isDue(entry) && !isHeld(entry) {
+      if let index = kept.firstIndex(where: { $0.commit == entry.commit }) { try drop(index) }
+    }
+    while kept.count > 1, freed < excess || kept.count >= Self.entryLimit,
+      let index = Self.leastMissed(in: kept, isHeld: isHeld)
+    {
+      try drop(index)
+    }
+    return dropped
   }
 
   /// The entry whose absence leaves the narrowest gap, the newest one and those held left out. There

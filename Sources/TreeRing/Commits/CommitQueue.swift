@@ -53,7 +53,9 @@ final class CommitQueue: Sendable {
   /// How many versions before the visible one are kept.
   private let recentLimit = 64
   /// How many pages they may keep.
-  private let recentPageLimit: Int
+  private let recentPageLimit: Atomic<Int>
+  /// By how many pages the visible state has become larger since the queue was made.
+  private let pageGrowth = Atomic<Int>(0)
   /// Where those are woken who wait for commits.
   private let waking = DispatchQueue(label: "treering.waking")
   /// The number of the visible version, to be asked without the lock.
@@ -61,7 +63,7 @@ final class CommitQueue: Sendable {
 
   /// - Parameter recentPageLimit: how many pages the versions before the visible one may keep.
   init(visible: Version, pins: PinTable, records: ChangeRecords, recentPageLimit: Int) {
-    self.recentPageLimit = recentPageLimit
+    self.recentPageLimit = Atomic(recentPageLimit)
     visibleNumber = Atomic(visible.roots.commit)
     state = Mutex(State(visible: visible))
     self.pins = pins
@@ -70,6 +72,9 @@ final class CommitQueue: Sendable {
 
   /// The newest commit that readers see; whoever is told it finds it, or a later one, in `visible`.
   var visibleCommit: CommitNumber { visibleNumber.load(ordering: .acquiring) }
+
+  /// By how many pages what readers see has become larger since the queue was made. Without a lock.
+  var visiblePageGrowth: Int { pageGrowth.load(ordering: .relaxed) }
 
   /// What readers see.
   var visible: Version { state.withLock { $0.visible } }
@@ -85,6 +90,9 @@ final class CommitQueue: Sendable {
   /// The visible version and those kept before it.
   var readable: [Version] { state.withLock { $0.recent.map(\.version) + [$0.visible] } }
 
+  /// From the next commit on the versions before the visible one may keep so many pages.
+  func limitRecentPages(to count: Int) { recentPageLimit.store(count, ordering: .relaxed) }
+
   /// Adds a commit that the log has sequenced.
   func append(_ commit: SequencedCommit) {
     state.withLock { $0.sequenced.append(commit) }
@@ -98,7 +106,10 @@ final class CommitQueue: Sendable {
       }
       // First, while the commit before is still pinned by being visible: whoever finds a commit visible
       // finds the pages that it replaced on the dead lists, or a checkpoint of it would lose them.
-      for commit in ready { pins.retire(commit.retired, at: commit.version.roots.commit) }
+      for commit in ready {
+        pins.retire(commit.retired, at: commit.version.roots.commit)
+        pageGrowth.add(commit.allocated.count - commit.retired.count, ordering: .relaxed)
+      }
       return state.withLock { show(ready, &$0) }
     }
     withExtendedLifetime(dropped) {}
@@ -109,6 +120,7 @@ final class CommitQueue: Sendable {
   private func show(
     _ ready: [SequencedCommit], _ state: inout State
   ) -> ([Version], [Waiter]) {
+    let recentPageLimit = recentPageLimit.load(ordering: .relaxed)
     var dropped: [Version] = []
     state.sequenced.removeFirst(ready.count)
     for next in ready {

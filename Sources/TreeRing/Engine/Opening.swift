@@ -285,7 +285,9 @@ struct Opening: Sendable {
   /// Whether a replay should pause for a checkpoint.
   private func isEnough(_ roots: Roots, since base: Roots, _ parts: Parts) -> Bool {
     guard let checkpointer = parts.checkpointer else { return false }
-    if parts.pages.heapPageCounts.dirty >= checkpointer.share.slowPages { return true }
+    // The pages it replaces stay in use until it pauses; it asks between some hundred operations only.
+    let most = min(checkpointer.share.slowPages, checkpointer.room / 2)
+    if parts.pages.heapPageCounts.dirty >= most { return true }
     return roots.operationCount - base.operationCount >= Self.operationsPerCheckpoint
   }
 

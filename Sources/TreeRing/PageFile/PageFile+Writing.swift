@@ -31,16 +31,21 @@ extension PageFile {
     try result.get()
   }
 
+  /// From now on no room is reserved ahead beyond so many pages.
+  package func limitReserve(to pageCount: Int) {
+    let end = UInt64(clamping: pageCount) * UInt64(PageLayout.pageByteCount)
+    reserveLimit.store(end, ordering: .relaxed)
+  }
+
   /// Makes the file at least so long, and ahead of that if the system can reserve room.
   func reserve(through end: UInt64) throws(TreeRingError) {
     try reserved.withLock { (reserved) throws(TreeRingError) in
       guard end > reserved else { return }
       let ahead = min(
         max(reserved / 8, PageFileLayout.minGrowth), PageFileLayout.maxGrowth)
+      let goal = max(end, min(reserved + ahead, reserveLimit.load(ordering: .relaxed)))
       do throws(TreeRingError) {
-        if try file.allocate(max(end, reserved + ahead) - reserved, at: reserved) {
-          reserved = max(end, reserved + ahead)
-        }
+        if try file.allocate(goal - reserved, at: reserved) { reserved = goal }
         // Otherwise writing makes the file longer, and every write asks again: it costs a call.
       } catch {
         // There may be room for what is needed, though not for more.

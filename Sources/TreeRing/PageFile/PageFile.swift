@@ -35,6 +35,8 @@ package final class PageFile: Sendable {
   let map: PageFileMap
   /// Up to where room is reserved, in bytes; at least what has been written.
   let reserved: Mutex<UInt64>
+  /// Up to where room may be reserved ahead of what is needed, in bytes.
+  let reserveLimit = Atomic<UInt64>(.max)
 
   private init(
     path: String, file: any File, size: UInt64, chunkByteCount: Int

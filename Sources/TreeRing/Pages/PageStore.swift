@@ -123,6 +123,8 @@ package final class PageStore: Sendable {
   }
   /// Private pages allocated and not freed.
   package var privatePageCount: Int { state.withLock { $0.privateNumbers.usedCount } }
+  /// Pages with a place in the file, allocated and not freed.
+  package var filePageCount: Int { state.withLock { $0.numbers.usedCount } }
   /// One more than the highest page number ever used.
   package var pageNumberBound: PageNumber { state.withLock { $0.numbers.next } }
   /// The size of all live pages, in bytes.

@@ -47,6 +47,8 @@ package final class PinTable: Sendable {
   private let pages: PageStore
   /// Ascending by commit.
   private let pins = Mutex<[Pin]>([])
+  /// How many pages are on the lists, to be had without the lock.
+  private let deadCount = Atomic<Int>(0)
 
   /// An empty table that frees to this page store.
   package init(pages: PageStore) { self.pages = pages }
@@ -82,6 +84,7 @@ package final class PinTable: Sendable {
       guard index < pins.count, pins[index].commit == commit else { return }
       pins[index].isKept = false
       pins[index].deadPages += saved
+      deadCount.add(saved.count, ordering: .relaxed)
     }
   }
 
@@ -124,7 +127,9 @@ package final class PinTable: Sendable {
     pins.withLock { pins in
       let index = Self.firstIndex(atOrAbove: commit, in: pins)
       guard index < pins.count, pins[index].commit == commit else { return }
-      pins[index].deadPages.removeFirst(min(count, pins[index].deadPages.count))
+      let count = min(count, pins[index].deadPages.count)
+      pins[index].deadPages.removeFirst(count)
+      deadCount.subtract(count, ordering: .relaxed)
     }
   }
 
@@ -140,7 +145,9 @@ package final class PinTable: Sendable {
       if pins[index].useCount > 0 { return }
       let pin = pins.remove(at: index)
       // Inside the lock, so that a page is on a list or free at any moment.
-      pages.free(Self.hang(pin.deadPages, onPinBefore: index, in: &pins))
+      let freed = Self.hang(pin.deadPages, onPinBefore: index, in: &pins)
+      pages.free(freed)
+      deadCount.subtract(freed.count, ordering: .relaxed)
     }
   }
 
@@ -148,9 +155,10 @@ package final class PinTable: Sendable {
   package func retire(_ retired: [RetiredPage], at commit: CommitNumber) {
     if retired.isEmpty { return }
     pins.withLock { pins in
-      pages.free(
-        Self.hang(
-          retired, onPinBefore: Self.firstIndex(atOrAbove: commit, in: pins), in: &pins))
+      let freed = Self.hang(
+        retired, onPinBefore: Self.firstIndex(atOrAbove: commit, in: pins), in: &pins)
+      pages.free(freed)
+      deadCount.add(retired.count - freed.count, ordering: .relaxed)
     }
   }
 
@@ -162,8 +170,13 @@ package final class PinTable: Sendable {
   /// The oldest pinned commit.
   package var oldestPinnedCommit: CommitNumber? { pins.withLock { $0.first?.commit } }
 
-  /// Pages that are kept only by pins.
-  package var deadPageCount: Int { pins.withLock { $0.reduce(0) { $0 + $1.deadPages.count } } }
+  /// Pages that are kept only by pins. O(1), without a lock.
+  package var deadPageCount: Int { deadCount.load(ordering: .relaxed) }
+
+  /// Those of them that hang on kept pins: the page file's roots keep them, and have not saved them yet.
+  package var unsavedPageCount: Int {
+    pins.withLock { $0.reduce(0) { $0 + ($1.isKept ? $1.deadPages.count : 0) } }
+  }
 
   /// For every pinned commit, how many pages are kept that would be freed or handed on without it.
   package func deadPageCount(of commit: CommitNumber) -> Int {

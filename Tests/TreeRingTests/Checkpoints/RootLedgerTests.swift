@@ -12,16 +12,24 @@ import Testing
     return RootLedger.Entry(roots: roots, lists: pages == 0 ? [] : [list])
   }
 
+  /// Pages on a root's lists, all born at one commit.
+  private func pages(_ entry: RootLedger.Entry, bornAt birth: CommitNumber) -> [RetiredPage] {
+    (0..<entry.deadPageCount).map {
+      RetiredPage(number: PageNumber($0 + 1), birth: PageBirth(birth))
+    }
+  }
+
   @Test("Gaps double, the oldest first, and the newest root stays")
-  func doubling() {
+  func doubling() throws {
     var ledger = RootLedger()
     var widest: UInt64 = 0
     for number in 1...400 {
       ledger.entries.append(entry(CommitNumber(number), operations: UInt64(number) * 10, pages: 5))
       let excess = ledger.deadPageCount - 100
-      let dropped = Set(ledger.surplus(excess: excess) { _ in false }.map(\.commit))
-      #expect(!dropped.contains(CommitNumber(number)))
-      ledger.entries.removeAll { dropped.contains($0.commit) }
+      let dropped = try ledger.surplus(
+        excess: excess, isDue: { _ in false }, load: { pages($0, bornAt: $0.commit) })
+      #expect(dropped[CommitNumber(number)] == nil)
+      ledger.entries.removeAll { dropped[$0.commit] != nil }
       widest = max(widest, ledger.widestGap(to: UInt64(number) * 10))
     }
     #expect(ledger.deadPageCount <= 110)
@@ -33,14 +41,37 @@ import Testing
   }
 
   @Test("Roots that are due go, whatever they keep")
-  func due() {
+  func due() throws {
     var ledger = RootLedger()
     ledger.entries = (1...10).map { entry(CommitNumber($0), operations: UInt64($0), pages: 0) }
-    let dropped = ledger.surplus(excess: 0) { $0.commit < 6 && $0.commit != 3 }
-    #expect(dropped.map(\.commit) == [1, 2, 4, 5])
-    #expect(ledger.surplus(excess: 0) { _ in true }.map(\.commit) == Array(1...9))
+    let dropped = try ledger.surplus(
+      excess: 0, isDue: { $0.commit < 6 && $0.commit != 3 }, load: { _ in [] })
+    #expect(dropped.keys.sorted() == [1, 2, 4, 5])
+    let all = try ledger.surplus(excess: 0, isDue: { _ in true }, load: { _ in [] })
+    #expect(all.keys.sorted() == Array(1...9))
     #expect(ledger.entry(atOrBefore: 7)?.commit == 7)
     #expect(RootLedger().entry(atOrBefore: 7) == nil)
+  }
+
+  @Test("What an older root reaches is not free before that root has gone too")
+  func shared() throws {
+    var ledger = RootLedger()
+    // Nobody would miss the first one least.
+    ledger.entries = (1...10).map {
+      entry(CommitNumber($0 * 10), operations: 1000 + UInt64($0), pages: 5)
+    }
+    func dropped(_ excess: Int, bornAt birth: CommitNumber) throws -> [CommitNumber] {
+      try ledger.surplus(
+        excess: excess, isDue: { _ in false }, load: { pages($0, bornAt: min(birth, $0.commit)) }
+      ).keys.sorted()
+    }
+    // Each root has its own pages: one is enough.
+    #expect(try dropped(3, bornAt: .max) == [20])
+    // The first root reaches all of them: what the others leave is free when it goes.
+    #expect(try dropped(3, bornAt: 10) == Array(stride(from: 10, through: 90, by: 10)))
+    // The third one does, and the second has its own.
+    #expect(try dropped(5, bornAt: 30) == [20])
+    #expect(try dropped(0, bornAt: 10) == [])
   }
 
   @Test("Numbers are taken, given back and counted")

@@ -174,6 +174,26 @@ import TreeRingLog
     #expect(throws: TreeRingError.self) { try file.metas() }
   }
 
+  @Test("No room is reserved ahead beyond a limit; what is needed is had all the same")
+  func reserveLimit() throws {
+    let disk = SimulatedFileSystem(seed: 1)
+    let file = try Self.create(disk)
+    file.limitReserve(to: 10)
+    let (near, _) = try Self.page(1, birth: 1)
+    let (far, image) = try Self.page(90, birth: 1)
+    defer { for page in [near, far] { page.bytes.deallocate() } }
+    try file.write(1, near)
+    #expect(try file.size() == 10 * 4096)
+    try file.write(90, far)
+    #expect(try file.size() == PageFileLayout.offset(of: 91))
+    #expect(try file.image(90, birth: 1) == image)
+    file.limitReserve(to: 1000)
+    let (next, _) = try Self.page(91, birth: 1)
+    defer { next.bytes.deallocate() }
+    try file.write(91, next)
+    #expect(try file.size() >= PageFileLayout.offset(of: 91) + PageFileLayout.minGrowth)
+  }
+
   @Test("Opening makes nothing that was not asked for")
   func modes() throws {
     let disk = MemoryFileSystem()

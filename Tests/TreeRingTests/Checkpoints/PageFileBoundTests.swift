@@ -1,0 +1,158 @@
+// How large the page file may become: twice the live pages, what earlier roots may keep, and what live pins
+// keep.
+
+import TestSupport
+import Testing
+import TreeRingLog
+
+@testable import TreeRing
+
+@Suite("The page file's bound", .leavesSoundStores) struct PageFileBoundTests {
+  /// A store that is written at random, and how large its page file may be.
+  private struct Churn {
+    let seed: UInt64
+    /// Without a disk: a sync that takes seconds would let writers pass.
+    let system = MemoryFileSystem()
+    private(set) var store: Store
+    let rowCount: Int
+    var random: SeededGenerator
+    /// The largest bound that there was: room is used again, and does not go.
+    var bound = 0
+    /// The most live pages there were.
+    var live = 0
+
+    init(seed: UInt64, rowCount: Int) throws {
+      self.seed = seed
+      self.rowCount = rowCount
+      random = SeededGenerator(seed: seed)
+      store = try Self.open(system)
+    }
+
+    static func open(
+      _ system: MemoryFileSystem, _ mode: StoreMode = .create
+    ) throws -> Store {
+      var options = StoreOptions(mode: mode, durability: .none, logger: quietLogger)
+      // Few rows in a page are many pages.
+      options.pageCellCapacity = 4
+      return try Store(path: "store", fileSystem: system, options: options)
+    }
+
+    /// Opens the store once more, and has the page file made anew from the log if that is asked.
+    mutating func reopen(rebuilding: Bool) throws {
+      try store.close()
+      if rebuilding {
+        try system.unlink("store/pages")
+        bound = 0
+      }
+      store = try Self.open(system)
+    }
+
+    /// Writes rows at random, one in ten of them a delete.
+    mutating func commit(_ count: Int) throws {
+      try store.write { tx in
+        for _ in 0..<count {
+          let key = Key("k\(Int.random(in: 0..<rowCount, using: &random))")
+          if Int.random(in: 0..<10, using: &random) == 0 {
+            try tx.delete(key, in: blobs)
+          } else {
+            try tx.put([UInt8.random(in: 0...255, using: &random)], for: key, in: blobs)
+          }
+        }
+      }
+    }
+
+    /// Counts the live pages one by one, and compares the file with the largest bound so far.
+    mutating func check(_ moment: String) throws {
+      let statistics = try store.statistics()
+      let pages = store.pages
+      var reached = 0
+      for root in store.queue.visible.roots.trees {
+        reached += TreeChecker.reachablePages(root, pages: pages).count
+      }
+      #expect(store.engine.checkpointer?.pageUse.live == reached, "seed \(seed), \(moment)")
+      live = max(live, reached)
+      let allowance = max(
+        reached / 2, Int(statistics.logByteCount) / 2 / 4096, statistics.memoryBudget / 16 / 4096,
+        1024)
+      bound = max(bound, 2 * reached + allowance + statistics.pinnedPageCount)
+      let size = Int(statistics.pageFileByteCount) / 4096
+      #expect(
+        size <= bound, "seed \(seed), \(moment): \(size) pages, \(bound) allowed")
+
+    }
+
+    func finish() throws {
+      try store.close()
+      let findings = try verifyPageFile("store/pages", fileSystem: system)
+      #expect(findings.map(\.problem) == [])
+    }
+  }
+
+  @Test("It holds while a large store is written at random, and under long-lived snapshots")
+  func largeStore() throws {
+    for seed in seeds(1...1) {
+      var churn = try Churn(seed: seed, rowCount: 22_000)
+      var held: [Snapshot] = []
+      for round in 1...100 {
+        try churn.commit(1000)
+        // Also before a snapshot goes: then the bound is largest.
+        if round % 2 == 0 { try churn.check("round \(round)") }
+        if round > 30, round % 16 == 0 { held.append(try churn.store.snapshot()) }
+        if round > 60, round % 16 == 8 { held.removeFirst() }
+      }
+      #expect(churn.live > 10_000)
+      #expect(try held.allSatisfy { try $0.count(in: "blobs") > 10_000 })
+      #expect(try churn.store.statistics().slowedCommitCount > 0)
+      held = []
+      try churn.reopen(rebuilding: false)
+      try churn.check("reopened")
+      try churn.reopen(rebuilding: true)
+      try churn.check("rebuilt")
+      try churn.finish()
+    }
+  }
+
+  @Test("What a follower reads counts as pinned")
+  func followed() throws {
+    var churn = try Churn(seed: 1, rowCount: 8000)
+    for _ in 0..<20 { try churn.commit(1000) }
+    try churn.store.checkpoint()
+    let follower = try Churn.open(churn.system, .readOnly)
+    let read = try follower.snapshot()
+    let count = try read.count(in: "blobs")
+    for round in 0..<120 {
+      try churn.commit(200)
+      if round % 4 == 0 { try churn.check("round \(round)") }
+    }
+    // It reads a state of which nothing is live any more.
+    let statistics = try churn.store.statistics()
+    #expect(statistics.pinnedPageCount > churn.live / 2, "\(statistics)")
+    #expect(try read.count(in: "blobs") == count)
+    try follower.close()
+    try churn.finish()
+  }
+
+  @Test(
+    "It holds with checkpoints and snapshots at any time, and earlier roots are kept all the same",
+    arguments: seeds(1...2))
+  func smallStore(seed: UInt64) throws {
+    var churn = try Churn(seed: seed, rowCount: 1500)
+    var held: [Snapshot] = []
+    var rootCounts: [Int] = []
+    for round in 0..<400 {
+      try churn.commit(10)
+      if round % 4 == 0 {
+        try churn.store.checkpoint()
+        try churn.check("round \(round)")
+      }
+      if round % 50 == 0 { held.append(try churn.store.snapshot()) }
+      if round % 97 == 96 { held.removeFirst() }
+      if round % 4 == 0, round > 300 {
+        rootCounts.append(try churn.store.statistics().retainedRootCount)
+      }
+    }
+    #expect(rootCounts.reduce(0, +) > 4 * rootCounts.count, "\(rootCounts)")
+    held = []
+    try churn.finish()
+  }
+}
