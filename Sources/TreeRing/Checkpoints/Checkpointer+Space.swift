@@ -29,7 +29,7 @@ extension Checkpointer {
     var bound: Int { 2 * live + allowance + pinned }
   }
 
-  /// Counts the pages; off by what writers do meanwhile. O(pins).
+  /// Counts the pages; off by what writers do meanwhile. O(pins + roots).
   var pageUse: PageUse {
     let logByteCount = log.statistics.byteCount
     let visible = source.withLock { $0?.pageCount }

@@ -78,7 +78,6 @@ import TreeRingLog
       let size = Int(statistics.pageFileByteCount) / 4096
       #expect(
         size <= bound, "seed \(seed), \(moment): \(size) pages, \(bound) allowed")
-
     }
 
     func finish() throws {
