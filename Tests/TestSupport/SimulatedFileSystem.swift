@@ -126,10 +126,11 @@ package final class SimulatedFileSystem: Sendable {
   /// use the disk.
   package func watchWrites(_ body: WriteWatcher?) { state.withLock { $0.writeWatcher = body } }
 
-  /// The system drops what it holds of files in its memory: mappings show what the device has.
+  /// The system drops what it holds of files in its memory, as it may of all that is not dirty: reading gives
+  /// what the device has.
   package func dropCaches() {
     state.withLock { state in
-      for id in Array(state.nodes.keys) { state.nodes[id]?.reloadMappings() }
+      for id in Array(state.nodes.keys) { state.nodes[id]?.dropCache() }
     }
   }
 

@@ -132,8 +132,11 @@ struct SimulatedNode {
     mappings.changed(offset..<end, of: seen)
   }
 
-  /// Lets mappings show what reading the file gives.
-  mutating func reloadMappings() { mappings.changed(0..<current.count, of: current) }
+  /// What is dirty stays in the system's memory; all else is read from the device when it is next asked for.
+  mutating func dropCache() {
+    current = written
+    mappings.changed(0..<current.count, of: current)
+  }
 
   /// Bytes that change by themselves, on the device and in memory.
   mutating func damage(_ offset: Int, _ change: (UInt8) -> UInt8) {
@@ -153,14 +156,21 @@ struct SimulatedNode {
 
   /// Puts what is dirty on the device. Pages that a failed sync has left clean are not dirty.
   mutating func sync() {
-    if synced.count > current.count { synced.removeLast(synced.count - current.count) }
-    synced.appendZeros(current.count - synced.count)
+    synced = written
+    forget()
+  }
+
+  /// What is on the device for certain, with what is dirty.
+  private var written: [UInt8] {
+    var bytes = synced
+    if bytes.count > current.count { bytes.removeLast(bytes.count - current.count) }
+    bytes.appendZeros(current.count - bytes.count)
     for block in dirty.keys {
       let start = block * Self.blockSize
       let end = min(start + Self.blockSize, current.count)
-      if start < end { synced.replaceSubrange(start..<end, with: current[start..<end]) }
+      if start < end { bytes.replaceSubrange(start..<end, with: current[start..<end]) }
     }
-    forget()
+    return bytes
   }
 
   /// A failed sync: the pages count as clean, and what is on the device is anybody's guess.

@@ -2,7 +2,8 @@
 //
 //   1. begin: under the writer's lock, take the visible version and an image of the dead lists and free
 //      numbers; pin the commit. Nothing is written, so writers wait for a moment only.
-//   2. sync the log through the commit; write the pages born since the last root, in slices.
+//   2. sync the log through the commit; write the pages born since the last root, in slices. While memory is
+//      short each slice is synced, and its pages count as clean long before the checkpoint ends.
 //   3. write the blobs: dead lists that are new, the roots, the free numbers. Sync.
 //   4. write the meta into the slot of the one before the last; sync. From here on the root counts.
 //   5. settle: what only the meta overwritten needed is free now, and the pages written count as clean.
@@ -39,8 +40,8 @@ struct Checkpoint {
     var replacedBlobPages: [PageNumber]
     /// Pages of blobs that this meta alone refers to.
     var ownBlobPages: [PageNumber]
-    /// The tree pages written.
-    var written: [RetiredPage]
+    /// The tree pages written, but for those settled between slices.
+    var written: ArraySlice<RetiredPage>
   }
 
   /// Numbers taken for blobs; to be given back if the checkpoint fails.
@@ -60,17 +61,17 @@ struct Checkpoint {
   ///   - ledger: the roots of the meta in force.
   ///   - dropped: roots among them to be dropped, with what hung on them.
   ///   - replaced: pages of blobs that are free as soon as this meta is in force.
-  ///   - pause: called between slices.
+  ///   - betweenSlices: called with the tree pages written and not settled yet; it takes off those it settles.
   mutating func write(
     _ begun: Begun, after ledger: RootLedger, sequence: UInt64,
     dropping dropped: [CommitNumber: [RetiredPage]], replacing replaced: [PageNumber],
-    pause: () -> Void
+    betweenSlices: (inout ArraySlice<RetiredPage>) throws(TreeRingError) -> Void
   ) throws(TreeRingError) -> Outcome {
     let version = begun.version
     let commit = version.roots.commit
     if log.durable < commit { try log.sync() }
     let written = try writePages(
-      of: version, bornAfter: ledger.newest?.commit ?? 0, pause: pause)
+      of: version, bornAfter: ledger.newest?.commit ?? 0, betweenSlices: betweenSlices)
     var next = ledger
     let droppedLists = next.entries.filter { dropped[$0.commit] != nil }.flatMap(\.lists)
     next.entries.removeAll { dropped[$0.commit] != nil }
@@ -114,28 +115,31 @@ struct Checkpoint {
 
   /// Writes every page of the version's trees that was born after a commit and is not in the file.
   private func writePages(
-    of version: Version, bornAfter commit: CommitNumber, pause: () -> Void
-  ) throws(TreeRingError) -> [RetiredPage] {
+    of version: Version, bornAfter commit: CommitNumber,
+    betweenSlices: (inout ArraySlice<RetiredPage>) throws(TreeRingError) -> Void
+  ) throws(TreeRingError) -> ArraySlice<RetiredPage> {
     var young: [RetiredPage] = []
     for root in version.roots.trees {
       Tree(root, pages: pages).forEachPage(bornAfter: commit) { page in
-        if pages.isInHeap(page.number) {
+        if pages.isDirty(page.number) {
           young.append(RetiredPage(number: page.number, birth: page.birth))
         }
       }
     }
     young.sort { $0.number < $1.number }
     var start = 0
+    var written = young[..<0]
     while start < young.count {
       let end = min(start + Self.slicePageCount, young.count)
       try file.write(young[start..<end].map { (number: $0.number, page: pages.page($0.number)) })
+      written = young[written.startIndex..<end]
       start = end
-      if start < young.count { pause() }
+      if start < young.count { try betweenSlices(&written) }
     }
-    return young
+    return written
   }
 
-  /// Pages written between two pauses: a megabyte.
+  /// Pages written at a time: a megabyte.
   private static let slicePageCount = 256
 
   // MARK: Blobs

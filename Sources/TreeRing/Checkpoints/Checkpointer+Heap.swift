@@ -7,10 +7,12 @@ internal import TreeRingLog
 
 extension Checkpointer {
   /// Moves pages that the file holds out of the heap until it is within its share. It waits a little for
-  /// read sections, so it runs on the checkpointer's own thread, outside any lock.
+  /// read sections, so it runs where a checkpoint does, outside any lock that readers or writers take.
   ///
-  /// - Parameter isForced: whether all of them go, however much room there is.
-  func evict(isForced: Bool = false) {
+  /// - Parameters:
+  ///   - isForced: whether all of them go, however much room there is.
+  ///   - napLimit: how long read sections are waited for, see `ReadSections.wait`.
+  func evict(isForced: Bool = false, napLimit: Int = 100) {
     if state.withLock({ $0.isClosed }) { return }
     let (counts, most) = (pages.heapPageCounts, share.pages)
     var excess = isForced || counts.all > most * 7 / 8 ? counts.all : 0
@@ -27,7 +29,7 @@ extension Checkpointer {
       parked.withLock { $0.append(frames) }
       parkedCount.add(addresses.count, ordering: .relaxed)
     }
-    releaseParked()
+    releaseParked(napLimit: napLimit)
   }
 
   /// Takes off the list of clean pages what has been freed since, when that is most of it. A store that fits
@@ -51,9 +53,9 @@ extension Checkpointer {
   /// Gives back the frames of pages that were moved out, once nobody can be looking at them. A section
   /// that lasts, since code of the caller's runs in it, is not waited for: that code may itself be waiting
   /// for a checkpoint, in a commit. What is left then is for the next call.
-  private func releaseParked() {
+  private func releaseParked(napLimit: Int) {
     while let frames = parked.withLock({ $0.first }),
-      pages.sections.wait(for: frames.ticket, atMost: 100)
+      pages.sections.wait(for: frames.ticket, atMost: napLimit)
     {
       let taken = parked.withLock { parked in
         // Whoever else is here may have been quicker.
@@ -86,6 +88,8 @@ extension Checkpointer {
       if log.durable + 1 < editor.epoch { try log.sync() }
       young = editor.spill()
       try file.write(young.map { (number: $0.number, page: pages.page($0.number)) })
+      // What leaves the heap is durable: if a later sync failed, the system might drop it.
+      try file.sync()
     } catch {
       // Without room the transaction goes on in memory.
       if error.code == .noSpace { return }

@@ -170,7 +170,7 @@ final class Checkpointer: Sendable {
     do throws(TreeRingError) {
       outcome = try checkpoint.write(
         begun, after: ledger, sequence: sequence, dropping: dropped,
-        replacing: blobs.flatMap(\.pages), pause: { Self.nap(.microseconds(200)) })
+        replacing: blobs.flatMap(\.pages), betweenSlices: relieve)
     } catch {
       pages.free(checkpoint.reserved)
       pins.unpin(commit)
@@ -219,9 +219,31 @@ final class Checkpointer: Sendable {
     return result
   }
 
-  private func settle(_ outcome: Checkpoint.Outcome, duration: Duration) {
+  /// Pauses between two slices. If writers are short of memory, what has been written is made durable before, so
+  /// that it can leave the heap and they need not wait for the checkpoint's end.
+  private func relieve(_ written: inout ArraySlice<RetiredPage>) throws(TreeRingError) {
+    if heldFrameCount > share.slowPages {
+      try file.sync()
+      noteDurable(written)
+      written = written.suffix(0)
+      // Whoever looks at a page is not waited for: writers may be waiting for the next slice.
+      evict(napLimit: 10)
+    }
+    Self.nap(.microseconds(200))
+  }
+
+  /// Notes that pages are in the file for certain, and may leave the heap.
+  private func noteDurable(_ written: ArraySlice<RetiredPage>) {
     // Before they are listed: whoever moves pages out passes over what does not count as clean.
-    pages.noteWritten(outcome.written)
+    pages.noteWritten(written)
+    state.withLock { state in
+      state.clean.append(contentsOf: written)
+      state.statistics.writtenPages += written.count
+    }
+  }
+
+  private func settle(_ outcome: Checkpoint.Outcome, duration: Duration) {
+    noteDurable(outcome.written)
     let sequence = outcome.meta.sequence
     let (freed, left) = state.withLock { state -> ([PageNumber], [RootLedger.Entry]) in
       // Together, so that every page is on one list whenever pages are counted.
@@ -236,11 +258,9 @@ final class Checkpointer: Sendable {
       // The slot of the meta before the last one has been overwritten.
       let old = state.blobs.filter { $0.sequence + 2 <= sequence }
       state.blobs.removeAll { $0.sequence + 2 <= sequence }
-      state.clean.append(contentsOf: outcome.written)
       state.lastDuration = duration
       state.lastEnd = ContinuousClock.now
       state.statistics.count += 1
-      state.statistics.writtenPages += outcome.written.count
       state.statistics.lastDuration = duration
       return (old.flatMap(\.pages), left)
     }

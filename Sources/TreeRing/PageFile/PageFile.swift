@@ -35,6 +35,8 @@ package final class PageFile: Sendable {
   let map: PageFileMap
   /// Up to where room is reserved, in bytes; at least what has been written.
   let reserved: Mutex<UInt64>
+  /// Why a sync has failed. Held throughout a sync.
+  private let syncFailure = Mutex<TreeRingError?>(nil)
   /// Up to where room may be reserved ahead of what is needed, in bytes.
   let reserveLimit = Atomic<UInt64>(.max)
 
@@ -143,16 +145,20 @@ package final class PageFile: Sendable {
   package var mappedByteCount: UInt64 { map.byteCount }
 
   /// Makes everything written so far durable. After a failure nothing is known about what was written
-  /// since the sync before.
+  /// since the sync before, and every later call fails: the system tells of it once only, to whoever asks first.
   package func sync() throws(TreeRingError) {
-    do throws(TreeRingError) {
-      try file.sync(.full)
-    } catch {
-      // Even if the device was only full: what was written is lost, so room alone does not help.
-      var failure = error
-      if failure.code == .noSpace { failure.code = .io }
-      throw failure
+    let failure = syncFailure.withLock { failure -> TreeRingError? in
+      if failure != nil { return failure }
+      do throws(TreeRingError) {
+        try file.sync(.full)
+      } catch {
+        failure = error
+        // Even if the device was only full: what was written is lost, so room alone does not help.
+        if error.code == .noSpace { failure?.code = .io }
+      }
+      return failure
     }
+    if let failure { throw failure }
   }
 
   /// The file's size, room reserved ahead included, in bytes.

@@ -247,6 +247,11 @@ package final class PageStore: Sendable {
     state.withLock { $0.heap.contains(Int(number)) }
   }
 
+  /// Whether a page's home is the heap and the file does not hold it yet.
+  package func isDirty(_ number: PageNumber) -> Bool {
+    state.withLock { $0.heap.contains(Int(number)) && !$0.clean.contains(Int(number)) }
+  }
+
   /// Gives a page that lives in the file a frame of the heap again, with the same content. Nobody else
   /// may be reading it.
   /// - Returns: the page at its new address, or where it is if that is the heap.

@@ -101,8 +101,13 @@ private final class Shared: Sendable {
     #expect(shared.reads.load(ordering: .relaxed) > 0)
     #expect(store.horizon > 1)
     for commit in max(1, store.horizon)...store.newestCommit {
-      let sum = try sum(store.snapshot(at: .commit(commit)))
-      #expect(sum == 1600, "at \(commit)")
+      do {
+        let sum = try sum(store.snapshot(at: .commit(commit)))
+        #expect(sum == 1600, "at \(commit)")
+      } catch let error as TreeRingError where error.code == .beyondHorizon {
+        // The store compacts by itself too, and may not have ended.
+        #expect(commit < store.horizon)
+      }
     }
     let problems = try store.checkInvariants()
     #expect(problems.isEmpty)

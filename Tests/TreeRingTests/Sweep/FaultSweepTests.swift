@@ -57,6 +57,7 @@ struct FaultSweepTests {
           throw SweepFlaw("a promise is gone")
         }
         try Self.checkWhatIsLeft(store, run, &random)
+        if Bool.random(using: &random) { try Self.checkWhatIsKept(store, run, &random) }
         if error.code == .noSpace, fault == .noSpace {
           // There is room again: the same store takes up its work.
           disk.failAll(after: nil, with: fault)
@@ -107,6 +108,20 @@ struct FaultSweepTests {
       guard code(of: { try store.put([1], for: "k0") }) == .poisoned else {
         throw SweepFlaw("the past is refused, and commits go on")
       }
+    }
+  }
+
+  /// The same when the system has dropped from its memory what a failed sync has left clean: what is read is right,
+  /// or an error says that it is lost.
+  private static func checkWhatIsKept(
+    _ store: Store, _ run: SweepRun, _ random: inout SeededGenerator
+  ) throws {
+    store.moveOutCleanPages()
+    run.disk.dropCaches()
+    do {
+      try checkWhatIsLeft(store, run, &random)
+    } catch let error as TreeRingError {
+      guard detects(error) else { throw error }
     }
   }
 

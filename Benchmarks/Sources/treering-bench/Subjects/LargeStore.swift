@@ -18,6 +18,8 @@ let largeStore = Subject(name: "LargeStore") { context in
   let gets = Measurement("LargeStore", "random gets (\(name))", unit: "gets/s", .higher)
   let longest = Measurement(
     "LargeStore", "durable commit beside random updates, longest (\(name))", unit: "ms", .lower)
+  let longestUpdate = Measurement(
+    "LargeStore", "random updates in commits of 1000, longest (\(name))", unit: "ms", .lower)
   let updates = Measurement(
     "LargeStore", "random updates in commits of 1000 (\(name))", unit: "rows/s", .higher)
   let folder = try context.folder()
@@ -38,9 +40,10 @@ let largeStore = Subject(name: "LargeStore") { context in
       for row in read { digest &+= try PlainRows.get(row, in: snapshot) }
     }
     gets.add(TreeRingEngine.name, Double(read.count) / seconds)
-    let (latencies, rate) = try commitsBesideUpdates(store, rows, commits, below: count)
-    longest.add(TreeRingEngine.name, latencies.percentile(1) / 1e6)
-    updates.add(TreeRingEngine.name, rate)
+    let beside = try commitsBesideUpdates(store, rows, commits, below: count)
+    longest.add(TreeRingEngine.name, beside.commits.percentile(1) / 1e6)
+    longestUpdate.add(TreeRingEngine.name, beside.updates.percentile(1) / 1e6)
+    updates.add(TreeRingEngine.name, beside.rowsPerSecond)
     size.add(TreeRingEngine.name, Double(try context.diskByteCount(folder)) / 1e9)
     try store.close()
   }
@@ -52,14 +55,22 @@ let largeStore = Subject(name: "LargeStore") { context in
   context.report.add(gets)
   context.report.add(updates)
   context.report.add(longest, bar: .absolute(100))
+  context.report.add(longestUpdate, bar: .absolute(100))
+}
+
+/// Nanoseconds of each commit, and how many rows a second were updated.
+private struct Beside {
+  var commits: [UInt64] = []
+  var updates: [UInt64] = []
+  var rowsPerSecond = 0.0
 }
 
 /// Durable commits of single rows, while another thread commits a thousand random rows at a time.
 private func commitsBesideUpdates(
   _ store: Store, _ rows: PlainRows, _ commits: Int, below count: Int
-) throws -> (latencies: [UInt64], updatesPerSecond: Double) {
+) throws -> Beside {
   let isDone = Atomic<Bool>(false)
-  let result = Mutex<(latencies: [UInt64], updatesPerSecond: Double)>(([], 0))
+  let result = Mutex(Beside())
   _ = try withExtendedLifetime(isDone) {
     try onThreads(2) { thread in
       var random = Random(seed: UInt64(41 + thread))
@@ -67,17 +78,21 @@ private func commitsBesideUpdates(
         defer { isDone.store(true, ordering: .releasing) }
         let latencies = try rows.durableCommits(
           commits, below: count, version: 1, &random, in: store)
-        result.withLock { $0.latencies = latencies }
+        result.withLock { $0.commits = latencies }
         return
       }
-      var updated = 0
+      var latencies: [UInt64] = []
       let seconds = try Clocks.wallSeconds {
         while !isDone.load(ordering: .acquiring) {
+          let start = Clocks.wallNanoseconds
           try rows.update(1_000, below: count, version: 2, &random, in: store)
-          updated += 1_000
+          latencies.append(Clocks.wallNanoseconds - start)
         }
       }
-      result.withLock { [updated] in $0.updatesPerSecond = Double(updated) / seconds }
+      result.withLock { [latencies] in
+        $0.updates = latencies
+        $0.rowsPerSecond = Double(1_000 * latencies.count) / seconds
+      }
     }
   }
   return result.withLock { $0 }

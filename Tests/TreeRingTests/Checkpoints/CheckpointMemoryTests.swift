@@ -1,0 +1,150 @@
+// Memory that is full of dirty pages. A checkpoint frees them as it goes, and a transaction writes its own early;
+// what has left the heap is on the device, so a failure half-way spoils neither memory nor file.
+
+import Synchronization
+import TestSupport
+import Testing
+import TreeRingLog
+
+@testable import TreeRing
+
+@Suite("Memory full of dirty pages", .leavesSoundStores) struct CheckpointMemoryTests {
+  /// A store whose heap is nearly full of pages that the file does not hold, while others have left it.
+  private final class Run {
+    let disk = SimulatedFileSystem(seed: 1)
+    let store: Store
+    private(set) var rows: [Key: [UInt8]] = [:]
+    private var random: SeededGenerator
+
+    /// - Parameter prepare: called when the heap is full, before any checkpoint.
+    init(seed: UInt64, prepare: (Run) -> Void = { _ in }) throws {
+      random = SeededGenerator(seed: seed)
+      disk.watchWrites(refuseTwins)
+      store = try Self.open(disk)
+      let checkpointer = try #require(store.engine.checkpointer)
+      // None is made in the background meanwhile; who makes the first one after that does not matter.
+      try checkpointer.running.withLock { _ in
+        // So many rows that pages are written early; all but the last of them stay where they are.
+        try write((0..<1250).map { 10_000 + $0 })
+        let early = Int(store.pages.pageNumberBound) - store.pages.heapPageCounts.all
+        try #require(early > 50, "nothing has left the heap")
+        while store.pages.heapPageCounts.dirty < checkpointer.share.pages / 10 * 9 {
+          try writeSome()
+        }
+        try store.sync()
+        prepare(self)
+      }
+    }
+
+    static func open(_ disk: SimulatedFileSystem) throws -> Store {
+      var options = StoreOptions(durability: .none, memoryBudget: 3 << 20, logger: quietLogger)
+      options.pageCellCapacity = 4
+      return try Store(path: "store", fileSystem: disk, options: options)
+    }
+
+    /// A commit that writes some rows here and there.
+    func writeSome() throws {
+      try write((0..<20).map { _ in Int.random(in: 0..<1000, using: &random) })
+    }
+
+    private func write(_ numbers: [Int]) throws {
+      var after = rows
+      try store.write { tx in
+        for number in numbers {
+          let object = [UInt8](repeating: .random(in: 0...255, using: &random), count: 20)
+          try tx.put(object, for: Key("row \(number)"), in: blobs)
+          after[Key("row \(number)")] = object
+        }
+      }
+      rows = after
+    }
+
+    func isRight(_ store: Store) throws -> Bool {
+      var found: [Key: [UInt8]] = [:]
+      try store.snapshot().forEach(in: blobs) { key, object in
+        found[key] = object
+        return true
+      }
+      return found == rows
+    }
+  }
+
+  @Test(
+    "Writers are short of memory no more when a checkpoint has written a part, far from its end")
+  func roomBeforeTheEnd() throws {
+    // As the page file is synced, up to the first meta.
+    let seen = Mutex<(counts: [(all: Int, dirty: Int)], isOver: Bool)>(([], false))
+    let run = try Run(seed: 1) { run in
+      let pages = run.store.pages
+      run.disk.observe { _, what, _ in
+        seen.withLock { seen in
+          if what == "sync store/pages", !seen.isOver { seen.counts.append(pages.heapPageCounts) }
+          if what.hasSuffix("at 0 to store/pages") || what.hasSuffix("at 4096 to store/pages") {
+            seen.isOver = true
+          }
+        }
+      }
+    }
+    try run.store.checkpoint()
+    run.disk.observe(nil)
+    let share = try #require(run.store.engine.checkpointer).share
+    let counts = seen.withLock { $0.counts }
+    #expect(counts.count == 2, "a part of it, and all of it, is made durable")
+    let (first, last) = (try #require(counts.first), try #require(counts.last))
+    #expect(first.dirty > share.slowPages)
+    #expect(last.dirty < share.slowPages)
+    #expect(last.all < first.all, "what is durable has not left the heap")
+    #expect(try run.isRight(run.store))
+    #expect(try run.store.leakedPageCount(beside: []) == 0)
+    try run.store.close()
+  }
+
+  @Test("A device that is full, or fails, at any point of a checkpoint", arguments: seeds(1...2))
+  func faults(seed: UInt64) throws {
+    var begin = 0
+    let syncs = Mutex<[Int]>([])
+    let whole = try Run(seed: seed) { run in
+      begin = run.disk.callCount
+      run.disk.observe { call, what, _ in
+        if what == "sync store/pages" { syncs.withLock { $0.append(call) } }
+      }
+    }
+    try whole.store.checkpoint()
+    let calls = whole.disk.callCount - begin
+    whole.disk.observe(nil)
+    try whole.store.close()
+    // The lists and the meta are at the end.
+    let points =
+      Array(stride(from: 1, to: calls - 6, by: max(1, calls / 3))) + (calls - 6...calls)
+      + syncs.withLock { $0.map { $0 - begin } }
+    for point in points {
+      for fault in DiskFault.allCases {
+        let label = "seed \(seed), \(fault) at call \(point) of \(calls)"
+        let run = try Run(seed: seed) { $0.disk.fail(after: point, with: fault) }
+        let failed = code { try run.store.checkpoint() }
+        guard run.disk.faultCount == 1 else {
+          Issue.record("\(label): nothing has failed")
+          continue
+        }
+        let goesOn = (try? run.writeSome()) != nil
+        #expect(goesOn || failed == .io, "\(label): \(failed)")
+        // What the device does not hold is not in the system's memory any more either.
+        run.store.moveOutCleanPages()
+        run.disk.dropCaches()
+        #expect(try run.isRight(run.store), "\(label)")
+        if goesOn {
+          try run.store.checkpoint()
+          #expect(try run.store.leakedPageCount(beside: []) == 0, "\(label)")
+          #expect(try run.isRight(run.store), "\(label)")
+        }
+        let found = run.disk.afterKill()
+        #expect(
+          try verifyPageFile("store/pages", fileSystem: found).map(\.problem) == [], "\(label)")
+        let reopened = try Run.open(found)
+        #expect(try run.isRight(reopened), "\(label), reopened")
+        try reopened.close()
+        try? run.store.close()
+      }
+    }
+  }
+}
