@@ -319,7 +319,10 @@ public final class Store: Sendable {
     defer { lock?.release() }
     follower?.close()
     engine.checkpointer?.close()
-    try writerLock.withLock { try log.close() }
+    try writerLock.withLock {
+      engine.checkpointer?.closeFile()
+      try log.close()
+    }
   }
 
   /// Throws `closed` once the store is closed.

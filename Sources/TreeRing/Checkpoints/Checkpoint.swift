@@ -47,6 +47,8 @@ struct Checkpoint {
   /// Numbers taken for blobs; to be given back if the checkpoint fails.
   private(set) var reserved: [PageNumber] = []
   private var ownBlobPages: [PageNumber] = []
+  /// Whether pages are looked for; nothing has been written then.
+  private(set) var isReading = false
 
   init(file: PageFile, pages: PageStore, pins: PinTable, log: CommitLog) {
     self.file = file
@@ -114,18 +116,25 @@ struct Checkpoint {
   // MARK: Trees
 
   /// Writes every page of the version's trees that was born after a commit and is not in the file.
-  private func writePages(
+  private mutating func writePages(
     of version: Version, bornAfter commit: CommitNumber,
     betweenSlices: (inout ArraySlice<RetiredPage>) throws(TreeRingError) -> Void
   ) throws(TreeRingError) -> ArraySlice<RetiredPage> {
+    isReading = true
+    let failures = pages.fetchFailureCount
     var young: [RetiredPage] = []
-    for root in version.roots.trees {
-      Tree(root, pages: pages).forEachPage(bornAfter: commit) { page in
-        if pages.isDirty(page.number) {
-          young.append(RetiredPage(number: page.number, birth: page.birth))
+    // A checkpoint that found no room may have left clean pages among them, which may leave the heap.
+    pages.withSection {
+      for root in version.roots.trees {
+        Tree(root, pages: pages).forEachPage(bornAfter: commit) { page in
+          if pages.isDirty(page.number) {
+            young.append(RetiredPage(number: page.number, birth: page.birth))
+          }
         }
       }
     }
+    try pages.checkFetches(since: failures)
+    isReading = false
     young.sort { $0.number < $1.number }
     var start = 0
     var written = young[..<0]

@@ -7,7 +7,7 @@ internal import TreeRingLog
 
 extension Checkpointer {
   /// Moves pages that the file holds out of the heap until it is within its share. It waits a little for
-  /// read sections, so it runs where a checkpoint does, outside any lock that readers or writers take.
+  /// read sections, never to their end.
   ///
   /// - Parameters:
   ///   - isForced: whether all of them go, however much room there is.
@@ -77,6 +77,7 @@ extension Checkpointer {
   /// Writes pages of an unfinished transaction to their places, which are free for everybody else, if
   /// the heap is full of dirty pages. Called between two operations: nobody may hold pointers into them.
   func spill(_ editor: PageEditor) throws(TreeRingError) {
+    if let failure { throw failure }
     updateShare()
     let share = share
     guard pages.heapPageCounts.dirty > share.slowPages else { return }
@@ -87,6 +88,7 @@ extension Checkpointer {
       // before this one is ever made once more.
       if log.durable + 1 < editor.epoch { try log.sync() }
       young = editor.spill()
+      if young.isEmpty { return }
       try file.write(young.map { (number: $0.number, page: pages.page($0.number)) })
       // What leaves the heap is durable: if a later sync failed, the system might drop it.
       try file.sync()

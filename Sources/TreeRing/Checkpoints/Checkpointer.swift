@@ -174,7 +174,11 @@ final class Checkpointer: Sendable {
     } catch {
       pages.free(checkpoint.reserved)
       pins.unpin(commit)
-      if file.isDamaged(error) { condemn(error) } else if error.code != .noSpace { fail(error) }
+      if file.isDamaged(error) {
+        condemn(error)
+      } else if error.code != .noSpace, !checkpoint.isReading {
+        fail(error)
+      }
       throw error
     }
     do throws(TreeRingError) {
@@ -223,10 +227,13 @@ final class Checkpointer: Sendable {
   /// that it can leave the heap and they need not wait for the checkpoint's end.
   private func relieve(_ written: inout ArraySlice<RetiredPage>) throws(TreeRingError) {
     if heldFrameCount > share.slowPages {
-      try file.sync()
-      noteDurable(written)
-      written = written.suffix(0)
-      // Whoever looks at a page is not waited for: writers may be waiting for the next slice.
+      // Frames that somebody looks at are not to be had by a sync.
+      if pages.heapPageCounts.dirty > share.dirtyPages {
+        try file.sync()
+        noteDurable(written)
+        written = written.suffix(0)
+      }
+      // Nor are they waited for: writers may be waiting for the next slice.
       evict(napLimit: 10)
     }
     Self.nap(.microseconds(200))
@@ -328,7 +335,8 @@ final class Checkpointer: Sendable {
     running.withLock { _ in }
   }
 
-  /// A last checkpoint, if anything was written since the newest one; then no more.
+  /// A last checkpoint, if anything was written since the newest one; then no more. The file is closed by
+  /// `closeFile`.
   func close() {
     if failure == nil {
       do throws(TreeRingError) {
@@ -342,8 +350,10 @@ final class Checkpointer: Sendable {
     // What had been scheduled has ended then, or finds the store closed.
     thread.sync {}
     _ = pages.sections.wait(for: pages.sections.ticket(), atMost: 1_000)
-    file.close()
   }
+
+  /// Closes the file of a closed checkpointer. Under the writer's lock: a transaction may write pages early.
+  func closeFile() { file.close() }
 }
 
 /// What checkpoints have done since the store was opened.

@@ -193,8 +193,8 @@ package final class PageStore: Sendable {
     }
   }
 
-  /// Takes a page that the file holds out of the heap. Who touches it next fetches it, so what the file
-  /// gives back is checked before it is believed.
+  /// Takes a page that the file holds for certain out of the heap. Who touches it next fetches it, so what
+  /// the file gives back is checked before it is believed.
   ///
   /// Whoever asks may know the page from long ago: it may be free by now, and its number given to a writer
   /// who has not even set the new page's birth. So only clean pages are looked at, which nobody changes:
@@ -215,8 +215,9 @@ package final class PageStore: Sendable {
     return UnsafeMutableRawPointer(bitPattern: frame)
   }
 
-  /// Notes that the file holds these pages, as far as they still are the ones that were written. They must
-  /// be pages that nobody changes meanwhile: of a pinned root, or of the caller's own transaction.
+  /// Notes that the file holds these pages for certain, since a sync, as far as they still are the ones that
+  /// were written. They must be pages that nobody changes meanwhile: of a pinned root, or of the caller's own
+  /// transaction.
   package func noteWritten(_ pages: some Sequence<RetiredPage>) {
     state.withLock { state in
       defer { noteCounts(state) }

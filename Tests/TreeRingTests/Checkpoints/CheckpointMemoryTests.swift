@@ -1,6 +1,7 @@
 // Memory that is full of dirty pages. A checkpoint frees them as it goes, and a transaction writes its own early;
 // what has left the heap is on the device, so a failure half-way spoils neither memory nor file.
 
+import Dispatch
 import Synchronization
 import TestSupport
 import Testing
@@ -99,24 +100,30 @@ import TreeRingLog
     try run.store.close()
   }
 
-  @Test("A device that is full, or fails, at any point of a checkpoint", arguments: seeds(1...2))
-  func faults(seed: UInt64) throws {
+  /// How many calls change something in a checkpoint, and which of them sync the page file.
+  private func calls(_ seed: UInt64) throws -> (count: Int, syncs: [Int]) {
     var begin = 0
     let syncs = Mutex<[Int]>([])
-    let whole = try Run(seed: seed) { run in
+    let run = try Run(seed: seed) { run in
       begin = run.disk.callCount
       run.disk.observe { call, what, _ in
         if what == "sync store/pages" { syncs.withLock { $0.append(call) } }
       }
     }
-    try whole.store.checkpoint()
-    let calls = whole.disk.callCount - begin
-    whole.disk.observe(nil)
-    try whole.store.close()
+    try run.store.checkpoint()
+    let count = run.disk.callCount - begin
+    run.disk.observe(nil)
+    try run.store.close()
+    return (count, syncs.withLock { $0.map { $0 - begin } })
+  }
+
+  @Test("A device that is full, or fails, at any point of a checkpoint", arguments: seeds(1...2))
+  func faults(seed: UInt64) throws {
+    let (calls, syncs) = try calls(seed)
     // The lists and the meta are at the end.
     let points =
       Array(stride(from: 1, to: calls - 6, by: max(1, calls / 3))) + (calls - 6...calls)
-      + syncs.withLock { $0.map { $0 - begin } }
+      + syncs
     for point in points {
       for fault in DiskFault.allCases {
         let label = "seed \(seed), \(fault) at call \(point) of \(calls)"
@@ -145,6 +152,74 @@ import TreeRingLog
         try reopened.close()
         try? run.store.close()
       }
+    }
+  }
+
+  /// A run whose first checkpoint has found the device full when a part of its pages was durable; now there is room
+  /// again, and no other checkpoint is under way.
+  private func halfWritten(_ seed: UInt64, _ syncs: [Int]) throws -> Run {
+    let first = try #require(syncs.first)
+    let run = try Run(seed: seed) { $0.disk.failAll(after: first + 1, with: .noSpace) }
+    #expect(code { try run.store.checkpoint() } == .noSpace)
+    try #require(run.store.engine.checkpointer).thread.sync {}
+    #expect(run.store.pages.heapPageCounts.dirty < run.store.pages.heapPageCounts.all)
+    run.disk.failAll(after: nil, with: .noSpace)
+    return run
+  }
+
+  @Test("A page cannot be read when a checkpoint looks for what the one before it has not written")
+  func unreadable() throws {
+    let (_, syncs) = try calls(1)
+    var refused = 0
+    for read in 1..<12 {
+      let run = try halfWritten(1, syncs)
+      run.store.moveOutCleanPages()
+      run.disk.failRead(after: read)
+      let failed = code { try run.store.checkpoint() }
+      #expect(failed == nil || failed == .io, "read \(read)")
+      if failed == .io { refused += 1 }
+      run.disk.failRead(after: nil)
+      try run.writeSome()
+      try run.store.checkpoint()
+      #expect(try run.isRight(run.store), "read \(read)")
+      #expect(try run.store.leakedPageCount(beside: []) == 0, "read \(read)")
+      let found = run.disk.afterKill()
+      #expect(
+        try verifyPageFile("store/pages", fileSystem: found).map(\.problem) == [], "read \(read)")
+      try run.store.close()
+    }
+    #expect(refused > 0)
+  }
+
+  @Test("Pages leave the heap while a checkpoint looks for what the one before it has not written")
+  func movedOutMeanwhile() throws {
+    let (_, syncs) = try calls(1)
+    for round in 0..<10 {
+      let run = try halfWritten(1, syncs)
+      let store = run.store
+      let isDone = Atomic<Bool>(false)
+      onThreads(3) { thread in
+        do {
+          switch thread {
+          case 0:
+            defer { isDone.store(true, ordering: .relaxed) }
+            try store.checkpoint()
+          case 1: while !isDone.load(ordering: .relaxed) { store.moveOutCleanPages() }
+          default:
+            // Frames are used again at once.
+            for number in 0..<50 where !isDone.load(ordering: .relaxed) {
+              try store.write { try $0.put([1], for: Key("\(number)"), in: .bytes("others")) }
+            }
+          }
+        } catch { Issue.record("\(error)") }
+      }
+      try run.store.checkpoint()
+      #expect(try run.isRight(run.store), "round \(round)")
+      #expect(try run.store.leakedPageCount(beside: []) == 0, "round \(round)")
+      let found = run.disk.afterKill()
+      #expect(
+        try verifyPageFile("store/pages", fileSystem: found).map(\.problem) == [], "round \(round)")
+      try run.store.close()
     }
   }
 }
