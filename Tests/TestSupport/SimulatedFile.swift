@@ -48,6 +48,7 @@ final class SimulatedFile: File {
     _ body: (inout SimulatedNode) -> R
   ) throws(TreeRingError) -> R {
     let result: Result<R, TreeRingError> = system.state.withLock { state in
+      if let observer = state.readObserver { observer("\(what()) \(path)") }
       if let error = state.faults.look(what(), path, range) { return .failure(error) }
       // Taken out, so that changing it copies nothing.
       guard var node = state.nodes.removeValue(forKey: id) else {

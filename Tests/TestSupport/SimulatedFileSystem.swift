@@ -23,6 +23,7 @@ package final class SimulatedFileSystem: Sendable {
     var faults = SimulatedFaults()
     var capacity: Int?
     var observer: (@Sendable (Int, String, SimulatedFileSystem) -> Void)?
+    var readObserver: (@Sendable (String) -> Void)?
     var writeWatcher: WriteWatcher?
 
     mutating func makeFile(_ path: String) {
@@ -120,6 +121,11 @@ package final class SimulatedFileSystem: Sendable {
     _ body: (@Sendable (_ call: Int, _ what: String, _ disk: SimulatedFileSystem) -> Void)?
   ) {
     state.withLock { $0.observer = body }
+  }
+
+  /// Calls `body` before each read of a file with what it is. It must not use this disk.
+  package func observeReads(_ body: (@Sendable (_ what: String) -> Void)?) {
+    state.withLock { $0.readObserver = body }
   }
 
   /// Calls `body` before each write, on this disk and on those found after it has crashed. It must not

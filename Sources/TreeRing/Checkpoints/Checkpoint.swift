@@ -2,8 +2,8 @@
 //
 //   1. begin: under the writer's lock, take the visible version and an image of the dead lists and free
 //      numbers; pin the commit. Nothing is written, so writers wait for a moment only.
-//   2. sync the log through the commit; write the pages born since the last root, in slices. While memory is
-//      short each slice is synced, and its pages count as clean long before the checkpoint ends.
+//   2. look for the pages born since the last root; sync the log through the commit; write them, in slices.
+//      While memory is short each slice is synced, and its pages count as clean long before the checkpoint ends.
 //   3. write the blobs: dead lists that are new, the roots, the free numbers. Sync.
 //   4. write the meta into the slot of the one before the last; sync. From here on the root counts.
 //   5. settle: what only the meta overwritten needed is free now, and the pages written count as clean.
@@ -47,8 +47,6 @@ struct Checkpoint {
   /// Numbers taken for blobs; to be given back if the checkpoint fails.
   private(set) var reserved: [PageNumber] = []
   private var ownBlobPages: [PageNumber] = []
-  /// Whether pages are looked for; nothing has been written then.
-  private(set) var isReading = false
 
   init(file: PageFile, pages: PageStore, pins: PinTable, log: CommitLog) {
     self.file = file
@@ -57,23 +55,23 @@ struct Checkpoint {
     self.log = log
   }
 
-  /// Steps 2 to 4.
+  /// Steps 2 to 4, but for the looking.
   ///
   /// - Parameters:
+  ///   - young: the version's `youngPages`.
   ///   - ledger: the roots of the meta in force.
   ///   - dropped: roots among them to be dropped, with what hung on them.
   ///   - replaced: pages of blobs that are free as soon as this meta is in force.
   ///   - betweenSlices: called with the tree pages written and not settled yet; it takes off those it settles.
   mutating func write(
-    _ begun: Begun, after ledger: RootLedger, sequence: UInt64,
+    _ begun: Begun, _ young: [RetiredPage], after ledger: RootLedger, sequence: UInt64,
     dropping dropped: [CommitNumber: [RetiredPage]], replacing replaced: [PageNumber],
     betweenSlices: (inout ArraySlice<RetiredPage>) throws(TreeRingError) -> Void
   ) throws(TreeRingError) -> Outcome {
     let version = begun.version
     let commit = version.roots.commit
     if log.durable < commit { try log.sync() }
-    let written = try writePages(
-      of: version, bornAfter: ledger.newest?.commit ?? 0, betweenSlices: betweenSlices)
+    let written = try writePages(young, betweenSlices: betweenSlices)
     var next = ledger
     let droppedLists = next.entries.filter { dropped[$0.commit] != nil }.flatMap(\.lists)
     next.entries.removeAll { dropped[$0.commit] != nil }
@@ -115,27 +113,33 @@ struct Checkpoint {
 
   // MARK: Trees
 
-  /// Writes every page of the version's trees that was born after a commit and is not in the file.
-  private mutating func writePages(
-    of version: Version, bornAfter commit: CommitNumber,
-    betweenSlices: (inout ArraySlice<RetiredPage>) throws(TreeRingError) -> Void
-  ) throws(TreeRingError) -> ArraySlice<RetiredPage> {
-    isReading = true
-    let failures = pages.fetchFailureCount
-    var young: [RetiredPage] = []
+  /// The pages of the version's trees that were born after a commit and that the file does not hold, by
+  /// number. Writes nothing.
+  func youngPages(
+    of version: Version, bornAfter commit: CommitNumber
+  ) throws(TreeRingError) -> [RetiredPage] {
     // A checkpoint that found no room may have left clean pages among them, which may leave the heap.
-    pages.withSection {
-      for root in version.roots.trees {
-        Tree(root, pages: pages).forEachPage(bornAfter: commit) { page in
-          if pages.isDirty(page.number) {
-            young.append(RetiredPage(number: page.number, birth: page.birth))
+    try typed {
+      try pages.reading {
+        var young: [RetiredPage] = []
+        for root in version.roots.trees {
+          Tree(root, pages: pages).forEachPage(bornAfter: commit) { page in
+            if pages.isDirty(page.number) {
+              young.append(RetiredPage(number: page.number, birth: page.birth))
+            }
           }
         }
+        return young.sorted { $0.number < $1.number }
       }
     }
-    try pages.checkFetches(since: failures)
-    isReading = false
-    young.sort { $0.number < $1.number }
+  }
+
+  /// Writes pages to their places, in slices.
+  /// - Returns: those that have not been settled between slices.
+  private func writePages(
+    _ young: [RetiredPage],
+    betweenSlices: (inout ArraySlice<RetiredPage>) throws(TreeRingError) -> Void
+  ) throws(TreeRingError) -> ArraySlice<RetiredPage> {
     var start = 0
     var written = young[..<0]
     while start < young.count {

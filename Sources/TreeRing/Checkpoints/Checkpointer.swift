@@ -166,19 +166,24 @@ final class Checkpointer: Sendable {
     else { return }
     let commit = begun.version.roots.commit
     var checkpoint = Checkpoint(file: file, pages: pages, pins: pins, log: log)
+    let young: [RetiredPage]
+    do throws(TreeRingError) {
+      young = try condemning { () throws(TreeRingError) in
+        try checkpoint.youngPages(of: begun.version, bornAfter: ledger.newest?.commit ?? 0)
+      }
+    } catch {
+      pins.unpin(commit)
+      throw error
+    }
     let outcome: Checkpoint.Outcome
     do throws(TreeRingError) {
       outcome = try checkpoint.write(
-        begun, after: ledger, sequence: sequence, dropping: dropped,
+        begun, young, after: ledger, sequence: sequence, dropping: dropped,
         replacing: blobs.flatMap(\.pages), betweenSlices: relieve)
     } catch {
       pages.free(checkpoint.reserved)
       pins.unpin(commit)
-      if file.isDamaged(error) {
-        condemn(error)
-      } else if error.code != .noSpace, !checkpoint.isReading {
-        fail(error)
-      }
+      if file.isDamaged(error) { condemn(error) } else if error.code != .noSpace { fail(error) }
       throw error
     }
     do throws(TreeRingError) {

@@ -167,6 +167,17 @@ import TreeRingLog
     return run
   }
 
+  /// Makes a last checkpoint, after which everything has to be right.
+  private func end(_ run: Run, _ label: String) throws {
+    try run.store.checkpoint()
+    #expect(try run.isRight(run.store), "\(label)")
+    #expect(try run.store.leakedPageCount(beside: []) == 0, "\(label)")
+    let found = run.disk.afterKill()
+    #expect(
+      try verifyPageFile("store/pages", fileSystem: found).map(\.problem) == [], "\(label)")
+    try run.store.close()
+  }
+
   @Test("A page cannot be read when a checkpoint looks for what the one before it has not written")
   func unreadable() throws {
     let (_, syncs) = try calls(1)
@@ -180,15 +191,27 @@ import TreeRingLog
       if failed == .io { refused += 1 }
       run.disk.failRead(after: nil)
       try run.writeSome()
-      try run.store.checkpoint()
-      #expect(try run.isRight(run.store), "read \(read)")
-      #expect(try run.store.leakedPageCount(beside: []) == 0, "read \(read)")
-      let found = run.disk.afterKill()
-      #expect(
-        try verifyPageFile("store/pages", fileSystem: found).map(\.problem) == [], "read \(read)")
-      try run.store.close()
+      try end(run, "read \(read)")
     }
     #expect(refused > 0)
+  }
+
+  @Test("Nobody gets a frame while a checkpoint looks for what the one before it has not written")
+  func framesStay() throws {
+    let (_, syncs) = try calls(1)
+    let run = try halfWritten(1, syncs)
+    run.store.moveOutCleanPages()
+    let sections = run.store.pages.sections
+    let released = Mutex<[Bool]>([])
+    run.disk.observeReads { what in
+      guard what.hasPrefix("read"), what.hasSuffix("store/pages") else { return }
+      released.withLock { $0.append(sections.wait(for: sections.ticket(), atMost: 0)) }
+    }
+    try run.store.checkpoint()
+    run.disk.observeReads(nil)
+    let answers = released.withLock { $0 }
+    #expect(!answers.isEmpty && !answers.contains(true), "\(answers)")
+    try end(run, "after it")
   }
 
   @Test("Pages leave the heap while a checkpoint looks for what the one before it has not written")
@@ -213,13 +236,7 @@ import TreeRingLog
           }
         } catch { Issue.record("\(error)") }
       }
-      try run.store.checkpoint()
-      #expect(try run.isRight(run.store), "round \(round)")
-      #expect(try run.store.leakedPageCount(beside: []) == 0, "round \(round)")
-      let found = run.disk.afterKill()
-      #expect(
-        try verifyPageFile("store/pages", fileSystem: found).map(\.problem) == [], "round \(round)")
-      try run.store.close()
+      try end(run, "round \(round)")
     }
   }
 }
