@@ -30,7 +30,7 @@ let arrivals = LiveCollection(
 
 let page = await arrivals.load()  // the first twenty; from here on they are live
 if let error = page.error { throw error }
-for await change in arrivals.changes {  // what is shown, then what happens to it
+for await change in arrivals.changes {  // the models shown, then their changes
   for flight in change.added.map(\.flight) { print(flight.scheduled, flight.number) }
   // snippet.hide
   if arrivals.count == 20 {

@@ -1,4 +1,4 @@
-// What mappings can say of an index of messages by chat.
+// Mappings of an index of messages by chat.
 import TreeRing
 import TreeRingMappings
 

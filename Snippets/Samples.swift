@@ -1,4 +1,4 @@
-// The samples of doc comments that stand in no other program.
+// The samples of doc comments that no other program contains.
 import Foundation
 import TreeRing
 import TreeRingCollections

@@ -12,7 +12,7 @@ let byTopic = GroupIndex("topics", on: messages, version: 1) { message in
 }
 let store = try Store(at: "chat.ring", indexes: [byTopic])
 
-// A section for each topic, the one with the newest message first; of each its last three messages.
+// A section for each topic with its last three messages; the topic with the newest message first.
 let topics = Mappings(
   of: "topics", groupsWhere: { _ in true },
   orderedBy: { topic in

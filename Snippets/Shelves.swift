@@ -1,4 +1,4 @@
-// Rows placed by hand.
+// Rows placed manually.
 import TreeRing
 
 struct Book: Codable { var title: String }

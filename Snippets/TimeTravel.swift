@@ -1,4 +1,4 @@
-// Reading, comparing and bringing back earlier commits.
+// Reading, comparing and restoring earlier commits.
 import TreeRing
 
 struct Price: Codable, Equatable { var cents: Int }
@@ -23,6 +23,9 @@ let summer = try store.write { tx in
 let spring = try store.snapshot(at: .tag("spring"))
 print(try spring.get("tea", in: prices) ?? Price(cents: 0))  // Price(cents: 90)
 
+// Read one row of the past without the rest of its state.
+let price = try store.get("tea", in: prices, at: .tag("spring"))
+
 // Compare any two.
 for difference in try store.snapshot().diff(from: spring) {
   print(difference.id, difference.after == nil ? "went" : "changed")
@@ -37,6 +40,7 @@ for version in try store.history(of: "tea", in: prices) {
 try store.revert(to: .tag("spring"))
 print(try store.snapshot().get("cake", in: prices) ?? Price(cents: 0))  // Price(cents: 250)
 // snippet.hide
+precondition(price == Price(cents: 90))
 let tea = try store.snapshot().get("tea", in: prices)
 precondition(tea == Price(cents: 90))
 precondition(store.newestCommit > summer.commit)

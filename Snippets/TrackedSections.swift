@@ -1,4 +1,5 @@
-// A list in sections, by an order and a predicate of its own: a tracker follows the store, a consumer tells the view.
+// A list in sections, with its own order and predicate: a tracker follows the store, and a consumer
+// updates the view.
 import TreeRing
 import TreeRingCollections
 import TreeRingMappings

@@ -1,9 +1,9 @@
-// Names the public symbols in folders of symbol graphs that have no documentation, and fails if there are any.
+// Lists the undocumented public symbols in folders of symbol graphs, and fails if there are any.
 //
-//   swift Tools/undocumented.swift FOLDER…
+//     swift Tools/undocumented.swift FOLDER…
 //
-// Names that begin with an underscore are the library's own business, and what implements a requirement is described
-// there.
+// It ignores names that begin with an underscore, which are internal to the library. It also
+// ignores implementations of requirements, which are documented at the requirement.
 
 import Foundation
 

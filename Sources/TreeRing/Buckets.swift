@@ -1,10 +1,10 @@
-// Calls that take the name of a bucket, for buckets with a type: whatever is done to a row can be said of the
-// same bucket that its rows are put into.
+// Variants of calls that take a bucket's name, for buckets with a type: every call on a row accepts
+// the same bucket that the row was put into.
 
 public import TreeRingLog
 
 extension RowID {
-  /// The row of a key in a bucket.
+  /// Names the row of a key in a bucket.
   public init<Row>(_ key: Key, in bucket: Bucket<Row>) {
     self.init(bucket: bucket.name, key: key)
   }
@@ -44,8 +44,8 @@ extension Readable {
     try count(in: bucket.name, from: lower, to: upper)
   }
 
-  /// Calls `body` with every row of a bucket and its bytes, as ``forEach(in:from:to:reversed:_:)`` does with rows
-  /// decoded. O(log n + rows read).
+  /// Calls `body` with every row of a bucket and its bytes, as ``forEach(in:from:to:reversed:_:)``
+  /// does with decoded rows. O(log n + rows read).
   public func forEachRow<Row>(
     in bucket: Bucket<Row>, from lower: Key? = nil, to upper: Key? = nil, reversed: Bool = false,
     _ body: (StoredRow) throws -> Bool
@@ -68,15 +68,15 @@ extension Transaction {
   }
 
   /// Deletes a row.
-  /// - Returns: whether there was one.
+  /// - Returns: Whether there was one.
   @discardableResult
   public func delete<Row>(_ key: Key, in bucket: Bucket<Row>) throws -> Bool {
     try delete(key, in: bucket.name)
   }
 
-  /// Deletes the rows of a bucket with `lower` ≤ key < `upper`; nil is no bound, so without bounds
-  /// the whole bucket.
-  /// - Returns: how many there were. O(rows deleted · log n).
+  /// Deletes the rows of a bucket with `lower` ≤ key < `upper`; nil is no bound, so that a call
+  /// without bounds deletes all rows of the bucket.
+  /// - Returns: The number of rows deleted. O(rows deleted · log n).
   @discardableResult
   public func deleteAll<Row>(
     in bucket: Bucket<Row>, from lower: Key? = nil, to upper: Key? = nil
@@ -84,8 +84,9 @@ extension Transaction {
     try deleteAll(in: bucket.name, from: lower, to: upper)
   }
 
-  /// Refuses the commit unless a row was last written by the commit given; 0: unless it is absent.
-  /// - Throws: `conflict`, whose `current` is the commit that last wrote the row, 0 if it is absent.
+  /// Refuses the commit unless the given commit was the last to write the row. With 0, refuses it
+  /// unless the row is absent.
+  /// - Throws: `conflict`; its `current` is the commit that last wrote the row, 0 if it is absent.
   public func require<Row>(
     _ key: Key, in bucket: Bucket<Row>, lastWrittenAt expected: CommitNumber
   ) throws(TreeRingError) {
@@ -94,7 +95,7 @@ extension Transaction {
 }
 
 extension FieldIndex {
-  /// A definition over the rows of a bucket, whose coder must write JSON.
+  /// A definition over the rows of a bucket. The bucket's coder must write JSON.
   ///
   /// Throws `invalidInput` if a field's path has an empty name.
   public init<Row>(
@@ -107,16 +108,16 @@ extension FieldIndex {
 }
 
 extension Store {
-  /// Every version of a row that history reaches back to, newest first; `bucket.decode` makes each one typed.
-  /// Else as for a bucket's name.
+  /// Every version of a row that history reaches back to, newest first; `bucket.decode` decodes
+  /// each one. Otherwise as for a bucket's name.
   public func history<Row>(
     of key: Key, in bucket: Bucket<Row>
   ) throws(TreeRingError) -> [RowVersion] {
     try history(of: key, in: bucket.name)
   }
 
-  /// Deletes a row and takes every byte of its history out of the log and the page file, as for a bucket's
-  /// name.
+  /// Deletes a row and removes every byte of its history from the log and the page file, as for a
+  /// bucket's name.
   @discardableResult
   public func erase<Row>(
     _ key: Key, in bucket: Bucket<Row>, progress: (CompactionProgress) -> Void = { _ in }
@@ -126,8 +127,8 @@ extension Store {
 }
 
 extension Bucket {
-  /// A version of a row, decoded with the version of the coder that wrote it; nil if it wrote no object: a
-  /// deletion, a touch, metadata alone.
+  /// The object of a row version, decoded with the version of the coder that wrote it; nil if that
+  /// version wrote no object: a deletion, a touch, metadata alone.
   public func decode(_ version: RowVersion) throws -> Row? {
     try version.object.map { object in
       try object.withUnsafeBytes { try coder.decode($0, version.coder ?? 0) }

@@ -1,4 +1,4 @@
-// Users write `import TreeRing`; the log's few public types (commit numbers, timestamps, durability,
-// errors) come with it.
+// Callers write `import TreeRing`; it re-exports the log's few public types (commit numbers,
+// timestamps, durability, errors).
 
 @_exported public import TreeRingLog

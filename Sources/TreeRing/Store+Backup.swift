@@ -1,27 +1,28 @@
-// Copies of whole stores: backups while the store is in use, and the way back.
+// Copies of whole stores: backups of a store in use, and restoring.
 
 public import TreeRingLog
 
 extension Store {
-  /// Backs the store up to a folder, while it is in use. Writing and reading go on; compaction and erasing
-  /// wait for it, and it for them.
+  /// Backs the store up to a folder, while it is in use. Writing and reading go on. Compaction and
+  /// erasing wait for the backup, and it for them.
   ///
-  /// The backup holds every commit that was complete when it began, and is itself a store: it can be
-  /// opened, and it can be copied elsewhere, file by file, in any order. If the folder holds an older
-  /// backup of this store, only what is new is copied, and files that compaction has replaced are
-  /// removed. Where the file system allows it sealed segments get a second name instead of a copy, so a
-  /// backup on the same device takes little room (and does not outlive that device).
+  /// The backup holds every commit that was complete when it began, and is itself a store. It can
+  /// be opened, and it can be copied elsewhere, file by file, in any order. If the folder holds an
+  /// older backup of this store, only new data is copied, and files that compaction has replaced
+  /// are removed. Where the file system allows it, sealed segments get a second name instead of a
+  /// copy. So a backup on the same device takes little room, and does not outlive that device.
   ///
-  /// A crash leaves the older backup or the new one.
+  /// A crash leaves either the older backup or the new one. If there was no older one, it leaves a
+  /// folder that does not open, in which the next backup begins again.
   ///
-  /// What has been erased from the store stays in backups until they are refreshed.
+  /// Rows erased from the store stay in backups until these are refreshed.
   ///
   /// - Parameters:
-  ///   - folder: a new or empty folder, or one with an older backup of this store.
-  ///   - progress: called now and then, at the least after each megabyte; false cancels.
+  ///   - folder: A new or empty folder, or one with an older backup of this store.
+  ///   - progress: Called now and then, at least after each megabyte; return false to cancel.
   /// - Throws: `alreadyExists` if the folder holds something else; `conflict` if it reaches further
-  ///   than this store; `locked` if it is open for writing; `corruption` if a segment that is copied
-  ///   is damaged; `noSpace`, `io`, `cancelled`; `notAllowed` inside the closure of a write.
+  ///   than this store; `locked` if it is open for writing; `corruption` if a copied segment is
+  ///   damaged; `noSpace`, `io`, `cancelled`; `notAllowed` inside the closure of a write.
   @discardableResult
   public func backUp(
     to folder: String, progress: (CopyProgress) -> Bool = { _ in true }
@@ -37,7 +38,7 @@ extension Store {
     try checkOpen()
     try writerLock.checkOutside()
     return try typed {
-      // What is half erased must not get into a backup.
+      // A half-erased row must not get into a backup.
       try maintenance.alone {
         try log.backUp(to: folder, fileSystem: fileSystem, mayLink: mayLink) {
           try checkOpen()
@@ -47,15 +48,16 @@ extension Store {
     }
   }
 
-  /// Makes a store of a backup, by copying it. Each copied segment is read back and checked.
+  /// Copies a backup to a new store. Each copied segment is read back and checked.
   ///
   /// - Parameters:
-  ///   - backup: the folder of the backup, which is not changed.
-  ///   - folder: the folder of the new store: a new or an empty one. After a failure what is in it does
-  ///     not open as a store.
-  ///   - progress: called now and then, at the least after each megabyte; false cancels.
-  /// - Throws: `alreadyExists` if the folder holds anything; `notFound` if there is no backup;
-  ///   `corruption` if it is damaged (then salvage it); `noSpace`, `io`, `cancelled`.
+  ///   - backup: The folder of the backup, which is not changed.
+  ///   - folder: The folder of the new store: a new or empty one, or one left by an unfinished
+  ///     restore. After a failure its contents do not open as a store.
+  ///   - progress: Called now and then, at least after each megabyte; return false to cancel.
+  /// - Throws: `alreadyExists` if the folder holds anything else; `locked` if another process
+  ///   restores to it; `notFound` if there is no backup; `unfinishedCopy` if the backup was never
+  ///   finished; `corruption` if it is damaged (then salvage it); `noSpace`, `io`, `cancelled`.
   @discardableResult
   public static func restore(
     from backup: String, to folder: String, progress: (CopyProgress) -> Bool = { _ in true }
@@ -68,24 +70,13 @@ extension Store {
     from backup: String, to folder: String, on fileSystem: any FileSystem,
     progress: (CopyProgress) -> Bool = { _ in true }
   ) throws(TreeRingError) -> CopyReport {
-    try checkIsNew(folder, on: fileSystem)
-    let log = try CommitLog.forBackup(of: backup, fileSystem: fileSystem)
+    try UnfinishedCopy.checkMayBegin(.restore, in: folder, fileSystem: fileSystem)
     return try typed {
-      try log.backUp(to: folder, fileSystem: fileSystem, mayLink: false) {
+      try CommitLog.backUp(
+        of: backup, to: folder, fileSystem: fileSystem, mayLink: false, as: .restore
+      ) {
         try goOn(progress($0))
       }
-    }
-  }
-
-  /// Throws unless a folder is empty or not there.
-  static func checkIsNew(
-    _ folder: String, on fileSystem: any FileSystem
-  ) throws(TreeRingError) {
-    guard try fileSystem.exists(folder) else { return }
-    guard try fileSystem.list(folder).isEmpty else {
-      throw TreeRingError(
-        .alreadyExists, "\(folder) is not empty. Name a new folder; nothing is overwritten.",
-        file: folder)
     }
   }
 

@@ -4,9 +4,9 @@ internal import Synchronization
 internal import TreeRingLog
 
 extension Store {
-  /// Everything that is wrong with the trees of the visible version; empty if all is well.
+  /// The flaws in the trees of the visible version; empty if there are none.
   ///
-  /// - Parameter comparesIndexes: whether each index is compared with one built anew from the rows.
+  /// - Parameter comparesIndexes: Whether to compare each index with one rebuilt from the rows.
   package func checkInvariants(comparesIndexes: Bool = true) throws -> [String] {
     try pages.reading { try findProblems(comparesIndexes: comparesIndexes) }
   }
@@ -21,6 +21,7 @@ extension Store {
     check(version.roots.rows, "rows")
     check(version.roots.graves, "graves")
     check(version.roots.catalog, "catalog")
+    problems += try TagReader(Tree(version.roots.catalog, pages: pages)).problems()
     for index in version.allIndexes {
       check(index.order, "order of index \(index.number)")
       check(index.places, "places of index \(index.number)")
@@ -33,7 +34,7 @@ extension Store {
     return problems
   }
 
-  /// Compares every maintained index with one built anew from the rows.
+  /// Compares every maintained index with one rebuilt from the rows.
   private func checkIndexes(of version: Version) throws -> [String] {
     var problems: [String] = []
     let code = code.withLock { $0 }
@@ -66,7 +67,7 @@ extension Store {
     return problems
   }
 
-  /// Compares two order trees by the groups and the rows in them, whatever the labels are.
+  /// Compares two order trees by their groups and rows, whatever the labels are.
   private static func differences(
     of name: String, _ old: Tree, _ new: Tree
   ) throws -> [String] {
@@ -95,12 +96,13 @@ extension Store {
 }
 
 extension Store {
-  /// Moves every page that the file holds out of the heap, as the engine does when memory is short: who
-  /// touches one next fetches it from the file.
+  /// Evicts every page that the file holds from the heap, as the engine does when memory is short.
+  /// The next access to one fetches it from the file.
   package func moveOutCleanPages() { engine.checkpointer?.evict(isForced: true) }
 
-  /// How many pages are in memory though neither a kept version nor one of these snapshots reaches
-  /// them; negative if pages are missing. Nobody may write meanwhile, nor hold other snapshots.
+  /// The number of pages in memory that neither a kept version nor one of these snapshots reaches;
+  /// negative if pages are missing. The caller ensures that there are no concurrent writes and no
+  /// other snapshots.
   package func leakedPageCount(beside snapshots: [Snapshot]) throws -> Int {
     guard let checkpointer = engine.checkpointer else { return try countLeaked(beside: snapshots) }
     // A checkpoint under way holds pages of its own.
@@ -114,6 +116,7 @@ extension Store {
     var versions = queue.readable + snapshots.compactMap { try? $0.version }
     while let version = versions.popLast() {
       if let base = version.base { versions.append(base) }
+      versions += version.donors
       var roots = [version.roots.rows, version.roots.graves, version.roots.catalog]
       for index in version.allIndexes { roots += [index.order, index.places] }
       for root in roots { reachable.formUnion(TreeChecker.reachablePages(root, pages: pages)) }

@@ -1,40 +1,40 @@
-// Giving up history that nobody is to read any more. Commits go on meanwhile, and never wait for it.
+// Drops history that no reader needs any more. Commits go on, and never wait for it.
 //
-//   1. Sync the log, so that the tags looked at next cannot be undone by a crash. Under the writer's
-//      lock move the horizon: from here on nothing below it can be pinned, tagged or used as a base.
-//   2. Seal the active segment, if it holds commits that are to be compacted.
-//   3. Make a checkpoint at or above the horizon, and drop the roots below it, so that no opening begins
-//      from a state that the compacted log cannot be replayed upon.
+//   1. Sync the log, so that a crash cannot undo the tags read next. Under the writer's lock move
+//      the horizon: from here on nothing below it can be pinned, tagged or used as a base.
+//   2. Seal the active segment, if it holds commits to compact.
+//   3. Make a checkpoint at or above the horizon, and drop the roots below it, so that no opening
+//      begins from a state on top of which the compacted log cannot be replayed.
 //   4. Plan and rewrite (Compactor.swift).
-//   5. Make a checkpoint again, since the log has changed under the last one.
+//   5. Make another checkpoint, since the log has changed under the last one.
 //
-// A crash after any step loses nothing: an opening that finds its checkpoint below the horizon, or of
-// another log, replays the log from its beginning.
+// A crash after any step loses nothing: an opening that finds its checkpoint below the horizon, or
+// of another log, replays the log from its beginning.
 
 internal import Logging
 internal import Synchronization
 public import TreeRingLog
 
 extension Store {
-  /// The oldest commit from which on every one can be read; 0 if all can. Tags' commits can be read
-  /// below it too.
+  /// The oldest commit from which on every commit can be read; 0 if all can. The commits of tags
+  /// can be read below it too.
   public var horizon: CommitNumber { bounds.horizon }
 
-  /// Gives up history: moves the horizon as far as the target says and live snapshots and followers let
-  /// it, and rewrites the log's segments without what only the history before it needed.
+  /// Drops history: moves the horizon as far as the target asks and live snapshots and followers
+  /// allow. Rewrites the log's segments without the data that only the history before it needed.
   ///
-  /// O(log up to the horizon). Other commits, snapshots and readers go on; extra space is that of one
-  /// segment. It may be stopped at any time, also by a crash: the next one goes on.
+  /// O(log up to the horizon). Commits, snapshots and readers go on. Needs extra space for one
+  /// segment. A compaction may be interrupted at any time, even by a crash; the next one goes on.
   ///
   /// - Parameters:
-  ///   - target: how much history to give up.
-  ///   - keepsTags: whether the commits of tags below the horizon stay readable. If not, a commit
+  ///   - target: The amount of history to drop.
+  ///   - keepsTags: Whether the commits of tags below the horizon stay readable. If not, a commit
   ///     removes those tags.
-  ///   - isDryRun: whether to say only what would be done.
-  ///   - progress: called now and then on the caller's thread; return false to stop.
-  /// - Throws: `notFound` for a commit that is not there, `cancelled`, `noSpace` if there is no room
-  ///   for one segment, `notAllowed` if the store was opened for reading, `io`, `corruption`. What was
-  ///   done before stays done, and every readable commit stays readable.
+  ///   - isDryRun: Whether only to report the effect.
+  ///   - progress: Called now and then on the caller's thread; return false to stop.
+  /// - Throws: `notFound` for a commit that does not exist, `cancelled`, `noSpace` if there is no
+  ///   room for one segment, `notAllowed` if the store was opened for reading, `io`, `corruption`.
+  ///   The work done before an error stays done, and every readable commit stays readable.
   @discardableResult
   public func compact(
     to target: CompactionTarget = .policy, keepsTags: Bool = true, isDryRun: Bool = false,
@@ -45,7 +45,7 @@ extension Store {
     return try maintenance.alone {
       try withoutActuallyEscaping(progress) { progress in
         if !keepsTags, !isDryRun {
-          // The commit that removes tags is itself one more, which may leave others behind the target.
+          // The commit that removes tags adds one more, which may put other tags behind the target.
           while try removeTags(below: wantedHorizon(target)) {}
         }
         var run = CompactionRun(
@@ -56,8 +56,8 @@ extension Store {
     }
   }
 
-  /// What keeps history readable that a target would give up: the policy, if it keeps more, then
-  /// snapshots, followers in other processes and tags, oldest commit first.
+  /// The reasons why history stays readable that a target would drop: first the policy, if it keeps
+  /// more, then snapshots, followers in other processes and tags, the oldest commit first.
   public func holdings(
     against target: CompactionTarget = .policy
   ) throws(TreeRingError) -> [Holding] {
@@ -74,21 +74,21 @@ extension Store {
 
   // MARK: - Runs
 
-  /// What a run is to do.
+  /// The parameters of a run.
   struct CompactionRun {
     var wanted: CommitNumber
     var keepsTags: Bool
-    /// Which part of a segment must go to make rewriting it worth while.
+    /// The fraction of a segment that must go to make rewriting it worthwhile.
     var gain: Double
-    /// Whether the active segment may be sealed for it.
+    /// Whether the run may seal the active segment.
     var sealsActive = true
     var progress: (CompactionProgress) -> Bool = { _ in true }
   }
 
-  /// Carries a run out. The caller keeps others away.
+  /// Performs a run. The caller keeps other maintenance work away.
   func perform(_ run: CompactionRun) throws -> CompactionReport {
-    // The state at the horizon is looked at throughout. Commits that come meanwhile would leave it behind,
-    // and then it would have to be rebuilt.
+    // The run reads the state at the horizon throughout. It keeps that version, because later
+    // commits would push it out of the recent states, and it would have to be rebuilt.
     let held = queue.readable.first { $0.roots.commit == run.wanted }
     let before = log.statistics.byteCount
     let points = try moveHorizon(to: run.wanted)
@@ -111,7 +111,7 @@ extension Store {
     return report
   }
 
-  /// Says what a run would do, and changes nothing.
+  /// Reports the effect of a run, and changes nothing.
   private func rehearse(_ run: CompactionRun) throws -> CompactionReport {
     let before = log.statistics.byteCount
     let below = try tagged(below: max(run.wanted, horizon)).map(\.commit)
@@ -136,7 +136,7 @@ extension Store {
     return report
   }
 
-  /// - Parameter held: a version that is at hand.
+  /// - Parameter held: A version that is kept alive; nil without one.
   private func compactor(
     _ points: KeptPoints, _ run: CompactionRun, _ held: Version?
   ) -> Compactor {
@@ -149,11 +149,7 @@ extension Store {
           } else {
             try version(at: point, definitions: queue.visible.catalog)
           }
-        return Compactor.KeptState(
-          version: version,
-          reader: StateReader(
-            roots: version.roots, catalog: version.catalog, pages: version.pages,
-            values: ValueSource(log: log)))
+        return Compactor.KeptState(version: version, reader: reader(of: version))
       },
       progress: { [self] done in
         try checkOpen()
@@ -173,9 +169,8 @@ extension Store {
     switch target {
     case .policy: return try wantedHorizon(.keeping(options.retention))
     case .keeping(let retention):
-      return try retention.horizon(newest: newest.commit, at: newest.timestamp) {
-        (moment) throws(TreeRingError) in try log.newest(atOrBefore: moment)
-      }
+      return try retention.horizon(
+        newest: newest.commit, oldest: horizon, clock: options.clock(), dates: log)
     case .before(let commit):
       guard commit <= newest.commit else {
         throw TreeRingError(
@@ -187,19 +182,19 @@ extension Store {
     }
   }
 
-  /// Moves the horizon as far as may be. From here on nothing below it can be pinned or tagged.
+  /// Moves the horizon as far as allowed. From here on nothing below it can be pinned or tagged.
   private func moveHorizon(to wanted: CommitNumber) throws(TreeRingError) -> KeptPoints {
     try typed {
       var points = KeptPoints(horizon: horizon)
       try writerLock.withLock {
-        // What is visible is durable from here to the end of this block.
+        // Every visible commit is durable from here to the end of this block.
         try log.sync()
         queue.publish(through: log.completed)
         expirePins()
-        // Also those between a target that lies behind and the horizon in force.
+        // Includes the tags between a target that lies behind and the horizon in force.
         let kept = try tagged(below: max(wanted, horizon)).map(\.commit)
-        // Who begins to follow from now on, at an older commit still, is given the error `beyondHorizon`
-        // for what is gone.
+        // A process that begins to follow from now on, at a still older commit, gets
+        // `beyondHorizon` for the missing history.
         points = pinRegistry.advance(
           to: wanted, keeping: Set(kept), followed: try followers().map(\.commit))
       }
@@ -207,7 +202,7 @@ extension Store {
     }
   }
 
-  /// Drops what opening, time travel and readers could take for a base below the horizon.
+  /// Drops the states below the horizon that opening, time travel and readers could use as a base.
   private func forgetStates(below points: KeptPoints) throws(TreeRingError) {
     timeTravel.forget { !points.contains($0) }
     guard let checkpointer = engine.checkpointer else { return }
@@ -215,26 +210,24 @@ extension Store {
     try checkpointer.run()
   }
 
-  /// The tags of commits below one.
+  /// The tags of commits below `bound`.
   func tagged(below bound: CommitNumber) throws(TreeRingError) -> [Tag] {
-    let newest = queue.visible
-    let reader = StateReader(
-      roots: newest.roots, catalog: newest.catalog, pages: newest.pages,
-      values: ValueSource(log: log))
-    return try reader.tags().filter { $0.commit < bound }
+    try reader(of: queue.visible).tags(below: bound)
   }
 
-  /// Writes a commit that removes the tags of commits below one; false if there are none.
+  /// Writes a commit that removes the tags of commits below `bound`; returns false if there are
+  /// none.
   private func removeTags(below bound: CommitNumber) throws -> Bool {
     let tags = try tagged(below: bound)
     if tags.isEmpty { return false }
     try write { tx in
+      tx.takesDateOfNewest = true
       for tag in tags { try tx.removeTag(tag.name) }
     }
     return true
   }
 
-  /// What keeps more than a horizon would.
+  /// The reasons why more stays readable than a horizon would keep.
   private func holdings(
     against wanted: CommitNumber, keepsTags: Bool
   ) throws(TreeRingError) -> [Holding] {
@@ -258,7 +251,7 @@ extension Store {
     return held.sorted { ($0.commit, $0.description) < ($1.commit, $1.description) }
   }
 
-  /// Throws unless the store may be changed.
+  /// Throws if the store cannot be changed.
   func checkWritable() throws(TreeRingError) {
     try checkOpen()
     guard options.mode != .readOnly else {

@@ -1,61 +1,62 @@
-// Erasing a row from all of history, and proving it.
+// Erases a row from all of history, and proves it.
 //
-//   1. Refuse if a live snapshot or a follower holds older commits; delete the row, if it is there. From
-//      here on older commits cannot be pinned until the end.
-//   2. Unlink the page file: its earlier roots lead to values that are about to go, and after a crash
-//      half-way only the log says what is still there. It is used till the end, without a name.
-//      Seal the active segment; take the row out of every segment (RowEraser).
-//   3. Make the trees anew from the log, in a page file of their own; pages of the old one may hold
-//      the key where no tree reaches it. Commits wait meanwhile. Snapshots taken since the delete go
-//      on with the old trees.
-//   4. Look through every frame and page for the row (EraseProof).
+//   1. Refuse if a live snapshot or a follower holds older commits; delete the row, if it exists.
+//      From here to the end older commits cannot be pinned.
+//   2. Unlink the page file: its earlier roots refer to values that are about to go, and after a
+//      crash half-way only the log tells what is left. The file is used until the end, without a
+//      name. Seal the active segment; remove the row from every segment (RowEraser).
+//   3. Rebuild the trees from the log, in a new page file; pages of the old one may hold the key
+//      where no tree reaches it. Commits wait until then. Snapshots taken since the delete keep the
+//      old trees.
+//   4. Scan every frame and page for the row (EraseProof).
 //
-// Refused where files lie beside the log that may hold the row and that nothing here may remove. If the
-// trees cannot be made anew, the store accepts no commit any more and shows nothing of the past, which
-// the old trees would tell otherwise than the log.
+// Refused if files beside the log may hold the row and must not be removed automatically. If the
+// trees cannot be rebuilt, the store accepts no further commit and shows nothing of the past, where
+// the old trees and the log would differ.
 
 internal import Synchronization
 public import TreeRingLog
 
-/// What an erasing did.
+/// The report of an erasing.
 public struct EraseReport: Hashable, Sendable {
-  /// The commit that deleted the row; nil if it was not there.
+  /// The commit that deleted the row; nil if the row did not exist.
   public var deleted: CommitNumber?
-  /// How many operations on it were taken out of the log.
+  /// The number of operations on the row that were removed from the log.
   public var operations: Int
-  /// How many segments were rewritten for that.
+  /// The number of segments rewritten to remove them.
   public var rewrittenSegments: Int
-  /// How many bytes of payloads, trees and page file were looked through for the proof.
+  /// The bytes of payloads, trees and page file that the proof scanned.
   public var scannedByteCount: UInt64
-  /// How many logged values were held against the operations that refer to them.
+  /// The number of logged values checked against the operations that refer to them.
   public var scannedValues: Int
-  /// Whether the page file was searched for the key's bytes wherever they stand in it, beside the look
-  /// through every entry of every tree. Not if commits mention the key, or if it is shorter than 8 bytes,
-  /// which come up by chance; nor in a store without a page file.
+  /// Whether the whole page file was searched for the key's bytes, beside the scan of every entry
+  /// of every tree. It is not searched if commits mention the key; if the key is shorter than 8
+  /// bytes, which occur by chance; nor in a store without a page file.
   public var searchedPageFile: Bool
-  /// In how many commits, those made meanwhile included, the key's bytes stand as part of something else:
-  /// of other rows, or of texts.
+  /// The number of commits, including those made during the erasing, that hold the key's bytes as
+  /// part of something else: of other rows, or of texts.
   public var mentions: Int
 }
 
 extension Store {
-  /// Deletes a row and takes every byte of its history out of the log and the page file; then proves
-  /// it by looking through both (the report says at what). O(store). Commit numbers stay, and so does
-  /// everything else, also texts of notes, annotations and tags that name the key.
+  /// Deletes a row and removes every byte of its history from the log and the page file; then
+  /// proves it by scanning both (the report tells how much). O(store). Commit numbers stay, and so
+  /// does everything else, including notes, annotations and tags whose text names the key.
   ///
-  /// Earlier backups still hold the row until they are refreshed, and so may processes that follow the
-  /// store but cannot write to its folder, which nobody can list. If it is interrupted, call it again:
-  /// until then commits of the past may show an older version of the row.
+  /// Earlier backups still hold the row until they are refreshed. So may processes that follow the
+  /// store but cannot write to its folder, because they cannot be listed. After an interruption,
+  /// call this again: until then commits of the past may show an older version of the row.
   ///
   /// - Parameters:
-  ///   - key: the row's key.
-  ///   - bucket: the row's bucket.
-  ///   - progress: called now and then with the part of the log gone through.
-  /// - Throws: `notAllowed` if live snapshots or followers in other processes hold older commits, or if
-  ///   files lie beside the log's segments (recovery mode `prefix` sets some aside), naming them; `notFound`
-  ///   if there is no such bucket; `conflict` if the row was written again meanwhile, and has to be erased
-  ///   once more; `corruption` if something of the row is found in the end; else as `compact`. After `io`
-  ///   the store may have to be reopened, as writes and reads of the past then say.
+  ///   - key: The row's key.
+  ///   - bucket: The row's bucket.
+  ///   - progress: Called now and then with the part of the log processed.
+  /// - Throws: `notAllowed` if live snapshots or followers in other processes hold older commits,
+  ///   or if files lie beside the log's segments (recovery mode `prefix` sets some aside), naming
+  ///   them; `notFound` if there is no such bucket; `conflict` if the row was written again during
+  ///   the erasing, and has to be erased once more; `corruption` if something of the row is found
+  ///   at the end; otherwise as `compact`. After `io` the store may have to be reopened; later
+  ///   writes and reads of the past report that.
   @discardableResult
   public func erase(
     _ key: Key, in bucket: String, progress: (CompactionProgress) -> Void = { _ in }
@@ -100,17 +101,17 @@ extension Store {
       progress(done)
     }
     if try !opening.unlinkPages(), let path {
-      // An erasing before may have failed between unlinking it and this.
+      // An earlier erasing may have failed between unlinking it and this.
       try fileSystem.syncDirectory(path)
     }
     do {
-      // From here on nobody can begin to follow with the page file.
+      // From here on no process can begin to follow with the page file.
       try checkNobodyFollows(newest)
       try eraser.takeOutVersions()
       pinRegistry.outdateReplays()
       try eraser.takeOutLastDelete()
     } catch {
-      // Older trees must not be read over a log in which part of the row is gone.
+      // Older trees must not be used with a log in which part of the row is gone.
       try? renewTrees()
       throw error
     }
@@ -123,7 +124,8 @@ extension Store {
     try proof.look(through: shown)
     if let path {
       try proof.search(path + "/pages", on: fileSystem, log: log) {
-        // A transaction may write pages before it is in the log: whatever has done so has ended then.
+        // A transaction may write pages before it is in the log. Any that has done so has ended by
+        // then.
         try writerLock.withLock { log.sequenced }
       }
     }
@@ -146,13 +148,13 @@ extension Store {
       file: first)
   }
 
-  /// Throws if a live snapshot is of a commit before one.
+  /// Throws if a live snapshot is of a commit before `bound`.
   private func checkNobodyHolds(_ bound: CommitNumber) throws(TreeRingError) {
     let holding = pins.filter { $0.commit < bound && $0.commit > 0 }
     if !holding.isEmpty { throw holdingError(holding) }
   }
 
-  /// Throws if another process reads a state before a commit.
+  /// Throws if another process reads a state before `bound`.
   private func checkNobodyFollows(_ bound: CommitNumber) throws(TreeRingError) {
     let readers = try followers(withinLimit: false).filter { $0.commit < bound }
     guard !readers.isEmpty else { return }
@@ -174,7 +176,7 @@ extension Store {
   }
 
   /// The commit of the newest delete of a row; 0 if there is none.
-  /// - Throws: `conflict` if the row was written after a commit.
+  /// - Throws: `conflict` if the row was written after `newest`.
   private func grave(
     of key: Key, bucket: UInt32, notAfter newest: CommitNumber
   ) throws(TreeRingError) -> CommitNumber {
@@ -195,10 +197,11 @@ extension Store {
     return grave
   }
 
-  /// Makes all trees anew from the log, in a new page file.
+  /// Rebuilds all trees from the log, in a new page file.
   private func renewTrees() throws {
     let old = engine.checkpointer
-    // Waits for a checkpoint that goes on; before the writer's lock, which it may be waiting for.
+    // Waits for a checkpoint under way. This precedes taking the writer's lock, which the
+    // checkpoint may be waiting for.
     old?.abandon()
     do throws(TreeRingError) {
       try typed {
@@ -209,7 +212,7 @@ extension Store {
       }
     } catch {
       if error.code != .closed {
-        // The old trees have no file to grow in, and their past is not the log's.
+        // The old trees have no file to grow in, and their past differs from the log's.
         old?.fail(error)
         pinRegistry.keepBarrier(because: error)
       }

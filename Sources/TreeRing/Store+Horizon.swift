@@ -1,12 +1,12 @@
-// What can still be read: which commits, and for how long a snapshot holds one.
+// The readable commits, and the time that a snapshot may hold one.
 
 internal import Synchronization
 internal import TreeRingLog
 
 extension Store {
-  /// What bounds the readable commits now.
+  /// The present bounds of the readable commits.
   var bounds: PinRegistry.Bounds {
-    // The writer that is followed may have moved the horizon.
+    // The followed writer may have moved the horizon.
     if options.mode == .readOnly { pinRegistry.open(horizon: log.horizon) }
     return pinRegistry.bounds
   }
@@ -15,48 +15,54 @@ extension Store {
   func checkReadable(_ number: CommitNumber) throws(TreeRingError) {
     let horizon = horizon
     if number == 0 || number >= horizon { return }
-    guard try tagged(below: horizon).contains(where: { $0.commit == number }) else {
+    guard try reader(of: queue.visible).isTagged(number) else {
       throw TreeRingError.beyond(horizon, commit: number)
     }
   }
 
-  /// What can be read now.
-  func readability() throws(TreeRingError) -> TimeTravel.Readability {
+  /// The commits that can be read now.
+  func readability() -> TimeTravel.Readability {
+    // Read before the tags: tagged commits that are readable at this epoch stay readable.
     let bounds = bounds
-    let tags = bounds.horizon > 0 ? try tagged(below: bounds.horizon).map(\.commit) : []
-    return TimeTravel.Readability(
-      epoch: bounds.epoch, points: KeptPoints(horizon: bounds.horizon, tags: tags),
-      barrier: bounds.barrier)
+    let newest = queue.visible
+    return TimeTravel.Readability(bounds: bounds, newest: newest, reader: reader(of: newest))
   }
 
-  /// The same for a reader of one commit that is pinned here, which does not hold back the writer that is
-  /// followed.
-  /// - Throws: `beyondHorizon` if the commit cannot be read any more.
-  private func readability(
+  /// A reader of a version that the caller keeps alive.
+  func reader(of version: Version) -> StateReader {
+    StateReader(
+      roots: version.roots, catalog: version.catalog, pages: version.pages,
+      values: ValueSource(log: log))
+  }
+
+  /// The same for a commit that is pinned in this process. Such a pin does not hold back a followed
+  /// writer.
+  /// - Throws: `beyondHorizon` if the commit can no longer be read.
+  func readability(
     ofPinned number: CommitNumber
   ) throws(TreeRingError) -> TimeTravel.Readability {
-    let readable = try readability()
-    if follower != nil, !readable.points.contains(number) {
-      throw TreeRingError.beyond(readable.points.horizon, commit: number)
+    let readable = readability()
+    if follower != nil, try !readable.contains(number) {
+      throw TreeRingError.beyond(readable.bounds.horizon, commit: number)
     }
     return readable
   }
 
-  /// Registers a pin, before its version is looked for: from here on the horizon cannot pass it.
+  /// Registers a pin before its version is looked up: from here on the horizon cannot pass it.
   func pin(
     _ number: CommitNumber, creator: PinCreator
   ) throws(TreeRingError) -> PinRegistry.Registration {
     while true {
-      let readable = try readability()
+      let readable = readability()
       let registration = try pinRegistry.add(
-        commit: number, isKept: readable.points.contains(number), epoch: readable.epoch,
+        commit: number, isKept: try readable.contains(number), epoch: readable.bounds.epoch,
         creator: creator)
       if let registration { return registration }
     }
   }
 
   /// The version of a commit that is pinned or kept. O(operations replayed).
-  /// - Throws: `beyondHorizon` if the writer that is followed has compacted it away meanwhile.
+  /// - Throws: `beyondHorizon` if the followed writer has compacted the commit away.
   func version(
     at number: CommitNumber, definitions: Catalog
   ) throws(TreeRingError) -> Version {
@@ -69,9 +75,11 @@ extension Store {
       let outcome = Result { () throws(TreeRingError) in
         try version(at: number, in: engine, definitions: definitions, readable: readable)
       }
-      // If the log began to be rewritten meanwhile, the base may not have fitted what was replayed, nor
-      // the engine the log, and an error may be due to that.
-      guard try readability(ofPinned: number).epoch == readable.epoch else { continue }
+      // If the log began to be rewritten during the replay, the base may not have fitted the
+      // replayed commits, nor the engine the log. Then an error too may come from that.
+      guard try readability(ofPinned: number).bounds.epoch == readable.bounds.epoch else {
+        continue
+      }
       let found = try outcome.get()
       engine.timeTravel.remember(found)
       return found
@@ -83,9 +91,10 @@ extension Store {
     readable: TimeTravel.Readability
   ) throws(TreeRingError) -> Version {
     var candidates = engine.queue.readable
-    if !candidates.contains(where: { $0.roots.commit == number }),
-      let root = try engine.checkpointer?.version(atOrBefore: number)
-    {
+    let isAtHand = (candidates + engine.timeTravel.versions).contains {
+      $0.roots.commit == number
+    }
+    if !isAtHand, let root = try engine.checkpointer?.version(atOrBefore: number) {
       candidates.append(root)
     }
     return try engine.timeTravel.version(
@@ -93,8 +102,8 @@ extension Store {
       readable: readable)
   }
 
-  /// Drops the pins that are over the limit. Their next reads throw; their pages are given back when
-  /// the reads going on have ended.
+  /// Drops the pins that have passed the limit. Their next reads throw. Their pages are freed when
+  /// the reads under way have ended.
   func expirePins() {
     guard let limit = options.pinLimit else { return }
     let expired = pinRegistry.expire(limit, newest: newestCommit)

@@ -1,53 +1,69 @@
-// Group indexes seen from the store: readers at any commit, definitions, and what changed in an index
+// Group indexes of the store: readers at any commit, definitions, and the changes of an index
 // between two commits.
 
 internal import Synchronization
 public import TreeRingLog
 
 extension Store {
-  /// Defines a group index by fields, or replaces its definition, in a commit of its own.
+  /// Defines a group index by fields, or replaces its definition, in a commit of its own. The
+  /// commit has the date of the newest one, or one before any data; so do the commits of the
+  /// variants.
   /// - Returns: the commit.
   @discardableResult
   public func define(
     _ name: String, _ fields: FieldIndex, progress: (Int) -> Bool = { _ in true }
   ) throws -> CommitNumber {
-    try write { try $0.define(name, fields, progress: progress) }.commit
+    try defining { try $0.define(name, fields, progress: progress) }
   }
 
-  /// Defines a group index that filters another one by fields, or replaces its filter, in a commit of
-  /// its own.
-  /// - Returns: the commit; the newest one if this is the definition in force.
-  /// - Throws: `notFound` if the other index is not in force; `invalidInput` if it filters this one.
+  /// Defines a group index that filters another one by fields, or replaces its filter, in a commit
+  /// of its own.
+  /// - Returns: the commit; the newest one if this definition is already in force.
+  /// - Throws: `notFound` if the other index is not in force; `invalidInput` if it filters this
+  ///   one.
   @discardableResult
   public func define(
     _ name: String, _ filter: FieldFilter, progress: (Int) -> Bool = { _ in true }
   ) throws -> CommitNumber {
-    try write { try $0.define(name, filter, progress: progress) }.commit
+    try defining { try $0.define(name, filter, progress: progress) }
   }
 
-  /// Defines a group index whose rows are placed by hand, in a commit of its own. A manual index that
-  /// is defined anew keeps its rows as far as it is still over their buckets.
-  /// - Returns: the commit; the newest one if this is the definition in force.
+  /// Defines a group index whose rows are placed manually, in a commit of its own. A manual index
+  /// that is redefined keeps its rows as far as it is still over their buckets.
+  /// - Returns: the commit; the newest one if this definition is already in force.
   @discardableResult
   public func define(_ name: String, _ manual: ManualIndex) throws -> CommitNumber {
-    try write { try $0.define(name, manual) }.commit
+    try defining { try $0.define(name, manual) }
   }
 
-  /// Removes a group index in a commit of its own.
+  /// Removes a group index in a commit of its own, which has the date of the newest one.
   /// - Returns: the commit.
   @discardableResult
   public func removeIndex(_ name: String) throws -> CommitNumber {
-    try write { try $0.removeIndex(name) }.commit
+    try defining { try $0.removeIndex(name) }
+  }
+
+  /// Writes a commit without data.
+  private func defining(_ body: (Transaction) throws -> Void) throws -> CommitNumber {
+    try write { tx in
+      tx.takesDateOfNewest = true
+      try body(tx)
+    }.commit
   }
 
   /// The indexes in force, in name order.
   public var indexes: [IndexInfo] { IndexInfo.all(in: queue.visible.catalog) }
 
-  /// A reader of an index at one snapshot; builds the index there if it was not maintained then.
+  /// Returns a reader of an index at one snapshot. Builds the index there if it was not maintained
+  /// then.
   func reader(
     of record: IndexRecord, at pin: SnapshotPin
   ) throws(TreeRingError) -> IndexReader {
     let (version, state) = (try pin.life.version(), pin.reader)
+    if let existing = version.existingIndex(record.number) {
+      return IndexReader(name: record.name, state: state, roots: existing, pin: pin)
+    }
+    let engine = engine
     let roots = try version.index(record.number) { (editor) throws(TreeRingError) in
       guard let index = try record.active(code: code.withLock { $0 }) else {
         throw TreeRingError(
@@ -55,24 +71,37 @@ extension Store {
           "The index \(record.name) is defined by a closure that this process has not "
             + "registered. Give its GroupIndex to `Store(at:indexes:)`.")
       }
-      return try IndexEditor(editor: editor).build(
+      let indexEditor = IndexEditor(editor: editor)
+      if let (donor, donated) = engine.donor(of: record.number, for: version),
+        let roots = try indexEditor.derive(
+          index, from: donated, for: state.rows, catalog: version.catalog, values: state.values,
+          limit: max(512, state.rows.count / 8))
+      {
+        return (roots, donor)
+      }
+      let roots = try indexEditor.build(
         index, rows: state.rows, catalog: version.catalog,
         catalogTree: Tree(version.roots.catalog, pages: version.pages), values: state.values)
+      return (roots, nil)
     }
+    // The next reader of this commit, or of one nearby, reuses the trees.
+    if engine.pages === version.pages { engine.timeTravel.remember(version) }
     return IndexReader(name: record.name, state: state, roots: roots, pin: pin)
   }
 
-  /// What happened to one index between two snapshots, in either direction: merged change records
-  /// while they last, else a diff of the two states.
+  /// The changes of one index between two snapshots, in either direction: from merged change
+  /// records while they last, else from a diff of the two states.
   ///
-  /// O(rows touched), or O(rows that differ · log n) by diff.
+  /// O(rows affected), or O(rows that differ · log n) by diff.
   package func touchedRows(
     ofIndex name: String, from old: Snapshot, to new: Snapshot, usesRecords: Bool = true
   ) throws(TreeRingError) -> TouchedRows {
     guard let record = new.pin.definitions.indexes[name] else {
       throw TreeRingError(.notFound, "There is no index named \(name).")
     }
-    if usesRecords, let rows = try recordedRows(of: record, from: old.commit, to: new) {
+    if usesRecords,
+      let rows = try recordedRows(of: record, from: old.commit, readBy: old, to: new)
+    {
       return rows
     }
     guard let rows = try comparedRows(from: (record, old), to: (record, new), limit: .max) else {
@@ -81,21 +110,50 @@ extension Store {
     return rows
   }
 
-  /// What differs between what one definition shows at one snapshot and another, or the same, at another;
-  /// nil if that is more rows than the limit.
+  /// The differences between a definition at one snapshot and the same or another definition at
+  /// another; nil if they are more rows than the limit.
   func comparedRows(
     from old: (definition: IndexRecord, snapshot: Snapshot),
     to new: (definition: IndexRecord, snapshot: Snapshot), limit: Int
   ) throws(TreeRingError) -> TouchedRows? {
-    // Erasing makes the trees anew; then states are compared that lie in the same ones.
+    // Erasing replaces the trees; then compare newer snapshots of the same commits, which share
+    // trees.
     var (before, after) = (old.snapshot, new.snapshot)
     while before.pin.reader.pages !== after.pin.reader.pages {
       before = try snapshot(at: .commit(before.commit))
       after = try snapshot(at: .commit(after.commit))
     }
-    return try IndexDiff.touchedRows(
+    var rows = try IndexDiff.touchedRows(
       from: try reader(of: old.definition, at: before.pin),
       to: try reader(of: new.definition, at: after.pin),
       within: old.definition.buckets + new.definition.buckets, limit: limit)
+    // Two definitions may order the same rows differently.
+    if old.definition.number == new.definition.number {
+      let index = try new.definition.active(code: code.withLock { $0 })
+      rows?.comparesRows = index?.comparison != nil
+    }
+    return rows
+  }
+}
+
+extension Engine {
+  /// The version nearest to another one that has the trees of an index.
+  fileprivate func donor(
+    of number: UInt32, for version: Version
+  ) -> (Version, IndexEditor.Donor)? {
+    guard version.pages === pages else { return nil }
+    let commit = version.roots.commit
+    func distance(_ other: Version) -> CommitNumber {
+      max(other.roots.commit, commit) - min(other.roots.commit, commit)
+    }
+    let nearest = (timeTravel.versions + [queue.visible])
+      .filter { $0 !== version && $0.mayGiveIndex(number) }
+      .min { distance($0) < distance($1) }
+    guard let nearest, let index = nearest.existingIndex(number) else { return nil }
+    return (
+      nearest,
+      IndexEditor.Donor(
+        rows: Tree(nearest.roots.rows, pages: pages), catalog: nearest.catalog, index: index)
+    )
   }
 }

@@ -1,8 +1,8 @@
-// What a store says about itself: sizes, and what holds what.
+// The statistics of a store: sizes, and the reasons why history is kept.
 
 public import TreeRingLog
 
-/// Sizes and counts of a store. All byte counts are exact at the time of asking.
+/// The sizes and counts of a store. All byte counts are exact at the time of the call.
 public struct StoreStatistics: Hashable, Sendable {
   /// The newest visible commit; 0 in an empty store.
   public var commits: CommitNumber
@@ -10,7 +10,7 @@ public struct StoreStatistics: Hashable, Sendable {
   public var horizon: CommitNumber
   /// Rows in all buckets.
   public var rows: Int
-  /// Deleted rows whose delete is remembered.
+  /// Deleted rows that still have a tombstone.
   public var graves: Int
   /// Bytes of the log on disk.
   public var logByteCount: UInt64
@@ -20,16 +20,18 @@ public struct StoreStatistics: Hashable, Sendable {
   public var payloadByteCount: UInt64
   /// Bytes of all segments up to their last frame.
   public var storedByteCount: UInt64
-  /// Pages in use, of 4 KiB each. Of a store open for reading, those of its writer's newest checkpoint.
+  /// Pages in use, of 4 KiB each. For a store open for reading, those of its writer's newest
+  /// checkpoint.
   public var pageCount: Int
-  /// The used part of a leaf page of the newest state, from 0 to 1: a mean, estimated from some of them.
+  /// The mean used part of a leaf page of the newest state, from 0 to 1; estimated from a sample of
+  /// leaves.
   public var pageFill: Double
-  /// Bytes of the page file on disk; 0 without one. Of a store open for reading this and what follows about
-  /// the file are what its writer's newest checkpoint says.
+  /// Bytes of the page file on disk; 0 without one. For a store open for reading, this and the
+  /// following values on the file are those of its writer's newest checkpoint.
   public var pageFileByteCount: UInt64
   /// Earlier states that the page file keeps for time travel.
   public var retainedRootCount: Int
-  /// Pages of the page file that only those keep.
+  /// Pages of the page file that only those states keep.
   public var retainedPageCount: Int
   /// The most operations that reading an earlier commit may have to replay.
   public var widestReplay: UInt64
@@ -37,28 +39,28 @@ public struct StoreStatistics: Hashable, Sendable {
   public var dirtyPageCount: Int
   /// Checkpoints made since the store was opened.
   public var checkpointCount: Int
-  /// Commits slowed down since the store was opened because too many pages were dirty, or had died since the
-  /// last checkpoint.
+  /// Commits throttled since the store was opened, because too many pages were dirty or had been
+  /// retired since the last checkpoint.
   public var slowedCommitCount: Int
-  /// How long they waited in all.
+  /// The total time that they waited.
   public var slowedTime: Duration
   /// Pages that only snapshots, followers or recent states keep.
   public var pinnedPageCount: Int
-  /// Bytes of memory taken for pages.
+  /// Bytes of memory allocated for pages.
   public var pageMemoryByteCount: Int
   /// The memory budget, in bytes.
   public var memoryBudget: Int
-  /// Rows touched in the change records kept.
+  /// Rows affected in the change records kept.
   public var changeRecordRows: Int
-  /// About how many bytes of the log nothing but history needs: what dropping all of it would bring.
-  /// An estimate, from how many operations have been overtaken by later ones.
+  /// The approximate number of log bytes that only history needs: the bytes that dropping all of it
+  /// would free. Estimated from the number of operations that later ones have overtaken.
   public var reclaimableByteCount: UInt64
-  /// What keeps that history: the policy, live snapshots, tags.
+  /// The reasons why that history is kept: the policy, live snapshots, tags.
   public var held: [Holding]
-  /// Live snapshots.
+  /// The live snapshots.
   public var pins: [PinInfo]
-  /// Rows that indexes leave out because their closure cannot decode them, by index.
-  public var undecodable: [String: Int]
+  /// Rows that each index leaves out because its closure cannot decode them, by index.
+  public var undecodable: [StoreName: Int]
 
   /// Payload bytes for each byte in the log; 0 while the log is empty.
   public var compressionRatio: Double {
@@ -67,16 +69,16 @@ public struct StoreStatistics: Hashable, Sendable {
 }
 
 extension Store {
-  /// Sizes and counts.
+  /// The store's sizes and counts now.
   public func statistics() throws(TreeRingError) -> StoreStatistics {
     try checkOpen()
     reclaimer.drain()
     let version = queue.visible
     let log = log.statistics
-    var undecodable: [String: Int] = [:]
+    var undecodable: [StoreName: Int] = [:]
     for index in version.catalog.indexes.values {
       if let roots = version.existingIndex(index.number), roots.undecodable > 0 {
-        undecodable[index.name] = Int(roots.undecodable)
+        undecodable[StoreName(index.name)] = Int(roots.undecodable)
       }
     }
     let operations = version.roots.operationCount
@@ -114,7 +116,7 @@ extension Store {
     }
   }
 
-  /// The part of the segments above the horizon that overtaken operations take.
+  /// The bytes of overtaken operations in the segments above the horizon.
   private func reclaimable(_ roots: Roots) -> UInt64 {
     guard roots.operationCount > roots.rows.count else { return 0 }
     let part = 1 - Double(roots.rows.count) / Double(roots.operationCount)

@@ -1,50 +1,77 @@
-// Writes: sequencing under the writer lock, then completion together with whoever else is waiting.
+// Writes: sequencing under the writer lock, then completion together with other waiting writers.
 
 internal import Synchronization
 public import TreeRingLog
 
-/// What a write returns.
+/// The result of a write.
 public struct Written<Value> {
-  /// The commit's number; if there was nothing to write, the number of the commit it would have
-  /// followed. With it the write can be read again, waited for, and asked for changes from.
+  /// The commit's number. If there was nothing to write, the newest commit's number; if the
+  /// idempotency key was used before, the number of the first commit under it. Use it to read the
+  /// write again, to wait for it, or to query changes since then.
   public let commit: CommitNumber
-  /// What the closure returned.
+  /// The date of the new commit; nil if the write made none.
+  public let timestamp: Timestamp?
+  /// Whether that date is the previous commit's, because the clock was behind it, or because an
+  /// earlier date was requested and ``TimestampAllowance/clamping`` was allowed.
+  public let isClamped: Bool
+  /// The return value of the closure.
   public let value: Value
 }
 
 extension Written: Sendable where Value: Sendable {}
 
+extension Written {
+  fileprivate init(_ sequenced: Store.Sequenced<Value>) {
+    commit = sequenced.commit
+    timestamp = sequenced.date?.timestamp
+    isClamped = sequenced.date?.isClamped ?? false
+    value = sequenced.value
+  }
+}
+
 extension Store {
-  /// Writes one commit. It returns when the commit has survived what `durability` says and is
-  /// visible; if the closure throws, nothing has happened.
+  /// Writes one commit. It returns when the commit is visible and as durable as `durability`
+  /// states. If the closure throws, nothing is written.
+  ///
+  /// The same holds for every commit that it returns or names: the one of a repeated idempotency
+  /// key, the newest one where nothing was written, and the newest one at a `conflict`.
   ///
   /// Commits of several threads that wait at the same time share one sync.
   ///
-  /// It blocks its thread meanwhile, so it is for code that is not asynchronous, and for the top level of a program.
-  /// In asynchronous functions and closures `write` is the asynchronous one, to be called with `try await`. To block
-  /// there on purpose, call a function of your own that is not asynchronous and writes.
+  /// It blocks its thread, so it is for code that is not asynchronous and for the top level of a
+  /// program. In asynchronous functions and closures, `write` is the asynchronous variant, called
+  /// with `try await`. To block there on purpose, call a function of your own that is not
+  /// asynchronous and writes.
   ///
   /// - Parameters:
-  ///   - durability: for this commit; nil for the store's.
-  ///   - expected: the newest commit this write was decided on; nil for any.
-  ///   - body: makes the commit's operations. It must not open another write.
-  /// - Throws: what the closure throws; `conflict` if `expected` is not the newest commit;
-  ///   `noSpace`, `poisoned`, `unknown`, `io` if the log cannot take it.
+  ///   - durability: the durability of this commit; nil for the store's.
+  ///   - expected: the newest commit that the write was based on; nil for any.
+  ///   - body: adds the commit's operations. It must not start another write.
+  /// - Throws: the error of the closure; `conflict` if `expected` is not the newest commit;
+  ///   `dateRefused` for a given date that the commit cannot have, see ``Transaction/timestamp``;
+  ///   `noSpace`, `poisoned`, `unknown`, `io` if the log cannot store it.
   @discardableResult
   public func write<Value>(
     durability: Durability? = nil, expecting expected: CommitNumber? = nil,
     _ body: (Transaction) throws -> Value
   ) throws -> Written<Value> {
-    let sequenced = try sequence(
-      durability: durability ?? options.durability, expecting: expected, body)
-    if let ticket = sequenced.ticket { try complete(ticket, pageCount: sequenced.pageCount) }
-    return Written(commit: sequenced.commit, value: sequenced.value)
+    let sequenced: Sequenced<Value>
+    do {
+      sequenced = try sequence(
+        durability: durability ?? options.durability, expecting: expected, body)
+    } catch let refusal as Refusal {
+      try complete(refusal.ticket)
+      throw refusal.error
+    }
+    try complete(sequenced.ticket, pageCount: sequenced.pageCount)
+    return Written(sequenced)
   }
 
   /// Writes one commit without blocking the caller's thread.
   ///
-  /// As the synchronous variant in all else. The closure runs on the store's own thread, so it and what it returns
-  /// are `Sendable`: let it use constants of the function around it, and return what it finds as the value.
+  /// In all else it equals the synchronous variant. The closure runs on the store's own thread, so
+  /// it and its result are `Sendable`: use constants of the surrounding function in it, and return
+  /// its findings as the value.
   @discardableResult
   public func write<Value: Sendable>(
     durability: Durability? = nil, expecting expected: CommitNumber? = nil,
@@ -57,13 +84,15 @@ extension Store {
             do {
               let sequenced = try sequence(
                 durability: durability ?? options.durability, expecting: expected, body)
-              let written = Written(commit: sequenced.commit, value: sequenced.value)
-              guard let ticket = sequenced.ticket else {
-                continuation.resume(returning: written)
-                return nil
-              }
-              return AsyncWriter.Waiting(ticket: ticket, pageCount: sequenced.pageCount) { error in
+              let written = Written(sequenced)
+              return AsyncWriter.Waiting(
+                ticket: sequenced.ticket, pageCount: sequenced.pageCount
+              ) { error in
                 continuation.resume(with: error.map { .failure($0) } ?? .success(written))
+              }
+            } catch let refusal as Refusal {
+              return AsyncWriter.Waiting(ticket: refusal.ticket, pageCount: 0) { error in
+                continuation.resume(throwing: error ?? refusal.error)
               }
             } catch {
               continuation.resume(throwing: error)
@@ -76,17 +105,27 @@ extension Store {
     }
   }
 
-  /// A commit with its place in the log, not complete yet.
+  /// A commit with its position in the log that is not complete yet; or an earlier commit that
+  /// stands in for it.
   package struct Sequenced<Value> {
     package var commit: CommitNumber
     package var value: Value
-    /// What completes the commit; nil if none was made.
-    package var ticket: CommitTicket?
-    /// How many pages it has made.
+    /// The date of the new commit; nil if the write made none.
+    var date: CommitDate?
+    /// The ticket that completes the commit.
+    package var ticket: CommitTicket
+    /// The number of pages that the commit has allocated.
     var pageCount = 0
   }
 
-  /// Builds a commit and gives it its place in the log.
+  /// A conflict, and the ticket that completes the newest commit at that time.
+  struct Refusal: Error {
+    var error: TreeRingError
+    var ticket: CommitTicket
+  }
+
+  /// Builds a commit and gives it its position in the log.
+  /// - Throws: `Refusal` for a conflict; otherwise the errors of `write`.
   package func sequence<Value>(
     durability: Durability, expecting expected: CommitNumber?,
     _ body: (Transaction) throws -> Value
@@ -101,19 +140,28 @@ extension Store {
       try checkOpen()
       try checkPageFile()
       let base = currentBase()
-      if let expected, expected != base.roots.commit {
-        throw TreeRingError(
-          .conflict,
-          "The newest commit is \(base.roots.commit), not \(expected). Read again and decide anew.",
-          current: base.roots.commit)
+      do {
+        try check(base, is: expected)
+        result = try pages.withSection { try build(on: base, durability: durability, body) }
+      } catch let error as TreeRingError where error.code == .conflict {
+        throw Refusal(
+          error: error, ticket: try log.ticket(for: base.roots.commit, durability: durability))
       }
-      result = try pages.withSection { try build(on: base, durability: durability, body) }
     }
     guard let result else { throw TreeRingError(.closed, "The write did not run.") }
     return result
   }
 
-  /// Throws `poisoned` once the page file could not be written.
+  /// Throws `conflict` unless the expected commit is the newest one.
+  private func check(_ base: Version, is expected: CommitNumber?) throws(TreeRingError) {
+    let newest = base.roots.commit
+    guard let expected, expected != newest else { return }
+    throw TreeRingError(
+      .conflict, "The newest commit is \(newest), not \(expected). Read again and decide anew.",
+      current: newest)
+  }
+
+  /// Throws `poisoned` if writing the page file has failed.
   private func checkPageFile() throws(TreeRingError) {
     guard let failure = engine.checkpointer?.failure else { return }
     throw TreeRingError(
@@ -123,12 +171,12 @@ extension Store {
       file: failure.file, offset: failure.offset, errno: failure.errno)
   }
 
-  /// The version to build on, after dropping what the log has given up.
+  /// The version to build on, after dropping the commits that the log has undone.
   private func currentBase() -> Version {
     let newest = queue.newest
     if newest.roots.commit == log.sequenced { return newest }
     queue.rollBack(to: log.sequenced, pages: pages)
-    // The numbers of undone definitions are given out again.
+    // The numbers of undone definitions are reused.
     definitions.clear()
     return queue.newest
   }
@@ -139,7 +187,8 @@ extension Store {
     let number = base.roots.commit + 1
     let fetchFailures = pages.fetchFailureCount
     let pending = PendingValues(commit: number)
-    let recorder = ChangeRecorder()
+    let recorder = ChangeRecorder(byteLimit: records.byteLimit)
+    let edition = definitions.edition
     let code = code.withLock { $0 }
     let active = try definitions.active(for: base, code: code)
     let editor = StateEditor(
@@ -152,9 +201,8 @@ extension Store {
     var isSequenced = false
     defer { if !isSequenced { editor.editor.discard() } }
 
-    if base.catalog.indexes.count > editor.active.count { try editor.buildMissingIndexes() }
-    let recorded = editor.active.map(\.number)
-    let labeled = editor.labeledOrders
+    try editor.buildMissingIndexes()
+    let before = editor.roots.indexes
     let value: Value
     do {
       value = try body(transaction)
@@ -162,47 +210,41 @@ extension Store {
       try pages.checkFetches(since: fetchFailures)
       throw error
     }
-    // What was read of a page that could not be had is not what is there.
+    if let failure = transaction.failure { throw failure }
+    // After a failed page fetch, reads in the closure may have returned wrong data.
     try pages.checkFetches(since: fetchFailures)
     if let key = transaction.idempotencyKey,
       let first = try transaction._reader.commit(idempotencyKey: key)
     {
-      return Sequenced(commit: first, value: value, ticket: try ticket(for: first))
+      return Sequenced(
+        commit: first, value: value, ticket: try log.ticket(for: first, durability: durability))
     }
     let notes = transaction.notes
     if transaction.payload.count == 0, notes.isEmpty, !transaction.keepsEmptyCommit {
       let seen = base.roots.commit
-      return Sequenced(commit: seen, value: value, ticket: try ticket(for: seen))
+      return Sequenced(
+        commit: seen, value: value, ticket: try log.ticket(for: seen, durability: durability))
     }
     let replacements = try replacements(by: transaction, of: base)
-    let ticket = try append(transaction, notes, after: base.roots.timestamp, durability)
+    let date = try date(of: transaction, after: base.roots)
+    let ticket = try append(transaction, notes, at: date.timestamp, durability)
     isSequenced = true
-    let maintained = Set(editor.active.map(\.number))
-    var records: [UInt32: [RowReference: TouchedRow]] = [:]
-    for index in recorded where maintained.contains(index) {
-      records[index] = recorder.indexes[index] ?? [:]
-    }
-    let labels = editor.labelSpans(from: labeled)
-    let pageCount = add(editor, records: records, replacements: replacements, labels: labels)
-    return Sequenced(commit: number, value: value, ticket: ticket, pageCount: pageCount)
+    let changes = recorder.changes(
+      from: before, to: editor.roots.indexes, by: editor.active, replacements: replacements)
+    let pageCount = add(editor, changes, edition)
+    return Sequenced(
+      commit: number, value: value, date: date, ticket: ticket, pageCount: pageCount)
   }
 
-  /// What waits for an earlier commit that this write has read and answers with; nil if it is
-  /// visible. Called under the writer lock, so the commit is not given up and replaced meanwhile.
-  private func ticket(for commit: CommitNumber) throws(TreeRingError) -> CommitTicket? {
-    commit > newestCommit ? try log.ticket(for: commit) : nil
-  }
-
-  /// Hands a finished transaction to the log.
+  /// Appends a finished transaction to the log.
   private func append(
-    _ transaction: Transaction, _ notes: CommitNotes, after last: Timestamp,
+    _ transaction: Transaction, _ notes: CommitNotes, at timestamp: Timestamp,
     _ durability: Durability
   ) throws(TreeRingError) -> CommitTicket {
     let number = transaction.commit
-    let timestamp = max(last, transaction.timestamp ?? Timestamp.now)
     for tag in notes.tags {
       try Limits.check(name: tag, of: "tag")
-      transaction.editor.setTag(tag, commit: number)
+      try transaction.editor.setTag(tag, commit: number)
     }
     if let key = notes.idempotencyKey {
       guard key.count <= Limits.nameByteCount else {
@@ -211,7 +253,7 @@ extension Store {
       }
       transaction.editor.setIdempotencyKey(key, commit: number)
     }
-    let payload = transaction.adopted?.payload ?? transaction.payload.payload(notes: notes)
+    let payload = transaction.adopted?.payload ?? transaction.payload.takePayload(notes: notes)
     let count = transaction.adopted?.operationCount ?? transaction.payload.count
     transaction.editor.setCommit(
       number, timestamp: timestamp, operationCount: count, payloadByteCount: payload.count)
@@ -222,7 +264,7 @@ extension Store {
       return try log.append(draft)
     } catch {
       if error.code != .conflict { throw error }
-      // Numbers are given out under the writer lock, so only undone commits can be in the way.
+      // Numbers are assigned under the writer lock, so only undone commits can conflict here.
       throw TreeRingError(
         .noSpace,
         "The device was full, so the commits that this one was built on were undone. Make room "
@@ -230,10 +272,9 @@ extension Store {
     }
   }
 
-  /// Queues the new version until it may be seen.
+  /// Queues the new version until it becomes visible.
   private func add(
-    _ editor: StateEditor, records: [UInt32: [RowReference: TouchedRow]],
-    replacements: [UInt32: IndexReplacement], labels: [UInt32: LabelSpan]
+    _ editor: StateEditor, _ changes: CommitChanges, _ edition: ActiveIndexCache.Edition
   ) -> Int {
     let number = editor.roots.commit
     let (allocated, retired) = editor.editor.finish()
@@ -241,14 +282,13 @@ extension Store {
     let version = Version(
       roots: editor.roots, catalog: editor.catalog, pages: pages, lease: .pinned,
       reclaimer: reclaimer)
+    definitions.keep(editor.active, of: version, edition)
     queue.append(
-      SequencedCommit(
-        version: version, retired: retired, allocated: allocated, records: records,
-        replacements: replacements, labels: labels))
+      SequencedCommit(version: version, retired: retired, allocated: allocated, changes: changes))
     return allocated.count
   }
 
-  /// What the definitions that a finished transaction replaced change, for the change records.
+  /// The effects of the definitions that a finished transaction replaced, for the change records.
   private func replacements(
     by transaction: Transaction, of base: Version
   ) throws(TreeRingError) -> [UInt32: IndexReplacement] {
@@ -259,12 +299,13 @@ extension Store {
     return try IndexReplacement.all(from: old, to: transaction._reader)
   }
 
-  /// Waits until a sequenced commit is as durable as was asked, and makes it visible.
-  /// - Parameter pageCount: how many pages the commit has made; the caller waits for room for them.
+  /// Waits until a sequenced commit is as durable as requested, and makes it visible.
+  /// - Parameter pageCount: the number of pages that the commit has allocated. The checkpointer may
+  ///   throttle the caller by it.
   package func complete(_ ticket: CommitTicket, pageCount: Int = 0) throws(TreeRingError) {
     try log.complete(ticket)
     defer { engine.checkpointer?.pace(after: pageCount) }
-    // Of many that waited for one sync, one makes all their commits visible.
+    // One of the writers that waited for a sync makes all their commits visible.
     if queue.visibleCommit >= ticket.number { return }
     reclaimer.drain { queue.publish(through: log.completed) }
     if let checkpointer = engine.checkpointer { checkpointer.consider(queue.visible.roots) }
@@ -272,20 +313,23 @@ extension Store {
     considerCompaction()
   }
 
-  /// Makes everything written so far durable.
+  /// Makes all earlier writes durable.
   public func sync() throws(TreeRingError) {
     try checkOpen()
     try log.sync()
   }
 
-  /// Registers a group index defined in code. If it is new, or its version is, a commit says so; its
-  /// trees are built when they are first needed.
+  /// Registers a group index defined in code. If the index or its version is new, a commit records
+  /// it; its trees are built when they are first needed. That commit has the date of the newest
+  /// commit, or one before any data.
   /// - Returns: the commit that registered it; the newest commit if it was known.
   @discardableResult
   public func register(_ index: GroupIndex) throws -> CommitNumber {
     let replaced = code.withLock { code in
-      // Closures of other versions go on serving snapshots that saw them in force.
-      let isReplaced: (CodeIndex) -> Bool = { $0.name == index.name && $0.version == index.version }
+      // Closures of other versions continue to serve snapshots in which they are in force.
+      let isReplaced: (CodeIndex) -> Bool = {
+        $0.name.isSameName(as: index.name) && $0.version == index.version
+      }
       defer {
         code.removeAll(where: isReplaced)
         code.append(index.code)
@@ -293,11 +337,17 @@ extension Store {
       return code.filter(isReplaced)
     }
     definitions.clear()
-    // What their closures alone keep ends here, outside the locks.
+    // Release objects that only their closures retain here, outside the locks.
     withExtendedLifetime(replaced) {}
     let code = index.code
-    if code.isInForce(in: queue.visible.catalog) { return newestCommit }
+    let visible = queue.visible
+    if code.isInForce(in: visible.catalog) {
+      let commit = visible.roots.commit
+      try complete(log.ticket(for: commit, durability: options.durability))
+      return commit
+    }
     return try write { tx in
+      tx.takesDateOfNewest = true
       if case .filter(let parent, _) = code.closure {
         try tx.define(
           code.name, version: code.version, filtering: parent, buckets: code.buckets)

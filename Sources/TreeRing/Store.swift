@@ -1,10 +1,11 @@
-// The façade: opens a store, hands out snapshots, takes writes.
+// The façade: opens a store, hands out snapshots, accepts writes.
 //
-// A store is a folder: `log/` holds the truth, `pages` the trees as of the newest checkpoint. Opening
-// replays upon them what the log has after it; a write edits the trees copy-on-write, appends its
-// operations to the log, and becomes visible once the log says it is complete. Data flows one
-// way: transaction → log → visible version → snapshots.
+// A store is a folder: `log/` holds the truth, `pages` the trees as of the newest checkpoint.
+// Opening replays the later commits of the log on top of them. A write edits the trees
+// copy-on-write, appends its operations to the log, and becomes visible once the log reports it
+// complete. Data flows one way: transaction → log → visible version → snapshots.
 
+internal import Dispatch
 internal import Foundation
 internal import Logging
 internal import Synchronization
@@ -17,11 +18,11 @@ public import TreeRingLog
 ///     try store.write { tx in try tx.put(mobyDick, for: "moby", in: books) }
 ///     let book = try store.snapshot().get("moby", in: books)
 ///
-/// All of it may be used from any thread.
+/// Any thread may use it.
 public final class Store: Sendable {
-  /// The store's folder; nil for one in memory.
+  /// The store's folder; nil for a store in memory.
   public let path: String?
-  /// What it was opened with.
+  /// The options that the store was opened with.
   public let options: StoreOptions
 
   let log: CommitLog
@@ -30,7 +31,7 @@ public final class Store: Sendable {
   private let currentEngine: Mutex<Engine>
   let pinRegistry = PinRegistry()
   let maintenance = Maintenance()
-  /// Held by whoever builds and sequences a commit.
+  /// Held by the thread that builds and sequences a commit.
   let writerLock = OwnedLock(
     refusal: "A write was opened, or the store closed, inside the closure of a write. Use the "
       + "transaction at hand instead, and close the store after it.")
@@ -40,19 +41,25 @@ public final class Store: Sendable {
   /// Keeps a store that is open for reading in step with its writer.
   let follower: Follower?
   private let lock: StoreLock?
+  /// Held while a thread closes the store.
+  private let closing = Monitor()
   private let isClosed = Atomic<Bool>(false)
+  /// Whether commits dated ahead of the clock have been reported.
+  let hasWarnedOfDates = Atomic<Bool>(false)
 
-  /// Opens the store in a folder, and makes it if there is none (unless the mode says otherwise).
+  /// Opens the store in a folder. Creates it if there is none, unless the mode says otherwise.
   ///
-  /// Opening reads the page file's newest checkpoint and replays what the log has after it. Without a
-  /// sound page file it replays the whole log: O(operations logged).
+  /// Opening reads the page file's newest checkpoint and replays the later commits of the log.
+  /// Without an intact page file it replays the whole log: O(operations logged).
   /// - Parameters:
-  ///   - path: the folder.
-  ///   - options: how to open it.
-  ///   - progress: called now and then while commits are replayed, on the caller's thread.
-  /// - Throws: `locked` if another process has it open for writing; `corruption` if bytes on disk
-  ///   are not what was written; `notFound` if there is none and none is to be made;
-  ///   `logBehindPages` if the log has lost commits that a checkpoint had vouched for.
+  ///   - path: The folder.
+  ///   - options: The options of the opening.
+  ///   - progress: Called now and then while commits are replayed, on the caller's thread.
+  /// - Throws: `locked` if another process has the store open for writing; `corruption` if bytes on
+  ///   disk are not those written; `notFound` if there is no store and the mode creates none;
+  ///   `notAStore` if there is none and the folder is not empty, or something else stands at the
+  ///   path of a store's file; `unfinishedCopy` if the folder holds an unfinished backup, restore
+  ///   or salvage; `logBehindPages` if the log has lost commits that a checkpoint had vouched for.
   public convenience init(
     at path: String, options: StoreOptions = StoreOptions(),
     progress: ((OpeningProgress) -> Void)? = nil
@@ -66,7 +73,7 @@ public final class Store: Sendable {
     try self.init(at: path, options: StoreOptions(indexes: indexes))
   }
 
-  /// A store that lives in memory and is gone with it; for tests and previews.
+  /// A store that lives in memory and ends with its object; for tests and previews.
   public static func inMemory(options: StoreOptions = StoreOptions()) throws -> Store {
     try Store(path: nil, fileSystem: MemoryFileSystem(), options: options)
   }
@@ -84,7 +91,7 @@ public final class Store: Sendable {
     self.options = options
     self.fileSystem = fileSystem
     let folder = path ?? "store"
-    lock = try Self.prepare(folder, fileSystem: fileSystem, mode: options.mode)
+    lock = try Self.prepare(folder, fileSystem: fileSystem, options)
     let registered = options.indexes.map(\.code)
     code = Mutex(registered)
     opening = Opening(
@@ -99,7 +106,7 @@ public final class Store: Sendable {
       currentEngine = Mutex(opened.engine)
       follower = opened.follower
       pinRegistry.open(horizon: opened.log.horizon)
-      opened.follower.start()
+      try opened.follower.start()
       return
     }
     let (log, engine) = try opening.run(progress)
@@ -112,8 +119,8 @@ public final class Store: Sendable {
     Self.whenOpened?(folder, fileSystem, options)
   }
 
-  /// Told of every store that is opened for writing, where it lies and how; for tests, which look at it
-  /// afterwards.
+  /// Called with the folder, file system and options of every store opened for writing. For tests,
+  /// which check the store afterwards.
   @TaskLocal package static var whenOpened:
     (@Sendable (_ folder: String, any FileSystem, StoreOptions) -> Void)?
 
@@ -125,8 +132,8 @@ public final class Store: Sendable {
     }
   }
 
-  /// The trees and what serves them. Whoever needs them to stay the same from one line to the next
-  /// keeps this in a variable, or holds the writer's lock.
+  /// The trees and everything that serves them. Erasing replaces the engine. Code that needs it
+  /// unchanged from one line to the next keeps this in a variable, or holds the writer's lock.
   var engine: Engine { currentEngine.withLock { $0 } }
   var pages: PageStore { engine.pages }
   var pinTable: PinTable { engine.pins }
@@ -135,9 +142,9 @@ public final class Store: Sendable {
   var queue: CommitQueue { engine.queue }
   var timeTravel: TimeTravel { engine.timeTravel }
 
-  /// Makes all trees anew from the log, and a new page file in place of the old one, of which no byte
-  /// stays in the folder. Earlier snapshots keep what they read. The caller holds the writer's lock, and
-  /// has abandoned the checkpointer before, which may wait for that lock.
+  /// Rebuilds all trees from the log, and a new page file in place of the old one, of which no byte
+  /// stays in the folder. Earlier snapshots keep their trees. The caller holds the writer's lock.
+  /// It has abandoned the checkpointer before, because that may wait for this lock.
   func rebuildEngine(because reason: String) throws(TreeRingError) {
     try log.sync()
     let old = engine
@@ -149,8 +156,8 @@ public final class Store: Sendable {
     old.queue.wakeAll()
   }
 
-  /// Makes a checkpoint now: the next opening replays what comes after it only. The engine makes them
-  /// by itself; this is for a moment that suits better.
+  /// Makes a checkpoint now, so that the next opening replays only later commits. The engine makes
+  /// checkpoints automatically; this is for an application that prefers its own moment.
   /// - Throws: `noSpace`, `io`, `poisoned`; `notAllowed` inside the closure of a write.
   public func checkpoint() throws {
     try checkOpen()
@@ -158,28 +165,43 @@ public final class Store: Sendable {
     try engine.checkpointer?.run()
   }
 
-  /// Makes the folder and takes the lock, as the mode asks.
+  /// Creates the folder and takes the lock, as the mode asks. Changes nothing in a folder that is
+  /// not a store's.
   private static func prepare(
-    _ folder: String, fileSystem: any FileSystem, mode: StoreMode
+    _ folder: String, fileSystem: any FileSystem, _ options: StoreOptions
   ) throws(TreeRingError) -> StoreLock? {
-    switch mode {
-    case .create:
-      try fileSystem.makeDirectory(folder)
-      // Before the log is there nobody can know of this folder; a crash must not take it afterwards.
-      if try !fileSystem.exists(folder + "/log") { try fileSystem.syncFolder(above: folder) }
-    case .readWrite, .readOnly:
-      guard try fileSystem.exists(folder + "/log") else {
-        throw TreeRingError(
-          .notFound, "There is no store here. Check the path, or create one.", file: folder)
-      }
+    if !options.isUnfinishedCopy { try UnfinishedCopy.check(folder, fileSystem: fileSystem) }
+    if options.mode == .readOnly {
+      guard try fileSystem.exists(folder + "/log") else { throw missing(folder) }
+      return nil
     }
-    if mode == .readOnly { return nil }
+    let found = try StoreFolder(folder, fileSystem: fileSystem) { (path) throws(TreeRingError) in
+      try PageFile.hasMagic(path, fileSystem: fileSystem)
+    }
+    switch found {
+    case .store: break
+    case .absent, .empty:
+      guard options.mode == .create else { throw missing(folder) }
+      try fileSystem.makeDirectory(folder)
+      // Until the log exists nothing depends on this folder; afterwards a crash must not lose its
+      // name.
+      try fileSystem.syncFolder(above: folder)
+    case .damaged(let error): throw error
+    case .foreign(let name):
+      throw options.mode == .create
+        ? StoreFolder.refusal(name, in: folder) : missing(folder)
+    }
     return try StoreLock(path: folder + "/LOCK", fileSystem: fileSystem)
+  }
+
+  private static func missing(_ folder: String) -> TreeRingError {
+    TreeRingError(
+      .notFound, "There is no store here. Check the path, or create one.", file: folder)
   }
 
   // MARK: - Reading
 
-  /// The store as it is now. O(1).
+  /// A snapshot of the newest visible commit. O(1).
   public func snapshot(
     file: String = #fileID, line: Int = #line
   ) throws(TreeRingError) -> Snapshot {
@@ -191,7 +213,8 @@ public final class Store: Sendable {
       let commit = version.roots.commit
       do throws(TreeRingError) {
         guard let registration = try pinRegistry.add(commit: commit, creator: creator) else {
-          // The horizon of the writer that is followed has passed what is shown, until more is.
+          // The followed writer's horizon has passed the visible commit; wait until a newer one is
+          // visible.
           if queue.visibleCommit == commit { Checkpointer.nap(.milliseconds(1)) }
           continue
         }
@@ -206,9 +229,10 @@ public final class Store: Sendable {
     }
   }
 
-  /// The store as it was at a point in history. O(1) for recent commits, else O(operations replayed).
-  /// - Throws: `notFound` for a commit that is not there yet or an unknown tag; `beyondHorizon` for one
-  ///   that history no longer reaches back to.
+  /// A snapshot of the store at a point in history. O(1) for recent commits, else O(operations
+  /// replayed).
+  /// - Throws: `notFound` for a commit that does not exist yet or an unknown tag; `beyondHorizon`
+  ///   for a commit that history no longer reaches back to.
   public func snapshot(
     at point: ReadPoint, file: String = #fileID, line: Int = #line
   ) throws(TreeRingError) -> Snapshot {
@@ -223,7 +247,7 @@ public final class Store: Sendable {
           definitions: definitions, registration: registration))
     } catch {
       pinRegistry.remove(registration.number)
-      // Once the pin has been dropped nothing keeps the log as it was.
+      // Once the pin has been dropped, the log may have changed.
       try registration.life.check()
       throw error
     }
@@ -239,10 +263,7 @@ public final class Store: Sendable {
     case .commit(let wanted): number = wanted
     case .date(let date): number = min(try log.newest(atOrBefore: date), newest.roots.commit)
     case .tag(let name):
-      let reader = StateReader(
-        roots: newest.roots, catalog: newest.catalog, pages: newest.pages,
-        values: ValueSource(log: log))
-      guard let tagged = try reader.tag(name) else {
+      guard let tagged = try reader(of: newest).tag(name) else {
         throw TreeRingError(.notFound, "There is no tag named \(name).")
       }
       number = tagged
@@ -260,25 +281,25 @@ public final class Store: Sendable {
   public var newestCommit: CommitNumber { queue.visible.roots.commit }
 
   /// Waits until a commit is visible.
-  /// - Throws: `closed` if the store is closed before; `cancelled` if the task is.
+  /// - Throws: `closed` if the store is closed first; `cancelled` if the task is cancelled.
   public func reached(_ commit: CommitNumber) async throws(TreeRingError) {
     guard try await waits(for: commit) else {
       throw TreeRingError(.cancelled, "Waiting for commit \(commit) was cancelled.")
     }
   }
 
-  /// Waits until a commit is visible; false if the task is cancelled before.
+  /// Waits until a commit is visible; returns false if the task is cancelled first.
   func waits(for commit: CommitNumber) async throws(TreeRingError) -> Bool {
     while newestCommit < commit {
       try checkOpen()
       try follower?.check()
       if Task.isCancelled { return false }
-      // Erasing puts another queue in its place.
+      // Erasing replaces the queue.
       let queue = queue
       await withTaskCancellationHandler {
         await withCheckedContinuation { continuation in
           queue.whenVisible(commit) { continuation.resume() }
-          // Close, cancel or erasing may have come before the waiter was there to be woken.
+          // Closing, cancelling or erasing may have come before the waiter was registered.
           let isOver = isClosed.load(ordering: .acquiring) || Task.isCancelled || hasStopped
           if isOver || self.queue !== queue { queue.wakeAll() }
         }
@@ -289,32 +310,49 @@ public final class Store: Sendable {
     return true
   }
 
-  /// The commit of the page file's root that a store open for reading stands on; nil if it stands on
-  /// the log alone, or is open for writing.
+  /// Waits until a commit is visible. Calls `isOver` ten times a second.
+  /// - Returns: False if `isOver` returned true.
+  /// - Throws: `closed`; the error that ended the following of a writer; the errors of `isOver`.
+  package func wait(for commit: CommitNumber, unless isOver: () throws -> Bool) throws -> Bool {
+    let visible = DispatchSemaphore(value: 0)
+    queue.whenVisible(commit) { visible.signal() }
+    while true {
+      if try isOver() { return false }
+      if newestCommit >= commit { return true }
+      try checkOpen()
+      try follower?.check()
+      _ = visible.wait(timeout: .now() + .milliseconds(100))
+    }
+  }
+
+  /// The commit of the page file's root below the visible version of a store open for reading; nil
+  /// if it reads the log alone, or the store is open for writing.
   package var followedRoot: CommitNumber? { follower?.rootCommit }
 
-  /// Throws what keeps a store that is open for reading from following its writer any more.
+  /// Throws the error that keeps a store open for reading from following its writer.
   package func checkFollowing() throws(TreeRingError) { try follower?.check() }
 
-  /// Whether nothing new will be seen of the writer any more.
+  /// Whether following has ended, so that nothing new of the writer will be seen.
   private var hasStopped: Bool { follower?.hasStopped ?? false }
 
-  /// Every live snapshot, oldest commit first.
+  /// Every live snapshot, the oldest commit first.
   public var pins: [PinInfo] { pinRegistry.all }
 
   // MARK: - Closing
 
-  /// Makes everything durable and gives the folder free. Later calls throw `closed`. Closing twice
-  /// does nothing.
-  /// - Throws: `notAllowed` inside the closure of a write, or one that is told of the progress of a
-  ///   compaction, an erasing or a backup, and nothing is closed then; else what kept the log from being
-  ///   closed cleanly.
+  /// Makes everything durable and releases the folder. Later calls throw `closed`. A second call
+  /// does nothing; a call during another thread's close waits for that.
+  /// - Throws: `notAllowed` inside the closure of a write, or inside a progress closure of a
+  ///   compaction, an erasing or a backup; then nothing is closed. Otherwise the error that kept
+  ///   the log from being closed cleanly.
   public func close() throws {
     try writerLock.checkOutside()
     try maintenance.checkOutside()
+    closing.lock()
+    defer { closing.unlock() }
     if isClosed.exchange(true, ordering: .acquiringAndReleasing) { return }
     queue.wakeAll()
-    // What goes on in the background sees that the store is closed, and stops.
+    // Background work notices that the store is closed, and stops.
     try maintenance.alone {}
     defer { lock?.release() }
     follower?.close()

@@ -1,47 +1,48 @@
-// The few things one can choose when a store is opened.
+// The options of an opening.
 
 public import Logging
 public import TreeRingLog
 
-/// How a store is opened.
+/// The mode in which a store is opened.
 public enum StoreMode: Hashable, Sendable {
-  /// For reading and writing; made if there is none. The default.
+  /// For reading and writing; creates the store if there is none. The default.
   case create
-  /// For reading and writing; `notFound` if there is none.
+  /// For reading and writing; throws `notFound` if there is none.
   case readWrite
-  /// For reading, also beside a process that writes. Needs no lock. Changes nothing but a small file in
-  /// `readers/`, which tells the writer what is being read, where the folder can be written to. Without a
-  /// page file, as in a backup, the whole state is rebuilt from the log in memory, beside the budget.
+  /// For reading, even while another process writes. Needs no lock. Changes nothing except that, in
+  /// a writable folder, a small file in `readers/` tells the writer which commit is being read.
+  /// Without a page file, as in a backup, the whole state is rebuilt from the log in memory,
+  /// outside the budget.
   case readOnly
 }
 
-/// Everything one can choose about a store.
+/// The options of a store.
 public struct StoreOptions: Sendable {
-  /// How the store is opened.
+  /// The mode in which the store is opened.
   public var mode: StoreMode
-  /// What a returned commit has survived, unless a write says otherwise.
+  /// The failures that a returned commit survives, unless a write says otherwise.
   public var durability: Durability
-  /// How many bytes of memory the engine may use, for pages kept at hand or not in the page file yet,
-  /// change records, recent states and buffers. Not counted: the payload of one commit, the rows of an
-  /// index in an order that a closure decides while it is built, the pages of an earlier state that a live
-  /// snapshot had rebuilt, and mapped pages, which the system takes back as it likes.
+  /// The bytes of memory that the engine may use for cached and dirty pages, change records, recent
+  /// states and buffers. Not counted: the payload of one commit; the rows of an index whose order a
+  /// closure decides, while it is built; the pages of an earlier state that a live snapshot had
+  /// rebuilt; and mapped pages, which the system evicts as it likes.
   public var memoryBudget: Int
-  /// How much history is kept. What is more may be given up at any time.
+  /// The amount of history kept. History beyond that may be dropped at any time.
   public var retention: Retention
-  /// How long a snapshot may hold history; nil for ever. A snapshot over the limit throws
-  /// `snapshotExpired` when it is next read.
+  /// The limit on how long a snapshot may hold history; nil for none. A snapshot over the limit
+  /// throws `snapshotExpired` at its next read.
   public var pinLimit: PinLimit?
   /// The size in bytes at which a log segment is sealed.
   public var segmentSize: UInt64
   /// Group indexes defined in code.
   public var indexes: [GroupIndex]
-  /// What to do about a log that does not end cleanly.
+  /// The handling of a log that does not end cleanly.
   public var recovery: RecoveryMode
-  /// Where the engine reports what it does on its own. Its handlers must not use the store: they are called
-  /// while parts of it wait.
+  /// Receives reports of the engine's automatic work. Its handlers must not use the store: they are
+  /// called while parts of it wait.
   public var logger: Logger
 
-  /// The defaults, or what you choose instead.
+  /// Creates options; every parameter has a default.
   public init(
     mode: StoreMode = .create, durability: Durability = .full, memoryBudget: Int = 64 << 20,
     retention: Retention = .everything, pinLimit: PinLimit? = nil, segmentSize: UInt64 = 64 << 20,
@@ -59,9 +60,13 @@ public struct StoreOptions: Sendable {
     self.logger = logger
   }
 
-  /// For tests: how many cells a page may have at most, so that few rows make deep trees.
+  /// For tests: returns the time of the wall clock.
+  package var clock: @Sendable () -> Timestamp = { .now }
+  /// For tests: the most cells that a page may have, so that few rows make deep trees.
   package var pageCellCapacity = Int.max
-  /// Whether a store opened for reading begins with the page file; if not, with the log alone, which is
-  /// what the page file can be compared with.
+  /// Whether the folder is that of an unfinished copy, which only its maker may open.
+  package var isUnfinishedCopy = false
+  /// Whether a store opened for reading begins with the page file. If not, it begins with the log
+  /// alone, whose result the page file's can be compared with.
   package var readsPages = true
 }

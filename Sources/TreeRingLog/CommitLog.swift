@@ -1,29 +1,31 @@
-// The durable, ordered log of opaque commits: the truth of a store. It knows files, not rows.
+// The durable, ordered log of opaque commits: a store's source of truth. It knows files, not rows.
 //
-// Life of a commit: drafted, *sequenced* by `append` (it has its place, in memory), *completed* by
-// `complete` (written, and synced if it asked for it; it may become visible), *durable* (synced).
-// Commits pass each step in the order of their numbers.
+// A commit is drafted; *sequenced* by `append`, which assigns its position in memory; *completed*
+// by `complete`, which writes it, and syncs it on request, so that it may become visible; and
+// finally *durable*, that is synced. Commits pass each step in the order of their numbers.
 //
-// The log knows nothing of locks between processes; its owner holds a `StoreLock`.
+// The log has no locks between processes; its owner holds a `StoreLock`.
 
 internal import Logging
 
-/// A folder of segments. Everything may be called from any thread.
+/// A folder of segments. All its members may be called from any thread.
 package final class CommitLog: Sendable {
   let core: GroupCommit
   let files: SegmentFiles
   let decoders = DecoderPool()
-  /// One caller of `follow` at a time.
+  /// The offsets of frames that were read.
+  let frames: FrameCache
+  /// Admits one caller of `follow` at a time.
   let followers = Monitor()
-  /// What opening found and did.
+  /// The findings and changes of the opening.
   package let recoveryReport: RecoveryReport
 
-  /// Opens the log in a folder and recovers it, as docs/format.md argues. Reads every byte, or with
-  /// a position to trust what lies behind it.
+  /// Opens the log in a folder and recovers it, as docs/format.md argues. Reads every byte, or,
+  /// with a position to trust, only the bytes behind it.
   ///
   /// - Parameters:
-  ///   - directory: the folder of the segments; made if `options.access` is `.create`, in a folder
-  ///     that must exist.
+  ///   - directory: the folder of the segments. It is created if `options.access` is `.create`; its
+  ///     parent folder must exist.
   /// - Throws: `notFound`, `corruption`, `unsupportedFormat`, `io`, `noSpace`; `logBehindPages` if
   ///   the log ends before the position to trust.
   package init(
@@ -35,22 +37,23 @@ package final class CommitLog: Sendable {
     core = try GroupCommit(
       recovered: recovered, directory: directory, fileSystem: fileSystem, options: options)
     files = SegmentFiles(fileSystem: fileSystem)
+    frames = FrameCache(byteCount: options.frameCacheByteCount)
     try settleTrust(recovered)
   }
 
-  /// What opening made of `LogOptions.trusted`.
+  /// The opening's verdict on `LogOptions.trusted`.
   package var trust: LogTrust { read { $0.trust } }
 
-  /// A random number given to the store when it was made; every segment carries it.
+  /// A random number chosen when the store was created; every segment carries it.
   package var storeID: UInt64 { core.storeID }
 
-  /// The oldest commit in the log: 1 unless it has been compacted. Means something if
-  /// `sequenced >= first`.
+  /// The oldest commit in the log: 1 unless the log has been compacted. Valid only if `sequenced >=
+  /// first`.
   package var first: CommitNumber {
     read { $0.segments.first?.header.firstCommit ?? $0.active?.header.firstCommit ?? 1 }
   }
 
-  /// The newest commit that has its place.
+  /// The newest sequenced commit.
   package var sequenced: CommitNumber { read { $0.sequenced } }
 
   /// The newest commit that may become visible.
@@ -75,51 +78,62 @@ package final class CommitLog: Sendable {
     }
   }
 
+  /// Throws and poisons the log if its folder was removed, moved or replaced.
+  package func checkPlace() throws(TreeRingError) { try core.checkPlace() }
+
   private func read<R>(_ body: (borrowing GroupCommit.State) -> R) -> R {
     core.monitor.lock()
     defer { core.monitor.unlock() }
     return body(core.state)
   }
 
-  /// Gives a commit its place. Nothing is written yet, except when a segment is full: then it is
-  /// sealed and the next one begun.
+  /// Sequences a commit: assigns its position. Writes nothing, unless the active segment is full;
+  /// then it seals that segment and begins the next.
   ///
-  /// - Returns: what `complete` needs to tell this commit from a later one with the same number.
-  /// - Throws: `conflict` if the number is not the next one (a full device has undone commits
-  ///   since the draft was made), `invalidInput` if the timestamp goes back, `tooLarge`, `noSpace`
-  ///   and `io` from beginning a segment, `poisoned`, `closed`, `notAllowed`. The commit has not
-  ///   happened then.
+  /// - Returns: a ticket, which lets `complete` distinguish this commit from a later one with the
+  ///   same number.
+  /// - Throws: `conflict` if the number is not the next one (a full device has undone commits since
+  ///   the draft was made); `invalidInput` if the timestamp goes back; `tooLarge`; `noSpace` and
+  ///   `io` from beginning a segment; `poisoned`, `closed`, `notAllowed`. The commit has then not
+  ///   happened.
   @discardableResult
   package func append(_ draft: CommitDraft) throws(TreeRingError) -> CommitTicket {
     try core.append(draft)
   }
 
-  /// Waits until the commit may become visible, writing and syncing for others on the way.
+  /// Waits until the commit may become visible. The calling thread may write and sync the commits
+  /// of others as well.
   ///
-  /// - Throws: `noSpace` if it has not happened and never will, `unknown` if only reopening tells.
+  /// - Throws: `noSpace` if the commit has not happened and never will; `unknown` if only reopening
+  ///   can tell.
   package func complete(_ ticket: CommitTicket) throws(TreeRingError) {
     try core.complete(ticket)
   }
 
-  /// The same by number. Only for callers that have one commit on its way at a time: after a full
-  /// device, a number may be given out again.
+  /// Completes a commit by its number. Only for callers with one commit in progress at a time:
+  /// after a full device, a number may be reassigned.
   package func complete(_ number: CommitNumber) throws(TreeRingError) {
-    try core.complete(core.ticket(for: number))
+    try core.complete(core.ticket(for: number, durability: .none))
   }
 
-  /// The ticket of a commit by its number alone: right unless a full device has undone the commit
-  /// and its number was given out again.
-  package func ticket(for number: CommitNumber) throws(TreeRingError) -> CommitTicket {
-    try core.ticket(for: number)
+  /// The ticket of a commit by its number alone. Correct unless a full device has undone the commit
+  /// and its number was reassigned.
+  ///
+  /// - Parameter durability: the durability that `complete` waits for, if the commit was appended
+  ///   with less.
+  package func ticket(
+    for number: CommitNumber, durability: Durability
+  ) throws(TreeRingError) -> CommitTicket {
+    try core.ticket(for: number, durability: durability)
   }
 
   /// Writes and syncs every commit sequenced so far.
   package func sync() throws(TreeRingError) { try core.sync() }
 
-  /// Writes and syncs everything, marks the end, and closes all files. Later calls throw `closed`;
-  /// a rewriting under way stops, which is waited for.
+  /// Writes and syncs everything, marks the end, and closes all files. Later calls throw `closed`.
+  /// Stops a rewriting in progress and waits for it.
   ///
-  /// - Throws: what kept the log from being closed cleanly. It is closed all the same.
+  /// - Throws: the error that prevented a clean close. The log is closed all the same.
   package func close() throws(TreeRingError) {
     defer {
       core.rewriting.lock()

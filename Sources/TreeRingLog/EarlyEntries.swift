@@ -1,12 +1,12 @@
-// The directory entries of commits that opening did not read, because they lie before a trusted
-// position. They are loaded when first asked for:
+// The directory entries of commits that opening did not read because they lie before a trusted
+// position. The first use loads them:
 //
-// - of a sealed segment, from its directory, whose checksum covers every entry;
-// - of the segment that was being written, by a walk over its headers, each checked and each
-//   following the one before; the walk must end at the commit it is to end at.
+// - for a sealed segment, from its directory, whose checksum covers every entry;
+// - for the segment that was active, by a walk over its headers. Each header is checked and must
+//   follow the one before, and the walk must end at `lastCommit`.
 //
 // Until then opening has only glanced at the segment: the fixed part of its directory, unchecked,
-// stated the last commit, which had to be the one before the next segment's first.
+// stated the last commit, which had to precede the next segment's first.
 
 internal import Synchronization
 
@@ -14,7 +14,7 @@ final class EarlyEntries: Hashable, Sendable {
   typealias Entry = SegmentDirectory.Entry
 
   enum Source: Hashable, Sendable {
-    /// The segment's directory, which begins here.
+    /// The segment's directory, which begins at this offset.
     case directory(offset: UInt64)
     /// The frames before this offset.
     case frames(end: UInt64)
@@ -22,9 +22,9 @@ final class EarlyEntries: Hashable, Sendable {
 
   let header: SegmentHeader
   let source: Source
-  /// The last commit they stand for.
+  /// The last commit that the entries cover.
   let lastCommit: CommitNumber
-  /// How many there are.
+  /// The number of entries.
   let count: Int
   private let loaded = Mutex<[Entry]?>(nil)
 
@@ -47,9 +47,9 @@ final class EarlyEntries: Hashable, Sendable {
       count: Int((commits + Format.directoryStride - 1) / Format.directoryStride))
   }
 
-  /// The entries, read from `file`, the segment's, the first time.
+  /// The entries; the first call reads them from `file`, the segment's file.
   ///
-  /// - Throws: `corruption` if they are not what they must be, `io`.
+  /// - Throws: `corruption` if they do not match the segment; `io`.
   func entries(_ file: any File) throws(TreeRingError) -> [Entry] {
     if let entries = loaded.withLock({ $0 }) { return entries }
     let entries: [Entry] =
@@ -116,7 +116,7 @@ final class EarlyEntries: Hashable, Sendable {
 }
 
 extension SegmentDirectory {
-  /// What a sealed segment's directory says of itself, unchecked but for its shape.
+  /// The statements of a sealed segment's directory, unchecked except for its shape.
   struct Glance {
     var offset: UInt64
     var lastCommit: CommitNumber
@@ -124,7 +124,8 @@ extension SegmentDirectory {
     var entryCount: Int
   }
 
-  /// Looks at the directory at the end of a segment: two small reads. Nil if there is none.
+  /// Reads the head of the directory at the end of a segment: two small reads. Nil if there is
+  /// none.
   static func glance(
     _ file: any File, of header: SegmentHeader
   ) throws(TreeRingError) -> Glance? {
@@ -159,7 +160,7 @@ extension SegmentDirectory {
       entryCount: Int(count))
   }
 
-  /// The entries of a checked directory that begins at `offset`; nil if they cannot be right.
+  /// The entries of a checked directory that begins at `offset`; nil if they cannot be correct.
   static func entries(
     _ bytes: UnsafeRawBufferPointer, of header: SegmentHeader, before offset: UInt64
   ) -> [Entry]? {
@@ -174,6 +175,9 @@ extension SegmentDirectory {
           microseconds: bytes.number(Int64.self, at: at + Format.Directory.entryTimestamp)))
       let before = entries.last
       guard entry.commit >= header.firstCommit, entry.commit <= last, entry.offset < offset,
+        // With dense numbers, the commit of each entry is known.
+        header.isCompacted
+          || entry.commit - header.firstCommit == UInt64(index) * Format.directoryStride,
         before.map({ $0.commit < entry.commit && $0.offset < entry.offset }) ?? true
       else { return nil }
       entries.append(entry)

@@ -1,14 +1,14 @@
-// Every constant of the log's format on disk. docs/format.md shows the same byte maps and a test
+// Every constant of the log's on-disk format. docs/format.md shows the same byte maps, and a test
 // compares the two. All numbers are little-endian and of fixed width.
 //
 // A segment is a sequence of LZ4 frames: a segment header, then commits and marks, and in a sealed
-// segment a directory as its last frame. Our own headers lie in *skippable* LZ4 frames; payloads
-// and logged values in standard ones, so `lz4 -t` checks a segment and `lz4 -dc` yields its data.
+// segment a directory as the last frame. Our headers are *skippable* LZ4 frames; payloads and
+// logged values are standard ones. So `lz4 -t` checks a segment and `lz4 -dc` yields its data.
 
 enum Format {
-  /// The version this code writes, and the only one it reads.
+  /// The only version that this code writes and reads.
   static let version: UInt8 = 1
-  /// Marks a skippable LZ4 frame (any of 0x184D2A50...5F is one; ours is this).
+  /// The magic number of our skippable LZ4 frames (LZ4 allows 0x184D2A50...5F).
   static let skippableMagic: UInt32 = 0x184D_2A57
   /// "TR".
   static let magic: UInt16 = 0x5254
@@ -35,32 +35,32 @@ enum Format {
     static let previousChecksum = 16  // u32, `checksum` of the header before; 0 in the first
     static let flags = 20  // u32, reserved, 0
     static let salt = 24  // u64, random, the same in the whole segment
-    static let offset = 32  // u64, where this header begins in its file
-    static let synced = 40  // u64, how far the file was synced when this header was built
+    static let offset = 32  // u64, the offset of this header in its file
+    static let synced = 40  // u64, synced length of the file when this header was built
     static let byteCount = 48
   }
 
-  /// A segment header: always at offset 0, always synced before the file gets its name.
+  /// A segment header: always at offset 0, and always synced before the file gets its name.
   enum Segment {
     static let storeID = 48  // u64
     static let firstCommit = 56  // u64, the first commit number this segment may hold
     static let lastCommit = 64  // u64, 0 unless compacted: the last number it covers
     static let horizon = 72  // u64, 0 unless compacted: the horizon it was compacted for
-    static let generation = 80  // u32, the higher of two files with the same first commit counts
+    static let generation = 80  // u32, of files with the same first commit the highest is current
     static let origin = 84  // u32, see Origin
     static let byteCount = 88
   }
 
-  /// Why a segment was begun.
+  /// The reason why a segment was begun.
   enum Origin: UInt32 {
-    /// The one before was sealed, or there is none.
+    /// The previous segment was sealed, or there is none.
     case sealed = 0
-    /// Recovery copied commits here from behind a doubtful tail; what the segment before holds at
-    /// or above this one's first commit is superseded.
+    /// Recovery copied commits to this segment from behind a doubtful tail. It supersedes the
+    /// previous segment's content at or above this segment's first commit.
     case recovery = 1
   }
 
-  /// A commit's header; the value table and then the LZ4 frames follow.
+  /// A commit's header; the LZ4 frames follow it.
   enum Commit {
     static let number = 48  // u64
     static let timestamp = 56  // i64, microseconds since 1970-01-01T00:00:00Z
@@ -72,7 +72,7 @@ enum Format {
     static let values = 92
   }
 
-  /// An entry of the value table. Entries are in the order of their LZ4 frames.
+  /// An entry of the value table, in the order of the LZ4 frames.
   enum Value {
     static let operation = 0  // u32
     static let part = 4  // u32, 0 object, 1 metadata
@@ -82,13 +82,14 @@ enum Format {
     static let byteCount = 20
   }
 
-  /// A mark: the head, then a constant without zeros, so that its end is told from zeros.
+  /// A mark: the head, then a constant without zeros, which distinguishes its end from zeros.
   enum Mark {
     static let ending = 48  // u64, `Format.ending`
     static let byteCount = 56
   }
 
-  /// A directory: its entries, then its own offset, so that it is found from the end of the file.
+  /// A directory: its entries, then its own offset, so that a reader can find it from the file's
+  /// end.
   enum Directory {
     static let firstCommit = 48  // u64
     static let lastCommit = 56  // u64, firstCommit - 1 if the segment holds none
@@ -105,31 +106,34 @@ enum Format {
     static let trailerByteCount = 16
   }
 
-  /// The file LOCK: what a store's writer tells its followers, in memory that they share. Nothing
-  /// of it is ever synced or believed after a restart.
+  /// The file LOCK: the statements of a store's writer to its followers. It is never synced, and
+  /// never believed after a restart.
   enum SharedWord {
     static let magic = 0  // u64, `sharedMagic`
     static let incarnation = 8  // u64, random, another one for each opening for writing
     static let durable = 16  // u64, the newest durable commit + 1; 0 while the writer is opening
+    static let checksum = 24  // u32, CRC-32C of incarnation and durable
+    static let endOffset = 28
     static let byteCount = 4096
   }
 
   /// "TRSHARED".
   static let sharedMagic: UInt64 = 0x4445_5241_4853_5254
 
-  /// Every how many commits the directory has an entry.
+  /// The number of commits for each directory entry.
   static let directoryStride: UInt64 = 64
 
-  /// Payloads and values are cut into LZ4 blocks of at most this many bytes.
+  /// The largest LZ4 block of a payload or value, in bytes.
   static let blockByteCount = 64 << 10
-  /// LZ4 yields at most this many plain bytes from one stored byte.
+  /// The maximum number of plain bytes that LZ4 yields from one stored byte.
   static let largestRatio: UInt64 = 255
 
   /// The largest logged value and the largest payload, in bytes.
   static let largestValue: UInt64 = 1 << 30
   static let largestPayload: UInt64 = 1 << 40
 
-  /// Endings of file names: a segment, one not finished yet, one that mode `prefix` set aside.
+  /// Suffixes of file names: a segment, an unfinished segment, a segment set aside by mode
+  /// `prefix`.
   static let segmentSuffix = ".lz4"
   static let temporarySuffix = ".lz4.tmp"
   static let ignoredSuffix = ".lz4.ignored"

@@ -1,20 +1,20 @@
-// The four kinds of header, to and from bytes. Byte maps: Format.swift.
+// The four kinds of header: encoding and decoding. Byte maps: Format.swift.
 //
-// A header is believed after these checks, in this order: it begins like one of ours, its length
-// fits its kind and the bytes at hand, its checksum holds, its version and flags are known, its
-// salt and offset are those of this segment and place. The writer runs the same checks on what it
-// is about to write.
+// A header is accepted after these checks, in this order: it begins with our magic numbers; its
+// length fits its kind and the available bytes; its checksum holds; its version and flags are
+// known; its salt and offset are those of this segment and position. The writer runs the same
+// checks on a header before it writes it.
 
-/// What makes bytes no header of ours.
+/// The reason why bytes are not an acceptable header.
 enum FrameFlaw: Error, Hashable {
-  /// Too few bytes, or they do not begin like a header.
+  /// Too few bytes, or wrong magic numbers.
   case notAHeader
-  /// Its lengths do not fit together or reach beyond the file.
+  /// Its lengths contradict each other or reach beyond the file.
   case badLength
   case badChecksum
-  /// Sound, but of another segment or another place.
+  /// Sound, but of another segment or another offset.
   case misplaced
-  /// Sound, but not what must follow the frame before it.
+  /// Sound, but not a valid successor of the frame before it.
   case outOfOrder
   /// Sound, but of a later version of the format.
   case unsupported(version: UInt8, flags: UInt32)
@@ -32,10 +32,10 @@ enum FrameFlaw: Error, Hashable {
   }
 }
 
-/// The 48 bytes every header begins with.
+/// The 48 bytes at the beginning of every header.
 struct FrameHead: Hashable {
   var kind: Format.Kind
-  /// Bytes of the whole header.
+  /// The bytes of the whole header.
   var byteCount: Int
   var checksum: UInt32
   var previousChecksum: UInt32
@@ -43,10 +43,10 @@ struct FrameHead: Hashable {
   var offset: UInt64
   var synced: UInt64
 
-  /// How many bytes the header that `bytes` begin has. `bytes` holds its first
-  /// `Format.Commit.values` bytes, or all that are left in the file; `remaining` is how many those
-  /// are. The length is not proven yet, but bounded by the file, and if it is large, the header's
-  /// own counts agree with it.
+  /// The length of the header at the beginning of `bytes`. `bytes` holds its first
+  /// `Format.Commit.values` bytes, or the rest of the file if that is shorter; `remaining` is the
+  /// length of that rest. The result is not verified, but it is within the file. If it is large,
+  /// the header's own counts agree with it.
   static func byteCount(
     _ bytes: UnsafeRawBufferPointer, remaining: UInt64
   ) throws(FrameFlaw) -> Int {
@@ -82,7 +82,7 @@ struct FrameHead: Hashable {
       synced: bytes.number(UInt64.self, at: Format.Head.synced))
   }
 
-  /// True if a header of this kind and with these counts has this many bytes.
+  /// True if a header of this kind and with these counts has this length.
   private static func fits(
     _ bytes: UnsafeRawBufferPointer, _ kind: Format.Kind, byteCount: UInt64
   ) -> Bool {
@@ -110,7 +110,7 @@ struct FrameHead: Hashable {
     return crc32c(bytes.part(after, bytes.count - after), seed: first)
   }
 
-  /// Fills in the head of a header whose other fields stand, and its checksum, which it returns.
+  /// Completes a header whose other fields are set: writes its head and returns its checksum.
   static func seal(
     _ bytes: UnsafeMutableRawBufferPointer, _ kind: Format.Kind, previousChecksum: UInt32,
     salt: UInt64, offset: UInt64, synced: UInt64
@@ -142,17 +142,17 @@ struct SegmentHeader: Hashable {
   var generation: UInt32
   var origin: Format.Origin
 
-  /// True if the segment was rewritten by compaction: commits below its horizon may be missing.
+  /// True if compaction wrote the segment: commits below its horizon may be missing.
   var isCompacted: Bool { lastCommit != 0 }
 
-  /// True if a commit of this number may follow the one numbered `before`, or the beginning if that
-  /// is `firstCommit - 1`: nothing is missing between them that compaction must have kept.
+  /// True if a commit of this number may follow commit `before`, or start the segment if `before`
+  /// is `firstCommit - 1`. No commit that compaction must keep may be missing in between.
   func admits(_ number: CommitNumber, after before: CommitNumber) -> Bool {
     guard isCompacted else { return number == before + 1 }
     return number > before && number <= max(before + 1, horizon) && number <= lastCommit
   }
 
-  /// True if a sealed segment may end after the commit numbered `last`.
+  /// True if a sealed segment may end after commit `last`.
   func admitsEnd(after last: CommitNumber) -> Bool {
     !isCompacted || last == lastCommit || lastCommit < horizon
   }
@@ -182,7 +182,7 @@ struct SegmentHeader: Hashable {
     self.origin = origin
   }
 
-  /// Appends the header, which must be the first thing in its segment, and returns its checksum.
+  /// Appends the header, which must be the first in its segment, and returns its checksum.
   func append(to buffer: ByteBuffer) -> UInt32 {
     let bytes = buffer.room(for: Format.Segment.byteCount)
     bytes.put(storeID, at: Format.Segment.storeID)
@@ -209,7 +209,7 @@ enum Mark {
       offset: position.offset, synced: position.offset)
   }
 
-  /// Exactly the bytes that `append` writes at `position`, and nothing else.
+  /// Exactly the bytes that `append` writes at `position`.
   static func bytes(at position: ChainPosition) -> [UInt8] {
     let buffer = ByteBuffer()
     _ = append(to: buffer, at: position)
@@ -217,15 +217,15 @@ enum Mark {
   }
 }
 
-/// Where the next header of a segment goes and what it must refer to.
+/// The position of the next header in a segment, and the values it must refer to.
 struct ChainPosition: Hashable {
   var salt: UInt64
   var offset: UInt64
-  /// The checksum of the header before.
+  /// The checksum of the previous header.
   var checksum: UInt32
 }
 
-/// The fields of a commit's header beyond its head. Frames of values are found through the table.
+/// The fields of a commit's header beyond its head. The table gives the frames of the values.
 struct CommitFields: Hashable {
   var number: CommitNumber
   var timestamp: Timestamp
@@ -234,9 +234,9 @@ struct CommitFields: Hashable {
   var payloadChecksum: UInt32
   var operationCount: UInt32
   var valueCount: Int
-  /// CRC-32C of the header from the commit number on: the same wherever the commit is copied.
+  /// The CRC-32C of the header from the commit number on; unchanged in every copy of the commit.
   var identity: UInt32
-  /// Bytes of all values' LZ4 frames.
+  /// The bytes of all values' LZ4 frames.
   var valuesStored: UInt64
 
   /// The fields of a checked header.
@@ -254,8 +254,8 @@ struct CommitFields: Hashable {
     for index in 0..<valueCount { valuesStored += UInt64(ValueEntry(bytes, index).stored) }
   }
 
-  /// Bytes of the whole frame, or nil if its lengths are out of bounds. `remaining` counts the
-  /// bytes left in the file from the frame's start on.
+  /// The bytes of the whole frame; nil if its lengths are out of bounds. `remaining` is the number
+  /// of bytes from the frame's start to the end of the file.
   func frameByteCount(headerByteCount: Int, remaining: UInt64) -> UInt64? {
     let header = UInt64(headerByteCount)
     guard payloadStored <= remaining, payloadPlain <= Format.largestPayload,
@@ -284,12 +284,16 @@ struct ValueEntry: Hashable {
 
   /// Entry `index` of the table in a checked commit header.
   init(_ header: UnsafeRawBufferPointer, _ index: Int) {
-    let at = Format.Commit.values + index * Format.Value.byteCount
-    operation = header.number(UInt32.self, at: at + Format.Value.operation)
-    part = header.number(UInt32.self, at: at + Format.Value.part)
-    stored = header.number(UInt32.self, at: at + Format.Value.stored)
-    plain = header.number(UInt32.self, at: at + Format.Value.plain)
-    checksum = header.number(UInt32.self, at: at + Format.Value.checksum)
+    self.init(header, at: Format.Commit.values + index * Format.Value.byteCount)
+  }
+
+  /// The entry at an offset in checked bytes.
+  init(_ bytes: UnsafeRawBufferPointer, at offset: Int) {
+    operation = bytes.number(UInt32.self, at: offset + Format.Value.operation)
+    part = bytes.number(UInt32.self, at: offset + Format.Value.part)
+    stored = bytes.number(UInt32.self, at: offset + Format.Value.stored)
+    plain = bytes.number(UInt32.self, at: offset + Format.Value.plain)
+    checksum = bytes.number(UInt32.self, at: offset + Format.Value.checksum)
   }
 
   func write(to header: UnsafeMutableRawBufferPointer, _ index: Int) {

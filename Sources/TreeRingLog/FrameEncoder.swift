@@ -1,13 +1,13 @@
-// From a draft to the bytes of its frame: header, value table, the payload's LZ4 frame, and one
-// LZ4 frame for each logged value.
+// Encoding a draft as a frame: header, value table, the payload's LZ4 frame, and one LZ4 frame for
+// each logged value.
 
-/// Builds frames. Owned and guarded by the log's appending side.
+/// Builds frames. Not synchronized: the log's appending side or the one writing thread guards it.
 final class FrameEncoder {
   private let compressor: FrameCompressor
 
   init() throws(TreeRingError) { compressor = try FrameCompressor() }
 
-  /// What a frame built by `encode` has.
+  /// The lengths and the checksum of a frame built by `encode`.
   struct Encoded {
     var headerByteCount: Int
     var byteCount: Int
@@ -47,8 +47,8 @@ final class FrameEncoder {
       headerByteCount: headerCount, byteCount: buffer.count - start, checksum: checksum)
   }
 
-  /// Appends header and payload of a commit that gets another payload. The LZ4 frames of its values,
-  /// which are stored already, must follow.
+  /// Appends header and payload of a commit that gets a new payload. The LZ4 frames of its values,
+  /// which exist already, must follow.
   func encode(
     _ fields: CommitFields, payload: [UInt8], entries: [ValueEntry], at position: ChainPosition,
     synced: UInt64, into buffer: ByteBuffer
@@ -70,7 +70,7 @@ final class FrameEncoder {
       headerByteCount: headerCount, byteCount: buffer.count - start, checksum: checksum)
   }
 
-  /// Writes into a header what it says about payload and values.
+  /// Writes the payload's and the values' fields into a header.
   private static func put(
     _ payload: (byteCount: Int, checksum: UInt32), plainByteCount: Int, _ entries: [ValueEntry],
     in header: UnsafeMutableRawBufferPointer
@@ -82,7 +82,7 @@ final class FrameEncoder {
     for (index, entry) in entries.enumerated() { entry.write(to: header, index) }
   }
 
-  /// Makes a sound commit header fit another place: only the head changes. Returns its checksum.
+  /// Adapts a sound commit header to another position: only the head changes. Returns its checksum.
   static func relocate(
     _ header: UnsafeMutableRawBufferPointer, to position: ChainPosition, synced: UInt64
   ) -> UInt32 {
@@ -95,7 +95,7 @@ final class FrameEncoder {
     _ bytes: [UInt8], into buffer: ByteBuffer
   ) throws(TreeRingError) -> (byteCount: Int, checksum: UInt32) {
     let start = buffer.count
-    // Typed throws do not pass through withUnsafeBytes of the standard library.
+    // Typed throws do not pass through the standard library's withUnsafeBytes.
     let result: Result<Int, TreeRingError> = bytes.withUnsafeBytes { source in
       do throws(TreeRingError) {
         return .success(try compressor.append(source, to: buffer))

@@ -1,22 +1,22 @@
-// A place in the log that can be kept elsewhere and believed later: a checkpoint stores the position
-// of its commit, and opening then reads the log from there on only.
+// A log position that a checkpoint can store for a later opening: the opening then reads the log
+// only from that position on.
 
-/// The place behind one commit, with what proves at a later opening that the log still holds that
-/// commit there.
+/// The position of one commit, with the data that proves to a later opening that the log still
+/// holds that commit there.
 package struct LogPosition: Hashable, Sendable {
   /// The segment that holds the commit: the first commit and the generation in its file's name, and
   /// its salt.
   package var segment: CommitNumber
   package var generation: UInt32
   package var salt: UInt64
-  /// Where the commit's frame begins in that file; 0, the segment's header, for commit 0.
+  /// The offset of the commit's frame in that file; 0, the segment's header, for commit 0.
   package var offset: UInt64
   /// The checksum of the header at `offset`, which the next header refers to.
   package var chain: UInt32
   /// The commit; 0 for the beginning of the log.
   package var commit: CommitNumber
   package var timestamp: Timestamp
-  /// `CommitHeader.checksum` of that commit: stays when recovery copies it elsewhere. 0 for commit 0.
+  /// The `CommitHeader.checksum` of that commit, which recovery's copies keep. 0 for commit 0.
   package var identity: UInt32
 
   package init(
@@ -34,12 +34,12 @@ package struct LogPosition: Hashable, Sendable {
   }
 }
 
-/// What opening made of the position it was to trust.
+/// The opening's verdict on the position to trust.
 package enum LogTrust: Hashable, Sendable {
-  /// There was none.
+  /// No position was given.
   case none
-  /// The log holds that commit; only what follows it has been read, or all of it was.
+  /// The log holds that commit. The opening has read either all of the log or the part behind it.
   case accepted
-  /// The log holds another commit of that number, for the reason given; all of it was read.
+  /// The log does not hold that commit, for the given reason. The opening has read all of it.
   case refused(String)
 }

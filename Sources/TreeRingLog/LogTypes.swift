@@ -1,39 +1,45 @@
-// What goes into the log and what comes out of it, as plain values.
+// Plain values that go into the log and come out of it.
 
 package import Logging
 
-/// How a log is opened.
+/// The access with which a log is opened.
 package enum LogAccess: Hashable, Sendable {
-  /// For reading and writing; made if there is none.
+  /// Reading and writing; creates the log if there is none.
   case create
-  /// For reading and writing; `notFound` if there is none.
+  /// Reading and writing; `notFound` if there is none.
   case readWrite
-  /// For reading; nothing on disk is changed.
+  /// Reading; changes nothing on disk.
   case readOnly
 }
 
 /// Options of a commit log.
 package struct LogOptions: Sendable {
   package var access: LogAccess
-  /// The size in bytes at which a segment is sealed. One commit lies in one segment, which may
-  /// exceed this size by that commit.
+  /// The size in bytes at which a segment is sealed. A commit lies in one segment, which may exceed
+  /// this size by that commit.
   package var segmentSize: UInt64
   package var recovery: RecoveryMode
   package var logger: Logger
-  /// Where store ids and salts come from; tests fix it to get the same bytes each time.
+  /// The source of store ids and salts. Tests fix it to get reproducible bytes.
   package var random: @Sendable () -> UInt64
-  /// A position from a checkpoint, whose maker synced the log through it: in mode `tail` what lies
-  /// before it is not read. `CommitLog.trust` says whether it fits.
+  /// A position from a checkpoint, which synced the log through it. Mode `tail` does not read the
+  /// log before it. `CommitLog.trust` tells whether it fits.
   package var trusted: LogPosition?
-  /// The store that `trusted` belongs to; another one's position is refused. If nil, a log that
-  /// ends before the position is always `logBehindPages`.
+  /// The store of `trusted`; a position of another store is refused. If nil, a log that ends before
+  /// the position always throws `logBehindPages`.
   package var trustedStoreID: UInt64?
-  /// For reading only, while a writer runs: the newest commit it has said is durable. Nothing
-  /// behind it is read, except up to `trusted`.
+  /// Only for reading beside a writer: the newest commit that the writer has declared durable.
+  /// Nothing behind it is read, except up to `trusted`.
   package var through: CommitNumber?
-  /// Called with the newest durable commit after each sync, in order, with the log's monitor held:
-  /// it must be quick and must not call the log.
+  /// The approximate memory limit for cached offsets of frames, in bytes.
+  package var frameCacheByteCount = 1 << 20
+  /// Called with the newest durable commit after each sync, in order, with the log's monitor held.
+  /// It must be fast and must not call the log.
   package var durableChanged: (@Sendable (CommitNumber) -> Void)?
+  /// Throws if this process may no longer write the log's folder. Called before commits are
+  /// acknowledged, with `always` false, when it may skip some checks; and with `always` true before
+  /// a file is created or removed.
+  package var placeCheck: (@Sendable (_ always: Bool) throws(TreeRingError) -> Void)?
 
   package init(
     access: LogAccess = .create, segmentSize: UInt64 = 64 << 20, recovery: RecoveryMode = .tail,
@@ -47,13 +53,13 @@ package struct LogOptions: Sendable {
   }
 }
 
-/// Which of a row's two values a logged value is.
+/// The part of a row that a logged value holds.
 package enum ValuePart: UInt8, Hashable, Sendable {
   case object = 0
   case metadata = 1
 }
 
-/// A value too large for the trees, kept in the log in an LZ4 frame of its own.
+/// A value too large for the trees; the log keeps it in an LZ4 frame of its own.
 package struct LoggedValue: Hashable, Sendable {
   /// The index of the operation in its commit.
   package var operation: UInt32
@@ -67,11 +73,11 @@ package struct LoggedValue: Hashable, Sendable {
   }
 }
 
-/// A commit on its way into the log.
+/// A commit to append to the log.
 package struct CommitDraft: Sendable {
-  /// Must be the number after the newest sequenced commit.
+  /// The number after the newest sequenced commit.
   package var number: CommitNumber
-  /// Must not lie before the timestamp of the commit before.
+  /// The timestamp; not before that of the previous commit.
   package var timestamp: Timestamp
   package var operationCount: UInt32
   /// The operations, opaque to the log.
@@ -93,64 +99,64 @@ package struct CommitDraft: Sendable {
   }
 }
 
-/// What the log knows about a commit without decoding it.
+/// The properties of a commit that the log knows without decoding it.
 package struct CommitHeader: Hashable, Sendable {
   package var number: CommitNumber
   package var timestamp: Timestamp
   package var operationCount: UInt32
-  /// Bytes of the payload, decoded, without the logged values.
+  /// The decoded length of the payload in bytes, without the logged values.
   package var payloadByteCount: UInt64
-  /// Bytes of the whole frame on disk: header, payload and logged values.
+  /// The length of the whole frame on disk in bytes: header, payload and logged values.
   package var storedByteCount: UInt64
-  /// How many logged values it carries.
+  /// The number of logged values.
   package var valueCount: Int
   /// The path of the segment.
   package var file: String
-  /// Where the frame begins in that file.
+  /// The offset of the frame in that file.
   package var offset: UInt64
-  /// CRC-32C of the commit's own content (number, timestamp, counts, payload and values), the same
-  /// wherever recovery copies the commit to.
+  /// CRC-32C of the commit's own content (number, timestamp, counts, payload and values).
+  /// Recovery's copies of the commit keep it.
   package var checksum: UInt32
 }
 
 /// Sizes and counts of a log.
 package struct LogStatistics: Hashable, Sendable {
   package var segmentCount = 0
-  /// Bytes of all segments up to their last frame; room reserved ahead is not counted.
+  /// The bytes of all segments up to their last frame, without reserved room.
   package var byteCount: UInt64 = 0
-  /// Room reserved in the active segment beyond its last frame, in bytes.
+  /// The reserved room in the active segment behind its last frame, in bytes.
   package var reservedByteCount: UInt64 = 0
   package var commitCount: UInt64 = 0
-  /// Bytes handed to the file system for writing since the log was opened.
+  /// The bytes passed to the file system for writing since the log was opened.
   package var writtenByteCount: UInt64 = 0
-  /// Calls of fdatasync (or its equals) since the log was opened.
+  /// The number of fdatasync calls (or equivalents) since the log was opened.
   package var syncCount: UInt64 = 0
-  /// Plain bytes of the payloads appended since the log was opened, and what their frames took.
+  /// The plain bytes of payloads appended since the log was opened, and the bytes of their frames.
   package var appendedPayloadByteCount: UInt64 = 0
   package var appendedStoredByteCount: UInt64 = 0
 }
 
-/// What opening found and did.
+/// The findings and changes of an opening.
 package struct RecoveryReport: Hashable, Sendable {
-  /// True if the log ended in a mark or a directory: it had been closed or sealed.
+  /// True if the log ended in a mark or a directory: it was closed or sealed.
   package var wasClosedCleanly = false
-  /// Bytes of a torn tail that were dropped, and where they were.
+  /// The bytes dropped from a torn tail, with their file and offset.
   package var droppedByteCount: UInt64 = 0
   package var droppedFile: String?
   package var droppedOffset: UInt64?
-  /// Commits that no later sync vouches for, copied to a new segment.
+  /// The number of commits copied to a new segment because no later sync vouches for them.
   package var copiedCommitCount: UInt64 = 0
-  /// Segments, by path, that were removed because a newer generation holds their commits.
+  /// The paths of segments removed because a newer generation holds their commits.
   package var removedFiles: [String] = []
-  /// In mode `prefix`: segments set aside, because they lie at or behind the first flaw.
+  /// In mode `prefix`: segments set aside because they lie at or behind the first flaw.
   package var ignoredFiles: [String] = []
-  /// In mode `prefix`: the flaw the log was cut at.
+  /// In mode `prefix`: the flaw at which the log was cut.
   package var flaw: TreeRingError?
-  /// One sentence for each thing above, in order.
+  /// One sentence for each finding above, in order.
   package var notes: [String] = []
 }
 
-/// One thing that is wrong with a log.
+/// One fault of a log.
 package struct LogFinding: Hashable, Sendable {
   package var file: String
   package var offset: UInt64
@@ -165,7 +171,7 @@ package struct LogFinding: Hashable, Sendable {
   }
 }
 
-/// One piece of a segment, sound or not, for inspection.
+/// One piece of a segment, sound or damaged, for inspection.
 package struct FrameDescription: Hashable, Sendable {
   package enum State: String, Hashable, Sendable {
     case segmentHeader = "segment header"
@@ -176,22 +182,22 @@ package struct FrameDescription: Hashable, Sendable {
     case zeroTail = "zero tail"
     /// Bytes that are no sound frame.
     case damaged
-    /// A sound frame behind a damaged place, or out of its chain.
+    /// A sound frame behind a damaged range, or outside the chain.
     case unlinked
   }
   package var offset: UInt64
   package var length: UInt64
-  /// The commit, for a commit; the first commit, for a segment header.
+  /// The number of a commit, or the first commit of a segment header.
   package var commit: CommitNumber?
   /// The checksum stored in the frame's header.
   package var checksum: UInt32?
   package var state: State
-  /// What is wrong, for `damaged` and `unlinked`.
+  /// The fault, for `damaged` and `unlinked`.
   package var problem: String?
   package var timestamp: Timestamp?
   package var operationCount: UInt32?
   package var payloadByteCount: UInt64?
   package var valueCount: UInt32?
-  /// How far the segment was synced when this frame was built.
+  /// The synced length of the file when this frame was built.
   package var synced: UInt64?
 }

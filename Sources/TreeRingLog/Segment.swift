@@ -1,44 +1,44 @@
-// What the log holds in memory about each segment, and the errors that name one.
+// The log's in-memory state of each segment, and the errors that name a segment.
 
-/// A segment that is not written any more.
+/// A segment that is no longer written.
 struct Segment: Sendable {
   var path: String
   var header: SegmentHeader
-  /// Where its commits lie; also how many there are.
+  /// The offsets and the number of its commits.
   var directory: SegmentDirectory
   /// The end of its last frame.
   var end: UInt64
 
-  /// The last commit number it covers, there or compacted away.
+  /// The last commit number that it covers, present or removed by compaction.
   var lastCommit: CommitNumber {
     header.isCompacted ? header.lastCommit : directory.lastCommit
   }
 }
 
-/// The segment that takes new commits.
+/// The segment that receives new commits.
 struct ActiveSegment: Sendable {
   var file: any File
   var path: String
   var header: SegmentHeader
   /// Includes sequenced commits that are not written yet.
   var directory: SegmentDirectory
-  /// Where the next frame goes; behind the sequenced ones.
+  /// The position of the next sequenced frame; behind all sequenced frames.
   var position: ChainPosition
-  /// Where the next frame to be written goes; behind the completed ones.
+  /// The position of the next written frame; behind all completed frames.
   var written: ChainPosition
-  /// How far the file is known to be synced.
+  /// The length up to which the file is known to be synced.
   var synced: UInt64
-  /// The size of the file; beyond `written` it is zeros, reserved ahead.
+  /// The size of the file. The bytes behind `written` are zeros, reserved room.
   var fileSize: UInt64
   /// True if the last frame written is a mark.
   var endsInMark: Bool
 
-  /// The same for readers of commits that have been written.
+  /// The segment as its directory stands, up to the end of the written bytes.
   var segment: Segment {
     Segment(path: path, header: header, directory: directory, end: written.offset)
   }
 
-  /// The same for readers: what has been written.
+  /// The segment for readers: only completed commits.
   func segment(completed: CommitNumber, timestamp: Timestamp) -> Segment {
     var directory = directory
     directory.removeCommits(after: completed, timestamp: timestamp)
@@ -47,7 +47,8 @@ struct ActiveSegment: Sendable {
 }
 
 extension TreeRingError {
-  /// Bytes on disk are wrong; `what` is a clause such as "the header's checksum is wrong".
+  /// The error for wrong bytes on disk; `what` is a clause such as "the header's checksum is
+  /// wrong".
   static func corruptLog(
     _ what: String, file: String, offset: UInt64, commit: CommitNumber? = nil
   ) -> TreeRingError {
@@ -58,7 +59,7 @@ extension TreeRingError {
       file: file, offset: offset, commit: commit)
   }
 
-  /// The error for a flaw at a place.
+  /// The error for a flaw at an offset.
   static func flaw(
     _ flaw: FrameFlaw, file: String, offset: UInt64, commit: CommitNumber? = nil
   ) -> TreeRingError {

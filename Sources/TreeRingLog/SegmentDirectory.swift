@@ -1,14 +1,14 @@
-// The sparse directory of a segment: where every 64th commit lies, with its timestamp. It grows in
-// memory as commits are appended, is written when the segment is sealed, and is rebuilt by reading
-// the segment where it is missing.
+// The sparse directory of a segment: offset and timestamp of every 64th commit. It grows in memory
+// as commits are appended, is written when the segment is sealed, and is rebuilt from the segment
+// if it is missing.
 //
-// What lies before a trusted position is not read at opening: those entries are loaded when they are
-// first asked for (EarlyEntries.swift), and until then only the later ones are known.
+// Opening does not read the commits before a trusted position. Their entries are loaded at first
+// use (EarlyEntries.swift); until then only the later ones are known.
 //
-// In a compacted segment numbers may be missing, so there "every 64th" counts the commits there are,
-// and what finds an entry is a search instead of a division.
+// In a compacted segment numbers may be missing. There "every 64th" counts the present commits, and
+// a lookup is a search instead of a division.
 
-/// Where some commits of one segment lie.
+/// The offsets of some commits of one segment.
 struct SegmentDirectory: Hashable, Sendable {
   struct Entry: Hashable, Sendable {
     var commit: CommitNumber
@@ -17,19 +17,20 @@ struct SegmentDirectory: Hashable, Sendable {
   }
 
   let firstCommit: CommitNumber
-  /// `firstCommit - 1` while there is none.
+  /// The last commit; `firstCommit - 1` if there is none.
   private(set) var lastCommit: CommitNumber
-  /// The timestamp of the last commit; 0 while there is none.
+  /// The timestamp of the last commit; 0 if there is none.
   private(set) var lastTimestamp = Timestamp(microseconds: 0)
-  /// All of them, or those behind `early`.
+  /// All entries, or those behind `early`.
   private(set) var entries: [Entry] = []
-  /// The entries before those, not read yet.
+  /// The earlier entries, not loaded yet.
   private(set) var early: EarlyEntries?
-  /// The commit behind which reading began: a place to start from that is not written to disk.
+  /// The trusted commit behind which reading began: an additional entry that is never written to
+  /// disk.
   private var anchor: Entry?
   /// True if commits may be missing between `firstCommit` and `lastCommit`.
   let isCompacted: Bool
-  /// How many commits there are; counted only where numbers do not tell.
+  /// The number of commits; maintained only if the commit numbers do not give it.
   private var count: UInt64 = 0
 
   init(firstCommit: CommitNumber) {
@@ -45,7 +46,7 @@ struct SegmentDirectory: Hashable, Sendable {
     isCompacted = header.isCompacted
   }
 
-  /// The directory of a sealed segment of which nothing has been read but this.
+  /// The directory of a sealed segment whose other frames were not read.
   init(of header: SegmentHeader, through last: CommitNumber, at: Timestamp, early: EarlyEntries) {
     self.init(of: header)
     lastCommit = last
@@ -53,7 +54,7 @@ struct SegmentDirectory: Hashable, Sendable {
     self.early = early
   }
 
-  /// The directory of a segment that is read from behind a commit on. Not for compacted ones.
+  /// The directory of a segment that is read only behind a commit. Not for compacted segments.
   init(of header: SegmentHeader, behind position: LogPosition, early: EarlyEntries) {
     self.init(
       of: header, through: position.commit, at: position.timestamp, early: early)
@@ -63,27 +64,28 @@ struct SegmentDirectory: Hashable, Sendable {
 
   var isEmpty: Bool { lastCommit < firstCommit }
 
-  /// How many entries it has on disk.
+  /// The number of entries on disk.
   private var entryCount: Int { (early?.count ?? 0) + entries.count }
 
-  /// Bytes of the directory on disk.
+  /// The length of the directory on disk in bytes.
   var byteCount: Int {
     Format.Directory.entries + entryCount * Format.Directory.entryByteCount
       + Format.Directory.trailerByteCount
   }
 
-  /// Puts entries in the place of those that had not been read.
+  /// Replaces the entries that were not loaded.
   mutating func complete(with early: [Entry]) {
     entries = early + entries
     self.early = nil
     anchor = nil
   }
 
-  /// Makes sure that what opening has glanced at is right: until then not even the last commit of a
-  /// compacted segment can be believed. Reads the whole directory from `file`, the segment's, the first time.
+  /// Verifies the statements that opening only glanced at; until then not even the last commit of a
+  /// compacted segment is reliable. The first call reads the whole directory from `file`, the
+  /// segment's file.
   func check(_ file: any File) throws(TreeRingError) { _ = try early?.entries(file) }
 
-  /// The same with all entries; reads them if need be from `file`, the segment's.
+  /// The directory with all entries loaded, if necessary from `file`, the segment's file.
   func whole(_ file: any File) throws(TreeRingError) -> SegmentDirectory {
     guard let early else { return self }
     var whole = self
@@ -91,7 +93,7 @@ struct SegmentDirectory: Hashable, Sendable {
     return whole
   }
 
-  /// Takes note of the commit after the last one.
+  /// Adds the commit after the last one.
   mutating func append(_ commit: CommitNumber, offset: UInt64, timestamp: Timestamp) {
     let index = isCompacted ? count : commit - firstCommit
     if isCompacted { count += 1 }
@@ -102,18 +104,18 @@ struct SegmentDirectory: Hashable, Sendable {
     lastTimestamp = timestamp
   }
 
-  /// Forgets the commits after `commit`, whose timestamp is given.
+  /// Removes the commits after `commit`; `timestamp` is that of `commit`.
   mutating func removeCommits(after commit: CommitNumber, timestamp: Timestamp) {
     while let last = entries.last, last.commit > commit { entries.removeLast() }
     lastCommit = commit
     lastTimestamp = timestamp
   }
 
-  /// What a search among the known entries gives.
+  /// The result of a search among the loaded entries.
   enum Found: Sendable {
     case none
     case entry(Entry)
-    /// It is one of those that have not been read.
+    /// The entry is among those not loaded.
     case early(EarlyEntries)
   }
 
@@ -132,7 +134,7 @@ struct SegmentDirectory: Hashable, Sendable {
     return early.map { .early($0) } ?? .none
   }
 
-  /// The last entry that is before something, as those before it then are.
+  /// The last entry that satisfies a condition which all earlier entries satisfy too.
   private static func last(of entries: [Entry], _ isBefore: (Entry) -> Bool) -> Entry? {
     var (low, high) = (0, entries.count)
     while low < high {
@@ -142,8 +144,8 @@ struct SegmentDirectory: Hashable, Sendable {
     return low == 0 ? nil : entries[low - 1]
   }
 
-  /// The nearest entry at or before a commit that the segment holds; nil if it certainly does not.
-  /// Reads entries from `file`, the segment's, if they have not been read yet.
+  /// The nearest entry at or before a commit; nil if the segment certainly does not hold the
+  /// commit. Loads missing entries from `file`, the segment's file.
   func entry(
     atOrBefore commit: CommitNumber, _ file: any File
   ) throws(TreeRingError) -> Entry? {
@@ -154,7 +156,7 @@ struct SegmentDirectory: Hashable, Sendable {
     }
   }
 
-  /// The last entry not after a moment; nil if all are. Reads as above.
+  /// The last entry not after `timestamp`; nil if all are later. Loads missing entries as above.
   func entry(
     atOrBefore timestamp: Timestamp, _ file: any File
   ) throws(TreeRingError) -> Entry? {
@@ -165,14 +167,14 @@ struct SegmentDirectory: Hashable, Sendable {
     }
   }
 
-  /// The first entry; nil if the segment is empty. Reads as above.
+  /// The first entry; nil if the segment is empty. Loads missing entries as above.
   func firstEntry(_ file: any File) throws(TreeRingError) -> Entry? {
     if let early { return try early.entries(file).first }
     return entries.first
   }
 
-  /// Appends the directory as the last frame of its segment and returns its checksum. It must be
-  /// whole.
+  /// Appends the directory as the last frame of its segment and returns its checksum. All entries
+  /// must be loaded.
   func append(to buffer: ByteBuffer, at position: ChainPosition) -> UInt32 {
     precondition(early == nil, "a directory must be whole to be written")
     let trailer = Format.Directory.entries + entries.count * Format.Directory.entryByteCount
@@ -197,7 +199,7 @@ struct SegmentDirectory: Hashable, Sendable {
       offset: position.offset, synced: position.offset)
   }
 
-  /// Exactly the bytes that `append` writes at `position`, and nothing else.
+  /// Exactly the bytes that `append` writes at `position`.
   func bytes(at position: ChainPosition) -> [UInt8] {
     let buffer = ByteBuffer()
     _ = append(to: buffer, at: position)

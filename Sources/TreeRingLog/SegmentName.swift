@@ -9,7 +9,7 @@ struct SegmentName: Hashable, Comparable, Sendable {
     self.generation = generation
   }
 
-  /// The name a file has, or nil if it is not a segment's name.
+  /// The name that `fileName` states; nil if that is no segment's name.
   init?(fileName: String) {
     guard fileName.hasSuffix(Format.segmentSuffix) else { return nil }
     let parts = fileName.dropLast(Format.segmentSuffix.utf8.count).split(

@@ -1,28 +1,28 @@
-// Reading frames of one segment through a window over the file: few large reads when going
-// forward, one small read when looking something up. No length found in the file makes the window
-// larger than the rest of the file, and none is followed before it is checked.
+// Reading frames of one segment through a window over the file: few large reads for a scan, one
+// small read for a lookup. No length found in the file enlarges the window beyond the rest of the
+// file, and no length is followed before it is checked.
 
 /// A frame that passed its checks.
 struct ScannedFrame {
   var head: FrameHead
-  /// Bytes of the whole frame, with payload and values.
+  /// The length of the whole frame in bytes, with payload and values.
   var byteCount: UInt64
-  /// For a commit.
+  /// The fields of a commit; nil for other frames.
   var commit: CommitFields?
 }
 
-/// Reads one file. One user at a time; not Sendable.
+/// Reads one file. For one user at a time; not Sendable.
 final class SegmentReader {
   let file: any File
-  /// Nothing at or behind this offset is read.
+  /// The end of the readable part of the file.
   let end: UInt64
   private let chunk: Int
   private let window: ByteBuffer
   private var windowOffset: UInt64 = 0
 
   /// - Parameters:
-  ///   - end: how much of the file may be read; at most its size.
-  ///   - chunk: how many bytes are read ahead at a time.
+  ///   - end: the number of bytes of the file that may be read; at most its size.
+  ///   - chunk: the number of bytes to read ahead at a time.
   init(file: any File, end: UInt64, chunk: Int = 1 << 20, window: ByteBuffer = ByteBuffer()) {
     self.file = file
     self.end = end
@@ -31,7 +31,7 @@ final class SegmentReader {
     window.count = 0
   }
 
-  /// The `count` bytes at `offset`, valid until the next call; all must lie before `end`.
+  /// The `count` bytes at `offset`, valid until the next call. All must lie before `end`.
   func bytes(at offset: UInt64, count: Int) throws(TreeRingError) -> UnsafeRawBufferPointer {
     if offset >= windowOffset, offset - windowOffset <= UInt64(window.count),
       window.count - Int(offset - windowOffset) >= count
@@ -64,7 +64,7 @@ final class SegmentReader {
     return crc
   }
 
-  /// The header at `offset`, checked but for its salt, with its bytes, which are valid until the
+  /// The header at `offset`, checked except for its salt, and its bytes, which are valid until the
   /// next read.
   func header(
     at offset: UInt64
@@ -84,8 +84,8 @@ final class SegmentReader {
     } catch { return .failure(error) }
   }
 
-  /// The frame at `offset` if it belongs to this segment. Payload and values are checked against
-  /// their checksums if `wholly`.
+  /// The frame at `offset` if it belongs to this segment. If `wholly`, the checksums of payload and
+  /// values are checked too.
   func frame(
     at offset: UInt64, salt: UInt64, wholly: Bool
   ) throws(TreeRingError) -> Result<ScannedFrame, FrameFlaw> {

@@ -1,70 +1,77 @@
-// The one error type of the library: a code to branch on, a sentence for a person, and the place.
+// The library's only error type: a code to branch on, a message for a person, and the location.
 
-/// Why a call failed, where, and what to do next.
+/// The reason for a failure, its location, and the next step.
 ///
-/// Branch on ``code``; show ``description``. The place (file, offset, commit) is given where there is
-/// one.
+/// Branch on ``code``; show ``description``. The location (file, offset, commit) is given if there
+/// is one.
 public struct TreeRingError: Error, Hashable, Sendable, CustomStringConvertible {
-  /// What kind of failure it is. New codes may be added; always keep a default branch.
+  /// The kind of a failure. New codes may be added; always keep a default branch.
   public struct Code: Hashable, Sendable, CustomStringConvertible {
     public let description: String
     package init(_ description: String) { self.description = description }
 
-    /// Bytes on disk are not what was written. Nothing was changed.
+    /// Bytes on disk differ from those that were written. Nothing was changed.
     public static let corruption = Code("corruption")
     /// The store was written by a newer version of the format.
     public static let unsupportedFormat = Code("unsupportedFormat")
     /// Another process has the store open for writing.
     public static let locked = Code("locked")
-    /// There is no store, row, commit, tag or index of that name.
+    /// No store, row, commit, tag or index of that name exists.
     public static let notFound = Code("notFound")
-    /// Something of that name is already there.
+    /// The folder, or something in it, does not belong to a store. Nothing was changed.
+    public static let notAStore = Code("notAStore")
+    /// The folder holds an unfinished copy of a store. Repeating the copy completes it.
+    public static let unfinishedCopy = Code("unfinishedCopy")
+    /// An item of that name already exists.
     public static let alreadyExists = Code("alreadyExists")
     /// The operating system refused a read, write or sync.
     public static let io = Code("io")
     /// The device is full. The commit did not happen; writing resumes when there is room.
     public static let noSpace = Code("noSpace")
-    /// An earlier write failed, so this store accepts no more until it is reopened.
+    /// An earlier write failed, so this store accepts no more writes until it is reopened.
     public static let poisoned = Code("poisoned")
-    /// Whether this commit reached the device is not known; reopening tells.
+    /// It is unknown whether this commit reached the device; reopening the store tells.
     public static let unknown = Code("unknown")
-    /// A precondition of a write did not hold; `current` is what it is now.
+    /// A precondition of a write did not hold; `current` is the actual value.
     public static let conflict = Code("conflict")
+    /// The date given to a commit is earlier than the newest commit's, or ahead of the clock.
+    public static let dateRefused = Code("dateRefused")
     /// A key, group, object or other value is over its limit.
     public static let tooLarge = Code("tooLarge")
     /// The store, snapshot or transaction has been closed.
     public static let closed = Code("closed")
-    /// The call does not fit this mode (for instance a write to a store opened for reading).
+    /// The call is not allowed in this mode (for instance a write to a store opened for reading).
     public static let notAllowed = Code("notAllowed")
-    /// The commit asked for lies before the oldest readable one.
+    /// The requested commit lies before the oldest readable one.
     public static let beyondHorizon = Code("beyondHorizon")
-    /// The page file knows of commits that the log does not hold: the log has lost durable commits.
+    /// The page file refers to commits that the log does not hold: the log has lost durable
+    /// commits.
     public static let logBehindPages = Code("logBehindPages")
-    /// The snapshot was held longer than `pinLimit` allows, and what it read is gone.
+    /// The snapshot was held longer than `pinLimit` allows, and its data is gone.
     public static let snapshotExpired = Code("snapshotExpired")
-    /// The store that is followed was replaced or cut back behind what has been read of it.
+    /// The followed store was replaced, or cut back behind data that was already read.
     public static let storeRewound = Code("storeRewound")
-    /// This system or file system cannot do that.
+    /// This system or file system does not support the operation.
     public static let notSupported = Code("notSupported")
-    /// Input that cannot be read: JSON, a date, a definition.
+    /// Invalid input: JSON, a date, a definition.
     public static let invalidInput = Code("invalidInput")
     /// The index is defined by a closure that this process has not registered.
     public static let indexDefinedInCode = Code("indexDefinedInCode")
-    /// The work was cancelled.
+    /// The operation was cancelled.
     public static let cancelled = Code("cancelled")
   }
 
-  /// What kind of failure it is.
+  /// The kind of the failure.
   public var code: Code
-  /// What happened, what it means for the data and what to do next, in a sentence or two.
+  /// The failure, its meaning for the data and the next step, in a sentence or two.
   public var message: String
-  /// The file it happened in, if any.
+  /// The file in which it occurred, if any.
   public var file: String?
   /// The byte offset in that file, if any.
   public var offset: UInt64?
-  /// The commit it concerns, if any.
+  /// The commit that it concerns, if any.
   public var commit: CommitNumber?
-  /// For `conflict`: the commit number that the precondition met instead; for `beyondHorizon`: the
+  /// For `conflict`: the commit number that the precondition met instead. For `beyondHorizon`: the
   /// horizon.
   public var current: CommitNumber?
   /// The operating system's error number, if one was given.
@@ -81,6 +88,19 @@ public struct TreeRingError: Error, Hashable, Sendable, CustomStringConvertible 
     self.commit = commit
     self.current = current
     self.errno = errno
+  }
+
+  /// True if the error describes the store's files; false if it describes a present limit of this
+  /// system, such as lack of memory, descriptors or read permission. A device that fails to read is
+  /// a finding.
+  package var isFinding: Bool {
+    switch code {
+    case .corruption, .unsupportedFormat, .logBehindPages, .notFound, .notAStore, .invalidInput,
+      .tooLarge, .alreadyExists, .conflict:
+      true
+    case .io: errno == SystemErrors.inputOutput
+    default: false
+    }
   }
 
   public var description: String {

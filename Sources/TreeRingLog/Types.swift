@@ -1,4 +1,4 @@
-// The few words every layer shares: commit numbers, timestamps, durability, recovery.
+// The basic types of all layers: commit numbers, timestamps, durability, recovery.
 
 /// The number of a commit: dense and monotonic. The first commit is 1; 0 means "before everything".
 public typealias CommitNumber = UInt64
@@ -14,25 +14,25 @@ public struct Timestamp: Hashable, Comparable, Sendable {
   public static func < (a: Timestamp, b: Timestamp) -> Bool { a.microseconds < b.microseconds }
 }
 
-/// What a returned commit has survived.
+/// The failures that a returned commit survives.
 public enum Durability: Hashable, Sendable {
   /// The commit is on the device before the call returns (fdatasync; F_FULLFSYNC on Darwin).
   case full
   /// Ordered before every later write, but perhaps not on the device yet (F_BARRIERFSYNC on
   /// Darwin; the same as `full` elsewhere).
   case barrier
-  /// Written before the call returns, synced at the latest this long afterwards.
+  /// Written before the call returns, and synced at most this long afterwards.
   case relaxed(within: Duration)
-  /// Written before the call returns; synced when the operating system or `close` does it.
+  /// Written before the call returns, and synced only by the operating system or `close`.
   case none
 }
 
-/// What opening does about a log that does not end cleanly.
+/// The treatment of a log that does not end cleanly.
 public enum RecoveryMode: Hashable, Sendable {
-  /// A torn tail is dropped, corruption is thrown. The default.
+  /// Drops a torn tail and throws on corruption. The default.
   case tail
-  /// Any flaw is thrown.
+  /// Throws on any flaw.
   case exact
-  /// Everything from the first flaw on is ignored, wherever it is.
+  /// Ignores everything from the first flaw on, regardless of its position.
   case prefix
 }

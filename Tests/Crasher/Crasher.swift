@@ -1,15 +1,16 @@
-// Writes commits to a store until it is killed, and says which ones have been acknowledged.
+// Writes commits to a store until it is killed, and prints the acknowledged ones.
 //
 //     Crasher STORE THREADS SEED LIMIT [upkeep]
 //
-// It ends by itself after LIMIT commits of each thread. With `upkeep` one more thread compacts the store,
-// erases rows of it and backs it up to STORE.backup, again and again.
+// It ends by itself after LIMIT commits of each thread. With `upkeep` one more thread repeatedly
+// compacts the store, erases rows of it and backs it up to STORE.backup.
 //
-// Prints "open N" when the store is open, where N is the newest commit found, and "F N" or "N N" after
-// each commit that returned, with full durability or none; "B N" when a backup holds N commits, "E N" when
-// what commit N put into the bucket of secrets is erased, "C N" when history has been compacted to N. What the commits hold is in CrashScript, so
-// whoever reads this output can tell what must be found in the store after the end, however it came.
-// An error is printed as "error CODE" and ends the program with status 1.
+// Prints "open N" when the store is open, where N is the newest commit found. Prints "F N" or "N N"
+// after each commit that returned, with full durability or none. Prints "B N" when a backup holds N
+// commits, "E N" when the row that commit N put into the bucket of secrets is erased, and "C N"
+// when history has been compacted to N. CrashScript defines the contents of the commits. So a
+// reader of this output knows what the store must contain after any end of the process. An error is
+// printed as "error CODE" and ends the program with status 1.
 
 import Foundation
 import Synchronization
@@ -21,6 +22,11 @@ import TreeRingLog
 struct Crasher {
   static func main() {
     let arguments = CommandLine.arguments
+    switch arguments.dropFirst().first {
+    case "damage": DamageRun.run(Array(arguments.dropFirst(2)))
+    case "damage-worker": DamageWorker.run(Array(arguments.dropFirst(2)))
+    default: break
+    }
     let doesUpkeep = arguments.count == 6 && arguments[5] == "upkeep"
     guard arguments.count == 5 || doesUpkeep, let threads = Int(arguments[2]),
       let seed = UInt64(arguments[3]),
@@ -61,7 +67,7 @@ struct Crasher {
     }
   }
 
-  /// One round of what is done beside the commits.
+  /// Makes one round of upkeep beside the commits.
   private static func keepUp(_ store: Store, at path: String) {
     do {
       let newest = store.newestCommit
@@ -78,14 +84,14 @@ struct Crasher {
     }
   }
 
-  /// One line, written with one call, so that lines of several threads do not mix.
+  /// Prints one line with one call, so that lines of several threads do not mix.
   private static func say(_ line: String) {
     FileHandle.standardOutput.write(Data((line + "\n").utf8))
   }
 
   private static func end(_ error: any Error) -> Never {
     say("error \((error as? TreeRingError)?.code.description ?? "\(error)")")
-    // Other threads are in the middle of things; nothing is to be cleaned up after them.
+    // Other threads are still at work; there is nothing to clean up after them.
     _exit(1)
   }
 }

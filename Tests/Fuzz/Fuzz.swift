@@ -1,15 +1,16 @@
-// A libFuzzer target for the decoders of log, payloads and page file: whatever the bytes, opening,
-// replaying, showing and verifying give answers or typed errors. See README.md beside this file.
+// A libFuzzer target for the decoders of log, payloads and page file: for any bytes, opening,
+// replaying, showing and verifying return answers or typed errors. See README.md in this folder.
 //
-// The first byte of an input chooses what is done with the rest. Bit 1 clear: it becomes the only
-// segment of a log; bit 0 repairs checksums, salt, offset and chain of everything that looks like a
-// header, so that what lies behind those checks is reached too. Bit 1 set: it is the payload of the
-// second commit of a store (FuzzPayload.swift). Bit 2 set: it is a page file or a part of one
-// (FuzzPages.swift).
+// The first byte of an input decides the use of the rest. Bit 1 clear: the rest is the only segment
+// of a log. Bit 0 repairs checksums, salt, offset and chain of everything that looks like a header,
+// so that the fuzzer also reaches the code behind those checks. Bit 1 set: the rest is the payload
+// of the second commit of a store (FuzzPayload.swift). Bit 2 set: it is a page file or a part of
+// one (FuzzPages.swift). 0x60 or 0x61: it is a whole store, a log with its page file
+// (FuzzStore.swift).
 
 import Foundation
 import Logging
-import TreeRingLog
+internal import TreeRingLog
 
 @_silgen_name("LLVMFuzzerRunDriver")
 func runDriver(
@@ -27,6 +28,7 @@ public func fuzzMain(
     writeCorpus(String(cString: first))
     writePayloads(String(cString: first))
     writePageFiles(String(cString: first))
+    writeStores(String(cString: first))
   }
   var (count, arguments) = (count, arguments)
   return runDriver(&count, &arguments) { fuzzOneInput($0, $1) }
@@ -36,7 +38,9 @@ public func fuzzMain(
 public func fuzzOneInput(_ bytes: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
   guard let bytes, count > 0 else { return 0 }
   let input = Array(UnsafeBufferPointer(start: bytes, count: count))
-  if input[0] & 4 != 0 {
+  if input[0] & ~1 == storeMode {
+    tryStore(input)
+  } else if input[0] & 4 != 0 {
     tryPages(input)
   } else if input[0] & 2 == 0 {
     tryLog(input)
@@ -56,7 +60,7 @@ func quiet(_ access: LogAccess, _ recovery: RecoveryMode = .tail) -> LogOptions 
 
 func tryLog(_ input: [UInt8]) {
   var bytes = Array(input.dropFirst())
-  if input[0] & 1 != 0 { repair(&bytes) }
+  if input[0] & 1 != 0 { ChecksumRepair.repairSegment(&bytes) }
   for recovery in [RecoveryMode.tail, .exact, .prefix] {
     for access in [LogAccess.readOnly, .readWrite] {
       let disk = MemoryFileSystem()
@@ -76,7 +80,7 @@ func tryLog(_ input: [UInt8]) {
   }
 }
 
-/// Opens a log and reads everything it shows.
+/// Opens a log and reads all its contents.
 func use(_ disk: MemoryFileSystem, _ options: LogOptions) {
   do {
     let log = try CommitLog(directory: "log", fileSystem: disk, options: options)
@@ -89,7 +93,7 @@ func use(_ disk: MemoryFileSystem, _ options: LogOptions) {
         return true
       }
     } catch let error as TreeRingError {
-      // Checksums hold after a repair, though the LZ4 frames behind them may be anything.
+      // After a repair the checksums match, but the LZ4 frames behind them may hold any bytes.
       precondition(error.code == .corruption, "\(error)")
     }
     _ = try? log.newest(atOrBefore: Timestamp(microseconds: 1_000_000))
@@ -105,44 +109,6 @@ func use(_ disk: MemoryFileSystem, _ options: LogOptions) {
     precondition([.corruption, .unsupportedFormat].contains(error.code), "\(error)")
   } catch {
     preconditionFailure("an untyped error: \(error)")
-  }
-}
-
-/// Makes headers pass the checks that only say "this was written by us, here".
-func repair(_ bytes: inout [UInt8]) {
-  func put(_ value: UInt64, _ width: Int, at index: Int) {
-    for byte in 0..<width { bytes[index + byte] = UInt8(truncatingIfNeeded: value >> (8 * byte)) }
-  }
-  func get(_ width: Int, at index: Int) -> UInt64 {
-    (0..<width).reduce(0) { $0 | UInt64(bytes[index + $1]) << (8 * $1) }
-  }
-  guard bytes.count >= 88 else { return }
-  let salt = get(8, at: 24)
-  var (index, previous) = (0, UInt64(0))
-  while index + 48 <= bytes.count {
-    guard get(4, at: index) == 0x184D_2A57, get(2, at: index + 8) == 0x5254 else {
-      index += 1
-      continue
-    }
-    let count = Int(get(4, at: index + 4)) + 8
-    guard count >= 48, index + count <= bytes.count else {
-      index += 1
-      continue
-    }
-    put(previous, 4, at: index + 16)
-    put(salt, 8, at: index + 24)
-    put(UInt64(index), 8, at: index + 32)
-    if bytes[index + 11] == 2, count >= 92 {
-      let stored = get(8, at: index + 64)
-      let start = index + count
-      if stored <= UInt64(bytes.count - start) {
-        put(UInt64(crc32c(Array(bytes[start..<start + Int(stored)]))), 4, at: index + 80)
-      }
-    }
-    let header = bytes[index..<index + 12] + bytes[index + 16..<index + count]
-    previous = UInt64(crc32c(Array(header)))
-    put(previous, 4, at: index + 12)
-    index += count
   }
 }
 

@@ -1,27 +1,27 @@
-// Page files as inputs: whole ones, and the parts they are made of. Every decoder gives an answer or
-// `corruption`, and what it believes it writes out again and believes still.
+// Page files as inputs: whole ones, and their parts. Every decoder returns an answer or throws
+// `corruption`. Accepted input is encoded again, and the decoder must accept the result.
 //
-// Of the first byte, bit 2 is set, bits 3 and 4 choose: 0 a page file, 1 a meta, 2 a list of roots,
+// Of the first byte, bit 2 is set. Bits 3 and 4 choose: 0 a page file, 1 a meta, 2 a list of roots,
 // 3 a free map and a list of dead pages. Bit 0 repairs checksums and page numbers first.
 
 import Foundation
-import TreeRing
-import TreeRingLog
+internal import TreeRing
+internal import TreeRingLog
 
 private let pageSize = PageLayout.pageByteCount
 
-/// Decodes an input as what its first byte says.
+/// Decodes an input as the kind that its first byte states.
 func tryPages(_ input: [UInt8]) {
   var bytes = Array(input.dropFirst())
   let repairs = input[0] & 1 != 0
   switch input[0] >> 3 & 3 {
   case 0:
-    if repairs { for slot in 0..<bytes.count / pageSize { repair(slot, in: &bytes) } }
+    if repairs { ChecksumRepair.repairPages(&bytes) }
     tryFile(bytes)
   case 1:
     bytes =
       Array(bytes.prefix(pageSize)) + Array(repeating: 0, count: max(0, pageSize - bytes.count))
-    if repairs { repair(0, in: &bytes) }
+    if repairs { ChecksumRepair.repairSlot(0, in: &bytes) }
     expecting {
       let meta = try bytes.withUnsafeBytes { try Meta.decode($0) }
       precondition(meta.encode() == bytes, "a meta is not what it was read from")
@@ -45,7 +45,7 @@ func tryPages(_ input: [UInt8]) {
   }
 }
 
-/// Opens a page file and reads everything its metas lead to, and every page there is.
+/// Opens a page file and reads every page that its metas reach, and every other page.
 private func tryFile(_ bytes: [UInt8]) {
   let disk = MemoryFileSystem()
   disk.setContents(of: "pages", to: bytes)
@@ -80,7 +80,7 @@ private func tryFile(_ bytes: [UInt8]) {
   }
 }
 
-/// Runs a decoder that may refuse with `corruption` and with nothing else.
+/// Runs a decoder that may throw `corruption` and nothing else.
 private func expecting(_ body: () throws -> Void) {
   do {
     try body()
@@ -88,22 +88,6 @@ private func expecting(_ body: () throws -> Void) {
     precondition(error.code == .corruption, "\(error)")
   } catch {
     preconditionFailure("an untyped error: \(error)")
-  }
-}
-
-/// Makes a slot pass the checks that only say "this was written by us, here".
-private func repair(_ slot: Int, in bytes: inout [UInt8]) {
-  func put(_ value: UInt32, at index: Int) {
-    for byte in 0..<4 { bytes[index + byte] = UInt8(truncatingIfNeeded: value >> (8 * byte)) }
-  }
-  let start = slot * pageSize
-  if slot < 2 {
-    let place = start + PageFileLayout.Meta.checksumOffset
-    let head = crc32c(Array(bytes[start..<place]))
-    put(crc32c(Array(bytes[place + 4..<start + pageSize]), seed: head), at: place)
-  } else {
-    put(UInt32(slot - 1), at: start + PageLayout.numberOffset)
-    put(crc32c(Array(bytes[start + 4..<start + pageSize])), at: start)
   }
 }
 
@@ -122,7 +106,7 @@ func writePageFiles(_ folder: String) {
       }
       _ = editor.finish()
     }
-    roots.indexes = [IndexRoots(number: 1)]
+    roots.indexes.set(IndexRoots(number: 1))
     var reached: [(number: PageNumber, page: Page)] = []
     Tree(roots.rows, pages: pages).forEachPage { reached.append(($0.number, $0)) }
     try file.write(reached.sorted { $0.number < $1.number })

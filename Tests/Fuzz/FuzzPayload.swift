@@ -1,12 +1,13 @@
-// Payloads as inputs: each is the second commit of a store with an index. The store opens to a state
-// that keeps its own rules, or refuses with a typed error; and so do records of rows.
+// Payloads as inputs: each is the second commit of a store with an index. The store opens to a
+// state that keeps its invariants, or refuses with a typed error. The same holds for records of
+// rows.
 
 import Foundation
 import Logging
-import TreeRing
-import TreeRingLog
+internal import TreeRing
+internal import TreeRingLog
 
-/// Replays a payload into a store and looks at everything it made.
+/// Replays a payload into a store and reads all its contents.
 func tryPayload(_ payload: [UInt8]) {
   payload.withUnsafeBytes { bytes in
     if let record = try? RowRecord(bytes) {

@@ -1,16 +1,16 @@
-// A model of table and collection views as far as they check batches of updates, so that everything
-// that drives them can be tried where there are none.
+// A model of table and collection views with respect to their checks of update batches. It tests
+// the code that drives such views on systems without them.
 //
-// What it refuses is what UIKit refuses by an exception, or answers with a broken display:
-//   - positions out of range: old ones for what goes, new ones for what comes;
-//   - the same position twice among what goes, or among what comes;
-//   - rows addressed in a section that goes or comes itself;
-//   - a number of sections, or of rows of a surviving section, that is not the one before plus what
-//     comes less what goes;
-//   - reloads beside moves in a batch (a reload is a delete and an insert at a position that ignores
-//     moves), and rows that change in a section that moves in the same batch.
-// It keeps what it displays item by item, so that a batch that passes the counts and shows the wrong
-// item at a place is found too.
+// It refuses every batch to which UIKit responds with an exception or a corrupt display:
+//   - positions out of range: old positions for deletes, new positions for inserts;
+//   - the same position twice among deletes, or among inserts;
+//   - rows addressed in a section that is itself deleted or inserted;
+//   - a number of sections, or of rows of a surviving section, that is not the old number plus
+//     inserts less deletes;
+//   - reloads beside moves in a batch (a reload is a delete and an insert at a position that
+//     ignores moves), and rows that change in a section that moves in the same batch.
+// The model keeps the displayed items. So it also detects a batch that passes the counts and
+// displays the wrong item at a position.
 
 /// A position of a row in a section.
 package struct ModelPath: Hashable, Sendable {
@@ -22,7 +22,7 @@ package struct ModelPath: Hashable, Sendable {
   }
 }
 
-/// What a view says against a batch.
+/// The reason why a view refuses a batch.
 package struct BatchRefusal: Error, Equatable, CustomStringConvertible {
   package let description: String
   init(_ description: String) { self.description = description }
@@ -40,16 +40,16 @@ package struct ModelBatch: Sendable {
   package init() {}
 }
 
-/// What a view displays, item by item.
+/// The displayed items of a view.
 package struct BatchViewModel<Item: Hashable & Sendable>: Sendable {
   package private(set) var sections: [[Item]] = []
 
   package init() {}
 
-  /// Asks the data source for everything.
+  /// Reloads everything from the data source.
   package mutating func reload(_ source: [[Item]]) { sections = source }
 
-  /// Performs a batch; `source` is what the data source says afterwards.
+  /// Performs a batch; `source` is the content of the data source afterwards.
   package mutating func perform(_ batch: ModelBatch, source: [[Item]]) throws(BatchRefusal) {
     try checkSections(batch, source.count)
     try checkRows(batch, source)
@@ -113,7 +113,7 @@ package struct BatchViewModel<Item: Hashable & Sendable>: Sendable {
     }
   }
 
-  /// What is displayed once the operations are performed; new items are asked for.
+  /// The displayed items after the operations; new items come from the data source.
   private func arranged(
     _ batch: ModelBatch, _ source: [[Item]]
   ) throws(BatchRefusal) -> [[Item]] {

@@ -1,5 +1,5 @@
-// What the Crasher writes: every commit is a function of its number, so its parent knows the state at
-// each.
+// The commits of the Crasher. Every commit is a function of its number, so the parent process knows
+// the state at each.
 
 package import TreeRing
 internal import TreeRingLog
@@ -9,14 +9,14 @@ package enum CrashScript {
   package static let rows = Bucket<[UInt8]>.bytes("rows")
   package static let counts = Bucket<[UInt8]>.bytes("counts")
 
-  /// The index that opening registers, in the first commit.
+  /// The index that opening registers in the first commit.
   package static var index: GroupIndex {
     GroupIndex("bySize", on: rows, version: 1) { bytes in
       Place(in: "g\((bytes.first ?? 0) % 5)", by: .ascending(bytes.count))
     }
   }
 
-  /// How the store is opened; small segments, so that many are begun and sealed.
+  /// The options of the store; small segments, so that many are begun and sealed.
   package static var options: StoreOptions {
     StoreOptions(segmentSize: 64 << 10, indexes: [index], logger: quietLogger)
   }
@@ -26,20 +26,20 @@ package enum CrashScript {
   package static let secrets = Bucket<[UInt8]>.bytes("secrets")
   private static let secretInterval: CommitNumber = 20
 
-  /// The key that a commit puts, if it puts one; the tenth commit after it deletes it, and nothing puts
-  /// it again.
+  /// The key that a commit puts, if any. The tenth commit after it deletes the key, and no commit
+  /// puts it again.
   package static func secretKey(of commit: CommitNumber) -> Key? {
     commit % secretInterval == 0 ? Key("secret \(commit)") : nil
   }
 
-  /// The newest commit whose secret is gone by another commit; nil if there is none yet.
+  /// The newest commit whose secret another commit has deleted; nil if there is none yet.
   package static func lastSecret(by newest: CommitNumber) -> CommitNumber? {
     guard newest >= secretInterval * 2 else { return nil }
     let last = newest / secretInterval * secretInterval
     return newest - last >= secretInterval / 2 ? last : last - secretInterval
   }
 
-  /// Bytes that stand nowhere else.
+  /// Bytes that occur nowhere else.
   package static func secret(of commit: CommitNumber) -> [UInt8] {
     var random = SeededGenerator(seed: ~commit)
     return (0..<(commit % 3 == 0 ? 3000 : 40)).map { _ in UInt8(truncatingIfNeeded: random.next()) }
@@ -56,7 +56,7 @@ package enum CrashScript {
 
   private static func count(of commit: CommitNumber) -> [UInt8] { Array("\(commit)".utf8) }
 
-  /// Does what the commit that is being made is to do.
+  /// Performs the operations of the commit in progress.
   package static func perform(_ tx: Transaction) throws {
     if let bytes = bytes(of: tx.commit) {
       try tx.put(bytes, for: key(of: tx.commit), in: rows)
@@ -73,7 +73,7 @@ package enum CrashScript {
     }
   }
 
-  /// What is wrong with a snapshot; nil if it is what the commits up to it make.
+  /// The flaw of a snapshot; nil if it equals the result of the commits up to it.
   package static func flaw(in snapshot: Snapshot) throws -> String? {
     let newest = snapshot.commit
     guard newest > 1 else { return nil }
@@ -90,7 +90,7 @@ package enum CrashScript {
       return true
     }
     guard found == expected else { return "other rows at commit \(newest)" }
-    // A secret may have been erased from the past; what is there must be right.
+    // A secret may have been erased from the past; a remaining one must be right.
     var isRight = true
     try snapshot.forEach(in: secrets) { key, bytes in
       let number = CommitNumber(key.description.dropFirst("secret ".count)) ?? 0

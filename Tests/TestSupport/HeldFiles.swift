@@ -1,9 +1,9 @@
-// Which of the files that were opened are held by somebody: those that take a descriptor each on a disk.
+// The set of opened files that are still held. On a disk, each of them takes a descriptor.
 
 internal import Synchronization
 package import TreeRingLog
 
-/// Is told of each file that is opened, and keeps none of them.
+/// Records each opened file without keeping it open.
 package final class HeldFiles: Sendable {
   private struct Held: Sendable {
     weak let file: (any File)?
@@ -16,7 +16,7 @@ package final class HeldFiles: Sendable {
 
   package init() {}
 
-  /// A file has been opened.
+  /// Records an opened file.
   package func note(_ file: any File) {
     state.withLock { state in
       state.files.removeAll { $0.file == nil }
@@ -25,12 +25,12 @@ package final class HeldFiles: Sendable {
     }
   }
 
-  /// The paths of the files held now, under which each was opened.
+  /// The paths of the files held now, as they were opened.
   package var paths: [String] {
     state.withLock { state in state.files.compactMap { $0.file?.path } }
   }
 
-  /// How many were held at a time since the last call, at most.
+  /// The maximum number of files held at a time since the last call.
   package func takeMost() -> Int {
     state.withLock { state in
       defer { state.most = 0 }

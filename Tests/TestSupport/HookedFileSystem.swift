@@ -1,10 +1,11 @@
-// A file system that lets something else happen before each call on names, or when a file has been opened,
-// on the same thread.
+// A file system that runs a hook on the same thread before each call on names, or when a file has
+// been opened.
 
 internal import Synchronization
 package import TreeRingLog
 
-/// Passes every call on to another file system, after calling a closure; calls another with each file opened.
+/// Forwards every call to another file system, after calling a closure; calls another closure with
+/// each opened file.
 package struct HookedFileSystem: FileSystem {
   private let base: any FileSystem
   private let before: @Sendable (_ path: String) -> Void
@@ -18,8 +19,8 @@ package struct HookedFileSystem: FileSystem {
   }
 
   /// - Parameters:
-  ///   - before: called with the path that the call is about.
-  ///   - opened: called with each file opened.
+  ///   - before: called with the path of the call.
+  ///   - opened: called with each opened file.
   package init(
     _ base: any FileSystem, beforeCall before: @escaping @Sendable (_ path: String) -> Void,
     opened: @escaping @Sendable (any File) -> Void = { _ in }
@@ -71,24 +72,31 @@ package struct HookedFileSystem: FileSystem {
     before(path)
     return try base.lock(path)
   }
+  package func lockStore(_ path: String) throws(TreeRingError) -> any FileLock {
+    before(path)
+    return try base.lockStore(path)
+  }
+  package func absolute(_ path: String) -> String { base.absolute(path) }
+  package func watch(_ path: String) -> (any FileWatch)? { base.watch(path) }
   package func isLocked(_ path: String) throws(TreeRingError) -> Bool {
     before(path)
     return try base.isLocked(path)
   }
 }
 
-/// Something that is to happen before a call, told while the file system is in use already.
+/// A hook to run before a call; it can be set while the file system is in use.
 package final class CallHook: Sendable {
   private let body = Mutex<(@Sendable (_ path: String) -> Bool)?>(nil)
 
   package init() {}
 
-  /// From now on `body` is called before each call, until it returns true; not for calls of its own.
+  /// Calls `body` before each later call until `body` returns true. Calls that `body` makes do not
+  /// count.
   package func set(_ body: @escaping @Sendable (_ path: String) -> Bool) {
     self.body.withLock { $0 = body }
   }
 
-  /// To be called before each call.
+  /// Runs the hook; called before each call.
   package func call(_ path: String) {
     let body = self.body.withLock { body in
       defer { body = nil }

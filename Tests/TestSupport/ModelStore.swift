@@ -1,15 +1,15 @@
-// The simplest thing that could be a store: a dictionary a commit. What the engine says is compared
-// with it.
+// The simplest possible store: one dictionary per commit. Tests compare the engine's answers with
+// it.
 
 package import TreeRing
 
-/// A row as the model remembers it.
+/// A row of the model.
 package struct ModelRow: Hashable, Sendable {
   package var object: [UInt8]
   package var metadata: [UInt8]?
   package var written: UInt64
   package var created: UInt64
-  /// Commit and operation that made the row, for `.created`.
+  /// The commit and operation that created the row, for `.created`.
   package var birth: [UInt64]
 
   package init(
@@ -23,7 +23,7 @@ package struct ModelRow: Hashable, Sendable {
   }
 }
 
-/// What a commit did to a row.
+/// The effect of a commit on a row.
 package struct ModelVersion: Hashable, Sendable {
   package var commit: UInt64
   package var kind: RowVersion.Kind
@@ -38,9 +38,9 @@ package struct ModelVersion: Hashable, Sendable {
   }
 }
 
-/// Every state a store has had.
+/// Every state of a store.
 package struct ModelStore: Sendable {
-  /// By commit number; the first is the empty store.
+  /// The states by commit number; the first is the empty store.
   package var states: [[RowID: ModelRow]] = [[:]]
   /// Every version of every row, oldest first.
   package var versions: [RowID: [ModelVersion]] = [:]

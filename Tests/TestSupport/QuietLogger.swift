@@ -1,11 +1,11 @@
-// Tests break stores on purpose; what the engine reports then would only hide real failures.
+// Loggers for tests that damage stores intentionally, whose reports would only hide real failures.
 
 package import Logging
 
-/// A logger that says nothing.
+/// A logger that discards everything.
 package let quietLogger = Logger(label: "quiet") { _ in SwiftLogNoOpLogHandler() }
 
-/// A logger that passes on what is a warning or worse.
+/// A logger that forwards warnings and errors.
 package func listeningLogger(_ said: @escaping @Sendable (String) -> Void) -> Logger {
   Logger(label: "listening") { _ in ListeningHandler(said: said) }
 }

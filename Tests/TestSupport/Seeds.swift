@@ -1,4 +1,4 @@
-// Randomness that can be had again: every random test prints its seed when it fails.
+// Reproducible randomness: every random test prints its seed when it fails.
 
 #if canImport(FoundationEssentials)
   import FoundationEssentials
@@ -21,8 +21,8 @@ package struct SeededGenerator: RandomNumberGenerator, Sendable {
   }
 }
 
-/// The seeds of a random test. The environment variable TREERING_SEEDS, "first...last", sets others:
-/// to repeat a failure, or to try many.
+/// The seeds of a random test. The environment variable TREERING_SEEDS, "first...last", replaces
+/// them, to repeat a failure or to try many.
 package func seeds(_ usual: ClosedRange<UInt64>) -> ClosedRange<UInt64> {
   let text = ProcessInfo.processInfo.environment["TREERING_SEEDS"] ?? ""
   let bounds = text.split(separator: ".").compactMap { UInt64($0) }
@@ -30,16 +30,17 @@ package func seeds(_ usual: ClosedRange<UInt64>) -> ClosedRange<UInt64> {
   return first...last
 }
 
-/// Whether the exhaustive tests are to try everything: TREERING_SWEEP is set.
+/// Whether the exhaustive tests try everything: TREERING_SWEEP is set.
 package let isSweep = ProcessInfo.processInfo.environment["TREERING_SWEEP"] != nil
 
-/// A share of what an exhaustive test tries, so that a long sweep can be run in pieces. The environment
-/// variable TREERING_PART, "2/7", names the second of seven; without it there is one part, everything.
+/// A share of an exhaustive test's cases, so that a long sweep can run in parts. The environment
+/// variable TREERING_PART, "2/7", selects the second of seven. Without it there is one part with
+/// all cases.
 package struct SweepPart: Sendable {
   private let number: Int
   private let count: Int
 
-  /// The part that the environment names.
+  /// The part that the environment selects.
   package static let current: SweepPart = {
     let text = ProcessInfo.processInfo.environment["TREERING_PART"] ?? ""
     let numbers = text.split(separator: "/").compactMap { Int($0) }
@@ -49,9 +50,9 @@ package struct SweepPart: Sendable {
     return SweepPart(number: numbers[0] - 1, count: numbers[1])
   }()
 
-  /// Whether it is everything.
+  /// Whether the part contains all cases.
   package var isWhole: Bool { count == 1 }
 
-  /// Whether a case belongs to this part, by its number among all.
+  /// Whether a case belongs to this part, by its index among all cases.
   package func contains(_ index: Int) -> Bool { index % count == number }
 }

@@ -1,30 +1,30 @@
-// What is to go wrong on the simulated disk, and when. Calls that change something, writes among
-// them, and calls that only look are counted apart, so a test can hit the n-th of each.
+// The planned faults of the simulated disk. Changing calls (writes are among them) and reading
+// calls have separate counters, so that a test can hit the n-th of each.
 
 internal import TreeRingLog
 
-/// How a call fails.
+/// The ways in which a call fails.
 package enum DiskFault: Hashable, Sendable, CaseIterable {
-  /// The device failed. A write has been done in part; a sync has forgotten what it was to keep.
+  /// The device failed. A write has been done in part; a sync has lost the pages it was to write.
   case inputOutput
   /// The device is full. A write has been done in part.
   case noSpace
 }
 
-/// How a device fails that says that all went well.
+/// The ways in which a device fails without reporting it.
 package enum SilentFault: Hashable, Sendable, CaseIterable {
   /// The write never happens.
   case lost
-  /// The write goes to another sector-aligned place of the file.
+  /// The write goes to another sector-aligned offset of the file.
   case misdirected
 }
 
 struct SimulatedFaults {
-  /// Calls so far that change something.
+  /// The number of changing calls so far.
   var calls = 0
-  /// Writes among them.
+  /// The number of writes among them.
   var writes = 0
-  /// Calls so far that only look.
+  /// The number of reading calls so far.
   var reads = 0
   var isDown = false
 
@@ -34,14 +34,14 @@ struct SimulatedFaults {
   var silent: [Int: SilentFault] = [:]
   var readOnce: Int?
   var readFrom: Int?
-  /// Bytes that cannot be read, by path.
+  /// The unreadable bytes, by path.
   var unreadable: [String: Range<Int>] = [:]
-  /// How many faults have come true.
+  /// The number of faults that have occurred.
   var count = 0
   /// The last calls.
   var log: [(call: Int, what: String, path: String)] = []
 
-  /// Counts a changing call and decides whether it works.
+  /// Counts a changing call; returns the error if it fails.
   mutating func enter(_ what: String, _ path: String) -> TreeRingError? {
     if isDown { return Self.down(path) }
     calls += 1
@@ -61,7 +61,7 @@ struct SimulatedFaults {
     }
   }
 
-  /// Counts a write and decides whether it happens as asked.
+  /// Counts a write; returns the silent fault, if one is due.
   mutating func enterWrite() -> SilentFault? {
     writes += 1
     let fault = silent.removeValue(forKey: writes)
@@ -69,7 +69,7 @@ struct SimulatedFaults {
     return fault
   }
 
-  /// Counts a looking call and decides whether it works.
+  /// Counts a reading call; returns the error if it fails.
   mutating func look(_ what: String, _ path: String, _ range: Range<Int>? = nil) -> TreeRingError? {
     if isDown { return Self.down(path) }
     reads += 1

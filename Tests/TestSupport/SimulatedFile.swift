@@ -34,12 +34,10 @@ final class SimulatedFile: File {
     UInt64(try look("measure") { $0.current.count })
   }
 
-  func map(
-    at offset: UInt64, count: Int, writable: Bool
-  ) throws(TreeRingError) -> any FileMapping {
+  func map(at offset: UInt64, count: Int) throws(TreeRingError) -> any FileMapping {
     precondition(count > 0, "an empty mapping of \(path)")
     return try look("map") { node in
-      node.mappings.map(node.current, at: Int(offset), count: count, writable: writable)
+      node.mappings.map(node.current, at: Int(offset), count: count)
     }
   }
 
@@ -50,7 +48,7 @@ final class SimulatedFile: File {
     let result: Result<R, TreeRingError> = system.state.withLock { state in
       if let observer = state.readObserver { observer("\(what()) \(path)") }
       if let error = state.faults.look(what(), path, range) { return .failure(error) }
-      // Taken out, so that changing it copies nothing.
+      // Removed from the dictionary, so that a change copies nothing.
       guard var node = state.nodes.removeValue(forKey: id) else {
         return .failure(SimulatedFaults.missing(path))
       }
@@ -92,11 +90,11 @@ final class SimulatedFile: File {
   }
 
   func sync(_ strength: SyncStrength) throws(TreeRingError) {
-    try change(strength == .full ? "sync" : "barrier") { _, node in
-      node.sync()
+    try change(strength == .barrier ? "barrier" : "sync") { _, node in
+      node.sync(strength)
       return nil
     } failing: { state, node in
-      // Power failing in a sync leaves the pages dirty; an error leaves them clean and lost.
+      // A power failure during a sync leaves the pages dirty; an error leaves them clean and lost.
       if !state.faults.isDown { node.loseSync(&state.generator) }
     }
   }
@@ -133,7 +131,7 @@ final class SimulatedFile: File {
     let error: TreeRingError? = system.state.withLock { state in
       let wasDown = state.faults.isDown
       let refused = system.enter(&state, what, path)
-      // Taken out, so that changing it copies nothing.
+      // Removed from the dictionary, so that a change copies nothing.
       guard !wasDown, var node = state.nodes.removeValue(forKey: id) else { return refused }
       defer { state.nodes[id] = node }
       if let refused {

@@ -1,10 +1,10 @@
-// The simulated disk's side of the door: every call on names. Those on files stand in SimulatedFile.
+// The simulated disk's implementation of every call on names. Those on files are in SimulatedFile.
 
 internal import Synchronization
 package import TreeRingLog
 
 extension SimulatedFileSystem: FileSystem {
-  /// Shows the moment to who watches, counts a changing call and decides whether it works.
+  /// Notifies the observer, counts a changing call, and returns the error if it fails.
   func enter(_ state: inout State, _ what: String, _ path: String) -> TreeRingError? {
     if let observer = state.observer, !state.faults.isDown {
       observer(
@@ -106,7 +106,7 @@ extension SimulatedFileSystem: FileSystem {
     try change("unlink", path) { state in
       guard state.names.node(path) != nil else { return SimulatedFaults.missing(path) }
       state.names.remove(path, time: state.faults.calls)
-      // A file made there later lies elsewhere on the device.
+      // A file created there later lies elsewhere on the device.
       state.faults.unreadable[SimulatedNames.normal(path)] = nil
       return nil
     }
@@ -137,6 +137,7 @@ extension SimulatedFileSystem: FileSystem {
   }
 }
 
+/// The lock's writes are not counted as calls, and fail only after a power failure.
 private final class SimulatedLock: FileLock {
   private let path: String
   private let system: SimulatedFileSystem
@@ -145,5 +146,15 @@ private final class SimulatedLock: FileLock {
     self.system = system
   }
   deinit { release() }
+  func write(_ bytes: [UInt8], at offset: UInt64) throws(TreeRingError) {
+    let isDown = system.state.withLock { state in
+      if state.faults.isDown { return true }
+      guard let id = state.names.node(path) else { return false }
+      state.nodes[id]?.write(bytes, at: Int(offset), time: state.faults.calls)
+      return false
+    }
+    if isDown { throw SimulatedFaults.down(path) }
+  }
+  func check() throws(TreeRingError) {}
   func release() { system.state.withLock { _ = $0.locks.remove(path) } }
 }

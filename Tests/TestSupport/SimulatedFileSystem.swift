@@ -1,13 +1,14 @@
-// A disk that loses power, fails, lies and forgets. It knows what has been synced and what only seems
-// to be there; `SimulatedNode` says what a crash keeps of a file, `SimulatedNames` what of the names.
+// A disk that loses power, fails, lies and forgets. It distinguishes synced bytes from those that
+// only appear to be written. `SimulatedNode` decides which bytes of a file survive a crash,
+// `SimulatedNames` which names.
 //
-// - A crash: at the n-th changing call power fails, and every call fails from then on. `afterCrash`
-//   gives the disk as it is found, `afterKill` as it is found when only the process died. A disk may
-//   be crashed any number of times, and shows every moment of a run to `observe`.
-// - Calls that fail: the n-th, or all from the n-th on; a failed write has been done in part, a failed
-//   sync leaves pages clean that never reached the device. Calls that look may fail as well.
-// - A device that lies: writes that are lost, or land elsewhere, though they were confirmed; bytes that
-//   change by themselves.
+// - A crash: power fails at the n-th changing call, and every later call fails. `afterCrash`
+//   returns the disk after the crash, `afterKill` the disk after only the process died. A disk may
+//   crash any number of times, and shows every moment of a run to `observe`.
+// - Failing calls: the n-th, or all from the n-th on. A failed write has been done in part; a
+//   failed sync leaves pages clean that never reached the device. Reading calls may fail as well.
+// - A lying device: confirmed writes that are lost or land elsewhere; bytes that change
+//   spontaneously.
 // - A full device: `setCapacity`.
 
 internal import Synchronization
@@ -32,7 +33,7 @@ package final class SimulatedFileSystem: Sendable {
       nextNode += 1
     }
 
-    /// Bytes of all files that have a name.
+    /// The bytes of all files that have a name.
     var usedByteCount: Int {
       names.nodes.reduce(0) { $0 + (nodes[$1]?.current.count ?? 0) }
     }
@@ -40,7 +41,7 @@ package final class SimulatedFileSystem: Sendable {
 
   let state: Mutex<State>
 
-  /// Is told of each write before it is done: to which file, where, and the bytes before and after.
+  /// Called before each write with the file, the offset, and the bytes before and after.
   package typealias WriteWatcher =
     @Sendable (_ path: String, _ offset: Int, _ old: [UInt8], _ new: [UInt8]) -> Void
 
@@ -52,21 +53,21 @@ package final class SimulatedFileSystem: Sendable {
 
   // MARK: What has happened
 
-  /// Calls made so far that change something on the disk.
+  /// The number of changing calls so far.
   package var callCount: Int { state.withLock { $0.faults.calls } }
-  /// Writes among them.
+  /// The number of writes among them.
   package var writeCount: Int { state.withLock { $0.faults.writes } }
-  /// Calls made so far that only look: open, list, read, ….
+  /// The number of reading calls so far: open, list, read, ….
   package var readCount: Int { state.withLock { $0.faults.reads } }
-  /// How many of the faults asked for have come true.
+  /// The number of planned faults that have occurred.
   package var faultCount: Int { state.withLock { $0.faults.count } }
-  /// True once the power has failed; every call fails then.
+  /// True after the power has failed; every call fails then.
   package var isDown: Bool { state.withLock { $0.faults.isDown } }
   /// The last calls, for a failing test's message.
   package var recentCalls: [String] {
     state.withLock { $0.faults.log.suffix(12).map { "\($0.call) \($0.what) \($0.path)" } }
   }
-  /// The changing calls after a number of them, at most the last 32, without their numbers.
+  /// The changing calls after the first `count`, at most the last 32, without their numbers.
   package func calls(after count: Int) -> [String] {
     state.withLock { state in
       state.faults.log.filter { $0.call > count }.map { "\($0.what) \($0.path)" }
@@ -75,65 +76,65 @@ package final class SimulatedFileSystem: Sendable {
 
   // MARK: What is to happen
 
-  /// Lets the power fail at the n-th changing call from now, counted from 1; nil for never.
+  /// Makes the power fail at the n-th changing call from now, counted from 1; nil for never.
   package func crash(after calls: Int?) {
     state.withLock { state in state.faults.crashAt = calls.map { state.faults.calls + $0 } }
   }
 
-  /// Lets the n-th changing call from now fail once.
+  /// Makes the n-th changing call from now fail once.
   package func fail(after calls: Int, with fault: DiskFault) {
     state.withLock { $0.faults.once[$0.faults.calls + calls] = fault }
   }
 
-  /// Lets all changing calls from the n-th from now on fail; nil for none.
+  /// Makes all changing calls from the n-th from now on fail; nil for none.
   package func failAll(after calls: Int?, with fault: DiskFault) {
     state.withLock { state in
       state.faults.from = calls.map { (state.faults.calls + $0, fault) }
     }
   }
 
-  /// Lets the n-th write from now be confirmed and not done as asked.
+  /// Makes the n-th write from now succeed apparently but suffer a silent fault.
   package func deceive(after writes: Int, with fault: SilentFault) {
     state.withLock { $0.faults.silent[$0.faults.writes + writes] = fault }
   }
 
-  /// Lets the n-th looking call from now fail once; nil for none.
+  /// Makes the n-th reading call from now fail once; nil for none.
   package func failRead(after reads: Int?) {
     state.withLock { state in state.faults.readOnce = reads.map { state.faults.reads + $0 } }
   }
 
-  /// Lets all looking calls from the n-th from now on fail; nil for none.
+  /// Makes all reading calls from the n-th from now on fail; nil for none.
   package func failAllReads(after reads: Int?) {
     state.withLock { state in state.faults.readFrom = reads.map { state.faults.reads + $0 } }
   }
 
-  /// Lets every read of a part of a file fail; nil for no part.
+  /// Makes every read that overlaps a range of a file fail; nil for no range.
   package func failReads(of path: String, in range: Range<Int>?) {
     state.withLock { $0.faults.unreadable[SimulatedNames.normal(path)] = range }
   }
 
-  /// Bounds the sum of all files' sizes; nil for no bound.
+  /// Limits the sum of all files' sizes; nil for no limit.
   package func setCapacity(_ bytes: Int?) { state.withLock { $0.capacity = bytes } }
 
-  /// Calls `body` before each changing call with the call's number, what it is, and a copy of the disk.
-  /// It must not use this disk.
+  /// Calls `body` before each changing call with the call's number, its description and a copy of
+  /// the disk. `body` must not use this disk.
   package func observe(
     _ body: (@Sendable (_ call: Int, _ what: String, _ disk: SimulatedFileSystem) -> Void)?
   ) {
     state.withLock { $0.observer = body }
   }
 
-  /// Calls `body` before each read of a file with what it is. It must not use this disk.
+  /// Calls `body` before each read of a file with its description. `body` must not use this disk.
   package func observeReads(_ body: (@Sendable (_ what: String) -> Void)?) {
     state.withLock { $0.readObserver = body }
   }
 
-  /// Calls `body` before each write, on this disk and on those found after it has crashed. It must not
-  /// use the disk.
+  /// Calls `body` before each write, on this disk and on its successors after a crash. `body` must
+  /// not use the disk.
   package func watchWrites(_ body: WriteWatcher?) { state.withLock { $0.writeWatcher = body } }
 
-  /// The system drops what it holds of files in its memory, as it may of all that is not dirty: reading gives
-  /// what the device has.
+  /// Drops the system's cached pages, as may happen to all that are not dirty: later reads return
+  /// the device's bytes.
   package func dropCaches() {
     state.withLock { state in
       for id in Array(state.nodes.keys) { state.nodes[id]?.dropCache() }
@@ -156,7 +157,7 @@ package final class SimulatedFileSystem: Sendable {
     }
   }
 
-  /// Flips a bit somewhere in a part of a file.
+  /// Flips a random bit in a range of a file.
   package func flipBit(_ path: String, in range: Range<Int>, seed: UInt64) {
     var random = SeededGenerator(seed: seed)
     let offset = Int.random(in: range, using: &random)
@@ -164,7 +165,7 @@ package final class SimulatedFileSystem: Sendable {
     damage(path, at: offset) { $0 ^ 1 << bit }
   }
 
-  /// Puts a file in the place of what is there, on the device and in memory; nil removes it.
+  /// Replaces a file's content, on the device and in memory; nil removes the file.
   package func replace(_ path: String, with bytes: [UInt8]?) {
     state.withLock { state in
       let folder = SimulatedNames.parent(SimulatedNames.normal(path))
@@ -181,10 +182,11 @@ package final class SimulatedFileSystem: Sendable {
 
   // MARK: Afterwards
 
-  /// The disk as it is found after losing power now. The seed chooses what survives.
+  /// The disk after a power failure at this moment. The seed selects the surviving writes.
   ///
-  /// - Parameter odds: how likely each unsynced thing is to survive, in percent; if none is given the
-  ///   seed chooses, and sometimes decides that all survives up to some moment and nothing later.
+  /// - Parameter odds: the probability, in percent, that each unsynced write survives. If nil, the
+  ///   seed selects it, and sometimes decides that everything survives up to some moment and
+  ///   nothing later.
   package func afterCrash(seed: UInt64, odds: Int? = nil) -> SimulatedFileSystem {
     let found = state.withLock { state in
       var random = SeededGenerator(seed: seed)
@@ -208,13 +210,13 @@ package final class SimulatedFileSystem: Sendable {
     return SimulatedFileSystem(found)
   }
 
-  /// The disk as it is found after the process was killed now: everything written is there, synced or
-  /// not. A later power failure may still take it.
+  /// The disk after a kill of the process at this moment: all writes are present, synced or not. A
+  /// later power failure may still take them.
   package func afterKill() -> SimulatedFileSystem {
     SimulatedFileSystem(state.withLock { Self.withoutProcess($0) })
   }
 
-  /// A state as other processes see it: no faults, no locks, nobody watching.
+  /// A state as other processes see it: no faults, no locks, no observers.
   static func withoutProcess(_ state: State) -> State {
     var fresh = State(generator: state.generator)
     fresh.writeWatcher = state.writeWatcher
@@ -222,7 +224,7 @@ package final class SimulatedFileSystem: Sendable {
     fresh.nextNode = state.nextNode
     fresh.names = state.names
     fresh.capacity = state.capacity
-    // What was done keeps its time, which may not lie in the future.
+    // Past changes keep their time, which may not lie in the future.
     fresh.faults.calls = state.faults.calls
     for id in Array(fresh.nodes.keys) {
       guard var node = fresh.nodes.removeValue(forKey: id) else { continue }

@@ -1,5 +1,6 @@
-// The names of the simulated disk. A name made, changed or removed is on the device once its folder
-// has been synced; until then a crash keeps it or not, each for itself. Folders are names too.
+// The names of the simulated disk. A created, changed or removed name is on the device after a sync
+// of its folder. Until then each change survives a crash or not, independently. Folders are names
+// too.
 
 struct SimulatedNames {
   private enum Change {
@@ -41,7 +42,7 @@ struct SimulatedNames {
 
   init() {}
 
-  /// "./a//b/" and "a/b" are one path.
+  /// The normal form of a path: "./a//b/" and "a/b" are one path.
   static func normal(_ path: String) -> String {
     let isPlain =
       !path.hasSuffix("/") && !path.hasPrefix(".") && !path.contains("//")
@@ -111,7 +112,7 @@ struct SimulatedNames {
 
   // MARK: After a crash
 
-  /// The names found after a crash. What lies in a folder that is lost is lost with it.
+  /// The names after a crash. The contents of a lost folder are lost with it.
   func survivor(_ keeping: Keeping, _ random: inout SeededGenerator) -> SimulatedNames {
     var names = synced
     for (time, change) in changes where keeping.keeps(time, &random) { names.apply(change) }

@@ -1,18 +1,18 @@
-// One file of the simulated disk: what the running system sees of it, what is on the device for
-// certain, and what was written since.
+// One file of the simulated disk: its bytes in the running system, its bytes on the device for
+// certain, and the writes since.
 //
-// Written bytes are remembered by block of 4 KiB, with a bit for each sector of 512 bytes that the
-// write touched: after a crash each sector holds its synced contents, or any that it was given since,
-// or the beginning of one and the end of the other (a torn sector). The size is any of the sizes the
-// file had since the sync.
+// Written bytes are recorded by block of 4 KiB, with a bit for each written sector of 512 bytes.
+// After a crash each sector holds its synced contents, or any contents written since, or the
+// beginning of one and the end of another (a torn sector). The size is any of the sizes of the file
+// since the sync.
 
 internal import TreeRingLog
 
-/// What of the unsynced a crash keeps.
+/// The rule for the unsynced writes that survive a crash.
 struct Keeping {
-  /// Each thing for itself survives this often, in percent.
+  /// The probability, in percent, that each write survives, independently.
   var odds: Int
-  /// What was done after this many calls is lost; all before it survives.
+  /// The number of the call after which everything is lost; everything before it survives.
   var through: Int?
 
   func keeps(_ time: Int, _ random: inout SeededGenerator) -> Bool {
@@ -29,19 +29,19 @@ struct SimulatedNode {
   /// The contents of a block at one time since the last sync.
   private struct Version {
     var time: Int
-    /// Short at the file's end: the rest is zero.
+    /// Shorter than a block at the file's end: the rest is zero.
     var bytes: [UInt8]
-    /// The sectors that were written then, one bit each.
+    /// The sectors written at that time, one bit each.
     var sectors: UInt8
   }
 
-  /// What the running system sees.
+  /// The bytes in the running system.
   private(set) var current: [UInt8] = []
-  /// What is on the device for certain.
+  /// The bytes that are certainly on the device.
   private var synced: [UInt8] = []
-  /// Contents given to blocks since the last sync, oldest first.
+  /// The contents of blocks since the last sync, oldest first.
   private var dirty: [Int: [Version]] = [:]
-  /// Sizes since the last sync, oldest first.
+  /// The sizes since the last sync, oldest first.
   private var sizes: [(time: Int, size: Int)] = []
   /// Memory kept equal to `current`.
   var mappings = HeapMappings()
@@ -56,7 +56,7 @@ struct SimulatedNode {
 
   // MARK: Changing
 
-  /// Remembers the present contents of the sectors that hold a range.
+  /// Records the present contents of the sectors that hold a range.
   private mutating func remember(_ range: Range<Int>, _ time: Int) {
     guard !range.isEmpty else { return }
     let first = range.lowerBound / Self.sectorSize
@@ -74,8 +74,8 @@ struct SimulatedNode {
     }
   }
 
-  /// - Parameter isSeen: whether mappings show it. What is mapped lies in the system's memory, which a
-  ///   device that puts a write elsewhere does not change.
+  /// - Parameter isSeen: whether mappings see the write. Mapped bytes are in the system's memory,
+  ///   which a misdirected write of the device does not change.
   mutating func write(
     _ bytes: some Collection<UInt8>, at offset: Int, time: Int, isSeen: Bool = true
   ) {
@@ -99,12 +99,12 @@ struct SimulatedNode {
       current.appendZeros(size - old)
     }
     sizes.append((time, size))
-    // New room beyond all that was ever synced reads as zero, however much of it survives.
+    // New room beyond the largest synced size reads as zero, however much of it survives.
     if size < old || old < synced.count { remember(min(size, old)..<max(size, old), time) }
   }
 
-  /// A write that the device acknowledges and does to another sector-aligned place of the file, whole
-  /// sectors as they are; if there is no other place, nothing happens.
+  /// Performs a write that the device acknowledges at another sector-aligned offset of the file, in
+  /// whole sectors. If there is no other offset, nothing happens.
   mutating func misdirect(
     _ bytes: [UInt8], at offset: Int, time: Int, _ random: inout SeededGenerator
   ) {
@@ -123,7 +123,7 @@ struct SimulatedNode {
     show(bytes, at: offset)
   }
 
-  /// Shows in mappings what was written, though the device does not have it there.
+  /// Makes written bytes visible in mappings, although the device does not have them there.
   mutating func show(_ bytes: [UInt8], at offset: Int) {
     var seen = current
     let end = offset + bytes.count
@@ -132,13 +132,13 @@ struct SimulatedNode {
     mappings.changed(offset..<end, of: seen)
   }
 
-  /// What is dirty stays in the system's memory; all else is read from the device when it is next asked for.
+  /// Drops the clean pages: the next read takes them from the device. Dirty pages stay in memory.
   mutating func dropCache() {
     current = written
     mappings.changed(0..<current.count, of: current)
   }
 
-  /// Bytes that change by themselves, on the device and in memory.
+  /// Changes bytes spontaneously, on the device and in memory.
   mutating func damage(_ offset: Int, _ change: (UInt8) -> UInt8) {
     guard offset < current.count else { return }
     current[offset] = change(current[offset])
@@ -146,21 +146,25 @@ struct SimulatedNode {
     mappings.changed(offset..<offset + 1, of: current)
   }
 
-  /// The process that mapped the file is gone; what it stored stays.
-  mutating func leaveMappings() {
-    mappings.store(into: &current)
-    mappings = HeapMappings()
-  }
+  /// Drops the mappings of a process that has ended.
+  mutating func leaveMappings() { mappings = HeapMappings() }
 
   // MARK: Syncing
 
-  /// Puts what is dirty on the device. Pages that a failed sync has left clean are not dirty.
-  mutating func sync() {
+  /// Writes the dirty pages to the device. Pages that a failed sync left clean are not dirty. Only
+  /// a `whole` sync makes a shorter length durable: after a weaker one the old length remains
+  /// possible.
+  mutating func sync(_ strength: SyncStrength) {
+    let old = synced
+    let time = sizes.last?.time ?? 0
     synced = written
     forget()
+    guard strength != .whole, old.count > synced.count else { return }
+    sizes = [(time, synced.count)]
+    synced += old[synced.count...]
   }
 
-  /// What is on the device for certain, with what is dirty.
+  /// The certain bytes of the device, overlaid with the dirty ones.
   private var written: [UInt8] {
     var bytes = synced
     if bytes.count > current.count { bytes.removeLast(bytes.count - current.count) }
@@ -173,7 +177,7 @@ struct SimulatedNode {
     return bytes
   }
 
-  /// A failed sync: the pages count as clean, and what is on the device is anybody's guess.
+  /// Simulates a failed sync: the pages count as clean, and the device's bytes are unknown.
   mutating func loseSync(_ random: inout SeededGenerator) {
     synced = survivor(Keeping(odds: 50), &random)
     forget()
@@ -186,7 +190,7 @@ struct SimulatedNode {
 
   // MARK: After a crash
 
-  /// The bytes found after a crash.
+  /// The bytes after a crash.
   func survivor(_ keeping: Keeping, _ random: inout SeededGenerator) -> [UInt8] {
     if dirty.isEmpty, sizes.isEmpty { return synced }
     var size = synced.count
@@ -212,7 +216,7 @@ struct SimulatedNode {
     return bytes
   }
 
-  /// Puts one sector of a block in its place, now and then torn.
+  /// Writes one sector of a block to its offset, sometimes torn.
   private static func place(
     _ block: [UInt8], _ sector: Int, into bytes: inout [UInt8], at start: Int,
     _ random: inout SeededGenerator
@@ -231,7 +235,7 @@ struct SimulatedNode {
 }
 
 extension [UInt8] {
-  /// Quick also where code is not optimised.
+  /// Fast also in unoptimised code.
   fileprivate mutating func appendZeros(_ count: Int) {
     guard count > 0 else { return }
     append(

@@ -1,4 +1,4 @@
-// A folder on the real disk that goes when the test is done with it.
+// A folder on the real disk that is removed at the end of the test.
 
 internal import Foundation
 
@@ -13,18 +13,18 @@ package final class TemporaryFolder: Sendable {
     Self.whenMade?(self)
   }
 
-  /// Told of every folder made; who keeps it keeps its files.
+  /// Called with every new folder; the files live as long as the callee keeps the folder.
   @TaskLocal package static var whenMade: (@Sendable (TemporaryFolder) -> Void)?
 
   deinit { try? FileManager.default.removeItem(atPath: path) }
 
-  /// Where a program is; nil if there is no such program.
+  /// The path of a program; nil if it does not exist.
   package static func path(of program: String) -> String? {
     ["/usr/bin", "/usr/local/bin", "/opt/homebrew/bin", "/bin"].map { "\($0)/\(program)" }
       .first { FileManager.default.isExecutableFile(atPath: $0) }
   }
 
-  /// Runs a program and returns its exit code and output; nil if there is no such program.
+  /// Runs a program and returns its exit code and output; nil if it does not exist.
   package static func run(_ program: String, _ arguments: [String]) throws -> (Int32, [UInt8])? {
     guard let found = path(of: program) else { return nil }
     let process = Process()

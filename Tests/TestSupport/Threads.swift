@@ -1,20 +1,20 @@
-// Threads for tests of what goes on at once.
+// Threads for tests of concurrency.
 //
-// Neither tasks nor dispatch queues give that on a small machine: both run as many bodies at a time as
-// there are processors, so a body that waits for one not yet begun waits for ever, and "sixteen writers"
-// are two. Here each body has a thread of its own from the start.
+// Neither tasks nor dispatch queues guarantee concurrency on a small machine: both run only as many
+// bodies at a time as there are processors. So a body that waits for one not yet begun waits
+// forever, and "sixteen writers" are two. Here each body has its own thread from the start.
 
 package import Foundation
 
-/// Runs `body` with each number below `count`, all at the same time, and returns when all have ended.
+/// Runs `body` with each number below `count`, all concurrently, and returns when all have ended.
 package func onThreads(_ count: Int, _ body: @escaping @Sendable (Int) -> Void) {
   let group = beginThreads(count, body)
   group.wait()
 }
 
-/// Begins to run `body` with each number below `count`, all at the same time.
+/// Starts `body` with each number below `count`, all concurrently.
 ///
-/// - Returns: What to wait for; it is over when all have ended.
+/// - Returns: the group to wait for; it is finished when all have ended.
 package func beginThreads(
   _ count: Int = 1, _ body: @escaping @Sendable (Int) -> Void
 ) -> DispatchGroup {
@@ -31,7 +31,7 @@ package func beginThreads(
   return group
 }
 
-/// Runs blocking work on a thread of its own, and lets other tasks run meanwhile.
+/// Runs blocking work on its own thread; other tasks can run in that time.
 package func onThread<R: Sendable>(_ body: @escaping @Sendable () throws -> R) async throws -> R {
   try await withCheckedThrowingContinuation { continuation in
     _ = beginThreads { _ in continuation.resume(with: Result { try body() }) }

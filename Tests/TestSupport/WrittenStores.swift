@@ -1,6 +1,7 @@
-// Every store that a test has written is looked at when the test is done, as `treering verify --deep`
-// would: log and page file by their checksums and rules, trees by theirs, indexes against rows, and all
-// of it against what the log alone leads to. Suites that damage stores on purpose do without.
+// A check of every store that a test has written, at the end of the test, as by `treering verify
+// --deep`: log and page file by their checksums and rules, trees by theirs, indexes against rows,
+// and everything against a replay of the log alone. Suites that damage stores intentionally omit
+// it.
 
 internal import Synchronization
 package import TreeRing
@@ -24,10 +25,10 @@ package final class WrittenStores: Sendable {
 
   package init() {}
 
-  /// Keeps a folder until the stores in it have been looked at.
+  /// Keeps a folder until its stores have been checked.
   package func keep(_ folder: TemporaryFolder) { folders.withLock { $0.append(folder) } }
 
-  /// Notes a store that was opened for writing.
+  /// Records a store that was opened for writing.
   package func note(_ folder: String, _ fileSystem: any FileSystem, _ options: StoreOptions) {
     let place = Place(folder: folder, fileSystem: fileSystem, options: options)
     places.withLock { places in
@@ -36,7 +37,7 @@ package final class WrittenStores: Sendable {
     }
   }
 
-  /// What is wrong with them; empty if nothing is.
+  /// The problems of the stores; empty if there are none.
   package func problems() -> [String] {
     places.withLock { $0 }.flatMap { place in
       do {
@@ -51,7 +52,7 @@ package final class WrittenStores: Sendable {
     var place = place
     if let disk = place.fileSystem as? SimulatedFileSystem {
       guard !disk.isDown else { return [] }
-      // Faults that the test planned and that did not happen are not this look's.
+      // A planned fault that has not occurred must not hit this check.
       place.fileSystem = disk.afterKill()
     }
     let (folder, files) = (place.folder, place.fileSystem)
@@ -65,8 +66,9 @@ package final class WrittenStores: Sendable {
     if !findings.isEmpty { return findings.map { "\($0)" } }
     let log = try read(place, readsPages: false)
     defer { try? log.close() }
-    // Somebody may still be about to close it, and sync what neither shows yet: both follow. So a state is
-    // chosen before the second is opened, which must have it then.
+    // The test may still be about to close the store, and sync commits that neither opening shows
+    // yet; both follow it. So the check selects a state before the second opening, which must
+    // include it.
     let expected = try log.snapshot()
     let held = try read(place, readsPages: true)
     defer { try? held.close() }
@@ -93,7 +95,7 @@ package final class WrittenStores: Sendable {
     var problems: [String] = []
     if try held.buckets().map(\.0) != log.buckets().map(\.0) { problems.append("other buckets") }
     if try held.tags() != log.tags() { problems.append("other tags") }
-    // Definitions are those in force when a snapshot is taken, at whatever commit it is.
+    // Definitions are those in force when a snapshot is taken, regardless of its commit.
     if held.store.newestCommit == log.commit,
       held.indexes.map(\.name) != log.indexes.map(\.name)
     {
@@ -103,7 +105,7 @@ package final class WrittenStores: Sendable {
       if try rows(held, bucket) != rows(log, bucket) {
         problems.append("the rows of \(bucket) are not what the log leads to")
       }
-      // A compacted log has forgotten deletes that the trees may remember.
+      // A compacted log has dropped tombstones that the trees may still hold.
       if held.store.horizon == 0, try graves(held, bucket) != graves(log, bucket) {
         problems.append("the rows gone from \(bucket) are not those gone from the log")
       }
@@ -119,7 +121,8 @@ package final class WrittenStores: Sendable {
     return problems
   }
 
-  /// nil if the index is defined in code that is not at hand, or has not been built by then.
+  /// A reader of an index; nil if the index is defined in code that is not registered, or was not
+  /// built by then.
   private func reader(of name: String, _ snapshot: Snapshot) throws -> IndexReader? {
     do {
       return try snapshot.index(name)

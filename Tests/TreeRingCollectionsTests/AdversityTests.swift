@@ -1,4 +1,4 @@
-// Sources and data sources that fail, or never answer.
+// Sources and data sources that fail or never answer.
 
 import Synchronization
 import TestSupport
@@ -17,7 +17,7 @@ import TreeRing
       stage.play(editing: 0..<18, Stage.Adversities(seed: seed).union(.failures))
       if seed % 4 == 0 { stage.letPreparesTimeOut() }
       stage.settleAtTheEnd()
-      // A child that failed stays as it was until it is heard of again.
+      // A child that failed keeps its row until the next event for it.
       let children = try await stage.source.truth.page(
         PageRequest(direction: .forward, cursor: nil, limit: nil)
       ).children

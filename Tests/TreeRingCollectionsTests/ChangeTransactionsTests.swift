@@ -6,7 +6,7 @@ import TreeRingMappings
 @testable import TreeRingCollections
 
 @Suite struct ChangeTransactionsTests {
-  /// Rows by section, of the sections that have any.
+  /// The rows of each section that has any.
   private func sections(_ shown: ShownRows) -> [[RowID]] {
     shown.sections.map { Array($0) }.filter { !$0.isEmpty }
   }

@@ -15,7 +15,7 @@ private func note(_ key: Int, _ number: Int) -> Note {
       options: CollectionOptions(order: .by { $0.number < $1.number }))
   }
 
-  /// An edit of one of ten notes, drawn from a seed; now and then the filter changes.
+  /// Makes a random edit of one of ten notes; sometimes changes the filter.
   private func edit(_ collection: LiveCollection<Note>, _ random: inout SeededGenerator) {
     let key = Int.random(in: 0..<10, using: &random)
     switch Int.random(in: 0..<10, using: &random) {

@@ -1,5 +1,6 @@
-// A collection used by many threads at once: children come and go, loads begin and are cancelled, it is
-// stopped, edited by hand, filtered and read. Made to be run under the thread sanitizer too.
+// A collection used by many threads at once: children are inserted and removed, loads begin and are
+// cancelled; the collection is stopped, edited manually, filtered and read. Also runs under the
+// thread sanitizer.
 
 import Synchronization
 import TestSupport
@@ -7,7 +8,7 @@ import Testing
 
 @testable import TreeRingCollections
 
-/// Prepares a note, and lets others go first.
+/// Prepares a note after yielding to other tasks.
 private struct YieldingDataSource: CollectionDataSource {
   func prepare(_ data: NoteData) async throws -> Note? {
     for _ in 0..<(data.number % 3) { await Task.yield() }
@@ -15,7 +16,7 @@ private struct YieldingDataSource: CollectionDataSource {
   }
 }
 
-/// Is told of some changes amid others, so it cannot keep a list.
+/// Observes some changes amid others, so it cannot keep a list.
 private final class PassingObserver: CollectionObserver {
   private let told = Mutex(0)
   func collection(did change: CollectionChange<Note>) { told.withLock { $0 += 1 } }
@@ -35,7 +36,7 @@ private final class PassingObserver: CollectionObserver {
     return collection
   }
 
-  /// Sets and removes children of its own.
+  /// Sets and removes the thread's own children.
   private func write(_ thread: Int, _ random: inout SeededGenerator) {
     for _ in 0..<150 {
       let key = thread * 20 + Int.random(in: 0..<20, using: &random)
@@ -60,7 +61,7 @@ private final class PassingObserver: CollectionObserver {
     }
   }
 
-  /// Edits notes that no source knows, in their order behind those of the source.
+  /// Edits notes that no source has; their order puts them behind those of the source.
   private func edit(_ collection: LiveCollection<Note>, _ random: inout SeededGenerator) {
     for step in 0..<80 {
       let identifier = "hand \(Int.random(in: 0..<6, using: &random))"
@@ -85,7 +86,7 @@ private final class PassingObserver: CollectionObserver {
     }
   }
 
-  /// Reads changes until the list that they make is as `isLast` wants it.
+  /// Reads changes until the resulting list satisfies `isLast`.
   private func mirror(
     _ changes: AsyncStream<CollectionChange<Note>>, until isLast: ([Note]) -> Bool
   ) async -> MirrorObserver.State {
@@ -101,7 +102,7 @@ private final class PassingObserver: CollectionObserver {
     mode: LoadingMode, seed: UInt64
   ) async throws {
     let collection = collection(mode)
-    // One reader stays until it is all over; one leaves amid it.
+    // One reader stays to the end; one leaves before it.
     let last = Note(identifier: "hand last", text: nil, number: -1)
     let reader = Task { [changes = collection.changes] in
       await mirror(changes) { $0.contains(last) }
@@ -120,7 +121,8 @@ private final class PassingObserver: CollectionObserver {
       }
     }
     #expect(await leaver.value.flawsOfMerged.isEmpty)
-    // Once the reader sees this, whatever was posted before has been dealt with, a stop maybe.
+    // When the reader sees this note, the collection has processed everything posted before,
+    // including a stop.
     collection.set(last)
     #expect(await reader.value.flawsOfMerged.isEmpty)
     for direction in [LoadDirection.forward, .backward] {
@@ -136,7 +138,7 @@ private final class PassingObserver: CollectionObserver {
     #expect(newest.list == expected && newest.flawsOfMerged.isEmpty, "seed \(seed), \(mode)")
     #expect(collection.shown == expected, "seed \(seed), \(mode)")
     collection.stop()
-    // Observers may be told of the very last change a little later than a reader finds it.
+    // Observers may get the last change a little later than a reader.
     let told = observer.state.withLock(\.self)
     #expect(told.flaws.isEmpty, "seed \(seed), \(mode)")
     let loads = told.events.filter { $0 == "start" || $0 == "end" }

@@ -1,4 +1,4 @@
-// Models: classes keep their identity, values their sense; what the dictionary form says.
+// Models: classes keep their identity, values their meaning; the dictionary form.
 
 import Foundation
 import Synchronization
@@ -7,7 +7,7 @@ import TreeRing
 
 @testable import TreeRingCollections
 
-/// A model that is an instance.
+/// A model class.
 private final class Passenger: CollectionModel {
   let identifier: String
   private let state: Mutex<String>
@@ -72,7 +72,7 @@ private struct Boarding: CollectionDataSource {
     collection.update("1", with: ["name": .text("1 Bela")])
     #expect(collection.model("1") === cesar)
     #expect(collection.shown.map(\.name) == ["3 Anna", "1 Bela", "2 Berta"])
-    // The filter is asked about what the instance says now.
+    // The filter gets the instance's current values.
     collection.setFilter { $0.name.contains("B") }
     #expect(collection.shown.map(\.identifier) == ["1", "2"])
     collection.update("1", with: ["name": .text("1 Hans")])
@@ -131,6 +131,61 @@ private struct Boarding: CollectionDataSource {
       #expect(account == Account(text: "b", signed: signed, unsigned: unsigned, real: real))
       #expect(try !account.update(with: account.dictionary))
     }
+  }
+
+  @Test func aModelHoldingInfinityOrNoNumberCanChange() throws {
+    struct Plain: ValueModel {
+      var identifier = "1"
+      var text = ""
+      var value: Double
+    }
+    struct Compared: ValueModel, Equatable {
+      var identifier = "1"
+      var text = ""
+      var value: Double
+    }
+    let odd: [Double] = [.infinity, -.infinity, .nan]
+    for value in odd {
+      var plain = Plain(value: value)
+      #expect(try !plain.become(Plain(value: value)))
+      #expect(try plain.become(Plain(text: "a", value: value)))
+      #expect(try plain.become(Plain(value: 1)) && plain.value == 1)
+      #expect(try plain.become(Plain(value: value)))
+      #expect(try plain.update(with: ["text": .text("b")]))
+      #expect(plain.text == "b" && plain.value.isNaN == value.isNaN)
+      #expect(plain.value.isNaN || plain.value == value)
+      #expect(try plain.update(with: ["value": .number(2)]) && plain.value == 2)
+      #expect(try plain.update(with: ["value": .number(value)]) && !plain.value.isFinite)
+      guard case .number(let form)? = try plain.dictionary["value"] else {
+        Issue.record("no number")
+        continue
+      }
+      #expect(form.isNaN ? value.isNaN : form == value)
+      var compared = Compared(value: value)
+      #expect(try compared.become(Compared(value: value)) == value.isNaN)
+      #expect(try compared.become(Compared(value: 1)) && compared.value == 1)
+      #expect(try !compared.become(Compared(value: 1)))
+    }
+    // A text that looks like a number remains a text.
+    #expect(try Plain(text: "inf", value: 0).dictionary["text"] == .text("inf"))
+  }
+
+  @Test func aModelThatCannotBeEncodedCanBeReplacedAndItsErrorIsTold() throws {
+    struct Sealed: ValueModel {
+      var identifier = "1"
+      var number: Int
+      func encode(to encoder: any Encoder) throws {
+        if number < 0 { throw CancellationError() }
+        var container = encoder.container(keyedBy: CodingKeys.self)
+        try container.encode(identifier, forKey: .identifier)
+        try container.encode(number, forKey: .number)
+      }
+    }
+    var sealed = Sealed(number: -1)
+    #expect(throws: CancellationError.self) { try sealed.update(with: ["number": .number(1)]) }
+    #expect(try sealed.become(Sealed(number: 2)) && sealed.number == 2)
+    #expect(try sealed.become(Sealed(number: -3)) && sealed.number == -3)
+    #expect(try sealed.become(Sealed(number: 4)) && !sealed.become(Sealed(number: 4)))
   }
 
   @Test func anUpdateThatChangesNothingOrFailsIsNoChange() {

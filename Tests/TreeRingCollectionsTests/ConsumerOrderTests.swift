@@ -1,4 +1,5 @@
-// The order in which delegates are told, what they read meanwhile, and what is a mistake of the program.
+// The order of delegate calls, the values that delegates read during them, and errors of the
+// program.
 
 import TestSupport
 import Testing
@@ -11,7 +12,7 @@ private func items(_ titles: String) -> [Item] {
   titles.enumerated().map { Item(id: $0, title: String($1)) }
 }
 
-/// Writes down what it is told and what it reads meanwhile.
+/// Records its calls and the counts that it reads during them.
 private final class Recorder: PlainConsumerDelegate, SectionedConsumerDelegate {
   var calls: [String] = []
   var count: () -> Int = { 0 }
@@ -69,13 +70,13 @@ private final class Recorder: PlainConsumerDelegate, SectionedConsumerDelegate {
       consumer.delegate = recorder
       consumer.willChange()
       fill(consumer)
-      // Nothing applies before the end.
+      // No change applies before the end.
       #expect(consumer.items == (0..<8).map { Item(id: $0) })
       #expect(recorder.calls.isEmpty)
       let changes = try #require(try consumer.didChange(returnChanges: true))
       #expect(recorder.calls == Self.plainCalls)
       #expect(recorder.counts == [8] + Array(repeating: 7, count: 8))
-      // The native changes tell of the move.
+      // The native changes contain the move.
       #expect(changes.moves == [IndexMove(from: 6, to: 3)])
       #expect(consumer.items.map(\.id) == [1, 2, 20, 6, 4, 5, 7])
     }
@@ -88,7 +89,8 @@ private final class Recorder: PlainConsumerDelegate, SectionedConsumerDelegate {
     consumer.reset(with: items("AAABBCCDDDEE"))
     consumer.delegate = recorder
     consumer.willChange()
-    // A: one updated, one gone. B: retitled. C: gone. D: one gone, one come, one updated. X, Y: new.
+    // A: one row updated, one deleted. B: retitled. C: deleted. D: one row deleted, one inserted,
+    // one updated. X, Y: new.
     for (index, title) in [(1, "A"), (3, "b"), (4, "b"), (9, "D")] {
       consumer.update(Item(id: index, value: 1, title: title), at: index)
     }
@@ -123,7 +125,7 @@ private final class Recorder: PlainConsumerDelegate, SectionedConsumerDelegate {
     recorder.atEnd = { [weak consumer, weak recorder] in
       recorder?.atEnd = nil
       recorder?.defers = false
-      // Reads are still at the first batch; writes go on from the last one.
+      // Reads still show the first batch; writes continue from the last one.
       #expect(consumer?.numberOfItems == 1)
       consumer?.willChange()
       consumer?.add(Item(id: 2, title: "B"), at: 2)
@@ -134,7 +136,7 @@ private final class Recorder: PlainConsumerDelegate, SectionedConsumerDelegate {
     recorder.blocks[1]()
     #expect(
       recorder.calls == [
-        "begin", "begin", "insert section 0", "end", "begin", "insert section 1", "end",
+        "begin", "insert section 0", "end", "begin", "insert section 1", "end", "begin",
         "insert [1, 1]", "end",
       ])
   }
@@ -279,7 +281,7 @@ private final class Recorder: PlainConsumerDelegate, SectionedConsumerDelegate {
   }
 }
 
-/// Writes before it may.
+/// Writes before it is allowed.
 private final class HastyDelegate: PlainConsumerDelegate {
   let consumer: PlainConsumer<Item>
   var isFirst = true

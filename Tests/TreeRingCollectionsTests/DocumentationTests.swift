@@ -1,6 +1,6 @@
-// Code in documents is code that was compiled and run: every Swift block of a page is the shown part of a
-// snippet, and every part shown is on a page; the samples of doc comments stand in snippets line by line.
-// Tools/snippets runs them.
+// Checks that the code in documents has been compiled and run. Every Swift block of a page is the
+// shown part of a snippet, and every shown part is on a page. Snippets contain the samples of doc
+// comments line by line. Tools/snippets runs them.
 
 import Foundation
 import Testing
@@ -15,7 +15,7 @@ import Testing
       .filter { $0.hasSuffix(suffix) }.sorted().map { base.appending(path: $0) }
   }
 
-  /// What a snippet shows: the lines between the marks.
+  /// The shown part of a snippet: the lines between the marks.
   private func shown(_ snippet: String) -> String {
     var lines: [Substring] = []
     var isShown = false
@@ -57,12 +57,12 @@ import Testing
     #expect(unseen.isEmpty, "no page shows these")
   }
 
-  /// A line without what places it on a page.
+  /// A line without its indent.
   private func trimmed(_ line: some StringProtocol) -> String {
     line.trimmingCharacters(in: .whitespaces)
   }
 
-  /// The samples of doc comments: indented by four after an empty line, parted where something is left out.
+  /// The samples of doc comments: indented by four after an empty line, split at omissions.
   private func samples(_ source: String) -> [[String]] {
     var samples: [[String]] = []
     var isSample = false

@@ -1,5 +1,5 @@
-// A collection whose queue runs late, as with `deliver` on a main queue, or out of an observer's own call:
-// beginning, cancelling and stopping count in the order they were called.
+// A collection whose queue runs late, as with `deliver` on a main queue, or inside an observer's
+// call: starts, cancellations and stops take effect in the order of the calls.
 
 import Synchronization
 import TestSupport
@@ -64,7 +64,8 @@ import TreeRing
     let stage = Self.stage(mode)
     while stage.collection.startLoading() != .atEnd { stage.settle() }
     let before = stage.collection.shown
-    // One is said, one is being prepared, one is prepared; the queue has run for none of them.
+    // One child has a pending event, one is being prepared, one is prepared; the queue has run for
+    // none of them.
     for key in 0..<3 { stage.set(key, adverse: false) }
     while stage.source.letEventThrough() {}
     stage.collection.stop()
@@ -74,7 +75,7 @@ import TreeRing
     stage.end()
   }
 
-  /// Stops the collection out of every change that it is told of.
+  /// Stops the collection in every change that it observes.
   private final class StoppingObserver: CollectionObserver {
     let collection: LiveCollection<Note>
     let events = Mutex<[String]>([])
@@ -99,7 +100,7 @@ import TreeRing
     stage.set(0, adverse: false)
     stage.settle()
     #expect(observer.events.withLock(\.self) == ["change", "did change"])
-    // What was loaded before it stopped is; loading again listens.
+    // Rows loaded before the stop remain loaded; loading again listens.
     #expect(stage.collection.startLoading() == .started)
     stage.settle()
     #expect(observer.events.withLock(\.count) == 4)

@@ -1,4 +1,4 @@
-// Collections that do not listen: pages alone decide, whatever happens meanwhile.
+// Collections without a listener: pages alone decide, whatever else changes.
 
 import Synchronization
 import TestSupport
@@ -51,14 +51,15 @@ import Testing
     for mode in Self.modes {
       let stage = Stage(seed, mode: mode, listens: false)
       for key in 0..<18 { stage.set(key, adverse: key >= 10) }
-      // Children from 10 on come, move and go while pages are read, boundaries among them.
+      // Children from 10 on are inserted, moved and removed while pages are read, boundaries among
+      // them.
       stage.play(editing: 10..<20, Stage.Adversities(seed: seed).subtracting(.timeouts))
       stage.settleAtTheEnd()
       let leftAlone = try await stage.expected().filter { (Int($0.identifier) ?? 0) < 10 }
       #expect(
         stage.collection.shown.filter { (Int($0.identifier) ?? 0) < 10 } == leftAlone, "\(stage)")
       #expect(Set(stage.shownKeys).count == stage.collection.count, "\(stage)")
-      // Nobody shows what never was.
+      // No list shows a note that never existed.
       #expect(Set(stage.collection.shown).isSubset(of: stage.everSet), "\(stage)")
       #expect(stage.source.listenerCount.withLock(\.self) == 0)
       stage.check()

@@ -1,5 +1,5 @@
-// A collection that is loaded to its end and has stopped listening, by `stop()` or by an error: loading it
-// listens again, and brings what was missed.
+// A collection that is loaded to its end and has stopped listening, by `stop()` or by an error:
+// loading it again starts a listener, and brings the missed changes.
 
 import Synchronization
 import TestSupport
@@ -11,7 +11,7 @@ import TreeRing
 @Suite struct ListeningAgainTests {
   static let modes = Stage.modes
 
-  /// How a listener ends.
+  /// The end of a listener.
   enum Ending: CaseIterable { case stopped, failed }
 
   private func end(_ ending: Ending, _ stage: Stage) {
@@ -21,7 +21,7 @@ import TreeRing
     }
   }
 
-  /// A stage with everything loaded, whose listener has ended since.
+  /// A stage with everything loaded and a listener that has ended.
   private func stage(
     _ mode: LoadingMode, _ direction: LoadDirection, _ ending: Ending
   ) -> Stage {
@@ -87,7 +87,7 @@ import TreeRing
     stage.end()
   }
 
-  /// Loads whenever it is told of rows.
+  /// Loads whenever it observes new rows.
   private final class EagerObserver: CollectionObserver {
     let collection: LiveCollection<Note>
     let starts = Mutex<[LoadStart]>([])

@@ -15,7 +15,7 @@ import TreeRing
       for key in 0..<Int.random(in: 0...14, using: &stage.random) { stage.set(key) }
       stage.play(editing: 0..<18, adversities)
       stage.settleAtTheEnd()
-      // A prepare that timed out leaves its row as it was until it is heard of again.
+      // After a prepare that timed out, the row stays unchanged until the next event for the child.
       let failed = stage.failedKeys
       #expect(adversities.contains(.timeouts) || failed.isEmpty)
       let expected = try await stage.expected().filter { !failed.contains($0.identifier) }
@@ -52,14 +52,14 @@ import TreeRing
     stage.run()
     #expect(stage.collection.loadingState == .loaded(hasMore: false))
     #expect(stage.outcome?.rows == 1 && stage.outcome?.error == nil)
-    // The one that has no row is told of, with what to do.
+    // The child without a row is reported, with advice.
     let failures = stage.observer.state.withLock(\.failures)
     let missing = ["0", "1"].filter { !stage.shownKeys.contains($0) }
     #expect(failures.map(\.key) == missing && missing.count == 1)
     let error = try #require(failures.first?.error as? TreeRingError)
     #expect(error.code == .cancelled)
     #expect(error.message.contains("prepareTimeout"))
-    // The listener's first state is no reason to try again; whatever is said of the child is.
+    // The listener's first state does not retry the child; any event for the child does.
     stage.settle()
     #expect(stage.collection.count == 1)
     #expect(stage.observer.state.withLock(\.failures).count == 1)
@@ -105,12 +105,12 @@ import TreeRing
     let outcomes = stage.outcomes
     #expect(outcomes.reduce(0) { $0 + $1.rows } == 1)
     #expect(outcomes.allSatisfy { $0.error == nil })
-    // A row there already stays as it was.
+    // An existing row stays unchanged.
     set(0, to: 2, fails: true)
     stage.settle()
     #expect(stage.collection.shown.map(\.number) == [1])
     #expect(stage.observer.state.withLock(\.failures).map(\.key) == ["1", "0"])
-    // The next event mends both.
+    // The next events mend both.
     set(0, to: 3, fails: false)
     set(1, to: 3, fails: false)
     stage.settle()

@@ -1,4 +1,4 @@
-// Loading step by step: who is newer, what is cancelled, who is told when.
+// Loading step by step: the precedence of results, cancellation, and the order of notifications.
 
 import Synchronization
 import TestSupport
@@ -11,7 +11,7 @@ private func place(_ number: Double, _ key: String) -> ChildPosition {
   ChildPosition(order: .number(number), key: key)
 }
 
-/// A data source that says which prepares are going on, and which were cancelled.
+/// A data source that lists the running prepares and the cancelled ones.
 private final class WatchedDataSource: CollectionDataSource {
   let running = Mutex<[Int: CheckedContinuation<Void, Never>]>([:])
   let cancelled = Mutex<[Int]>([])
@@ -48,7 +48,7 @@ private final class WatchedDataSource: CollectionDataSource {
         deliver: deliver))
   }
 
-  /// Lets a page through that was asked for.
+  /// Lets a requested page arrive.
   private mutating func openPage() {
     executor.run(using: &random)
     #expect(source.pages.open(.success(()), using: &random))
@@ -71,7 +71,7 @@ private final class WatchedDataSource: CollectionDataSource {
     for key in 1...2 { end(key * 1000, in: dataSource) }
     while source.letEventThrough() {}
     #expect(collection.shown.map(\.identifier) == ["1", "2"])
-    // The second page is read with child 4 at its end; before it arrives, 4 comes to the front.
+    // The second page is read with child 4 at its end. Before it arrives, 4 moves to the front.
     collection.startLoading()
     executor.run(using: &random)
     source.truth.set(NoteData(number: 4001), at: place(0, "4"))
@@ -103,7 +103,7 @@ private final class WatchedDataSource: CollectionDataSource {
     while source.letEventThrough() {}
     collection.startLoading()
     openPage()
-    // The listener does not cover the second page yet when child 4 moves into the first.
+    // The listener does not yet cover the second page when child 4 moves into the first.
     source.truth.set(NoteData(number: 4001), at: place(1.5, "4"))
     for key in 3...4 { end(key * 1000, in: dataSource) }
     #expect(collection.count == 4)
@@ -130,7 +130,7 @@ private final class WatchedDataSource: CollectionDataSource {
     while source.letEventThrough() {}
     executor.run(using: &random)
     #expect(dataSource.cancelled.withLock { $0.sorted() } == [1000, 2000])
-    // The last first: rows stand in the order of the source, and the old results are nobody's.
+    // In reverse order: rows keep the order of the source, and old results are ignored.
     for number in [3000, 1001, 2000, 1000] { end(number, in: dataSource) }
     #expect(collection.shown.map(\.identifier) == ["1", "3"])
     #expect(collection.model("1")?.number == 1)
@@ -214,7 +214,7 @@ private final class WatchedDataSource: CollectionDataSource {
     collection.set(Note(identifier: "2", text: nil, number: 2))
     #expect(stays.state.withLock(\.list) == collection.shown)
     #expect(leaves.state.withLock(\.list).count == 1)
-    // Silently: nobody is told, and reads are right.
+    // Silently: observers are not called, and reads are right.
     collection.update("1", with: ["number": .number(9)], silently: true)
     collection.remove("2", silently: true)
     #expect(stays.state.withLock(\.events).count == 4)
@@ -231,7 +231,7 @@ private final class WatchedDataSource: CollectionDataSource {
     source.say(.failed(ScriptFailure()))
     #expect(live.loadingState == .failed)
     #expect(observer.state.withLock(\.outcomes).last?.error is ScriptFailure)
-    // Loading again listens anew.
+    // Loading again starts a new listener.
     #expect(live.startLoading() == .started)
     while source.letEventThrough() {}
     executor.run(using: &random)

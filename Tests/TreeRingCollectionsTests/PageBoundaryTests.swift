@@ -1,4 +1,4 @@
-// Where one page ends and the next begins: in both directions, and with pages of a single row.
+// The boundaries between pages: in both directions, and with pages of a single row.
 
 import TestSupport
 import Testing
@@ -8,7 +8,7 @@ import Testing
 @Suite struct PageBoundaryTests {
   static let directions = [LoadDirection.forward, .backward]
 
-  /// A stage with children that stand in the order of their numbers.
+  /// A stage with children in the order of their numbers.
   private func stage(_ keys: Range<Int>, size: Int, listens: Bool = true) -> Stage {
     let stage = Stage(1, mode: .paged(batchSize: size), listens: listens)
     for key in keys { stage.set(key, at: Double(key), adverse: false) }
@@ -51,7 +51,7 @@ import Testing
     stage.collection.startLoading(direction)
     stage.settle()
     #expect(stage.collection.count == size)
-    // One comes into what is loaded, one beyond it.
+    // One is inserted into the loaded range, one beyond it.
     stage.set(20, at: direction == .forward ? -0.5 : 9.5, adverse: false)
     stage.set(21, at: direction == .forward ? 5.5 : 3.5, adverse: false)
     stage.settle()
@@ -96,7 +96,7 @@ import Testing
   func boundariesDeletedWhileTheNextPageIsReadAreHarmless(
     direction: LoadDirection, size: Int
   ) async throws {
-    // Among these some boundaries are such that the page beyond them is read late.
+    // For some of these boundaries, the page beyond is read late.
     for first in 0..<10 {
       let stage = stage(first..<first + 9, size: size)
       stage.collection.startLoading(direction)
@@ -106,7 +106,7 @@ import Testing
       }
       #expect(stage.collection.startLoading(direction) == .started)
       stage.run()
-      // Both the one that the page is read beyond, and the one that it ends with.
+      // Both the boundary before the page and the one at its end.
       for page in 1...2 { stage.source.truth.remove(boundary(of: page)) }
       stage.settle()
       let isLate = ScriptedSource.readsLate(beyond: boundary(of: 1))
@@ -143,7 +143,7 @@ import Testing
     let stage = stage(0..<7, size: size)
     let other = direction == .forward ? LoadDirection.backward : .forward
     #expect(stage.collection.startLoading(direction) == .started)
-    // A load of the other direction joins, and ends as the one that runs.
+    // A load in the other direction joins the running load and has its outcome.
     let (collection, executor) = (stage.collection, stage.executor)
     let joined = Task(executorPreference: executor) { await collection.load(other) }
     stage.settle()
@@ -151,7 +151,7 @@ import Testing
     #expect(outcome.rows == size && outcome.hasMore && outcome.error == nil)
     var expected = try await expected(size, direction, stage)
     #expect(stage.collection.shown == expected)
-    // That began at the end which the other direction leads to.
+    // The first load began at the end to which the other direction leads.
     #expect(stage.collection.startLoading(other) == .atEnd)
     #expect(stage.collection.startLoading(direction) == .started)
     #expect(stage.collection.startLoading(other) == .joined)

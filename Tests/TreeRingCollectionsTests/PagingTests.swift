@@ -5,7 +5,7 @@ import TreeRing
 
 @testable import TreeRingCollections
 
-/// Counts what a source in memory reads and states.
+/// Counts the children that a source in memory reads and states.
 private final class CountingSource: CollectionSource {
   let truth = MemorySource<NoteData>()
   let counts = Mutex((read: 0, stated: 0))
@@ -34,7 +34,7 @@ private struct PromptDataSource: CollectionDataSource {
   }
 }
 
-/// What a listener was told, and the keys that it read meanwhile.
+/// The events that a listener got, and the keys that it read during them.
 private final class ListenerNotes: Sendable {
   let heard = Mutex<[String]>([])
   let pages = Mutex<[[String]]>([])
@@ -59,7 +59,7 @@ private final class ListenerNotes: Sendable {
     #expect(collection.count == 400)
     let counts = source.counts.withLock(\.self)
     #expect(counts.read == 400)
-    // Each part is stated once, with the boundary it adjoins.
+    // Each part is stated once, with its adjoining boundary.
     #expect(counts.stated <= 400 + pages)
   }
 
@@ -100,7 +100,7 @@ private final class ListenerNotes: Sendable {
     let listener = source.listen(to: PositionRange()) { event in
       guard case .set(let child) = event else { return }
       notes.heard.withLock { $0.append("\(child.key) begins") }
-      // Another edit, from within: it counts for whoever reads now, and is heard of after this.
+      // A nested edit: reads see it at once, and its event follows this one.
       if child.key == "1" { source.set(NoteData(number: 2), at: position(2)) }
       Task(executorPreference: executor) {
         let page = try await source.page(
@@ -115,7 +115,7 @@ private final class ListenerNotes: Sendable {
     executor.run(using: &random)
     #expect(notes.pages.withLock(\.self) == [["1", "2"], ["1", "2"]])
     #expect(notes.heard.withLock(\.self) == ["1 begins", "1 ends", "2 begins", "2 ends"])
-    // Who has left by then hears nothing.
+    // A listener cancelled before the edits gets no event.
     listener.cancel()
     source.remove("1")
     source.set(NoteData(number: 3), at: position(3))

@@ -5,7 +5,7 @@ import TreeRingMappings
 
 private final class CallList: ConsumerView {
   var calls: [String] = []
-  /// Whether it keeps batches, to run them at a time of its own.
+  /// Whether it keeps batches and runs them later.
   var defers = false
   var batches: [() -> Void] = []
   func viewWillChange() { calls.append("begin") }
@@ -82,7 +82,7 @@ private final class CallList: ConsumerView {
       let view = CallList()
       let adapter = ConsumerAdapter<Item>(
         view: view, offsets: PathOffsets(sectionsBefore: 2, rowsBefore: 3))
-      // The recurrent one carries the 1 of the old row over: the view is asked about that value.
+      // The recurrent consumer carries the old row's 1 over, so the hook gets that value.
       adapter.refresh = { $0.value == 2 ? .reconfigure : .reload }
       consumer.reset(with: (0..<5).map { Item(id: $0, value: 1) })
       consumer.delegate = adapter
@@ -127,13 +127,13 @@ private final class CallList: ConsumerView {
       consumer.add(Item(id: index), at: index)
       try consumer.didChange()
     }
-    // The view reads the old list until it runs the batch, and the first one goes first.
+    // The view reads the old list until it runs the batches, the first one first.
     #expect(consumer.numberOfItems == 0 && view?.batches.count == 2)
     view?.batches[1]()
     #expect(consumer.numberOfItems == 2)
     #expect(
-      view?.calls == ["begin", "begin", "insert [0, 0]", "end", "insert [0, 1]", "end"])
-    // Without a view nothing waits.
+      view?.calls == ["begin", "insert [0, 0]", "end", "begin", "insert [0, 1]", "end"])
+    // Without a view, no batch waits.
     view = nil
     consumer.willChange()
     consumer.remove(at: 0)

@@ -4,7 +4,7 @@ import TreeRing
 
 @testable import TreeRingCollections
 
-/// Writes down what it is told, and replays it on a copy of its own.
+/// Records its calls and replays them on its own copy.
 final class PlainRecorder: PlainConsumerDelegate {
   weak var consumer: PlainConsumer<Item>?
   var calls: [String] = []
@@ -47,7 +47,7 @@ final class PlainRecorder: PlainConsumerDelegate {
     if defers { blocks.append(batch) } else { batch() }
   }
 
-  /// What the calls make of the old list, applied one after the other in the order they came.
+  /// The result of the calls, applied to the old list in their order.
   var replayed: [Item] {
     var list = old
     for (model, index) in updates { list[index] = model }
@@ -90,7 +90,7 @@ final class PlainRecorder: PlainConsumerDelegate {
   ) throws {
     var random = SeededGenerator(seed: seed)
     var nextID = 0
-    // The title is the view's own and survives whatever is received.
+    // The title belongs to the view and survives every received value.
     let consumer = RecurrentConsumer<Item>(isEqual: { $0 == $1 }) { old, new in
       Item(id: new.id, value: new.value, title: old.title)
     }
@@ -233,7 +233,7 @@ final class PlainRecorder: PlainConsumerDelegate {
     #expect(consumer._core.table.count == 3)
     #expect(
       recorder.calls == [
-        "begin", "begin", "begin", "insert 0", "end", "insert 1", "end", "insert 2", "end",
+        "begin", "insert 0", "end", "begin", "insert 1", "end", "begin", "insert 2", "end",
       ])
   }
 
@@ -268,7 +268,7 @@ final class PlainRecorder: PlainConsumerDelegate {
     consumer.move(Item(id: 2, value: 9, title: "x"), from: 1, to: 0)
     let changes = try #require(try consumer.didChange(returnChanges: true))
     #expect(consumer.items == [Item(id: 2, value: 456, title: "x"), Item(id: 1, value: 123)])
-    // The update changes nothing once the number is carried over.
+    // The update changes nothing once the number has been carried over.
     #expect(changes.updates == [IndexMove(from: 1, to: 0)])
   }
 }

@@ -1,4 +1,4 @@
-// Random batches for consumers, and the naive model of what they do.
+// Random batches for consumers, and the naive model of their effect.
 
 import TestSupport
 
@@ -11,15 +11,15 @@ struct Item: Hashable, Sendable {
   var title = ""
 }
 
-/// A batch and what a naive reading of it makes of a list.
+/// A batch, and its result in a naive model of a list.
 struct RandomBatch {
   var transactions: [ListTransaction<Item>] = []
   var result: [Item] = []
-  /// Rows that got a value by an update or a move.
+  /// Rows that got a value from an update or a move.
   var valued: Set<Int> = []
 
   /// - Parameters:
-  ///   - titles: The titles that rows get; sorted by title if there are any.
+  ///   - titles: The titles for rows; the rows are sorted by title if there are any.
   init(
     on old: [Item], nextID: inout Int, titles: [String] = [], isSorted: Bool = false,
     using random: inout SeededGenerator
@@ -62,7 +62,7 @@ struct RandomBatch {
     transactions.shuffle(using: &random)
   }
 
-  /// One transaction per row; rows that pass others without being movers become movers too.
+  /// One transaction per row. Rows that pass others without being movers become movers too.
   private static func list(
     from old: [Item], to new: [Item], _ valued: Set<Int>, movers: Set<Int>
   ) -> [ListTransaction<Item>] {
@@ -104,7 +104,7 @@ func runs(_ items: [Item]) -> [[Item]] {
   }
 }
 
-/// The length of a longest increasing subsequence, by the textbook.
+/// The length of a longest increasing subsequence, by the textbook algorithm.
 func longestIncreasing(_ values: [Int]) -> Int {
   var tails: [Int] = []
   for value in values {

@@ -1,10 +1,10 @@
-// Batches that contradict themselves or the list, and what is said of each.
+// Batches that contradict themselves or the list, and the error for each.
 
 import TreeRing
 
 @testable import TreeRingCollections
 
-/// A batch that is refused, and a part of the reason given.
+/// A refused batch, and a part of the reason in the error.
 struct RefusedBatch: Sendable, CustomStringConvertible {
   let transactions: [ListTransaction<Item>]
   let reason: String
@@ -16,12 +16,12 @@ struct RefusedBatch: Sendable, CustomStringConvertible {
 
   var description: String { "\(transactions): \(reason)" }
 
-  /// Whether this is the error that says so.
+  /// Whether this is the expected error.
   func isMet(by error: any Error) -> Bool { isRefusal(error, reason) }
 
   private static func item(_ id: Int) -> Item { Item(id: id, title: "A") }
 
-  /// Of a list of three rows titled A.
+  /// Batches on a list of three rows titled A.
   static let ofThreeRows = [
     RefusedBatch("index 3 is out of range: 3 rows before the batch", [.delete(index: 3)]),
     RefusedBatch("index -1 is out of range: 3 rows before the batch", [.delete(index: -1)]),
@@ -57,7 +57,7 @@ struct RefusedBatch: Sendable, CustomStringConvertible {
 
   private static let foreign = "has another title than the section around it; sort the list"
 
-  /// Of a list of three rows titled A, if it is shown in sections.
+  /// Batches on a list of three rows titled A, shown in sections.
   static let ofOneSection = [
     RefusedBatch("the row at index 1 after the batch " + foreign, [inserted(1)]),
     RefusedBatch("the row at index 2 after the batch " + foreign, [inserted(2)]),
@@ -73,7 +73,7 @@ struct RefusedBatch: Sendable, CustomStringConvertible {
   }
 }
 
-/// Whether an error says that a batch was refused, and for this reason.
+/// Whether an error reports that a batch was refused for this reason.
 func isRefusal(_ error: any Error, _ reason: String) -> Bool {
   guard let error = error as? TreeRingError else { return false }
   return error.code == .invalidInput && error.message.contains("nothing applied: ")

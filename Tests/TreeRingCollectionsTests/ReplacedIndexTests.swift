@@ -1,5 +1,5 @@
-// An index that is defined anew while trackers and collections show it: what they show next is what the new
-// definition lists, and they say no more of it than what differs.
+// An index that is redefined while trackers and collections show it: they then show the rows of the
+// new definition, and report only the differences.
 
 import TestSupport
 import Testing
@@ -83,7 +83,7 @@ import TreeRing
       #expect(tracker.rows.map(\.id.key) == (try Self.listed(store, groups)), "seed \(seed)")
       #expect(consumer.items == tracker.rows, "seed \(seed)")
       if commits == 0 {
-        // Nothing was written: rows move, and none is said to have changed.
+        // No row was written: rows move, and none is reported as changed.
         #expect(
           batch.allSatisfy { if case .move = $0 { true } else { false } }, "seed \(seed)")
       }

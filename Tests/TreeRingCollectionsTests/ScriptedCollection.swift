@@ -1,5 +1,5 @@
-// A collection over a source in memory whose every wait the test ends: page reads, listener events and
-// prepares come when the script says so, in any order, or fail, or never come.
+// A collection over a source in memory in which the test ends every wait: page reads, listener
+// events and prepares arrive at the script's request, in any order, or fail, or never arrive.
 
 import Synchronization
 import TestSupport
@@ -13,15 +13,15 @@ struct Note: ValueModel, Hashable {
   var number: Int
 }
 
-/// What a child's data says of how it is prepared.
+/// A child's data, which decides its preparation.
 struct NoteData: Hashable, Sendable {
   /// A thousand times the child's key, and the note's number.
   var number: Int
-  /// Left out if skipped; failing if it fails.
+  /// A skipped child gets no row; the preparation of a failing one fails.
   var isSkipped = false
   var fails = false
 
-  /// The note made of it.
+  /// The note made from the data.
   var note: Note { Note(identifier: "\(number / 1000)", text: nil, number: number % 1000) }
 }
 
@@ -37,7 +37,7 @@ final class Gate<Value: Sendable>: Sendable {
     }
   }
 
-  /// Ends one of the waits, any; false if there is none.
+  /// Ends one random wait; false if there is none.
   func open(_ result: Result<Value, any Error>, using random: inout SeededGenerator) -> Bool {
     let index = waiting.withLock { waiting -> CheckedContinuation<Value, any Error>? in
       guard let index = waiting.indices.randomElement(using: &random) else { return nil }
@@ -48,7 +48,8 @@ final class Gate<Value: Sendable>: Sendable {
   }
 }
 
-/// Pages come from a source in memory when the gate opens; events pile up until they are let through.
+/// Pages arrive from a source in memory when the gate opens; events queue up until the test lets
+/// them through.
 final class ScriptedSource: CollectionSource {
   typealias Data = NoteData
   let truth = MemorySource<NoteData>()
@@ -57,7 +58,8 @@ final class ScriptedSource: CollectionSource {
   let listenerCount = Mutex(0)
   private let receiver = Mutex<(@Sendable (SourceEvent<NoteData>) -> Void)?>(nil)
 
-  /// Pages are read at once and delivered late, or, beyond cursors of some keys, read late.
+  /// Pages are read at once and delivered late. After cursors with some keys, they are read late
+  /// instead.
   static func readsLate(beyond key: String?) -> Bool { key?.hasSuffix("0") == true }
 
   func page(_ request: PageRequest) async throws -> SourcePage<NoteData> {
@@ -76,10 +78,10 @@ final class ScriptedSource: CollectionSource {
     }
   }
 
-  /// Says something to the newest listener, at once.
+  /// Sends an event to the newest listener at once.
   func say(_ event: SourceEvent<NoteData>) { receiver.withLock(\.self)?(event) }
 
-  /// Lets the oldest event through; false if there is none.
+  /// Delivers the oldest event; false if there is none.
   func letEventThrough() -> Bool {
     let event = events.withLock { $0.isEmpty ? nil : $0.removeFirst() }
     event?()
@@ -96,7 +98,7 @@ final class ScriptedDataSource: CollectionDataSource {
   }
 }
 
-/// Keeps a list of its own from what it is told, and checks every event.
+/// Keeps its own list from the changes it observes, and checks every event.
 final class MirrorObserver: CollectionObserver {
   struct State {
     var list: [Note] = []
@@ -105,10 +107,11 @@ final class MirrorObserver: CollectionObserver {
     var outcomes: [LoadOutcome] = []
     var failures: [(error: any Error, key: String?)] = []
 
-    /// What is wrong if changes were put together: those may tell of a value that went and came back.
+    /// The flaws that count if changes were merged: merged changes may report a value that was
+    /// removed and came back.
     var flawsOfMerged: [String] { flaws.filter { !$0.contains("told of twice") } }
 
-    /// Applies a change, and notes what is wrong with it.
+    /// Applies a change, and records its flaws.
     mutating func apply(_ change: CollectionChange<Note>) {
       let changes = change.changes
       if changes.oldCount != list.count { flaws.append("an event was lost") }

@@ -5,7 +5,7 @@ import TreeRingMappings
 
 @testable import TreeRingCollections
 
-/// Checks every call against the order promised.
+/// Checks every call against the promised order.
 private final class SectionedRecorder: SectionedConsumerDelegate {
   var calls: [(kind: Int, section: Int, row: Int)] = []
   func consumerDidUpdate(_ model: Item, at path: RowPath) {
@@ -78,8 +78,8 @@ private final class SectionedRecorder: SectionedConsumerDelegate {
     #expect(consumer.title(ofSection: sections.count) == nil)
   }
 
-  /// The batch passes the checks of a view and shows the new sections; reloads and updates as the
-  /// operations they are.
+  /// Checks that the batch passes the checks of a view and gives the new sections, with reloads and
+  /// updates as the operations they are.
   private func checkValid(
     _ changes: SectionedChanges, _ old: [[Item]], _ new: [[Item]], _ seed: UInt64
   ) throws {
@@ -91,7 +91,7 @@ private final class SectionedRecorder: SectionedConsumerDelegate {
     batch.movedRows = changes.rowMoves.map {
       (ModelPath($0.from.section, $0.from.row), ModelPath($0.to.section, $0.to.row))
     }
-    // Titles are the sections' business, values come with the updates.
+    // Titles belong to the sections; values arrive with the updates.
     var view = BatchViewModel<Int>()
     view.reload(old.map { $0.map(\.id) })
     do {
@@ -112,7 +112,7 @@ private final class SectionedRecorder: SectionedConsumerDelegate {
     }
   }
 
-  /// Which sections continue under their title.
+  /// The pairs of sections that continue under their title.
   private static func survivors(
     _ changes: SectionedChanges, _ oldCount: Int, _ newCount: Int
   ) -> [(Int, Int)] {
@@ -123,7 +123,7 @@ private final class SectionedRecorder: SectionedConsumerDelegate {
         (0..<oldCount).filter { !gone.contains($0) }, (0..<newCount).filter { !come.contains($0) }))
   }
 
-  /// Given which sections continue, no batch has fewer row operations.
+  /// Checks that no batch with the same continuing sections has fewer row operations.
   private func checkMinimal(
     _ changes: SectionedChanges, _ old: [[Item]], _ new: [[Item]], _ seed: UInt64
   ) {
@@ -225,7 +225,7 @@ private final class SectionedRecorder: SectionedConsumerDelegate {
   }
 }
 
-/// A view that collects a batch and performs it on the model of views.
+/// A view that collects a batch and performs it on the model of a view.
 private final class ModelView: ConsumerView {
   var view = BatchViewModel<Int>()
   var batch = ModelBatch()
@@ -241,7 +241,8 @@ private final class ModelView: ConsumerView {
   }
   var reloaded: [Int] = []
 
-  /// Performs what came. A reloaded section goes, and comes where it is after the others came and went.
+  /// Performs the collected batch. A reloaded section is deleted, and inserted at its position
+  /// after the other deletes and inserts.
   func commit(_ source: [[Int]]) throws {
     let gone = Set(batch.deletedSections)
     let come = Set(batch.insertedSections)

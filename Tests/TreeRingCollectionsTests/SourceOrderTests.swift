@@ -1,4 +1,4 @@
-// Keys and values that look the same and are not: sources tell them apart by their bytes.
+// Keys and values that look the same but differ in their bytes: sources distinguish them.
 
 import Synchronization
 import TestSupport
@@ -8,7 +8,7 @@ import TreeRing
 @testable import TreeRingCollections
 
 @Suite struct SourceOrderTests {
-  /// One letter in two spellings, equal as Swift compares texts.
+  /// One letter in two spellings, which Swift's strings treat as equal.
   private static let (composed, decomposed) = ("\u{e9}", "e\u{301}")
 
   @Test func valuesAndPositionsAreEqualIfNeitherStandsBeforeTheOther() {

@@ -1,4 +1,4 @@
-// A collection, the script it plays, and what it should show.
+// A collection, its script, and its expected contents.
 
 import Synchronization
 import TestSupport
@@ -6,7 +6,7 @@ import Testing
 
 @testable import TreeRingCollections
 
-/// A collection, its script, and what it should show.
+/// A collection, its script, and its expected contents.
 final class Stage: CustomStringConvertible {
   static let modes: [LoadingMode] = [
     .live, .whole, .paged(batchSize: 1), .paged(batchSize: 3), .paged(batchSize: 7),
@@ -16,12 +16,12 @@ final class Stage: CustomStringConvertible {
   let dataSource = ScriptedDataSource()
   let executor = TestExecutor()
   let clock = TestClock()
-  /// What the collection's queue waits for, if the test says when that runs.
+  /// The pending work of the collection's queue, if the test decides when that runs.
   private let deliveries: HeldDeliveries?
   let observer = MirrorObserver()
   let collection: LiveCollection<Note>
   var random: SeededGenerator
-  /// Every note that a child was to be shown as.
+  /// Every note expected for a child so far.
   private(set) var everSet: Set<Note> = []
   let description: String
 
@@ -43,7 +43,7 @@ final class Stage: CustomStringConvertible {
 
   // MARK: - The source
 
-  /// Sets a child to a place, and to a new number; some data is to be skipped.
+  /// Sets a child to a place and to a new number; some data is skipped.
   func set(_ key: Int, at place: Double? = nil, adverse: Bool = true) {
     let place = place ?? Double(Int.random(in: 0..<30, using: &random))
     var data = NoteData(number: key * 1000 + Int.random(in: 0..<1000, using: &random))
@@ -62,12 +62,12 @@ final class Stage: CustomStringConvertible {
 
   // MARK: - The script
 
-  /// What may go wrong in a script.
+  /// The things that may go wrong in a script.
   struct Adversities: OptionSet {
     let rawValue: Int
     /// Loads are cancelled.
     static let cancels = Adversities(rawValue: 1)
-    /// Prepares take longer than they may.
+    /// Prepares exceed their time limit.
     static let timeouts = Adversities(rawValue: 2)
     /// Pages and prepares fail.
     static let failures = Adversities(rawValue: 4)
@@ -76,7 +76,7 @@ final class Stage: CustomStringConvertible {
     /// The listener fails.
     static let ends = Adversities(rawValue: 16)
 
-    /// Any of them by the seed, so that each is tried alone and with others.
+    /// A random selection by the seed, so that each adversity occurs alone and with others.
     init(seed: UInt64) {
       self = []
       if seed % 3 == 0 { insert(.cancels) }
@@ -87,9 +87,10 @@ final class Stage: CustomStringConvertible {
     init(rawValue: Int) { self.rawValue = rawValue }
   }
 
-  /// Sixty times something, in both directions: children come, change and go, loads begin, waits end.
+  /// Makes sixty random steps, in both directions: children are inserted, changed and removed,
+  /// loads begin, waits end.
   ///
-  /// - Parameter keys: The children that are edited; none if it is empty.
+  /// - Parameter keys: the children to edit; none if it is empty.
   func play(editing keys: Range<Int>, _ adversities: Adversities) {
     for _ in 0..<60 {
       switch Int.random(in: 0..<14, using: &random) {
@@ -115,7 +116,7 @@ final class Stage: CustomStringConvertible {
     while deliveries?.run() == true { executor.run(using: &random) }
   }
 
-  /// Runs what can be run, the collection's queue maybe later.
+  /// Runs all ready jobs; the collection's queue may run later.
   private func runOn() {
     if deliveries == nil || Bool.random(using: &random) {
       run()
@@ -124,7 +125,7 @@ final class Stage: CustomStringConvertible {
     }
   }
 
-  /// Lets one wait end.
+  /// Ends one wait.
   func step() {
     switch Int.random(in: 0..<4, using: &random) {
     case 0: _ = source.pages.open(.success(()), using: &random)
@@ -134,7 +135,7 @@ final class Stage: CustomStringConvertible {
     runOn()
   }
 
-  /// Lets one wait end, or fail.
+  /// Ends one wait, or makes one fail.
   private func stumble() {
     switch Int.random(in: 0..<6, using: &random) {
     case 0: _ = source.pages.open(.failure(ScriptFailure()), using: &random)
@@ -144,14 +145,14 @@ final class Stage: CustomStringConvertible {
     runOn()
   }
 
-  /// Ends every wait but those of prepares, which go on for longer than anybody waits.
+  /// Ends every wait except those of prepares, which exceed their time limit.
   func letPreparesTimeOut() {
     letAllButPreparesEnd()
     clock.advance(by: .seconds(11))
     run()
   }
 
-  /// Ends every wait but those of prepares.
+  /// Ends every wait except those of prepares.
   func letAllButPreparesEnd() {
     run()
     var isBusy = true
@@ -162,7 +163,7 @@ final class Stage: CustomStringConvertible {
     }
   }
 
-  /// Ends every wait there is and will be.
+  /// Ends all waits, including those that begin as a result.
   func settle() {
     run()
     var isBusy = true
@@ -177,7 +178,7 @@ final class Stage: CustomStringConvertible {
     }
   }
 
-  /// Settles, and loads until there is nothing more in either direction.
+  /// Settles, and loads to the end in both directions.
   func settleAtTheEnd() {
     settle()
     for direction in [LoadDirection.forward, .backward] {
@@ -190,18 +191,19 @@ final class Stage: CustomStringConvertible {
     }
   }
 
-  // MARK: - What was told
+  // MARK: - Notifications
 
-  /// What loads came to.
+  /// The outcomes of all loads.
   var outcomes: [LoadOutcome] { observer.state.withLock(\.outcomes) }
-  /// What the last load came to.
+  /// The outcome of the last load.
   var outcome: LoadOutcome? { outcomes.last }
-  /// The keys of what could not be prepared.
+  /// The keys of children that could not be prepared.
   var failedKeys: Set<String> { Set(observer.state.withLock { $0.failures.compactMap(\.key) }) }
   /// The identifiers shown.
   var shownKeys: [String] { collection.shown.map(\.identifier) }
 
-  /// Checks that what was told of amounts to what is shown, each thing once, and that no load is stuck.
+  /// Checks that the observed changes add up to the shown rows, each change once, and that no load
+  /// is stuck.
   func check(sourceLocation: SourceLocation = #_sourceLocation) {
     let mirror = observer.state.withLock(\.self)
     #expect(mirror.list == collection.shown, "\(self)", sourceLocation: sourceLocation)
@@ -214,7 +216,7 @@ final class Stage: CustomStringConvertible {
       loads.count % 2 == 0, "a load is stuck, \(self)", sourceLocation: sourceLocation)
   }
 
-  /// Ends it all.
+  /// Stops the collection and ends all waits.
   func end() {
     collection.stop()
     settle()

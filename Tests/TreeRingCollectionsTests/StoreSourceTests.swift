@@ -62,7 +62,7 @@ private struct BookDataSource: CollectionDataSource {
       var changes = live.changes.makeAsyncIterator()
       while await live.load().hasMore {}
       for _ in 0..<5 { try library.commit() }
-      // A last row that surely comes, after which everything before has been told of.
+      // A last row. When it arrives, all earlier events have been delivered.
       let last = Key("last \(mode)")
       try await library.store.write { tx in
         try tx.put(Book(genre: "b", sales: -1), for: last, in: books)
@@ -76,7 +76,7 @@ private struct BookDataSource: CollectionDataSource {
     }
   }
 
-  /// Every wait is on the test's executor, which runs in an order drawn from the seed.
+  /// Every wait is on the test's executor, which runs jobs in a random order by the seed.
   @Test(arguments: seeds(1...30)) func commitsLoadsAndStopsInAnyOrderEndInTheNewestCommit(
     seed: UInt64
   ) throws {
@@ -189,7 +189,7 @@ private struct BookDataSource: CollectionDataSource {
     } throws: {
       [.snapshotExpired, .beyondHorizon].contains(($0 as? TreeRingError)?.code)
     }
-    // The same behind a collection: whatever it has missed, it shows what there is.
+    // The same behind a collection: it shows the newest rows, whatever it has missed.
     let live = collection(source, .live)
     var changes = live.changes.makeAsyncIterator()
     await live.load()

@@ -1,10 +1,10 @@
-// Time and threads under the test's control: jobs run when the test says so, on its own thread, in an order
-// drawn from a seed; a clock that moves when it is told to.
+// Time and threads under the test's control: jobs run on the test's thread at its request, in a
+// random order by a seed. The clock moves at the test's request.
 
 import Synchronization
 import TestSupport
 
-/// Runs jobs when it is asked to.
+/// Runs jobs on request.
 final class TestExecutor: TaskExecutor {
   private let jobs = Mutex<[UnownedJob]>([])
 
@@ -13,12 +13,12 @@ final class TestExecutor: TaskExecutor {
     jobs.withLock { $0.append(job) }
   }
 
-  /// Runs jobs, in any order, until there are none.
+  /// Runs jobs in a random order until there are none.
   func run(using random: inout SeededGenerator) {
     while step(using: &random) {}
   }
 
-  /// Runs one job, any; false if there is none.
+  /// Runs one random job; false if there is none.
   @discardableResult
   func step(using random: inout SeededGenerator) -> Bool {
     let job = take(&random)
@@ -34,13 +34,13 @@ final class TestExecutor: TaskExecutor {
   }
 }
 
-/// Runs a collection's queue when it is asked to, as a main queue would that is busy with something else.
+/// Runs a collection's queue on request, like a busy main queue.
 final class HeldDeliveries: Sendable {
   private let bodies = Mutex<[@Sendable () -> Void]>([])
 
   func hold(_ body: @escaping @Sendable () -> Void) { bodies.withLock { $0.append(body) } }
 
-  /// Runs what waits; false if nothing does.
+  /// Runs the waiting work; false if there is none.
   func run() -> Bool {
     let waiting = bodies.withLock { bodies in
       defer { bodies = [] }
@@ -51,7 +51,7 @@ final class HeldDeliveries: Sendable {
   }
 }
 
-/// A clock that stands still until it is moved.
+/// A clock that advances only on request.
 final class TestClock: Clock {
   struct Instant: InstantProtocol {
     var offset: Duration
@@ -96,7 +96,7 @@ final class TestClock: Clock {
     }
   }
 
-  /// Moves the clock and wakes whoever waited for that.
+  /// Advances the clock and wakes the tasks whose time has come.
   func advance(by duration: Duration) {
     let woken = state.withLock { state in
       state.now = state.now.advanced(by: duration)

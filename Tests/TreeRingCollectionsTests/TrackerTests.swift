@@ -14,7 +14,7 @@ let salesRank = GroupIndex("SalesRank", on: books, version: 1) { book in
   Place(in: book.genre, by: .descending(book.sales))
 }
 
-/// A store of books and random commits to it.
+/// A store of books with random commits.
 struct Library {
   let store: Store
   var random: SeededGenerator
@@ -58,7 +58,7 @@ struct Library {
   func aTrackerGoesOnWhenWhatItReadsExpiresButNotForEver(times: Int) throws {
     let store = try Library(seed: 9, StoreOptions(pinLimit: PinLimit(commits: 2))).store
     let (written, wanted) = (Counter(), Counter())
-    /// Writes more than a snapshot outlives, and lets go of those who hold the past.
+    /// Makes more commits than a snapshot outlives, and drops the history that readers pin.
     @Sendable func overtake() {
       do {
         for _ in 0..<4 { try store.write { try $0.put([1, 2], for: "k", in: .bytes("other")) } }
@@ -67,7 +67,7 @@ struct Library {
         Issue.record(error)
       }
     }
-    /// Overtakes whoever reads a row, as often as it is wanted; the next row is not there to read then.
+    /// Overtakes the reader of a row, as often as wanted; then the next row is no longer readable.
     let request = TrackerRequest(books, index: "SalesRank", groups: ["a"]).matching { _ in
       if written.count < wanted.count {
         _ = written.next()
@@ -87,7 +87,7 @@ struct Library {
       try tx.put(Book(genre: "a", sales: 200), for: "first", in: books)
       try tx.put(Book(genre: "a", sales: 2), for: "second", in: books)
     }
-    // What the tracker holds has expired too: all is read anew.
+    // The tracker's own snapshot has expired too: it reads everything again.
     overtake()
     let before = written.count
     for _ in 0..<times { _ = wanted.next() }
@@ -208,7 +208,7 @@ struct Library {
     try library.store.write { tx in try tx.delete("1", in: "books") }
     try tracker.deliver(to: recorder)
     #expect(recorder.calls == ["begin", "1", "end"])
-    // A commit that shows nothing of it is no delivery.
+    // A commit without effect on the shown rows is no delivery.
     try library.store.write { tx in
       try tx.put(Book(genre: "a", sales: 0), for: "3", in: books)
     }

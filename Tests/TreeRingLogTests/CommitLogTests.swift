@@ -1,4 +1,4 @@
-// The log in use: what goes in comes out, now and after reopening.
+// Basic use of the log: appended commits are read back, directly and after reopening.
 
 import TestSupport
 import Testing
@@ -87,7 +87,7 @@ struct CommitLogTests {
     try check(again, through: 200)
     try again.complete(again.append(Self.draft(201)))
     try check(again, through: 201)
-    // Without closing.
+    // Reopens without a close.
     let third = try open(.readOnly)
     try check(third, through: 201)
     #expect(third.recoveryReport.copiedCommitCount == 0)

@@ -1,21 +1,21 @@
-// Power fails at every call of a workload; whatever the disk kept, what opening finds is what was
-// promised.
+// Power fails at every call of a workload; whatever the disk kept, opening finds every promised
+// commit.
 
 import Logging
 import TestSupport
 import Testing
 import TreeRingLog
 
-/// A log in use, with what may be expected of it after a crash.
+/// A log in use, and the expectations after a crash.
 final class Workload {
   var disk: SimulatedFileSystem
   var random: SeededGenerator
   /// The payload of each sequenced commit, oldest first.
   var history: [[UInt8]] = []
-  /// How many commits must survive.
+  /// The number of commits that must survive.
   var promised = 0
   var segmentSize: UInt64
-  /// Positions of commits that were synced, if they are to be trusted.
+  /// Positions of synced commits, for openings that trust one.
   var positions: [LogPosition] = []
   var isTrusting = false
   private(set) var log: CommitLog?
@@ -92,7 +92,16 @@ final class Workload {
     }
   }
 
-  /// Checks what a log found after a crash holds, and returns how many commits.
+  /// The same workload on another disk.
+  func copy(seed: UInt64, disk: SimulatedFileSystem) -> Workload {
+    let work = Workload(seed: seed)
+    work.disk = disk
+    (work.segmentSize, work.history, work.promised) = (segmentSize, history, promised)
+    (work.isTrusting, work.positions) = (isTrusting, positions)
+    return work
+  }
+
+  /// Checks the content of a log after a crash, and returns its number of commits.
   func check(_ log: CommitLog, _ context: String) throws -> Int {
     let found = Int(log.completed)
     #expect(found >= promised, "\(context): \(found) of \(promised) promised commits")
@@ -124,6 +133,55 @@ struct CrashTests {
     arguments: 0..<12 as Range<UInt64>)
   func trustingCrashSweep(seed: UInt64) throws { try sweep(seed: seed, isTrusting: true) }
 
+  @Test(
+    "A process may be killed at any call, once or twice, before power fails: what was seen stays",
+    arguments: 0..<8 as Range<UInt64>, [false, true])
+  func killSweep(seed: UInt64, isTrusting: Bool) throws {
+    var call = 1
+    while true {
+      let work = Workload(seed: seed)
+      work.isTrusting = isTrusting
+      work.disk.crash(after: call)
+      do {
+        try work.run(steps: 10)
+        break
+      } catch { #expect(work.disk.isDown, "seed \(seed) call \(call): \(error)") }
+      for kills in 1...2 {
+        let context = "seed \(seed) call \(call) kills \(kills)"
+        do {
+          try endure(kills, work, seed &* 1000 &+ UInt64(call), context)
+        } catch { Issue.record("\(context): \(error) \(work.disk.recentCalls)") }
+      }
+      call += 1
+    }
+    #expect(call > 10)
+  }
+
+  /// Kills, opens and commits; then power fails.
+  private func endure(
+    _ kills: Int, _ crashed: Workload, _ seed: UInt64, _ context: String
+  ) throws {
+    let work = crashed.copy(seed: seed, disk: crashed.disk.afterKill())
+    for _ in 1..<kills {
+      work.disk.crash(after: Int.random(in: 1...8, using: &work.random))
+      #expect((try? work.open()) != nil || work.disk.isDown, "\(context)")
+      work.disk = work.disk.afterKill()
+    }
+    let log = try work.open()
+    let found = try work.check(log, context)
+    work.history.removeLast(work.history.count - found)
+    let draft = work.draft(CommitNumber(found + 1))
+    try log.complete(log.append(draft))
+    try log.sync()
+    work.history.append(draft.payload)
+    work.promised = found + 1
+    let disk = work.disk
+    for keep in 0..<3 as Range<UInt64> {
+      work.disk = disk.afterCrash(seed: seed &+ keep, odds: keep == 0 ? 0 : nil)
+      _ = try work.check(work.open(), context + " keep \(keep)")
+    }
+  }
+
   private func sweep(seed: UInt64, isTrusting: Bool) throws {
     var call = 1
     while true {
@@ -147,18 +205,12 @@ struct CrashTests {
     #expect(call > 10)
   }
 
-  /// Recovers from what a crash left; on the way the power fails again.
+  /// Recovers after a crash; power fails again during the recovery.
   private func recover(
     _ crashed: Workload, from disk: SimulatedFileSystem, _ seed: UInt64, _ context: String
   ) throws {
-    let work = Workload(seed: seed)
-    work.segmentSize = crashed.segmentSize
-    work.history = crashed.history
-    work.promised = crashed.promised
-    work.isTrusting = crashed.isTrusting
-    work.positions = crashed.positions
-    work.disk = disk.afterCrash(seed: seed)
-    // What only reads sees the same, and changes nothing.
+    let work = crashed.copy(seed: seed, disk: disk.afterCrash(seed: seed))
+    // An opening for reading gives the same result and changes nothing.
     if work.promised > 0 {
       let reader = try work.open(.readOnly)
       _ = try work.check(reader, context + " reading")
@@ -176,7 +228,7 @@ struct CrashTests {
     let found = try work.check(log, context)
     work.history.removeLast(work.history.count - found)
     work.promised = found
-    // What has been seen stays, whatever the next crash takes.
+    // Commits that were visible stay, whatever the next crash takes.
     work.disk = work.disk.afterCrash(seed: seed, odds: 0)
     let seen = try work.open()
     #expect(try work.check(seen, context + " seen") == found)

@@ -1,5 +1,5 @@
-// Bytes cut off and bytes changed, each in turn: a clean prefix or a typed error, never a trap,
-// never other data.
+// Bytes cut off and bytes changed, each in turn: the result is a clean prefix or a typed error,
+// never a trap, never other data.
 
 import Logging
 import TestSupport
@@ -7,7 +7,7 @@ import Testing
 import TreeRingLog
 
 struct DamageTests {
-  /// A small log: its files, and what it holds.
+  /// A small log: its files and its content.
   struct Sample {
     var files: [String: [UInt8]] = [:]
     var payloads: [[UInt8]] = []
@@ -54,7 +54,7 @@ struct DamageTests {
     return options
   }
 
-  /// Opens and compares; the typed error if opening or reading gives one.
+  /// Opens and compares. Returns the typed error if opening or reading throws one.
   @discardableResult
   func open(
     _ disk: MemoryFileSystem, _ sample: Sample, _ access: LogAccess,
@@ -140,7 +140,7 @@ struct DamageTests {
           } else {
             Issue.record("\(context): opened")
           }
-          // Refusing changed nothing.
+          // The refusal changed nothing.
           #expect(disk.contents(of: "log/\(name)") == changed, "\(context)")
           #expect(!verifyLog(directory: "log", fileSystem: disk).isEmpty, "\(context)")
           if mask == 0x80 { checkPrefix(disk, sample, name, context) }
@@ -149,7 +149,7 @@ struct DamageTests {
     }
   }
 
-  /// Mode `prefix` opens what lies before the flaw, lets one write, and sets the rest aside.
+  /// Mode `prefix` opens the part before the flaw, allows writes, and sets the rest aside.
   private func checkPrefix(
     _ disk: MemoryFileSystem, _ sample: Sample, _ name: String, _ context: String
   ) {

@@ -1,4 +1,5 @@
-// Calls that fail: a full device is survived, anything else poisons, and no promise is broken.
+// Failing calls: the log survives a full device, any other failure poisons it, and no promise is
+// broken.
 
 import Logging
 import TestSupport
@@ -34,15 +35,15 @@ struct FaultTests {
   }
 
   private func checkError(_ error: TreeRingError, _ work: Workload, _ context: String) throws {
-    // A conflict: the commit before it on the same call was undone by a full device.
+    // `conflict`: a full device undid the commit before it in the same call.
     #expect(
       [.io, .noSpace, .unknown, .poisoned, .conflict].contains(error.code), "\(context): \(error)")
     guard let log = work.log else { return }
     if error.code == .noSpace || error.code == .conflict {
-      // Undone for good: what failed must not be found later.
+      // Permanently undone: the failed commits must not be found later.
       work.history.removeLast(work.history.count - Int(log.sequenced))
     }
-    // Reads go on, for what is completed.
+    // Completed commits stay readable.
     let completed = Int(log.completed)
     #expect(completed >= work.promised || error.code == .noSpace, "\(context)")
     if completed > 0, !work.disk.isDown {
@@ -60,7 +61,7 @@ struct FaultTests {
       work.disk = next
       let log = try work.open()
       let found = try work.check(log, context)
-      // What has been seen stays, though the system took lost pages for clean ones.
+      // Commits that were visible stay, although the system took lost pages for clean ones.
       work.disk = next.afterCrash(seed: 5, odds: 0)
       #expect(try work.check(work.open(), context + " seen") == found, "\(context)")
     }
@@ -76,7 +77,7 @@ struct FaultTests {
     try log.complete(log.append(draft(1, .full)))
     let room = Int(log.statistics.byteCount + log.statistics.reservedByteCount)
     disk.setCapacity(room)
-    // More than what is reserved ahead.
+    // More than the reserved room.
     let incompressible = (0..<1_200_000).map {
       UInt8(truncatingIfNeeded: ($0 &* 2_654_435_761) >> 13)
     }
@@ -103,7 +104,7 @@ struct FaultTests {
       try log.append(draft(number + 1, .full))
       Issue.record("a draft on top of an undone commit was accepted")
     } catch { #expect(error.code == .conflict && error.current == number - 1) }
-    // The undone commits are not on the disk, whatever happens now.
+    // The undone commits are not on the disk, whatever survives.
     for odds in [0, 50, 100] {
       let found = try CommitLog(
         directory: "log", fileSystem: disk.afterCrash(seed: 1, odds: odds), options: options)

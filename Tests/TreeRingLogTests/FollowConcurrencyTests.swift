@@ -1,4 +1,4 @@
-// A writer and a follower at once, on a disk: the follower hears of commits by the shared word.
+// A concurrent writer and follower on a disk; the follower learns of commits by the shared word.
 
 import Foundation
 import Logging
@@ -45,7 +45,7 @@ struct FollowConcurrencyTests {
     }
   }
 
-  /// Follows until the writer has finished; returns the last commit shown.
+  /// Follows until the writer has finished; returns the last visible commit.
   static func follow(
     _ folder: String, _ system: PosixFileSystem, _ finished: Counter
   ) throws -> CommitNumber {

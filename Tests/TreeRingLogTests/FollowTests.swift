@@ -1,4 +1,4 @@
-// A log opened for reading follows the one that writes, whatever that does meanwhile.
+// A log opened for reading follows the writing one, whatever the writer does.
 
 import Logging
 import TestSupport
@@ -6,7 +6,8 @@ import Testing
 import TreeRingLog
 
 struct FollowTests {
-  /// Writes, closes, crashes, reopens and compacts; a follower looks at it now and then.
+  /// Writes, closes, crashes, reopens and compacts, while a follower checks the log from time to
+  /// time.
   @Test(
     "A follower sees every durable commit, through seals, restarts, crashes and rewriting",
     arguments: seeds(1...8))
@@ -24,7 +25,7 @@ struct FollowTests {
       switch Int.random(in: 0..<20, using: &random) {
       case 0:
         if Bool.random(using: &random) { try writer.close() }
-        // Without a close it is as after a kill: commits may be moved to another segment.
+        // Without a close the state is that after a kill: commits may be moved to another segment.
         options.access = .readWrite
         writer = try CommitLog(directory: "log", fileSystem: disk, options: options)
         #expect(writer.completed == next - 1, "\(context)")

@@ -1,5 +1,4 @@
-// docs/format.md is the format: its byte maps are those of Format.swift, its example is what the
-// code writes.
+// docs/format.md is normative: its byte maps match Format.swift, and the code writes its example.
 
 import Foundation
 import Logging
@@ -15,7 +14,7 @@ struct FormatTests {
     return try String(contentsOf: root.appendingPathComponent("docs/format.md"), encoding: .utf8)
   }
 
-  /// The rows of the table that follows a heading: offset, width, name.
+  /// The rows of the table after a heading: offset, width, name.
   static func table(_ heading: String, in document: String) throws -> [String] {
     let start = try #require(document.range(of: "### \(heading)\n"), "no heading \(heading)")
     var rows: [String] = []
@@ -82,6 +81,7 @@ struct FormatTests {
     #expect(
       try Self.table("Shared word", in: document) == [
         "\(W.magic) u64 magic", "\(W.incarnation) u64 incarnation", "\(W.durable) u64 durable",
+        "\(W.checksum) u32 checksum",
       ])
     for text in [
       "`0x\(String(Format.sharedMagic, radix: 16, uppercase: true))`",

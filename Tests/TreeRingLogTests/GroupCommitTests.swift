@@ -1,4 +1,4 @@
-// Many threads, one log: order of visibility, shared syncs, relaxed durability.
+// Many threads on one log: order of visibility, shared syncs, relaxed durability.
 
 import Dispatch
 import Foundation
@@ -119,10 +119,10 @@ struct GroupCommitTests {
   }
 }
 
-/// Gives out commit numbers, one caller at a time.
+/// Assigns commit numbers, one caller at a time.
 final class Sequencer: @unchecked Sendable {
-  // `newest` is touched with the lock held. A lock that the thread sanitizer understands: it takes
-  // contended use of the standard library's Mutex for a race.
+  // `newest` is accessed with the lock held. NSLock, because the thread sanitizer reports contended
+  // use of the standard library's Mutex as a race.
   private let lock = NSLock()
   private var newest: CommitNumber = 0
 
@@ -134,7 +134,7 @@ final class Sequencer: @unchecked Sendable {
   }
 }
 
-/// A latch that syncs wait at.
+/// A latch at which syncs wait.
 final class Gate: Sendable {
   private let isClosed = Atomic(false)
   private let reached = DispatchSemaphore(value: 0)
@@ -153,7 +153,7 @@ final class Gate: Sendable {
   }
 }
 
-/// Files in memory whose syncs stop at a gate.
+/// Files in memory whose syncs wait at a gate.
 final class GatedFileSystem: FileSystem {
   let gate = Gate()
   private let memory = MemoryFileSystem()
@@ -200,10 +200,8 @@ private final class GatedFile: File {
   func allocate(_ count: UInt64, at offset: UInt64) throws(TreeRingError) -> Bool {
     try inner.allocate(count, at: offset)
   }
-  func map(
-    at offset: UInt64, count: Int, writable: Bool
-  ) throws(TreeRingError) -> any FileMapping {
-    try inner.map(at: offset, count: count, writable: writable)
+  func map(at offset: UInt64, count: Int) throws(TreeRingError) -> any FileMapping {
+    try inner.map(at: offset, count: count)
   }
   func close() { inner.close() }
 }

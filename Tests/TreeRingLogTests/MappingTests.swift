@@ -1,5 +1,6 @@
-// Files in memory: a mapping holds what reading returns, on the disk and on both stand-ins for it.
-// And the smaller calls of the file system door: probing locks, second names, removing folders.
+// Files in memory: a mapping holds the bytes that a read returns, on the disk and on both
+// substitutes for it. Also the smaller calls of the file system interface: probing locks, second
+// names, removing folders.
 
 import Foundation
 import TestSupport
@@ -53,9 +54,9 @@ struct MappingTests {
       let place = try Place(kind)
       let file = try place.file("pages", [UInt8](repeating: 7, count: 3 * page))
       let mappings = [
-        try file.map(at: 0, count: 1 << 30, writable: false),
-        try file.map(at: UInt64(page), count: 2 * page, writable: false),
-        try file.map(at: UInt64(4 * page), count: 64 << 20, writable: false),
+        try file.map(at: 0, count: 1 << 30),
+        try file.map(at: UInt64(page), count: 2 * page),
+        try file.map(at: UInt64(4 * page), count: 64 << 20),
       ]
       let starts = [0, page, 4 * page]
       for step in 0..<60 {
@@ -83,24 +84,15 @@ struct MappingTests {
     }
   }
 
-  @Test(
-    "What one writes through a mapping, all see who map the same bytes", arguments: Kind.allCases)
+  @Test("A mapping shows what another opening of the file writes", arguments: Kind.allCases)
   func shared(kind: Kind) throws {
     let place = try Place(kind)
-    let name = "word"
-    let file = try place.file(name, [UInt8](repeating: 0, count: 4096))
-    do {
-      let writer = try file.map(at: 0, count: 4096, writable: true)
-      let other = try place.system.open(place.path + "/" + name, .readOnly)
-      let reader = try other.map(at: 0, count: 4096, writable: false)
-      file.close()
-      other.close()
-      writer.bytes.storeBytes(of: 0x0123_4567_89AB_CDEF, toByteOffset: 16, as: UInt64.self)
-      #expect(reader.bytes.load(fromByteOffset: 16, as: UInt64.self) == 0x0123_4567_89AB_CDEF)
-    }
-    let later = try place.system.open(place.path + "/" + name, .readWrite)
-      .map(at: 0, count: 4096, writable: true)
-    #expect(later.bytes.load(fromByteOffset: 16, as: UInt64.self) == 0x0123_4567_89AB_CDEF)
+    let file = try place.file("word", [UInt8](repeating: 0, count: 4096))
+    let other = try place.system.open(place.path + "/word", .readOnly)
+    let mapping = try other.map(at: 0, count: 4096)
+    other.close()
+    try Self.write([1, 2, 3], at: 16, to: file)
+    #expect(Array(mapping.bytes[15..<20]) == [0, 1, 2, 3, 0])
   }
 
   @Test("A mapping that cannot be made is a typed error", arguments: [Kind.disk, .simulated])
@@ -110,12 +102,10 @@ struct MappingTests {
     if let disk = place.system as? SimulatedFileSystem {
       disk.crash(after: 1)
       #expect(throws: TreeRingError.self) { try file.sync(.full) }
-      #expect(throws: TreeRingError.self) { try file.map(at: 0, count: 4096, writable: false) }
+      #expect(throws: TreeRingError.self) { try file.map(at: 0, count: 4096) }
     } else {
       file.close()
-      #expect(throws: TreeRingError.self) { try file.map(at: 0, count: 4096, writable: false) }
-      let readOnly = try place.system.open(place.path + "/pages", .readOnly)
-      #expect(throws: TreeRingError.self) { try readOnly.map(at: 0, count: 4096, writable: true) }
+      #expect(throws: TreeRingError.self) { try file.map(at: 0, count: 4096) }
     }
   }
 
@@ -126,12 +116,11 @@ struct MappingTests {
     try Self.write([1, 2, 3, 4], at: 0, to: file)
     try file.sync(.full)
     try disk.syncDirectory("")
-    let before = try file.map(at: 0, count: 4096, writable: true)
-    before.bytes[1] = 9
+    let before = try file.map(at: 0, count: 4096)
     let killed = try disk.afterKill().open("pages", .readWrite)
     let crashed = try disk.afterCrash(seed: 1).open("pages", .readWrite)
-    let mappings = try [killed, crashed].map { try $0.map(at: 0, count: 4096, writable: false) }
-    #expect(try Self.read(killed, 4, at: 0) == [1, 9, 3, 4])
+    let mappings = try [killed, crashed].map { try $0.map(at: 0, count: 4096) }
+    #expect(try Self.read(killed, 4, at: 0) == [1, 2, 3, 4])
     #expect(try Self.read(crashed, 4, at: 0) == [1, 2, 3, 4])
     try Self.write([5], at: 0, to: killed)
     try Self.write([6], at: 0, to: crashed)

@@ -1,4 +1,5 @@
-// The disk that the other tests stand on: it keeps what was synced, and no more than was written.
+// The simulated disk on which the other tests rely: it keeps every synced byte, and no byte that
+// was not written.
 
 import Synchronization
 import TestSupport
@@ -85,6 +86,25 @@ struct SimulatedDiskTests {
       #expect(bytes.starts(with: [1, 2]) && bytes.dropFirst(3).allSatisfy { $0 == 0 })
     }
     #expect(sizes == [2, 3, 1003])
+  }
+
+  @Test("A cut is durable after a whole sync; after a weaker one the old end may come back")
+  func cuts() throws {
+    let disk = SimulatedFileSystem(seed: 1)
+    let file = try make(disk, "a", [1, 2, 3])
+    try file.sync(.full)
+    try disk.syncDirectory(".")
+    try file.truncate(to: 1)
+    try file.sync(.full)
+    var found: Set<[UInt8]> = []
+    for seed in 0..<50 as Range<UInt64> {
+      found.insert(try #require(disk.afterCrash(seed: seed, odds: 50).contents(of: "a")))
+    }
+    #expect(found == [[1], [1, 2, 3]])
+    try file.sync(.whole)
+    for seed in 0..<20 as Range<UInt64> {
+      #expect(disk.afterCrash(seed: seed).contents(of: "a") == [1])
+    }
   }
 
   @Test("Names survive once their own folder is synced; what lies in a lost folder is lost")
@@ -197,7 +217,7 @@ struct SimulatedDiskTests {
   func flips() throws {
     let disk = SimulatedFileSystem(seed: 1)
     let file = try make(disk, "a", [UInt8](repeating: 0, count: 100))
-    let mapping = try file.map(at: 0, count: 4096, writable: false)
+    let mapping = try file.map(at: 0, count: 4096)
     try file.sync(.full)
     try disk.syncDirectory("")
     disk.flipBit("a", in: 10..<20, seed: 4)
@@ -266,7 +286,7 @@ extension File {
   }
 }
 
-/// Collects what is observed.
+/// Collects the observed moments.
 private final class Moments: Sendable {
   private let moments = Mutex<[(call: Int, disk: SimulatedFileSystem)]>([])
   var all: [(call: Int, disk: SimulatedFileSystem)] { moments.withLock { $0 } }

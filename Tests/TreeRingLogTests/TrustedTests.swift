@@ -1,4 +1,4 @@
-// Opening from a position that was kept elsewhere: the same log, read from there on only.
+// Opening from a stored position: the same log, read only from there on.
 
 import Logging
 import TestSupport
@@ -8,7 +8,7 @@ import TreeRingLog
 struct TrustedTests {
   static let commits: CommitNumber = 90
 
-  /// A log's files, the positions of its commits while it was written, and what it holds.
+  /// A log's files, the positions of its commits during the writing, and its content.
   struct Sample {
     var files: [String: [UInt8]] = [:]
     var positions: [LogPosition] = []
@@ -182,7 +182,7 @@ struct TrustedTests {
         positions.append(try log.position(of: number))
       }
     }
-    // Nobody has closed it. The commits behind the 9th are moved to a segment of their own.
+    // The log was not closed. The commits behind the 9th are moved to another segment.
     let again = try CommitLog(
       directory: "log", fileSystem: disk, options: Self.options(.readWrite))
     #expect(again.recoveryReport.copiedCommitCount > 0)
@@ -202,7 +202,7 @@ struct TrustedTests {
       let log = try CommitLog(
         directory: "log", fileSystem: sample.disk(),
         options: Self.options(.readWrite, trusted: position))
-      // The frame of the last commit says that the ones before it are synced.
+      // The frame of the last commit states that the ones before it are synced.
       #expect(log.recoveryReport.copiedCommitCount == (position.commit == 20 ? 0 : 1))
       try Self.check(log, through: 20, "commit \(position.commit)")
     }
@@ -257,7 +257,7 @@ struct TrustedTests {
     for number in [0, 1, 30, 50] {
       var options = Self.options(.readWrite, trusted: other.positions[number])
       let log = try CommitLog(directory: "log", fileSystem: sample.disk(), options: options)
-      // The same content has the same identity, so only the beginning tells the logs apart.
+      // The same content has the same identity, so only the beginning distinguishes the logs.
       if number == 0 { #expect(log.trust != .accepted) }
       options.trusted?.identity ^= 1
       options.trusted?.salt ^= 1

@@ -5,7 +5,7 @@ import TreeRingLog
 
 @testable import TreeRingMappings
 
-/// A view that is driven, over the model of one.
+/// A driven view, based on the model of a view.
 @MainActor
 private final class DrivenView: BatchListView {
   var model = BatchViewModel<RowID>()
@@ -19,7 +19,7 @@ private final class DrivenView: BatchListView {
   var displayedSectionCount: Int { model.sections.count }
   func displayedRowCount(inSection section: Int) -> Int { model.sections[section].count }
 
-  /// What the data source says.
+  /// The contents of the data source.
   private var source: [[RowID]] {
     guard let displayed = driver?.displayed else { return [] }
     return displayed.outline.enumerated().map { section, part in
@@ -85,7 +85,7 @@ struct AdapterTests {
     }
   }
 
-  /// Applies a change to a flat list of lines, a section's own line being nil.
+  /// Applies a change to a flat list of lines; a section's own line is nil.
   private func checkLines(_ change: Change, _ flat: inout FlatList, _ seed: UInt64) {
     func listing(_ shown: ShownRows) -> [RowID?] {
       shown.sections.flatMap { section in
@@ -155,7 +155,7 @@ struct AdapterTests {
 
   @Test("A change that was dropped is noticed by the next one's rows, though it kept the counts")
   func dropped() throws {
-    // The second change deletes or rewrites a row that the view does not show there.
+    // The second change deletes or rewrites a row that the view does not show in that section.
     for last in [[1, 2], [1, 2, 4, 9]] as [[UInt8]] {
       let driver = ListDriver()
       let view = DrivenView()

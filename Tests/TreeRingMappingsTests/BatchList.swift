@@ -1,5 +1,5 @@
-// A model of a view that takes batches: it applies a set of operations at once and refuses what table
-// views refuse.
+// A model of a view that takes batches: it applies a set of operations at once, and refuses the
+// batches that table views refuse.
 
 import TreeRing
 
@@ -12,7 +12,7 @@ struct BatchList {
 
   init(_ list: NaiveList) { self.list = list }
 
-  /// What the view says against a batch before it looks at rows; nil if nothing.
+  /// The reason to refuse a batch, apart from its rows; nil if there is none.
   func refuses(
     _ sections: SectionChanges, _ rows: RowChanges, policy: StagePolicy
   ) -> String? {
@@ -36,7 +36,7 @@ struct BatchList {
     return nil
   }
 
-  /// The list once the operations are applied: old positions for what goes, new ones for what comes.
+  /// The list after the operations: old positions for deletes, new positions for inserts.
   func applying(
     _ sections: SectionChanges, _ rows: RowChanges, inserted: (Int) -> NaiveList.Part
   ) -> Result<NaiveList, BatchProblem> {

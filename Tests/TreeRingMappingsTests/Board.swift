@@ -1,4 +1,4 @@
-// A store of lines in groups, changed at random, and a list kept up to date by steps alone.
+// A store of lines in groups with random changes, and a list that only steps update.
 
 import TestSupport
 import Testing
@@ -6,10 +6,11 @@ import TreeRing
 import TreeRingLog
 import TreeRingMappings
 
-/// A store of lines in groups, changed at random.
+/// A store of lines in groups with random changes.
 struct Board {
   static let lines = Bucket<[UInt8]>.bytes("lines")
-  /// The first byte names the group, the second orders; a third and a fourth name further groups.
+  /// The first byte names the group, the second gives the order; a third and a fourth name further
+  /// groups.
   static let index = GroupIndex("board", on: lines, version: 1) { (line: [UInt8]) -> [Place] in
     Set(line[2...] + line[..<1]).map { Place(in: "g\($0)", by: .ascending(Int(line[1]))) }
   }
@@ -62,7 +63,7 @@ struct Board {
       .reversed("g2", Bool.random(using: &random))
   }
 
-  /// What a snapshot shows, read row by row.
+  /// The rows that a snapshot shows, read one by one.
   static func list(_ mappings: Mappings, _ snapshot: Snapshot) throws -> [[RowID]] {
     let reader = try snapshot.index("board")
     return try (mappings.groups ?? []).compactMap { group in
@@ -79,7 +80,7 @@ struct Board {
   }
 }
 
-/// A list kept up to date by steps alone.
+/// A list that only steps update.
 struct FollowedList {
   var sections: [[RowID]] = []
 

@@ -7,7 +7,7 @@ import TreeRingMappings
 
 @Suite("Every way from one state to another gives the same changeset", .leavesSoundStores)
 struct EquivalenceTests {
-  /// The way from one commit to another, and what changes on it.
+  /// The way from one commit to another, and the changes on it.
   private struct Journey {
     let mappings: Mappings
     let from: CommitNumber
@@ -15,7 +15,7 @@ struct EquivalenceTests {
     let changeset: Changeset
   }
 
-  /// What an observer finds between two commits.
+  /// The change that an observer finds between two commits.
   static func observed(
     _ store: Store, _ mappings: Mappings, from: CommitNumber, to: CommitNumber
   ) throws -> Changeset {
@@ -26,7 +26,7 @@ struct EquivalenceTests {
     return change.changeset
   }
 
-  /// What is found from change records, or from two roots.
+  /// The change from change records, or from two roots.
   static func compared(
     _ store: Store, _ mappings: Mappings, from: CommitNumber, to: CommitNumber, usesRecords: Bool
   ) throws -> Changeset {
@@ -53,7 +53,8 @@ struct EquivalenceTests {
       var maker = CaseMaker(seed: seed, index: "board")
       var expected: [Journey] = []
       for number in 0..<12 {
-        // Every feature mixed, and sometimes groups that count and order by what they hold.
+        // All features mixed; in some turns, groups that their counts and contents select and
+        // order.
         let mappings =
           number == 0 ? ObservationTests.mappings(consolidating: seed % 2 == 1) : maker.mappings()
         let ends = (0..<2).map { _ in CommitNumber.random(in: 0...10, using: &board.random) }

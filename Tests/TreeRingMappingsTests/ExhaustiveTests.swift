@@ -5,14 +5,14 @@ import TreeRingLog
 
 @testable import TreeRingMappings
 
-/// Every pair of states of at most four rows in three groups, up to the names of the rows, with every
-/// choice of rows that may have stayed untouched.
+/// Every pair of states of at most four rows in three groups, up to the names of the rows, with
+/// every choice of rows that may be unaffected.
 ///
-/// Rows are named in the order of the old state, and new ones in the order of the new state, so that
-/// each pair stands for all that differ in names only. An untouched row keeps its sort key; every
-/// other one gets a new key, even where it stays between the same neighbours.
+/// Rows are named in the order of the old state, and new rows in the order of the new state. So
+/// each pair stands for all pairs that differ in names only. An unaffected row keeps its sort key.
+/// Every other row gets a new key, even if it stays between the same neighbours.
 ///
-/// All of it runs in a sweep, in a release build; with the other tests every third old state.
+/// A sweep runs all of it in a release build; `swift test` runs every third old state.
 @Suite("Exhaustive: at most four rows in three groups")
 struct ExhaustiveTests {
   typealias Lists = [[UInt8]]
@@ -42,7 +42,7 @@ struct ExhaustiveTests {
     if isSweep { #expect(counts.pairs == 19_647) } else { #expect(counts.pairs > 1_000) }
   }
 
-  /// Checks one old state against every new one.
+  /// Checks one old state against every new state.
   static func check(_ old: Lists, turn: Int) -> (pairs: Int, cases: Int) {
     let oldRows = old.flatMap(\.self)
     var pairs = 0
@@ -61,7 +61,7 @@ struct ExhaustiveTests {
               let given = ChangeCase(
                 old: states.old, new: states.new, oldMappings: mappings.old,
                 newMappings: mappings.new, touched: states.touched)
-              // What the new state shows does not depend on what was touched.
+              // The new state's contents do not depend on the affected rows.
               let found = violations(given, looksAfter: untouched.isEmpty)
               #expect(found.isEmpty, "\(old) to \(new), \(untouched) untouched: \(found)")
               cases += 1
@@ -73,7 +73,7 @@ struct ExhaustiveTests {
     return (pairs, cases)
   }
 
-  /// The groups whole, then through ranges that take turns.
+  /// The groups whole, then through ranges in turn.
   static func views(_ turn: Int) -> [(old: Mappings, new: Mappings)] {
     let whole = Mappings(of: "model", groups: groups)
     let ranges: [RangeOptions?] = [
@@ -93,7 +93,7 @@ struct ExhaustiveTests {
     ]
   }
 
-  /// States in which untouched rows keep their sort keys and all others have keys of their own.
+  /// States in which unaffected rows keep their sort keys and all others have new keys.
   static func states(
     _ old: Lists, _ new: Lists, _ untouched: Set<UInt8>, turn: Int
   ) -> (old: ModelIndex, new: ModelIndex, touched: TouchedRows) {
@@ -122,7 +122,7 @@ struct ExhaustiveTests {
     return (before, after, touchedRows(from: before, to: after))
   }
 
-  /// The sets of rows that may have stayed in place: those of one group on both sides, in one order.
+  /// The sets of rows that may be unaffected: rows of one group on both sides, in the same order.
   static func untouchedSets(_ old: Lists, _ new: Lists) -> [Set<UInt8>] {
     let candidates = zip(old, new).flatMap { before, after in before.filter(after.contains) }
     return subsets(of: candidates).map(Set.init).filter { set in
@@ -136,8 +136,8 @@ struct ExhaustiveTests {
     }
   }
 
-  /// Every way to list these rows, or the first few of them, in three groups; in the order given, or
-  /// in any.
+  /// Every way to list these rows, or the first few of them, in three groups; in the given order or
+  /// in any order.
   static func arrangements(of rows: [UInt8], inOrder: Bool) -> [Lists] {
     var result: [Lists] = [[[], [], []]]
     var frontier = result

@@ -5,13 +5,13 @@ import TreeRingLog
 
 @testable import TreeRingMappings
 
-/// Stores whose snapshots live for two commits, while somebody writes faster than they are read.
+/// Stores whose snapshots live for two commits, with a writer that is faster than the reader.
 @Suite("A snapshot that expires while it is read")
 struct ExpiredSnapshotTests {
-  /// A writer that is ahead whenever a filter asks for a group: as often as it is told to.
+  /// A writer that overtakes the reader when a filter examines a group, a chosen number of times.
   private final class Writer: Sendable {
     let store: Store
-    /// How often it has written, and how often it is to.
+    /// The number of times it has written, and the number of times it should.
     let written = Counter()
     let wanted = Counter()
 
@@ -23,7 +23,7 @@ struct ExpiredSnapshotTests {
       }
     }
 
-    /// Writes more than a snapshot outlives, and lets go of those who hold the past.
+    /// Makes more commits than a snapshot outlives, and drops the history that readers pin.
     func write() throws {
       let turn = UInt8(written.count % 50)
       for number in 10..<14 as Range<UInt8> {
@@ -62,7 +62,7 @@ struct ExpiredSnapshotTests {
     #expect(writer.written.count == 5)
     #expect(second.after.commit == writer.store.newestCommit)
     #expect(second.after.rangePosition(of: "g1")?.length == 5)
-    // A commit that was named is not replaced by another one.
+    // A named commit is not replaced by a newer one.
     _ = writer.wanted.next()
     let named = try writer.store.snapshot()
     #expect {
@@ -89,7 +89,7 @@ struct ExpiredSnapshotTests {
     }
     #expect(writer.written.count == Store.newestAttempts)
     #expect(observer.position == position)
-    // The writer rests, and it goes on.
+    // The writer stops, and the observer continues.
     #expect(try observer.advance().after.commit == writer.store.newestCommit)
   }
 

@@ -1,5 +1,5 @@
-// A store with an index of every kind over the same rows, changed at random, and what a changeset between
-// two of its commits must cost.
+// A store with an index of every kind over the same rows, with random changes, and the least cost
+// of a changeset between two of its commits.
 
 import TestSupport
 import Testing
@@ -10,7 +10,7 @@ import TreeRingMappings
 struct IndexKindBoard {
   static let lines = Bucket<[UInt8]>.bytes("lines")
   static let groups: [GroupName] = (0..<4).map { GroupName("g\($0)") }
-  /// Every index, those that filter another one last.
+  /// Every index; those that filter another one come last.
   static let names = ["several", "hand", "compared", "few", "byHandFew", "comparedFew"]
 
   /// The groups of a line: the first byte names one, a third another.
@@ -45,7 +45,7 @@ struct IndexKindBoard {
   var random: SeededGenerator
   private let keyCount = 18
 
-  /// A new store with all indexes; in a folder, one that can be opened again.
+  /// A new store with all indexes. A store in a folder can be reopened.
   init(seed: UInt64, files: any FileSystem = MemoryFileSystem()) throws {
     store = try Self.open(files, indexes: [])
     random = SeededGenerator(seed: seed)
@@ -55,7 +55,22 @@ struct IndexKindBoard {
     for filter in Self.filters { try store.register(filter) }
   }
 
-  /// One that goes on with a store.
+  /// A new store that registers its indexes in code when ``registerAll()`` is called. Its commits
+  /// have the same numbers as those of a board with the same seed.
+  init(registeringLate seed: UInt64) throws {
+    store = try Self.open(MemoryFileSystem(), indexes: [])
+    random = SeededGenerator(seed: seed)
+    try store.write { $0.note = "several" }
+    try store.define("hand", ManualIndex(on: Self.lines))
+    for name in Self.names.dropFirst(2) { try store.write { $0.note = name } }
+  }
+
+  /// Registers the indexes in code.
+  func registerAll() throws {
+    for index in [Self.several, Self.compared()] + Self.filters { try store.register(index) }
+  }
+
+  /// A board that continues with a store.
   init(seed: UInt64, store: Store) {
     self.store = store
     random = SeededGenerator(seed: seed)
@@ -70,12 +85,12 @@ struct IndexKindBoard {
     return try Store(path: "store", fileSystem: files, options: options)
   }
 
-  /// Writes so many commits that change nothing that no change records of earlier ones are left.
+  /// Makes enough commits without changes that no change records of earlier ones remain.
   static func dropRecords(of store: Store) throws {
     for number in 0..<1_100 { try store.write { $0.note = "\(number)" } }
   }
 
-  /// One commit of a few operations.
+  /// Makes one commit of a few operations.
   mutating func commit() throws {
     try store.write { tx in
       for _ in 0..<Int.random(in: 1...6, using: &random) {
@@ -111,9 +126,9 @@ struct IndexKindBoard {
     }
   }
 
-  // MARK: - What must come out
+  // MARK: - Expected results
 
-  /// Every group, as rows.
+  /// The rows of every group.
   static func list(_ index: String, _ snapshot: Snapshot) throws -> [[RowID]] {
     let reader = try snapshot.index(index)
     return try groups.map { group in
@@ -121,7 +136,7 @@ struct IndexKindBoard {
     }
   }
 
-  /// The fewest operations that lead from one list to another.
+  /// The fewest operations from one list to another.
   static func cost(_ old: [[RowID]], _ new: [[RowID]]) -> Int {
     func sections(_ list: [[RowID]]) -> [RowID: Set<Int>] {
       var sections: [RowID: Set<Int>] = [:]
@@ -161,7 +176,7 @@ struct IndexKindBoard {
 }
 
 extension Change {
-  /// How many rows it deletes, inserts and moves.
+  /// The number of row deletes, inserts and moves.
   var rowOperationCount: Int {
     changeset.rows.deletes.count + changeset.rows.inserts.count + changeset.rows.moves.count
   }

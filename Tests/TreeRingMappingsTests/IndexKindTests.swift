@@ -1,5 +1,5 @@
-// Changesets over indexes of every kind: rows in several groups, placed by hand, compared, filtered; and
-// over definitions that are replaced.
+// Changesets over indexes of every kind: rows in several groups, manual, compared, filtered; and
+// over replaced definitions.
 
 import TestSupport
 import Testing
@@ -9,7 +9,7 @@ import TreeRingMappings
 
 @Suite("Changesets of every kind of index", .leavesSoundStores)
 struct IndexKindTests {
-  /// An observer and the list that its changes make.
+  /// An observer, and the list that its changes produce.
   private struct Watcher {
     var observer: MappingObserver
     var list = FollowedList()
@@ -20,7 +20,7 @@ struct IndexKindTests {
       observer = store.observer(of: IndexKindBoard.mappings(index), limit: .max)
     }
 
-    /// Goes to a snapshot and compares what comes out with both ends.
+    /// Advances to a snapshot and compares the change with both ends.
     mutating func go(to snapshot: Snapshot, mayReset: Bool = false, _ label: String) throws {
       let label = Comment(rawValue: "\(label), \(index)")
       let before = list.sections
@@ -56,7 +56,7 @@ struct IndexKindTests {
         }
       }
       #expect(try board.store.checkInvariants() == [], "seed \(seed)")
-      // Without change records, and in the end without the page file.
+      // Without change records, and at the end without the page file.
       try board.store.close()
       if round == 1 { try files.unlink("store/pages") }
       board = IndexKindBoard(
@@ -199,7 +199,7 @@ struct IndexKindTests {
         #expect(try moved.after.row(at: RowPath(section: 0, row: 0)) == shown)
       }
     }
-    // Rows around did get new labels.
+    // Neighbouring rows did get new labels.
     #expect(most > 10)
   }
 }

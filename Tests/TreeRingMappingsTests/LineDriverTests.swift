@@ -11,7 +11,8 @@ private enum Line: Hashable {
   case row(RowID)
 }
 
-/// A view of lines that takes edits one after the other, and asks for what came once all are done.
+/// A view of lines that takes edits one after the other, and asks for the contents of new lines at
+/// the end.
 @MainActor
 private final class LineView: LineListView {
   var lines: [Line] = []
@@ -24,7 +25,7 @@ private final class LineView: LineListView {
 
   var displayedLineCount: Int { lines.count }
 
-  /// What the data source says.
+  /// The contents of the data source.
   private var source: [Line] {
     guard let driver else { return [] }
     return (0..<driver.lines.count).compactMap { line in

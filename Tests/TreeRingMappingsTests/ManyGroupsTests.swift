@@ -1,4 +1,4 @@
-// What a change costs with very many groups, of which it touches few.
+// The cost of a change with a very large number of groups, few of them affected.
 
 import TestSupport
 import Testing
@@ -9,7 +9,7 @@ import TreeRingLog
 
 @Suite("A change among very many groups")
 struct ManyGroupsTests {
-  /// Three rows in each group.
+  /// A state with three rows in each group.
   private static func state(_ groupCount: Int) -> ModelIndex {
     var rows: [RowReference: ModelRow] = [:]
     for group in 0..<groupCount {
@@ -23,7 +23,7 @@ struct ManyGroupsTests {
     return ModelIndex(commit: 1, rows: rows)
   }
 
-  /// How many runs of groups lie elsewhere in memory.
+  /// The number of runs of groups at different addresses in memory.
   private func unsharedRuns(_ a: Layout, _ b: Layout) -> Int {
     func addresses(_ layout: Layout) -> [UnsafePointer<GroupState>?] {
       layout.groups.runs.joined().map { $0.withUnsafeBufferPointer { $0.baseAddress } }
@@ -41,7 +41,7 @@ struct ManyGroupsTests {
     let names = (0..<groupCount).map { GroupName("g\($0)") }
     let old = Self.state(groupCount)
     var rows = old.rows
-    // A row comes, one goes, one moves to another group, one changes.
+    // One insert, one delete, one move to another group, and one update.
     let place = 77 % groupCount
     func row(_ group: Int, _ number: UInt8) -> RowReference {
       RowReference(bucket: 1, key: [UInt8(group >> 8), UInt8(group & 0xFF), number])
@@ -65,7 +65,7 @@ struct ManyGroupsTests {
       let reads = new.reads.value
       let change = try cursor.advance(to: new, by: touched)
       #expect(!change.isReset && change.changeset.count >= 3)
-      // Five groups are touched.
+      // The change affects five groups.
       #expect(new.reads.value - reads <= 40, "\(new.reads.value - reads) reads")
       let (before, after) = (change.before.layout, change.after.layout)
       #expect(unsharedRuns(before, after) <= 5)
@@ -92,14 +92,14 @@ struct ManyGroupsTests {
     #expect(try change.legacy().rows.map(\.kind) == [.delete, .delete, .insert, .insert])
     let later = try #require(change.before.later)
     #expect(later.slotsChanged == [77, 78])
-    // Rows that slid out of a range or into it are found in no other group.
+    // Rows that left or entered a range are found in no other group.
     let elsewhere = Change(
       before: ShownRows(
         commit: 1, layout: change.before.layout, groups: new,
         later: .init(touched: later.touched, places: later.places, slotsChanged: [79])),
       after: change.after, changeset: change.changeset)
     #expect(try elsewhere.legacy().rows.map(\.kind) == [.delete, .insert])
-    // No row is touched, but the range of every group is another one.
+    // No row is affected, but the range of every group changes.
     let edited = try cursor.advance(
       to: new, by: TouchedRows(from: 2, to: 2), mappings: mappings.range(.fixed(length: 1)),
       limit: .max)

@@ -9,19 +9,19 @@ import TreeRingLog
 struct ManyObserversTests {
   static let commits = 40
 
-  /// What commits cost their writer, as far as it can be counted.
+  /// The countable costs of commits for their writer.
   struct Cost: Equatable {
-    /// Calls that change something on the disk, and those that look, commit by commit.
+    /// The numbers of changing calls and reading calls, commit by commit.
     var calls: [Int] = []
     var reads: [Int] = []
-    /// Pages in memory and pages that nothing but snapshots keeps, commit by commit.
+    /// The numbers of pages in memory and of pages that only snapshots keep, commit by commit.
     var pages: [Int] = []
     var pinnedPages: [Int] = []
     var records: [Int] = []
     var pins: [Int] = []
   }
 
-  /// Streams that have shown the first state and are not asked for more.
+  /// Streams that have returned the first state and are not read any more.
   private func stalled(_ count: Int, _ store: Store) async throws -> [MappingChanges.Iterator] {
     var streams: [MappingChanges.Iterator] = []
     for number in 0..<count {
@@ -54,7 +54,7 @@ struct ManyObserversTests {
       cost.records.append(statistics.changeRecordRows)
       cost.pins.append(statistics.pins.count)
     }
-    // However long they have slept, each gets one change.
+    // Each stream gets one change, however long it was not read.
     let newest = store.newestCommit
     for index in streams.indices {
       let change = try #require(try await streams[index].next())

@@ -4,10 +4,10 @@ import TreeRing
 import TreeRingLog
 import TreeRingMappings
 
-/// Writers, observers that are pulled, streams and those who change ranges, all at once.
+/// Writers, polled observers, streams and changes of ranges, all at once.
 @Suite("Mappings, everything at once")
 struct MappingConcurrencyTests {
-  /// The last row written. Whoever sees it is done.
+  /// The last row written. A reader that sees it is done.
   private static let end = RowID("end", in: Board.lines)
 
   private static let mappings = Mappings(
@@ -16,7 +16,7 @@ struct MappingConcurrencyTests {
   .hidingEmptySections().range(.flexible(length: 3, growing: .bothSides))
   .reversed("g2").drawn(withNeighborsAt: [-1], in: "g1")
 
-  /// Takes a change, and tells whether the end has been seen.
+  /// Applies a change, and returns whether the end has been seen.
   private static func take(_ change: Change, _ list: inout FollowedList) throws -> Bool {
     try list.apply(change)
     #expect(list.sections == change.after.sections.map(Array.init))
@@ -69,7 +69,7 @@ struct MappingConcurrencyTests {
   func everything() async throws {
     let store = try Store.inMemory(options: StoreOptions(indexes: [Board.index]))
     let own = MappingControl(Self.mappings)
-    // Two streams overlap on this one, as when one task is cancelled and the next one begins.
+    // Two streams overlap on this control, as when one task is cancelled and the next one begins.
     let shared = MappingControl(Self.mappings)
     try await withThrowingTaskGroup(of: Void.self) { observers in
       for control in [own, shared, shared] {

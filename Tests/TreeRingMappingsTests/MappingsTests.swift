@@ -6,7 +6,7 @@ import TreeRingLog
 
 @Suite("Mappings, ranges and states")
 struct MappingsTests {
-  /// One group `g` of these rows, each at the place its number says; other groups on request.
+  /// One group `g` of these rows, each at the place that its number gives; other groups on request.
   static func index(
     _ numbers: [UInt8], others: [GroupName: [UInt8]] = [:], at commit: CommitNumber = 1
   ) -> ModelIndex {
@@ -231,13 +231,13 @@ struct MappingsTests {
         return [position.offsetFromBeginning, position.length]
       }
     }
-    // Beyond the count: once there are more rows, the length and offset given.
+    // Beyond the count: the given length and offset apply once there are enough rows.
     #expect(try windows([1, 2], [0, 1, 2, 3, 4, 5]) == [[2, 0], [3, 1]])
     #expect(try windows([1, 2], [1, 2], [1, 2, 3, 4, 5]) == [[2, 0], [2, 0], [3, 1]])
-    // Just reached: what comes behind the last row is taken in, what comes before it shifts the gap.
+    // At the count: rows after the last row enter the window, rows before it shift the gap.
     #expect(try windows([1, 2, 3], [0, 1, 2, 3, 4, 5]) == [[3, 0], [4, 2]])
     #expect(try windows([1, 2], [1, 2, 3], [0, 1, 2, 3]) == [[2, 0], [3, 0], [4, 0]])
-    // One that has emptied there is the same gap; nothing but offset and length is carried.
+    // A window emptied at that position is the same gap; it keeps only offset and length.
     #expect(
       try windows([1, 2, 3, 4], [1, 2, 3], [1, 2, 3, 5, 6]) == [[3, 1], [3, 0], [3, 2]])
   }

@@ -32,7 +32,8 @@ struct MinimalChangesetTests {
     }
   }
 
-  /// Everything wrong with changes from merged records, by a way to merge another record into one.
+  /// All violations by changes from merged records, for a given way of merging another record into
+  /// one.
   static func mergeViolations(
     seed: UInt64, _ merge: (inout TouchedRows, TouchedRows) -> Void
   ) throws -> [String] {
@@ -109,7 +110,7 @@ struct MinimalChangesetTests {
     }
   }
 
-  /// What is first wrong on a way through some states, with mappings and ranges that change.
+  /// The first violation on a way through some states, with changing mappings and ranges.
   static func interleavingViolations(
     seed: UInt64, flaw: Flaw = .none
   ) throws -> [(Property, String)] {
@@ -227,7 +228,8 @@ struct MinimalChangesetTests {
           _ = try cursor.reset(to: old, at: 1)
           let before = new.reads.value
           let change = try cursor.advance(to: new, by: touched, limit: .max)
-          // Two ranks for each touched row at most, and a look-up for each row listed that was not.
+          // At most two ranks for each affected row, and a lookup for each listed row that is not
+          // affected.
           #expect(new.reads.value - before <= 2 * touched.rows.count + change.changeset.count)
           #expect(change.changeset.count <= 4 * touched.rows.count)
         }

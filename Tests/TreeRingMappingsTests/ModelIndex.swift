@@ -1,5 +1,5 @@
-// A group index as plain sorted arrays, for the changeset algorithm to read and for the naive model to
-// list in full.
+// A group index as plain sorted arrays. The changeset algorithm reads it, and the naive model lists
+// it in full.
 
 import Synchronization
 import TreeRing
@@ -7,7 +7,7 @@ import TreeRingLog
 
 @testable import TreeRingMappings
 
-/// Counts what the algorithm asks of an index.
+/// Counts the algorithm's reads of an index.
 final class ReadCount: Sendable {
   private let reads = Atomic<Int>(0)
   func add() { reads.add(1, ordering: .relaxed) }
@@ -29,7 +29,7 @@ struct ModelRow: Hashable {
   /// Sort keys by group.
   var places: [GroupName: [UInt8]]
   var content: RowContent
-  /// The commit that last wrote the row, also where it wrote what was there.
+  /// The commit that last wrote the row, even with the same contents.
   var written: CommitNumber = 0
 }
 
@@ -129,8 +129,8 @@ struct ModelGroup: OrderedGroup {
   }
 }
 
-/// What differs between two states: the touched rows that two roots give. With `extra`, rows that do
-/// not differ are listed too.
+/// The difference between two states: the affected rows that two roots give. With `extra`, it also
+/// lists rows that do not differ.
 func touchedRows(
   from old: ModelIndex, to new: ModelIndex, extra: Set<RowReference> = []
 ) -> TouchedRows {

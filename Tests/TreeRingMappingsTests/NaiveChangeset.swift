@@ -1,5 +1,5 @@
 // The slow and obvious way to a changeset: both lists in full and a textbook longest increasing
-// subsequence. Shares no arithmetic with the algorithm.
+// subsequence. It shares no arithmetic with the algorithm.
 
 import TreeRing
 import TreeRingLog
@@ -11,12 +11,12 @@ struct NaiveList: Equatable {
   struct Part: Equatable {
     var group: GroupName
     var rows: [RowReference]
-    /// Whether it shows all groups. Such a section is never the same as one of a group.
+    /// Whether the section shows all groups. Such a section never equals the section of a group.
     var isConsolidated = false
 
     static func == (a: Part, b: Part) -> Bool { a.group == b.group && a.rows == b.rows }
 
-    /// What makes two sections the same.
+    /// The identity of a section.
     struct Identity: Hashable {
       let group: GroupName
       let isConsolidated: Bool
@@ -33,10 +33,14 @@ struct NaiveList: Equatable {
     return rows.indices.contains(path.row) ? rows[path.row] : nil
   }
 
-  var sections: [Section] { parts.map { Section(group: $0.group, count: $0.rows.count) } }
+  var sections: [Section] {
+    parts.map {
+      Section(group: $0.group, count: $0.rows.count, isConsolidated: $0.isConsolidated)
+    }
+  }
 }
 
-/// Two states, how each is shown, and the rows touched in between.
+/// Two states, the view of each, and the rows affected in between.
 struct ChangeCase {
   let old: ModelIndex
   let new: ModelIndex
@@ -45,7 +49,7 @@ struct ChangeCase {
   let edits: [RangeChange]
   let touched: TouchedRows
 
-  /// A change of what has just been shown.
+  /// A change directly after the first state.
   init(
     old: ModelIndex, new: ModelIndex, oldMappings: Mappings, newMappings: Mappings,
     touched: TouchedRows, edits: [RangeChange] = []
@@ -55,7 +59,7 @@ struct ChangeCase {
       edits: edits)
   }
 
-  /// A change of what has been shown for a while.
+  /// A change after earlier changes.
   init(
     from view: NaiveView, to new: ModelIndex, mappings: Mappings? = nil,
     touched: TouchedRows? = nil, edits: [RangeChange] = [], isDefinedAnew: Bool = false
@@ -72,12 +76,12 @@ struct ChangeCase {
   }
 
   var oldMappings: Mappings { oldView.mappings }
-  /// The mappings that the change is asked with; ranges may be edited on top of them.
+  /// The requested mappings; range edits may apply to them.
   var newMappings: Mappings { newView.asked }
   var oldList: NaiveList { oldView.list }
   var newList: NaiveList { newView.list }
 
-  /// The change, if the old state has just been shown.
+  /// The change directly after the reset to the old state.
   func change(limit: Int = .max, flaw: Flaw = .none) throws -> Change {
     var cursor = MappingCursor(oldMappings)
     _ = try cursor.reset(to: old, at: old.commit)
@@ -86,14 +90,14 @@ struct ChangeCase {
   }
 }
 
-/// A row as far as it keeps its identity in a case: by itself if it has one place at most on either
-/// side, else once per group.
+/// The identity of a row in a case: the row alone if it has at most one place on either side, else
+/// the row in each group.
 private struct Identity: Hashable {
   let row: RowReference
   let group: GroupName?
 }
 
-/// A row whose content is to be drawn anew.
+/// A row whose content must be drawn again.
 struct ExpectedUpdate: Hashable {
   let from: RowPath
   let to: RowPath
@@ -106,7 +110,7 @@ struct ExpectedUpdate: Hashable {
   }
 }
 
-/// What must come out of a case, found by listing everything.
+/// The expected result of a case, found by listing everything.
 struct Expectation {
   private(set) var structuralCost = 0
   private(set) var updates: Set<ExpectedUpdate> = []
@@ -164,7 +168,8 @@ struct Expectation {
         ranks.append(from.row)
         bystander.append(
           given.oldView.owner(from) == group
-            && given.old.rows[row]?.places[group] == given.new.rows[row]?.places[group])
+            && given.old.rows[row]?.places[group] == given.new.rows[row]?.places[group]
+            && Self.parts(row, given).isEmpty)
       }
       let best = Self.longest(ranks, bystander: bystander)
       structuralCost += ranks.count - best.length
@@ -172,8 +177,8 @@ struct Expectation {
     }
   }
 
-  /// What of a row's content differs, by the contract's words.
-  private static func parts(_ row: RowReference, _ given: ChangeCase) -> Parts {
+  /// The differing parts of a row's content, by the words of the contract.
+  static func parts(_ row: RowReference, _ given: ChangeCase) -> Parts {
     guard let old = given.old.rows[row]?.content, let new = given.new.rows[row]?.content,
       given.old.rows[row]?.places.isEmpty == false, given.new.rows[row]?.places.isEmpty == false
     else { return [] }
@@ -185,7 +190,7 @@ struct Expectation {
     return parts
   }
 
-  /// Whether a row is drawn with another neighbour, or one that changed, by the contract's words.
+  /// Whether a row is drawn with a different or changed neighbour, by the words of the contract.
   private static func isDependent(
     _ row: RowReference, _ from: RowPath, _ to: RowPath, _ given: ChangeCase
   ) -> Bool {
@@ -204,7 +209,8 @@ struct Expectation {
     }
   }
 
-  /// The longest increasing subsequence and, of those, the most bystanders one can hold. O(n^2).
+  /// The length of the longest increasing subsequence and, among those, the largest number of
+  /// bystanders in one. O(n^2).
   static func longest(
     _ values: [Int], bystander: [Bool]
   ) -> (length: Int, bystanders: Int) {

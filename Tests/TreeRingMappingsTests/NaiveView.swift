@@ -1,5 +1,5 @@
-// The slow and obvious way to what is shown: every group as an array, windows worked out from lists of
-// rows, by the words of the contract.
+// The slow and obvious way to the shown rows: every group as an array, and windows computed from
+// lists of rows by the words of the contract.
 
 import TreeRing
 import TreeRingLog
@@ -8,12 +8,12 @@ import TreeRingLog
 
 /// A flexible window in the order of display.
 struct NaiveWindow: Equatable {
-  /// Rows before and behind the window; both are nil while an offset waits beyond the group's end.
+  /// The shown rows, as positions in the group; nil while an offset waits beyond the group's end.
   var shown: Range<Int>?
-  /// The offset that waits.
+  /// The waiting offset.
   var waiting = 0
 
-  /// A window that is set.
+  /// A window as set by its options.
   init(_ options: RangeOptions, count: Int) {
     start(options, options.offset, count)
     limit(options, count)
@@ -33,7 +33,7 @@ struct NaiveWindow: Equatable {
 
   /// Carries the window from one list of rows to the next.
   ///
-  /// - Parameter isSame: Whether a row's sort key is equal at both ends.
+  /// - Parameter isSame: returns whether a row's sort key is equal at both ends.
   mutating func carry(
     _ options: RangeOptions, from old: [RowReference], to new: [RowReference],
     isSame: (RowReference) -> Bool
@@ -43,6 +43,7 @@ struct NaiveWindow: Equatable {
       if new.count >= waiting { start(options, waiting, new.count) }
       return
     }
+    if old.isEmpty { return start(options, 0, new.count) }
     let common = old.filter(new.contains)
     func stays(_ row: RowReference) -> Bool {
       guard common.contains(row) else { return false }
@@ -77,15 +78,17 @@ struct NaiveWindow: Equatable {
     if let first = members.first, let last = members.last {
       self.shown = first..<(last + 1)
     } else {
-      // Nothing came into the gap: it stands before the staying row that follows it.
+      // Nothing entered the gap: it is before the staying row that follows it.
       let place = low < staying.count ? new.firstIndex(of: staying[low]) ?? 0 : new.count
       self.shown = place..<place
     }
   }
 
-  /// Keeps offset and length as far as the group reaches.
+  /// Keeps offset and length within the rows of the group.
   mutating func clip(_ options: RangeOptions, from oldCount: Int, to newCount: Int) {
-    if let shown {
+    if shown != nil, oldCount == 0 {
+      start(options, 0, newCount)
+    } else if let shown {
       let offset =
         min(options.pin == .beginning ? shown.lowerBound : oldCount - shown.upperBound, newCount)
       let length = min(shown.count, newCount - offset)
@@ -116,7 +119,7 @@ struct NaiveWindow: Equatable {
     limit(options, count)
   }
 
-  /// One row more or less on the side away from the pin.
+  /// Adds or removes one row on the side away from the pin.
   private mutating func step(_ options: RangeOptions, _ count: Int, wider: Bool) {
     guard let shown else { return }
     var (lower, upper) = (shown.lowerBound, shown.upperBound)
@@ -128,7 +131,8 @@ struct NaiveWindow: Equatable {
     if lower >= 0, upper <= count, lower <= upper { self.shown = lower..<upper }
   }
 
-  /// Row by row: too many leave away from the pin, too few come on the pin side first.
+  /// Applies the limits row by row: surplus rows leave away from the pin, missing rows enter on the
+  /// pin side first.
   mutating func limit(_ options: RangeOptions, _ count: Int) {
     let fewest = min(options.minLength, options.maxLength)
     if shown == nil, fewest > 0, count > 0 {
@@ -151,10 +155,10 @@ struct NaiveWindow: Equatable {
   }
 }
 
-/// What is shown of a state, listed in full.
+/// The shown rows of a state, listed in full.
 struct NaiveView {
   private(set) var mappings: Mappings
-  /// The mappings that were asked for, before ranges were edited on top.
+  /// The requested mappings, before range edits.
   private(set) var asked: Mappings
   private(set) var index: ModelIndex
   private(set) var windows: [GroupName: NaiveWindow] = [:]
@@ -169,10 +173,10 @@ struct NaiveView {
     show()
   }
 
-  /// The group that the row at a path stands in.
+  /// The group of the row at a path.
   func owner(_ path: RowPath) -> GroupName { owners[path.section][path.row] }
 
-  /// All rows of a group, in the order of display.
+  /// All rows of a group, in display order.
   func rows(of group: GroupName) -> [RowReference] { Self.rows(group, mappings, index) }
 
   private static func rows(
@@ -182,7 +186,7 @@ struct NaiveView {
     return mappings.isReversed(group) ? rows.reversed() : rows
   }
 
-  /// What is shown once changes have happened, and then the mappings and ranges are changed.
+  /// The view after changes of rows and, after those, of mappings and ranges.
   func advanced(
     to new: ModelIndex, mappings target: Mappings, edits: [RangeChange] = []
   ) -> NaiveView {
@@ -206,7 +210,7 @@ struct NaiveView {
     return copy
   }
 
-  /// What is shown if it is not known what happened.
+  /// The view if the changes are unknown.
   func clipped(to new: ModelIndex) -> NaiveView {
     var copy = self
     copy.index = new
@@ -256,7 +260,7 @@ struct NaiveView {
     }
   }
 
-  /// Starts the windows of groups that are followed from now on.
+  /// Starts the windows of newly followed groups.
   private mutating func startWindows() {
     let followed =
       Set(mappings.groups ?? Array(index.entries.keys)).union(mappings.carriedGroups)
@@ -266,7 +270,7 @@ struct NaiveView {
     }
   }
 
-  /// The groups that are listed.
+  /// The listed groups.
   private var listed: [GroupName] {
     guard let choice = mappings.choice else { return mappings.groups ?? [] }
     var keys: [GroupName: [UInt8]] = [:]
@@ -279,15 +283,19 @@ struct NaiveView {
     }
   }
 
-  /// Where a group's window stands; nil if the group is not listed.
+  /// The position of a group's range; nil if the group is not listed.
   func rangePosition(of group: GroupName) -> RangePosition? {
     guard listed.contains(group) else { return nil }
     let rows = rows(of: group)
     var shown = 0..<rows.count
+    var missing = 0
     if let range = mappings.range(of: group) {
       if range.isFlexible {
-        shown = windows[group]?.shown ?? (range.pin == .beginning ? rows.count..<rows.count : 0..<0)
+        let window = windows[group]
+        shown = window?.shown ?? (range.pin == .beginning ? rows.count..<rows.count : 0..<0)
+        if let window, window.shown == nil { missing = window.waiting - rows.count }
       } else {
+        missing = max(0, range.offset - rows.count)
         let near = min(range.offset, rows.count)
         let far = min(near + range.length, rows.count)
         shown = range.pin == .beginning ? near..<far : (rows.count - far)..<(rows.count - near)
@@ -295,10 +303,10 @@ struct NaiveView {
     }
     return RangePosition(
       offsetFromBeginning: shown.lowerBound, offsetFromEnd: rows.count - shown.upperBound,
-      length: shown.count)
+      length: shown.count, missing: missing)
   }
 
-  /// The path of a row or, while it is hidden, the one nearest to it.
+  /// The path of a row or, while it is hidden, the nearest path.
   func nearestPath(to row: RowReference) -> RowPath? {
     for (section, part) in list.parts.enumerated() {
       if let index = part.rows.firstIndex(of: row) { return RowPath(section: section, row: index) }
@@ -353,8 +361,8 @@ struct NaiveView {
 }
 
 extension RangeEdit {
-  /// Gives the mappings that follow from this change of a group's range, unless it is flexible and
-  /// only its window changes.
+  /// Changes the mappings by this edit of a group's range, unless the range is flexible and the
+  /// edit changes only its window.
   fileprivate func isFixed(
     in mappings: Mappings, _ group: GroupName, _ body: (Mappings) -> Void
   ) {

@@ -59,7 +59,7 @@ struct ObserverTests {
     let change = try late.advance()
     #expect(change.after.visibleGroups == ["g1", "g2"])
     #expect(change.sections.moves.count == 1 && change.changeset.count == 1)
-    // Written as it is.
+    // Written without a change.
     try put([2, 5], "y")
     let end = store.newestCommit
     #expect(try steady.advance().after.visibleGroups == ["g2", "g1"])
@@ -70,7 +70,7 @@ struct ObserverTests {
         #expect(changeset.sections.moves.count == 1, "\(from) to \(to), records: \(usesRecords)")
       }
     }
-    // Not listed while its first row is one that the seventh commit wrote.
+    // The group is not listed while the seventh commit wrote its first row.
     try put([1, 5], "x")
     #expect(store.newestCommit == 7)
     #expect(try steady.advance().sections.deletes == [1])

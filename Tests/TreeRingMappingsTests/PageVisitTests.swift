@@ -6,14 +6,14 @@
   @testable import TreeRing
   @testable import TreeRingMappings
 
-  /// Pages of a store that are visited while an observer goes on, counted by the page table itself. All in
-  /// one store of a million rows in a sweep; with the other tests, up to a hundred thousand.
+  /// The pages of a store that an advancing observer visits, counted by the page table. In a sweep,
+  /// all of them in one store of a million rows; with `swift test`, up to a hundred thousand.
   @Suite("What a change costs, counted in pages of a store")
   struct PageVisitTests {
     static let counts =
       isSweep ? [1_000, 10_000, 100_000, 1_000_000] : [1_000, 10_000, 100_000]
     private static let rows = Bucket<[UInt8]>.bytes("rows")
-    /// A row is its group, eight bytes of the number that orders it, and one byte more.
+    /// A row consists of its group, eight bytes of the number for its order, and one more byte.
     private static let index = GroupIndex("i", on: rows, version: 1) { (row: [UInt8]) -> [Place] in
       let number = row[1...8].reduce(0) { $0 << 8 | Int($1) }
       return [Place(in: row[0] == 0 ? "g" : "h", by: .ascending(number))]
@@ -28,7 +28,8 @@
       [group] + withUnsafeBytes(of: number.bigEndian) { Array($0) } + [rest]
     }
 
-    /// Rows in the order of their keys, which is not that of the index; one of fifty in a second group.
+    /// A store of rows in the order of their keys, which is not that of the index; one row in fifty
+    /// is in a second group.
     private static func store(_ count: Int) throws -> Store {
       let store = try Store.inMemory(options: StoreOptions(indexes: []))
       try store.write { tx in
@@ -52,10 +53,9 @@
       ]
     }()
 
-    /// A quarter inserts, a quarter deletes, a quarter moves, some of them to the other group, and a
-    /// quarter updates.
+    /// Inserts, deletes, moves and updates, a quarter each. Some rows move to the other group.
     ///
-    /// - Returns: How many rows were touched.
+    /// - Returns: The number of affected rows.
     private static func edit(
       _ store: Store, _ count: Int, rows touched: Int, _ random: inout SeededGenerator
     ) throws -> Int {
@@ -85,7 +85,7 @@
     func advance(_ count: Int) throws {
       var random = SeededGenerator(seed: UInt64(count))
       let store = try Self.store(count)
-      /// Pages visited, for each row touched and each level of the trees.
+      /// The number of pages visited, for each affected row and each level of the trees.
       func rate(_ touched: Int, _ body: () throws -> Void) throws -> Double {
         let tree = try store.snapshot().index("i").order
         let levels = tree.table.top(of: tree.root).level + 1
@@ -98,7 +98,8 @@
       for wanted in [1, 10, 100, 1_000] {
         var observers = Self.views.map { store.observer(of: $0, limit: .max) }
         for index in observers.indices { _ = try observers[index].advance() }
-        // Held, so that comparing is measured and not rebuilding an earlier state.
+        // Held, so that the measurement covers the comparison, not the rebuilding of an earlier
+        // state.
         let start = try store.snapshot()
         let touched = try Self.edit(store, count, rows: wanted, &random)
         for (number, index) in observers.indices.enumerated() {
@@ -109,7 +110,7 @@
           #expect(rate <= 6, "\(count) rows, \(touched) touched, view \(number)")
           most.view = max(most.view, rate)
         }
-        // When records are gone, two trees are compared.
+        // Without records, the store compares two trees.
         let rate = try rate(touched) {
           let found = try store.touchedRows(
             ofIndex: "i", from: start, to: store.snapshot(), usesRecords: false)
@@ -142,7 +143,7 @@
       let found = try store.touchedRows(ofIndex: "i", from: start, to: end, usesRecords: false)
       let visited = store.pages.table.visitCount - before
       #expect(found.rows.count == 1)
-      // The pages they lie on are gone through, but none of them is looked up.
+      // The comparison scans their pages, but looks none of them up.
       #expect(visited < count, "\(visited) pages visited")
       try store.close()
     }

@@ -1,19 +1,19 @@
-// What must hold of every change. Each property says what it found wrong; an empty answer is a pass.
+// The properties of every change. Each check returns its violations; an empty result is a pass.
 
 import TreeRing
 import TreeRingLog
 
 @testable import TreeRingMappings
 
-/// The properties that `violations` checks, by name, so that a test can say which one caught a flaw.
+/// The properties that `violations` checks. Their names let a test state which one caught a flaw.
 enum Property: String, CaseIterable {
   case valid, minimal, updates, bystanders, batch, steps, stepCount, keyed, stages, before, after
   case legacy, reset
 }
 
-/// Everything wrong with the change that the algorithm gives for a case.
+/// All violations by the change that the algorithm returns for a case.
 ///
-/// - Parameter looksAfter: Whether every row of the new state is looked up.
+/// - Parameter looksAfter: whether to look up every row of the new state.
 func violations(
   _ given: ChangeCase, flaw: Flaw = .none, looksAfter: Bool = true
 ) -> [(Property, String)] {
@@ -25,7 +25,7 @@ func violations(
   }
 }
 
-/// Everything wrong with a change.
+/// All violations by a change.
 func violations(
   of change: Change, in given: ChangeCase, flaw: Flaw = .none, looksAfter: Bool = true
 ) -> [(Property, String)] {
@@ -33,13 +33,13 @@ func violations(
   let checker = ChangeChecker(given: given, change: change, flaw: flaw)
   var found = checker.validity().map { (Property.valid, $0) }
   found += checker.optimum()
-  // A script that is not valid may not be applicable at all.
+  // An invalid script may not be applicable at all.
   guard found.allSatisfy({ $0.0 != .valid }) else { return found }
   found += checker.batch().map { (.batch, $0) }
   found += checker.steps()
   found += checker.keyed().map { (.keyed, $0) }
   found += checker.stages(.conservative).map { (.stages, $0) }
-  // What is refused in combined stages is refused in conservative ones too.
+  // If both policies give the same stages, one check suffices.
   if change.changeset.stages(.combined) != change.changeset.stages(.conservative) {
     found += checker.stages(.combined).map { (.stages, $0) }
   }
@@ -49,7 +49,7 @@ func violations(
   return found
 }
 
-/// Everything wrong about when a case is a reset, and with the reset.
+/// All violations by the decision for a reset in a case, and by the reset.
 func limitViolations(_ given: ChangeCase, flaw: Flaw = .none) -> [(Property, String)] {
   do {
     let count = try given.change(flaw: flaw).changeset.count
@@ -86,7 +86,7 @@ struct ChangeChecker {
     new = given.newList
   }
 
-  /// The rules that make a changeset valid, but for the order of what stays (see `batch`).
+  /// The validity rules of a changeset, without the order of the remaining rows (see `batch`).
   func validity() -> [String] {
     var problems: [String] = []
     let set = change.changeset
@@ -132,7 +132,7 @@ struct ChangeChecker {
     return problems
   }
 
-  /// As few operations as any valid changeset has, and no bystander moved in vain.
+  /// Checks that no valid changeset has fewer operations, and that no bystander moves needlessly.
   func optimum() -> [(Property, String)] {
     var found: [(Property, String)] = []
     let expected = Expectation(given)
@@ -152,6 +152,7 @@ struct ChangeChecker {
         && given.old.rows[move.row.reference]?.places[group] != nil
         && given.old.rows[move.row.reference]?.places[group]
           == given.new.rows[move.row.reference]?.places[group]
+        && Expectation.parts(move.row.reference, given).isEmpty
     }
     if bystanders > expected.bystanderMoves {
       found.append((.bystanders, "\(bystanders) moved, not \(expected.bystanderMoves)"))
@@ -159,7 +160,7 @@ struct ChangeChecker {
     return found
   }
 
-  /// Applies structure as a set.
+  /// Applies structural operations as a set.
   func batch() -> [String] {
     let result = BatchList(old).applying(change.sections, change.rows) { new.parts[$0] }
     switch result {
@@ -168,7 +169,7 @@ struct ChangeChecker {
     }
   }
 
-  /// Applies the steps one after the other.
+  /// Applies the steps in order.
   func steps() -> [(Property, String)] {
     let steps = change.changeset.steps(flaw: flaw)
     var found: [(Property, String)] = []
@@ -213,7 +214,7 @@ struct ChangeChecker {
     return found
   }
 
-  /// Applies the placements to a keyed list, as a page would.
+  /// Applies the placements to a keyed list, like a web page.
   func keyed() -> [String] {
     typealias Member = Placements.Member
     guard let placements = try? change.placements(flaw: flaw) else { return ["cannot be read"] }
@@ -270,8 +271,8 @@ struct ChangeChecker {
     return isSame ? [] : ["gives \(parts), not \(goal)"]
   }
 
-  /// Applies the stages to a model of a table view that checks what table views check, with each
-  /// stage's own state as the data source.
+  /// Applies the stages to a model of a table view that makes the checks of table views. The state
+  /// of each stage is the data source.
   func stages(_ policy: StagePolicy) -> [String] {
     var view = BatchList(old)
     for stage in change.changeset.stages(policy, flaw: flaw) {
@@ -306,11 +307,11 @@ struct ChangeChecker {
     return view.list == new ? [] : ["stages give \(view.list), not \(new)"]
   }
 
-  /// Applies the legacy list as a set, rows of sections that come and go included.
+  /// Applies the legacy list as a set, including rows of deleted and inserted sections.
   func legacy() -> [String] {
     guard let legacy = try? change.legacy(flaw: flaw) else { return ["cannot be read"] }
     var problems: [String] = []
-    // While all groups are one section, its name stands for them.
+    // While one section shows all groups, its name stands for them.
     var kept = Dictionary(
       uniqueKeysWithValues: old.parts.map { ($0.identity, $0.rows.map(Optional.some)) })
     var arrivals: [RowPath: RowReference] = [:]

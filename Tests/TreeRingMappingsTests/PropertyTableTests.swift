@@ -1,4 +1,4 @@
-// The table of properties in docs/testing.md names tests that are there.
+// Checks that the tests named in the table of properties in docs/testing.md exist.
 
 import Foundation
 import Testing

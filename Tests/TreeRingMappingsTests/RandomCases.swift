@@ -6,15 +6,15 @@ import TreeRingLog
 
 @testable import TreeRingMappings
 
-/// Makes states and mappings of a certain size.
+/// Makes states and mappings of a given size.
 struct CaseMaker {
-  /// The index that mappings are of.
+  /// The name of the mapped index.
   let index: String
   let groups: [GroupName]
   let rowCount: Int
-  /// How many different sort keys there are; few make many ties.
+  /// The number of different sort keys; few keys make many ties.
   let sortKeys: UInt8
-  /// Whether some rows stand in several groups.
+  /// Whether some rows are in several groups.
   let severalPlaces: Bool
   var random: SeededGenerator
 
@@ -59,7 +59,7 @@ struct CaseMaker {
     RowReference(bucket: UInt32(number % 3), key: [UInt8(number)])
   }
 
-  /// The state one commit later. A row may be written again as it was.
+  /// The state one commit later. The commit may rewrite a row without a change.
   mutating func successor(of state: ModelIndex) -> ModelIndex {
     var rows = state.rows
     let commit = state.commit + 1
@@ -99,7 +99,8 @@ struct CaseMaker {
     RangeOptions.Growth.allCases.randomElement(using: &random) ?? .pinSide
   }
 
-  /// Groups given, or chosen by their counts, their first and last rows, and when those were written.
+  /// Mappings of given groups, or of groups selected by their counts, their first and last rows,
+  /// and the commits of those.
   private mutating func list(_ groups: [GroupName]) -> Mappings {
     switch Int.random(in: 0..<7, using: &random) {
     case 0:
@@ -143,7 +144,7 @@ struct CaseMaker {
       ? [-1] : Set((0..<2).map { _ in Int.random(in: -3...3, using: &random) })
   }
 
-  /// Other mappings, as a user may set them on a live list.
+  /// Other mappings, such as a user may set on a live list.
   mutating func edited(_ mappings: Mappings) -> Mappings {
     var edited = mappings
     if chance(3) {
@@ -184,7 +185,7 @@ struct CaseMaker {
     return edited
   }
 
-  /// Ranges changed by hand.
+  /// Manual changes of ranges.
   mutating func rangeEdits(_ mappings: Mappings) -> [RangeChange] {
     var edits: [RangeChange] = []
     var mappings = mappings

@@ -15,7 +15,7 @@ struct NaiveRange {
     window = NaiveWindow(options, count: count)
   }
 
-  /// - Parameter isSame: Whether a row's sort key is equal at both ends.
+  /// - Parameter isSame: returns whether a row's sort key is equal at both ends.
   mutating func carry(
     from old: [RowReference], to new: [RowReference], isSame: (RowReference) -> Bool
   ) {
@@ -26,22 +26,25 @@ struct NaiveRange {
     }
   }
 
-  /// Where it stands in a group of so many rows.
+  /// Its position in a group of a given number of rows.
   func position(_ count: Int) -> RangePosition {
+    let missing =
+      options.isFlexible
+      ? (window.shown == nil ? window.waiting - count : 0) : max(0, options.offset - count)
     let shown = window.shown ?? (options.pin == .beginning ? count..<count : 0..<0)
     return RangePosition(
       offsetFromBeginning: shown.lowerBound, offsetFromEnd: count - shown.upperBound,
-      length: shown.count)
+      length: shown.count, missing: missing)
   }
 }
 
 /// Every single change of two small groups under every setting of a range, as a changeset.
 ///
-/// What a changeset is depends on the setting only by the rows shown before and after. So of all settings
-/// that show the same ones the first is checked by every property, and the others must give what it gave;
-/// and that they show these is compared with the naive range for each.
+/// A changeset depends on the setting only through the rows shown before and after. So of all
+/// settings that show the same rows, the test checks all properties of the first one; the others
+/// must give the same changeset. For each setting it compares the shown rows with the naive range.
 ///
-/// All settings are tried in a sweep; with the other tests, a few in turn for each change.
+/// A sweep tries all settings; `swift test` tries a few in turn for each change.
 @Suite("Every range setting, every single change")
 struct RangeSweepTests {
   typealias State = WindowTests.State
@@ -66,7 +69,7 @@ struct RangeSweepTests {
     if isSweep, SweepPart.current.isWhole { #expect(cases.cases == 4_397_328) }
   }
 
-  /// Every single change of groups of so many rows.
+  /// Checks every single change of groups of a given number of rows.
   private static func check(_ windowed: Int, _ plain: Int) -> (cases: Int, checked: Int) {
     var sum = (cases: 0, checked: 0)
     let old = State(windowed, plain)
@@ -85,7 +88,7 @@ struct RangeSweepTests {
     return sum
   }
 
-  /// - Returns: how many changes were checked by every property.
+  /// - Returns: the number of changes for which all properties were checked.
   private static func check(
     _ old: State, _ new: State, _ settings: [RangeOptions], turn: Int
   ) throws -> Int {

@@ -1,5 +1,5 @@
-// A replaced definition is a change like any other, wherever the observer stands: in a large index, before
-// a restart, at a commit before the definition was in force, in a follower.
+// A replaced definition is an ordinary change for every observer: of a large index, before a
+// restart, at a commit before the definition took effect, in a follower.
 
 import TestSupport
 import Testing
@@ -26,7 +26,7 @@ struct ReplacedDefinitionTests {
     }
   }
 
-  /// What a snapshot lists of the index.
+  /// The rows of the index in a snapshot.
   private static func list(_ snapshot: Snapshot) throws -> [[RowID]] {
     let reader = try snapshot.index("i")
     return try ["x", "y"].map { group in
@@ -34,7 +34,7 @@ struct ReplacedDefinitionTests {
     }
   }
 
-  /// The observer's next change, applied to a list and compared with what is there.
+  /// Applies the observer's next change to a list, and compares it with the snapshot.
   private static func follow(
     _ observer: inout MappingObserver, _ list: inout FollowedList, to snapshot: Snapshot
   ) throws -> Change {
@@ -68,7 +68,7 @@ struct ReplacedDefinitionTests {
     let folder = try TemporaryFolder()
     let options = StoreOptions(durability: Durability.none)
     var store = try Store(at: folder.path, options: options)
-    // More rows than a replacement is told for; none of them is in a group of the index.
+    // More rows than a replacement lists; no group of the index contains them.
     func write(_ tx: Transaction, _ text: String) throws {
       for number in 0...10_000 {
         try tx.put(Array(text.utf8), for: Key("other\(number)"), in: .bytes(bucket))
@@ -87,7 +87,7 @@ struct ReplacedDefinitionTests {
     try store.define("i", Self.fields("m"))
     var resumed = store.observer(of: Self.mappings, from: position)
     #expect(try !Self.follow(&resumed, &list, to: store.snapshot()).isReset)
-    // The same, where one commit does both.
+    // The same with one commit for both.
     try store.write { tx in
       try write(tx, "third")
       try tx.define("i", Self.fields("n", descending: true))
@@ -195,7 +195,7 @@ struct ReplacedDefinitionTests {
       "i", on: rows, version: version,
       groupedBy: { (row: [UInt8]) in [row[0] % 2 == 0 ? "x" : "y"] },
       sortedBy: { (a: [UInt8], b: [UInt8]) in
-        // The second version has one row elsewhere.
+        // The second version orders one row differently.
         func number(_ row: [UInt8]) -> UInt8 { version == 2 && row[0] == 4 ? 200 : row[0] }
         return number(a) < number(b)
       })

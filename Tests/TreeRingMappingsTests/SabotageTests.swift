@@ -7,7 +7,7 @@ import TreeRingLog
 
 @Suite("Sabotage: every deliberate mistake is caught")
 struct SabotageTests {
-  /// The properties that catch each mistake, at the least.
+  /// The properties that must catch each mistake; others may too.
   static let catchers: [(Flaw, Property)] = [
     (.lightBlocks, .minimal),
     (.unclippedBlocks, .minimal),
@@ -38,8 +38,8 @@ struct SabotageTests {
     #expect(Set(Self.catchers.map(\.0)).union([.none]) == Set(Flaw.allCases))
   }
 
-  /// Searches no further than the tests that are to catch it: single changes first, then histories in
-  /// which windows are carried on.
+  /// Searches no further than the tests that should catch the mistake: single changes first, then
+  /// histories with carried windows.
   @Test("A mistake put in on purpose is caught", arguments: catchers)
   func caught(_ flaw: Flaw, by property: Property) throws {
     let isLimit = property == .reset

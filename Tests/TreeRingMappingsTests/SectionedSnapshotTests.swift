@@ -5,7 +5,7 @@ import TreeRingLog
 
 @testable import TreeRingMappings
 
-/// A model of the snapshots of diffable data sources: it notes what they trap on.
+/// A model of the snapshots of diffable data sources: it records the cases on which those trap.
 private struct ModelSnapshot: SectionedSnapshot {
   typealias Member = Placements.Member
   private(set) var sections: [(group: GroupName, members: [Member])] = []

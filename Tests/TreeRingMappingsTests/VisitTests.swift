@@ -6,7 +6,7 @@ import TreeRingLog
 
 @testable import TreeRingMappings
 
-/// One group of rows as a sorted array of numbers, whose searches count the elements they visit.
+/// One group of rows as a sorted array of numbers, with searches that count the visited elements.
 private struct CountedGroup: OrderedGroups, OrderedGroup {
   typealias Group = CountedGroup
 
@@ -148,9 +148,9 @@ struct VisitTests {
     }
   }
 
-  /// A quarter inserts, a quarter deletes, a quarter moves, a quarter updates. In this index a row's
-  /// name is the number it is ordered by, so a row that moves takes over the name of the place it goes
-  /// to; the algorithm never looks.
+  /// Deletes, inserts, moves and updates, a quarter each. In this index a row's name is the number
+  /// for its order. So a row that moves takes the name of its new place; the algorithm does not
+  /// notice.
   private func edit(
     _ old: CountedGroup, _ touchedCount: Int, _ random: inout SeededGenerator
   ) -> (CountedGroup, TouchedRows) {

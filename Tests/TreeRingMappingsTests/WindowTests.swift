@@ -5,12 +5,12 @@ import TreeRingLog
 
 @testable import TreeRingMappings
 
-/// Two groups, `w` through a range and `p` whole, of at most five rows each, and every single change of
-/// them, and of flexible ranges every pair of changes.
+/// Two groups, `w` through a range and `p` whole, of at most five rows each. All single changes of
+/// them, and for flexible ranges all pairs of changes.
 @Suite("Ranges of small groups")
 struct WindowTests {
-  /// Every setting of length ≤ 3, offset ≤ 2 and both pins: fixed, and with all growths, fewest and most
-  /// rows ≤ 3.
+  /// Every setting with length ≤ 3, offset ≤ 2 and both pins: fixed, and flexible with all growths
+  /// and with minimum and maximum ≤ 3.
   static let settings: [RangeOptions] = {
     var all = flexibleSettings
     for length in 0...3 {
@@ -47,7 +47,7 @@ struct WindowTests {
   /// The rows of both groups with their keys.
   struct State: Hashable {
     var keys: [GroupName: [UInt8: UInt8]] = ["w": [:], "p": [:]]
-    /// The rows whose content is another one than at the start.
+    /// The rows whose content differs from the start.
     private var rewritten: Set<UInt8> = []
 
     init(_ windowed: Int, _ plain: Int) {
@@ -64,7 +64,7 @@ struct WindowTests {
       isReversed ? rows(group).reversed() : rows(group)
     }
 
-    /// What a row of the windowed group is ordered by.
+    /// The sort key of a row of the windowed group.
     func key(of row: RowReference) -> UInt8? { keys["w"]?[row.key[0]] }
 
     func index(at commit: CommitNumber) -> ModelIndex {
@@ -80,8 +80,8 @@ struct WindowTests {
       return ModelIndex(commit: commit, rows: rows)
     }
 
-    /// Every state one change away: a row deleted, inserted, rewritten, re-keyed without passing another,
-    /// moved in its group or to the other one.
+    /// Every state one change away: a row deleted, inserted, rewritten, re-keyed without passing
+    /// another, or moved within its group or to the other one.
     func neighbors(fresh: UInt8) -> [State] {
       var all: [State] = []
       func add(_ change: (inout State) -> Void) {
@@ -121,7 +121,7 @@ struct WindowTests {
       .drawn(withNeighborsAt: turn & 8 != 0 ? [-1, 2] : [], in: "w")
   }
 
-  /// What carries a window from one state of a group to the next.
+  /// The alignment that carries a window from one state of a group to the next.
   static func alignment(_ old: State, _ new: State) throws -> Alignment {
     let (before, after) = (old.index(at: 1), new.index(at: 2))
     let table = GroupTable(["w"])
@@ -160,7 +160,7 @@ struct WindowTests {
       var window = Window(options, count: count)
       window.carry(options, over: change, from: count, to: newCount, isReversed: false)
       let expected = (offset + (atBeginning ? begin : end), shown.count + rows)
-      // A window that lost its last row is a gap at the place it had.
+      // A window that lost its last row is a gap at the same position.
       #expect((window.offset, window.length) == expected, "\(options), \(count), \(change)")
     }
     for index in 0..<count {
@@ -188,7 +188,7 @@ struct WindowTests {
     }
   }
 
-  /// A window by both ways, in one order of display.
+  /// A window computed in both ways, in one display order.
   struct Pair {
     let options: RangeOptions
     let isReversed: Bool
@@ -202,7 +202,7 @@ struct WindowTests {
       naive = NaiveWindow(options, count: count)
     }
 
-    /// Carries both, and tells whether they agree.
+    /// Carries both, and returns whether they agree.
     mutating func carry(from old: State, to new: State, over change: Alignment) -> Bool {
       let lists = (old: old.rows("w"), new: new.rows("w"))
       window.carry(
@@ -257,7 +257,7 @@ struct WindowTests {
     print("windows: \(cases) windows carried on")
   }
 
-  /// So many settings, in turn.
+  /// A given number of settings, in turn.
   static func settings(turn: Int, count: Int) -> [RangeOptions] {
     (0..<count).map { settings[(turn * count + $0) * 1_009 % settings.count] }
   }
@@ -273,8 +273,9 @@ struct WindowTests {
     print("windows: \(cases) pairs of changes")
   }
 
-  /// Pairs of changes of groups of so many rows: in a sweep all of them, under a setting for each way of
-  /// showing rows before, in between and behind; else some of them under two settings.
+  /// Checks pairs of changes of groups of a given number of rows. In a sweep all pairs, under one
+  /// setting for each way to show rows before, in between and after; otherwise some pairs under two
+  /// settings.
   private static func checkPairs(_ windowed: Int, _ plain: Int) -> Int {
     var cases = 0
     let first = State(windowed, plain)
@@ -300,7 +301,7 @@ struct WindowTests {
     return cases
   }
 
-  /// Of the settings that show the same rows in all states, the first.
+  /// The first setting for each way to show rows in all states.
   private static func differing(_ states: [State], isReversed: Bool) -> [RangeOptions] {
     let lists = states.map { $0.displayed("w", isReversed) }
     var seen: Set<[RangePosition]> = []

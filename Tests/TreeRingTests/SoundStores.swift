@@ -1,16 +1,16 @@
-// The trait of suites whose tests must leave sound stores; see WrittenStores. Each test target links to this
-// file, since a target that is no test cannot know of traits.
+// The trait of suites whose tests must leave sound stores; see WrittenStores. Each test target
+// links to this file, because a target that is no test target cannot use traits.
 
 import TestSupport
 import Testing
 import TreeRing
 
 extension Trait where Self == SoundStores {
-  /// Stores that tests of the suite have written must be sound in the end.
+  /// Requires that the stores which tests of the suite have written are sound at the end.
   static var leavesSoundStores: Self { SoundStores() }
 }
 
-/// Looks at the stores that a test has opened for writing.
+/// Checks the stores that a test has opened for writing.
 struct SoundStores: SuiteTrait, TestTrait, TestScoping {
   let isRecursive = true
 

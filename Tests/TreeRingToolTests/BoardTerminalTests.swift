@@ -1,4 +1,4 @@
-// The board as a process of its own, on a terminal of its own.
+// The board as a separate process on its own terminal.
 
 import Foundation
 import TestSupport
@@ -6,7 +6,7 @@ import Testing
 import TreeRing
 import TreeRingLog
 
-/// The far end of a terminal: what a person sees and types.
+/// The user's end of a terminal: it shows the output and types keys.
 private final class Terminal {
   var model: TerminalModel
   private var master: Int32 = -1
@@ -19,7 +19,7 @@ private final class Terminal {
     (size.ws_row, size.ws_col) = (UInt16(height), UInt16(width))
     let isOpen = openpty(&master, &near, nil, nil, &size) == 0
     try #require(isOpen)
-    // Nobody else is to keep the terminal open.
+    // No child process may keep the terminal open.
     for end in [master, near] { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
   }
 
@@ -28,7 +28,7 @@ private final class Terminal {
     if master >= 0 { close(master) }
   }
 
-  /// The end that a process is given; it is closed once the process has it.
+  /// The end for the process; closed once the process has it.
   var descriptor: Int32 { near }
   func hangUp() {
     if near >= 0 { close(near) }
@@ -37,14 +37,14 @@ private final class Terminal {
 
   func type(_ text: String) { _ = write(master, text, text.utf8.count) }
 
-  /// Whether keys are read line by line and shown as they are typed.
+  /// Whether the terminal reads input line by line and echoes it.
   var isCooked: Bool {
     var state = termios()
     let flags = tcflag_t(ICANON | ECHO)
     return tcgetattr(master, &state) == 0 && state.c_lflag & flags == flags
   }
 
-  /// Looks on until the screen is as it is wanted; false if the process ends before.
+  /// Reads output until the screen satisfies a condition; false if the process ends before.
   func wait(until isWanted: (TerminalModel) -> Bool) -> Bool {
     var buffer = [UInt8](repeating: 0, count: 4096)
     while !isWanted(model) {
@@ -56,7 +56,7 @@ private final class Terminal {
     return true
   }
 
-  /// What has come, but for a control sequence or a character of which the end is missing.
+  /// The output so far, without an incomplete control sequence or character at its end.
   private func wholePiece() -> String {
     var end = rest.count
     if let start = rest.lastIndex(of: 0x1B),
@@ -71,7 +71,7 @@ private final class Terminal {
     return String(decoding: rest[..<end], as: UTF8.self)
   }
 
-  /// Whether this system gives terminals to those who ask.
+  /// Whether this system provides terminals.
   static var isAvailable: Bool {
     var (master, near) = (Int32(-1), Int32(-1))
     guard openpty(&master, &near, nil, nil, nil) == 0 else { return false }
@@ -98,7 +98,7 @@ private final class Terminal {
     try store.close()
   }
 
-  /// A board that runs on a terminal, which nobody else keeps open.
+  /// A board on a terminal that no other process keeps open.
   private static func board(_ arguments: [String], on terminal: Terminal) throws -> Process {
     let process = Process()
     process.executableURL = try #require(GoldenScript.products).appending(path: "treering")
@@ -119,7 +119,7 @@ private final class Terminal {
     let store = try Store(at: path)
     try store.write { tx in
       try tx.define("dep", FieldIndex(bucket: "f", group: "o", order: [.init("t")]))
-      // Too long for the trees, which are sound.
+      // The object is too long for the trees, so damage to the log leaves the trees sound.
       let object = #"{"o":"JFK","t":9,"x":"\#(String(repeating: "x", count: 2_000))"}"#
       try tx.put(Array(object.utf8), for: "k", in: Bucket<[UInt8]>.bytes("f"))
     }

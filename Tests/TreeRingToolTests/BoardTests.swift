@@ -1,4 +1,4 @@
-// A board on the screen is what is shown, though only what has changed is ever drawn.
+// A board's screen equals the shown rows, although the board draws only changes.
 
 import Foundation
 import TestSupport
@@ -11,13 +11,14 @@ import TreeRingMappings
 
 @Suite("Boards", .leavesSoundStores) struct BoardTests {
   private static let flights = Bucket<[UInt8]>.bytes("flights")
-  /// The first byte of a flight names its group, the second orders it.
+  /// The first byte of a flight names its group, the second gives the order.
   private static let index = GroupIndex("board", on: flights, version: 1) {
     (row: [UInt8]) -> [Place] in
     [Place(in: "g\(row[0])", by: .ascending(Int(row[1])))]
   }
 
-  /// The text of a row: short, of the screen's width with the indent, longer, or of wide characters.
+  /// The text of a row: short, as wide as the screen with the indent, longer, or of wide
+  /// characters.
   private static func text(_ row: RowID, _ snapshot: Snapshot) throws -> String {
     let text = "\(row.key) \(try snapshot.get(row.key, in: flights) ?? [])"
     switch row.key.description.utf8.last.map({ $0 % 4 }) {
@@ -28,14 +29,14 @@ import TreeRingMappings
     }
   }
 
-  /// A line as a terminal of 80 columns shows it.
+  /// A line as shown by a terminal of 80 columns.
   private static func cut(_ text: String) -> String {
     var terminal = TerminalModel(height: 1)
     terminal.write("\u{1B}[?7l" + (text.count > 80 ? text.prefix(79) + "…" : text))
     return terminal.lines[0]
   }
 
-  /// The lines of rows that a change brought or rewrote.
+  /// The lines of rows that a change inserted or rewrote.
   private static func flips(_ change: Change) -> Set<Int> {
     let outline = change.after.outline
     func line(_ path: RowPath) -> Int {
@@ -137,10 +138,10 @@ import TreeRingMappings
       }
     }
     #expect(first == ["a", "b", "c"])
-    // Moved and rewritten, deleted, untouched but for its position.
+    // Moved and rewritten; then deleted; "c" changes only its position.
     #expect(try step { try $0.put([1, 0], for: "b", in: Self.flights) } == ["b"])
     #expect(try step { try $0.delete("b", in: "flights") } == ["b"])
-    // The last row of a section leaves for another one: the section goes with it.
+    // The last row of a section moves to another section, which removes the first one.
     #expect(try step { try $0.put([2, 0], for: "a", in: Self.flights) } == ["a"])
     #expect(
       try step { tx in
@@ -157,7 +158,7 @@ import TreeRingMappings
       of: Mappings(of: "board", groupsWhere: { _ in true }).hidingEmptySections())
     var lines = BoardLines()
     func text(_ row: RowID) -> String { row.key.description }
-    /// The change that a new group makes, whose index can no longer be read.
+    /// The change of a new group, whose index is no longer readable.
     func expired(_ group: UInt8) throws -> Change {
       try store.write { try $0.put([group, 1], for: Key("k\(group)"), in: Self.flights) }
       let change = try observer.advance()

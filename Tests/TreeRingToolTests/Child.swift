@@ -1,9 +1,9 @@
-// Processes that tests start.
+// Child processes of tests.
 
 import Foundation
 import Testing
 
-/// A child process whose output is read line by line.
+/// A child process with output that is read line by line.
 final class Child {
   let process = Process()
   private let output = Pipe()

@@ -1,4 +1,4 @@
-// Real data: the flights are imported with the tool and compared with a direct replay of their JSON.
+// Real data: the tool imports the flights; the tests compare them with a direct replay of the JSON.
 // TREERING_FLIGHTS names another file than the week in Tests/Fixtures, for instance a whole year.
 
 import Foundation
@@ -8,7 +8,7 @@ import TreeRing
 import TreeRingLog
 
 @Suite(.leavesSoundStores) struct FlightsTests {
-  /// What the JSON says, line by line.
+  /// The contents of the JSON, line by line.
   private struct Replay {
     private(set) var flights: [String: NSDictionary] = [:]
 
@@ -24,7 +24,7 @@ import TreeRingLog
       }
     }
 
-    /// The keys on a board: those still to depart, by schedule and flight.
+    /// The keys on a board: the flights that have not departed, by schedule and flight.
     func board(_ origin: String) throws -> [String] {
       let waiting: Set<String> = ["scheduled", "delayed", "cancelled"]
       func text(_ flight: NSDictionary, _ field: String) -> [UInt8] {

@@ -1,4 +1,4 @@
-// A process that writes and one that follows it.
+// A writing process and a process that follows it.
 
 import Foundation
 import TestSupport
@@ -7,7 +7,7 @@ import TreeRing
 import TreeRingLog
 
 @Suite("Processes that follow", .leavesSoundStores) struct FollowTests {
-  /// Where a store and its follower meet.
+  /// A folder for a store and its follower.
   private static func folder() throws -> URL {
     let folder = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
@@ -50,7 +50,7 @@ import TreeRingLog
           let reader
         else { continue }
         let start = ContinuousClock.now
-        // Without the pool of threads that tests share, which would be measured too.
+        // This avoids the thread pool shared by the tests, whose delays would be measured too.
         while reader.newestCommit < number {
           try reader.checkFollowing()
           usleep(100)
@@ -93,8 +93,8 @@ import TreeRingLog
     }
     child.process.interrupt()
     child.process.waitUntilExit()
-    #expect(child.process.terminationStatus == 0)
-    // One that nobody listens to ends by itself.
+    #expect(child.process.terminationStatus == 130)
+    // A follower without a reader ends by itself.
     let alone = Process()
     alone.executableURL = URL(filePath: "/bin/bash")
     let products = try #require(GoldenScript.products)
@@ -171,7 +171,7 @@ import TreeRingLog
     }
     child.process.interrupt()
     child.process.waitUntilExit()
-    #expect(child.process.terminationStatus == 0)
+    #expect(child.process.terminationStatus == 130)
     #expect(try store.compact(to: .dropHistory).horizon == store.newestCommit)
     try store.close()
   }

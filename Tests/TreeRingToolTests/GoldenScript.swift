@@ -1,13 +1,14 @@
 // Runs scripts with expected output against the built tool.
 //
-// A script is a text file. A line that begins with `$ ` is a command for bash, lines after it that
-// begin with `> ` continue it; what follows up to the next empty line is what it prints: standard
-// output as it is, standard error with `! ` in front, and `[exit N]` unless N is 0. Lines that begin
-// with `#` are remarks. `treering` is the tool just built, `$FIXTURES` the folder of fixtures, and
-// each script starts in an empty folder. Times, rates and dates of now are replaced by words.
+// A script is a text file. A line that begins with `$ ` is a command for bash; lines after it that
+// begin with `> ` continue it. Its expected output follows, up to the next empty line: standard
+// output as it is, standard error with `! ` in front, and `[exit N]` unless N is 0. Lines that
+// begin with `#` are remarks. `treering` is the tool just built, `$FIXTURES` the folder of
+// fixtures, and each script starts in an empty folder. Words replace times, rates and current
+// dates.
 //
-// With TREERING_RECORD=1 in the environment the scripts are rewritten with what is printed now, and
-// each one that changes fails once, so that a change of the tool's answers is seen.
+// With TREERING_RECORD=1 in the environment, the scripts are rewritten with the current output.
+// Each script that changes fails once, so that a change of the tool's answers is visible.
 
 import Foundation
 import Testing
@@ -35,7 +36,7 @@ struct GoldenScript {
     return names.filter { $0.hasSuffix(".txt") }.map { String($0.dropLast(4)) }.sorted()
   }
 
-  /// The folder that the tool was built into: that of the tests.
+  /// The folder of the built tool, which is that of the tests.
   static var products: URL? {
     let candidates =
       [Bundle.main.executableURL?.deletingLastPathComponent()]
@@ -45,16 +46,16 @@ struct GoldenScript {
     }
   }
 
-  /// Scripts that damage stores, or are about some that are none, and leave them so.
+  /// Scripts that leave damaged stores, or folders that are no stores.
   private static let damaging: Set<String> = ["backup", "compacted", "damage"]
-  /// Says which of the stores in the folder are not sound.
+  /// A script that prints the stores in the folder that are not sound.
   private static let verifying = #"""
     for log in */log; do
       [ ! -d "$log" ] || said="$(treering verify --deep "${log%/log}" 2>&1)" || echo "$log: $said"
     done
     """#
 
-  /// Runs every command and compares what it prints.
+  /// Runs every command and compares its output.
   func run() throws {
     let text = try String(contentsOf: file, encoding: .utf8)
     let entries = Self.entries(of: text)
@@ -104,7 +105,7 @@ struct GoldenScript {
     return entries
   }
 
-  /// Runs a command in bash and returns the lines it prints, the words of the moment replaced.
+  /// Runs a command in bash and returns the lines of its output, with words for times and rates.
   private static func execute(_ command: String, in work: URL) throws -> [String] {
     let products = try #require(products, "the tool must have been built")
     let process = Process()

@@ -1,4 +1,4 @@
-// Ctrl-C amid commands that write a copy of a store.
+// Ctrl-C during commands that write a copy of a store.
 
 import Foundation
 import TestSupport
@@ -22,7 +22,8 @@ import TreeRingLog
     try FileManager.default.createDirectory(atPath: scratch, withIntermediateDirectories: true)
   }
 
-  /// Interrupts a command as soon as a file is there. One that has ended by then is started again.
+  /// Interrupts a command as soon as `isBegun` returns true. If the command has already ended, it
+  /// is started again.
   private func interrupt(_ arguments: [String], when isBegun: () -> Bool) throws {
     for _ in 0..<50 {
       let child = try Child("treering", arguments)
@@ -53,14 +54,23 @@ import TreeRingLog
     }
   }
 
-  @Test("A replay into a new store that is interrupted leaves a whole store, which ends earlier")
+  @Test("A replay into a new store that is interrupted leaves none, and works when it is run again")
   func replaying() throws {
     let new = folder.path + "/new"
     try interrupt(["replay", path, "--into", new]) {
       FileManager.default.fileExists(atPath: new + "/log")
     }
-    let store = try Store(at: new, options: StoreOptions(mode: .readWrite, logger: quietLogger))
-    #expect(store.newestCommit < CommitNumber(Self.commitCount))
+    let options = StoreOptions(mode: .readWrite, logger: quietLogger)
+    do {
+      _ = try Store(at: new, options: options)
+      Issue.record("half a store was opened")
+    } catch let error as TreeRingError { #expect(error.code == .unfinishedCopy) }
+    let again = try Child("treering", ["replay", path, "--into", new])
+    try again.process.run()
+    again.process.waitUntilExit()
+    #expect(again.process.terminationStatus == 0)
+    let store = try Store(at: new, options: options)
+    #expect(store.newestCommit == CommitNumber(Self.commitCount))
     #expect(try store.checkInvariants() == [])
     try store.close()
   }

@@ -1,5 +1,5 @@
-// A real process on a real disk, killed in the middle of its work, again and again; and system calls of
-// real processes that fail.
+// A real process on a real disk, killed repeatedly in the middle of its work; and failing system
+// calls of real processes.
 
 import Foundation
 import TestSupport
@@ -7,12 +7,13 @@ import Testing
 import TreeRing
 import TreeRingLog
 
-/// What a Crasher has said.
+/// The acknowledgements that a Crasher printed.
 private struct Acknowledged {
-  /// The newest commit that returned, of any durability. The system lives on, so all must be there.
+  /// The newest commit that returned, of any durability. The system does not fail, so all commits
+  /// must remain.
   var newest: UInt64 = 0
   var count = 0
-  /// How many commits the backup holds; 0 if there is none yet.
+  /// The number of commits in the backup; 0 if there is none yet.
   var backup: UInt64 = 0
   /// The commits whose secrets are erased.
   var erased: Set<UInt64> = []
@@ -38,7 +39,7 @@ private struct Acknowledged {
 }
 
 extension FileManager {
-  /// The paths of the files in a folder and in those below it.
+  /// The paths of all files below a folder.
   fileprivate static func files(below folder: String) -> [String] {
     let names = FileManager.default.subpaths(atPath: folder) ?? []
     return names.map { "\(folder)/\($0)" }.filter { path in
@@ -71,7 +72,7 @@ extension FileManager {
     try checkBackup(path + ".backup", said, label)
   }
 
-  /// What was erased stands in no file of the store.
+  /// Checks that no file of the store contains an erased secret.
   private static func checkErased(_ path: String, _ said: Acknowledged, _ label: String) throws {
     guard !said.erased.isEmpty else { return }
     for file in FileManager.files(below: path) {
@@ -83,7 +84,7 @@ extension FileManager {
     }
   }
 
-  /// The backup is the one before or the newest, and whole.
+  /// Checks that the backup is whole, and the last one acknowledged or a newer one.
   private static func checkBackup(_ path: String, _ said: Acknowledged, _ label: String) throws {
     guard FileManager.default.fileExists(atPath: path + "/log") else {
       #expect(said.backup == 0, "\(label): the backup is gone")
@@ -97,9 +98,9 @@ extension FileManager {
       #expect(try CrashScript.flaw(in: copy.snapshot()) == nil, "\(label), in the backup")
       try copy.close()
     } catch let error as TreeRingError
-      where said.backup == 0 && [.notFound, .corruption].contains(error.code)
+      where said.backup == 0 && [.notFound, .corruption, .unfinishedCopy].contains(error.code)
     {
-      // A first backup that was not finished does not open.
+      // An unfinished first backup does not open.
     }
   }
 
@@ -113,21 +114,21 @@ extension FileManager {
     var path = ""
     var said = Acknowledged()
     for round in 0..<rounds {
-      // A fresh store now and then, so that its making is interrupted too.
+      // A new store every few rounds, so that kills also hit its creation.
       if round % 6 == 0 {
         path = folder.path + "/\(round)"
         said = Acknowledged()
       }
       let seed = UInt64.random(in: 0...UInt64.max, using: &random)
       let upkeep = round % 2 == 1 ? ["upkeep"] : []
-      // The first to do upkeep lives until some is done, however slow the machine.
+      // The first round with upkeep runs until some upkeep is done, even on a slow machine.
       let livesOn = round == 1
       let count = livesOn ? "1000000" : "400"
       let child = try Child("Crasher", [path, "\(1 + round % 3)", "\(seed)", count] + upkeep)
       let before = said.count
       try child.process.run()
       let fate = child.process.processIdentifier
-      // Some die while they open, the others in the midst of commits.
+      // Some are killed while they open, the others in the middle of commits.
       let patience = round % 4 == 0 ? 0 : Int.random(in: 1...120, using: &random)
       if patience == 0 {
         usleep(UInt32.random(in: 0...30_000, using: &random))
@@ -166,9 +167,9 @@ extension FileManager {
     try Self.check(path, Acknowledged(newest: 1), "after the lock")
   }
 
-  // MARK: - System calls that fail
+  // MARK: - Failing system calls
 
-  /// Whether processes can be traced here; says why not.
+  /// The path of strace; nil, with a printed reason, if processes cannot be traced here.
   private static let tracer: String? = {
     let path = TemporaryFolder.path(of: "strace")
     let probe = try? TemporaryFolder.run(
@@ -233,10 +234,10 @@ extension FileManager {
       child.process.waitUntilExit()
       let status = child.process.terminationStatus
       if pattern.hasPrefix("openat") {
-        // Programs do not start without their libraries, either.
+        // The failing call may also prevent the loading of libraries.
         #expect(status != 70 && child.process.terminationReason == .exit, "\(injection): \(status)")
       } else {
-        // 73: the store could not even be made.
+        // 73: the store could not be created.
         #expect([0, 73, 74].contains(status), "\(injection): \(status)")
       }
       failures += status == 0 ? 0 : 1

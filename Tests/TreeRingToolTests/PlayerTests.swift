@@ -1,4 +1,4 @@
-// A board in the hands of somebody who presses keys: a replay, and a store that is written meanwhile.
+// A board under the control of a user's keys: a replay, and a store with a concurrent writer.
 
 import Foundation
 import TestSupport
@@ -10,11 +10,11 @@ import TreeRingMappings
 @testable import treering
 
 @Suite("Boards played with keys") struct PlayerTests {
-  /// Somebody who looks at the screen whenever the player asks for a key.
+  /// A user who sees the screen whenever the player asks for a key.
   private final class Person {
     typealias Act = () throws -> BoardKey?
     struct Look {
-      /// What the footer said, but for dates and times.
+      /// The footer without dates and times.
       let footer: String
       let lines: [String]
       let reversed: Set<Int>
@@ -25,7 +25,7 @@ import TreeRingMappings
     private let acts: [Act]
     private let written: WrittenOutput
 
-    /// - Parameter acts: What to do at each look; then the person quits.
+    /// - Parameter acts: the actions, one at each look; afterwards the user quits.
     init(_ written: WrittenOutput, _ acts: [Act]) {
       self.written = written
       self.acts = acts
@@ -53,7 +53,7 @@ import TreeRingMappings
     try tx.put(Array(#"{"o":"\#(group)","t":\#(number)}"#.utf8), for: key, in: rows)
   }
 
-  /// An index at commit 1, and a commit each day; the third of them changes nothing that is shown.
+  /// A store with an index at commit 1 and a daily commit. The third of these changes no shown row.
   private static func store() throws -> Store {
     let store = try Store.inMemory()
     let days: [(Transaction) throws -> Void] = [
@@ -83,7 +83,7 @@ import TreeRingMappings
     return store
   }
 
-  /// Plays from one commit to another, or live from the newest, until the person quits.
+  /// Plays from one commit to another, or live from the newest, until the user quits.
   private static func play(
     _ store: Store, from first: CommitNumber? = nil, to last: CommitNumber? = nil,
     speed: Double = 60, _ acts: [Person.Act]
@@ -118,7 +118,7 @@ import TreeRingMappings
     #expect(
       person.looks.map(\.footer) == [
         "[replay 60×] commit 2", "[paused] commit 2", "[paused] commit 3",
-        // The commit that changes nothing on the board is passed over.
+        // The step skips the commit that changes no shown row.
         "[paused] commit 5", "[paused] commit 5", "[replay 120×] commit 5", "[replay 60×] commit 5",
         "[replay 30×] commit 5", "[the end] commit 6", "[the end] commit 6", "[the end] commit 6",
       ])

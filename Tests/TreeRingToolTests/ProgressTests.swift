@@ -1,4 +1,4 @@
-// What takes long says how far it is.
+// Long work reports its progress.
 
 import ArgumentParser
 import Foundation
@@ -11,7 +11,7 @@ import TreeRingLog
 @testable import treering
 
 @Suite("Progress", .leavesSoundStores) struct ProgressTests {
-  /// What bars were told while `body` ran: their names, and how far each came.
+  /// The progress reported while `body` ran: the names of the bars, and the last amount of each.
   private static func told(_ body: () throws -> Void) rethrows -> [String: UInt64] {
     let most = Mutex<[String: UInt64]>([:])
     try ProgressBar.$whenUpdated.withValue({ what, done in
@@ -41,7 +41,7 @@ import TreeRingLog
       try StoreAccess.open(path, forReading ? .readOnly : .readWrite).close()
     }
     #expect(told.keys.contains("Opening"))
-    // Who reads is told now and then, who writes when there is a checkpoint.
+    // A reader gets reports at intervals, a writer at each checkpoint.
     if forReading { #expect(told["Opening"] ?? 0 > 500) }
   }
 

@@ -1,4 +1,4 @@
-// What people are shown of keys and contents must not drive their terminal.
+// The tool's output for people: keys and contents must not control the terminal.
 
 import Testing
 
@@ -24,7 +24,7 @@ import Testing
     }
     #expect(JSONText.shown(key: Array("x\u{9B}2J\u{7F}".utf8)) == #""x\u009b2J\u007f""#)
     #expect(JSONText.shown(Array("\u{9B}".utf8)) == #"{"$base64":"wps="}"#)
-    // Not text, though the last byte of a control is in it.
+    // Not text, although its byte is the last byte of a control.
     #expect(JSONText.shown(key: [0x9B]) == #"{"$base64":"mw=="}"#)
   }
 }

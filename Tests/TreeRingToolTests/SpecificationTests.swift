@@ -55,12 +55,49 @@ import TreeRingMappings
     #expect(try RangeSpecification.parse("fixed:3:2:end").options.positions(ofCount: 10) == 5..<8)
   }
 
-  @Test("Negative numbers are hidden from the argument parser and shown again")
-  func negativeNumbers() {
-    #expect(NegativeNumber.hidden("-5") != "-5")
-    #expect(NegativeNumber.shown(NegativeNumber.hidden("-5")) == "-5")
-    for argument in ["-", "--at", "-a", "5", "-5a"] {
+  @Test("Every textual argument arrives exactly, also one that begins like a negative number")
+  func negativeNumbers() throws {
+    for argument in ["-", "--at", "-a", "5"] {
       #expect(NegativeNumber.hidden(argument) == argument)
+    }
+    for argument in ["-5", "-5a", "-1.5", "\u{1A}-5", "\u{1A}", "-5\u{301}", "é", "e\u{301}", ""] {
+      let shown = NegativeNumber.shown(NegativeNumber.hidden(argument))
+      #expect(shown.utf8.elementsEqual(argument.utf8))
+      // The form with an equals sign needs a value after the sign.
+      let prefix = argument.isEmpty ? ["--prefix", ""] : ["--prefix=" + argument]
+      let given = ["scan", argument, argument, "--from", argument] + prefix
+      let hidden = given.map { NegativeNumber.hidden($0) }
+      if argument == "-" { continue }
+      let command = try #require(try TreeRingTool.parseAsRoot(hidden) as? ScanCommand)
+      for found in [command.arguments.store, command.bucket, command.from, command.prefix] {
+        #expect(found?.utf8.elementsEqual(argument.utf8) == true, "\(argument.debugDescription)")
+      }
+    }
+  }
+
+  @Test("Every textual argument of every command takes the mark of negative numbers off")
+  func everyArgument() throws {
+    let folder = URL(filePath: #filePath).deletingLastPathComponent()
+      .appending(path: "../../Tools/treering")
+    for part in ["Commands", "Support"] {
+      let files = try FileManager.default.contentsOfDirectory(
+        at: folder.appending(path: part), includingPropertiesForKeys: nil)
+      for file in files {
+        let text = try String(contentsOf: file, encoding: .utf8)
+        for match in text.matches(of: #/@(?:Argument|Option)\((?:[^@])*?var \w+: (\[?\w+)/#) {
+          let isText = match.1 == "String" || match.1 == "[String"
+          #expect(!isText || match.0.contains("transform:"), "\(file.path): \(match.0)")
+        }
+      }
+    }
+  }
+
+  @Test("An order is a field with its direction; any other ending is refused")
+  func orders() throws {
+    #expect(try IndexAddCommand.order("a,b:desc,c:asc") == "a,b:desc,c")
+    #expect(try IndexAddCommand.order("a:b:asc,a:b:desc") == "a:b,a:b:desc")
+    for text in ["a:up", "a:", "a,b:DESC", "a:desc:asc"] {
+      #expect(throws: (any Error).self) { try IndexAddCommand.order(text) }
     }
   }
 }

@@ -1,12 +1,12 @@
-// A terminal as far as boards use one: lines are inserted and deleted in a scroll region, text is
-// written where the cursor is, plain or in reverse, the rest of a line is cleared. Behind the last column
-// the cursor waits, as on real ones: what comes next is written on the next line or, without wrapping, over
-// the last column; and clearing the rest of a line clears that column.
+// The part of a terminal that boards use. Lines are inserted and deleted in a scroll region; text
+// is written at the cursor, plain or in reverse; the rest of a line is cleared. After the last
+// column the cursor waits, as on real terminals. The next character goes to the next line or,
+// without wrapping, over the last column; and clearing the rest of a line clears that column.
 
-/// What stands on a terminal.
+/// The contents of a terminal.
 struct TerminalModel {
   private struct Cell: Equatable {
-    /// Empty for the second column of a wide character; nil if nothing stands there.
+    /// The character; empty for the second column of a wide character, nil if the cell is blank.
     var text: String?
     var isReversed = false
   }
@@ -19,7 +19,7 @@ struct TerminalModel {
   private var isReversed = false
   private(set) var wraps = true
   private(set) var showsCursor = true
-  /// Whether it shows the screen that programs draw on, or the one that commands scroll through.
+  /// Whether the terminal shows the alternative screen for drawing, not the one that scrolls.
   private(set) var isAlternate = false
 
   init(height: Int, width: Int = 80) {
@@ -28,7 +28,7 @@ struct TerminalModel {
     region = 0..<height
   }
 
-  /// What each line says, without what is blank at its end.
+  /// The text of each line, without blanks at its end.
   var lines: [String] {
     cells.map { line in
       let end = (line.lastIndex { $0.text != nil } ?? -1) + 1
@@ -36,14 +36,14 @@ struct TerminalModel {
     }
   }
 
-  /// The lines on which something stands in reverse.
+  /// The lines that contain text in reverse.
   var reversedLines: Set<Int> {
     Set(cells.indices.filter { cells[$0].contains { $0.text != nil && $0.isReversed } })
   }
 
   private static func blank(_ width: Int) -> [Cell] { Array(repeating: Cell(), count: width) }
 
-  /// Takes what a program writes.
+  /// Processes a program's output.
   mutating func write(_ text: String) {
     var rest = Substring(text)
     while let character = rest.popFirst() {

@@ -7,7 +7,7 @@ import TreeRingLog
   @Test("Every script prints what it is recorded to print", arguments: GoldenScript.all)
   func script(_ name: String) throws { try GoldenScript(name).run() }
 
-  /// A process of the tool in a folder of its own.
+  /// A process of the tool in its own folder.
   private struct Run {
     let folder = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
     let process = Process()
@@ -49,7 +49,7 @@ import TreeRingLog
     defer { run.remove() }
     try run.process.run()
     for key in ["a", "b", "c"] { run.input.fileHandleForWriting.write(put(key)) }
-    // Half a line, to be dropped.
+    // Half a line, which the tool drops.
     run.input.fileHandleForWriting.write(put("d").dropLast(9))
     while run.process.isRunning, newestCommit(of: run.store) < 3 { usleep(2_000) }
     run.process.interrupt()

@@ -1,4 +1,4 @@
-// Commands that read all of a store's history while its writer gives up part of it.
+// Commands that read all of a store's history while its writer drops part of it.
 
 import ArgumentParser
 import Foundation
@@ -37,7 +37,7 @@ import TreeRingLog
     let compact: @Sendable () throws -> Void = {
       let report = try writer.compact(to: .keeping(.last(commits: 50)))
       #expect(report.horizon > 500)
-      // Who follows hears of it with another commit, or another segment.
+      // A follower learns of it with the next commit or the next segment.
       while try #require(reader.withLock { $0 }).horizon == 0 {
         try write(1)
         usleep(1_000)
@@ -62,7 +62,7 @@ import TreeRingLog
 
   @Test("Compaction that overtakes every attempt is exit code 75, not damage")
   func overtaken() throws {
-    // History goes up to the root that a reader holds, so each is given a newer one.
+    // A reader pins the history from its root on, so each attempt gets a newer root.
     func goOn() throws {
       for number in 0..<3 { try write(number) }
       try writer.checkpoint()

@@ -1,4 +1,4 @@
-// What a command prints, taken piece by piece.
+// The output of a command, taken piece by piece.
 
 import Foundation
 import TestSupport
@@ -6,7 +6,7 @@ import Testing
 
 @testable import treering
 
-/// An output that writes to a file, and what has been written since the last look.
+/// An output to a file, and the text written since the last call of `take`.
 final class WrittenOutput {
   let output: Output
   private let handle: FileHandle

@@ -1,5 +1,5 @@
 // The `treering` command: inspects, imports, exports, queries and verifies stores. Each subcommand
-// has its file in Commands/; what they share lies in Support/.
+// has its file in Commands/; their common parts are in Support/.
 
 import ArgumentParser
 import Foundation
@@ -34,23 +34,55 @@ struct TreeRingTool: ParsableCommand {
   static func main() {
     StandardStreams.fill()
     signal(SIGPIPE, SIG_IGN)
-    let arguments = CommandLine.arguments.dropFirst().map { NegativeNumber.hidden($0) }
     do {
-      var command = try parseAsRoot(Array(arguments))
+      let arguments = try Self.arguments().map { NegativeNumber.hidden($0) }
+      var command = try parseAsRoot(arguments)
       try command.run()
     } catch {
       finish(error)
     }
   }
 
-  /// Ends the process as the error asks.
+  /// Ends the process with the exit code of the error.
   private static func finish(_ error: any Error) -> Never {
     switch error {
     case is OutputClosed: _exit(0)
     case let failure as Failure: fail(failure)
     case let error as TreeRingError: fail(Failure(error))
-    default: exit(withError: error)
+    default: break
     }
+    switch exitCode(for: error).rawValue {
+    case 0: exit(withError: error)  // The user asked for help.
+    case ExitStatus.usage.rawValue: fail(Failure(.usage, usageMessage(of: error)))
+    default: fail(Failure(.bug, "\(error)"))
+    }
+  }
+
+  /// The argument parser's message, with a hint to the help.
+  private static func usageMessage(of error: any Error) -> String {
+    let sentence = NegativeNumber.unmarked(message(for: error))
+    let help =
+      fullMessage(for: error).firstMatch(of: /See '(treering[^']*)'/)?.1 ?? "treering --help"
+    return "\(sentence)\(sentence.hasSuffix(".") ? "" : ".") See `\(help)`."
+  }
+
+  /// The arguments as text. The system may pass any bytes.
+  private static func arguments() throws -> [String] {
+    let all = CommandLine.arguments
+    for (index, text) in all.enumerated() {
+      guard let given = CommandLine.unsafeArgv[index],
+        Array(text.utf8).withUnsafeBytes({
+          $0.count == strlen(given)
+            && memcmp($0.baseAddress ?? UnsafeRawPointer(given), given, $0.count) == 0
+        })
+      else {
+        throw Failure(
+          .usage,
+          "Argument \(index) is not UTF-8. Write the bytes of a key or group as {\"$base64\":\"…\"}."
+        )
+      }
+    }
+    return Array(all.dropFirst())
   }
 
   private static func fail(_ failure: Failure) -> Never {

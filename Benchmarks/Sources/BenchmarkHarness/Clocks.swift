@@ -1,4 +1,4 @@
-// Time and counters, in the units that reports use.
+// Clocks and counters, in the units of the reports.
 
 internal import CBenchmarkClock
 
@@ -6,26 +6,26 @@ internal import CBenchmarkClock
 public enum Clocks {
   /// Processor time of the calling thread, in nanoseconds.
   public static var threadNanoseconds: UInt64 { benchmark_thread_nanoseconds() }
-  /// Wall-clock time from some fixed point, in nanoseconds.
+  /// Wall-clock time since a fixed point, in nanoseconds.
   public static var wallNanoseconds: UInt64 { benchmark_wall_nanoseconds() }
-  /// Bytes this process has passed to write calls; 0 where the system does not count them.
+  /// Bytes that this process has passed to write calls; 0 if the system does not count them.
   public static var writtenByteCount: UInt64 { benchmark_written_bytes() }
 
-  /// Seconds of wall-clock time that `body` takes.
+  /// The wall-clock time of `body`, in seconds.
   public static func wallSeconds(_ body: () throws -> Void) rethrows -> Double {
     let start = wallNanoseconds
     try body()
     return Double(wallNanoseconds - start) / 1e9
   }
 
-  /// Seconds of this thread's processor time that `body` takes.
+  /// The processor time of this thread during `body`, in seconds.
   public static func threadSeconds(_ body: () throws -> Void) rethrows -> Double {
     let start = threadNanoseconds
     try body()
     return Double(threadNanoseconds - start) / 1e9
   }
 
-  /// Synced appends a second of a bare file, the yardstick of durable commits.
+  /// The rate of synced appends to a bare file, per second: the yardstick of durable commits.
   public static func syncedAppendsPerSecond(in folder: String, size: Int, count: Int) throws
     -> Double
   {
@@ -35,7 +35,7 @@ public enum Clocks {
   }
 }
 
-/// Something a benchmark cannot go on from, in words.
+/// A failure that ends a benchmark, with a message.
 public struct BenchmarkError: Error, CustomStringConvertible {
   public let description: String
   public init(_ description: String) { self.description = description }

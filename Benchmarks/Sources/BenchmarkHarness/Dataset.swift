@@ -1,6 +1,7 @@
-// The rows that benchmarks write: made from a seed, so that every engine and every run has the same.
+// The rows that benchmarks write. They are made from a seed, so every engine and every run has the
+// same ones.
 
-/// What values look like.
+/// The kinds of values.
 public enum ValueKind: String, Sendable {
   /// 100 bytes, half of which compress away.
   case v100
@@ -15,7 +16,7 @@ public final class Dataset: Sendable {
   /// A key's length in bytes.
   public static let keyByteCount = 16
 
-  /// How many rows there are.
+  /// The number of rows.
   public let count: Int
   public let kind: ValueKind
   /// The key of each row.
@@ -33,17 +34,17 @@ public final class Dataset: Sendable {
     pool = Self.pool(kind)
   }
 
-  /// The same keys in key order, so that row n has the n-th key.
+  /// A data set with the same keys in key order, so that row n has the n-th key.
   public init(sorting other: Dataset) {
     count = other.count
     kind = other.kind
-    // Copied one by one, so that they lie side by side in memory, as what an importer reads does.
+    // Copied one by one, so that they are adjacent in memory, like the input of an importer.
     keys = other.copies(ofKeys: other.sorted)
     sorted = Array(0..<other.count)
     pool = other.pool
   }
 
-  /// The same keys with values of another kind.
+  /// A data set with the same keys and values of another kind.
   public init(keysOf other: Dataset, kind: ValueKind) {
     count = other.count
     self.kind = kind
@@ -61,12 +62,12 @@ public final class Dataset: Sendable {
     (0..<16384).map { value(UInt64($0), kind) }
   }
 
-  /// The bytes of all keys and values together.
+  /// The number of bytes of all keys and values together.
   public var logicalByteCount: Int {
     (0..<count).reduce(0) { $0 + Self.keyByteCount + value($1).count }
   }
 
-  /// The value that a version of a row has.
+  /// The value of a version of a row.
   @inline(__always)
   public func value(_ row: Int, version: Int = 0) -> [UInt8] {
     pool[(row &* 31 &+ version &* 7) & 16383]
@@ -106,7 +107,7 @@ public final class Dataset: Sendable {
   }
 }
 
-/// Stirs a number's bits (the finisher of splitmix64).
+/// Mixes a number's bits (the finisher of splitmix64).
 @inline(__always)
 public func mix(_ number: UInt64) -> UInt64 {
   var word = number &+ 0x9E37_79B9_7F4A_7C15
@@ -127,7 +128,7 @@ public struct Random: RandomNumberGenerator, Sendable {
 
   mutating func byte() -> UInt8 { UInt8(truncatingIfNeeded: next()) }
 
-  /// Row numbers below `bound`, as many as asked.
+  /// `count` random row numbers below `bound`.
   public mutating func rows(_ count: Int, below bound: Int) -> [Int] {
     (0..<count).map { _ in Int(next() % UInt64(bound)) }
   }

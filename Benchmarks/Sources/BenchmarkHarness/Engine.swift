@@ -1,11 +1,11 @@
-// What every engine under comparison can do. Rows are named by their number in a data set, so that
-// the loop over many rows is the engine's own and no call is made through a protocol per row.
+// The interface of the engines under comparison. Rows are identified by their number in a data set.
+// So an engine runs the loop over many rows itself, without a protocol call per row.
 
-/// How an engine is opened.
+/// The options for opening an engine.
 public struct EngineOptions: Sendable {
-  /// The folder it may use.
+  /// The folder that the engine may use.
   public var folder: String
-  /// Whether a returned commit has been synced.
+  /// Whether a commit is synced before it returns.
   public var isDurable: Bool
   public init(folder: String, isDurable: Bool) {
     self.folder = folder
@@ -18,13 +18,13 @@ public protocol Engine: Sendable {
   /// Its name in reports.
   static var name: String { get }
   init(_ options: EngineOptions, data: Dataset) throws
-  /// What one thread works with. Threads do not share a session.
+  /// Returns a session for one thread. Threads do not share a session.
   func session() throws -> any EngineSession
   /// Makes everything written durable.
   func sync() throws
-  /// Lets background work finish and files shrink, as before a long quiet time.
+  /// Completes background work and lets files shrink, as a long idle time would.
   func settle() throws
-  /// Closes it. The folder stays.
+  /// Closes the engine. The folder stays.
   func close() throws
 }
 
@@ -32,20 +32,20 @@ public protocol Engine: Sendable {
 public protocol EngineSession: AnyObject {
   /// Writes rows in one commit.
   func put(_ rows: ArraySlice<Int>, version: Int) throws
-  /// Writes rows in key order, in whatever way the engine loads fastest.
+  /// Writes rows in key order, in the engine's fastest way.
   func load(_ rows: [Int]) throws
-  /// Makes keys of their own for rows that are about to be read, side by side in memory, so that
-  /// finding a key does not cost more than finding its row.
+  /// Copies the keys of rows that are to be read, adjacent in memory, so that fetching a key does
+  /// not cost more than finding its row.
   func prepare(_ rows: [Int])
-  /// Reads the rows prepared in one view and returns the sum of their digests.
+  /// Reads the prepared rows in one view and returns the sum of their digests.
   func getPrepared() throws -> UInt64
-  /// Reads one row as it is now, in a new view.
+  /// Reads the current version of one row in a new view.
   func getNow(_ row: Int) throws -> UInt64
-  /// Reads every row in key order and returns the digest of it all.
+  /// Reads every row in key order and returns the digest of all rows.
   func scan() throws -> Scan
 }
 
-/// What a scan found.
+/// The result of a scan.
 public struct Scan: Hashable, Sendable {
   public var count = 0
   public var digest: UInt64 = 0
@@ -64,7 +64,7 @@ public struct Scan: Hashable, Sendable {
   }
 }
 
-/// A value's digest, as cheap as can be: its first eight bytes and its length.
+/// A cheap digest of a value: its first eight bytes and its length.
 @inline(__always)
 public func digestOf(_ value: UnsafeRawBufferPointer) -> UInt64 {
   value.loadUnaligned(as: UInt64.self) &+ UInt64(value.count) &* 0x9E37_79B9_7F4A_7C15

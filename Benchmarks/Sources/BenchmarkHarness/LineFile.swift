@@ -1,4 +1,4 @@
-// Reads a text file line by line, decompressing it if its name ends in `.lz4`.
+// Reads a text file line by line; decompresses it if its name ends in `.lz4`.
 
 internal import CLZ4Frame
 internal import Foundation
@@ -27,7 +27,7 @@ public final class LineFile {
 
   deinit { LZ4F_freeDecompressionContext(context) }
 
-  /// Calls `body` with the next line, without its end; nil after the last.
+  /// Calls `body` with the next line, without its end. Returns nil after the last line.
   public func next<R>(_ body: (UnsafeRawBufferPointer) throws -> R) throws -> R? {
     while true {
       let end = text[textStart...].firstIndex(of: 10)

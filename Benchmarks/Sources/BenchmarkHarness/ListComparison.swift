@@ -1,7 +1,7 @@
-// Ways to find out what became of a list by comparing it whole, before and after: what anything must do
-// that knows nothing of what was written. Plain implementations of published algorithms.
+// Comparisons of two whole lists, before and after: the only way without knowledge of the writes.
+// Plain implementations of published algorithms.
 
-/// A row as lists are compared: its identity, and the version of its content.
+/// A row of a compared list: its identity and the version of its content.
 public struct ListRow: Hashable, Sendable {
   public let id: Int
   public let version: Int
@@ -11,7 +11,7 @@ public struct ListRow: Hashable, Sendable {
   }
 }
 
-/// Two states of a list, as everybody may have them ready.
+/// Two states of a list, in a form that every comparison can use directly.
 public struct ListPair: Sendable {
   public let old: [ListRow]
   public let new: [ListRow]
@@ -25,19 +25,19 @@ public struct ListPair: Sendable {
     newIDs = new.map(\.id)
   }
 
-  /// Per new position the old one of the same row; -1 for a row that came.
+  /// For each new position the old position of the same row; -1 for an inserted row.
   func oldPositions() -> [Int] {
     var positions = [Int: Int](minimumCapacity: old.count)
     for (position, row) in old.enumerated() { positions[row.id] = position }
     return new.map { positions[$0.id] ?? -1 }
   }
 
-  /// The fewest moves that lead from one to the other beside deletes and inserts: the rows common to
-  /// both, less the longest run of them that keeps its order.
+  /// The minimum number of moves between the lists, beside deletes and inserts: the number of
+  /// common rows less the length of their longest run that keeps its order.
   public func fewestMoves() -> Int {
     let common = oldPositions().filter { $0 >= 0 }
-    // The least last element of the runs of each length (Schensted, "Longest increasing and decreasing
-    // subsequences", 1961).
+    // The least last element of the runs of each length (Schensted, "Longest increasing and
+    // decreasing subsequences", 1961).
     var lasts: [Int] = []
     for position in common {
       var (low, high) = (0, lasts.count)
@@ -51,7 +51,7 @@ public struct ListPair: Sendable {
   }
 }
 
-/// What a comparison came to.
+/// The number of edits that a comparison found.
 public struct ListEdits: Sendable {
   public var deletes: [Int] = []
   public var inserts: [Int] = []
@@ -67,8 +67,8 @@ public protocol ListComparison: Sendable {
   static func moveCount(_ pair: ListPair) -> Int
 }
 
-/// `difference(from:)`, which is the algorithm of Myers ("An O(ND) difference algorithm and its
-/// variations", 1986), and `inferringMoves()`. It does not look at contents.
+/// `difference(from:)`, which implements Myers ("An O(ND) difference algorithm and its variations",
+/// 1986), and `inferringMoves()`. It ignores contents.
 public enum LibraryComparison: ListComparison {
   public static let name = "standard library"
 
@@ -80,8 +80,8 @@ public enum LibraryComparison: ListComparison {
   }
 }
 
-/// Heckel, "A technique for isolating differences between files", 1978, for rows that are unique: a
-/// row has moved unless it stands where the deletes and inserts before it put it.
+/// Heckel, "A technique for isolating differences between files", 1978, for unique rows. A row
+/// counts as moved unless the deletes and inserts before it explain its position.
 public enum HeckelComparison: ListComparison {
   public static let name = "Heckel"
 
@@ -112,8 +112,8 @@ public enum HeckelComparison: ListComparison {
   }
 }
 
-/// The rule of libraries for web pages (React's reconciliation): going through the new list, a row has
-/// moved if it stood before one that was already passed.
+/// The rule of libraries for web pages (React's reconciliation). In a pass over the new list, a row
+/// counts as moved if its old position precedes that of a row already passed.
 public enum GreedyComparison: ListComparison {
   public static let name = "greedy"
 

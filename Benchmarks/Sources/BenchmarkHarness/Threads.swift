@@ -1,11 +1,11 @@
-// Several threads that begin together.
+// Running several threads from a common start.
 
 internal import Foundation
 internal import Synchronization
 
-/// Runs `body` on several threads at once and waits for all.
-/// - Returns: seconds of wall-clock time from the common start to the last end.
-/// - Throws: the first error of any of them.
+/// Runs `body` on several threads concurrently and waits for all of them.
+/// - Returns: the wall-clock time from the common start to the last end, in seconds.
+/// - Throws: the first error of any thread.
 public func onThreads(
   _ count: Int, _ body: @escaping @Sendable (_ thread: Int) throws -> Void
 ) throws -> Double {

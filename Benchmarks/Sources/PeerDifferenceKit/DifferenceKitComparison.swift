@@ -3,7 +3,7 @@
 public import BenchmarkHarness
 internal import DifferenceKit
 
-/// A row as DifferenceKit takes it.
+/// A row in the form that DifferenceKit requires.
 private struct Item: Differentiable {
   let row: ListRow
   var differenceIdentifier: Int { row.id }
@@ -13,7 +13,7 @@ private struct Item: Differentiable {
 public enum DifferenceKitComparison: ListComparison {
   public static let name = "DifferenceKit"
 
-  /// Making the items is part of it, and a hundredth of it at most.
+  /// Includes the creation of the items, which takes at most a hundredth of the time.
   public static func moveCount(_ pair: ListPair) -> Int {
     StagedChangeset(source: pair.old.map(Item.init), target: pair.new.map(Item.init))
       .reduce(0) { $0 + $1.elementMoved.count }

@@ -1,10 +1,11 @@
-// LMDB, as its documentation advises: a large map, one write transaction a commit, a renewed read
-// transaction a view, MDB_APPEND for loads in key order. Without durability it runs with MDB_NOSYNC.
+// LMDB, configured as its documentation advises: a large map, one write transaction per commit, a
+// renewed read transaction per view, MDB_APPEND for loads in key order. Without durability it runs
+// with MDB_NOSYNC.
 
 public import BenchmarkHarness
 internal import CLMDB
 
-// The pointer is a handle that LMDB lets every thread use.
+// The pointer is a handle that every thread may use.
 public final class LMDBEngine: Engine, @unchecked Sendable {
   public static let name = "LMDB"
   fileprivate let environment: OpaquePointer

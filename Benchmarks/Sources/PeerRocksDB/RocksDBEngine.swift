@@ -1,10 +1,10 @@
-// RocksDB through its C API, as its tuning guide advises: LZ4, bloom filters, a large block cache,
-// as many background jobs as cores, pinned gets. Durable is a synced write, else one that is not.
+// RocksDB through its C API, configured as its tuning guide advises: LZ4, bloom filters, a large
+// block cache, one background job per core, pinned gets. A durable write is a synced one.
 
 public import BenchmarkHarness
 internal import CRocksDB
 
-// The pointers are handles that RocksDB lets every thread use.
+// The pointers are handles that every thread may use.
 public final class RocksDBEngine: Engine, @unchecked Sendable {
   public static let name = "RocksDB"
   fileprivate let handle: OpaquePointer

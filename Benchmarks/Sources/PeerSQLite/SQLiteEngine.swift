@@ -1,5 +1,6 @@
-// SQLite in WAL mode, as its documentation advises: a WITHOUT ROWID table, prepared statements, a
-// mapped file, a large cache, one connection a thread. Durable is synchronous=FULL, else OFF.
+// SQLite in WAL mode, configured as its documentation advises: a WITHOUT ROWID table, prepared
+// statements, a mapped file, a large cache, one connection per thread. Durable means
+// synchronous=FULL, otherwise OFF.
 
 public import BenchmarkHarness
 internal import CSQLite

@@ -1,17 +1,17 @@
-// What subjects share: sizes, engines, folders, data made once, stores loaded once.
+// The shared state of subjects: sizes, engines, folders, cached data sets and loaded stores.
 
 internal import BenchmarkHarness
 internal import Foundation
 
-/// How much is measured.
+/// The size of the measurements.
 enum Size: String, CaseIterable {
-  /// Under a minute; for checking that results are right, not for figures.
+  /// Under a minute; checks results and yields no reliable figures.
   case small
-  /// The sizes that figures are published for.
+  /// The sizes of published figures.
   case full
 }
 
-/// What a subject works with.
+/// The environment of a subject.
 final class Context {
   let size: Size
   let runs: Int
@@ -34,7 +34,7 @@ final class Context {
     self.base = base
   }
 
-  /// One of two figures, by size.
+  /// One of two values, by size.
   func pick<Value>(small: Value, full: Value) -> Value { size == .small ? small : full }
 
   private(set) lazy var rows = Dataset(count: pick(small: 20_000, full: 1_000_000), kind: .v100)
@@ -51,7 +51,7 @@ final class Context {
 
   func remove(_ folder: String) throws { try FileManager.default.removeItem(atPath: folder) }
 
-  /// The room that a folder's files take on the device, in bytes.
+  /// The disk space of a folder's files, in bytes.
   func diskByteCount(_ folder: String) throws -> Int {
     guard let paths = FileManager.default.enumerator(atPath: folder) else { return 0 }
     var sum = 0
@@ -72,7 +72,7 @@ final class Context {
     return (try type.init(EngineOptions(folder: folder, isDurable: isDurable), data: data), folder)
   }
 
-  /// A store of every engine with all rows, loaded in random order, not durable; made once.
+  /// A non-durable store of every engine with all rows, loaded in random order; created once.
   func loadedStores() throws -> [(engine: any Engine, folder: String)] {
     if let loaded { return loaded }
     let stores = try engines.map { type in
@@ -85,7 +85,7 @@ final class Context {
   }
   private var loaded: [(engine: any Engine, folder: String)]?
 
-  /// Writes all rows in batches of 1,000 in no order, then syncs once.
+  /// Writes all rows in random order in batches of 1,000, then syncs once.
   static func loadInRandomOrder(_ engine: any Engine, _ data: Dataset) throws {
     let session = try engine.session()
     let order = Array(0..<data.count)
@@ -102,6 +102,6 @@ final class Context {
 }
 
 extension Engine {
-  /// The name of an engine at hand.
+  /// The name of this engine.
   var title: String { Self.name }
 }

@@ -1,5 +1,5 @@
-// The digests that results must have, by size and line. They depend on nothing but the seeds and the
-// number of runs, which is the default here.
+// The expected digests of results, by size and line. They depend only on the seeds and the number
+// of runs, which is the default here.
 
 let expectedDigests: [String: String] = [
   "small · durable commits, 1 writer": "6268e92ea09cb103",

@@ -1,5 +1,5 @@
-// Runs benchmarks: parses the command line, picks subjects, prints the report. It fails on a wrong
-// result, never on a slow one.
+// Runs benchmarks: parses the command line, selects subjects, prints the report. It fails on a
+// wrong result, never on a slow one.
 
 internal import BenchmarkHarness
 internal import Foundation
@@ -38,12 +38,13 @@ struct TreeRingBench {
     TREERING_PEERS=lmdb,sqlite,rocksdb at build time adds peers to compare with.
     """
 
-  /// Memory comes first, before the others leave free memory behind that it would not see again.
+  /// Memory comes first: other subjects leave free memory behind, which would hide its growth.
   static let subjects: [Subject] =
-    [memory] + commits + batches + bulkLoad + [
+    [memory] + writeMemory + commits + batches + bulkLoad + writeCosts + [
       randomGets, scans, readsBesideWriter, diskUse, bytesWritten, replay, recoveryRate,
-      rankSelect, changesets, flightBoard, consumers, liveLists, importFlights, asOf, asOfDistance,
-      openTime,
+      rankSelect, changesets, flightBoard, consumers, liveLists, importFlights, asOf, asOfIndexes,
+      asOfDistance,
+      loggedValues, taggedCommits, manySnapshots, openTime,
       pinnedUpdates, checkpointLatency, compactionLatency, followerDelay, largeStore,
     ]
 
@@ -100,7 +101,7 @@ struct TreeRingBench {
   }
 }
 
-/// What the command line says.
+/// The options of the command line.
 struct Options {
   var size = Size.small
   var runs = 5
@@ -111,7 +112,7 @@ struct Options {
   var engines: [String] = []
   var filters: [String] = []
 
-  /// The week of flights that comes with the package; nil if it is not there.
+  /// The week of flights in the package; nil if it is missing.
   private static var fixture: String? {
     let package = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
       .deletingLastPathComponent().deletingLastPathComponent()
@@ -119,7 +120,7 @@ struct Options {
     return FileManager.default.fileExists(atPath: path) ? path : nil
   }
 
-  /// Reads the arguments; false if there is nothing more to do.
+  /// Parses the arguments. Returns false if there is nothing more to do.
   mutating func parse(_ arguments: [String]) throws -> Bool {
     var rest = arguments[...]
     func value(of option: String) throws -> String {

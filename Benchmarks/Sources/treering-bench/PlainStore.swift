@@ -1,5 +1,5 @@
-// Stores for subjects that measure TreeRing alone: rows named by number, made on the fly, so that there
-// may be more of them than memory for their keys.
+// Stores for subjects that measure TreeRing alone. Rows have numbers and are generated on demand,
+// so that there may be more of them than memory for their keys.
 
 internal import BenchmarkHarness
 internal import Foundation
@@ -25,7 +25,7 @@ struct PlainRows: Sendable {
       values.value(row, version: version), for: Self.key(row), in: Self.bucket)
   }
 
-  /// Writes rows in key order in commits of 10,000 that are not durable.
+  /// Writes rows in key order in non-durable commits of 10,000.
   func load(_ rows: Range<Int>, into store: Store) throws {
     for start in stride(from: rows.lowerBound, to: rows.upperBound, by: 10_000) {
       try store.write(durability: Durability.none) { transaction in
@@ -34,7 +34,7 @@ struct PlainRows: Sendable {
     }
   }
 
-  /// Writes random rows in one commit that is not durable.
+  /// Writes random rows in one non-durable commit.
   func update(
     _ count: Int, below bound: Int, version: Int, _ random: inout Random, in store: Store
   ) throws {
@@ -44,7 +44,7 @@ struct PlainRows: Sendable {
     }
   }
 
-  /// Commits single random rows durably; wall-clock nanoseconds of each, in order.
+  /// Commits single random rows durably. Returns the wall-clock nanoseconds of each, in order.
   func durableCommits(
     _ count: Int, below bound: Int, version: Int, _ random: inout Random, in store: Store
   ) throws -> [UInt64] {
@@ -55,7 +55,7 @@ struct PlainRows: Sendable {
     }
   }
 
-  /// Reads one row and returns its digest; throws if it is not there.
+  /// Reads one row and returns its digest; throws if it is missing.
   @discardableResult
   static func get(_ row: Int, in snapshot: Snapshot) throws -> UInt64 {
     let digest = try snapshot.withObject(of: key(row), in: "rows") { bytes, _ in digestOf(bytes) }
@@ -65,7 +65,7 @@ struct PlainRows: Sendable {
 }
 
 extension [UInt64] {
-  /// The value that a fraction of all is not above; 0 of none.
+  /// The value that the given fraction of all values does not exceed; 0 if there are none.
   func percentile(_ fraction: Double) -> Double {
     guard !isEmpty else { return 0 }
     let sorted = sorted()
@@ -74,7 +74,7 @@ extension [UInt64] {
 }
 
 extension Context {
-  /// The room that one file or folder of a store takes on the device, in bytes; 0 if it is not there.
+  /// The disk space of one file or folder of a store, in bytes; 0 if it is missing.
   func diskByteCount(of name: String, in folder: String) throws -> Int {
     let path = "\(folder)/\(name)"
     var status = stat()
@@ -83,11 +83,11 @@ extension Context {
     return try diskByteCount(path)
   }
 
-  /// What is on the disk if the process is killed now: a copy of the store's folder.
+  /// A copy of the store's folder in the state that a kill at this moment would leave.
   func killedCopy(of folder: String) throws -> String {
     let copy = try self.folder() + "/store"
     try FileManager.default.copyItem(atPath: folder, toPath: copy)
-    // What a killed process wrote long ago is on the device; of a copy just made nothing is.
+    // The writes of a process killed long ago are on the device; those of this copy are not yet.
     sync()
     return copy
   }

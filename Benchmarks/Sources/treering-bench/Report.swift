@@ -1,10 +1,10 @@
-// What was measured: lines of samples by engine, with the bar each line must reach and the digest of
-// what was computed.
+// The measurements: lines of samples by engine, with the bar that each line must reach and the
+// digest of its result.
 
 internal import BenchmarkHarness
 internal import Foundation
 
-/// Whether more or less is better.
+/// Whether a larger or a smaller figure is better.
 enum Direction: String, Codable {
   case higher, lower
 }
@@ -23,13 +23,13 @@ struct Line: Codable {
   let name: String
   let unit: String
   let direction: Direction
-  /// Samples by engine, or by whatever else it is compared with, in the order of the runs.
+  /// Samples by engine, or by another subject of comparison, in the order of the runs.
   var samples: [String: [Double]] = [:]
   /// Rates of the bare sync loop in the same minute.
   var syncLoop: [Double] = []
-  /// The figure to reach; nil without one.
+  /// The figure to reach; nil if there is none.
   var bar: Double?
-  /// What else belongs beside the name.
+  /// An addition to the name.
   var remark: String?
   /// The digest of the result, the same for every engine, run and machine.
   var digest: String?
@@ -56,7 +56,7 @@ struct Line: Codable {
   }
 }
 
-/// A line in the making.
+/// A line under construction.
 final class Measurement {
   var line: Line
   private var digest: UInt64?
@@ -67,7 +67,7 @@ final class Measurement {
 
   func add(_ engine: String, _ value: Double) { line.samples[engine, default: []].append(value) }
 
-  /// Notes a result's digest, which must be that of every other run and engine.
+  /// Records a result's digest, which must equal that of every other run and engine.
   func check(_ digest: UInt64, of engine: String) throws {
     if let known = self.digest, known != digest {
       throw BenchmarkError("\(line.name): \(engine) computed another result than the others")
@@ -91,7 +91,7 @@ final class Report {
     self.printsJSON = printsJSON
   }
 
-  /// Takes a finished line in and prints it.
+  /// Adds a finished line and prints it.
   func add(_ measurement: Measurement, bar: Bar? = nil) {
     var line = measurement.line
     switch bar {
@@ -156,7 +156,7 @@ final class Report {
     print(String(decoding: try encoder.encode(lines), as: UTF8.self))
   }
 
-  /// A figure with three digits that mean something.
+  /// A figure with three significant digits.
   static func format(_ value: Double) -> String {
     switch abs(value) {
     case 1e6...: String(format: "%.2f M", value / 1e6)

@@ -1,4 +1,4 @@
-// TreeRing behind the interface that all engines under comparison share. Only its public API is used.
+// TreeRing behind the common interface of the engines under comparison. Uses only its public API.
 
 internal import BenchmarkHarness
 internal import TreeRing
@@ -29,7 +29,7 @@ final class TreeRingSession: EngineSession {
   private let engine: TreeRingEngine
   private var prepared: [Key] = []
   private let bucket = Bucket.bytes(TreeRingSession.bucketName)
-  /// Decodes a row to its digest, where it lies.
+  /// Decodes a row to its digest, in place.
   private let digests = Bucket<UInt64>(
     TreeRingSession.bucketName,
     coder: RowCoder(encode: { _ in [] }, decode: { bytes, _ in digestOf(bytes) }))

@@ -1,27 +1,28 @@
-// The beginning of a history that compaction has cut: for each commit before the horizon that can still be
-// read, and for the horizon itself, one *base*: what makes its state out of that of the base before.
+// The beginning of a history that compaction has cut. It consists of one *base* for each commit
+// before the horizon that can still be read, and one for the horizon itself. A base turns the state
+// of the base before it into its own.
 //
-// A base is a list of operations, each with the commit that it is of. Rows come whole, as puts, with the
-// commits that made and touched them; deletes only where the base before holds the row. Applied in
-// order, each under its own commit's number, they give a log that leads to the same states as what
-// compaction has left.
+// A base is a list of operations, each with the commit that it belongs to. Rows come whole, as
+// puts, with the commits that created and touched them. A delete comes only if the base before
+// holds the row. Applied in order, each under its own commit's number, the operations give a log
+// that leads to the same states as the compacted one.
 //
-// Of one commit the puts come first, under their own numbers, then what else there is. No two of these are
-// about one row, so their order does not matter; but places given by hand come last, as operations of the
-// base's own commit, for a delete of their row would take them away.
+// Within one commit the puts come first, under their own numbers, and the other operations follow.
+// No two of these concern the same row, so their order does not matter. Manual places come last, as
+// operations of the base's own commit, because a delete of their row would remove them.
 
 package import TreeRingLog
 
-/// What is known of a commit that begins a history, beside its rows.
+/// The properties of a commit that begins a history, beside its rows.
 package struct BaseInfo: Hashable, Sendable {
-  /// The commit whose state it is.
+  /// The commit whose state the base holds.
   package var commit: CommitNumber
-  /// When that was made.
+  /// The date of that commit.
   package var timestamp: Timestamp
   package var note: String?
   package var annotation: [UInt8]?
-  /// Every bucket that has held a row, in the order in which they came to be: it settles how rows of
-  /// several buckets lie in an index that orders them the same.
+  /// Every bucket that has held a row, in the order of their first use. This order settles how an
+  /// index that orders rows of several buckets alike arranges them.
   package var buckets: [String]
 
   package init(
@@ -40,14 +41,14 @@ package struct BaseInfo: Hashable, Sendable {
 package struct BaseOperation: Hashable, Sendable {
   /// A put, delete, tag, index definition or manual place.
   package var operation: CommitOperation
-  /// The operation that it is: its commit, and of a put its number there, which settles where an index by
-  /// time of writing has the row. Of others only the commit counts.
+  /// The operation's commit and, for a put, its number in that commit, which settles the row's
+  /// position in an index by time of writing. For other operations only the commit counts.
   package var stamp: Stamp
-  /// When that commit was made.
+  /// The date of that commit.
   package var timestamp: Timestamp
-  /// Of a put: the operation that made the row.
+  /// For a put: the operation that created the row.
   package var created: Stamp
-  /// Of a put: the commit that last touched the row; 0 if none did.
+  /// For a put: the commit that last touched the row; 0 if none did.
   package var touched: CommitNumber
 
   package init(

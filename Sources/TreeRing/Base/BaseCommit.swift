@@ -1,16 +1,16 @@
-// One commit of a base as the payload of a log: its puts as whole rows, under the numbers that they had,
-// stubs where numbers are missing.
+// One commit of a base as a log payload: its puts are whole rows under their original numbers, with
+// stubs for the missing numbers.
 
 internal import TreeRingLog
 
-/// One commit of a base in the making.
+/// A commit of a base while it is being built.
 struct BaseCommit {
   let number: CommitNumber
   let timestamp: Timestamp
   private var payload: PayloadWriter
   private let values: PendingValues
 
-  /// Numbers of operations from here on are refused: what is read back counts in 32 bits.
+  /// The first operation number that is refused: the reader counts in 32 bits.
   private static let operationLimit: UInt32 = 1 << 31
 
   init(number: CommitNumber, timestamp: Timestamp) {
@@ -26,7 +26,7 @@ struct BaseCommit {
       payload: payload.payload(notes: notes), values: values.all)
   }
 
-  /// Makes buckets known that no operation names.
+  /// Declares buckets that no operation names.
   mutating func declare(_ buckets: [BucketReference]) {
     if !buckets.isEmpty { payload.stub(1, buckets: buckets) }
   }

@@ -1,29 +1,40 @@
-// Makes the beginning of a store's log out of bases: one compacted segment for each, which comes to its
-// name whole. So whatever ends the work leaves a store that begins with the bases written before, or none.
+// Writes the beginning of a store's log from bases: one compacted segment for each. A segment gets
+// its name only when it is complete. So after an interruption the store begins with the bases
+// written before, or with none.
 
 internal import TreeRingLog
 
-/// Writes the bases that a new store is to begin with, oldest first. It holds the store's lock until
+/// Writes the bases that a new store begins with, the oldest first. It holds the store's lock until
 /// `close`. One thread.
 package final class BaseWriter {
   private let folder: String
   private let fileSystem: any FileSystem
   private let lock: StoreLock
   private var catalog: Catalog
-  /// The buckets that the log names by now.
-  private var named: Set<String> = []
+  /// The buckets that the log names so far.
+  private var named: Set<StoreName> = []
   private var last: (commit: CommitNumber, timestamp: Timestamp)
   private var logFolder: String { folder + "/log" }
 
-  /// Makes the folder, if it is not there, and takes its lock.
+  /// Creates the folder, if it does not exist, and takes its lock.
   ///
-  /// - Parameter continues: whether bases that are there already are to be gone on after.
-  /// - Throws: `alreadyExists` if the folder holds commits; `locked`; `io`, `noSpace`.
+  /// - Parameters:
+  ///   - continues: Whether to append to bases that exist already.
+  ///   - isUnfinishedCopy: Whether the folder is that of a copy that the caller is making.
+  /// - Throws: `alreadyExists` if the folder holds commits; `notAStore` if it holds other things;
+  ///   `unfinishedCopy`, `locked`, `io`, `noSpace`.
   package init(
-    folder: String, fileSystem: any FileSystem, continues: Bool = false
+    folder: String, fileSystem: any FileSystem, continues: Bool = false,
+    isUnfinishedCopy: Bool = false
   ) throws {
     self.folder = folder
     self.fileSystem = fileSystem
+    if !isUnfinishedCopy { try UnfinishedCopy.check(folder, fileSystem: fileSystem) }
+    switch try StoreFolder(folder, fileSystem: fileSystem) {
+    case .absent, .empty, .store: break
+    case .damaged(let error): throw error
+    case .foreign(let name): throw StoreFolder.refusal(name, in: folder)
+    }
     try fileSystem.makeDirectory(folder)
     try fileSystem.syncFolder(above: folder)
     lock = try StoreLock(path: folder + "/LOCK", fileSystem: fileSystem)
@@ -40,13 +51,16 @@ package final class BaseWriter {
   private func prepare(continues: Bool) throws {
     try fileSystem.makeDirectory(logFolder)
     try fileSystem.syncFolder(above: logFolder)
+    // The process that wrote the existing bases may have been killed before their names were
+    // durable.
+    try fileSystem.syncDirectory(logFolder)
     let place = try BaseSegmentWriter.place(in: logFolder, fileSystem: fileSystem)
     if place.firstCommit == 1 { return }
     guard continues else {
       throw TreeRingError(
         .alreadyExists, "\(folder) holds a store already. Name a new folder.", file: folder)
     }
-    // The numbers of buckets and definitions go on after those given out.
+    // New buckets and definitions get the numbers after those given out.
     let log = try CommitLog(
       directory: logFolder, fileSystem: fileSystem, options: LogOptions(access: .readOnly))
     defer { try? log.close() }
@@ -60,23 +74,23 @@ package final class BaseWriter {
       last = (header.number, header.timestamp)
       return true
     }
-    named = Set(catalog.buckets.keys)
+    named = Set(catalog.buckets.all.map { StoreName($0.name) })
   }
 
-  /// The commit of the newest base that is there; 0 without one.
+  /// The commit of the newest base; 0 without one.
   package var newestCommit: CommitNumber { last.commit }
 
-  /// Lets others have the folder.
+  /// Releases the folder's lock.
   package func close() { lock.release() }
 
   /// Writes one base, durably.
   ///
   /// - Parameters:
-  ///   - info: of the commit that it is of, later than those of the bases before.
-  ///   - operations: calls its argument with each operation, in the order of their commits, which lie
-  ///     behind the base before and not behind this one's.
-  /// - Throws: what `operations` throws; `invalidInput`, `tooLarge` for what cannot be in a base;
-  ///   `noSpace`, `io`. Nothing of this base is there then.
+  ///   - info: The commit of the base. It is later than those of the bases before.
+  ///   - operations: Calls its argument with each operation, in the order of their commits. These
+  ///     are later than the commit of the base before and not later than this base's.
+  /// - Throws: The errors of `operations`; `invalidInput`, `tooLarge` for operations that cannot be
+  ///   in a base; `noSpace`, `io`. In each case nothing of this base is kept.
   package func write(
     _ info: BaseInfo, operations: ((BaseOperation) throws -> Void) throws -> Void
   ) throws {
@@ -108,9 +122,9 @@ package final class BaseWriter {
         commit = nil
       }
       var own = commit ?? begin(info.commit, info.timestamp)
-      let unnamed = info.buckets.filter { !named.contains($0) }
+      let unnamed = info.buckets.filter { !named.contains(StoreName($0)) }
       try own.declare(unnamed.map { try reference(to: $0) })
-      named.formUnion(unnamed)
+      named.formUnion(unnamed.names)
       var notes = CommitNotes()
       notes.note = info.note
       notes.annotation = info.annotation
@@ -139,10 +153,10 @@ package final class BaseWriter {
     case .put(let row, let object, let metadata, let coder):
       try commit.put(
         base, try reference(to: row.bucket), row.key.bytes, object, metadata, coder)
-      named.insert(row.bucket)
+      named.insert(StoreName(row.bucket))
     case .delete(let row):
       try commit.delete(row.key.bytes, in: try reference(to: row.bucket))
-      named.insert(row.bucket)
+      named.insert(StoreName(row.bucket))
     case .tag(let name, let tagged): try commit.tag(name, tagged)
     case .index(let name, let version, let definition):
       try Limits.check(name: name, of: "index")
@@ -155,13 +169,13 @@ package final class BaseWriter {
       commit.index(record)
     case .place(let place, let row, let label):
       try commit.place(place, row.key.bytes, in: try reference(to: row.bucket), label: label)
-      named.insert(row.bucket)
+      named.insert(StoreName(row.bucket))
     case .object, .metadata, .touch:
       throw commit.refused("writes a part of a row, where a base has whole rows")
     }
   }
 
-  /// A definition whose parent, if it filters one, is that of this store.
+  /// The definition with its parent, if it filters one, replaced by this store's.
   private func here(
     _ definition: IndexRecord.Definition, of name: String
   ) throws(TreeRingError) -> IndexRecord.Definition {
@@ -178,7 +192,7 @@ package final class BaseWriter {
     }
   }
 
-  /// A bucket with its number, a new one if it is not known.
+  /// The bucket with its number; a new number if the bucket is not known.
   private func reference(to bucket: String) throws(TreeRingError) -> BucketReference {
     if let number = catalog.buckets[bucket] {
       return BucketReference(number: number, name: bucket)

@@ -1,36 +1,38 @@
-// Reads the bases of a compacted store out of its log, commit by commit, so that no more of it is in memory
-// than one operation at a time.
+// Reads the bases of a compacted store from its log, commit by commit, so that only one operation
+// is in memory at a time.
 //
-// The log up to a kept point holds more than the state there: operations that were overtaken in segments
-// not worth rewriting. So each is held against the state: a row's operation counts if the row there was
-// written by it, a delete if the row is not there but is in the base before.
+// Up to a kept point the log holds more than the state there: operations that later ones overtook,
+// in segments not worth rewriting. So each operation is checked against the state. A row's
+// operation counts if it was the last to write the row. A delete counts if the row is absent but
+// present in the base before.
 
 internal import TreeRingLog
 
 extension Store {
-  /// The commits whose states the history begins with, oldest first: those of tags before the horizon,
-  /// and the horizon. Empty if the store was never compacted.
+  /// The commits whose states the history begins with, the oldest first: those of tags before the
+  /// horizon, and the horizon. Empty if the store was never compacted.
   package func baseCommits() throws(TreeRingError) -> [CommitNumber] {
-    let points = try readability().points
-    return points.horizon == 0 ? [] : points.commits
+    let horizon = horizon
+    if horizon == 0 { return [] }
+    return KeptPoints(horizon: horizon, tags: try tagged(below: horizon).map(\.commit)).commits
   }
 
-  /// The particulars of a commit that a base is of.
+  /// The properties of a base's commit.
   package func baseInfo(of number: CommitNumber) throws(TreeRingError) -> BaseInfo {
     let info = try commit(number)
-    let names = try snapshot(at: .commit(number))._reader.catalog.bucketNames
+    let buckets = try snapshot(at: .commit(number))._reader.catalog.buckets.all
     return BaseInfo(
       commit: number, timestamp: info.timestamp, note: info.note, annotation: info.annotation,
-      buckets: names.sorted { $0.key < $1.key }.map(\.value))
+      buckets: buckets.map(\.name))
   }
 
   /// Calls `body` with the operations of a base, in the order of their commits. O(log up to it).
   ///
   /// - Parameters:
-  ///   - number: one of `baseCommits`.
-  ///   - previous: the one before it; 0 if it is the first.
-  /// - Throws: what `body` throws; `beyondHorizon` if the commit can no longer be read; `corruption`,
-  ///   `io`, `closed`.
+  ///   - number: One of `baseCommits`.
+  ///   - previous: The one before it; 0 if it is the first.
+  /// - Throws: The errors of `body`; `beyondHorizon` if the commit can no longer be read;
+  ///   `corruption`, `io`, `closed`.
   package func forEachBaseOperation(
     of number: CommitNumber, after previous: CommitNumber, _ body: (BaseOperation) throws -> Void
   ) throws {
@@ -49,7 +51,8 @@ private struct BaseStates {
   let now: Snapshot
   let before: Snapshot
 
-  /// Shows `body` the puts of a commit that count, and returns what else of it does.
+  /// Calls `body` with the puts of a commit that count, and returns its other operations that
+  /// count.
   func operations(
     of header: CommitHeader, _ payload: UnsafeRawBufferPointer,
     _ body: (BaseOperation) throws -> Void
@@ -84,12 +87,12 @@ private struct BaseStates {
       BaseOperation(
         .tag(name: name, commit: header.number), stamp: stamp, timestamp: header.timestamp)
     }
-    // A commit's own names come before what its operations say of names.
+    // The tags of the commit itself come before the tag operations in its payload.
     return tags + others
   }
 
-  /// Shows `body` the places given by hand that differ between the two states, as operations of the
-  /// base's own commit. Where the index was defined anew in between, every place counts.
+  /// Calls `body` with the manual places that differ between the two states, as operations of the
+  /// base's own commit. If the index was redefined between them, every place counts.
   func forEachPlace(
     at commit: CommitNumber, _ body: (BaseOperation) throws -> Void
   ) throws {
@@ -114,7 +117,7 @@ private struct BaseStates {
     }
   }
 
-  /// The row as a put, if that operation was the last to write it.
+  /// The row as a put, if this operation was the last to write it; nil otherwise.
   private func put(
     _ row: RowAddress, by stamp: Stamp, at timestamp: Timestamp
   ) throws -> BaseOperation? {
@@ -132,7 +135,7 @@ private struct BaseStates {
     }
   }
 
-  /// Whether the row was there before and is not any more.
+  /// Whether the row existed in the base before and no longer does.
   private func lacks(_ row: RowAddress) throws -> Bool {
     func isThere(_ snapshot: Snapshot) throws -> Bool {
       let reader = try snapshot._reader

@@ -1,16 +1,27 @@
-// Notes what one commit does to each group index: the commit's change records.
+// Records the effects of one commit on each group index: the commit's change records.
 
 internal import TreeRingLog
 
-/// The change records of one commit in the making. Used by the writing thread only.
+/// The growing change records of one commit. Used by the writing thread only.
 final class ChangeRecorder {
-  private(set) var indexes: [UInt32: [RowReference: TouchedRow]] = [:]
+  private var indexes: [UInt32: [RowReference: TouchedRow]] = [:]
+  /// The maximum number of bytes of the records.
+  private let byteLimit: Int
+  private(set) var byteCount = 0
+  /// Whether the limit was exceeded: then there are no records, and observers compare trees.
+  private(set) var isOverLimit = false
 
-  /// Notes one change of one row in one index; later ones of the same row are merged into it.
+  /// Creates a recorder.
+  /// - Parameter byteLimit: the limit for the records of all commits, in bytes. A commit that
+  ///   exceeds it alone keeps no records.
+  init(byteLimit: Int) { self.byteLimit = byteLimit }
+
+  /// Records one change of one row in one index; merges it into earlier changes of the same row.
   func note(
     index: UInt32, bucket: UInt32, key: UnsafeRawBufferPointer, old: [EncodedPlace],
     new: [EncodedPlace], oldContent: RowContent?, newContent: RowContent?
   ) {
+    if isOverLimit { return }
     func places(_ encoded: [EncodedPlace]) -> [RowPlace] {
       encoded.map {
         RowPlace(
@@ -21,8 +32,28 @@ final class ChangeRecorder {
     let change = TouchedRow(
       oldPlaces: places(old), newPlaces: places(new), oldContent: old.isEmpty ? nil : oldContent,
       newContent: new.isEmpty ? nil : newContent)
-    if indexes[index, default: [:]][row]?.follow(with: change) == nil {
+    if let known = indexes[index]?[row] {
+      indexes[index]?[row]?.follow(with: change)
+      byteCount += RecordSize.of(change.newPlaces) - RecordSize.of(known.newPlaces)
+    } else {
       indexes[index, default: [:]][row] = change
+      byteCount += RecordSize.of(change, keyByteCount: key.count)
     }
+    if byteCount > byteLimit {
+      isOverLimit = true
+      indexes = [:]
+    }
+  }
+
+  /// The records of a commit between two states of the index trees.
+  /// - Parameter active: the definitions that maintain the trees after the commit.
+  func changes(
+    from before: IndexTrees, to after: IndexTrees, by active: ActiveIndexes,
+    replacements: [UInt32: IndexReplacement]
+  ) -> CommitChanges {
+    if isOverLimit { return CommitChanges() }
+    return CommitChanges(
+      rows: indexes, rowByteCount: byteCount, before: before, after: after,
+      comparing: active.comparing, replacements: replacements)
   }
 }

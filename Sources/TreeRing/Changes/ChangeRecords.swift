@@ -1,71 +1,53 @@
-// The change records of the most recent commits, kept in memory so that changes can be told without
-// comparing trees. When they are gone the same answer comes from a diff of two roots.
+// The change records of the most recent commits, kept in memory so that changes can be reported
+// without comparing trees. When they are gone a diff of two roots gives the same result.
 
 internal import DequeModule
 internal import Synchronization
 internal import TreeRingLog
 
-/// The order trees of an index that compares rows before and after one commit or several. Its places are
-/// labels, which mean something in these trees only.
+/// The order trees of an index that compares rows, before and after one or more commits. Its places
+/// are labels, which have a meaning in these trees only.
 struct LabelSpan: Hashable, Sendable {
   var before: TreeRoot
   var after: TreeRoot
 }
 
-/// What recent commits did to the group indexes, oldest dropped first.
+/// The effects of recent commits on the group indexes. The oldest are dropped first.
 final class ChangeRecords: Sendable {
   private struct Entry {
     var commit: CommitNumber
-    /// By index; absent for an index that was not maintained throughout the commit.
-    var indexes: [UInt32: [RowReference: TouchedRow]]
-    /// By new index, for definitions that the commit replaced.
-    var replacements: [UInt32: IndexReplacement]
-    /// By index, for those that compare rows: which trees the records are about.
-    var labels: [UInt32: LabelSpan]
-    var rowCount: Int
+    var changes: CommitChanges
   }
 
   private struct State {
     var entries: Deque<Entry> = []
     var rowCount = 0
+    var byteCount = 0
   }
 
   private let state = Mutex(State())
-  /// How many touched rows are kept in all.
-  private let limit: Int
+  /// The maximum number of bytes of all records.
+  let byteLimit: Int
 
-  init(limit: Int) { self.limit = limit }
+  init(byteLimit: Int) { self.byteLimit = byteLimit }
 
-  /// Adds the records of the commit after the newest one here; none, if no index was maintained.
-  func append(
-    _ indexes: [UInt32: [RowReference: TouchedRow]],
-    _ replacements: [UInt32: IndexReplacement] = [:], labels: [UInt32: LabelSpan] = [:],
-    of commit: CommitNumber
-  ) {
-    // An entry counts for one row more than it has, so that empty ones are bounded too.
-    let rowCount =
-      indexes.values.reduce(1) { $0 + $1.count }
-      + replacements.values.reduce(0) { $0 + $1.rows.count }
+  /// Appends the records of the commit after the newest one here; empty ones drop all. O(1)
+  /// amortized.
+  func append(_ changes: CommitChanges, of commit: CommitNumber) {
     let dropped = state.withLock { state -> [Entry] in
       var dropped: [Entry] = []
-      if indexes.isEmpty, replacements.isEmpty {
-        if !state.entries.isEmpty {
-          dropped.append(contentsOf: state.entries)
-          state = State()
-        }
-        return dropped
-      }
-      if let newest = state.entries.last, newest.commit + 1 != commit {
+      let isNext = state.entries.last.map { $0.commit + 1 == commit } ?? true
+      if changes.isEmpty || !isNext {
         dropped.append(contentsOf: state.entries)
         state = State()
       }
-      state.entries.append(
-        Entry(
-          commit: commit, indexes: indexes, replacements: replacements, labels: labels,
-          rowCount: rowCount))
-      state.rowCount += rowCount
-      while state.rowCount > limit, let oldest = state.entries.popFirst() {
-        state.rowCount -= oldest.rowCount
+      if changes.isEmpty { return dropped }
+      state.entries.append(Entry(commit: commit, changes: changes))
+      state.rowCount += changes.rowCount
+      state.byteCount += changes.byteCount
+      while state.byteCount > byteLimit, let oldest = state.entries.popFirst() {
+        state.rowCount -= oldest.changes.rowCount
+        state.byteCount -= oldest.changes.byteCount
         dropped.append(oldest)
       }
       return dropped
@@ -73,11 +55,11 @@ final class ChangeRecords: Sendable {
     withExtendedLifetime(dropped) {}
   }
 
-  /// The merged changes of one index between two commits, `from` below `to`; nil if the records do
-  /// not reach back that far, or the index was not maintained all the time. O(rows touched).
+  /// The merged changes of one index between two commits, `from` below `to`. nil if the records do
+  /// not reach back that far, or if the index was not maintained all the time. O(rows affected).
   ///
-  /// - Returns: with the changes, for an index that compares rows, the trees that they lead from and to:
-  ///   of other trees of the same commits they say nothing.
+  /// - Returns: the changes and, for an index that compares rows, the trees that they lead from and
+  ///   to. They do not apply to other trees of the same commits.
   func changes(
     of index: UInt32, from: CommitNumber, to: CommitNumber
   ) -> (rows: TouchedRows, labels: LabelSpan?)? {
@@ -85,18 +67,19 @@ final class ChangeRecords: Sendable {
     var merged = TouchedRows(from: from, to: from)
     var labels: LabelSpan?
     for entry in entries {
-      guard let rows = entry.indexes[index] else { return nil }
-      if let next = entry.labels[index] {
+      guard let rows = entry.changes.rows(of: index) else { return nil }
+      if let next = entry.changes.labels(of: index) {
         if let labels, labels.after != next.before { return nil }
         labels = LabelSpan(before: labels?.before ?? next.before, after: next.after)
       }
       merged.merge(TouchedRows(from: entry.commit - 1, to: entry.commit, rows: rows))
     }
+    merged.comparesRows = labels != nil
     return (merged, labels)
   }
 
-  /// The merged changes from what an earlier definition of an index showed at one commit to what the
-  /// present one shows at a later commit; nil if the records do not tell. O(rows touched).
+  /// The merged changes from an earlier definition of an index at one commit to the present one at
+  /// a later commit; nil if the records do not suffice. O(rows affected).
   func changes(
     of index: UInt32, replacing first: UInt32, from: CommitNumber, to: CommitNumber
   ) -> TouchedRows? {
@@ -104,10 +87,10 @@ final class ChangeRecords: Sendable {
     var number = index
     var parts: [TouchedRows] = []
     for entry in entries.reversed() {
-      let replacement = entry.replacements[number]
-      // Labels of two definitions are told apart by comparing the trees.
-      if entry.labels[number] != nil { return nil }
-      guard let rows = entry.indexes[number] ?? replacement?.rows else { return nil }
+      let replacement = entry.changes.replacements[number]
+      // Labels of two definitions are not comparable, so the trees must be compared.
+      if entry.changes.comparing.contains(number) { return nil }
+      guard let rows = entry.changes.rows(of: number) ?? replacement?.rows else { return nil }
       parts.append(TouchedRows(from: entry.commit - 1, to: entry.commit, rows: rows))
       if let replacement { number = replacement.old }
     }
@@ -119,8 +102,8 @@ final class ChangeRecords: Sendable {
 
   /// The records of the commits after `from` up to `to`; nil if some of them are gone.
   ///
-  /// They are taken out a few at a time and merged outside the lock, so that a commit never waits for an
-  /// observer that is far behind.
+  /// Each turn copies only a few under the lock, and the caller merges them outside it. So a commit
+  /// never waits for an observer that is far behind.
   private func entries(from: CommitNumber, to: CommitNumber) -> [Entry]? {
     var entries: [Entry] = []
     while from + CommitNumber(entries.count) < to {
@@ -139,9 +122,15 @@ final class ChangeRecords: Sendable {
     return entries
   }
 
-  /// How many commits' records are taken out under one hold of the lock.
+  /// The number of commits whose records are copied in one turn.
   private static let entriesPerTurn = 64
 
-  /// How many touched rows are kept now.
+  /// The number of affected rows in the records.
   var rowCount: Int { state.withLock { $0.rowCount } }
+
+  /// The estimated number of bytes of the records.
+  var byteCount: Int { state.withLock { $0.byteCount } }
+
+  /// The number of commits with records.
+  var commitCount: Int { state.withLock { $0.entries.count } }
 }

@@ -1,20 +1,20 @@
-// What observers of an index need of the engine: names of rows, and the changes since a commit that
-// they need not have pinned.
+// The engine's interface for observers of an index: names of rows, and the changes since a commit
+// that need not be pinned.
 
 internal import Synchronization
 package import TreeRingLog
 
-/// The names of the buckets that a store has had, which are never forgotten.
+/// The names of all buckets that a store has ever had.
 package struct RowNames: Sendable {
   fileprivate let catalog: Catalog
 
   /// A row's public identity.
   package func id(of row: RowReference) throws(TreeRingError) -> RowID {
-    guard let bucket = catalog.bucketNames[row.bucket] else { throw ByteReader.damaged }
+    guard let bucket = catalog.buckets.name(of: row.bucket) else { throw ByteReader.damaged }
     return RowID(bucket: bucket, key: Key(bytes: row.key))
   }
 
-  /// A row's identity inside the engine; nil if its bucket never was.
+  /// A row's identity inside the engine; nil if its bucket never existed.
   package func reference(of id: RowID) -> RowReference? {
     catalog.buckets[id.bucket].map { RowReference(bucket: $0, key: id.key.bytes) }
   }
@@ -32,8 +32,8 @@ extension Snapshot {
     return record
   }
 
-  /// The definition of an index that has this number, if it is the one by which this snapshot reads it or
-  /// the one that was in force at its commit; else nil.
+  /// The definition of an index with this number, if this snapshot reads the index by it or if it
+  /// was in force at the snapshot's commit; otherwise nil.
   package func definition(
     ofIndex name: String, number: UInt32
   ) throws(TreeRingError) -> IndexRecord? {
@@ -41,9 +41,9 @@ extension Snapshot {
       .lazy.compactMap(\.self).first { $0.number == number }
   }
 
-  /// An index as a definition shows it at this commit, in force or not.
+  /// The index by a definition at this commit, whether or not the definition is in force.
   ///
-  /// - Throws: `indexDefinedInCode` if its trees are not there and its closure is not registered.
+  /// - Throws: `indexDefinedInCode` if the index has no trees and its closure is not registered.
   package func index(by definition: IndexRecord) throws(TreeRingError) -> IndexReader {
     try pin.store.checkOpen()
     return try pin.store.reader(of: definition, at: pin)
@@ -51,11 +51,12 @@ extension Snapshot {
 }
 
 extension Store {
-  /// The names of rows at any commit up to now.
+  /// The names of rows at any commit up to the visible one.
   package var rowNames: RowNames { RowNames(catalog: queue.visible.catalog) }
 
-  /// What happened to one index between a commit and a snapshot, in either direction, without a pin
-  /// on that commit: merged change records while they last, else a diff with a reading of it.
+  /// The changes of one index between a commit and a snapshot, in either direction, without a pin
+  /// on that commit. They come from merged change records while these last, otherwise from a diff
+  /// with the state at that commit.
   package func touchedRows(
     ofIndex name: String, from commit: CommitNumber, to new: Snapshot
   ) throws(TreeRingError) -> TouchedRows {
@@ -68,10 +69,14 @@ extension Store {
       ofIndex: name, from: try snapshot(at: .commit(commit)), to: new, usesRecords: false)
   }
 
-  /// The merged change records of an index between a commit and a snapshot, in either direction; nil if
-  /// they do not last, or are about other trees than the snapshot's.
+  /// The merged change records of an index between a commit and a snapshot, in either direction.
+  /// nil if they are gone, or if they belong to other trees than the snapshots'.
+  ///
+  /// - Parameter old: the snapshot at that commit, if its places matter and not only its rows'
+  ///   order.
   func recordedRows(
-    of record: IndexRecord, from commit: CommitNumber, to new: Snapshot
+    of record: IndexRecord, from commit: CommitNumber, readBy old: Snapshot? = nil,
+    to new: Snapshot
   ) throws(TreeRingError) -> TouchedRows? {
     let (low, high) = (min(commit, new.commit), max(commit, new.commit))
     guard let (rows, labels) = records.changes(of: record.number, from: low, to: high) else {
@@ -79,16 +84,22 @@ extension Store {
     }
     let isForward = commit <= new.commit
     if let labels {
-      let shown = try reader(of: record, at: new.pin).roots.order
-      guard shown == (isForward ? labels.after : labels.before) else { return nil }
+      let (before, after) =
+        isForward ? (labels.before, labels.after) : (labels.after, labels.before)
+      guard try reader(of: record, at: new.pin).roots.order == after else { return nil }
+      if let old, try reader(of: record, at: old.pin).roots.order != before { return nil }
     }
     return isForward ? rows : rows.reversed
   }
 
-  /// What leads from what another definition of an index showed at a commit to what the present one
-  /// shows at a snapshot: merged change records while they last, else a diff of the two states. nil if
-  /// neither is to be had, because the commit can no longer be read, or the other definition cannot be
-  /// evaluated here; or if more rows differ than both a commit records and the limit.
+  /// The changes from another definition of an index at a commit to the present one at a snapshot.
+  /// They come from merged change records while these last, otherwise from a diff of the two
+  /// states.
+  ///
+  /// - Parameter limit: the maximum number of rows that differ, if it is above the number that a
+  ///   commit records.
+  /// - Returns: nil if there are no records and the commit is no longer readable, or the other
+  ///   definition cannot be evaluated here; also if too many rows differ.
   package func touchedRows(
     from commit: CommitNumber, shownBy definition: IndexRecord, to new: Snapshot, limit: Int
   ) throws(TreeRingError) -> TouchedRows? {

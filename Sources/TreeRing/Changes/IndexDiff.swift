@@ -1,10 +1,10 @@
-// What differs between two states of one index, found by comparing trees. The result has the same
-// form as merged change records and leads to the same changesets.
+// The differences between two states of one index, found by comparing trees. The result has the
+// same form as merged change records and leads to the same changesets.
 //
-// Two diffs are needed: of the order trees, for rows that came, went or moved, and of the row trees,
-// for rows that were written in place. Both skip what the two states share. The row trees hold rows of
-// all buckets; those that are in neither state of the index are dropped as they are met, so that only
-// rows of the index count, for the limit and for memory.
+// It takes two diffs: of the order trees, for rows that were inserted, deleted or moved, and of the
+// row trees, for rows that were written in place. Both skip pages that the two states share. The
+// row trees hold rows of all buckets. The diff drops a row that is in neither state of the index as
+// soon as it reads it. So only rows of the index count, for the limit and for memory.
 
 internal import TreeRingLog
 
@@ -22,11 +22,11 @@ struct IndexDiff {
     result = TouchedRows(from: old.commit, to: new.commit)
   }
 
-  /// Every row whose places differ or that was written; nil if they are more than the limit.
+  /// Every row whose places differ or that was written; nil if there are more than the limit.
   ///
-  /// O(entries and rows of the store that differ), and O(log n) for each of those in `buckets`, as far as
-  /// the limit reaches.
-  /// - Parameter buckets: The names of those whose rows either state may hold.
+  /// O(entries and rows of the store that differ), and O(log n) for each of those in `buckets`, as
+  /// far as the limit reaches.
+  /// - Parameter buckets: the names of the buckets whose rows either state may hold.
   static func touchedRows(
     from old: IndexReader, to new: IndexReader, within buckets: [String], limit: Int
   ) throws(TreeRingError) -> TouchedRows? {
@@ -39,7 +39,7 @@ struct IndexDiff {
 
   private var isOverLimit: Bool { result.rows.count > limit }
 
-  /// Adds the rows that came, went or moved.
+  /// Adds the rows that were inserted, deleted or moved.
   private mutating func addPlaced() throws(TreeRingError) {
     try forEachDifference(from: old.roots.order, to: new.roots.order) { diff, key, before, after in
       if let value = before ?? after { try diff.add(try OrderEntry(key: key, value: value).row) }
@@ -58,9 +58,9 @@ struct IndexDiff {
     }
   }
 
-  /// Calls `body` with every difference between two trees, until there are more rows than the limit. A
-  /// read section is no longer than some hundred differences, so that whoever goes through many does not
-  /// keep memory from being given back.
+  /// Calls `body` with every difference between two trees, until there are more rows than the
+  /// limit. A read section covers at most some hundred differences, so that a long diff does not
+  /// delay the release of memory.
   private mutating func forEachDifference(
     from old: TreeRoot, to new: TreeRoot,
     _ body: (
@@ -85,7 +85,7 @@ struct IndexDiff {
     }
   }
 
-  /// Adds a row, unless it is known or in neither state.
+  /// Adds a row, unless it is known already or in neither state.
   private mutating func add(_ row: RowReference) throws(TreeRingError) {
     if result.rows[row] != nil { return }
     let oldPlaces = try old.places(of: row)

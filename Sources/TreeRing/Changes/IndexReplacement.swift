@@ -1,26 +1,28 @@
-// What replacing an index's definition changed: the rows that enter, leave or move between the trees of
-// the old definition before the commit and those of the new one after it. With this record an observer
-// goes from one definition to the next by a minimal change.
+// The changes made by replacing an index's definition: the rows that are inserted, deleted or moved
+// between the trees of the old definition before the commit and those of the new one after it. With
+// this record an observer moves from one definition to the next by a minimal change.
 
 internal import TreeRingLog
 
-/// What one commit did by replacing a definition.
+/// The effects of one commit that replaced a definition.
 struct IndexReplacement: Sendable {
-  /// The number of the definition that was in force before.
+  /// The number of the replaced definition.
   let old: UInt32
   /// Every row whose places or content differ.
   let rows: [RowReference: TouchedRow]
 
-  /// More rows of the index than this are not recorded: observers compare the trees, or read the index anew.
+  /// The maximum number of rows in a record. Beyond it observers compare the trees, or read the
+  /// whole index again.
   static let rowLimit = 10_000
 
-  /// The replacements between two states of a store, by the number of the new definition. Only rows
-  /// that differ are recorded; finding them takes O(rows) for each index that was defined anew.
+  /// The replacements between two states of a store, by the number of the new definition. Records
+  /// only rows that differ. O(rows) for each replaced definition.
   static func all(
     from old: StateReader, to new: StateReader
   ) throws(TreeRingError) -> [UInt32: IndexReplacement] {
     var replacements: [UInt32: IndexReplacement] = [:]
-    for (name, record) in new.catalog.indexes {
+    for record in new.catalog.indexes.values {
+      let name = record.name
       guard let before = old.catalog.indexes[name], before.number != record.number,
         let oldRoots = old.roots.index(before.number),
         let newRoots = new.roots.index(record.number)

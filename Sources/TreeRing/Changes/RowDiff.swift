@@ -1,23 +1,23 @@
-// Which rows differ between two snapshots.
+// The rows that differ between two snapshots.
 
 internal import TreeRingLog
 
 /// A row that differs between two commits.
 public struct RowDifference: Hashable, Sendable {
-  /// What became of it on the way.
+  /// The kind of a change between two commits.
   public enum Kind: String, Hashable, Sendable {
-    /// It came.
+    /// The row was inserted.
     case insert
-    /// It went.
+    /// The row was deleted.
     case delete
-    /// It is there before and after, and differs.
+    /// The row exists before and after, and differs.
     case update
   }
-  /// What became of it.
+  /// The kind of the change.
   public let kind: Kind
-  /// The row before; nil if it was not there.
+  /// The row before; nil if it did not exist.
   public let before: StoredRow?
-  /// The row after; nil if it is not there.
+  /// The row after; nil if it does not exist.
   public let after: StoredRow?
   /// The row's identity.
   public let id: RowID
@@ -26,15 +26,16 @@ public struct RowDifference: Hashable, Sendable {
 extension Snapshot {
   /// Calls `body` with every row whose object or metadata differs between an earlier or later
   /// snapshot and this one, by bucket number and key, until it returns false. O(rows written in
-  /// between · log n) if one commit's trees grew out of the other's, else O(rows).
-  /// - Throws: `invalidInput` if the two are of two stores; what `body` throws; `snapshotExpired`, `io`.
+  /// between · log n) if one commit's trees derive from the other's, otherwise O(rows).
+  /// - Throws: `invalidInput` if the two snapshots are of two stores; errors of `body`;
+  ///   `snapshotExpired`, `io`.
   public func diff(from old: Snapshot, _ body: (RowDifference) throws -> Bool) throws {
     guard old.store === store else {
       throw TreeRingError(
         .invalidInput,
         "The snapshots are of two stores. Compare two that the same `Store` has made.")
     }
-    // Erasing makes the trees anew; then states are compared that lie in the same ones.
+    // Erasing rebuilds the trees; then the diff compares states that lie in the same ones.
     var (before, after) = (old, self)
     while before.pin.reader.pages !== after.pin.reader.pages {
       before = try old.store.snapshot(at: .commit(old.commit))
@@ -55,7 +56,7 @@ extension Snapshot {
 }
 
 extension RowContent {
-  /// Whether object and metadata are the same.
+  /// Whether object and metadata are equal.
   func isSame(as other: RowContent) -> Bool {
     object == other.object && metadata == other.metadata
   }
@@ -75,7 +76,32 @@ extension StateReader {
     }
   }
 
-  /// Two states cannot be compared that do not share the trees' pages.
+  /// Calls `body` with the same rows in pieces of some megabytes or of one row, outside of read
+  /// sections, so that `body` may write.
+  func diffByPieces(from old: StateReader, _ body: ([RowDifference]) throws -> Void) throws {
+    guard pages === old.pages else { throw Self.madeAnew }
+    var differences = TreeDiff(from: old.roots.rows, to: roots.rows, pages: pages)
+    var goesOn = true
+    while goesOn {
+      var piece: [RowDifference] = []
+      var byteCount = 0
+      goesOn = try old.reading {
+        try reading {
+          try forSomeDifferences(&differences, from: old) { difference in
+            for row in [difference.before, difference.after] {
+              byteCount += (row?.object.count ?? 0) + (row?.metadata?.count ?? 0)
+            }
+            piece.append(difference)
+            return byteCount < 1 << 22
+          }
+        }
+      }
+      goesOn = goesOn || byteCount >= 1 << 22
+      try body(piece)
+    }
+  }
+
+  /// The error for two states that do not share the trees' pages, so that they cannot be compared.
   static var madeAnew: TreeRingError {
     TreeRingError(
       .snapshotExpired,
@@ -83,15 +109,15 @@ extension StateReader {
         + "both snapshots again.")
   }
 
-  /// Calls `body` with some hundred differences at most: a read section is no longer, so that whoever
-  /// goes through many does not keep memory from being given back.
-  /// - Returns: whether there may be more that are asked for.
+  /// Calls `body` with at most some hundred differences. So a read section stays short, and a long
+  /// diff does not delay the release of memory.
+  /// - Returns: true if there may be more differences and `body` wants them.
   private func forSomeDifferences(
     _ differences: inout TreeDiff, from old: StateReader, _ body: (RowDifference) throws -> Bool
   ) throws -> Bool {
     let failures = pages.fetchFailureCount
     differences.resume()
-    // In the place of a page that has been moved out and cannot be had again stands an empty one.
+    // An empty page stands for an evicted page that cannot be fetched again.
     try pages.checkFetches(since: failures)
     for _ in 0..<Self.sectionEntryCount {
       let goesOn = try differences.next { key, before, after in

@@ -1,6 +1,6 @@
-// What a span of commits did to one group index: a map from row to (first old places, last new
-// places, both contents). Places, never positions, so merging any number of commits is a map union
-// and nothing is ever index-shifted.
+// The effects of a span of commits on one group index: a map from row to (first old places, last
+// new places, both contents). It holds places, never positions, so merging any number of commits is
+// a map union, and no index ever shifts.
 
 package import TreeRingLog
 
@@ -23,10 +23,10 @@ package struct RowReference: Hashable, Comparable, Sendable {
 
 /// One entry of a row in a group index.
 package struct RowPlace: Hashable, Sendable {
-  /// The group it stands in.
+  /// The group of the entry.
   package var group: GroupName
-  /// Its place in the group's strict total order, compared byte by byte: sort key, then the bucket's
-  /// number (4 bytes, big-endian), then the key.
+  /// The key in the group's strict total order, compared byte by byte: sort key, then the bucket's
+  /// number (4 bytes, big-endian), then the row's key.
   package var order: [UInt8]
 
   package init(group: GroupName, order: [UInt8]) {
@@ -35,7 +35,7 @@ package struct RowPlace: Hashable, Sendable {
   }
 }
 
-/// What of a row's content a change record needs in order to say which parts changed.
+/// The part of a row's content that a change record needs to report the changed parts.
 package struct RowContent: Hashable, Sendable {
   /// A 64-bit digest of the object.
   package var object: UInt64
@@ -51,7 +51,7 @@ package struct RowContent: Hashable, Sendable {
   }
 }
 
-/// One row of a change record: where it stood and what it held before and after.
+/// One row of a change record: its places and content before and after.
 package struct TouchedRow: Hashable, Sendable {
   /// The row's places before, in group order; empty if it was in no group.
   package var oldPlaces: [RowPlace]
@@ -71,14 +71,14 @@ package struct TouchedRow: Hashable, Sendable {
     self.newContent = newContent
   }
 
-  /// The same change, seen backward in time.
+  /// The same change, backward in time.
   package var reversed: TouchedRow {
     TouchedRow(
       oldPlaces: newPlaces, newPlaces: oldPlaces, oldContent: newContent, newContent: oldContent)
   }
 }
 
-/// Which parts of a row changed between two commits.
+/// The parts of a row that changed between two commits.
 public struct Parts: OptionSet, Hashable, Sendable {
   public let rawValue: UInt8
   public init(rawValue: UInt8) { self.rawValue = rawValue }
@@ -88,18 +88,21 @@ public struct Parts: OptionSet, Hashable, Sendable {
   public static let metadata = Parts(rawValue: 2)
   /// The row was touched in between.
   public static let touched = Parts(rawValue: 4)
-  /// A row it is drawn with changed, came or went.
+  /// A row it is drawn with was inserted, deleted or changed.
   public static let dependency = Parts(rawValue: 8)
 }
 
 /// The merged change records of one group index between two commits.
 package struct TouchedRows: Sendable {
-  /// The commit the changes start from.
+  /// The commit that the changes start from.
   package var from: CommitNumber
-  /// The commit the changes lead to; below `from` when they run backward.
+  /// The commit that the changes lead to; below `from` when they run backward.
   package var to: CommitNumber
   /// Every row whose places or content may differ between the two.
   package var rows: [RowReference: TouchedRow]
+  /// Whether the index compares rows. Places are then labels, which differ from build to build of
+  /// its trees: a row with another label and the same content has not moved.
+  package var comparesRows = false
 
   package init(from: CommitNumber, to: CommitNumber, rows: [RowReference: TouchedRow] = [:]) {
     self.from = from
@@ -107,7 +110,8 @@ package struct TouchedRows: Sendable {
     self.rows = rows
   }
 
-  /// Appends the changes that follow: first old, last new. O(rows of `next`).
+  /// Appends the changes that follow: keeps the first old state, takes the last new one. O(rows of
+  /// `next`).
   package mutating func merge(_ next: TouchedRows) {
     precondition(to == next.from, "change records must be merged in order, without gaps")
     to = next.to
@@ -120,7 +124,7 @@ package struct TouchedRows: Sendable {
     }
   }
 
-  /// The parts of one of these rows that changed; nil unless the row is in the index on both sides.
+  /// The changed parts of one of these rows; nil unless the row is in the index on both sides.
   package func parts(of row: TouchedRow) -> Parts? {
     guard let old = row.oldContent, let new = row.newContent else { return nil }
     var parts: Parts = []
@@ -131,14 +135,14 @@ package struct TouchedRows: Sendable {
     return parts
   }
 
-  /// The same changes, seen backward in time.
+  /// The same changes, backward in time.
   package var reversed: TouchedRows {
     TouchedRows(from: to, to: from, rows: rows.mapValues(\.reversed))
   }
 }
 
 extension TouchedRow {
-  /// Takes over the end state of a later change of the same row.
+  /// Takes the new state from a later change of the same row.
   mutating func follow(with next: TouchedRow) {
     newPlaces = next.newPlaces
     newContent = next.newContent

@@ -1,50 +1,53 @@
 // One checkpoint: the state at one commit becomes the newest root of the page file.
 //
-//   1. begin: under the writer's lock, take the visible version and an image of the dead lists and free
-//      numbers; pin the commit. Nothing is written, so writers wait for a moment only.
-//   2. look for the pages born since the last root; sync the log through the commit; write them, in slices.
-//      While memory is short each slice is synced, and its pages count as clean long before the checkpoint ends.
-//   3. write the blobs: dead lists that are new, the roots, the free numbers. Sync.
-//   4. write the meta into the slot of the one before the last; sync. From here on the root counts.
-//   5. settle: what only the meta overwritten needed is free now, and the pages written count as clean.
+//   1. begin: under the writer's lock, take the visible version and an image of the dead lists and
+//      free numbers; pin the commit. Nothing is written, so writers wait only for a moment.
+//   2. find the pages born since the last root; sync the log through the commit; write the pages,
+//      in slices. While memory is short each slice is synced, so that its pages become clean long
+//      before the checkpoint ends.
+//   3. write the blobs: new dead lists, the roots, the free numbers. Sync.
+//   4. write the meta over the older of the two; sync. From here on the root counts.
+//   5. settle: pages that only the overwritten meta needed become free, and the written pages
+//      clean.
 //
-// A crash before the end of 4 leaves the meta before in force, and none of its pages touched: what is
-// written goes to numbers that are free for it, for every root it keeps, and for every pin.
+// A crash before the end of step 4 leaves the previous meta in force and all of its pages intact: a
+// checkpoint writes only to numbers that are free for that meta, for every root it keeps, and for
+// every pin.
 
 internal import TreeRingLog
 
-/// What a checkpoint has found out and written so far.
+/// The progress of a checkpoint.
 struct Checkpoint {
   let file: PageFile
   let pages: PageStore
   let pins: PinTable
   let log: CommitLog
 
-  /// The state to be written.
+  /// The state to write.
   struct Begun: Sendable {
     var version: Version
-    /// The pages of commits after it that are not visible yet.
+    /// The pages of later commits that are not visible yet.
     var unpublished: [PageNumber]
     var image: PinTable.Image
   }
 
-  /// What follows from a checkpoint once its meta is durable.
+  /// The consequences of a checkpoint once its meta is durable.
   struct Outcome {
     var meta: Meta
     var ledger: RootLedger
-    /// How many pages of each root's list in memory are in the file now.
+    /// The number of pages of each root's list in memory that the file now holds.
     var saved: [CommitNumber: Int]
-    /// Roots that are no more, with what hung on them.
+    /// The dropped roots, with the pages saved on their lists.
     var dropped: [CommitNumber: [RetiredPage]]
-    /// Pages of blobs that only the metas up to this one's predecessor refer to.
+    /// Pages of blobs that only the previous meta and older ones refer to.
     var replacedBlobPages: [PageNumber]
-    /// Pages of blobs that this meta alone refers to.
+    /// Pages of blobs that only this meta refers to.
     var ownBlobPages: [PageNumber]
-    /// The tree pages written, but for those settled between slices.
+    /// The tree pages written, without those settled between slices.
     var written: ArraySlice<RetiredPage>
   }
 
-  /// Numbers taken for blobs; to be given back if the checkpoint fails.
+  /// The numbers reserved for blobs, to be freed if the checkpoint fails.
   private(set) var reserved: [PageNumber] = []
   private var ownBlobPages: [PageNumber] = []
 
@@ -55,14 +58,15 @@ struct Checkpoint {
     self.log = log
   }
 
-  /// Steps 2 to 4, but for the looking.
+  /// Steps 2 to 4, without finding the pages.
   ///
   /// - Parameters:
   ///   - young: the version's `youngPages`.
   ///   - ledger: the roots of the meta in force.
-  ///   - dropped: roots among them to be dropped, with what hung on them.
+  ///   - dropped: the roots among them to drop, with the pages saved on their lists.
   ///   - replaced: pages of blobs that are free as soon as this meta is in force.
-  ///   - betweenSlices: called with the tree pages written and not settled yet; it takes off those it settles.
+  ///   - betweenSlices: called with the tree pages written and not settled yet; removes those that
+  ///     it settles.
   mutating func write(
     _ begun: Begun, _ young: [RetiredPage], after ledger: RootLedger, sequence: UInt64,
     dropping dropped: [CommitNumber: [RetiredPage]], replacing replaced: [PageNumber],
@@ -86,8 +90,8 @@ struct Checkpoint {
     if next.newest?.commit != commit {
       next.entries.append(RootLedger.Entry(roots: version.roots))
     }
-    // What hangs on pins that the file does not know is written for this meta alone: it stays in
-    // memory too, and hangs elsewhere when the pin is gone.
+    // The dead lists of pins that the file does not know are written for this meta alone. They stay
+    // in memory too, and move to another pin when theirs ends.
     var stated = next.entries
     for index in stated.indices {
       if let passing = begun.image.passing[stated[index].commit] {
@@ -113,12 +117,12 @@ struct Checkpoint {
 
   // MARK: Trees
 
-  /// The pages of the version's trees that were born after a commit and that the file does not hold, by
-  /// number. Writes nothing.
+  /// The pages of the version's trees that were born after a commit and that the file does not
+  /// hold, in order of their numbers. Writes nothing.
   func youngPages(
     of version: Version, bornAfter commit: CommitNumber
   ) throws(TreeRingError) -> [RetiredPage] {
-    // A checkpoint that found no room may have left clean pages among them, which may leave the heap.
+    // A checkpoint that found no room may have left clean pages among them, which may be evicted.
     try typed {
       try pages.reading {
         var young: [RetiredPage] = []
@@ -134,8 +138,8 @@ struct Checkpoint {
     }
   }
 
-  /// Writes pages to their places, in slices.
-  /// - Returns: those that have not been settled between slices.
+  /// Writes pages to their slots in the file, a slice at a time.
+  /// - Returns: the pages not settled between slices.
   private func writePages(
     _ young: [RetiredPage],
     betweenSlices: (inout ArraySlice<RetiredPage>) throws(TreeRingError) -> Void
@@ -152,13 +156,14 @@ struct Checkpoint {
     return written
   }
 
-  /// Pages written at a time: a megabyte.
+  /// The number of pages in a slice: a megabyte.
   private static let slicePageCount = 256
 
   // MARK: Blobs
 
-  /// What the pages of one blob carry as their birth, and those of no other blob: several checkpoints may
-  /// be of the same commit, and a write of one that was lost would leave the page of another.
+  /// A birth for the pages of one blob, which no other blob's pages have. Several checkpoints may
+  /// be of the same commit. With equal births a lost write would go unnoticed: it leaves the page
+  /// of another checkpoint.
   private static var stamp: UInt64 { .random(in: 1...(.max)) }
 
   private mutating func writeBlob(
@@ -167,8 +172,8 @@ struct Checkpoint {
     let pages = pages
     var taken: [PageNumber] = []
     defer { reserved += taken }
-    let reference = try file.writeBlob(bytes, birth: Self.stamp) {
-      let numbers = pages.reserveNumbers(1)
+    let reference = try file.writeBlob(bytes, birth: Self.stamp) { () throws(TreeRingError) in
+      let numbers = try pages.reserveNumbers(1)
       taken += numbers
       return numbers[0]
     }
@@ -188,20 +193,20 @@ struct Checkpoint {
     Int(BlobReference(page: 1, birth: 0, byteCount: UInt64(bytes.count)).pageCount)
   }
 
-  /// Writes which numbers are free once the meta is in force: those free at the beginning, those that
-  /// only later commits use, and those whose last user is the meta's predecessor; but not what this
-  /// checkpoint has taken.
+  /// Writes the numbers that are free once the meta is in force: those free at the beginning, those
+  /// that only later commits use, and those last used by the previous meta. The numbers that this
+  /// checkpoint has taken are not free.
   private mutating func writeFreeNumbers(
     _ begun: Begun, replaced: [PageNumber]
   ) throws(TreeRingError) -> (BlobReference, bound: PageNumber, usedCount: Int) {
     var free = begun.image.free
     for number in begun.unpublished { free.insert(Int(number)) }
     for number in replaced { free.insert(Int(number)) }
-    // The blob's own pages have to be taken before it can be written, so a few too many are; what is
-    // left over is free, in the blob too.
+    // The blob's own pages must be taken before it can be written, so it takes slightly too many.
+    // The surplus is free, in the blob too.
     let size = FreeMap.byteCount(below: pages.pageNumberBound) + UInt64(PageLayout.pageByteCount)
     let estimate = BlobReference(page: 1, birth: 0, byteCount: size).pageCount
-    let own = pages.reserveNumbers(Int(estimate))
+    let own = try pages.reserveNumbers(Int(estimate))
     reserved += own
     let bound = max(begun.image.bound, (reserved.max() ?? 0) + 1)
     for number in begun.image.bound..<bound { free.insert(Int(number)) }

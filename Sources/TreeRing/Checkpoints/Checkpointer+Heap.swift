@@ -1,17 +1,17 @@
-// Keeps the heap within its share: pages that the file holds are moved out, and those of an unfinished
-// transaction are written early.
+// Keeping the heap within its share: the checkpointer evicts pages that the file holds, and writes
+// those of an unfinished transaction early.
 
 internal import DequeModule
 internal import Synchronization
 internal import TreeRingLog
 
 extension Checkpointer {
-  /// Moves pages that the file holds out of the heap until it is within its share. It waits a little for
-  /// read sections, never to their end.
+  /// Evicts pages that the file holds from the heap until the heap is within its share. Waits
+  /// briefly for read sections, never to their end.
   ///
   /// - Parameters:
-  ///   - isForced: whether all of them go, however much room there is.
-  ///   - napLimit: how long read sections are waited for, see `ReadSections.wait`.
+  ///   - isForced: true to evict all of them, however much room there is.
+  ///   - napLimit: the limit of the wait for read sections, see `ReadSections.wait`.
   func evict(isForced: Bool = false, napLimit: Int = 100) {
     if state.withLock({ $0.isClosed }) { return }
     let (counts, most) = (pages.heapPageCounts, share.pages)
@@ -32,33 +32,33 @@ extension Checkpointer {
     releaseParked(napLimit: napLimit)
   }
 
-  /// Takes off the list of clean pages what has been freed since, when that is most of it. A store that fits
-  /// its memory moves nothing out, and each checkpoint adds to the list. Called during a checkpoint. O(1)
-  /// amortised for each page written.
+  /// Removes freed pages from the list of clean pages when they are most of it. A store that fits
+  /// its memory evicts nothing, and each checkpoint adds to the list. Called during a checkpoint.
+  /// O(1) amortised for each page written.
   func trimCleanPages() {
     let counts = pages.heapPageCounts
     let limit = 2 * (counts.all - counts.dirty) + Self.cleanSlack
     guard state.withLock({ $0.clean.count > limit }) else { return }
     var clean = pages.cleanPages
     state.withLock { state in
-      // A number may be listed several times. What it stands for now was written last.
+      // A number may be listed several times. Its last entry is the current page.
       let kept = state.clean.reversed().filter { clean.remove(Int($0.number)) }
       state.clean = Deque(kept.reversed())
     }
   }
 
-  /// How many more than twice as many pages as are clean may be listed: 64 KiB.
+  /// The number of pages that the list may hold beyond twice the clean ones: 64 KiB.
   private static let cleanSlack = 4096
 
-  /// Gives back the frames of pages that were moved out, once nobody can be looking at them. A section
-  /// that lasts, since code of the caller's runs in it, is not waited for: that code may itself be waiting
-  /// for a checkpoint, in a commit. What is left then is for the next call.
+  /// Frees the frames of evicted pages once no reader can hold them. It does not wait for a long
+  /// section, in which the caller's code runs: that code may itself wait for a checkpoint, in a
+  /// commit. The next call frees the rest.
   private func releaseParked(napLimit: Int) {
     while let frames = parked.withLock({ $0.first }),
       pages.sections.wait(for: frames.ticket, atMost: napLimit)
     {
       let taken = parked.withLock { parked in
-        // Whoever else is here may have been quicker.
+        // Another thread may have taken them first.
         parked.first?.ticket == frames.ticket ? parked.popFirst() : nil
       }
       guard let taken else { continue }
@@ -68,14 +68,15 @@ extension Checkpointer {
     }
   }
 
-  /// How many frames of the heap hold what the file does not, or cannot be released yet: those that count
-  /// against writers.
+  /// The number of heap frames that hold pages unknown to the file or that cannot be freed yet.
+  /// They count against writers.
   var heldFrameCount: Int {
     pages.heapPageCounts.dirty + parkedCount.load(ordering: .relaxed)
   }
 
-  /// Writes pages of an unfinished transaction to their places, which are free for everybody else, if
-  /// the heap is full of dirty pages. Called between two operations: nobody may hold pointers into them.
+  /// Writes pages of an unfinished transaction to their slots, which are free for everybody else,
+  /// if the heap is full of dirty pages. Called between two operations: nobody may hold pointers
+  /// into them.
   func spill(_ editor: PageEditor) throws(TreeRingError) {
     if let failure { throw failure }
     updateShare()
@@ -84,16 +85,16 @@ extension Checkpointer {
     guard editor.heapPageCount > share.dirtyPages / 2 else { return }
     let young: [RetiredPage]
     do throws(TreeRingError) {
-      // Then no page in the file is ever younger than the commit after the log's end, and no commit
-      // before this one is ever made once more.
+      // With the earlier commits durable, no page in the file is ever younger than the commit after
+      // the log's end, and no earlier commit is ever made again.
       if log.durable + 1 < editor.epoch { try log.sync() }
       young = editor.spill()
       if young.isEmpty { return }
       try file.write(young.map { (number: $0.number, page: pages.page($0.number)) })
-      // What leaves the heap is durable: if a later sync failed, the system might drop it.
+      // Evicted pages must be durable: if a later sync failed, the system might drop them.
       try file.sync()
     } catch {
-      // Without room the transaction goes on in memory.
+      // Without room the transaction continues in memory.
       if error.code == .noSpace { return }
       fail(error)
       throw error

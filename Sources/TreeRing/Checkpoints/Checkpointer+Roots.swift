@@ -1,4 +1,4 @@
-// The roots that the page file keeps, as others ask for them.
+// Access to the roots that the page file keeps.
 
 internal import Synchronization
 internal import TreeRingLog
@@ -23,7 +23,24 @@ extension Checkpointer {
     }
   }
 
-  /// What the file holds and what has been done for it.
+  /// Calls `body` with the nearest roots at or before a commit, and at or after it. They are pinned
+  /// during the call.
+  func withRoots<R>(
+    around commit: CommitNumber, _ body: ([Roots]) throws -> R
+  ) rethrows -> R {
+    let roots = state.withLock { state in
+      let entries = state.ledger.entries
+      let nearest = [entries.last { $0.commit <= commit }, entries.first { $0.commit >= commit }]
+      return nearest.compactMap { entry in
+        if let entry { pins.pin(entry.commit) }
+        return entry?.roots
+      }
+    }
+    defer { for root in roots { reclaimer.release(pin: root.commit, pages: []) } }
+    return try body(roots)
+  }
+
+  /// The content of the file and the work of checkpoints so far.
   func report(at operationCount: UInt64) throws(TreeRingError) -> Report {
     let byteCount = try file.size()
     let use = pageUse
@@ -59,7 +76,7 @@ extension Checkpointer {
     }
   }
 
-  /// Roots before a commit are dropped with the next checkpoint, except those of these commits.
+  /// Lets the next checkpoint drop the roots before a commit, except those of tagged commits.
   func forgetRoots(before horizon: CommitNumber, keeping tagged: Set<CommitNumber>) {
     state.withLock {
       $0.horizon = max($0.horizon, horizon)
@@ -67,7 +84,7 @@ extension Checkpointer {
     }
   }
 
-  /// Every page that a root of the file reaches or a blob takes. For checks.
+  /// Every page that a root of the file reaches or a blob uses. For checks.
   func reachablePages() throws(TreeRingError) -> Set<PageNumber> {
     let (entries, leaving, blobs) = state.withLock { ($0.ledger.entries, $0.leaving, $0.blobs) }
     var reachable = Set(blobs.flatMap(\.pages))

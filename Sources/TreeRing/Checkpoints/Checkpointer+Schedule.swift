@@ -1,4 +1,4 @@
-// When checkpoints are made, and how writers are slowed down.
+// The schedule of checkpoints, and the throttling of writers.
 
 internal import Dispatch
 internal import Logging
@@ -14,7 +14,7 @@ internal import TreeRingLog
 #endif
 
 extension Checkpointer {
-  /// Asks for a checkpoint if one is due. Called after a commit has become visible. O(1).
+  /// Schedules a checkpoint if one is due. Called after a commit has become visible. O(1).
   func consider(_ roots: Roots) {
     updateShare()
     let (counts, share) = (pages.heapPageCounts, share)
@@ -48,13 +48,14 @@ extension Checkpointer {
     let pause = state.withLock { state in
       state.lastDuration * Self.pauseFactor - (ContinuousClock.now - state.lastEnd)
     }
-    let delay = DispatchTimeInterval.nanoseconds(Int(max(0, pause / .nanoseconds(1))))
-    thread.asyncAfter(deadline: .now() + delay) { [weak self] in
-      self?.runScheduled(wasUrgent: false)
+    let thread = thread
+    let run: @Sendable () -> Void = { [weak self] in
+      thread.async { [weak self] in self?.runScheduled(wasUrgent: false) }
     }
+    if pause > .zero { Alarm.shared.after(pause, run) } else { run() }
   }
 
-  /// How many times as long as a checkpoint the pause after it is.
+  /// The ratio of the pause after a checkpoint to the checkpoint's duration.
   private static let pauseFactor = 3
 
   private func runScheduled(wasUrgent: Bool) {
@@ -79,20 +80,21 @@ extension Checkpointer {
     do throws(TreeRingError) {
       try run()
     } catch {
-      // Noted in `failure` where it matters.
+      // `failure` records the error where it matters.
       logger.warning("A checkpoint was not made: \(error)")
     }
   }
 
-  /// Slows down whoever has just made a commit, if dirty pages are too many, or pages that died since the last
-  /// checkpoint: by as much as the commit has made, so that small commits pass while large ones wait. Called
-  /// outside any lock.
+  /// Throttles the writer of the latest commit if there are too many dirty pages, or too many pages
+  /// that died since the last checkpoint. The delay grows with the commit, so that small commits
+  /// pass while large ones wait. Called outside any lock.
   ///
-  /// Beyond their limits there are no more: then writers wait until a checkpoint has made room, or has
-  /// failed to twice; small commits only when large ones, which wait first, have not helped. Nobody waits
-  /// longer than some seconds: the checkpoint may itself wait for a write, whose closure waits for this one.
+  /// At a limit, writers wait until a checkpoint has made room, or has failed to twice. Small
+  /// commits have a higher limit: they wait only when the wait of large ones has not helped. No
+  /// writer waits longer than some seconds: the checkpoint may itself wait for a write, whose
+  /// closure waits for this one.
   ///
-  /// - Parameter pageCount: how many pages the commit has made.
+  /// - Parameter pageCount: the number of pages that the commit has made.
   func pace(after pageCount: Int) {
     let pressure = pressure(before: pageCount)
     guard pageCount > 0, pressure > 0 else { return }
@@ -117,22 +119,24 @@ extension Checkpointer {
     }
   }
 
-  /// How short memory is, or room in the file: above 0 writers are slowed down, at 1 a limit is reached.
-  /// - Parameter pageCount: how many pages the next commit is going to replace: about as many as the last.
+  /// The shortage of memory or of room in the file. Writers are throttled above 0; at 1 a limit is
+  /// reached.
+  /// - Parameter pageCount: the expected number of pages that the next commit replaces: about as
+  ///   many as the last one made.
   private func pressure(before pageCount: Int) -> Double {
     let share = share
     let held = Double(heldFrameCount - share.slowPages) / Double(share.pages - share.slowPages)
     return max(held, (deadPart(with: pageCount / 8 * 9) - Self.slowPart) / (1 - Self.slowPart))
   }
 
-  /// Of the pages that may die between two checkpoints, the part that calls for the next one, and the part
-  /// from which on writers are slowed down.
+  /// Parts of the pages that may die between two checkpoints: the first makes a checkpoint due, the
+  /// second begins to throttle writers.
   private static let duePart = 0.5
   private static let slowPart = 0.75
-  /// What a commit waits for each page it has made when a limit is nearly reached.
+  /// The delay of a commit for each page it has made, when a limit is nearly reached.
   private static let pagePrice = Duration.microseconds(20)
   private static let longestWait = Duration.seconds(5)
-  /// A commit that has made so many pages is small.
+  /// The maximum number of pages that a small commit makes.
   private static let smallCommit = 64
 
   static func nap(_ duration: Duration) {

@@ -1,35 +1,38 @@
-// Keeps the page file within its bound: twice the live pages, what earlier roots may keep, and what pins keep.
+// Keeping the page file within its bound: twice the live pages, an allowance for earlier roots, and
+// the pages that pins keep.
 //
-// A page that a commit replaces is needed until two checkpoints have taken the place of the root that
-// reaches it. So the file grows when much dies between two checkpoints: then the next one is made at once, and
-// writers are slowed down as they are when memory is short. And roots go before they keep too much: what one
-// keeps is free a checkpoint later only.
+// A page that a commit replaces is needed until two checkpoints have replaced the root that reaches
+// it. So the file grows when many pages die between two checkpoints. Then the next checkpoint
+// starts at once, and writers are throttled as they are when memory is short. Roots are dropped
+// before they keep too much, since the pages that one keeps become free only one checkpoint later.
 
 internal import Logging
 internal import Synchronization
 internal import TreeRingLog
 
 extension Checkpointer {
-  /// What the numbers in use stand for.
+  /// The use of the page numbers.
   struct PageUse: Sendable {
-    /// Reached by the newest state.
+    /// The number of pages that the newest state reaches.
     var live: Int
-    /// Kept only for roots of the file, those about to leave included.
+    /// The number of pages kept only for roots of the file, roots about to leave included.
     var retained: Int
-    /// Kept only for snapshots, followers, states just before the visible one, or the checkpoint that goes on.
+    /// The number of pages kept only for snapshots, followers, states just before the visible one,
+    /// or a running checkpoint.
     var pinned: Int
-    /// Of the retained ones, those that the next checkpoint frees: of roots that the newest meta has dropped.
+    /// The number of retained pages that the next checkpoint frees: those of roots that the newest
+    /// meta has dropped.
     var leaving: Int
-    /// All in use.
+    /// The number of all pages in use.
     var all: Int
-    /// What earlier roots may keep.
+    /// The number of pages that earlier roots may keep.
     var allowance: Int
 
-    /// How many pages the file may have.
+    /// The maximum number of pages in the file.
     var bound: Int { 2 * live + allowance + pinned }
   }
 
-  /// Counts the pages; off by what writers do meanwhile. O(pins + roots).
+  /// The count of pages by use. Concurrent writers make it inexact. O(pins + roots).
   var pageUse: PageUse {
     let logByteCount = log.statistics.byteCount
     let visible = source.withLock { $0?.pageCount }
@@ -44,7 +47,8 @@ extension Checkpointer {
       let blobPages = state.blobs.reduce(state.ledger.listPageCount) { $0 + $1.pages.count }
       let dead = pins.deadPageCount
       let used = pages.filePageCount
-      // Before there is a source nobody writes; then what transactions have made is in use too.
+      // Without a source there are no writers; then the pages that transactions have made are in
+      // use too.
       let live = visible ?? max(0, used - saved - dead - blobPages)
       return PageUse(
         live: live, retained: saved + unsaved + leaving - followed,
@@ -53,17 +57,18 @@ extension Checkpointer {
     }
   }
 
-  /// How many dead pages the file may keep for the sake of earlier roots: half as many as live ones, or half
-  /// of what the log takes, so that looking back stays quick where history is long and the state is small, and
-  /// always 4 MiB or a sixteenth of the memory budget, so that a small state is not checkpointed all the time.
+  /// The number of dead pages that the file may keep for earlier roots: half as many as live ones,
+  /// or half of the log's size. So time travel stays fast where history is long and the state is
+  /// small. It is never below 4 MiB or a sixteenth of the memory budget, so that a small state is
+  /// not checkpointed all the time.
   private func allowance(live: Int, logByteCount: UInt64) -> Int {
     let bytes = max(logByteCount / 2, UInt64(clamping: budget.byteCount / 16), 4 << 20)
     return max(live / 2, Int(clamping: bytes) / PageLayout.pageByteCount)
   }
 
-  /// Works out how many pages may die until the next checkpoint has ended: as many as the bound has room for,
-  /// but enough that a checkpoint is worth its while. All of the room is not given away at once: what dies
-  /// before a checkpoint is kept while it lasts and while the next one does.
+  /// Computes the number of pages that may die before the next checkpoint ends: as many as the
+  /// bound has room for, but enough to make a checkpoint worthwhile. It does not use up all of the
+  /// room at once: pages that die before a checkpoint are kept during that one and the next.
   func updateRoom() {
     let use = pageUse
     // A 64th is for lists, and for commits that are larger than the one before.
@@ -77,17 +82,19 @@ extension Checkpointer {
     }
   }
 
-  /// How many pages may die between the last checkpoint and the end of the next one. Without a lock.
+  /// The number of pages that may die between the last checkpoint and the end of the next one.
+  /// Takes no lock.
   var room: Int { deadRoom.load(ordering: .relaxed) }
 
-  /// How many pages have died since the last checkpoint, as a part of how many may. Without a lock.
-  /// - Parameter coming: how many more are about to.
+  /// The number of pages that have died since the last checkpoint, as a part of the allowed number.
+  /// Takes no lock.
+  /// - Parameter coming: the number of pages that are about to die.
   func deadPart(with coming: Int = 0) -> Double {
     let dead = pins.deadPageCount - deadBase.load(ordering: .relaxed) + coming
     return Double(dead) / Double(room)
   }
 
-  /// The roots to be dropped, with the pages on their lists.
+  /// The roots to drop, with the pages on their lists.
   func loadSurplus(
     of ledger: RootLedger
   ) throws(TreeRingError) -> [CommitNumber: [RetiredPage]] {
@@ -96,13 +103,14 @@ extension Checkpointer {
     do throws(TreeRingError) {
       readers = try self.readers.pinnedCommits()
     } catch {
-      // Who reads what is not known, so nothing may go.
+      // The roots that followers read are unknown, so none may be dropped.
       logger.warning("Followers could not be listed, so no root is dropped: \(error)")
       return [:]
     }
     state.withLock { $0.followed = readers }
-    // What is dropped now is free after the next checkpoint, which will keep what dies until then: as much as
-    // has died since the last one, by all one can know. Then there should be room to go on.
+    // Pages of roots dropped now are free after the next checkpoint. That one will keep the pages
+    // that die until then: probably as many as have died since the last one. After that there
+    // should be room to continue.
     let use = pageUse
     let unsaved = pins.unsavedPageCount
     let tooOld = use.retained - use.leaving + unsaved - use.allowance
@@ -112,7 +120,9 @@ extension Checkpointer {
       isDue: { $0.commit < horizon && !tagged.contains($0.commit) }
     ) { (entry) throws(TreeRingError) in
       var list: [RetiredPage] = []
-      for blob in entry.lists { list += try DeadList.decode(try file.readBlob(blob)) }
+      for blob in entry.lists {
+        list += try DeadList.decode(try file.readBlob(blob), below: pages.pageNumberBound)
+      }
       return list
     }
   }

@@ -1,13 +1,14 @@
-// Makes checkpoints in the background, keeps the roots of the page file, and keeps the heap within its
-// share of the memory budget.
+// The background work on the page file: checkpoints, the file's roots, and the heap's share of the
+// memory budget.
 //
-// When: after so many operations that replaying them would take a while, and when dirty pages fill
-// their share of the heap. Between two checkpoints there is a pause in proportion to the time the last
-// one took, unless memory is short. Writers are slowed down, little by little, when dirty pages become
-// too many all the same; `stats` says by how much.
+// A checkpoint is due after so many operations that replaying them would take a while, and when
+// dirty pages fill their share of the heap. The pause between two checkpoints is in proportion to
+// the time that the last one took, unless memory is short. If dirty pages become too many all the
+// same, writers are throttled gradually; `stats` reports by how much.
 //
-// A page that the file holds may live on in the heap as long as there is room: it is quicker there.
-// When room is short the pages written longest ago are moved out: the mapped file is their home again.
+// A page that the file holds may stay in the heap as long as there is room: access is faster there.
+// When room is short the checkpointer evicts the pages written longest ago: the mapped file is
+// their home again.
 
 internal import DequeModule
 internal import Dispatch
@@ -15,9 +16,9 @@ internal import Logging
 internal import Synchronization
 internal import TreeRingLog
 
-/// The page file's keeper. Any thread.
+/// Keeps the page file. Any thread.
 final class Checkpointer: Sendable {
-  /// After how many operations a checkpoint is due.
+  /// The number of operations after which a checkpoint is due.
   static let operationInterval: UInt64 = 5_000
 
   let file: PageFile
@@ -35,21 +36,22 @@ final class Checkpointer: Sendable {
     var ledger = RootLedger()
     /// The sequence number of the meta in force; 0 before the first.
     var sequence: UInt64 = 0
-    /// Pages of blobs, and the last meta that refers to them.
+    /// The pages of blobs, and the last meta that refers to them.
     var blobs: [(sequence: UInt64, pages: [PageNumber])] = []
-    /// Roots that the newest meta has dropped and the one before it keeps. They stay pinned until that has
-    /// been overwritten: the device may have lost the newest one.
+    /// Roots that the newest meta has dropped and the one before it keeps. They stay pinned until
+    /// the older meta has been overwritten: the device may have lost the newest one.
     var leaving: [RootLedger.Entry] = []
-    /// Roots that followers read, as far as was known when roots were dropped last.
+    /// The roots that followers read, as of the last time that roots were dropped.
     var followed: Set<CommitNumber> = []
-    /// Pages that the file holds too, those written first first; some have been freed since.
+    /// The pages in the heap that the file holds too, in the order of writing; some have been freed
+    /// since.
     var clean: Deque<RetiredPage> = []
-    /// Roots before this commit are to go, if no tag keeps them.
+    /// Roots before this commit are to be dropped, unless a tag keeps them.
     var horizon: CommitNumber = 0
     var tagged: Set<CommitNumber> = []
-    /// Free numbers that the inspection refused are withheld until a root is younger than this commit.
+    /// The commit that a root must be younger than before withheld free numbers become available.
     var withholdsThrough: CommitNumber?
-    /// Why no more checkpoints are made.
+    /// The reason why no more checkpoints are made.
     var failure: TreeRingError?
     var isClosed = false
     var lastDuration: Duration = .zero
@@ -57,33 +59,32 @@ final class Checkpointer: Sendable {
     var statistics = CheckpointStatistics()
   }
   let state: Mutex<State>
-  /// Frames whose pages were moved out of the heap, and that a reader may still be looking at: those moved
-  /// out first first.
+  /// Frames of evicted pages that a reader may still hold, in the order of eviction.
   let parked = Mutex<Deque<ParkedFrames>>([])
-  /// How many they are.
+  /// The number of those frames.
   let parkedCount = Atomic<Int>(0)
   /// Held throughout a checkpoint.
   let running = Mutex<Void>(())
   let thread = DispatchQueue(label: "treering.checkpoints", qos: .utility)
-  /// Where the visible version comes from, once the store is open.
+  /// The source of the visible version, once the store is open.
   let source = Mutex<Source?>(nil)
   let isScheduled = Atomic<Bool>(false)
   let isUrgent = Atomic<Bool>(false)
   let isEvicting = Atomic<Bool>(false)
-  /// How many scheduled checkpoints have been made, or have failed.
+  /// The number of scheduled checkpoints that were made or have failed.
   let attempts = Atomic<Int>(0)
-  /// How many writers wait for one.
+  /// The number of writers that wait for a checkpoint.
   let waiting = Atomic<Int>(0)
   /// The operation count of the newest root.
   let rootOperations = Atomic<UInt64>(0)
-  /// How many dead pages there were after the last checkpoint, and how many more there may be before the
+  /// The number of dead pages after the last checkpoint, and how many more there may be before the
   /// next one has ended; see `updateRoom`.
   let deadBase = Atomic<Int>(0)
   let deadRoom = Atomic<Int>(.max)
   private let heapPages = Atomic<Int>(0)
   private let hasFailed = Atomic<Bool>(false)
 
-  /// Frames that can be released when every section begun before has ended.
+  /// Frames that can be freed when every section begun before has ended.
   struct ParkedFrames: Sendable {
     let addresses: [UInt]
     let ticket: ReadSections.Ticket
@@ -92,10 +93,10 @@ final class Checkpointer: Sendable {
   struct Source: Sendable {
     var queue: CommitQueue
     var writerLock: OwnedLock
-    /// How many pages its first visible version had.
+    /// The number of pages of its first visible version.
     var firstPageCount: Int
 
-    /// How many pages the visible version has.
+    /// The number of pages of the visible version.
     var pageCount: Int { firstPageCount + queue.visiblePageGrowth }
   }
 
@@ -120,7 +121,7 @@ final class Checkpointer: Sendable {
     updateShare()
   }
 
-  /// From now on checkpoints are of what is visible there. Nothing is sequenced yet.
+  /// Connects the queue whose visible version later checkpoints write. Nothing is sequenced yet.
   func attach(_ queue: CommitQueue, _ writerLock: OwnedLock) {
     let count = pageUse.live
     source.withLock {
@@ -129,25 +130,26 @@ final class Checkpointer: Sendable {
     updateRoom()
   }
 
-  /// What of the budget the heap may take.
+  /// The heap's share of the budget.
   var share: HeapShare { HeapShare(pages: heapPages.load(ordering: .relaxed)) }
 
-  /// Works out `share` anew: the page table, which takes from it, grows with the store.
+  /// Computes `share` again: the page table, which reduces it, grows with the store.
   func updateShare() {
     let share = budget.heap(tableByteCount: pages.tableByteCount)
     heapPages.store(share.pages, ordering: .relaxed)
   }
 
-  /// Why no more checkpoints are made: nothing may be written to the store any more.
+  /// The reason why no more checkpoints are made and the store takes no more writes; nil if there
+  /// is none.
   var failure: TreeRingError? {
     hasFailed.load(ordering: .acquiring) ? state.withLock { $0.failure } : nil
   }
 
   // MARK: A checkpoint
 
-  /// Makes a checkpoint of what is visible, or, while the store is being opened, of a version. If the
-  /// newest root is of that commit, nothing is done, unless the meta has to be written anew: because
-  /// roots are to be dropped, or because `isForced` says that the log has changed under it.
+  /// Makes a checkpoint of the visible version, or of a given one while the store is being opened.
+  /// Does nothing if the newest root is of that commit, unless the meta must be written again:
+  /// because roots are to be dropped, or because `isForced` says that the log has changed under it.
   func run(_ version: Version? = nil, isForced: Bool = false) throws(TreeRingError) {
     try typed { try running.withLock { _ in try runAlone(version, isForced: isForced) } }
   }
@@ -183,14 +185,19 @@ final class Checkpointer: Sendable {
     } catch {
       pages.free(checkpoint.reserved)
       pins.unpin(commit)
-      if file.isDamaged(error) { condemn(error) } else if error.code != .noSpace { fail(error) }
+      if file.isDamaged(error) {
+        condemn(error)
+      } else if ![.noSpace, .tooLarge].contains(error.code) {
+        // Without room, on the device or among the numbers, the previous meta stays in force.
+        fail(error)
+      }
       throw error
     }
     do throws(TreeRingError) {
       try file.writeMeta(outcome.meta)
       try file.sync()
     } catch {
-      // Which meta is in force is not known now.
+      // It is unknown now which meta is in force.
       fail(error)
       throw error
     }
@@ -228,25 +235,25 @@ final class Checkpointer: Sendable {
     return result
   }
 
-  /// Pauses between two slices. If writers are short of memory, what has been written is made durable before, so
-  /// that it can leave the heap and they need not wait for the checkpoint's end.
+  /// Pauses between two slices. If writers are short of memory, it first makes the written pages
+  /// durable, so that they can be evicted and writers need not wait for the checkpoint's end.
   private func relieve(_ written: inout ArraySlice<RetiredPage>) throws(TreeRingError) {
     if heldFrameCount > share.slowPages {
-      // Frames that somebody looks at are not to be had by a sync.
+      // A sync cannot free frames that a reader still holds.
       if pages.heapPageCounts.dirty > share.dirtyPages {
         try file.sync()
         noteDurable(written)
         written = written.suffix(0)
       }
-      // Nor are they waited for: writers may be waiting for the next slice.
+      // It does not wait for those frames either: writers may be waiting for the next slice.
       evict(napLimit: 10)
     }
     Self.nap(.microseconds(200))
   }
 
-  /// Notes that pages are in the file for certain, and may leave the heap.
+  /// Marks pages as durable in the file, so that they may be evicted.
   private func noteDurable(_ written: ArraySlice<RetiredPage>) {
-    // Before they are listed: whoever moves pages out passes over what does not count as clean.
+    // Before they are listed: an eviction skips pages that are not clean.
     pages.noteWritten(written)
     state.withLock { state in
       state.clean.append(contentsOf: written)
@@ -258,7 +265,7 @@ final class Checkpointer: Sendable {
     noteDurable(outcome.written)
     let sequence = outcome.meta.sequence
     let (freed, left) = state.withLock { state -> ([PageNumber], [RootLedger.Entry]) in
-      // Together, so that every page is on one list whenever pages are counted.
+      // In one critical section, so that every page is on one list whenever pages are counted.
       for (root, count) in outcome.saved { pins.forget(count, of: root) }
       for (root, list) in outcome.dropped { pins.unkeep(root, saved: list) }
       let left = state.leaving
@@ -267,7 +274,7 @@ final class Checkpointer: Sendable {
       state.sequence = sequence
       state.blobs.append((sequence: sequence - 1, pages: outcome.replacedBlobPages))
       state.blobs.append((sequence: sequence, pages: outcome.ownBlobPages))
-      // The slot of the meta before the last one has been overwritten.
+      // The meta before the previous one has been overwritten.
       let old = state.blobs.filter { $0.sequence + 2 <= sequence }
       state.blobs.removeAll { $0.sequence + 2 <= sequence }
       state.lastDuration = duration
@@ -293,9 +300,9 @@ final class Checkpointer: Sendable {
     updateRoom()
   }
 
-  // MARK: Trouble and the end
+  // MARK: Failure and the end
 
-  /// A page of a tree that is lost condemns the file.
+  /// Condemns the file if a page of a tree is lost.
   private func checkPages() throws(TreeRingError) {
     guard pages.fetchFailureCount > 0, let error = pages.lastFetchFailure, file.isDamaged(error)
     else { return }
@@ -303,7 +310,7 @@ final class Checkpointer: Sendable {
     throw error
   }
 
-  /// Runs a part that reads nothing but the file, which is condemned if it turns out to be damaged.
+  /// Runs a part that reads only the file, and condemns the file if it is damaged.
   private func condemning<R>(_ body: () throws(TreeRingError) -> R) throws(TreeRingError) -> R {
     do throws(TreeRingError) {
       return try body()
@@ -313,10 +320,11 @@ final class Checkpointer: Sendable {
     }
   }
 
-  /// Gives up the file, of which a part is lost: the next opening makes a new one from the log.
+  /// Removes the file, of which a part is lost: the next opening makes a new one from the log.
   private func condemn(_ error: TreeRingError) {
     fail(error)
     do throws(TreeRingError) {
+      try log.checkPlace()
       try fileSystem.unlink(path)
     } catch {
       logger.error("The damaged page file could not be removed: \(error)")
@@ -325,7 +333,7 @@ final class Checkpointer: Sendable {
 
   func fail(_ error: TreeRingError) {
     var failure = error
-    // A sync that finds the device full has failed like any other: making room does not help.
+    // A sync on a full device fails like any other: making room does not help.
     if failure.code == .noSpace { failure.code = .io }
     state.withLock { $0.failure = $0.failure ?? failure }
     hasFailed.store(true, ordering: .releasing)
@@ -333,15 +341,15 @@ final class Checkpointer: Sendable {
       "The page file can not be written any more; reopen the store to go on writing. \(error)")
   }
 
-  /// No more checkpoints: another page file takes this one's place. Waits for one that goes on. What is
-  /// in the file can be read as long as somebody holds it.
+  /// Ends checkpoints, because another page file replaces this one. Waits for a running one. The
+  /// file's content stays readable as long as somebody holds it.
   func abandon() {
     source.withLock { $0 = nil }
     running.withLock { _ in }
   }
 
-  /// A last checkpoint, if anything was written since the newest one; then no more. The file is closed by
-  /// `closeFile`.
+  /// Makes a last checkpoint if anything was written since the newest one, then ends checkpoints.
+  /// `closeFile` closes the file.
   func close() {
     if failure == nil {
       do throws(TreeRingError) {
@@ -352,16 +360,17 @@ final class Checkpointer: Sendable {
     }
     source.withLock { $0 = nil }
     running.withLock { _ in state.withLock { $0.isClosed = true } }
-    // What had been scheduled has ended then, or finds the store closed.
+    // Scheduled work has ended then, or finds the store closed.
     thread.sync {}
     _ = pages.sections.wait(for: pages.sections.ticket(), atMost: 1_000)
   }
 
-  /// Closes the file of a closed checkpointer. Under the writer's lock: a transaction may write pages early.
+  /// Closes the file of a closed checkpointer. Under the writer's lock, since a transaction may
+  /// write pages early.
   func closeFile() { file.close() }
 }
 
-/// What checkpoints have done since the store was opened.
+/// The work of checkpoints since the store was opened.
 struct CheckpointStatistics: Hashable, Sendable {
   var count = 0
   var writtenPages = 0

@@ -1,14 +1,14 @@
-// Checks a page file against itself, page by page, as it lies on disk: every page of every root can be
-// fetched, and every number is either free or in use for exactly one thing.
+// The check of a page file on disk, page by page: every page of every root can be fetched, and
+// every number is either free or in use for exactly one thing.
 
 package import TreeRingLog
 
-/// Everything that is wrong with a page file; nothing is changed. O(pages).
+/// Finds every flaw of a page file and changes nothing. O(pages).
 ///
-/// A file without a meta is one that was never finished: it counts as sound, since an opening makes a
-/// new one.
+/// A file without a meta was never finished. It counts as sound, since an opening makes a new one.
 ///
-/// - Parameter progress: called before each page with the bytes of those looked at, this one included.
+/// - Parameter progress: called before each page with the number of bytes checked, this page
+///   included.
 package func verifyPageFile(
   _ path: String, fileSystem: any FileSystem,
   progress: @escaping (_ byteCount: UInt64) -> Void = { _ in }
@@ -22,7 +22,8 @@ package func verifyPageFile(
     check = PageFileCheck(file: file, progress: progress)
     for flaw in flaws { check.report(flaw) }
     if let meta = metas.first { check.run(meta) }
-  } catch  where error.code == .corruption || error.code == .unsupportedFormat {
+    if let failure = check.failure { throw failure }
+  } catch  where [.corruption, .unsupportedFormat, .notAStore].contains(error.code) {
     return [LogFinding(file: path, offset: error.offset ?? 0, problem: error.message)]
   }
   return check.findings
@@ -31,6 +32,8 @@ package func verifyPageFile(
 private struct PageFileCheck {
   let file: PageFile
   var findings: [LogFinding] = []
+  /// The error that prevented the check, if any.
+  private(set) var failure: TreeRingError?
   private var used: Set<PageNumber> = []
 
   private let progress: (UInt64) -> Void
@@ -46,14 +49,25 @@ private struct PageFileCheck {
     }
   }
 
+  private mutating func report(_ error: TreeRingError) {
+    if error.isFinding {
+      report(error.message, at: error.offset ?? 0)
+    } else {
+      failure = failure ?? error
+    }
+  }
+
   mutating func run(_ meta: Meta) {
     do throws(TreeRingError) {
-      let roots = try RetainedRoot.decode(try file.readBlob(meta.roots))
+      let roots = try RetainedRoot.decode(
+        try file.readBlob(meta.roots), below: min(try file.pageBound(), meta.pageBound))
       let free = BitSet(
         words: try FreeMap.decode(try file.readBlob(meta.free), below: meta.pageBound))
       for blob in [meta.roots, meta.free] + roots.flatMap(\.deadLists) { use(blob) }
       for root in roots {
-        for tree in root.roots.trees where tree.page != 0 { visit(tree.page, tree.birth) }
+        for tree in root.roots.trees where tree.page != 0 {
+          visit(ChildReference(page: tree.page, birth: tree.birth, count: tree.count), level: nil)
+        }
       }
       for number in used where free.contains(Int(number)) {
         report("page \(number) is in use and free", at: PageFileLayout.offset(of: number))
@@ -62,7 +76,7 @@ private struct PageFileCheck {
       if findings.isEmpty, usedCount != used.count {
         report("\(usedCount) pages are not free, but \(used.count) are in use")
       }
-    } catch { report(error.message, at: error.offset ?? 0) }
+    } catch { report(error) }
   }
 
   private mutating func use(_ blob: BlobReference) {
@@ -70,17 +84,28 @@ private struct PageFileCheck {
       for number in try file.pages(of: blob) where !used.insert(number).inserted {
         report("page \(number) is part of two lists", at: PageFileLayout.offset(of: number))
       }
-    } catch { report(error.message, at: error.offset ?? 0) }
+    } catch { report(error) }
   }
 
-  /// Roots share pages; what has been seen is not looked at again.
-  private mutating func visit(_ number: PageNumber, _ birth: PageBirth) {
-    if !used.insert(number).inserted { return }
+  /// Checks a page and those below it, each only once, since roots share pages.
+  /// - Parameter level: the level that the page above requires; nil for a root.
+  private mutating func visit(_ reference: ChildReference, level: Int?) {
+    let number = reference.page
+    if failure != nil || !used.insert(number).inserted { return }
     progress(UInt64(used.count) * UInt64(PageLayout.pageByteCount))
     do throws(TreeRingError) {
-      let page = Page(bytes: try file.fetch(number, birth: birth))
+      let page = Page(bytes: try file.fetch(number, birth: reference.birth))
+      // The level check ends the descent, whatever the references say.
+      if let level, page.level != level {
+        throw file.damaged("page \(number) is at level \(page.level), not \(level)", page: number)
+      }
+      if page.entryCount != reference.count {
+        throw file.damaged(
+          "page \(number) has \(page.entryCount) entries, its entry states \(reference.count)",
+          page: number)
+      }
       if page.level == 0 { return }
-      for index in 0..<page.cellCount { visit(page.children[index], page.births[index]) }
-    } catch { report(error.message, at: error.offset ?? 0) }
+      for index in 0..<page.cellCount { visit(page.child(at: index), level: page.level - 1) }
+    } catch { report(error) }
   }
 }

@@ -1,8 +1,10 @@
-// Which roots the page file keeps, and which it may drop. Every checkpoint adds one. The two newest
-// belong to the two metas; those before them serve time travel: a state of the past is the nearest
-// root before it and a replay from there. Roots are dropped when they keep more pages than they may, or
-// when there are very many: the one whose gap, once it is gone, is narrowest; of equal gaps the oldest.
-// So gaps double, the oldest first.
+// The roots that the page file keeps, and the choice of those to drop. Every checkpoint adds one.
+// The two newest belong to the two metas. Those before them serve time travel: a past state is the
+// nearest root before it and a replay from there.
+//
+// Roots are dropped when they keep more pages than they may, or when there are very many. The
+// ledger drops the root whose removal leaves the narrowest gap; of equal gaps the oldest. So gaps
+// double, the oldest first.
 
 internal import TreeRingLog
 
@@ -11,17 +13,17 @@ struct RootLedger: Sendable {
   /// One root, and the pages that died between it and the next one.
   struct Entry: Sendable {
     var roots: Roots
-    /// The lists of dead pages that the file holds.
+    /// The dead lists that the file holds.
     var lists: [BlobReference] = []
 
     var commit: CommitNumber { roots.commit }
-    /// How many dead pages the lists name.
+    /// The number of dead pages on the lists.
     var deadPageCount: Int {
       Int(lists.reduce(0) { $0 + $1.byteCount } / UInt64(DeadList.entryByteCount))
     }
   }
 
-  /// At most so many roots are kept.
+  /// The maximum number of roots.
   static let entryLimit = 512
 
   var entries: [Entry] = []
@@ -29,10 +31,10 @@ struct RootLedger: Sendable {
   /// The newest root; nil before the first checkpoint.
   var newest: Entry? { entries.last }
 
-  /// Dead pages that the file keeps for the sake of earlier roots.
+  /// The number of dead pages that the file keeps for earlier roots.
   var deadPageCount: Int { entries.reduce(0) { $0 + $1.deadPageCount } }
 
-  /// Pages that the lists of them take.
+  /// The number of pages of the dead lists.
   var listPageCount: Int {
     entries.reduce(0) { $0 + $1.lists.reduce(0) { $0 + Int($1.pageCount) } }
   }
@@ -42,7 +44,7 @@ struct RootLedger: Sendable {
     entries.last { $0.commit <= commit }
   }
 
-  /// The largest number of operations between two neighbours, or after the newest.
+  /// The maximum number of operations between two neighbours, or after the newest root.
   func widestGap(to operationCount: UInt64) -> UInt64 {
     var last: UInt64 = 0
     var widest: UInt64 = 0
@@ -53,14 +55,15 @@ struct RootLedger: Sendable {
     return max(widest, operationCount - min(last, operationCount))
   }
 
-  /// The roots to drop with the next checkpoint, and the pages on their lists; never the newest one.
-  /// O(roots · dropped ones + pages on their lists).
+  /// The roots to drop with the next checkpoint, and the pages on their lists; never the newest
+  /// root. O(roots · dropped ones + pages on their lists).
   ///
   /// - Parameters:
-  ///   - excess: how many pages too many are kept. What an older root reaches too is not freed.
-  ///   - isHeld: whether another process reads a root, so that it has to stay.
-  ///   - isDue: whether a root has to go whatever it keeps.
-  ///   - load: brings the pages on a root's lists.
+  ///   - excess: the number of pages kept beyond the limit. Pages that an older root reaches too
+  ///     are not freed.
+  ///   - isHeld: whether another process reads a root, so that it must stay.
+  ///   - isDue: whether a root must be dropped whatever it keeps.
+  ///   - load: reads the pages on a root's lists.
   func surplus(
     excess: Int, isHeld: (Entry) -> Bool = { _ in false }, isDue: (Entry) -> Bool,
     load: (Entry) throws(TreeRingError) -> [RetiredPage]
@@ -68,7 +71,7 @@ struct RootLedger: Sendable {
     guard entries.count > 1 else { return [:] }
     var kept = entries
     var dropped: [CommitNumber: [RetiredPage]] = [:]
-    /// What dropped roots leave to older ones, by these.
+    /// The pages that dropped roots leave to older roots, by older root.
     var left: [CommitNumber: [RetiredPage]] = [:]
     var freed = 0
     func drop(_ index: Int) throws(TreeRingError) {
@@ -93,13 +96,14 @@ struct RootLedger: Sendable {
     return dropped
   }
 
-  /// The entry whose absence leaves the narrowest gap, the newest one and those held left out. There
-  /// are two at least.
+  /// The entry whose removal leaves the narrowest gap. Excludes the newest entry and held ones.
+  /// There are at least two entries.
   private static func leastMissed(in entries: [Entry], isHeld: (Entry) -> Bool) -> Int? {
     var best: (index: Int, gap: UInt64)?
     for index in 0..<(entries.count - 1) where !isHeld(entries[index]) {
       let before = index == 0 ? 0 : entries[index - 1].roots.operationCount
-      let gap = entries[index + 1].roots.operationCount - before
+      let after = entries[index + 1].roots.operationCount
+      let gap = after - min(before, after)
       if gap < best?.gap ?? .max { best = (index, gap) }
     }
     return best?.index

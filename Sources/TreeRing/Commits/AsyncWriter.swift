@@ -1,5 +1,5 @@
-// The thread of asynchronous writes. It sequences all writes that have come in, then completes them
-// together, so that writers who await share a sync just as threads do.
+// The thread of asynchronous writes. It sequences all queued writes, then completes them together.
+// So awaiting writers share a sync just as threads do.
 
 internal import DequeModule
 internal import Dispatch
@@ -10,16 +10,16 @@ internal import TreeRingLog
 final class AsyncWriter: Sendable {
   /// One write.
   struct Job: Sendable {
-    /// Sequences the write; nil if there is nothing to wait for.
+    /// Sequences the write; nil if it has failed and its caller has the error.
     var sequence: @Sendable () -> Waiting?
-    /// Completes a write, and every one before it.
+    /// Completes a write and every one before it.
     var complete: @Sendable (CommitTicket, _ pageCount: Int) throws(TreeRingError) -> Void
   }
 
   /// A sequenced write that waits for its completion.
   struct Waiting {
     var ticket: CommitTicket
-    /// How many pages the commit has made.
+    /// The number of pages that the commit has allocated.
     var pageCount: Int
     var resume: (TreeRingError?) -> Void
   }
@@ -59,7 +59,7 @@ final class AsyncWriter: Sendable {
     var start = ContinuousClock.now
     for job in jobs {
       if let one = job.sequence() { waiting.append((one, job)) }
-      // Nobody waits for what others do in their closures all day.
+      // Bounds the time that a write waits for the closures of others.
       if ContinuousClock.now - start < Self.longestBatch { continue }
       complete(waiting)
       waiting = []
@@ -68,7 +68,7 @@ final class AsyncWriter: Sendable {
     complete(waiting)
   }
 
-  /// How long writes are sequenced before those done so far are completed.
+  /// The maximum time of sequencing before the sequenced writes are completed.
   private static let longestBatch = Duration.milliseconds(10)
 
   private func complete(_ waiting: [(one: Waiting, job: Job)]) {

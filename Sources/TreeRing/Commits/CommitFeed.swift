@@ -1,9 +1,9 @@
-// The log as an ordered feed. Its position is a commit number, so it can be resumed anywhere, also
-// after a restart.
+// The log as an ordered feed. The position of a feed is a commit number. So a feed can resume
+// anywhere, also after a restart.
 
 public import TreeRingLog
 
-/// The commits of a store in order, from one on, without end.
+/// The commits of a store in order, without end.
 public struct CommitFeed: AsyncSequence, Sendable {
   /// A commit.
   public typealias Element = CommitInfo
@@ -15,10 +15,10 @@ public struct CommitFeed: AsyncSequence, Sendable {
   /// A position in the feed.
   public struct Iterator: AsyncIteratorProtocol {
     let store: Store
-    /// The commit that comes next.
+    /// The number of the next commit.
     public private(set) var next: CommitNumber
 
-    /// The next commit, as soon as it is visible; nil once the task is cancelled.
+    /// Returns the next commit as soon as it is visible; nil once the task is cancelled.
     /// - Throws: `beyondHorizon` if the position is older than the oldest readable commit; `closed`
     ///   if the store is closed.
     public mutating func next() async throws -> CommitInfo? {
@@ -26,7 +26,7 @@ public struct CommitFeed: AsyncSequence, Sendable {
       try checkPosition()
       guard try await store.waits(for: next) else { return nil }
       let info = try store.commit(next)
-      // The horizon may have passed the commit before it was read, though a tag keeps its state.
+      // The horizon may have passed the commit before the read, even if a tag keeps its state.
       try checkPosition()
       next += 1
       return info

@@ -1,7 +1,7 @@
-// From sequenced to visible. Writers build on the newest sequenced version; readers see the newest
-// visible one. A commit becomes visible in order, once the log says it is complete: written, and
-// synced if that was asked. Until then its version waits here, with what must happen when it does:
-// pages to retire, change records to keep, waiters to wake.
+// The commits between sequenced and visible. Writers build on the newest sequenced version; readers
+// see the newest visible one. Commits become visible in order, each once the log reports it
+// complete: written, and synced if the write asked for that. Until then its version waits here,
+// with the work to do then: pages to retire, change records to keep, waiters to wake.
 
 internal import DequeModule
 internal import Dispatch
@@ -13,55 +13,52 @@ struct SequencedCommit: Sendable {
   var version: Version
   var retired: [RetiredPage]
   var allocated: [PageNumber]
-  /// Change records by index, and the indexes they are complete for.
-  var records: [UInt32: [RowReference: TouchedRow]]
-  /// What replaced definitions changed, by new index.
-  var replacements: [UInt32: IndexReplacement] = [:]
-  /// The trees that the records of indexes that compare rows are about.
-  var labels: [UInt32: LabelSpan] = [:]
+  /// Its change records.
+  var changes: CommitChanges
 }
 
-/// Versions on their way to the readers.
+/// The visible version, recent ones before it, and sequenced ones after it.
 final class CommitQueue: Sendable {
   private struct RecentVersion {
     var version: Version
-    /// How many of its pages the next version replaced.
+    /// The number of its pages that the next version replaced.
     var pageCount: Int
   }
 
   private struct State {
     var visible: Version
-    /// Versions before the visible one, kept for quick looks back; oldest first.
+    /// The versions before the visible one, kept for recent reads; oldest first.
     var recent: Deque<RecentVersion> = []
-    /// The pages that only recent versions keep, if no snapshot does.
+    /// The number of pages that only recent versions keep, unless a snapshot keeps them too.
     var recentPageCount = 0
     var sequenced: Deque<SequencedCommit> = []
     var waiters: [Waiter] = []
   }
 
-  /// Somebody who waits for a commit to be visible.
+  /// A caller that waits for a commit to be visible.
   private struct Waiter: Sendable {
     var commit: CommitNumber
     var resume: @Sendable () -> Void
   }
 
   private let state: Mutex<State>
-  /// Held while commits become visible, so that each one's pages are retired once.
+  /// Held while commits become visible, so that the pages of each are retired once.
   private let publishing = Mutex<Void>(())
   private let pins: PinTable
   private let records: ChangeRecords
-  /// How many versions before the visible one are kept.
+  /// The maximum number of versions kept before the visible one.
   private let recentLimit = 64
-  /// How many pages they may keep.
+  /// The maximum number of pages that they keep.
   private let recentPageLimit: Atomic<Int>
-  /// By how many pages the visible state has become larger since the queue was made.
+  /// The growth of the visible state since the queue was made, in pages.
   private let pageGrowth = Atomic<Int>(0)
-  /// Where those are woken who wait for commits.
+  /// The queue that wakes several waiters.
   private let waking = DispatchQueue(label: "treering.waking")
-  /// The number of the visible version, to be asked without the lock.
+  /// The number of the visible version, readable without the lock.
   private let visibleNumber: Atomic<CommitNumber>
 
-  /// - Parameter recentPageLimit: how many pages the versions before the visible one may keep.
+  /// - Parameter recentPageLimit: the maximum number of pages that the versions before the visible
+  ///   one keep.
   init(visible: Version, pins: PinTable, records: ChangeRecords, recentPageLimit: Int) {
     self.recentPageLimit = Atomic(recentPageLimit)
     visibleNumber = Atomic(visible.roots.commit)
@@ -70,27 +67,29 @@ final class CommitQueue: Sendable {
     self.records = records
   }
 
-  /// The newest commit that readers see; whoever is told it finds it, or a later one, in `visible`.
+  /// The newest visible commit. After reading it, `visible` is that commit's version or a later
+  /// one.
   var visibleCommit: CommitNumber { visibleNumber.load(ordering: .acquiring) }
 
-  /// By how many pages what readers see has become larger since the queue was made. Without a lock.
+  /// The growth of the visible state since the queue was made, in pages. Takes no lock.
   var visiblePageGrowth: Int { pageGrowth.load(ordering: .relaxed) }
 
-  /// What readers see.
+  /// The visible version.
   var visible: Version { state.withLock { $0.visible } }
 
-  /// What readers see, and the pages that commits after it have made so far.
+  /// The visible version, and the pages that later commits have allocated so far.
   var checkpointState: (visible: Version, unpublished: [PageNumber]) {
     state.withLock { ($0.visible, $0.sequenced.flatMap(\.allocated)) }
   }
 
-  /// What the next commit builds on.
+  /// The version that the next commit builds on.
   var newest: Version { state.withLock { $0.sequenced.last?.version ?? $0.visible } }
 
-  /// The visible version and those kept before it.
+  /// The visible version and the recent ones before it.
   var readable: [Version] { state.withLock { $0.recent.map(\.version) + [$0.visible] } }
 
-  /// From the next commit on the versions before the visible one may keep so many pages.
+  /// Sets the maximum number of pages that the versions before the visible one keep; in effect from
+  /// the next commit on.
   func limitRecentPages(to count: Int) { recentPageLimit.store(count, ordering: .relaxed) }
 
   /// Adds a commit that the log has sequenced.
@@ -104,8 +103,9 @@ final class CommitQueue: Sendable {
       let ready = state.withLock { state in
         Array(state.sequenced.prefix { $0.version.roots.commit <= completed })
       }
-      // First, while the commit before is still pinned by being visible: whoever finds a commit visible
-      // finds the pages that it replaced on the dead lists, or a checkpoint of it would lose them.
+      // Retire first, while the previous commit is still pinned as the visible one. Then the dead
+      // lists have the replaced pages before the commit is visible; a checkpoint of it would lose
+      // them otherwise.
       for commit in ready {
         pins.retire(commit.retired, at: commit.version.roots.commit)
         pageGrowth.add(commit.allocated.count - commit.retired.count, ordering: .relaxed)
@@ -116,7 +116,7 @@ final class CommitQueue: Sendable {
     wake(waiters)
   }
 
-  /// - Returns: the versions that nobody needs for quick looks back any more, and who waited.
+  /// - Returns: the versions no longer kept for recent reads, and the waiters to wake.
   private func show(
     _ ready: [SequencedCommit], _ state: inout State
   ) -> ([Version], [Waiter]) {
@@ -127,8 +127,7 @@ final class CommitQueue: Sendable {
       state.recent.append(RecentVersion(version: state.visible, pageCount: next.retired.count))
       state.recentPageCount += next.retired.count
       state.visible = next.version
-      records.append(
-        next.records, next.replacements, labels: next.labels, of: next.version.roots.commit)
+      records.append(next.changes, of: next.version.roots.commit)
       while state.recent.count > recentLimit || state.recentPageCount > recentPageLimit,
         let oldest = state.recent.popFirst()
       {
@@ -144,8 +143,8 @@ final class CommitQueue: Sendable {
     return (dropped, woken)
   }
 
-  /// Wakes those who waited for a commit. However many they are, it costs the writer the same: it wakes
-  /// a single one itself and leaves several to a thread of the queue's own.
+  /// Wakes the waiters. The cost to the writer does not depend on their number: it wakes a single
+  /// waiter itself and leaves several to the queue's own thread.
   private func wake(_ waiters: [Waiter]) {
     if waiters.count < 2 {
       waiters.first?.resume()
@@ -154,7 +153,7 @@ final class CommitQueue: Sendable {
     }
   }
 
-  /// Lets go of the versions before the visible one.
+  /// Releases the versions before the visible one.
   func forgetRecent() {
     let dropped = state.withLock { state in
       defer {
@@ -166,8 +165,8 @@ final class CommitQueue: Sendable {
     withExtendedLifetime(dropped) {}
   }
 
-  /// Puts another version of the same commit in the place of the visible one, and lets go of those before
-  /// it, which stand on what it is to take the place of; nothing is sequenced.
+  /// Replaces the visible version by another version of the same commit. Releases the versions
+  /// before it, which use the trees that it replaces. Nothing may be sequenced.
   func replaceVisible(by version: Version) {
     let dropped = state.withLock { state -> [Version] in
       precondition(
@@ -182,7 +181,8 @@ final class CommitQueue: Sendable {
     withExtendedLifetime(dropped) {}
   }
 
-  /// Drops the sequenced commits after `completed`, which the log has given up.
+  /// Drops the sequenced commits after `completed`, which the log has undone, and frees their
+  /// pages.
   func rollBack(to completed: CommitNumber, pages: PageStore) {
     let dropped = state.withLock { state -> [SequencedCommit] in
       let kept = state.sequenced.firstIndex { $0.version.roots.commit > completed }
@@ -194,7 +194,7 @@ final class CommitQueue: Sendable {
     for commit in dropped { pages.free(commit.allocated) }
   }
 
-  /// Calls `resume` once the commit is visible; at once if it is.
+  /// Calls `resume` once the commit is visible; immediately if it already is.
   func whenVisible(_ commit: CommitNumber, _ resume: @escaping @Sendable () -> Void) {
     let isVisible = state.withLock { state in
       if state.visible.roots.commit >= commit { return true }
@@ -204,7 +204,7 @@ final class CommitQueue: Sendable {
     if isVisible { resume() }
   }
 
-  /// Wakes everybody who waits for a commit, because none will come any more.
+  /// Wakes all waiters, because no further commit will come.
   func wakeAll() {
     let waiters = state.withLock { state in
       defer { state.waiters = [] }

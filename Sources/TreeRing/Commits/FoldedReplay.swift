@@ -1,21 +1,21 @@
-// Replaying many commits at once, of which only the last state is wanted. What they do is collected,
-// sorted by row, and each row is written once, as the last of its changes leaves it. So a row that
-// was written ten times is put once, one that came and went in between costs no more than a grave, and
-// the trees are edited in the order of their keys.
+// Replays many commits to their last state. The replay collects their changes, sorts them by row,
+// and writes each row once, as its last change leaves it. So a row that was written ten times is
+// put once. A row that was put and deleted within the range costs no more than a grave. The trees
+// are edited in key order.
 //
-// The state is the one that commit after commit leads to; only the shape of the trees may differ.
+// The state equals that of a replay commit by commit; only the shape of the trees may differ.
 
 internal import TreeRingLog
 
 extension StateEditor {
-  /// Applies the commits after its own, up to one. Of index definitions only the catalog learns;
-  /// `buildMissingIndexes` does the rest.
+  /// Applies the commits after the editor's own, up to `commit`. An index definition changes only
+  /// the catalog; `buildMissingIndexes` builds the trees.
   ///
   /// - Parameters:
-  ///   - limit: how many operations are held back at most.
-  ///   - goesOn: asked after each commit; false ends it there.
-  /// - Throws: if it cannot be done; some of it may have been applied then, so the editor has to be
-  ///   discarded.
+  ///   - limit: the maximum number of pending operations.
+  ///   - goesOn: called after each commit; false ends the replay there.
+  /// - Throws: the error that prevents the replay. Some operations may have been applied by then,
+  ///   so the caller has to discard the editor.
   func replay(
     _ log: CommitLog, through commit: CommitNumber, limit: Int = FoldedReplay.limit,
     while goesOn: () -> Bool = { true }
@@ -29,16 +29,16 @@ extension StateEditor {
   }
 }
 
-/// Applies commits from the log to a state, some at a time.
+/// Applies commits from the log to a state in batches.
 final class FoldedReplay {
   private let editor: StateEditor
   private let limit: Int
-  /// The payloads of the commits not applied yet; their changes point into them.
+  /// The payloads of the pending commits; the pending changes point into them.
   private let payloads = ByteArena()
   private var changes: [Change] = []
   private var buckets: [UInt32: BucketReference] = [:]
 
-  /// What one operation does to one row.
+  /// A pending change of one row.
   private struct Change {
     /// The row's key in the row tree.
     var key: UnsafeRawBufferPointer
@@ -46,22 +46,22 @@ final class FoldedReplay {
     var change: RowChange
   }
 
-  /// How many operations are held back at most, if nothing else is said.
+  /// The default for the maximum number of pending operations.
   static let limit = 32_768
   private static let payloadByteLimit = 8 << 20
 
-  /// - Parameter limit: how many operations are held back at most.
+  /// - Parameter limit: the maximum number of pending operations.
   init(_ editor: StateEditor, limit: Int = FoldedReplay.limit) {
     self.editor = editor
     self.limit = limit
   }
 
-  /// Takes one commit. The state is that of the commit after the next `finish`; number, date and tags
-  /// are set at once. Of index definitions only the catalog learns; `buildMissingIndexes` does the rest
-  /// later.
+  /// Adds one commit. The next `finish` brings the state to that commit; number, date and tags are
+  /// set immediately. An index definition changes only the catalog; `buildMissingIndexes` builds
+  /// the trees later.
   ///
-  /// - Throws: if it cannot be done; some of it may have been applied then, so the editor has to be
-  ///   discarded.
+  /// - Throws: the error that prevents the replay. Some operations may have been applied by then,
+  ///   so the caller has to discard the editor.
   func add(
     _ header: CommitHeader, _ payload: UnsafeRawBufferPointer
   ) throws(TreeRingError) {
@@ -74,7 +74,7 @@ final class FoldedReplay {
     if changes.count >= limit || payloads.byteCount >= Self.payloadByteLimit { try finish() }
   }
 
-  /// Applies what is held back.
+  /// Applies the pending changes.
   func finish() throws(TreeRingError) {
     try applyChanges()
     payloads.removeAll()
@@ -84,15 +84,16 @@ final class FoldedReplay {
     guard canFold else { return try editor.replay(operation, at: stamp) }
     switch operation {
     case .put(let row, let coder, let object, let metadata):
-      add(row, .put(object: object, metadata: metadata, coder: coder), stamp)
-    case .object(let row, let coder, let object): add(row, .object(object, coder: coder), stamp)
-    case .metadata(let row, let metadata): add(row, .metadata(metadata), stamp)
-    case .touch(let row): add(row, .touch, stamp)
-    case .delete(let row): add(row, .delete, stamp)
-    case .row(let row, let record): add(row, .row(record), stamp)
+      try add(row, .put(object: object, metadata: metadata, coder: coder), stamp)
+    case .object(let row, let coder, let object): try add(row, .object(object, coder: coder), stamp)
+    case .metadata(let row, let metadata): try add(row, .metadata(metadata), stamp)
+    case .touch(let row): try add(row, .touch, stamp)
+    case .delete(let row): try add(row, .delete, stamp)
+    case .row(let row, let record): try add(row, .row(record), stamp)
     case .deleteRange(let bucket, let rows):
       for row in rows {
-        add(RowAddress(bucket: bucket, key: row.key, previous: row.previous), .delete, stamp)
+        try add(
+          RowAddress(bucket: bucket, key: row.key, previous: row.previous), .delete, stamp)
       }
     case .tag, .index, .place, .stub, .held:
       try applyChanges()
@@ -100,13 +101,16 @@ final class FoldedReplay {
     }
   }
 
-  /// Whether only the last state of a row matters: labels found by comparing depend on the order in
-  /// which rows came, and places given by hand end with a row's delete, whatever comes after it.
+  /// Whether only the last state of a row matters. Labels of compared rows depend on the order in
+  /// which rows arrive. Manual places end with a delete of the row, whatever follows it.
   private var canFold: Bool {
-    editor.catalog.manualNumbers.isEmpty && !editor.active.contains { $0.comparison != nil }
+    editor.catalog.manualNumbers.isEmpty && editor.active.comparing.isEmpty
   }
 
-  private func add(_ row: RowAddress, _ change: RowChange, _ stamp: Stamp) {
+  private func add(
+    _ row: RowAddress, _ change: RowChange, _ stamp: Stamp
+  ) throws(TreeRingError) {
+    try editor.checkBucket(row.bucket)
     if buckets[row.bucket.number] == nil { buckets[row.bucket.number] = row.bucket }
     if case .delete = change {} else { editor.add(row.bucket) }
     let key = RowKey.with(bucket: row.bucket.number, key: row.key) { payloads.copy($0) }
@@ -131,8 +135,8 @@ final class FoldedReplay {
     changes.removeAll(keepingCapacity: true)
   }
 
-  /// A read section is as long as some hundred changes, so that a long replay does not keep memory from
-  /// being given back.
+  /// Runs `body` in a read section. A section covers some hundred changes, so that a long replay
+  /// does not delay the reclaiming of memory.
   private func reading(_ body: () throws(TreeRingError) -> Void) throws(TreeRingError) {
     try typed { try editor.pages.reading { try body() } }
   }
@@ -150,9 +154,11 @@ final class FoldedReplay {
     var deleted: CommitNumber?
     for position in positions {
       let change = changes[position]
-      // A delete of a row that is not there leaves no grave.
+      // A delete of an absent row leaves no grave.
       if new != nil, case .delete = change.change { deleted = change.stamp.commit }
-      new = try editor.successor(of: new, change.change, at: change.stamp)
+      do throws(TreeRingError) {
+        new = try change.change.successor(of: new, at: change.stamp)
+      } catch { throw StateEditor.replayError(error, at: change.stamp) }
     }
     if new != nil {
       try editor.replace(old, by: new, at: 0, in: bucket, key: key)

@@ -1,30 +1,41 @@
-// Reading commits themselves: what a commit did, every version of a row, the feed of commits.
+// Reads of the commits themselves: the operations of a commit, every version of a row, the feed of
+// commits.
 
 public import TreeRingLog
 
-/// A commit as the log holds it.
+/// A commit of the log.
 public struct CommitInfo: Hashable, Sendable {
-  /// Its number.
+  /// The commit's number.
   public let number: CommitNumber
-  /// When it was made.
+  /// The commit's date.
   public let timestamp: Timestamp
-  /// How many operations it has.
+  /// The number of its operations.
   public let operationCount: Int
-  /// How many bytes it takes on disk.
+  /// Its size on disk, in bytes.
   public let byteCount: Int
   /// A remark for people.
   public let note: String?
   /// JSON for programs.
   public let annotation: [UInt8]?
-  /// The names it was given when it was written.
+  /// The tags given with the write.
   public let tags: [String]
+
+  public static func == (a: CommitInfo, b: CommitInfo) -> Bool {
+    a.number == b.number && a.timestamp == b.timestamp && a.operationCount == b.operationCount
+      && a.byteCount == b.byteCount && a.note.isSameName(as: b.note)
+      && a.annotation == b.annotation && a.tags.areSameNames(as: b.tags)
+  }
+  public func hash(into hasher: inout Hasher) {
+    hasher.combine(number)
+    hasher.combine(timestamp)
+  }
 }
 
 /// One version of a row.
 public struct RowVersion: Hashable, Sendable {
-  /// What the operation was.
+  /// The kind of an operation on a row.
   public enum Kind: String, Hashable, Sendable {
-    /// The object was written, and the metadata maybe.
+    /// The object was written, and possibly the metadata.
     case put
     /// Only the metadata was written.
     case metadata
@@ -33,17 +44,18 @@ public struct RowVersion: Hashable, Sendable {
     /// The row was deleted.
     case delete
   }
-  /// The commit that wrote it.
+  /// The commit that wrote the version.
   public let commit: CommitNumber
-  /// When that was.
+  /// The date of that commit.
   public let timestamp: Timestamp
-  /// What the operation did to the row.
+  /// The kind of the operation that wrote the version.
   public let kind: Kind
-  /// The object it wrote, if it wrote one.
+  /// The object that the operation wrote; nil if it wrote none.
   public let object: [UInt8]?
-  /// The metadata it wrote, if it wrote any.
+  /// The metadata that the operation wrote; nil if it wrote none.
   public let metadata: [UInt8]?
-  /// The version of the coder that wrote the object; nil without one. `Bucket.decode` takes it into account.
+  /// The version of the coder that wrote the object; nil without an object. `Bucket.decode` takes
+  /// it into account.
   public let coder: UInt32?
 }
 
@@ -56,12 +68,12 @@ package enum CommitOperation: Hashable, Sendable {
   case delete(RowID)
   case tag(name: String, commit: CommitNumber)
   case index(name: String, version: UInt32, IndexRecord.Definition)
-  /// A place in a manual index; an empty label takes the row out.
+  /// A row's place in a manual index; an empty label removes the row from the group.
   case place(PlaceAddress, RowID, label: [UInt8])
 }
 
 extension Store {
-  /// A commit's particulars. O(its size).
+  /// Returns the properties of a commit. O(size of the commit).
   /// - Throws: `notFound` if there is no such visible commit; `beyondHorizon` if history no longer
   ///   reaches back to it.
   public func commit(_ number: CommitNumber) throws(TreeRingError) -> CommitInfo {
@@ -70,9 +82,9 @@ extension Store {
     }
   }
 
-  /// What a commit did, operation by operation. Of the commits up to the horizon only what is left of
-  /// that is known.
-  /// - Throws: `beyondHorizon`.
+  /// Returns the properties and the operations of a commit.
+  /// - Throws: `beyondHorizon` for a commit up to the horizon, because compaction may have removed
+  ///   some of its operations.
   package func operations(
     of number: CommitNumber
   ) throws(TreeRingError) -> (info: CommitInfo, operations: [CommitOperation]) {
@@ -85,7 +97,7 @@ extension Store {
     }
   }
 
-  /// Throws `beyondHorizon` unless all that a commit did is known.
+  /// Throws `beyondHorizon` unless all operations of the commit are known.
   private func checkOperations(of number: CommitNumber) throws(TreeRingError) {
     let horizon = horizon
     if number > horizon || number == 0 { return }
@@ -96,8 +108,9 @@ extension Store {
         + "to can be read.", commit: number, current: horizon)
   }
 
-  /// Every version of a row that history reaches back to, newest first; the last one may be the row as
-  /// it was at the horizon. O(versions · size of their commits): each version states the one before it.
+  /// Returns every version of a row that history reaches back to, newest first. The last one may be
+  /// the row as of the horizon. O(versions · size of their commits), because each version states
+  /// the one before it.
   public func history(of key: Key, in bucket: String) throws(TreeRingError) -> [RowVersion] {
     var versions: [RowVersion] = []
     var next = try lastWritten(key, in: bucket)
@@ -115,31 +128,34 @@ extension Store {
           found.append(version)
         }
       }
-      guard next < commit else { throw ByteReader.damaged }
-      // Asked now, because the horizon may have passed the commit before it was read.
+      // Check now: the horizon may have passed the commit before the read.
       if commit <= horizon {
-        // A delete up to the horizon is no longer remembered, nor anything before the last write.
+        // Compaction drops a delete up to the horizon, and every version before the last write; so
+        // the walk ends here. If a commit wrote the row twice, the later operation names that same
+        // commit as the previous one.
         if let last = found.last, last.kind != .delete { versions.append(last) }
         break
       }
+      guard next < commit else { throw ByteReader.damaged }
       versions.append(contentsOf: found.reversed())
     }
     return versions
   }
 
-  /// The commits from one on, in order: first those in the log, then each as it becomes visible. It
-  /// ends when the task is cancelled; it throws `closed` when the store is closed, and `beyondHorizon`
-  /// when history no longer reaches back to its position.
+  /// The commits in order, beginning with `first`: those in the log, then each new one as it
+  /// becomes visible. The feed ends when the task is cancelled. It throws `closed` when the store
+  /// is closed, and `beyondHorizon` when history no longer reaches back to its position.
   ///
-  /// - Parameter first: where to begin; nil for the oldest that can be read.
+  /// - Parameter first: the first commit of the feed; nil for the oldest readable one.
   public func commits(from first: CommitNumber? = nil) -> CommitFeed {
     CommitFeed(store: self, next: max(first ?? horizon, 1))
   }
 
   // MARK: - Parts
 
-  /// Reads a commit that compaction may be rewriting: what is left of it must not pass for the whole. A
-  /// follower may learn only by reading that the writer has moved the horizon.
+  /// Reads a commit that compaction may be rewriting. The checks before and after the read keep the
+  /// rest of a commit from passing for the whole. A follower may detect only by reading that the
+  /// writer has moved the horizon.
   private func readWhole<R>(
     _ number: CommitNumber, unless refusal: (CommitNumber) throws(TreeRingError) -> Void,
     _ body: (CommitHeader, inout PayloadReader) throws(TreeRingError) -> R
@@ -186,14 +202,14 @@ extension Store {
       note: notes.note, annotation: notes.annotation, tags: notes.tags)
   }
 
-  /// The commit that last wrote or deleted a row as readers see it; 0 if it never was.
+  /// The visible commit that last wrote or deleted a row; 0 if there is none.
   private func lastWritten(_ key: Key, in bucket: String) throws(TreeRingError) -> CommitNumber {
     try checkOpen()
     let version = queue.visible
     guard let number = version.catalog.buckets[bucket] else { return 0 }
     let editor = StateEditor(
       pages: version.pages, epoch: version.roots.commit, base: version.roots.withoutIndexes,
-      catalog: version.catalog, active: [], code: [], values: ValueSource(log: log),
+      catalog: version.catalog, active: ActiveIndexes(), code: [], values: ValueSource(log: log),
       recorder: nil, isPrivate: true)
     defer { editor.editor.discard() }
     return try typed {
@@ -245,7 +261,8 @@ extension Store {
     }
   }
 
-  /// What an operation did to a row, and the commit that wrote it before; nil if it is another's.
+  /// The version of the row that an operation wrote, and the commit that wrote the row before; nil
+  /// if the operation concerns another row.
   private func version(
     of key: Key, in bucket: String, by operation: Operation, at header: CommitHeader
   ) throws(TreeRingError) -> (RowVersion, previous: CommitNumber)? {
@@ -258,11 +275,13 @@ extension Store {
         metadata: metadata, coder: coder)
     }
     if case .deleteRange(let range, let rows) = operation {
-      guard range.name == bucket, let row = rows.first(where: { $0.key.elementsEqual(key.bytes) })
+      guard range.name.isSameName(as: bucket),
+        let row = rows.first(where: { $0.key.elementsEqual(key.bytes) })
       else { return nil }
       return (version(.delete), row.previous)
     }
-    guard let row = operation.row, row.bucket.name == bucket, row.key.elementsEqual(key.bytes)
+    guard let row = operation.row, row.bucket.name.isSameName(as: bucket),
+      row.key.elementsEqual(key.bytes)
     else { return nil }
     switch operation {
     case .put(_, let coder, let object, let metadata):
@@ -291,15 +310,15 @@ extension Store {
 }
 
 extension RowID {
-  /// The row that an operation writes.
+  /// Creates the id of the row that an operation writes.
   init(_ row: RowAddress) { self.init(bucket: row.bucket.name, key: Key(bytes: row.key)) }
 }
 
 extension Roots {
-  /// The same state without its indexes' trees.
+  /// The same state without the trees of its indexes.
   fileprivate var withoutIndexes: Roots {
     var roots = self
-    roots.indexes = []
+    roots.indexes = IndexTrees()
     return roots
   }
 }

@@ -1,14 +1,15 @@
-// Arranging the rows of a manual index by hand.
+// Arranges the rows of a manual index.
 //
-// A row gets a label between those of its new neighbours; now and then rows around get new ones with it
-// (LabeledRows). They keep their order, so nobody who watches sees them move. Every label that changes is an
-// operation of the commit, so that nothing needs to be derived from the log again.
+// A row gets a label between those of its new neighbours. Now and then nearby rows get new labels
+// with it (LabeledRows). They keep their order, so observers see no moves of them. Every changed
+// label is an operation of the commit, so a replay derives no label again.
 
 public import TreeRingLog
 
 extension Transaction {
-  /// A group of a manual index, to arrange its rows by hand.
-  /// - Throws: `notFound` if there is no such manual index; `tooLarge` if the name is over its limit.
+  /// Returns a group of a manual index for arranging its rows.
+  /// - Throws: `notFound` if there is no such manual index; `tooLarge` if the name is over its
+  ///   limit.
   public func group(_ name: GroupName, of index: String) throws(TreeRingError) -> ManualGroup {
     try name.check()
     guard let record = editor.catalog.indexes[index], case .manual = record.definition else {
@@ -17,9 +18,10 @@ extension Transaction {
     return ManualGroup(name: name, index: index, transaction: self)
   }
 
-  /// Gives a row a place by its label, as another store or a file has it; an empty one takes it out.
-  /// - Throws: `notFound` if there is no such row or manual index; `invalidInput` if the label is none,
-  ///   or the index is not over that bucket.
+  /// Sets a row's place to a label from another store or a file; an empty label removes the row
+  /// from the group.
+  /// - Throws: `notFound` if there is no such row or manual index; `invalidInput` if the label is
+  ///   invalid, or the index is not over that bucket.
   package func place(
     _ key: UnsafeRawBufferPointer, in bucket: String, _ place: PlaceAddress, label: [UInt8]
   ) throws(TreeRingError) {
@@ -42,10 +44,10 @@ extension Transaction {
   }
 }
 
-/// A group of a manual index inside a transaction. Positions count from 0, and are those that rows have
-/// afterwards. It is good inside the closure of `Store.write` only.
+/// A group of a manual index inside a transaction. Positions count from 0; a position given is the
+/// row's position after the change. The group is valid only inside the closure of `Store.write`.
 ///
-/// Each change costs O(log n), and now and then some more to make room.
+/// Each change costs O(log n), and occasionally more to make room.
 public struct ManualGroup {
   /// The group's name.
   public let name: GroupName
@@ -53,24 +55,25 @@ public struct ManualGroup {
   public let index: String
   let transaction: Transaction
 
-  /// How many rows the group has now. O(log n).
+  /// The number of rows in the group now. O(log n).
   public var count: Int {
     get throws(TreeRingError) { try transaction.index(index).count(in: name) }
   }
 
-  /// Places a row behind all others; moves it there if it is in the group.
-  /// - Throws: `notFound` if there is no such row; `invalidInput` if the index is not over its bucket.
+  /// Places a row behind all others; moves it if it is in the group already.
+  /// - Throws: `notFound` if there is no such row; `invalidInput` if the index is not over its
+  ///   bucket.
   public func append(_ row: RowID) throws(TreeRingError) {
     try arrange(row) { $0.count }
   }
 
-  /// Places a row before all others; moves it there if it is in the group.
+  /// Places a row before all others; moves it if it is in the group already.
   /// - Throws: as `append`.
   public func prepend(_ row: RowID) throws(TreeRingError) {
     try arrange(row) { _ in 0 }
   }
 
-  /// Places a row at a position; moves it there if it is in the group.
+  /// Places a row at a position; moves it if it is in the group already.
   /// - Throws: as `append`; `invalidInput` if the position is beyond the end.
   public func insert(_ row: RowID, at position: Int) throws(TreeRingError) {
     try arrange(row) { (group) throws(TreeRingError) in
@@ -83,14 +86,14 @@ public struct ManualGroup {
     }
   }
 
-  /// Places a row right before another one of the group; moves it there if it is in the group.
+  /// Places a row directly before another row of the group; moves it if it is in the group already.
   /// - Throws: as `append`; `notFound` if the other row is not in the group.
   public func insert(_ row: RowID, before other: RowID) throws(TreeRingError) {
     if row == other { return try check(other) }
     try arrange(row) { (group) throws(TreeRingError) in try group.position(of: other) }
   }
 
-  /// Places a row right behind another one of the group; moves it there if it is in the group.
+  /// Places a row directly behind another row of the group; moves it if it is in the group already.
   /// - Throws: as `append`; `notFound` if the other row is not in the group.
   public func insert(_ row: RowID, after other: RowID) throws(TreeRingError) {
     if row == other { return try check(other) }
@@ -100,15 +103,15 @@ public struct ManualGroup {
   }
 
   /// Moves a row of the group to a position.
-  /// - Throws: `notFound` if the row is not in the group; `invalidInput` if the position is beyond the
-  ///   end.
+  /// - Throws: `notFound` if the row is not in the group; `invalidInput` if the position is beyond
+  ///   the end.
   public func move(_ row: RowID, to position: Int) throws(TreeRingError) {
     try check(row)
     try insert(row, at: position)
   }
 
-  /// Takes a row out of the group.
-  /// - Returns: whether it was in it.
+  /// Removes a row from the group.
+  /// - Returns: `true` if the row was in the group.
   @discardableResult
   public func remove(_ row: RowID) throws(TreeRingError) -> Bool {
     guard try transaction.index(index).index(of: row, in: name) != nil else { return false }
@@ -133,7 +136,7 @@ public struct ManualGroup {
     }
   }
 
-  /// Places a row where `target` says among the others.
+  /// Places a row at the position among the others that `target` returns.
   private func arrange(
     _ row: RowID, _ target: (LabeledRows) throws(TreeRingError) -> Int
   ) throws(TreeRingError) {
@@ -143,7 +146,7 @@ public struct ManualGroup {
       total: try reader.count(in: name))
     let position = try target(others)
     if others.own == position { return }
-    // Collected before anything is written, since writing ends what reads.
+    // Collect before any write, since a write invalidates the readers.
     var labels: [(RowID, [UInt8])] = []
     for label in try others.labels(forRowAt: position) {
       let other = try label.row.map { (row) throws(TreeRingError) in try reader.state.id(row) }

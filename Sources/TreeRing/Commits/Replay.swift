@@ -3,11 +3,11 @@
 internal import TreeRingLog
 
 extension StateEditor {
-  /// Applies one commit from the log. Of index definitions only the catalog learns;
-  /// `buildMissingIndexes` does the rest later.
+  /// Applies one commit from the log. An index definition changes only the catalog;
+  /// `buildMissingIndexes` builds the trees later.
   ///
-  /// - Throws: if it cannot be done; some of it may have been applied then, so the editor has to be
-  ///   discarded.
+  /// - Throws: the error that prevents the replay. Some operations may have been applied by then,
+  ///   so the caller has to discard the editor.
   func replay(
     _ header: CommitHeader, _ payload: UnsafeRawBufferPointer
   ) throws(TreeRingError) {
@@ -16,18 +16,20 @@ extension StateEditor {
     }
   }
 
-  /// Decodes one commit and hands on its operations; the rest of it is applied.
+  /// Decodes one commit, passes its operations to `apply`, and applies the rest.
   func replay(
     _ header: CommitHeader, _ payload: UnsafeRawBufferPointer,
     _ apply: (Operation, Stamp) throws(TreeRingError) -> Void
   ) throws(TreeRingError) {
     var reader = try PayloadReader(payload, commit: header.number)
-    for tag in reader.notes.tags { setTag(tag, commit: header.number) }
+    for tag in reader.notes.tags { try setTag(tag, commit: header.number) }
     if let key = reader.notes.idempotencyKey { setIdempotencyKey(key, commit: header.number) }
     while true {
       let stamp = Stamp(commit: header.number, operation: reader.count)
       guard let operation = try reader.next() else { break }
-      try apply(operation, stamp)
+      do {
+        try apply(operation, stamp)
+      } catch { throw Self.replayError(error, at: stamp) }
     }
     guard reader.count == header.operationCount else { throw ByteReader.damaged }
     setCommit(
@@ -35,10 +37,35 @@ extension StateEditor {
       payloadByteCount: payload.count)
   }
 
+  /// The error of an operation that cannot be applied. A write refused for its input never reaches
+  /// the log. So the log differs from what was written.
+  static func replayError(_ error: TreeRingError, at stamp: Stamp) -> TreeRingError {
+    switch error.code {
+    case .invalidInput, .notFound, .tooLarge, .alreadyExists, .conflict:
+      TreeRingError(
+        .corruption,
+        "Operation \(stamp.operation) of commit \(stamp.commit) cannot be applied: "
+          + "\(error.message) Run `treering verify --deep`, then `treering salvage`.",
+        commit: stamp.commit)
+    default: error
+    }
+  }
+
+  /// Throws `corruption` if a bucket is known under another number, or its number under another
+  /// name.
+  func checkBucket(_ bucket: BucketReference) throws(TreeRingError) {
+    if let name = catalog.buckets.name(of: bucket.number) {
+      if !name.utf8.elementsEqual(bucket.name.utf8) { throw ByteReader.damaged }
+    } else if catalog.buckets[bucket.name] != nil {
+      throw ByteReader.damaged
+    }
+  }
+
   /// Applies one operation.
   ///
-  /// - Throws: if it cannot be done; nothing is changed then.
+  /// - Throws: the error that prevents the operation; then nothing has changed.
   func replay(_ operation: Operation, at stamp: Stamp) throws(TreeRingError) {
+    if let row = operation.row { try checkBucket(row.bucket) }
     switch operation {
     case .put(let row, let coder, let object, let metadata):
       try apply(
@@ -51,33 +78,41 @@ extension StateEditor {
     case .touch(let row): try apply(.touch, in: row.bucket, key: row.key, at: stamp)
     case .delete(let row): try replayDelete(of: row.key, in: row.bucket, at: stamp)
     case .deleteRange(let bucket, let rows):
+      try checkBucket(bucket)
       for row in rows { try replayDelete(of: row.key, in: bucket, at: stamp) }
-    case .tag(let name, let commit): setTag(name, commit: commit)
+    case .tag(let name, let commit): try setTag(name, commit: commit)
     case .index(let record):
-      // Its trees would be taken for the other's.
+      // The trees of the two indexes would be confused.
       let isTaken = catalog.indexes.values.contains {
-        $0.number == record.number && $0.name != record.name
+        $0.number == record.number && !$0.name.isSameName(as: record.name)
       }
       if isTaken { throw ByteReader.damaged }
       setDefinition(record)
     case .place(let place, let row, let label):
+      try checkBucket(row.bucket)
       add(row.bucket)
       try self.place(row.key, in: row.bucket, place, label: Array(label))
     case .stub(_, let buckets):
       hasReplayedStub = true
-      for bucket in buckets { add(bucket) }
-    case .held(let row, _): add(row.bucket)
+      for bucket in buckets {
+        try checkBucket(bucket)
+        add(bucket)
+      }
+    case .held(let row, _):
+      try checkBucket(row.bucket)
+      add(row.bucket)
     case .row(let row, let record):
       try apply(.row(record), in: row.bucket, key: row.key, at: stamp)
     }
   }
 
-  /// Of a compacted log a delete may be left for the places of a row whose puts are gone.
+  /// Deletes a row, or only its places: a compacted log may hold a delete for the places of a row
+  /// whose puts are gone.
   private func replayDelete(
     of key: UnsafeRawBufferPointer, in bucket: BucketReference, at stamp: Stamp
   ) throws(TreeRingError) {
     if try apply(.delete, in: bucket, key: key, at: stamp) == nil {
-      takeOut(bucket: bucket.number, key: key)
+      takeOut(of: bucket, key: key)
     }
   }
 }

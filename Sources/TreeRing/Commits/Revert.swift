@@ -1,32 +1,34 @@
-// Bringing an earlier state back, as a new commit: history only grows.
+// Brings an earlier state back as a new commit: history only grows.
 
 public import TreeRingLog
 
 extension Store {
-  /// Writes one commit that makes every row what it was at a point in history, also where it stands in
-  /// manual indexes.
+  /// Writes one commit that restores every row to its state at a point in history, including its
+  /// places in manual indexes. Memory holds the commit, as for every write, and some megabytes.
   /// - Returns: the commit, and the number of its operations; 0 if nothing differed.
   @discardableResult
   public func revert(to point: ReadPoint) throws -> (commit: CommitNumber, operations: Int) {
     let target = try snapshot(at: point)
     let reader = try target._reader
     let written = try write { tx in
-      // Collected before anything is written, since writing changes what is being compared.
-      var differences: [RowDifference] = []
-      try reader.diff(from: tx._reader) {
-        differences.append($0)
-        return true
+      // The state before the first write stays readable, since writes go to other pages.
+      let editor = tx.editor
+      let before = StateReader(
+        roots: editor.roots, catalog: editor.catalog, pages: editor.pages, values: editor.values)
+      var count = 0
+      try reader.diffByPieces(from: before) { piece in
+        for difference in piece { try tx.write(difference.after, of: difference.id) }
+        count += piece.count
       }
-      for difference in differences { try tx.write(difference.after, of: difference.id) }
-      return try differences.count + tx.revertPlaces(to: reader)
+      return try count + tx.revertPlaces(to: reader)
     }
     return (written.commit, written.value)
   }
 }
 
 extension Transaction {
-  /// Places rows by hand where they stood, in the manual indexes in force now.
-  /// - Returns: how many places differed.
+  /// Restores the places of rows in the manual indexes in force now.
+  /// - Returns: the number of places that differed.
   fileprivate func revertPlaces(to reader: StateReader) throws -> Int {
     var count = 0
     for index in editor.catalog.indexes.values.sorted(by: { $0.number < $1.number }) {
@@ -38,7 +40,8 @@ extension Transaction {
         }
       }
       for place in places {
-        guard let bucket = editor.catalog.bucketNames[place.bucket], buckets.contains(bucket),
+        guard let bucket = editor.catalog.buckets.name(of: place.bucket),
+          buckets.containsName(bucket),
           try row(Key(bytes: place.key), in: bucket) != nil
         else { continue }
         let address = PlaceAddress(index: index.name, group: place.group)
@@ -51,7 +54,7 @@ extension Transaction {
     return count
   }
 
-  /// Makes a row what it was; nil deletes it.
+  /// Restores a row; nil deletes it.
   fileprivate func write(_ row: StoredRow?, of id: RowID) throws {
     guard let row else {
       try delete(id.key, in: id.bucket)

@@ -1,69 +1,52 @@
-// Labels for rows in indexes that compare rows: all are found before anything is changed.
+// Labels of rows in indexes that compare rows. All of them are determined before any edit.
 
 internal import TreeRingLog
 
 extension StateEditor {
-  /// A row that gets other labels because another one was placed beside it.
+  /// A row that gets new labels because another row was placed beside it.
   struct Relabeled {
-    /// Which of the maintained indexes.
-    var position: Int
+    /// The number of the index.
+    var index: UInt32
     var row: RowReference
     var old: [EncodedPlace]
     var new: [EncodedPlace]
     var content: RowContent?
   }
 
-  /// What becomes of a row's places in an index that compares rows.
+  /// The change of a row's places in an index that compares rows.
   struct Labeling {
     /// The places with their labels; nil if the row cannot be decoded.
     var places: [EncodedPlace]? = []
     var relabeled: [RowReference: Relabeled] = [:]
   }
 
-  /// The order trees of the indexes that compare rows, by number.
-  var labeledOrders: [UInt32: TreeRoot] {
-    var orders: [UInt32: TreeRoot] = [:]
-    for (index, roots) in zip(active, roots.indexes) where index.comparison != nil {
-      orders[index.number] = roots.order
-    }
-    return orders
-  }
-
-  /// The same before and after what has been done since.
-  func labelSpans(from old: [UInt32: TreeRoot]) -> [UInt32: LabelSpan] {
-    var spans: [UInt32: LabelSpan] = [:]
-    for (number, order) in labeledOrders {
-      spans[number] = LabelSpan(before: old[number] ?? order, after: order)
-    }
-    return spans
-  }
-
-  /// Finds the labels of a row's places. O(log² n) for each place that is new or out of order.
+  /// Determines the labels of a row's places. O(log² n) for each place that is new or out of order.
   ///
   /// - Parameters:
-  ///   - groups: its places after the change, without labels.
-  ///   - before: its places before.
+  ///   - groups: the row's places after the change, in group order, without labels.
+  ///   - input: the row after the change, in the form that definitions read.
+  ///   - before: the row's places before the change, in group order.
   func labeling(
-    _ groups: [EncodedPlace], of new: RowRecord, after old: RowRecord?, before: [EncodedPlace],
-    in reference: BucketReference, key: UnsafeRawBufferPointer, position: Int
+    _ groups: [EncodedPlace], of new: RowRecord, _ input: RowInput, after old: RowRecord?,
+    before: [EncodedPlace], in reference: BucketReference, _ index: ActiveIndex
   ) throws(TreeRingError) -> Labeling {
-    guard let comparison = active[position].comparison, !groups.isEmpty else { return Labeling() }
+    guard let comparison = index.comparison, let trees = roots.index(index.number),
+      !groups.isEmpty
+    else { return Labeling() }
     if let old, old.coder == new.coder, old.content.isSame(as: new.content),
       before.map(\.group) == groups.map(\.group)
     {
       return Labeling(places: before)
     }
-    guard
-      let row = try values.compared(
-        new, bucket: reference.number, key: key, by: comparison)
-    else { return Labeling(places: nil) }
+    guard let row = comparison.row(input) else { return Labeling(places: nil) }
     let state = StateReader(roots: roots, catalog: catalog, pages: pages, values: values)
-    let reader = IndexReader(
-      name: active[position].name, state: state, roots: roots.indexes[position], pin: nil)
-    let id = RowID(bucket: reference.name, key: Key(bytes: key))
+    let reader = IndexReader(name: index.name, state: state, roots: trees, pin: nil)
+    let id = RowID(bucket: reference.name, key: Key(bytes: input.key))
     var labeling = Labeling()
+    var rest = before[...]
     for place in groups {
-      let known = before.first { $0.group == place.group }
+      rest = rest.drop { $0.group < place.group }
+      let known = rest.first.flatMap { $0.group == place.group ? $0 : nil }
       let rows = LabeledRows(
         reader: reader, group: place.group,
         own: known == nil ? nil : try reader.index(of: id, in: place.group),
@@ -76,7 +59,7 @@ extension StateEditor {
       for (other, label) in try rows.labels(forRowAt: target) {
         let place = EncodedPlace(group: place.group, sortKey: OrderLabel.sortKey(label))
         if let other {
-          try relabel(other, place, position, &labeling)
+          try relabel(other, place, trees, &labeling)
         } else {
           labeling.places?.append(place)
         }
@@ -86,13 +69,13 @@ extension StateEditor {
   }
 
   private func relabel(
-    _ row: RowReference, _ place: EncodedPlace, _ position: Int, _ labeling: inout Labeling
+    _ row: RowReference, _ place: EncodedPlace, _ trees: IndexRoots, _ labeling: inout Labeling
   ) throws(TreeRingError) {
     var change: Relabeled
     if let known = labeling.relabeled[row] {
       change = known
     } else {
-      let tree = Tree(roots.indexes[position].places, pages: pages)
+      let tree = Tree(trees.places, pages: pages)
       let (places, content) = try typed {
         try row.key.withUnsafeBytes { key in
           (
@@ -102,27 +85,27 @@ extension StateEditor {
         }
       }
       change = Relabeled(
-        position: position, row: row, old: places, new: places, content: content)
+        index: trees.number, row: row, old: places, new: places, content: content)
     }
-    for index in change.new.indices where change.new[index].group == place.group {
-      change.new[index] = place
-    }
+    change.new.replace(with: place)
     labeling.relabeled[row] = change
   }
 
-  /// Carries out what `labeling` found for other rows.
+  /// Applies the changes of other rows that `labeling` returned.
   func commit(_ changes: [Relabeled]) {
     let indexEditor = IndexEditor(editor: editor)
     for change in changes {
+      guard var index = roots.index(change.index) else { continue }
       change.row.key.withUnsafeBytes { key in
         indexEditor.replace(
-          &roots.indexes[change.position], bucket: change.row.bucket, key: key,
+          &index, bucket: change.row.bucket, key: key,
           prefix: PlaceKey.prefix(bucket: change.row.bucket, key: key), old: change.old,
           new: change.new)
         recorder?.note(
-          index: active[change.position].number, bucket: change.row.bucket, key: key,
-          old: change.old, new: change.new, oldContent: change.content, newContent: change.content)
+          index: change.index, bucket: change.row.bucket, key: key, old: change.old,
+          new: change.new, oldContent: change.content, newContent: change.content)
       }
+      roots.indexes.set(index)
     }
   }
 }

@@ -1,23 +1,24 @@
-// Placing rows by hand: the labels in the catalog tree, and the indexes that show them.
+// Manual placing of rows: the labels in the catalog tree, and the indexes that show them.
 
 internal import TreeRingLog
 
 extension StateEditor {
-  /// The places given by hand so far.
+  /// The manual places in the current state.
   var manualPlaces: ManualPlaces { ManualPlaces(tree: catalogTree, catalog: catalog) }
 
-  /// Gives a row its place in a group of a manual index, whether or not the row is there yet.
+  /// Sets a row's place in a group of a manual index, whether or not the row exists yet.
   ///
-  /// - Parameter label: where in the group; empty takes the row out of it.
-  /// - Throws: `notFound` if no manual index of that name is in force, `invalidInput` if it is not over
-  ///   that bucket; what keeps an index that filters it from being evaluated. Nothing is changed then.
+  /// - Parameter label: the label in the group; an empty one removes the row from it.
+  /// - Throws: `notFound` if no manual index of that name is in force; `invalidInput` if it is not
+  ///   over that bucket; the error of evaluating an index that filters it. Then nothing has
+  ///   changed.
   func place(
     _ key: UnsafeRawBufferPointer, in reference: BucketReference, _ place: PlaceAddress,
     label: [UInt8]
   ) throws(TreeRingError) {
     guard let record = catalog.indexes[place.index], case .manual(let buckets) = record.definition
     else { throw Self.noManualIndex(place.index) }
-    guard buckets.contains(reference.name) else {
+    guard buckets.containsName(reference.name) else {
       throw TreeRingError(
         .invalidInput,
         "The index \(place.index) is over other buckets than \(reference.name): over "
@@ -40,7 +41,7 @@ extension StateEditor {
       "There is no manual index named \(name). Define it by a ManualIndex before placing rows.")
   }
 
-  /// What a new place of a row does to the indexes that show it; nil if the row is not there.
+  /// The effect of a row's new place on the indexes that show it; nil if the row does not exist.
   private func edits(
     of place: PlaceAddress, _ label: [UInt8], in reference: BucketReference,
     key: UnsafeRawBufferPointer
@@ -53,37 +54,39 @@ extension StateEditor {
       new.append(EncodedPlace(group: place.group, sortKey: OrderLabel.sortKey(label)))
       new.sort { $0.group < $1.group }
     }
+    let showing = active.covering(reference.name).filter {
+      $0.manualName.isSameName(as: place.index)
+    }
     var edits = Edits()
+    if showing.isEmpty { return edits }
     edits.oldContent = recorder == nil ? nil : row.content
     edits.newContent = edits.oldContent
-    for position in active.indices
-    where active[position].manualName == place.index
-      && active[position].buckets.contains(reference.name)
-    {
-      let index = active[position]
-      func places(_ byHand: [EncodedPlace]) throws(TreeRingError) -> [EncodedPlace]? {
-        try values.places(of: row, bucket: bucket, key: key, index: index, byHand: byHand)
+    try values.withInput(
+      of: row, bucket: bucket, key: key, readsMetadata: showing.contains(where: \.readsMetadata)
+    ) { (input) throws(TreeRingError) in
+      for index in showing {
+        let before = try index.places(of: input, byHand: old)
+        let after = try index.places(of: input, byHand: new)
+        let undecodable = (after == nil ? 1 : 0) - (before == nil ? 1 : 0)
+        if before == after, undecodable == 0 { continue }
+        edits.indexes.append(
+          IndexEdit(
+            index: index.number, old: before ?? [], new: after ?? [], undecodable: undecodable))
       }
-      let (before, after) = (try places(old), try places(new))
-      let undecodable = (after == nil ? 1 : 0) - (before == nil ? 1 : 0)
-      if before == after, undecodable == 0 { continue }
-      edits.indexes.append(
-        IndexEdit(
-          position: position, old: before ?? [], new: after ?? [], undecodable: undecodable,
-          prefix: PlaceKey.prefix(bucket: bucket, key: key)))
     }
     return edits
   }
 
-  /// Takes a row out of every group of every manual index.
-  func takeOut(bucket: UInt32, key: UnsafeRawBufferPointer) {
-    if catalog.manualNumbers.isEmpty { return }
-    let row = PlaceKey.prefix(bucket: bucket, key: key)
-    for number in catalog.manualNumbers { removePlaces(ManualPlaces.prefix(number, row)) }
+  /// Removes a row from every group of every manual index over its bucket.
+  func takeOut(of bucket: BucketReference, key: UnsafeRawBufferPointer) {
+    let numbers = catalog.manualNumbers(over: bucket.name)
+    if numbers.isEmpty { return }
+    let row = PlaceKey.prefix(bucket: bucket.number, key: key)
+    for number in numbers { removePlaces(ManualPlaces.prefix(number, row)) }
   }
 
-  /// Makes the places of one definition those of the next of the same name, as far as that is manual and
-  /// over their buckets.
+  /// Moves the places of a definition to the next definition of the same name. Keeps only places in
+  /// buckets that the new definition covers as a manual index.
   func hand(on old: IndexRecord, to new: IndexRecord) {
     let prefix = ManualPlaces.prefix(old.number, [])
     var places: [(key: [UInt8], label: [UInt8])] = []

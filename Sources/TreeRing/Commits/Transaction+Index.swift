@@ -1,23 +1,23 @@
-// Group indexes defined, replaced and removed inside a commit.
+// Defines, replaces and removes group indexes inside a commit.
 
 public import TreeRingLog
 
 extension Transaction {
   /// Defines a group index by fields, or replaces its definition, and builds it. O(n log n). Does
-  /// nothing if this is the definition in force.
+  /// nothing if this definition is already in force.
   ///
   /// - Parameters:
   ///   - name: the index's name.
-  ///   - fields: what it groups and orders rows by.
-  ///   - progress: called now and then with the number of rows done; return false to cancel.
+  ///   - fields: the fields that it groups and orders rows by.
+  ///   - progress: called repeatedly with the number of rows done; return false to cancel.
   public func define(
     _ name: String, _ fields: FieldIndex, progress: (Int) -> Bool = { _ in true }
   ) throws(TreeRingError) {
     try define(name, version: fields.version, .fields(fields.json), progress: progress)
   }
 
-  /// Defines a group index, or replaces its definition, by fields or by a closure's promise. Does
-  /// nothing if this is the definition in force.
+  /// Defines a group index of any kind, or replaces its definition. Does nothing if this definition
+  /// is already in force.
   package func define(
     _ name: String, version: UInt32, _ definition: IndexRecord.Definition,
     progress: (Int) -> Bool = { _ in true }
@@ -37,14 +37,15 @@ extension Transaction {
     }
   }
 
-  /// Defines a group index that filters another one by fields, or replaces its filter, and builds it.
-  /// O(n log n). Does nothing if this is the definition in force.
+  /// Defines a group index that filters another one by fields, or replaces its filter, and builds
+  /// it. O(n log n). Does nothing if this definition is already in force.
   ///
   /// - Parameters:
   ///   - name: the index's name.
-  ///   - filter: the index filtered, and what of it is kept.
-  ///   - progress: called now and then with the number of rows done; return false to cancel.
-  /// - Throws: `notFound` if the other index is not in force; `invalidInput` if it filters this one.
+  ///   - filter: the index filtered, and the condition for its rows.
+  ///   - progress: called repeatedly with the number of rows done; return false to cancel.
+  /// - Throws: `notFound` if the other index is not in force; `invalidInput` if it filters this
+  ///   one.
   public func define(
     _ name: String, _ filter: FieldFilter, progress: (Int) -> Bool = { _ in true }
   ) throws(TreeRingError) {
@@ -53,20 +54,21 @@ extension Transaction {
       name, version: filter.version, .selected(parent, filter.json), progress: progress)
   }
 
-  /// Defines a group index whose rows are placed by hand. A manual index that is defined anew keeps its
-  /// rows as far as it is still over their buckets. Does nothing if this is the definition in force.
+  /// Defines a group index whose rows are placed manually. A manual index that is redefined keeps
+  /// its rows as far as it is still over their buckets. Does nothing if this definition is already
+  /// in force.
   public func define(_ name: String, _ manual: ManualIndex) throws(TreeRingError) {
     try define(name, version: 1, .manual(buckets: manual.buckets))
   }
 
-  /// Defines a group index that filters another one by a closure's promise.
-  /// - Throws: `notFound` if the other one is not in force; `invalidInput` if it is over other buckets,
-  ///   or filters this one.
+  /// Defines a group index that filters another one by a closure.
+  /// - Throws: `notFound` if the other one is not in force; `invalidInput` if it is over other
+  ///   buckets, or filters this one.
   package func define(
     _ name: String, version: UInt32, filtering parent: String, buckets: [String]
   ) throws(TreeRingError) {
     let record = try self.parent(parent, of: name)
-    guard buckets.allSatisfy(record.buckets.contains) else {
+    guard buckets.allSatisfy(record.buckets.containsName) else {
       throw TreeRingError(
         .invalidInput,
         "The index \(name) is over other buckets than \(parent), which it filters: over "
@@ -75,7 +77,7 @@ extension Transaction {
     try define(name, version: version, .filtered(record, buckets: buckets))
   }
 
-  /// The definition that an index is to filter.
+  /// The definition of the index to filter.
   private func parent(
     _ parent: String, of name: String
   ) throws(TreeRingError) -> IndexRecord {
@@ -86,7 +88,7 @@ extension Transaction {
     }
     var ancestor: IndexRecord? = record
     while let next = ancestor {
-      if next.name == name {
+      if next.name.isSameName(as: name) {
         throw TreeRingError(
           .invalidInput, "The index \(parent) filters \(name) already; it cannot be its parent.")
       }
@@ -95,7 +97,7 @@ extension Transaction {
     return record
   }
 
-  /// Removes a group index, and before it those that filter it.
+  /// Removes a group index, after the indexes that filter it.
   /// - Throws: `notFound` if there is none of that name.
   public func removeIndex(_ name: String) throws(TreeRingError) {
     try beginEdit()
@@ -111,7 +113,8 @@ extension Transaction {
 }
 
 extension IndexRecord.Definition {
-  /// The same filter of another definition of its parent; of what is no filter, the same.
+  /// The same filter with another definition of its parent; other definitions are returned
+  /// unchanged.
   fileprivate func filtering(_ parent: IndexRecord) -> Self {
     switch self {
     case .filtered(_, let buckets): .filtered(parent, buckets: buckets)

@@ -1,14 +1,14 @@
-// Sorted bulk load.
+// Loads sorted rows in bulk.
 
 internal import TreeRingLog
 
 extension Transaction {
-  /// Puts many rows that come in ascending key order. Rows behind a bucket's last key go straight to
-  /// the right edge of the tree, whose pages fill up completely.
+  /// Puts many rows in ascending key order. Rows behind a bucket's last key go straight to the
+  /// right edge of the tree, whose pages fill up completely.
   ///
-  /// - Returns: how many rows were put. O(rows) behind the last key, else O(rows · log n).
-  /// - Throws: `invalidInput` if a key is not above the one before it; the rows before it have been
-  ///   put then, so let the error end the transaction.
+  /// - Returns: the number of rows put. O(rows) behind the last key, else O(rows · log n).
+  /// - Throws: `invalidInput` if a key is not above the previous one. The rows before it have been
+  ///   put by then, so let the error end the transaction.
   @discardableResult
   public func load<Row>(
     _ rows: some Sequence<(key: Key, row: Row)>, in bucket: Bucket<Row>

@@ -1,40 +1,51 @@
-// One commit in the making. A transaction reads its own writes; nothing of it is seen by others
-// before it is committed, and nothing remains of it if its closure throws.
+// A commit under construction. A transaction reads its own writes. Nobody else sees them before the
+// commit, and nothing of them remains if the closure throws.
 
 public import TreeRingLog
 
-/// One commit in the making, as the closure of `Store.write` gets it. It is good inside that closure
-/// only.
+/// A commit under construction, passed to the closure of `Store.write`. It is valid only inside
+/// that closure.
 public final class Transaction: Readable {
-  /// The number the commit will have.
+  /// The number that the commit will have.
   public let commit: CommitNumber
-  /// When the commit is made; nil for now. Never earlier than the commit before: it is clamped.
+  /// The date for the commit. Nil stands for the clock's date, or for the newest commit's if the
+  /// clock is behind that. The write throws `dateRefused` for a date earlier than the newest
+  /// commit's, or more than a minute ahead of the clock, unless ``timestampAllowance`` allows it.
   public var timestamp: Timestamp?
+  /// The kinds of otherwise refused dates that are allowed; none at first.
+  public var timestampAllowance: TimestampAllowance = []
   /// A remark for people.
   public var note: String?
   /// JSON for programs, stored verbatim.
   public var annotation: [UInt8]?
   /// Names for this commit.
   public var tags: [String] = []
-  /// A key of your own for this commit. Writing again under the same key writes nothing and returns
-  /// the first commit's number, which settles an `unknown` outcome.
+  /// A key of your own for this commit. A second write under the same key writes nothing and
+  /// returns the first commit's number, which settles an `unknown` outcome.
   public var idempotencyKey: [UInt8]?
 
   let editor: StateEditor
   var payload: PayloadWriter
   let pending: PendingValues
-  /// The payload of another log's commit that this one takes over as it is, and its operations.
+  /// The payload of another log's commit that this one adopts unchanged, and the number of its
+  /// operations.
   var adopted: (payload: [UInt8], operationCount: UInt32)?
   private var isOpen = true
+  /// The error that stopped an operation half-way. The commit cannot succeed then.
+  var failure: TreeRingError?
+  /// Whether a commit without a given date gets that of the newest one, or one before any data.
+  /// Used by commits without data, whose dates must not limit the dates of data.
+  var takesDateOfNewest = false
   /// Whether an empty commit is written too.
   package var keepsEmptyCommit = false
-  /// Commits before the horizon whose states are in the log though no tag may say so yet.
+  /// The commits before the horizon whose states are in the log although possibly no tag names them
+  /// yet.
   package var baseCommits: Set<CommitNumber> = []
   private var cachedReader: StateReader?
-  /// Who reads what this transaction may edit.
+  /// The reads of pages that this transaction may edit.
   private let reads = TransactionReads()
-  private var edits: UInt = 0
-  /// The known bucket written to last: most edits go to it again.
+  private var editCount: UInt = 0
+  /// The known bucket of the last write. Most edits go to the same bucket again.
   private var lastBucket: BucketReference?
 
   /// The store's horizon; it moves only between two transactions.
@@ -50,7 +61,7 @@ public final class Transaction: Readable {
     payload = PayloadWriter(commit: commit)
   }
 
-  /// Ends the transaction: whoever kept it gets an error from now on.
+  /// Ends the transaction: every later use of it throws.
   func end() {
     isOpen = false
     reads.edition += 1
@@ -93,7 +104,8 @@ public final class Transaction: Readable {
 
   // MARK: - Writing rows
 
-  /// Puts a row: replaces the object, and the metadata too (none given: none from now on).
+  /// Puts a row: replaces the object and the metadata; without metadata, the row has none
+  /// afterwards.
   public func put<Row>(
     _ row: Row, metadata: [UInt8]? = nil, for key: Key, in bucket: Bucket<Row>
   ) throws {
@@ -133,45 +145,18 @@ public final class Transaction: Readable {
   }
 
   /// Deletes a row.
-  /// - Returns: whether there was one.
+  /// - Returns: `true` if the row existed.
   @discardableResult
   public func delete(_ key: Key, in bucket: String) throws -> Bool {
     try key.bytes.withUnsafeBytes { try delete($0, in: bucket) }
   }
 
-  /// Deletes the rows of a bucket with `lower` ≤ key < `upper`; nil is no bound, so without bounds
-  /// the whole bucket.
-  /// - Returns: how many there were. O(rows deleted · log n).
-  @discardableResult
-  public func deleteAll(
-    in bucket: String, from lower: Key? = nil, to upper: Key? = nil
-  ) throws(TreeRingError) -> Int {
-    try beginEdit()
-    guard let number = editor.catalog.buckets[bucket] else { return 0 }
-    var keys: [[UInt8]] = []
-    let positions = RowKey.positions(in: editor.rows, bucket: number, from: lower, to: upper)
-    editor.rows.forEach(in: positions) { key, _ in
-      keys.append(Array(RowKey.key(of: key)))
-      return true
-    }
-    if keys.isEmpty { return 0 }
-    let stamp = Stamp(commit: commit, operation: payload.next)
-    let bucket = BucketReference(number: number, name: bucket)
-    var rows: [(key: [UInt8], previous: CommitNumber)] = []
-    for key in keys {
-      let previous = try typed {
-        try key.withUnsafeBytes { try editor.apply(.delete, in: bucket, key: $0, at: stamp) }
-      }
-      rows.append((key, previous ?? 0))
-    }
-    payload.deleteRange(bucket, rows: rows)
-    return keys.count
-  }
-
   // MARK: - Preconditions
 
-  /// Refuses the commit unless a row was last written by the commit given; 0: unless it is absent.
-  /// - Throws: `conflict`, whose `current` is the commit that last wrote the row, 0 if it is absent.
+  /// Refuses the commit unless the given commit last wrote the row; 0 requires that the row is
+  /// absent.
+  /// - Throws: `conflict`, whose `current` is the commit that last wrote the row; 0 if it is
+  ///   absent.
   public func require(
     _ key: Key, in bucket: String, lastWrittenAt expected: CommitNumber
   ) throws(TreeRingError) {
@@ -195,23 +180,21 @@ public final class Transaction: Readable {
       throw TreeRingError(
         .notFound, "There is no commit \(tagged) to name; the newest is \(commit - 1).")
     }
-    if tagged < horizon, !baseCommits.contains(tagged),
-      try !_reader.tags().contains(where: { $0.commit == tagged })
-    {
+    if tagged < horizon, !baseCommits.contains(tagged), try !_reader.isTagged(tagged) {
       throw TreeRingError.beyond(horizon, commit: tagged)
     }
-    editor.setTag(name, commit: tagged)
+    try editor.setTag(name, commit: tagged)
     payload.tag(name: name, commit: tagged)
   }
 
-  /// Takes a name away.
+  /// Removes a name.
   /// - Throws: `notFound` if there is no such tag.
   public func removeTag(_ name: String) throws(TreeRingError) {
     try beginEdit()
     guard try _reader.tag(name) != nil else {
       throw TreeRingError(.notFound, "There is no tag named \(name).")
     }
-    editor.setTag(name, commit: 0)
+    try editor.setTag(name, commit: 0)
     payload.tag(name: name, commit: 0)
     cachedReader = nil
   }
@@ -285,7 +268,7 @@ public final class Transaction: Readable {
     return true
   }
 
-  /// What comes before every write.
+  /// Prepares every write.
   func beginEdit() throws(TreeRingError) {
     try check()
     guard reads.depth == 0 else {
@@ -296,11 +279,17 @@ public final class Transaction: Readable {
     }
     reads.edition += 1
     cachedReader = nil
-    edits &+= 1
-    if edits & 63 == 0 { try editor.spill?(editor.editor) }
+    try noteEdit()
   }
 
-  /// Checks limits and finds the bucket's number, giving it one if it is new.
+  /// Counts an edit, and writes some pages early if there are too many. To be called between two
+  /// edits, while nothing points into pages.
+  func noteEdit() throws(TreeRingError) {
+    editCount &+= 1
+    if editCount & 63 == 0 { try editor.spill?(editor.editor) }
+  }
+
+  /// Checks the limits and returns the bucket with its number, a new number if the bucket is new.
   private func begin(
     _ key: UnsafeRawBufferPointer, in bucket: String, values first: UnsafeRawBufferPointer?,
     _ second: UnsafeRawBufferPointer?
@@ -309,7 +298,7 @@ public final class Transaction: Readable {
     try Limits.check(key: key)
     if let first { try Limits.check(value: first) }
     if let second { try Limits.check(value: second) }
-    if let lastBucket, lastBucket.name == bucket { return lastBucket }
+    if let lastBucket, lastBucket.name.isSameName(as: bucket) { return lastBucket }
     if let number = editor.catalog.buckets[bucket] {
       let reference = BucketReference(number: number, name: bucket)
       lastBucket = reference
@@ -336,7 +325,7 @@ public final class Transaction: Readable {
 
   var pendingValues: [LoggedValue] { pending.all }
 
-  /// Everything the commit carries beside its operations.
+  /// The parts of the commit beside its operations.
   var notes: CommitNotes {
     var notes = CommitNotes()
     notes.note = note

@@ -1,53 +1,53 @@
-// The first pass of a compaction: reads the commits up to the horizon once, oldest first, and changes
-// nothing. It learns what no segment knows alone:
+// The first pass of a compaction: reads the commits up to the horizon once, oldest first, and
+// changes nothing. It collects the facts that no segment shows alone:
 //
-//   · which deletes are still needed: those with something before them that would bring the row back;
-//   · which commit made each bucket known;
-//   · how much of each segment would stay.
+//   · the deletes still needed: an operation before them would otherwise bring the row back;
+//   · the commit that introduced each bucket;
+//   · the part of each segment that would stay.
 //
-// It uses filters of bounded size, not sets of rows: a wrong answer of theirs keeps a delete that
+// It uses filters of bounded size, not sets of rows. A wrong answer of a filter keeps a delete that
 // could go.
 
 internal import TreeRingLog
 
 extension KeepRule.Removal {
-  /// What stands for it in filters.
+  /// The digest that represents the removal in filters.
   fileprivate func digest(of row: RowAddress) -> UInt64 {
     self == .row ? RowDigest.of(row) : RowDigest.ofPlaces(row)
   }
 }
 
-/// What the rewriting pass has to know.
+/// The input of the rewriting pass.
 struct CompactionPlan: Sendable {
-  /// How much of a segment would stay.
+  /// The part of a segment that would stay.
   struct Segment: Hashable, Sendable {
     var firstCommit: CommitNumber
-    /// Bytes of its payloads and logged values, and how many of them would stay.
+    /// Bytes of its payloads and logged values, and those of them that would stay.
     var byteCount: UInt64 = 0
     var keptByteCount: UInt64 = 0
-    /// Commits, and how many of them would stay.
+    /// Commits, and those of them that would stay.
     var commitCount = 0
     var keptCommitCount = 0
-    /// Whether a commit up to the horizon writes a row that older segments hold, without stating it
-    /// whole. Such a segment must be rewritten before the older ones.
+    /// Whether a commit up to the horizon writes a row that older segments hold, without stating
+    /// the whole row. Such a segment must be rewritten before the older ones.
     var leansOnOlder = false
 
-    /// Which part of it would go.
+    /// The fraction of the segment's bytes that would go, from 0 to 1.
     var gain: Double {
       byteCount == 0 ? 0 : 1 - Double(keptByteCount) / Double(byteCount)
     }
   }
 
   let points: KeptPoints
-  /// Oldest first.
+  /// The segments, the oldest first.
   var segments: [Segment] = []
   fileprivate(set) var neededDeletes: RowFilter
-  /// By bucket, the commit that made it known.
+  /// The commit that introduced each bucket, by bucket.
   fileprivate(set) var introducers: [UInt32: CommitNumber] = [:]
 
   /// Rewrites one commit at or below the horizon.
   ///
-  /// - Parameter state: the state at the first kept point at or after the commit.
+  /// - Parameter state: The state at the first kept point at or after the commit.
   func rewrite(
     _ payload: UnsafeRawBufferPointer, of commit: CommitNumber, state: StateReader
   ) throws(TreeRingError) -> RewrittenPayload {
@@ -74,28 +74,28 @@ struct CompactionPlan: Sendable {
   }
 }
 
-/// Makes a plan of the commits that it is shown in order.
+/// Makes a plan from commits that it gets in order.
 struct CompactionPlanner {
   private var plan: CompactionPlan
   private let seen: SeenRows
-  /// Rows that this segment writes.
+  /// The rows that this segment writes.
   private var written: [UInt64] = []
-  /// The last delete in this segment, by row, of those since the last kept point that are needed.
+  /// The last needed delete in this segment since the last kept point, by row.
   private var deletes: [UInt64: UInt64] = [:]
   private var point: CommitNumber?
 
-  /// What may bring a row back. An object, so that closures can look at it without copying it.
+  /// The rows that an operation may bring back. An object, so that closures read it uncopied.
   private final class SeenRows {
-    /// Rows that the segments before this one write.
+    /// The rows that the segments before this one write.
     var older: RowFilter
-    /// Rows of this segment that stay.
+    /// The rows of this segment that stay.
     var kept: Set<UInt64> = []
     init(older: RowFilter) { self.older = older }
   }
 
   /// - Parameters:
-  ///   - operationCount: how many operations there are up to the horizon, more or less.
-  ///   - memoryLimit: how many bytes the filters may take.
+  ///   - operationCount: The approximate number of operations up to the horizon.
+  ///   - memoryLimit: The most bytes that the filters may take.
   init(points: KeptPoints, operationCount: Int, memoryLimit: Int) {
     let filter = RowFilter(expecting: operationCount, limit: memoryLimit / 2)
     seen = SeenRows(older: filter)
@@ -110,7 +110,7 @@ struct CompactionPlanner {
     plan.segments.append(CompactionPlan.Segment(firstCommit: first))
   }
 
-  /// Ends the planning.
+  /// Ends the planning and returns the plan.
   mutating func finish() -> CompactionPlan {
     settleDeletes()
     return plan
@@ -121,12 +121,12 @@ struct CompactionPlanner {
     deletes.removeAll(keepingCapacity: true)
   }
 
-  /// Looks at a commit above the horizon, which stays as it is.
+  /// Counts a commit above the horizon, which stays as it is.
   mutating func pass(_ header: CommitHeader) {
     note(Int(header.storedByteCount), kept: Int(header.storedByteCount), commitStays: true)
   }
 
-  /// Looks at a commit at or below the horizon.
+  /// Plans a commit at or below the horizon.
   mutating func visit(
     _ header: CommitHeader, _ payload: UnsafeRawBufferPointer, state: StateReader
   ) throws(TreeRingError) {
@@ -173,7 +173,7 @@ struct CompactionPlanner {
       commitStays: stays)
   }
 
-  /// Which rows a commit writes and which buckets it makes known.
+  /// Collects the rows that a commit writes and the buckets that it introduces.
   private mutating func learn(
     _ payload: UnsafeRawBufferPointer, of commit: CommitNumber
   ) throws(TreeRingError) {
@@ -186,7 +186,7 @@ struct CompactionPlanner {
       case .put(let row, _, _, _), .object(let row, _, _), .metadata(let row, _), .touch(let row):
         written.append(RowDigest.of(row))
         introduce(row.bucket, commit)
-        // A put keeps when the row was made and touched.
+        // A put keeps the commits that created and touched the row.
         if row.previous != 0, row.previous < first { leansOnOlder = true }
       case .row(let row, _):
         written.append(RowDigest.of(row))

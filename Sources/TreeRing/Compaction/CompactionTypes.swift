@@ -1,32 +1,32 @@
-// What compaction is asked for and what it answers.
+// The inputs and results of compaction.
 
 public import TreeRingLog
 
-/// Up to where history is to be given up.
+/// The point before which history is to be dropped.
 public enum CompactionTarget: Hashable, Sendable {
-  /// As the store's own policy says.
+  /// The point that the store's own policy gives.
   case policy
-  /// As another policy says, this once.
+  /// The point that another policy gives, this once.
   case keeping(Retention)
-  /// History before this commit.
+  /// That commit: the history before it is dropped.
   case before(CommitNumber)
-  /// All but the newest commit.
+  /// The newest commit: all history before it is dropped.
   case dropHistory
 }
 
-/// How far a compaction has come.
+/// The progress of a compaction.
 public struct CompactionProgress: Hashable, Sendable {
-  /// Bytes of the log gone through.
+  /// Bytes of the log processed so far.
   public var doneByteCount: UInt64
-  /// How many there are to go through.
+  /// Bytes of the log to process in all.
   public var totalByteCount: UInt64
-  /// The segment being looked at or rewritten, by its first commit.
+  /// The segment being read or rewritten, named by its first commit.
   public var segment: CommitNumber
 }
 
-/// Something that keeps history readable which the target would give up.
+/// A reason why history stays readable that the target would drop.
 public struct Holding: Hashable, Sendable, CustomStringConvertible {
-  /// What kind of thing holds it.
+  /// The kind of thing that holds history.
   public enum Kind: String, Hashable, Sendable {
     /// A live snapshot.
     case pin
@@ -37,26 +37,26 @@ public struct Holding: Hashable, Sendable, CustomStringConvertible {
     /// The retention policy.
     case policy
   }
-  /// What kind of thing this one is.
+  /// The kind of this holding.
   public let kind: Kind
-  /// The commit it keeps readable.
+  /// The commit that it keeps readable.
   public let commit: CommitNumber
-  /// Who it is: a snapshot's maker and age, a tag's name, a policy's words.
+  /// A description for people: a snapshot's creator and age, a tag's name, a policy's words.
   public let description: String
 }
 
-/// What a compaction did, or would do.
+/// The effect of a compaction, or of a dry run its estimate.
 public struct CompactionReport: Hashable, Sendable {
-  /// The oldest commit from which on every one can be read now.
+  /// The oldest commit from which on every commit can be read now.
   public var horizon: CommitNumber
-  /// Bytes of the log before.
+  /// Bytes of the log before the compaction.
   public var bytesBefore: UInt64
-  /// Bytes of the log after; after a dry run an estimate.
+  /// Bytes of the log after it; an estimate after a dry run.
   public var bytesAfter: UInt64
-  /// How many segments were rewritten.
+  /// The number of segments rewritten.
   public var rewrittenSegments: Int
-  /// What keeps more history than was asked for, and the tags kept.
+  /// The holdings that keep more history than was asked for, and the tags kept.
   public var held: [Holding]
-  /// Whether nothing was changed.
+  /// Whether the compaction was a dry run, which changes nothing.
   public var isDryRun: Bool
 }

@@ -1,15 +1,15 @@
 // One run of compaction over the log's segments.
 //
-//   1. plan: read the commits up to the horizon once, oldest first (CompactionPlanner).
-//   2. rewrite segments, newest first, each durable before the next is begun. A row as it is kept needs
-//      nothing before it, so the log replays to the kept states after every step: a run can stop
-//      anywhere, by crash or request, and the next one goes on.
+//   1. Plan: read the commits up to the horizon once, oldest first (CompactionPlanner).
+//   2. Rewrite segments, newest first. Each is durable before the next is begun. A kept row needs
+//      nothing before it, so the log replays to the kept states after every step. A run can stop
+//      anywhere, by a crash or on request, and the next run goes on.
 //
-// A segment is rewritten if operations in it lean on older segments, which will not be there; or if
-// enough of it goes to be worth the writing. The one that holds the horizon is always rewritten, so that
-// its header states the horizon before anything of the history is gone.
+// A segment is rewritten if operations in it depend on older segments, which will be gone, or if
+// enough of it goes to be worth the writing. The segment that holds the horizon is always
+// rewritten, so that its header states the horizon before any history is gone.
 //
-// Extra space: one segment. Time between slices is left to commits while there are any.
+// Extra space: one segment. Between slices the compactor yields to waiting commits.
 
 internal import TreeRingLog
 
@@ -23,7 +23,7 @@ internal import TreeRingLog
 
 /// Compacts a log. Used by one thread.
 final class Compactor {
-  /// A state that stays readable, and what keeps it there while it is looked at.
+  /// A state that stays readable, and the version that keeps it alive.
   struct KeptState {
     var version: Version
     var reader: StateReader
@@ -31,9 +31,9 @@ final class Compactor {
 
   private let log: CommitLog
   private let points: KeptPoints
-  /// Finds the state at a kept point.
+  /// Returns the state at a kept point.
   private let state: (CommitNumber) throws -> KeptState
-  /// Called between slices; throws to stop.
+  /// Called between slices; throws to stop the run.
   private let progress: (CompactionProgress) throws -> Void
   private let memoryLimit: Int
   private var current: (point: CommitNumber, state: KeptState)?
@@ -42,7 +42,7 @@ final class Compactor {
   private var sinceSlice: UInt64 = 0
   private var lastSequenced: CommitNumber = 0
 
-  /// After so many bytes of the log others get a turn.
+  /// The bytes of the log in one slice; then other work gets a turn.
   private static let sliceByteCount: UInt64 = 1 << 20
 
   init(
@@ -57,7 +57,7 @@ final class Compactor {
     self.progress = progress
   }
 
-  /// Whether to look at the segment still being written too, which cannot be rewritten.
+  /// Whether to read the active segment too, which cannot be rewritten.
   var includesActive = false
 
   /// The segments that hold commits up to the horizon, oldest first.
@@ -71,7 +71,7 @@ final class Compactor {
     let segments = segments
     done = 0
     total = segments.reduce(0) { $0 + $1.byteCount } * 2
-    // An operation takes some 16 bytes at least.
+    // An operation takes at least some 16 bytes.
     var planner = CompactionPlanner(
       points: points, operationCount: Int(clamping: total / 2 / 16), memoryLimit: memoryLimit)
     for segment in segments {
@@ -94,7 +94,7 @@ final class Compactor {
 
   /// The segments to rewrite, newest first.
   ///
-  /// - Parameter gain: which part of a segment must go to make rewriting it worth while.
+  /// - Parameter gain: The fraction of a segment that must go to make rewriting it worthwhile.
   func segments(to plan: CompactionPlan, gain: Double) -> [SegmentInfo] {
     let segments = segments
     let planned = Dictionary(

@@ -1,32 +1,33 @@
-// The look through everything that is left after an erasing.
+// Scans everything that is left after an erasing.
 //
-//   - Every payload: no operation names the row. Every logged value there belongs to an operation that is
-//     still there; so none is the row's.
+//   - Every payload: no operation names the row. Every logged value belongs to an operation that is
+//     still there, so none is the row's.
 //   - Every entry of every tree: none is the row's.
-//   - The page file, byte by byte: it was made from a log that does not name the row, so the key's bytes
-//     can stand there only if the log mentions them elsewhere, or by chance if they are few.
+//   - The page file, byte by byte. It was made from a log that does not name the row. So the key's
+//     bytes can stand there only if the log mentions them elsewhere, or by chance if they are few.
 //
-// Commits go on meanwhile, and may put a new row of this key, or mention it elsewhere. So the log is looked
-// through as far as the trees go, and on when the page file holds the key. What names the row after its
-// delete is no flaw, but nothing can be proved then.
+// Commits go on during the scan, and may put a new row of this key, or mention the key elsewhere.
+// So the log is scanned up to the trees' commit, and further if the page file holds the key. An
+// operation after the row's delete may name the row without being a flaw, but then nothing can be
+// proved.
 //
-// That the log consists of no other files is for the caller to see to.
+// The caller makes sure that the log consists of no other files.
 
 internal import TreeRingLog
 
-/// Proves that nothing of a row is left; throws `corruption` if something is, and `conflict` if the row has
-/// been written again.
+/// Proves that nothing of a row is left. Throws `corruption` if something is, and `conflict` if the
+/// row has been written again.
 struct EraseProof {
   let key: Key
   let bucket: UInt32
-  /// The newest commit out of which the row was taken.
+  /// The newest commit from which the row was removed.
   let newest: CommitNumber
-  /// How far the log has been looked through.
+  /// The last commit of the log scanned so far.
   private var looked: CommitNumber = 0
-  /// What was looked through, in bytes, and how many logged values.
+  /// The bytes and the logged values scanned so far.
   private(set) var byteCount: UInt64 = 0
   private(set) var values = 0
-  /// In how many commits the key's bytes stand as part of something else.
+  /// The number of commits that hold the key's bytes as part of something else.
   private(set) var mentions = 0
   private(set) var searchedPageFile = false
 
@@ -38,7 +39,7 @@ struct EraseProof {
 
   // MARK: The log
 
-  /// Goes on from where it was, to a commit.
+  /// Scans the log from the last commit scanned to another one.
   mutating func look(through log: CommitLog, to last: CommitNumber) throws {
     let (bucket, key, newest) = (bucket, key.bytes, newest)
     defer { looked = max(looked, last) }
@@ -75,7 +76,7 @@ struct EraseProof {
 
   // MARK: The trees
 
-  /// The log must have been looked through to that version's commit.
+  /// Scans the trees of a version. The log must have been scanned up to the version's commit.
   mutating func look(through version: Version) throws {
     let row = RowKey.of(bucket: bucket, key: key.bytes)
     let place = key.bytes.withUnsafeBytes { PlaceKey.prefix(bucket: bucket, key: $0) }
@@ -96,14 +97,14 @@ struct EraseProof {
         let prefix = ManualPlaces.prefix(number, place)
         try check(version.roots.catalog) { entry, _ in entry.starts(with: prefix) }
       }
-      for index in version.roots.indexes {
+      for index in version.roots.indexes.all {
         try check(index.order) { Self.isOrder($0, $1, of: row) }
         try check(index.places) { entry, _ in entry.starts(with: place) }
       }
     }
   }
 
-  /// Whether an entry is one of an order tree, of that row.
+  /// Whether an entry of an order tree belongs to the row.
   private static func isOrder(
     _ entry: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer, of row: [UInt8]
   ) -> Bool {
@@ -117,11 +118,11 @@ struct EraseProof {
 
   // MARK: The page file
 
-  /// Searches the page file, unless the key is mentioned anywhere, also by a commit that has come since the
-  /// log was looked through.
+  /// Searches the page file, unless a commit mentions the key anywhere, including commits since the
+  /// scan of the log.
   ///
-  /// - Parameter newest: asked when the key has been found: the newest commit of those whose pages may be in
-  ///   the file by now.
+  /// - Parameter newest: Called when the key has been found. Returns the newest of the commits
+  ///   whose pages may be in the file by now.
   mutating func search(
     _ file: String, on fileSystem: any FileSystem, log: CommitLog, newest: () throws -> CommitNumber
   ) throws {
@@ -157,7 +158,7 @@ struct EraseProof {
 }
 
 extension TreeRingError {
-  /// The row that is being erased has come back.
+  /// The error for a row that was written again while it was being erased.
   static func writtenAgain(in commit: CommitNumber?) -> TreeRingError {
     TreeRingError(
       .conflict, "The row was written again while it was being erased. Erase it again.",

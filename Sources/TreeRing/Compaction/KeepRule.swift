@@ -1,39 +1,40 @@
-// Which operations of the history before a horizon are still needed.
+// Decides which operations of the history before a horizon are still needed.
 //
 // Let K be the first kept point at or after an operation. If a later operation wrote the row by K,
 // then also by every kept point after K. So K alone decides:
 //
-//   · the row's record at K was written by this operation: it stays, as a whole row;
-//   · the record at K refers to values that this operation logged: they stay, held;
-//   · there is no row at K and this operation deleted it: the last such delete of a segment stays while
-//     anything before it, in an older segment or kept in this one, would bring the row back;
-//   · else it goes.
+//   · The row's record at K was written by this operation: it stays, as a whole row.
+//   · The record at K refers to values that this operation logged: they stay, held.
+//   · There is no row at K and this operation deleted it. The last such delete of a segment stays
+//     while anything before it, in an older segment or kept in this one, would bring the row back.
+//   · Otherwise the operation goes.
 //
-// Places given by hand are labels, so each stands for itself; they are kept beside the row, whose last
-// write may come later than its placing:
+// Manual places are labels, so each is kept on its own, beside the row, whose last write may come
+// later than its placing:
 //
-//   · the row has that very label at K: it stays. An earlier operation with the same label may stay too,
-//     which does no harm;
-//   · it takes the row out of a group that the row is not in at K: it stays while anything before it may
-//     bring the place back;
-//   · a delete takes all places away, so it stays for them too, also if the row is there again at K;
-//   · else it goes.
+//   · The row has that very label at K: the operation stays. An earlier operation with the same
+//     label may stay too, which does no harm.
+//   · The operation removes the row from a group that the row is not in at K. It stays while
+//     anything before it may bring the place back.
+//   · A delete removes all places. So it stays for them too, even if the row exists again at K.
+//   · Otherwise the operation goes.
 //
-// Which delete was the very last one is not asked of the graves: they do not know which deletes earlier
-// runs have left in the log. One too many does no harm.
+// The tombstones do not tell which delete was the very last one, because they do not know which
+// deletes earlier runs have left in the log. One delete too many does no harm.
 //
-// A row as it lies in the log needs nothing before it, so it does not matter that the segments before
-// have not been rewritten yet; that is why segments are rewritten newest first.
+// A row in the log needs nothing before it, so it does not matter that the earlier segments have
+// not been rewritten yet. That is why segments are rewritten newest first.
 
 internal import TreeRingLog
 
-/// Decides about the operations between two kept points.
+/// Decides on the operations between two kept points.
 struct KeepRule {
   /// The state at the kept point.
   let state: StateReader
-  /// What an operation takes away.
+  /// The thing that an operation removes.
   enum Removal { case row, places, place }
-  /// Whether an operation is needed because something before it may hold what it takes away.
+  /// Returns whether an operation must stay because an earlier one may hold the thing that it
+  /// removes.
   let keepsRemoval: (_ removed: Removal, _ row: RowAddress, _ stamp: Stamp) -> Bool
 
   func verdict(on operation: RowOperation) throws(TreeRingError) -> Verdict {
@@ -61,16 +62,16 @@ struct KeepRule {
   }
 }
 
-/// Digests that stand for rows in filters.
+/// Digests that represent rows in filters.
 enum RowDigest {
   static func of(_ row: RowAddress) -> UInt64 {
     RowKey.with(bucket: row.bucket.number, key: row.key) { Digest.of($0) }
   }
 
-  /// What stands for the places that a row was given by hand.
+  /// The digest of the manual places of a row.
   static func ofPlaces(_ row: RowAddress) -> UInt64 { of(row) &* 0xD6E8_FEB8_6659_FD93 &+ 1 }
 
-  /// A row as one operation wrote it.
+  /// The digest of a row as one operation wrote it.
   static func of(_ row: UInt64, at stamp: Stamp) -> UInt64 {
     var mixed = row ^ stamp.commit &* 0x9E37_79B9_7F4A_7C15
     mixed = (mixed ^ mixed >> 29) &* 0xBF58_476D_1CE4_E5B9 &+ UInt64(stamp.operation)

@@ -1,11 +1,11 @@
-// The points in history that stay readable when the history before a horizon is given up: the
+// The points in history that stay readable when the history before a horizon is dropped: the
 // horizon, every commit after it, and the commits of kept tags before it.
 
 package import TreeRingLog
 
 /// The commits whose states compaction must not change.
 package struct KeptPoints: Hashable, Sendable {
-  /// The oldest commit from which on every one stays readable.
+  /// The oldest commit from which on every commit stays readable.
   package let horizon: CommitNumber
   /// The kept commits up to the horizon, ascending; the horizon is the last.
   package let commits: [CommitNumber]
@@ -26,7 +26,8 @@ package struct KeptPoints: Hashable, Sendable {
     return low < commits.count ? commits[low] : nil
   }
 
-  /// Whether the state at a commit stays readable. The empty store before everything always is.
+  /// Whether the state at a commit stays readable. The empty store before the first commit always
+  /// does.
   package func contains(_ commit: CommitNumber) -> Bool {
     commit == 0 || commit >= horizon || first(from: commit) == commit
   }

@@ -1,16 +1,17 @@
-// Work on the whole store that goes on beside commits: compaction and erasing. One at a time.
+// Work on the whole store that runs beside commits: compaction and erasing. Only one such task runs
+// at a time.
 //
-// Compaction begins by itself when a segment has been sealed, or the store opened, and the policy lets
-// whole segments shrink. Since every run reads the log up to the horizon, it waits until what is new
-// below the horizon is a quarter of what is there: the reading then costs a constant factor of the
-// writing.
+// Compaction starts automatically when a segment has been sealed, or the store opened, and the
+// policy lets whole segments shrink. Every run reads the log up to the horizon. So it waits until
+// the new part below the horizon is a quarter of the whole: the reading then costs a constant
+// factor of the writing.
 
 internal import Dispatch
 internal import Logging
 internal import Synchronization
 internal import TreeRingLog
 
-/// Keeps maintenance work apart, and has a thread for what begins by itself.
+/// Serialises maintenance work, and has a thread for automatic runs.
 final class Maintenance: Sendable {
   private let running = OwnedLock(
     refusal:
@@ -18,17 +19,17 @@ final class Maintenance: Sendable {
       + "that is told of the progress of another. Return false there to stop it, and begin after it."
   )
   private let thread = DispatchQueue(label: "treering.maintenance", qos: .utility)
-  /// For what may wait long.
+  /// A queue for work that may wait long.
   private let patient = DispatchQueue(label: "treering.patience", qos: .utility)
   private let isScheduled = Atomic<Bool>(false)
-  /// How many segments there were when compaction was last considered.
+  /// The number of segments when compaction was last considered.
   private let segments = Atomic<Int>(0)
 
-  /// Runs `body` when no other such work goes on.
-  /// - Throws: `notAllowed` if this thread is at such work.
+  /// Runs `body` while no other maintenance work runs. Waits for work of other threads.
+  /// - Throws: `notAllowed` if this thread is doing such work already; the errors of `body`.
   func alone<R>(_ body: () throws -> R) throws -> R { try running.withLock(body) }
 
-  /// Throws `notAllowed` if this thread is at such work.
+  /// Throws `notAllowed` if this thread is doing maintenance work.
   func checkOutside() throws(TreeRingError) { try running.checkOutside() }
 
   /// Whether the number of segments has changed since the last call.
@@ -36,7 +37,7 @@ final class Maintenance: Sendable {
     segments.exchange(segmentCount, ordering: .relaxed) != segmentCount
   }
 
-  /// Runs `body` on the thread, unless it is about to run already.
+  /// Runs `body` on the thread, unless a run is scheduled already.
   func schedule(_ body: @escaping @Sendable () -> Void) {
     if isScheduled.exchange(true, ordering: .acquiringAndReleasing) { return }
     thread.async { [self] in
@@ -45,10 +46,10 @@ final class Maintenance: Sendable {
     }
   }
 
-  /// Runs `body`, which may wait for readers, later.
+  /// Runs `body`, which may wait for readers, at some later time.
   func later(_ body: @escaping @Sendable () -> Void) { patient.async(execute: body) }
 
-  /// Waits for what has been scheduled. For tests.
+  /// Waits for the scheduled work. For tests.
   func settle() {
     thread.sync {}
     patient.sync {}
@@ -56,15 +57,15 @@ final class Maintenance: Sendable {
 }
 
 extension Store {
-  /// Begins a compaction in the background if the policy lets enough of the log shrink. Called after a
-  /// commit has become visible; O(1) but after a segment was sealed.
+  /// Starts a compaction in the background if the policy lets enough of the log shrink. Called
+  /// after a commit has become visible. O(1), except after a segment was sealed.
   func considerCompaction() {
     if options.retention.keepsEverything { return }
     guard maintenance.isNews(segmentCount: log.statistics.segmentCount) else { return }
     maintenance.schedule { [weak self] in self?.compactByItself() }
   }
 
-  /// A run as the policy wants it, over segments that are not written any more.
+  /// Runs a compaction by the policy, over sealed segments only.
   private func compactByItself() {
     do {
       try maintenance.alone {
@@ -87,7 +88,8 @@ extension Store {
     }
   }
 
-  /// The horizon that the policy allows, if enough segments lie below it that were not compacted.
+  /// The horizon that the policy allows, if enough uncompacted segments lie below it; nil
+  /// otherwise.
   private func worthwhileHorizon() throws(TreeRingError) -> CommitNumber? {
     let sealed = log.segments.filter(\.isSealed)
     guard let last = sealed.last?.lastCommit else { return nil }

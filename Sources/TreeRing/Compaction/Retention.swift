@@ -1,12 +1,14 @@
-// How much history a store keeps, and how long a snapshot may hold it.
+// The amount of history that a store keeps, and the time that a snapshot may hold it.
 
 internal import TreeRingLog
 
-/// How much history a store keeps. What lies before may be given up by compaction, except at tags.
+/// The amount of history that a store keeps. Compaction may drop the history before it, except at
+/// tags.
 public struct Retention: Hashable, Sendable, CustomStringConvertible {
-  /// The newest commits kept, at least 1; nil if their number keeps nothing.
+  /// The number of newest commits kept, at least 1; nil if the policy has no such rule.
   public let commits: Int?
-  /// How far back from the newest commit's timestamp commits are kept; nil if age keeps nothing.
+  /// The span for which commits are kept, counted back from the newest commit that is not dated
+  /// ahead of the clock; nil if the policy has no such rule.
   public let age: Duration?
 
   private init(commits: Int?, age: Duration?) {
@@ -14,14 +16,18 @@ public struct Retention: Hashable, Sendable, CustomStringConvertible {
     self.age = age.map { max(.zero, $0) }
   }
 
-  /// All of it. The default.
+  /// All history. The default.
   public static let everything = Retention(commits: nil, age: nil)
 
   /// The newest commits, at least one.
   public static func last(commits: Int) -> Retention { Retention(commits: commits, age: nil) }
 
-  /// Every state that was in force in this time, counted back from the newest commit's timestamp:
-  /// a store that nobody writes to loses nothing.
+  /// Every state that was in force during that time.
+  ///
+  /// The time is counted back from the newest commit that is not dated ahead of the clock. So a
+  /// store without writes loses nothing, and commits dated ahead are kept. The time between one
+  /// commit and the next counts as a tenth of the age at most, so that a clock that jumps ahead
+  /// drops nothing. A store with longer pauses as a rule therefore keeps more.
   public static func since(_ age: Duration) -> Retention { Retention(commits: nil, age: age) }
 
   /// The newest commits and those of a time, whichever is more.
@@ -29,7 +35,7 @@ public struct Retention: Hashable, Sendable, CustomStringConvertible {
     Retention(commits: commits, age: age)
   }
 
-  /// Whether nothing is ever given up.
+  /// Whether no history is ever dropped.
   public var keepsEverything: Bool { commits == nil && age == nil }
 
   public var description: String {
@@ -41,12 +47,15 @@ public struct Retention: Hashable, Sendable, CustomStringConvertible {
     }
   }
 
-  /// The oldest commit this policy keeps.
+  /// The oldest commit that this policy keeps.
   ///
-  /// - Parameter newestBefore: the last commit not later than a moment; 0 if there is none.
+  /// - Parameters:
+  ///   - newest: The newest commit.
+  ///   - oldest: The horizon in force. A result below it has no effect.
+  ///   - clock: The time of the clock.
+  ///   - dates: The dates of the commits.
   func horizon(
-    newest: CommitNumber, at timestamp: Timestamp,
-    newestBefore: (Timestamp) throws(TreeRingError) -> CommitNumber
+    newest: CommitNumber, oldest: CommitNumber, clock: Timestamp, dates: some CommitDates
   ) throws(TreeRingError) -> CommitNumber {
     var horizon: CommitNumber?
     if let commits {
@@ -54,30 +63,80 @@ public struct Retention: Hashable, Sendable, CustomStringConvertible {
       horizon = newest >= count ? newest - count + 1 : 0
     }
     if let age {
-      let (start, overflow) = timestamp.microseconds
-        .subtractingReportingOverflow(age.microseconds)
-      let kept = overflow ? 0 : try newestBefore(Timestamp(microseconds: start))
+      let start = min(newest, try dates.newest(atOrBefore: clock))
+      let kept = try dates.commit(age.microseconds, before: start, oldest: oldest)
       horizon = min(horizon ?? kept, kept)
     }
     return min(horizon ?? 0, newest)
   }
 }
 
-/// How long a snapshot may keep its commit readable. Over the limit, compaction no longer waits for
-/// it, and its next read throws `snapshotExpired`.
+/// The dates of commits.
+protocol CommitDates {
+  /// The last commit not later than a moment; 0 if there is none.
+  func newest(atOrBefore moment: Timestamp) throws(TreeRingError) -> CommitNumber
+  /// The date of a commit at or after the horizon.
+  func date(of commit: CommitNumber) throws(TreeRingError) -> Timestamp
+}
+
+extension CommitLog: CommitDates {
+  func date(of commit: CommitNumber) throws(TreeRingError) -> Timestamp {
+    try header(of: commit).timestamp
+  }
+}
+
+extension CommitDates {
+  /// The last commit not later than an age before another commit, where the time between one commit
+  /// and the next counts as a tenth of the age at most.
+  ///
+  /// A longer pause may be a clock that jumped. The commits before it are dropped only when as much
+  /// time has passed since in shorter steps. So a jump costs a tenth of the age, however wrong the
+  /// clock is. O(log commits), in at most eleven steps.
+  fileprivate func commit(
+    _ age: Int64, before last: CommitNumber, oldest: CommitNumber
+  ) throws(TreeRingError) -> CommitNumber {
+    let step = max(1, age / 10)
+    var (commit, left) = (last, age)
+    while commit > oldest {
+      let date = try date(of: commit)
+      // If no more than a step is left, no pause in it can count for less.
+      let isLast = left <= step
+      let before = try newest(atOrBefore: date.earlier(by: isLast ? left : step))
+      if isLast || before <= oldest { return before }
+      let next = try self.date(of: before + 1).microseconds
+      let pause = next.subtractingReportingOverflow(try self.date(of: before).microseconds)
+      let passed =
+        date.microseconds - next + (pause.overflow ? step : min(pause.partialValue, step))
+      if passed >= left { return before }
+      (commit, left) = (before, left - passed)
+    }
+    return commit
+  }
+}
+
+extension Timestamp {
+  /// The moment that many microseconds earlier, or the first possible one.
+  fileprivate func earlier(by microseconds: Int64) -> Timestamp {
+    let (moment, overflow) = self.microseconds.subtractingReportingOverflow(microseconds)
+    return Timestamp(microseconds: overflow ? .min : moment)
+  }
+}
+
+/// A limit on how long a snapshot may keep its commit readable. Compaction no longer waits for a
+/// snapshot over the limit, and the snapshot's next read throws `snapshotExpired`.
 public struct PinLimit: Hashable, Sendable {
-  /// How old it may be.
+  /// The greatest age of a snapshot; nil for no limit.
   public var age: Duration?
-  /// How many commits it may lie behind the newest.
+  /// The most commits by which a snapshot may lie behind the newest one; nil for no limit.
   public var commits: Int?
 
-  /// A limit of age, of commits behind the newest, or both: reaching one is enough.
+  /// A limit of age, of commits behind the newest, or both: reaching either is enough.
   public init(age: Duration? = nil, commits: Int? = nil) {
     self.age = age
     self.commits = commits
   }
 
-  /// Whether a pin has passed it.
+  /// Whether a pin has passed the limit.
   func isPassed(age: Duration, behind: CommitNumber) -> Bool {
     if let limit = self.age, age > limit { return true }
     if let commits, behind > CommitNumber(max(0, commits)) { return true }
@@ -86,7 +145,7 @@ public struct PinLimit: Hashable, Sendable {
 }
 
 extension Duration {
-  /// Whole microseconds, cut at what fits.
+  /// Whole microseconds, clamped to the range of the type.
   var microseconds: Int64 {
     let (seconds, attoseconds) = components
     let (whole, overflow) = seconds.multipliedReportingOverflow(by: 1_000_000)

@@ -1,11 +1,12 @@
-// Takes a row out of the log: every operation on it becomes part of a stub, its logged values go.
+// Removes a row from the log: every operation on it becomes part of a stub, and its logged values
+// go.
 //
-// Segments are rewritten newest first, but the row's last delete stays until no older segment holds the
-// row, and goes in a second pass: whatever a crash leaves, the newest state has no such row, and nothing
-// leans on what is gone. Erasing again finishes what was begun.
+// Segments are rewritten newest first. But the row's last delete stays until no older segment holds
+// the row, and goes in a second pass. So after a crash at any point the newest state has no such
+// row, and nothing depends on removed operations. Erasing again finishes an interrupted erasing.
 //
-// A key lies in a payload as it is, so a commit whose payload does not hold its bytes is passed over
-// without being decoded.
+// A key lies in a payload as it is. So a commit whose payload does not hold the key's bytes is
+// skipped without being decoded.
 
 internal import TreeRingLog
 
@@ -14,13 +15,13 @@ final class RowEraser {
   let log: CommitLog
   let bucket: UInt32
   let key: [UInt8]
-  /// The newest commit that may name the row. Later ones may have put a new row of this key.
+  /// The newest commit that may name the row. Later commits may have put a new row of this key.
   let newest: CommitNumber
-  /// The commit of the delete that stays until the end; 0 if there is none.
+  /// The commit of the delete that stays until the second pass; 0 if there is none.
   let lastDelete: CommitNumber
-  /// Called with what has been gone through; throws to stop.
+  /// Called with the progress; throws to stop.
   let progress: (CompactionProgress) throws -> Void
-  /// How many operations were taken out, and segments rewritten.
+  /// The number of operations removed, and of segments rewritten.
   private(set) var operations = 0
   private(set) var rewrittenSegments = 0
   private(set) var done: UInt64 = 0
@@ -39,7 +40,7 @@ final class RowEraser {
     self.progress = progress
   }
 
-  /// The first pass: takes out all but the last delete.
+  /// The first pass: removes every operation but the last delete.
   func takeOutVersions() throws {
     let segments = log.segments.filter { $0.firstCommit <= newest }
     let total = segments.reduce(0) { $0 + $1.byteCount }
@@ -57,15 +58,15 @@ final class RowEraser {
     }
   }
 
-  /// The second pass: takes out the last delete. Who has replayed older segments before the first pass
-  /// still needs it.
+  /// The second pass: removes the last delete. A process that replayed older segments before the
+  /// first pass still needs it until then.
   func takeOutLastDelete() throws {
     guard let lastSegment else { return }
     try rewrite(lastSegment, keepingLastDelete: false)
     operations += 1
   }
 
-  /// Operations on the row in a segment.
+  /// The operations on the row in a segment.
   private struct Found {
     var others = 0
     var holdsLastDelete = false
@@ -115,7 +116,8 @@ final class RowEraser {
 }
 
 extension UnsafeRawBufferPointer {
-  /// Where bytes begin in these; nil if they do not. O(bytes), little more than one look at each.
+  /// The position of the first occurrence of `wanted`; nil if there is none. O(bytes), with little
+  /// more than one comparison for each.
   func firstPosition(of wanted: [UInt8]) -> Int? {
     guard let first = wanted.first else { return 0 }
     guard wanted.count <= count else { return nil }

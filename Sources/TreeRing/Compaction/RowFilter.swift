@@ -1,16 +1,16 @@
-// A Bloom filter of rows: it never denies a row it was given, and says yes to few others (about one
-// in a hundred while ten bits a row are there). Compaction asks it where a wrong yes only keeps an
+// A Bloom filter of rows. It never denies a row that was added, and confirms few others: about one
+// in a hundred, with ten bits for each row. Compaction uses it where a false positive only keeps an
 // operation that could go.
 
-/// A set of 64-bit digests in bounded memory that may say yes too often.
+/// A set of 64-bit digests in bounded memory, with false positives.
 struct RowFilter: Sendable {
   private var words: [UInt64]
   private let mask: UInt64
   private static let probes: UInt64 = 6
 
   /// - Parameters:
-  ///   - count: how many digests are expected.
-  ///   - limit: how many bytes it may take.
+  ///   - count: The expected number of digests.
+  ///   - limit: The most bytes that the filter may take.
   init(expecting count: Int, limit: Int) {
     var bits = 1024
     while bits < count &* 10, bits < limit * 4 { bits *= 2 }
@@ -33,7 +33,7 @@ struct RowFilter: Sendable {
     return true
   }
 
-  /// Double hashing, since the digest's two halves are independent.
+  /// Double hashing works because the two halves of the digest are independent.
   private func position(_ digest: UInt64, _ probe: UInt64) -> UInt64 {
     (digest &+ probe &* (digest >> 32 | 1)) & mask
   }

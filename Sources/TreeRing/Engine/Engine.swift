@@ -1,9 +1,9 @@
-// The trees of an open store and everything that serves them. The log is not part of it: it is the
-// truth, and an engine can be made anew from it at any time.
+// The trees of an open store and everything that serves them. The log is not part of the engine: it
+// is the truth, and an engine can be rebuilt from it at any time.
 
 internal import TreeRingLog
 
-/// Trees, their pages and their versions.
+/// The trees, their pages and their versions.
 final class Engine: Sendable {
   let pages: PageStore
   let pins: PinTable
@@ -11,7 +11,7 @@ final class Engine: Sendable {
   let records: ChangeRecords
   let queue: CommitQueue
   let timeTravel: TimeTravel
-  /// Keeps the page file; nil for a store without one.
+  /// Writes the page file; nil for a store without one.
   let checkpointer: Checkpointer?
 
   init(
@@ -22,7 +22,7 @@ final class Engine: Sendable {
     self.pins = pins
     self.reclaimer = reclaimer
     self.checkpointer = checkpointer
-    records = ChangeRecords(limit: budget.recordRows)
+    records = ChangeRecords(byteLimit: budget.recordBytes)
     queue = CommitQueue(
       visible: visible, pins: pins, records: records, recentPageLimit: budget.recentPages)
     timeTravel = TimeTravel(

@@ -1,13 +1,13 @@
-// Opening a store: the newest state that the page file holds, then the commits that the log has after
-// it. Without a page file that fits the log, everything is replayed, with checkpoints on the way, so
-// that memory stays within its budget and an interrupted opening need not begin again.
+// Opens a store: reads the newest state that the page file holds, then replays the later commits of
+// the log. Without a page file that fits the log, it replays everything. Checkpoints on the way
+// keep memory within its budget, and an interrupted opening need not begin again.
 
 internal import Logging
 public import TreeRingLog
 
-/// How far an opening has come that replays the log.
+/// The progress of an opening that replays the log.
 public struct OpeningProgress: Hashable, Sendable {
-  /// Why commits are replayed.
+  /// The reason why commits are replayed.
   public var reason: String
   /// The commit replayed last.
   public var commit: CommitNumber
@@ -15,7 +15,7 @@ public struct OpeningProgress: Hashable, Sendable {
   public var newest: CommitNumber
 }
 
-/// One opening, and any rebuilding after it.
+/// One opening of a store, and any later rebuilding of its engine.
 struct Opening: Sendable {
   typealias Progress = (OpeningProgress) -> Void
 
@@ -24,7 +24,7 @@ struct Opening: Sendable {
   let options: StoreOptions
   let code: [CodeIndex]
   let writerLock: OwnedLock
-  /// Held while the store is open for writing; tells followers what is durable.
+  /// Held while the store is open for writing; publishes the durable commit to followers.
   let lock: StoreLock?
   /// Whether the trees are kept in a page file.
   let keepsPages: Bool
@@ -32,7 +32,7 @@ struct Opening: Sendable {
   private var budget: MemoryBudget { MemoryBudget(byteCount: options.memoryBudget) }
   private var pagesPath: String { folder + "/pages" }
 
-  /// The parts of an engine while it is being made.
+  /// The parts of an engine while it is being built.
   struct Parts {
     var pages: PageStore
     var pins: PinTable
@@ -41,7 +41,7 @@ struct Opening: Sendable {
     var version: Version
   }
 
-  /// Opens the log and makes an engine that stands where the log ends.
+  /// Opens the log and builds an engine whose state is that of the log's end.
   func run(_ progress: Progress?) throws(TreeRingError) -> (log: CommitLog, engine: Engine) {
     var reason = "The store has no page file."
     var metas: [Meta] = []
@@ -56,11 +56,21 @@ struct Opening: Sendable {
         reason = error.description
       }
     }
-    let log = try openLog(trusting: metas.first)
+    let log: CommitLog
+    do throws(TreeRingError) {
+      log = try openLog(trusting: metas.first)
+    } catch  where error.code == .noSpace {
+      // Recovery writes commits to a new file, and the page file takes room that can be freed.
+      file?.close()
+      guard try unlinkPages() else { throw error }
+      log = try openLog(trusting: metas.first)
+      reason = "The device is full, and the log needed the room of the page file."
+      (file, metas) = (nil, [])
+    }
     lock?.publish(durable: log.durable)
     if let file {
-      // What mode `prefix` cut off had been synced, and the file may hold pages of its commits, whose
-      // numbers are used again now.
+      // The commits that mode `prefix` cut off had been synced. The file may hold pages of them,
+      // and their numbers are now used again.
       if let flaw = log.recoveryReport.flaw {
         reason = "The log was cut: \(flaw.message)"
         metas = []
@@ -86,7 +96,7 @@ struct Opening: Sendable {
     return (log, try rebuild(log, because: reason, progress))
   }
 
-  /// Makes an engine from the log alone, and a page file in place of the one there may be.
+  /// Builds an engine from the log alone, and replaces the page file, if there is one.
   func rebuild(
     _ log: CommitLog, because reason: String, _ progress: Progress?
   ) throws(TreeRingError) -> Engine {
@@ -98,11 +108,12 @@ struct Opening: Sendable {
     return try engine(log, parts, because: reason, progress)
   }
 
-  /// Removes the page file for good; whoever has it open may go on with it.
-  /// - Returns: whether there was one.
+  /// Removes the page file for good. A process that has it open can go on with it.
+  /// - Returns: Whether there was one.
   @discardableResult
   func unlinkPages() throws(TreeRingError) -> Bool {
     guard keepsPages, try fileSystem.exists(pagesPath) else { return false }
+    try lock?.check()
     try fileSystem.unlink(pagesPath)
     try fileSystem.syncDirectory(folder)
     return true
@@ -114,7 +125,11 @@ struct Opening: Sendable {
       recovery: options.recovery, logger: options.logger)
     logOptions.trusted = meta?.position
     logOptions.trustedStoreID = meta?.storeID
+    logOptions.frameCacheByteCount = budget.framePlaces
     logOptions.durableChanged = { [lock] in lock?.publish(durable: $0) }
+    logOptions.placeCheck = { [lock] (always) throws(TreeRingError) in
+      try lock?.check(always: always)
+    }
     let log = try CommitLog(
       directory: try BackupSwitch.logFolder(
         of: folder, fileSystem: fileSystem, mayWrite: options.mode != .readOnly),
@@ -123,10 +138,10 @@ struct Opening: Sendable {
     return log
   }
 
-  /// Whether a meta is of a state that this log has been through.
+  /// Whether a meta describes a state that this log has passed through.
   private func fits(_ meta: Meta, _ log: CommitLog) throws(TreeRingError) -> Bool {
     guard meta.storeID == log.storeID, meta.position.commit <= log.sequenced else { return false }
-    // A compacted log cannot be replayed upon a state that it no longer leads to.
+    // A compacted log cannot be replayed on top of a state that it no longer leads to.
     guard meta.position.commit >= log.horizon else { return false }
     if case .accepted = log.trust { return true }
     do throws(TreeRingError) {
@@ -134,7 +149,7 @@ struct Opening: Sendable {
     } catch  where [.notFound, .beyondHorizon].contains(error.code) { return false }
   }
 
-  // MARK: Where to begin
+  // MARK: Starting states
 
   /// The state before the first commit, with a new page file if the store keeps one.
   private func empty(_ log: CommitLog) throws(TreeRingError) -> Parts {
@@ -155,7 +170,10 @@ struct Opening: Sendable {
   private func restore(
     _ meta: Meta, _ file: PageFile, _ log: CommitLog
   ) throws(TreeRingError) -> Parts {
-    let retained = try RetainedRoot.decode(try file.readBlob(meta.roots))
+    // Pages beyond the file's end cannot be read, so they count neither as used nor as free.
+    let bound = try file.pageBound()
+    let retained = try RetainedRoot.decode(
+      try file.readBlob(meta.roots), below: min(bound, meta.pageBound))
     guard let newest = retained.last, newest.roots.commit == meta.position.commit else {
       throw TreeRingError(
         .corruption, "The page file's roots do not go with its meta; it is rebuilt from the log.",
@@ -164,15 +182,19 @@ struct Opening: Sendable {
     let pages = makePages(file)
     var free = BitSet(
       words: try FreeMap.decode(try file.readBlob(meta.free), below: meta.pageBound))
-    var bound = meta.pageBound
-    // Whoever had the store open before may have written pages after this meta: for a checkpoint that
-    // did not end, or early, for a transaction that failed. They were born at the very commits that are
-    // replayed or made now. Were one of their places used again and that write lost, the old page would
-    // pass for the new one. So each place is looked at before it is used, and those that hold such pages
-    // wait until every new page is younger than all of them.
-    let slots = try file.size() / UInt64(PageLayout.pageByteCount)
-    bound = max(bound, PageNumber(clamping: min(slots, UInt64(PageFileLayout.maxPageNumber))))
-    for number in meta.pageBound..<bound { free.insert(Int(number)) }
+    guard UInt64(free.count) + meta.livePageCount + 1 == UInt64(meta.pageBound) else {
+      throw TreeRingError(
+        .corruption,
+        "The page file's free pages do not go with its meta; it is rebuilt from the log.",
+        file: pagesPath)
+    }
+    // An earlier opening may have written pages after this meta: for a checkpoint that did not end,
+    // or early, for a transaction that failed. They were born at the very commits that are replayed
+    // or made now. If one of their slots were used again and that write were lost, the old page
+    // would pass for the new one. So each slot is checked before it is used. A slot that holds such
+    // a page waits until every new page is younger than all of them.
+    free.set(Int(meta.pageBound)..<max(Int(bound), Int(meta.pageBound)))
+    free.removeAll(from: Int(bound))
     pages.adopt(bound: bound, free: free) { range in
       file.places(range, withoutPagesBornAfter: meta.position.commit)
     }
@@ -197,10 +219,7 @@ struct Opening: Sendable {
   }
 
   private func makePages(_ file: PageFile) -> PageStore {
-    let supply = PageSupply { (number, birth) throws(TreeRingError) in
-      try file.fetch(number, birth: birth)
-    }
-    return PageStore(supply: supply, cellCapacity: options.pageCellCapacity)
+    PageStore(supply: file.makeSupply(), cellCapacity: options.pageCellCapacity)
   }
 
   private func parts(
@@ -221,22 +240,28 @@ struct Opening: Sendable {
         roots: roots, catalog: catalog, pages: pages, lease: .pinned, reclaimer: reclaimer))
   }
 
-  // MARK: What the log has after that
+  // MARK: Replay
 
   private func engine(
     _ log: CommitLog, _ start: Parts, because reason: String, _ progress: Progress?
   ) throws(TreeRingError) -> Engine {
     var parts = start
     let newest = log.sequenced
+    var pauses = true
     while parts.version.roots.commit < newest {
-      parts.version = try replay(log, parts, through: newest)
+      parts.version = try replay(log, parts, through: newest, pauses: pauses)
       parts.reclaimer.drain()
       progress?(
         OpeningProgress(reason: reason, commit: parts.version.roots.commit, newest: newest))
-      if parts.version.roots.commit < newest {
+      guard parts.version.roots.commit < newest else { break }
+      do throws(TreeRingError) {
         try parts.checkpointer?.run(parts.version)
-        parts.checkpointer?.evict()
+      } catch  where error.code == .noSpace {
+        // A transaction does the same: without room it goes on in memory. Compaction makes room.
+        options.logger.warning("The store is opened in memory, for the device is full: \(error)")
+        pauses = false
       }
+      parts.checkpointer?.evict()
     }
     let engine = Engine(
       pages: parts.pages, pins: parts.pins, reclaimer: parts.reclaimer, log: log,
@@ -246,16 +271,13 @@ struct Opening: Sendable {
     return engine
   }
 
-  /// Replays commits upon a version until the log ends or enough is dirty for a checkpoint.
+  /// Replays commits on top of a version until the log ends or, if `pauses` is set, until enough
+  /// pages are dirty for a checkpoint.
   private func replay(
-    _ log: CommitLog, _ parts: Parts, through newest: CommitNumber
+    _ log: CommitLog, _ parts: Parts, through newest: CommitNumber, pauses: Bool
   ) throws(TreeRingError) -> Version {
     let base = parts.version
-    let definitions = base.roots.indexes.map { index in
-      base.catalog.indexes.values.first { $0.number == index.number }
-    }
-    var active: [ActiveIndex?] = []
-    for record in definitions { active.append(try record?.active(code: code)) }
+    let active = try ActiveIndexes(base.roots.indexes, of: [base.catalog], code: code)
     let editor = StateEditor(
       pages: parts.pages, epoch: base.roots.commit + 1, base: base.roots, catalog: base.catalog,
       active: active, code: code, values: ValueSource(log: log), recorder: nil)
@@ -265,7 +287,7 @@ struct Opening: Sendable {
         try parts.pages.reading {
           try editor.buildMissingIndexes()
           try editor.replay(log, through: newest, limit: operationsHeldBack(parts)) {
-            !isEnough(editor.roots, since: base.roots, parts)
+            !pauses || !isEnough(editor.roots, since: base.roots, parts)
           }
           try editor.buildMissingIndexes()
         }
@@ -285,20 +307,21 @@ struct Opening: Sendable {
   /// Whether a replay should pause for a checkpoint.
   private func isEnough(_ roots: Roots, since base: Roots, _ parts: Parts) -> Bool {
     guard let checkpointer = parts.checkpointer else { return false }
-    // The pages it replaces stay in use until it pauses; it asks between some hundred operations only.
+    // Replaced pages stay in use until the replay pauses, and it checks only every few hundred
+    // operations.
     let most = min(checkpointer.share.slowPages, checkpointer.room / 2)
     if parts.pages.heapPageCounts.dirty >= most { return true }
     return roots.operationCount - base.operationCount >= Self.operationsPerCheckpoint
   }
 
-  /// How many operations a replay may apply at once: so few that the pages they make dirty stay within
-  /// the heap's share.
+  /// The most operations that a replay may apply at once: so few that the pages they make dirty
+  /// stay within the heap's share.
   private func operationsHeldBack(_ parts: Parts) -> Int {
     guard let checkpointer = parts.checkpointer else { return FoldedReplay.limit }
     return min(FoldedReplay.limit, checkpointer.share.pages / 16)
   }
 
-  /// While everything is replayed, checkpoints are made this far apart: their roots serve time travel.
+  /// The operations between two checkpoints during a full replay. Their roots serve time travel.
   private static let operationsPerCheckpoint: UInt64 = 50_000
 }
 

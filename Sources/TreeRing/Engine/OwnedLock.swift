@@ -1,32 +1,24 @@
-// One at a time, and a clear error instead of a deadlock for who comes again from within: a write inside
-// the closure of a write, a compaction in the progress closure of another.
+// A lock that admits one thread at a time. A thread that re-enters gets a clear error instead of a
+// deadlock: a write inside the closure of a write, a compaction in the progress closure of another.
 
 internal import Synchronization
 internal import TreeRingLog
 
-#if canImport(Glibc)
-  internal import Glibc
-#elseif canImport(Musl)
-  internal import Musl
-#else
-  internal import Darwin
-#endif
-
-/// A lock that knows which thread holds it, while code of the caller's runs under it.
+/// A lock that knows its owning thread, because code of the caller runs under it.
 final class OwnedLock: Sendable {
   private let monitor = Monitor()
-  /// The thread inside, as a number; 0 without one.
+  /// The number of the owning thread; 0 without one.
   private let owner = Atomic<UInt>(0)
-  /// What is told to who comes again.
+  /// The message thrown when the owning thread re-enters.
   private let refusal: String
 
-  /// - Parameter refusal: what is told to a thread that is inside and comes again.
+  /// - Parameter refusal: The message thrown when the owning thread re-enters.
   init(refusal: String) { self.refusal = refusal }
 
-  /// Runs `body` alone.
-  /// - Throws: `notAllowed` if this thread is already inside.
+  /// Runs `body` exclusively. Waits for another thread that holds the lock.
+  /// - Throws: `notAllowed` if this thread holds the lock already; the errors of `body`.
   func withLock<R>(_ body: () throws -> R) throws -> R {
-    let thread = Self.currentThread
+    let thread = CurrentThread.number
     try checkOutside()
     monitor.lock()
     owner.store(thread, ordering: .relaxed)
@@ -37,18 +29,10 @@ final class OwnedLock: Sendable {
     return try body()
   }
 
-  /// Throws `notAllowed` if this thread is inside.
+  /// Throws `notAllowed` if this thread holds the lock.
   func checkOutside() throws(TreeRingError) {
-    guard owner.load(ordering: .relaxed) != Self.currentThread else {
+    guard owner.load(ordering: .relaxed) != CurrentThread.number else {
       throw TreeRingError(.notAllowed, refusal)
     }
-  }
-
-  private static var currentThread: UInt {
-    #if canImport(Darwin)
-      UInt(bitPattern: pthread_self())
-    #else
-      UInt(pthread_self())
-    #endif
   }
 }

@@ -1,9 +1,9 @@
-// Reading the roots of a page file that another process writes.
+// Reads the roots of a page file that another process writes.
 
 internal import Synchronization
 internal import TreeRingLog
 
-/// The page file of a store, open for reading from its first root on. Any thread.
+/// The page file of a store, opened for reading by the first root read. Any thread.
 final class CheckpointReader: Sendable {
   private let path: String
   private let registry: ReaderRegistry
@@ -12,19 +12,24 @@ final class CheckpointReader: Sendable {
   /// A root that the writer keeps as long as the pin is held.
   struct Root: Sendable {
     var meta: Meta
+    /// One above the highest page number that the root may lead to.
+    var bound: PageNumber
     var roots: Roots
     var pin: ReaderPin
   }
 
-  /// Opens nothing yet.
+  /// Creates a reader without opening the file.
   init(_ folder: String, _ fileSystem: any FileSystem) {
     path = folder + "/pages"
     registry = ReaderRegistry(folder: folder, fileSystem: fileSystem)
   }
 
-  /// What brings the pages of a root.
+  /// A supply that fetches the pages of a root from the file.
   func makeSupply() -> PageSupply {
-    PageSupply { [self] (number, birth) throws(TreeRingError) in
+    PageSupply(damage: { [self] in
+      file?.damaged("page \($1) is not what was written: \($0)", page: $1)
+        ?? TreeRingError(.corruption, "Page \($1) is not what was written: \($0).", file: path)
+    }) { [self] (number, birth) throws(TreeRingError) in
       guard let file else {
         throw TreeRingError(.notFound, "There is no page file to read a page of.", file: path)
       }
@@ -35,47 +40,65 @@ final class CheckpointReader: Sendable {
   /// The file opened last.
   private var file: PageFile? { opened.withLock { $0 } }
 
-  /// The file that there is now; nil if there is none.
+  /// Opens the page file; nil if there is none.
   private func openFile() throws(TreeRingError) -> PageFile? {
     do throws(TreeRingError) {
       return try PageFile.open(path, fileSystem: registry.fileSystem, mode: .readOnly)
     } catch  where error.code == .notFound { return nil }
   }
 
-  /// Whether a file is still the store's: it may have been made anew, or be about to. O(1).
+  /// Whether a file is still the store's: it may have been rebuilt, or be about to be. O(1).
   private func isInForce(_ file: PageFile) throws(TreeRingError) -> Bool {
     do throws(TreeRingError) {
       guard let other = try openFile() else { return false }
       defer { other.close() }
       let (own, others) = (try file.metas().valid, try other.metas().valid)
-      // Between the two a checkpoint may have come; it leaves one of the two metas.
+      // A checkpoint may come between the two reads; it leaves one of the two metas in place.
       return others.contains { own.contains($0) }
     } catch  where [.notFound, .corruption].contains(error.code) { return false }
   }
 
-  /// Opens the file that there is now and gives its newest root; nil as for `newestRoot`, or if there is no
-  /// file. For who stands on no root: a file opened before, of which no page may be in use, is given up.
+  /// Whether another file, which has a root, has replaced the one being read.
+  func isReplaced() throws(TreeRingError) -> Bool {
+    guard let file, let other = try openFile() else { return false }
+    defer { other.close() }
+    let others = try other.metas().valid
+    if others.isEmpty { return false }
+    // A checkpoint may come between the two reads; it leaves one of the two metas in place.
+    let own = try file.metas().valid
+    return !others.contains { own.contains($0) }
+  }
+
+  /// Registers that the log from a commit on is read without a root.
+  func register(_ commit: CommitNumber) throws(TreeRingError) -> ReaderPin {
+    try registry.register(commit)
+  }
+
+  /// Opens the current page file and returns its newest root; nil as for `newestRoot`, or if there
+  /// is no file. For a reader without a root: it drops the file opened before, so none of its pages
+  /// may be in use.
   func firstRoot(after commit: CommitNumber? = nil) throws(TreeRingError) -> Root? {
     let file = try openFile()
     opened.withLock { $0 = file }
     return try newestRoot(after: commit)
   }
 
-  /// The root of the newest meta; nil if there is none, none after a commit, or the file is not the
-  /// store's any more.
+  /// The root of the newest meta; nil if there is none, none after `commit`, or the file is no
+  /// longer the store's.
   ///
-  /// The meta is read again once the pin is there: a checkpoint may have come between.
+  /// Reads the meta again once the pin exists, because a checkpoint may have come between.
   func newestRoot(after commit: CommitNumber? = nil) throws(TreeRingError) -> Root? {
     try withNewestMeta { (file, meta) throws(TreeRingError) in
       if let commit, meta.position.commit <= commit { return nil }
       let pin = try registry.register(meta.position.commit)
       guard try file.metas().valid.first == meta else { throw damaged("another meta is in force") }
       guard try isInForce(file) else { return nil }
-      let retained = try RetainedRoot.decode(try file.readBlob(meta.roots))
+      let bound = min(try file.pageBound(), meta.pageBound)
+      let retained = try RetainedRoot.decode(try file.readBlob(meta.roots), below: bound)
       guard let newest = retained.last, newest.roots.commit == meta.position.commit else {
         throw damaged("its roots do not go with its meta")
       }
-      return Root(meta: meta, roots: newest.roots, pin: pin)
+      return Root(meta: meta, bound: bound, roots: newest.roots, pin: pin)
     }
   }
 
@@ -84,10 +107,10 @@ final class CheckpointReader: Sendable {
     try file?.metas().valid.first == meta
   }
 
-  /// Whether an error says that part of the file is lost.
+  /// Whether an error states that part of the file is lost.
   func isDamaged(_ error: TreeRingError) -> Bool { file?.isDamaged(error) ?? false }
 
-  /// What the file holds; nil if it has no meta. O(roots). Nothing is registered for it.
+  /// The contents of the file; nil if it has no meta. O(roots). Registers nothing.
   func report(at operationCount: UInt64) throws(TreeRingError) -> Checkpointer.Report? {
     try withNewestMeta { (file, meta) throws(TreeRingError) in
       var ledger = RootLedger()
@@ -99,8 +122,9 @@ final class CheckpointReader: Sendable {
     }
   }
 
-  /// Calls `body` with the newest meta; nil without one. What a meta leads to may change while it is read
-  /// only if two more checkpoints come; then it reads as damage, and the newer meta is tried.
+  /// Calls `body` with the newest meta; nil without one. The pages that a meta leads to change
+  /// during the read only if two more checkpoints come. That reads as damage, and then the newer
+  /// meta is tried.
   private func withNewestMeta<R>(
     _ body: (PageFile, Meta) throws(TreeRingError) -> R?
   ) throws(TreeRingError) -> R? {

@@ -1,21 +1,27 @@
 // Keeps a store that is open for reading in step with the process that writes it.
 //
-// A thread looks at the shared word every millisecond: a load from memory. When the writer has said more,
-// the log is read on, each commit is replayed into private pages, and all of them become visible through
-// the commit queue, in order, with their change records. So snapshots, waiting, feeds and observers work
-// as they do in the writer's process.
+// The follower's thread checks the shared word when its file has been written, and ten times a
+// second in any case. Where the system does not report writes, it checks after a millisecond and
+// then less and less often. When the writer has published more, the follower reads on in the log
+// and replays each commit into private pages. All of them become visible through the commit queue,
+// in order, with their change records. So snapshots, waiting, feeds and observers work as they do
+// in the writer's process.
 //
-// Private pages grow and the root begun from keeps pages in the writer's file. So after a while the
-// follower moves over to a newer checkpoint: it registers the new root, replays what the log has after
-// it, and puts the result in the place of what it shows, which is the same state in other pages. The
-// old root is let go of when nothing reads it any more. Who began with the log alone, because there was no
-// checkpoint yet, does the same when there is one.
+// Private pages grow, and the root that the follower began with keeps pages in the writer's file.
+// So after a while the follower moves over to a newer checkpoint. It registers the new root,
+// replays the later commits of the log, and replaces the visible version by the result, which is
+// the same state in other pages. It releases the old root when nothing reads it any more. A
+// follower that began with the log alone, because there was no checkpoint yet, does the same once
+// there is one.
 //
-// If compaction has passed the follower, or a row was erased that is in what it shows, it moves over to a
-// newer checkpoint in the same way, or begins anew with the log's start, and the commits between are never
-// shown.
+// When the page file has been rebuilt, the follower leaves the old file for the log alone. It moves
+// over to the new file when nothing reads the old one any more, because both number their pages
+// alike.
+//
+// If compaction has passed the follower, or a row in its visible state was erased, it moves over to
+// a newer checkpoint in the same way, or begins again with the log's start. It never shows the
+// commits between.
 
-internal import Dispatch
 internal import Logging
 internal import Synchronization
 internal import TreeRingLog
@@ -28,7 +34,7 @@ internal import TreeRingLog
   internal import Darwin
 #endif
 
-/// Follows one store. Any thread may ask it; it works on a thread of its own.
+/// Follows one store. Any thread may call it; it works on a thread of its own.
 final class Follower: Sendable {
   private let lockPath: String
   private let fileSystem: any FileSystem
@@ -40,40 +46,40 @@ final class Follower: Sendable {
 
   private struct State: Sendable {
     var word: SharedWord?
-    /// What the word said when all of it had been done.
+    /// The value of the word that has been processed completely.
     var said: SharedWord.Value?
-    /// The root that the visible version stands on.
+    /// The root below the visible version.
     var root: CheckpointReader.Root?
-    /// Without a root: what keeps the log from the first state shown on.
+    /// Without a root: registers the first visible commit, so that the log is kept from there on.
     var pin: ReaderPin?
-    /// What was moved away from and some version may still stand on.
+    /// The roots and pins left behind that some version may still need.
     var left: [Left] = []
     var pollCount = 0
     var failureCount = 0
-    /// The generations of the log's segments, to see that one has been rewritten.
+    /// The generations of the log's segments; they show that a segment has been rewritten.
     var generations: [UInt32] = []
     var isClosed = false
   }
-  /// A root moved away from, or the log alone.
+  /// A root that the follower has left, or the log alone.
   private struct Left: Sendable {
     var pin: ReaderPin
-    /// Gone when no version stands on it any more.
+    /// Gone when no version needs it any more.
     weak let use: RootUse?
   }
 
   /// Held by the thread while it works.
   private let state: Mutex<State>
   private let failed = Mutex<TreeRingError?>(nil)
-  /// So that a long replay ends when the store is closed.
+  /// Ends a long replay when the store is closed.
   private let isClosing = Atomic<Bool>(false)
-  private let thread = DispatchQueue(label: "treering.follower", qos: .userInitiated)
+  private let pace: FollowerPace
 
-  /// Operations replayed upon a root after which a newer one is looked for.
+  /// Operations replayed on top of a root before the follower looks for a newer one.
   static let operationInterval: UInt64 = 5_000
-  /// Polls between two looks at what seldom changes.
+  /// Polls between two checks of what seldom changes, when a test polls.
   private static let rareInterval = 500
-  /// Failures in a row that are waited out: what a writer is changing may look damaged for a moment, and
-  /// after a compaction it takes a while until there is a checkpoint to move over to.
+  /// Consecutive failures that are tolerated. Data that a writer is changing may look damaged for a
+  /// moment, and after a compaction it takes a while until there is a checkpoint to move over to.
   private static func failureLimit(_ error: TreeRingError) -> Int {
     error.code == .beyondHorizon ? 30_000 : 200
   }
@@ -90,24 +96,32 @@ final class Follower: Sendable {
     self.replayer = replayer
     self.logger = logger
     self.checkpoints = checkpoints
+    pace = FollowerPace(lockPath: lockPath, fileSystem: fileSystem)
     state = Mutex(State(word: word, said: said ?? word?.value, root: root, pin: pin))
   }
 
-  /// Begins to follow.
-  func start() {
-    thread.asyncAfter(deadline: .now() + .milliseconds(1)) { [weak self] in
-      guard let self, !state.withLock({ $0.isClosed }), !hasStopped else { return }
-      poll()
-      start()
+  /// Starts following.
+  /// - Throws: `io` if no thread can be started.
+  func start() throws(TreeRingError) {
+    let pace = pace
+    try WorkerThread.start { [weak self] in
+      repeat { pace.wait() } while self?.step() == true
     }
   }
 
-  /// Throws what ended the following, if anything has.
+  /// Polls once; returns false if there is nothing more to follow.
+  private func step() -> Bool {
+    if isClosing.load(ordering: .acquiring) || hasStopped { return false }
+    pace.note(look(isRare: pace.isRareDue()))
+    return true
+  }
+
+  /// Throws the error that ended the following, if there is one.
   func check() throws(TreeRingError) {
     if let error = failed.withLock({ $0 }) { throw error }
   }
 
-  /// The commit of the root that what is visible stands on; nil without one.
+  /// The commit of the root below the visible version; nil without one.
   var rootCommit: CommitNumber? { state.withLock { $0.root?.roots.commit } }
 
   /// The names of the files by which it holds roots.
@@ -118,17 +132,18 @@ final class Follower: Sendable {
     }
   }
 
-  /// What the writer's page file holds; nil if there is none.
+  /// The contents of the writer's page file; nil if there is none.
   func pageFileReport(at operationCount: UInt64) throws(TreeRingError) -> Checkpointer.Report? {
     try checkpoints?.report(at: operationCount)
   }
 
-  /// Whether it has ended by an error.
+  /// Whether an error has ended the following.
   var hasStopped: Bool { failed.withLock { $0 != nil } }
 
-  /// Stops following and lets go of the page file's roots.
+  /// Stops following and releases the page file's roots.
   func close() {
     isClosing.store(true, ordering: .releasing)
+    pace.end()
     state.withLock { state in
       state.isClosed = true
       state.root?.pin.release()
@@ -138,22 +153,31 @@ final class Follower: Sendable {
     }
   }
 
-  /// A millisecond.
+  /// Sleeps for a millisecond.
   static func nap() { usleep(1_000) }
 
   // MARK: The thread
 
-  /// Looks once. Called on the thread; by tests from anywhere.
+  /// Polls once, as the thread does. For tests, on any thread.
   func poll() {
+    _ = look(isRare: state.withLock { $0.pollCount + 1 } % Self.rareInterval == 0)
+  }
+
+  /// - Parameter isRare: Whether to check what seldom changes, too.
+  private func look(isRare: Bool) -> FollowerPace.Outcome {
     state.withLock { state in
-      if state.isClosed || failed.withLock({ $0 != nil }) { return }
+      if state.isClosed || failed.withLock({ $0 != nil }) { return .nothing }
       state.pollCount += 1
+      let before = state.said
       do throws(TreeRingError) {
-        if state.pollCount % Self.rareInterval == 0 { try lookAround(&state) }
-        try follow(&state)
+        if isRare { try lookAround(&state) }
+        let isDone = try follow(&state)
         state.failureCount = 0
+        if !isDone { return .unfinished }
+        return state.said == before ? .nothing : .news
       } catch {
         note(error, &state)
+        return .unfinished
       }
     }
   }
@@ -169,9 +193,10 @@ final class Follower: Sendable {
     engine.queue.wakeAll()
   }
 
-  private func follow(_ state: inout State) throws(TreeRingError) {
+  /// - Returns: False if the writer has published more than the log shows yet.
+  private func follow(_ state: inout State) throws(TreeRingError) -> Bool {
     guard let value = state.word?.value, value != state.said, let durable = value.durable else {
-      return
+      return true
     }
     let hasNewWriter = value.incarnation != state.said?.incarnation
     let reached = try log.follow(through: durable, hasNewWriter: hasNewWriter)
@@ -183,11 +208,12 @@ final class Follower: Sendable {
     if state.pollCount % 16 == 0, state.root != nil {
       try considerMoving(&state, after: Self.operationInterval)
     }
+    return reached >= durable
   }
 
-  /// Replays what the log has and makes it visible.
-  /// - Returns: false if it came to a commit that does not lead on from what is shown, because operations
-  ///   were taken out of it.
+  /// Replays the log's new commits and makes them visible.
+  /// - Returns: False if it met a commit that cannot be applied to the visible state, because
+  ///   operations were removed from it.
   private func show(through reached: CommitNumber) throws(TreeRingError) -> Bool {
     let queue = engine.queue
     defer {
@@ -221,9 +247,10 @@ final class Follower: Sendable {
 
   // MARK: Moving over
 
-  /// What is done twice a second.
+  /// Checks what seldom changes: the LOCK file, the log's segments, the page file. Runs twice a
+  /// second.
   private func lookAround(_ state: inout State) throws(TreeRingError) {
-    // The LOCK file may have been made, or another one put in its place.
+    // The LOCK file may have been created or replaced.
     if let word = try SharedWord.opened(lockPath, fileSystem),
       state.word == nil || word.value != state.word?.value
     {
@@ -236,34 +263,38 @@ final class Follower: Sendable {
     }
     let generations = log.segments.map(\.generation)
     if generations != state.generations {
-      // What was taken out of the log is not to be found in states kept for quick looks back.
+      // Recent states must not show operations that have been removed from the log.
       state.generations = generations
       forgetPast()
     }
-    // An old root holds history back, as the log alone does, so it is left as soon as there is a newer one.
+    if state.root != nil, try checkpoints?.isReplaced() == true { try leaveFile(&state) }
+    // An old root holds history back, as the log alone does. So it is left as soon as there is a
+    // newer one.
     try considerMoving(&state, after: 1)
   }
 
-  /// Moves over if there is a newer checkpoint and so many operations have been replayed, upon the root or
-  /// without one.
+  /// Moves over if there is a newer checkpoint and `count` operations have been replayed, on top of
+  /// the root or without one.
   private func considerMoving(
     _ state: inout State, after count: UInt64
   ) throws(TreeRingError) {
     let newest = engine.queue.visible.roots
     let begun = state.root?.roots.operationCount ?? 0
-    guard newest.operationCount - begun >= count else { return }
+    guard newest.operationCount - min(begun, newest.operationCount) >= count else { return }
     try moveOver(&state, because: newest)
   }
 
-  /// Lets go of states before the visible one that only this process keeps, but for snapshots.
+  /// Evicts the states before the visible one that only this process keeps, except those of
+  /// snapshots.
   private func forgetPast() {
     engine.timeTravel.clear()
     engine.reclaimer.drain { engine.queue.forgetRecent() }
   }
 
-  /// Puts a version upon the newest checkpoint in the place of the visible one.
-  /// - Parameter visible: what is visible now; nil if the checkpoint must be of a later commit than
-  ///   that, because the log does not lead on from it any more. Who reads the log alone replays all of it.
+  /// Replaces the visible version by one on top of the newest checkpoint.
+  /// - Parameter visible: The visible roots; nil if the log no longer leads on from them. Then the
+  ///   checkpoint must be of a later commit, and without one a follower of the log alone replays
+  ///   all of it.
   private func moveOver(
     _ state: inout State, because visible: Roots?
   ) throws(TreeRingError) {
@@ -280,7 +311,7 @@ final class Follower: Sendable {
           + "was read of it. Open the store again.", commit: shown + 1, current: log.horizon)
     }
     guard visible == nil || root.roots.commit <= shown else { return }
-    engine.pages.adopt(bound: root.meta.pageBound, free: BitSet())
+    engine.pages.adopt(bound: root.bound, free: BitSet())
     let base = try replayer.version(of: root.roots)
     let new = try replay(upon: base, through: max(shown, root.roots.commit))
     let own = try replayer.ownPages(of: old, bornAfter: begun)
@@ -295,12 +326,14 @@ final class Follower: Sendable {
     logger.debug("Now upon the checkpoint of commit \(root.roots.commit).")
   }
 
-  /// The page file's newest root; nil if it is not of a later commit than one, or not of this log. Who reads
-  /// the log alone goes on with that, whatever is wrong with the page file.
+  /// The page file's newest root; nil if it is not of a later commit than `commit`, or not of this
+  /// log. A follower of the log alone ignores every failure of the page file and goes on with the
+  /// log.
   private func newestRoot(
     after commit: CommitNumber, _ state: State
   ) throws(TreeRingError) -> CheckpointReader.Root? {
-    guard let checkpoints else { return nil }
+    // While an old file is being left, another one cannot be opened.
+    guard let checkpoints, state.root != nil || state.left.isEmpty else { return nil }
     let found: CheckpointReader.Root?
     do throws(TreeRingError) {
       found =
@@ -318,10 +351,13 @@ final class Follower: Sendable {
     return try ReaderOpening.fits(root.meta, log) ? root : nil
   }
 
-  /// Makes a version visible that does not follow from the one before, and forgets what came before.
+  /// Makes a version visible that does not follow from the one before, and evicts the earlier
+  /// states.
   private func showAlone(_ version: Version) {
     let queue = engine.queue
-    queue.append(SequencedCommit(version: version, retired: [], allocated: [], records: [:]))
+    queue.append(
+      SequencedCommit(
+        version: version, retired: [], allocated: [], changes: CommitChanges()))
     engine.reclaimer.drain { queue.publish(through: version.roots.commit) }
     forgetPast()
   }
@@ -332,13 +368,37 @@ final class Follower: Sendable {
     try replayer.version(upon: base, through: commit) { isClosing.load(ordering: .acquiring) }
   }
 
-  /// Replays all of the log, for who reads nothing else.
+  /// Replays all of the log, for a follower that reads nothing else.
   private func beginAnew(_ state: inout State) throws(TreeRingError) {
+    try standOnLog(through: log.completed, bornAfter: 0, show: showAlone)
+  }
+
+  /// Leaves a page file that another one has replaced.
+  private func leaveFile(_ state: inout State) throws(TreeRingError) {
+    guard let root = state.root else { return }
+    let visible = engine.queue.visible
+    let pin = try checkpoints?.register(visible.roots.commit)
+    if log.horizon > visible.roots.commit {
+      try standOnLog(through: log.completed, bornAfter: root.roots.commit, show: showAlone)
+    } else {
+      try standOnLog(through: visible.roots.commit, bornAfter: root.roots.commit) { new in
+        engine.reclaimer.drain { engine.queue.replaceVisible(by: new) }
+        forgetPast()
+      }
+    }
+    state.left.append(Left(pin: root.pin, use: visible.use))
+    (state.root, state.pin) = (nil, pin)
+  }
+
+  /// Replays all of the log through a commit and shows the result in place of the visible version.
+  /// The pages of that version made after `begun` are this process's own.
+  private func standOnLog(
+    through commit: CommitNumber, bornAfter begun: CommitNumber, show: (Version) -> Void
+  ) throws(TreeRingError) {
     let old = engine.queue.visible
-    let empty = try replayer.version(of: Roots())
-    let new = try replay(upon: empty, through: log.completed)
-    let own = try replayer.ownPages(of: old, bornAfter: 0)
-    showAlone(new)
+    let new = try replay(upon: try replayer.version(of: Roots()), through: commit)
+    let own = try replayer.ownPages(of: old, bornAfter: begun)
+    show(new)
     engine.pins.retire(own, at: new.roots.commit + 1)
     logger.debug("Now upon the whole log, as it is at commit \(new.roots.commit).")
   }

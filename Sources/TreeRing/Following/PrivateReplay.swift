@@ -1,16 +1,18 @@
-// Replaying commits of another process's log upon a root of its page file. What is made lies in private
-// pages: this process never writes to the file. Pages of the file are never given up either, whatever
-// replaces them here: their numbers are the writer's.
+// Replays commits of another process's log on top of a root of its page file. The results lie in
+// private pages: this process never writes to the file. It never frees pages of the file either
+// when it replaces them, because their numbers are the writer's.
 
 internal import TreeRingLog
 
-/// Makes versions from others and the log.
+/// Builds versions from other versions and the log.
 struct PrivateReplay: Sendable {
   let pages: PageStore
   let pins: PinTable
   let reclaimer: Reclaimer
   let log: CommitLog
   let code: [CodeIndex]
+  /// The most bytes that the change records of all commits may take.
+  let recordByteLimit: Int
   let definitions = ActiveIndexCache()
 
   /// The version of a root, pinned.
@@ -24,11 +26,12 @@ struct PrivateReplay: Sendable {
       use: RootUse())
   }
 
-  /// The version of a commit, all commits after `base` replayed at once; `reached` is told of each.
+  /// The version of a commit, built from `base` by replaying all commits after it at once. Calls
+  /// `reached` with each of them.
   ///
-  /// - Throws: `beyondHorizon` if the log was rewritten so that it does not lead on from `base`: compacted
-  ///   beyond it, or, without a base, while it was read. With a newer base it may do. `closed` if `isOver`
-  ///   says so, which is asked after each commit.
+  /// - Throws: `beyondHorizon` if the log was rewritten so that it no longer leads on from `base`:
+  ///   it was compacted beyond `base` or, without a base, while it was read. A newer base may
+  ///   succeed. `closed` if `isOver`, which is called after each commit, returns true.
   func version(
     upon base: Version, through commit: CommitNumber, isOver: () -> Bool = { false },
     reached: (CommitNumber) -> Void = { _ in }
@@ -65,55 +68,50 @@ struct PrivateReplay: Sendable {
   }
 
   /// One commit with its change records, to be published. Inside a read section.
-  /// - Returns: nil if operations were taken out of the commit before it was read: among them may be a
-  ///   delete that the state before needs.
+  /// - Returns: Nil if operations were removed from the commit before it was read. One of them may
+  ///   be a delete that the state before needs.
   func commit(
     upon base: Version, _ header: CommitHeader, _ payload: UnsafeRawBufferPointer
   ) throws(TreeRingError) -> SequencedCommit? {
     let failures = pages.fetchFailureCount
-    let recorder = ChangeRecorder()
+    let edition = definitions.edition
+    let recorder = ChangeRecorder(byteLimit: recordByteLimit)
     let editor = try editor(upon: base, epoch: header.number, recorder: recorder)
-    var recorded: [UInt32] = []
-    var labeled: [UInt32: TreeRoot] = [:]
+    var before = IndexTrees()
     var replacements: [UInt32: IndexReplacement] = [:]
     do throws(TreeRingError) {
-      try buildIndexes(editor, base)
-      recorded = editor.active.map(\.number)
-      labeled = editor.labeledOrders
+      try editor.buildMissingIndexes(keepingLabelsOf: base)
+      before = editor.roots.indexes
       try editor.replay(header, payload)
       if editor.hasReplayedStub {
         editor.editor.discard()
         return nil
       }
-      // Read of a segment that has been rewritten meanwhile, the commit may lack deletes.
+      // Read from a segment that has been rewritten in between, the commit may lack deletes.
       let horizon = log.horizon
       guard horizon <= base.roots.commit else {
         throw TreeRingError.beyond(horizon, commit: base.roots.commit)
       }
-      try buildIndexes(editor, base)
+      try editor.buildMissingIndexes(keepingLabelsOf: base)
       replacements = try self.replacements(by: editor, of: base)
       try pages.checkFetches(since: failures)
     } catch {
       editor.editor.discard()
       throw error
     }
-    let maintained = Set(editor.active.map(\.number))
-    var records: [UInt32: [RowReference: TouchedRow]] = [:]
-    for index in recorded where maintained.contains(index) {
-      records[index] = recorder.indexes[index] ?? [:]
-    }
-    let labels = editor.labelSpans(from: labeled)
+    let changes = recorder.changes(
+      from: before, to: editor.roots.indexes, by: editor.active, replacements: replacements)
     let (allocated, retired) = editor.editor.finish()
     pins.pin(header.number)
     let version = Version(
       roots: editor.roots, catalog: editor.catalog, pages: pages, lease: .pinned,
       reclaimer: reclaimer, use: base.use)
+    definitions.keep(editor.active, of: version, edition)
     return SequencedCommit(
-      version: version, retired: Self.own(retired), allocated: allocated, records: records,
-      replacements: replacements, labels: labels)
+      version: version, retired: Self.own(retired), allocated: allocated, changes: changes)
   }
 
-  /// What the definitions that a replayed commit replaced change, for the change records.
+  /// The effect of the index definitions that a replayed commit replaced, for the change records.
   private func replacements(
     by editor: StateEditor, of base: Version
   ) throws(TreeRingError) -> [UInt32: IndexReplacement] {
@@ -125,22 +123,16 @@ struct PrivateReplay: Sendable {
     return try IndexReplacement.all(from: old, to: new)
   }
 
-  private func buildIndexes(_ editor: StateEditor, _ base: Version) throws(TreeRingError) {
-    guard editor.catalog.indexes.count > editor.active.count else { return }
-    try editor.buildMissingIndexes(keepingLabelsOf: base)
-  }
-
-  /// An editor that leaves behind, untouched, the indexes whose closure is not known here.
+  /// An editor that leaves the indexes alone whose closure is not registered here.
   private func editor(
     upon base: Version, epoch: CommitNumber, recorder: ChangeRecorder?
   ) throws(TreeRingError) -> StateEditor {
-    let all = try definitions.active(for: base, code: code)
+    let active = try definitions.active(for: base, code: code)
     var roots = base.roots
-    var active: [ActiveIndex] = []
-    roots.indexes = []
-    for case (let index, let definition?) in zip(base.roots.indexes, all) {
-      roots.indexes.append(index)
-      active.append(definition)
+    if roots.indexes.count > active.count {
+      for index in base.roots.indexes.all where active[index.number] == nil {
+        roots.indexes[index.number] = nil
+      }
     }
     return StateEditor(
       pages: pages, epoch: epoch, base: roots, catalog: base.catalog,
@@ -148,7 +140,7 @@ struct PrivateReplay: Sendable {
       recorder: recorder, isPrivate: true)
   }
 
-  /// Those pages that are this process's own.
+  /// The pages among these that are this process's own.
   static func own(_ retired: [RetiredPage]) -> [RetiredPage] {
     retired.filter { $0.number >= PageTable.firstPrivateNumber }
   }

@@ -1,15 +1,16 @@
-// Opening a store for reading, with or without a writer at work.
+// Opens a store for reading, with or without a running writer.
 //
-// 1. If a writer holds the lock, the shared word says how far the log is durable; nothing behind that is
-//    looked at. Without a writer the log is judged as recovery would, and nothing is changed.
-// 2. The newest root of the page file is registered in `readers/`, so that the writer keeps its pages.
-//    Where that cannot be, because the folder is not writable or there is no page file, the log alone
-//    is replayed. Then a commit is registered if the folder can be written to: so the follower is listed,
-//    compaction leaves what it shows, and nothing is erased from under it. It moves over to the page file as
-//    soon as that has a root.
-// 3. What the log has after the root is replayed into private pages.
+// 1. If a writer holds the lock, the shared word states the durable commit, and nothing after that
+//    is read. Without a writer the log is judged as recovery would, and nothing is changed.
+// 2. The newest root of the page file is registered in `readers/`, so that the writer keeps its
+//    pages. If there is no page file or the folder is not writable, only the log is replayed. Then
+//    a commit is registered if the folder is writable. So the follower is listed, compaction leaves
+//    its visible state, and no row in it is erased. It moves over to the page file once that has a
+//    root.
+// 3. The commits of the log after the root are replayed into private pages.
 //
-// A writer that begins or ends meanwhile makes what was found doubtful: then all is done again.
+// A writer that begins or ends during the opening makes its result doubtful; then the opening
+// starts again.
 
 internal import Logging
 internal import TreeRingLog
@@ -25,7 +26,7 @@ struct ReaderOpening {
   private var lockPath: String { folder + "/LOCK" }
   private static let attempts = 10
 
-  /// Opens log and page file and goes on to follow them.
+  /// Opens the log and the page file, and prepares to follow them.
   func run() throws(TreeRingError) -> (log: CommitLog, engine: Engine, follower: Follower) {
     var attempt = 1
     while true {
@@ -62,14 +63,14 @@ struct ReaderOpening {
         reason = error.message
       }
       root.pin.release()
-      // Unless a writer has made another checkpoint meanwhile, it stays like that.
+      // Unless a writer has made another checkpoint since, a retry would fail again.
       if try checkpoints.isNewest(root.meta) { break }
     }
     var attempt = 1
     while true {
       do throws(TreeRingError) {
-        // Registered before the word is read again: a row deleted later is not erased before the writer
-        // has seen the pin, and one deleted before is not in what is shown.
+        // Registered before the word is read again. A row deleted later is not erased before the
+        // writer has seen the pin, and one deleted before is not in the visible state.
         var pin = said?.durable.flatMap(register)
         var now = said
         if let value = word?.value, said != nil, value.durable != nil { now = value }
@@ -80,7 +81,7 @@ struct ReaderOpening {
     }
   }
 
-  /// Says that what follows from a commit on is read; nil if the folder cannot be written to.
+  /// Registers that the log from a commit on is read; nil if the folder is not writable.
   private func register(_ commit: CommitNumber) -> ReaderPin? {
     guard options.readsPages else { return nil }
     do throws(TreeRingError) {
@@ -91,7 +92,7 @@ struct ReaderOpening {
     }
   }
 
-  /// The page file's newest root; nil, with the reason, if it cannot serve.
+  /// The page file's newest root; nil, with the reason, if it cannot be used.
   private func checkpoint(
     _ reason: inout String
   ) throws(TreeRingError) -> (CheckpointReader, CheckpointReader.Root)? {
@@ -99,7 +100,9 @@ struct ReaderOpening {
     do throws(TreeRingError) {
       return try reader.firstRoot().map { (reader, $0) }
     } catch {
-      // Whatever it is, the log has all of it.
+      // Someone has put another file there, and should learn that it is not read.
+      if error.code == .notAStore { throw error }
+      // Whatever the failure, the log holds everything.
       options.logger.notice("The page file cannot be read, the log is replayed: \(error)")
       reason = error.message
       return nil
@@ -118,9 +121,10 @@ struct ReaderOpening {
       logger: options.logger)
     logOptions.trusted = meta?.position
     logOptions.trustedStoreID = meta?.storeID
+    logOptions.frameCacheByteCount = MemoryBudget(byteCount: options.memoryBudget).framePlaces
     logOptions.through = said?.durable
     let (fileSystem, settled) = (fileSystem, logOptions)
-    // Of a backup that changes as a whole, the one or the other.
+    // Of a backup that is replaced as a whole, this reads either the old or the new one.
     let log = try BackupSwitch.reading(folder, fileSystem: fileSystem) {
       (directory) throws(TreeRingError) in
       try CommitLog(directory: directory, fileSystem: fileSystem, options: settled)
@@ -129,7 +133,7 @@ struct ReaderOpening {
     return log
   }
 
-  /// Whether a meta is of a state that this log has been through.
+  /// Whether a meta describes a state that this log has passed through.
   static func fits(_ meta: Meta, _ log: CommitLog) throws(TreeRingError) -> Bool {
     guard meta.storeID == log.storeID, meta.position.commit <= log.completed,
       meta.position.commit >= log.horizon
@@ -145,11 +149,13 @@ struct ReaderOpening {
   ) throws(TreeRingError) -> (log: CommitLog, engine: Engine, follower: Follower) {
     let pages = PageStore(
       supply: checkpoints?.makeSupply(), cellCapacity: options.pageCellCapacity)
-    if let root { pages.adopt(bound: root.meta.pageBound, free: BitSet()) }
+    if let root { pages.adopt(bound: root.bound, free: BitSet()) }
     let pins = PinTable(pages: pages)
     let reclaimer = Reclaimer(pages: pages, pins: pins)
+    let budget = MemoryBudget(byteCount: options.memoryBudget)
     let replayer = PrivateReplay(
-      pages: pages, pins: pins, reclaimer: reclaimer, log: log, code: code)
+      pages: pages, pins: pins, reclaimer: reclaimer, log: log, code: code,
+      recordByteLimit: budget.recordBytes)
     let newest = log.completed
     let base = try replayer.version(of: root?.roots ?? Roots())
     let version = try replayer.version(
@@ -160,7 +166,7 @@ struct ReaderOpening {
       })
     let engine = Engine(
       pages: pages, pins: pins, reclaimer: reclaimer, log: log, visible: version,
-      budget: MemoryBudget(byteCount: options.memoryBudget), checkpointer: nil)
+      budget: budget, checkpointer: nil)
     let follower = Follower(
       lockPath: lockPath, fileSystem: fileSystem, engine: engine, log: log, replayer: replayer,
       logger: options.logger, checkpoints: checkpoints, root: root, pin: pin, word: word,

@@ -1,13 +1,15 @@
-// Who reads the page file from outside the writer's process: a file each in `readers/`, named by the
-// commit of the root it reads, a random part, the process and the moment (COMMIT-RANDOM-PROCESS-MICROSECONDS),
-// and locked as long as it does. Such a root is a pin: the writer keeps its pages, and neither compaction
-// nor erasing passes its commit.
+// The registry of processes that read the page file beside the writer: a file for each in
+// `readers/`, locked while the process reads. Its name holds the commit of the root read, a random
+// part, the process, and the start of the reading by the wall clock and by the system's uptime
+// (COMMIT-RANDOM-PROCESS-MICROSECONDS-MICROSECONDS). Such a root is a pin: the writer keeps its
+// pages, and neither compaction nor erasing passes its commit.
 //
-// Registering: make and lock the file, look whether it is still there, and then read the metas again.
-// If the newest one is still that of the commit, the root is safe: the writer lists the folder before it
-// chooses roots to drop, never drops the newest one, and so has seen the file before it could.
-// A file that nobody has locked is left over; the writer locks it, removes it, lets go. Whoever was
-// about to register by it then finds his lock refused or his file gone, and takes another name.
+// To register, a reader creates and locks the file, checks that the file still exists, and then
+// reads the metas again. If the newest one is still that of the commit, the root is safe. The
+// reason: the writer lists the folder before it chooses roots to drop, and never drops the newest
+// one, so it has seen the file before it could drop the root. A file without a lock is left over;
+// the writer locks it, removes it, and unlocks. A reader about to register by that file then finds
+// its lock refused or its file gone, and takes another name.
 
 internal import Synchronization
 internal import TreeRingLog
@@ -20,35 +22,56 @@ internal import TreeRingLog
   internal import Darwin
 #endif
 
-/// A root of the page file that some process reads.
+/// A root of the page file that a process reads.
 struct ReaderInfo: Hashable, Sendable {
   /// The root's commit.
   var commit: CommitNumber
   /// The process, and when it began to read the root; nil if its file does not say.
   var process: Int32?
   var since: Timestamp?
+  /// The system's uptime at that moment, in microseconds; nil if its file does not say.
+  var uptime: Int64?
   /// The name of its file.
   var name: String
 
-  /// What a file's name says; nil if it is none of a reader's.
+  /// Parses a file's name; nil if it is not a reader's.
   init?(name: String) {
     let parts = name.split(separator: "-", omittingEmptySubsequences: false)
     guard let commit = parts.first.flatMap({ CommitNumber($0) }) else { return nil }
     self.commit = commit
     self.name = name
-    guard parts.count == 4, let process = Int32(parts[2]), let moment = Int64(parts[3]) else {
+    guard (4...5).contains(parts.count), let process = Int32(parts[2]), let moment = Int64(parts[3])
+    else {
       return
     }
     self.process = process
     since = Timestamp(microseconds: moment)
+    uptime = parts.count == 5 ? Int64(parts[4]) : nil
   }
 
-  /// How long it has been reading, by the wall clock; never negative.
-  var age: Duration {
+  /// The time since it began to read; never negative. Setting the wall clock in between does not
+  /// make it longer: the result is the smaller of the times by the wall clock and by the uptime.
+  ///
+  /// - Parameter clock: The time of the wall clock.
+  func age(at clock: Timestamp) -> Duration {
     guard let since else { return .zero }
-    let (elapsed, overflow) = Timestamp.now.microseconds
+    let (elapsed, overflow) = clock.microseconds
       .subtractingReportingOverflow(since.microseconds)
-    return overflow ? .zero : .microseconds(max(0, elapsed))
+    if overflow { return .zero }
+    guard let uptime else { return .microseconds(max(0, elapsed)) }
+    let (running, isTooLong) = Self.systemUptime.subtractingReportingOverflow(uptime)
+    return isTooLong ? .zero : .microseconds(max(0, min(elapsed, running)))
+  }
+
+  /// The time since the system started, asleep or not, in microseconds. The same for all processes.
+  static var systemUptime: Int64 {
+    var time = timespec()
+    #if os(Linux)
+      clock_gettime(CLOCK_BOOTTIME, &time)
+    #else
+      clock_gettime(CLOCK_MONOTONIC, &time)
+    #endif
+    return Int64(time.tv_sec) * 1_000_000 + Int64(time.tv_nsec) / 1_000
   }
 }
 
@@ -62,14 +85,16 @@ struct ReaderRegistry: Sendable {
     self.fileSystem = fileSystem
   }
 
-  /// Says that the root of a commit is being read, until the result is released or goes.
-  /// - Throws: what keeps a file from being made, for instance that the folder is not writable.
+  /// Registers that the root of a commit is being read, until the result is released or destroyed.
+  /// - Throws: The error that keeps the file from being created, for instance because the folder is
+  ///   not writable.
   func register(_ commit: CommitNumber) throws(TreeRingError) -> ReaderPin {
     try fileSystem.makeDirectory(directory)
     while true {
       let random = String(UInt64.random(in: 1...UInt64.max), radix: 16)
       let moment = Timestamp.now.microseconds
-      let path = "\(directory)/\(commit)-\(random)-\(getpid())-\(moment)"
+      let path =
+        "\(directory)/\(commit)-\(random)-\(getpid())-\(moment)-\(ReaderInfo.systemUptime)"
       do throws(TreeRingError) {
         let lock = try fileSystem.lock(path)
         if try fileSystem.exists(path) {
@@ -80,14 +105,16 @@ struct ReaderRegistry: Sendable {
     }
   }
 
-  /// The commits whose roots are being read. Removes what readers left that are gone. For the writer.
+  /// The commits whose roots are being read. Removes the files of readers that are gone. For the
+  /// writer.
   func pinnedCommits() throws(TreeRingError) -> Set<CommitNumber> {
     Set(try readers(removingDead: true).map(\.commit))
   }
 
-  /// Who reads which root, oldest root first.
+  /// The readers and their roots, the oldest root first.
   ///
-  /// - Parameter removesDead: whether to remove what readers left that are gone. Only the writer may.
+  /// - Parameter removesDead: Whether to remove the files of readers that are gone. Only the writer
+  ///   may.
   func readers(removingDead removesDead: Bool) throws(TreeRingError) -> [ReaderInfo] {
     let names: [String]
     do throws(TreeRingError) {
@@ -105,7 +132,7 @@ struct ReaderRegistry: Sendable {
   private func isLive(
     _ path: String, removingDead removesDead: Bool
   ) throws(TreeRingError) -> Bool {
-    // Taking a lock that is held takes some naps.
+    // Trying to take a lock that is held takes several naps.
     let isLocked = try fileSystem.isLocked(path)
     if isLocked || !removesDead { return isLocked }
     do throws(TreeRingError) {
@@ -122,7 +149,7 @@ struct ReaderRegistry: Sendable {
   }
 }
 
-/// A reader's hold on one root of the page file.
+/// A reader's pin on one root of the page file.
 final class ReaderPin: Sendable {
   let commit: CommitNumber
   private let path: String
@@ -143,10 +170,10 @@ final class ReaderPin: Sendable {
 
   deinit { release() }
 
-  /// Lets the writer have the root's pages. Does nothing the second time.
+  /// Releases the root, so that the writer may free its pages. The second call does nothing.
   func release() {
     if isReleased.exchange(true, ordering: .acquiringAndReleasing) { return }
-    // If it stays, the writer removes it: nobody has it locked.
+    // If the file stays, the writer removes it, since no process has it locked.
     try? fileSystem.unlink(path)
     lock.release()
   }

@@ -1,14 +1,14 @@
-// The processes that follow this store, as its compaction and erasing see them.
+// The processes that follow this store, as seen by its compaction and erasing.
 
 internal import TreeRingLog
 
 extension Store {
-  /// The roots that other processes read, but not the own ones of a store that is itself open for reading.
-  /// Empty for a store in memory.
+  /// The roots that other processes read, without this store's own if it is itself open for
+  /// reading. Empty for a store in memory.
   ///
-  /// - Parameter withinLimit: whether to leave out those that have passed the pin limit, and so hold no
+  /// - Parameter withinLimit: Whether to omit those that have passed the pin limit, and so hold no
   ///   history any more.
-  /// - Throws: `io` if they cannot be listed; then nothing may be given up.
+  /// - Throws: `io` if they cannot be listed; then no history may be dropped.
   func followers(withinLimit: Bool = true) throws(TreeRingError) -> [ReaderInfo] {
     guard let path else { return [] }
     let registry = ReaderRegistry(folder: path, fileSystem: fileSystem)
@@ -18,17 +18,18 @@ extension Store {
       if own.contains(reader.name) { return false }
       guard withinLimit else { return true }
       let behind = newest > reader.commit ? newest - reader.commit : 0
-      return !(options.pinLimit?.isPassed(age: reader.age, behind: behind) ?? false)
+      return
+        !(options.pinLimit?.isPassed(age: reader.age(at: options.clock()), behind: behind) ?? false)
     }
   }
 }
 
 extension ReaderInfo {
-  /// What it is, for people.
+  /// A description for people.
   var description: String {
     let who = process.map { "process \($0)" } ?? "a process"
     return since == nil
       ? "\(who), which follows the store"
-      : "\(who), which has followed the store from there for \(age.components.seconds) s"
+      : "\(who), which has followed the store from there for \(age(at: .now).components.seconds) s"
   }
 }

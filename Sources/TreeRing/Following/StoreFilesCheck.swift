@@ -1,30 +1,31 @@
 // Checks the files of a store that another process may be writing.
 //
-// The log is looked at up to the commit that the writer says is durable: what lies behind it changes. Of
-// the page file nothing changes that the newest meta leads to, until there is another one; so what is
-// found wrong counts if the meta is still the newest afterwards. Otherwise it is looked at again, and if
-// checkpoints come too fast for that, left out: who opens the store holds the newest root, and can check
-// the trees then.
+// The log is checked through the commit that the writer has published as durable, because the part
+// after it changes. In the page file, nothing that the newest meta leads to changes until there is
+// another meta. So a finding counts if the meta is still the newest afterwards. Otherwise the page
+// file is checked again. If checkpoints come too fast for that, it is left out: a process that
+// opens the store holds the newest root, and can then check the trees.
 
 package import TreeRingLog
 
 /// Checks the log and the page file of a store.
 package struct StoreFilesCheck {
-  /// Everything that is wrong.
+  /// The flaws found.
   package private(set) var findings: [LogFinding]
-  /// Whether the page file could not be looked at as a whole, because it was being written all the time.
+  /// Whether the check of the page file is incomplete, because it was being written all the time.
   package private(set) var isPartial = false
 
   private static let attempts = 5
 
-  /// Looks at every byte of the log and every page of the page file; nothing is changed. O(bytes).
+  /// Reads every byte of the log and every page of the page file; changes nothing. O(bytes).
   ///
-  /// - Parameter progress: called now and then with the bytes looked at, of those that the files have; after
-  ///   another look at the page file has begun, with less than before.
+  /// - Parameter progress: Called now and then with the bytes checked so far and those of the
+  ///   files. When the page file is checked again, the number of bytes checked is less than before.
   package init(
     of folder: String, fileSystem: any FileSystem,
     progress: @escaping (CopyProgress) -> Void = { _ in }
   ) throws(TreeRingError) {
+    try UnfinishedCopy.check(folder, fileSystem: fileSystem)
     let lockPath = folder + "/LOCK"
     let path = folder + "/pages"
     var logByteCount: UInt64 = 0
@@ -38,11 +39,15 @@ package struct StoreFilesCheck {
       let names = (try? fileSystem.list(log)) ?? []
       logByteCount = names.reduce(0) { $0 + Self.byteCount(of: "\(log)/\($1)", fileSystem) }
       let all = logByteCount + Self.byteCount(of: path, fileSystem)
-      var found = verifyLog(directory: log, fileSystem: fileSystem, through: durable) {
+      var failure: TreeRingError?
+      var found = verifyLog(
+        directory: log, fileSystem: fileSystem, through: durable, failed: { failure = $0 }
+      ) {
         progress(CopyProgress(doneByteCount: $0, byteCount: all))
       }
+      if let failure { throw failure }
       if durable != nil {
-        // Compaction takes segments away, and says the same in others.
+        // Compaction removes segments, and writes the same in others.
         found.removeAll { (try? fileSystem.exists($0.file)) == false }
       }
       return found
@@ -76,7 +81,7 @@ package struct StoreFilesCheck {
     } catch  where error.code == .notFound { return [] }
   }
 
-  /// The size of a file; 0 if there is none, or it cannot be had.
+  /// The size of a file; 0 if there is none, or its size cannot be read.
   private static func byteCount(of path: String, _ fileSystem: any FileSystem) -> UInt64 {
     (try? fileSystem.open(path, .readOnly).size()) ?? 0
   }
@@ -88,6 +93,6 @@ package struct StoreFilesCheck {
       let file = try PageFile.open(path, fileSystem: fileSystem, mode: .readOnly)
       defer { file.close() }
       return try file.metas().valid.first
-    } catch  where error.code == .notFound { return nil }
+    } catch  where error.code == .notFound || error.code == .notAStore { return nil }
   }
 }

@@ -1,12 +1,14 @@
-// The process that writes a store, as others see it.
+// The process that writes a store, as other processes see it.
 
 internal import TreeRingLog
 
 enum Writer {
-  /// What a writer says that is at work; nil if there is none. Waits for one that is opening the store.
+  /// The word published by a running writer; nil if there is none. Waits for a writer that is
+  /// opening the store.
   ///
-  /// - Throws: `locked` if that takes too long; `io` if it cannot be told whether there is one: without one
-  ///   the log would be judged as recovery would, with what is just being written.
+  /// - Throws: `locked` if that takes too long; `io` if the lock cannot be queried. Then a writer
+  ///   may be running, and judging the log as recovery would is wrong: it would include what is
+  ///   just being written.
   static func says(
     _ word: SharedWord?, lockPath: String, fileSystem: any FileSystem
   ) throws(TreeRingError) -> SharedWord.Value? {

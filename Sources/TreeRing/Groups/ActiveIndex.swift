@@ -1,63 +1,32 @@
-// A group index definition, ready to say where a row belongs.
+// A group index definition, ready to compute the places of a row.
 
 package import TreeRingLog
 
-/// A row as a definition sees it. The bytes are valid during the call only.
-package struct RowInput {
-  package var bucket: UInt32
-  package var key: UnsafeRawBufferPointer
-  package var object: UnsafeRawBufferPointer
-  package var metadata: UnsafeRawBufferPointer?
-  /// The version of the coder that wrote the object.
-  package var coder: UInt32
-  package var created: Stamp
-  package var written: Stamp
-}
-
-extension RowInput {
-  /// What `.created` and `.modified` order by.
-  var sortContext: SortKeyContext {
-    SortKeyContext(created: created, modified: written)
-  }
-}
-
-/// One place of a row: a group and where in its order.
-package struct EncodedPlace: Hashable, Sendable {
-  package var group: GroupName
-  /// Order-preserving bytes, at most `Limits.sortKeyByteCount` of them.
-  package var sortKey: [UInt8]
-
-  package init(group: GroupName, sortKey: [UInt8]) {
-    self.group = group
-    self.sortKey = sortKey
-  }
-}
-
 /// A definition with its number and the buckets it covers.
 package struct ActiveIndex: Sendable {
-  /// The number the definition has in this store.
+  /// The number of the definition in this store.
   package let number: UInt32
   package let name: String
   package let evaluator: Evaluator
-  /// Names of the buckets it covers; they need not exist yet.
+  /// The names of the buckets it covers. They need not exist yet.
   package let buckets: [String]
 
-  /// How the places of a row are found.
+  /// The source of a row's places.
   package enum Evaluator: Sendable {
     case fields(FieldIndex)
     case code(@Sendable (RowInput) throws -> [EncodedPlace])
-    /// Those of another index, for rows that fit.
+    /// The places of another index, for rows that fit.
     indirect case filtered(ActiveIndex, @Sendable (RowInput) throws -> Bool)
-    /// Those that were given by hand.
+    /// The manual places of a row.
     case manual
-    /// The groups that a closure says, in the order that another one says.
+    /// The groups that one closure returns, in the order that another one defines.
     case compared(RowComparison)
   }
 
-  /// The manual index whose places it shows, its own or one's that it filters; else nil.
+  /// The manual index whose places it shows: itself, or one that it filters; else nil.
   let manualName: String?
-  /// What orders its rows, or those of the index that it filters, by comparing them; else nil. The sort
-  /// keys are then labels, which the trees alone know.
+  /// The comparison that orders its rows, or those of the index that it filters; else nil. The sort
+  /// keys are then labels, which only the trees contain.
   let comparison: RowComparison?
 
   init(number: UInt32, name: String, evaluator: Evaluator, buckets: [String]) {
@@ -74,7 +43,7 @@ package struct ActiveIndex: Sendable {
     }
   }
 
-  /// Whether a row's metadata may decide on its places.
+  /// Whether its places may depend on a row's metadata.
   var readsMetadata: Bool {
     switch evaluator {
     case .fields, .manual: false
@@ -82,10 +51,10 @@ package struct ActiveIndex: Sendable {
     }
   }
 
-  /// The places of a row, in group order, one a group; nil if the definition cannot decode it. Where
-  /// rows are compared, the sort keys are empty.
+  /// The places of a row in group order, one a group; nil if the definition cannot decode the row.
+  /// Sort keys are empty where rows are compared.
   ///
-  /// - Parameter byHand: those that it has in the manual index this one shows.
+  /// - Parameter byHand: the row's places in the manual index that this one shows.
   package func places(
     of row: RowInput, byHand: [EncodedPlace] = []
   ) throws(TreeRingError) -> [EncodedPlace]? {
@@ -110,7 +79,8 @@ package struct ActiveIndex: Sendable {
     }
   }
 
-  /// What a closure gave, sorted, one place a group; nil if it could not decode the row.
+  /// The result of a closure, sorted, one place a group; nil if the closure could not decode the
+  /// row.
   private static func inGroupOrder(
     _ closure: () throws -> [EncodedPlace]
   ) throws(TreeRingError) -> [EncodedPlace]? {
@@ -129,7 +99,7 @@ package struct ActiveIndex: Sendable {
 }
 
 extension IndexRecord {
-  /// The definition ready for use; nil for a closure that is not among `code`.
+  /// The definition, ready for use; nil if its closure is not among `code`.
   func active(code: [CodeIndex]) throws(TreeRingError) -> ActiveIndex? {
     switch definition {
     case .removed: return nil
@@ -165,10 +135,10 @@ extension IndexRecord {
   }
 
   private func registered(in code: [CodeIndex]) -> CodeIndex? {
-    code.first { $0.name == name && $0.version == version }
+    code.first { $0.name.isSameName(as: name) && $0.version == version }
   }
 
-  /// The buckets whose rows it may hold.
+  /// The buckets whose rows it may contain.
   var buckets: [String] {
     switch definition {
     case .removed: []
@@ -187,24 +157,24 @@ extension IndexRecord {
   }
 }
 
-/// A definition by closure as a process registers it.
+/// A definition by closure, as a process registers it.
 package struct CodeIndex: Sendable {
   package let name: String
   package let version: UInt32
   package let buckets: [String]
   package let closure: Closure
 
-  /// What the definition's author wrote.
+  /// The closures of the definition's author.
   package enum Closure: Sendable {
     /// The places of a row.
     case places(@Sendable (RowInput) throws -> [EncodedPlace])
     /// The groups of a row, and the order of rows in them.
     case compared(RowComparison)
-    /// Which rows of the index of this name stay.
+    /// The filter of the rows of the index of this name.
     case filter(of: String, @Sendable (RowInput) throws -> Bool)
   }
 
-  /// Whether this is the definition of a catalog's index of that name.
+  /// Whether the catalog's index of that name has this definition.
   func isInForce(in catalog: Catalog) -> Bool {
     guard let known = catalog.indexes[name] else { return false }
     guard case .filter(let parent, _) = closure else {

@@ -1,31 +1,83 @@
-// Definitions made ready once and used by every commit after.
+// A cache of index definitions that are ready for use. Commits share it.
 
 internal import Synchronization
 internal import TreeRingLog
 
-/// The definitions of the indexes that the newest version maintains.
+/// The definitions that maintain the indexes of the newest version.
 final class ActiveIndexCache: Sendable {
-  private let cached = Mutex<[UInt32: ActiveIndex]>([:])
-
-  /// The definitions of a version's index trees, in their order; nil where the closure is not
-  /// registered, so that the index must be left behind.
-  func active(
-    for version: Version, code: [CodeIndex]
-  ) throws(TreeRingError) -> [ActiveIndex?] {
-    var active: [ActiveIndex?] = []
-    for roots in version.roots.indexes {
-      if let index = cached.withLock({ $0[roots.number] }) {
-        active.append(index)
-        continue
-      }
-      let record = version.catalog.indexes.values.first { $0.number == roots.number }
-      let index = try record?.active(code: code)
-      if let index { cached.withLock { $0[roots.number] = index } }
-      active.append(index)
-    }
-    return active
+  private struct State {
+    var edition = Edition(number: 0)
+    /// The version of these definitions. Weak, so that it is released with its readers.
+    weak var version: Version?
+    var indexes = ActiveIndexes()
   }
 
-  /// Forgets all, because closures have changed.
-  func clear() { cached.withLock { $0 = [:] } }
+  /// The edition of the registered closures when definitions were made ready.
+  struct Edition: Equatable, Sendable {
+    fileprivate var number: UInt64
+  }
+
+  private let state = Mutex(State())
+
+  /// Changes with every `clear`. To be read before the closures are.
+  var edition: Edition { state.withLock { $0.edition } }
+
+  /// Returns the definitions of a version's index trees, except those whose closure is not
+  /// registered; the caller must drop their trees. O(1) for the last kept version, else O(n).
+  func active(
+    for version: Version, code: [CodeIndex]
+  ) throws(TreeRingError) -> ActiveIndexes {
+    let (known, isSame) = state.withLock { ($0.indexes, $0.version === version) }
+    if isSame { return known }
+    return try ActiveIndexes(
+      version.roots.indexes, of: [version.catalog], code: code, known: known)
+  }
+
+  /// Keeps the definitions of a version for the next commit, unless closures have changed since.
+  func keep(_ indexes: ActiveIndexes, of version: Version, _ edition: Edition) {
+    let dropped = state.withLock { state -> ActiveIndexes? in
+      guard state.edition == edition else { return nil }
+      defer { (state.indexes, state.version) = (indexes, version) }
+      return state.indexes
+    }
+    // Release objects that only the closures retain here, outside the lock.
+    withExtendedLifetime(dropped) {}
+  }
+
+  /// Drops all definitions, because closures have changed or numbers may be reused.
+  func clear() {
+    let dropped = state.withLock { state in
+      defer {
+        state = State(edition: Edition(number: state.edition.number + 1))
+      }
+      return state.indexes
+    }
+    withExtendedLifetime(dropped) {}
+  }
+}
+
+extension ActiveIndexes {
+  /// Creates the definitions of some index trees, except those in no catalog, or with a closure
+  /// that is not among `code`. O(n).
+  ///
+  /// - Parameters:
+  ///   - catalogs: the catalogs to search, in this order.
+  ///   - known: definitions that are ready already.
+  init(
+    _ trees: IndexTrees, of catalogs: [Catalog], code: [CodeIndex],
+    known: ActiveIndexes = ActiveIndexes()
+  ) throws(TreeRingError) {
+    self.init()
+    var records: [UInt32: IndexRecord] = [:]
+    for record in catalogs.flatMap(\.indexes.values) where records[record.number] == nil {
+      records[record.number] = record
+    }
+    for roots in trees.all {
+      if let index = known[roots.number] {
+        insert(index)
+      } else if let index = try records[roots.number]?.active(code: code) {
+        insert(index)
+      }
+    }
+  }
 }

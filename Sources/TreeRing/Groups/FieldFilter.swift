@@ -2,31 +2,31 @@
 // can evaluate it. Its canonical text is one line of JSON with its members in this order:
 //   {"filters":INDEX,"where":{"FIELD":["V","V"]},"version":N}
 //
-// Conditions are those of `FieldIndex`: a row fits if its object is a JSON object whose fields have,
-// each of them, one of the texts given.
+// Conditions are those of `FieldIndex`. A row fits if its object is a JSON object in which every
+// field with a condition has one of the permitted texts.
 
 public import TreeRingLog
 
-/// A declarative filter: the rows of another group index whose fields have certain values, in the same
-/// groups and the same order.
+/// A declarative filter: the rows of another group index whose fields have certain values, in the
+/// same groups and the same order.
 ///
 ///     try store.define("In stock", FieldFilter(of: "SalesRank", where: [.init("stock", in: ["yes"])]))
 ///
-/// The other index may be defined in any way, also by a filter or by hand. If it is defined by a closure,
-/// so is in effect this one: a process without the closure cannot read either. It follows when the other
-/// index is defined anew, and is removed with it.
+/// The other index may be defined in any way, also by a filter or manually. If it is defined by a
+/// closure, this one in effect is too: a process without the closure can read neither. It follows
+/// when the other index is redefined, and is removed with it.
 public struct FieldFilter: Hashable, Sendable {
   /// The name of the index it filters.
   public let parent: String
-  /// What a row must fulfil, all of it. Each field stands here once.
+  /// The conditions, all of which a row must fulfil. Each field occurs once.
   public let conditions: [FieldIndex.Condition]
-  /// The definition's version; another one is another index.
+  /// The definition's version; a definition with another version is another index.
   public let version: UInt32
 
-  /// The conditions in the form that is evaluated.
+  /// The compiled conditions.
   private let program: FieldProgram
 
-  /// A filter. Conditions on the same field are merged into one.
+  /// Creates a filter. Conditions on the same field are merged into one.
   ///
   /// Throws `invalidInput` if a field's path has an empty name.
   public init(
@@ -38,9 +38,9 @@ public struct FieldFilter: Hashable, Sendable {
     program = try FieldProgram(group: nil, order: [], conditions: self.conditions)
   }
 
-  /// A filter from what is typed: each condition as `FIELD=V[,V…]`.
+  /// Creates a filter from typed conditions, each `FIELD=V[,V…]`.
   ///
-  /// Throws `invalidInput` with a sentence that says what to type instead.
+  /// Throws `invalidInput` with a sentence that states the expected form.
   public init(
     of parent: String, where conditions: [String], version: UInt32 = 1
   ) throws(TreeRingError) {
@@ -49,16 +49,16 @@ public struct FieldFilter: Hashable, Sendable {
   }
 
   public static func == (a: FieldFilter, b: FieldFilter) -> Bool {
-    a.parent == b.parent && a.conditions == b.conditions && a.version == b.version
+    a.parent.isSameName(as: b.parent) && a.conditions == b.conditions && a.version == b.version
   }
 
   public func hash(into hasher: inout Hasher) {
-    hasher.combine(parent)
+    parent.hashName(into: &hasher)
     hasher.combine(conditions)
     hasher.combine(version)
   }
 
-  /// The same filter under another version.
+  /// Returns the same filter with another version.
   public func withVersion(_ version: UInt32) throws(TreeRingError) -> FieldFilter {
     try FieldFilter(of: parent, where: conditions, version: version)
   }
@@ -82,14 +82,14 @@ extension FieldFilter {
     return String(decoding: output, as: UTF8.self)
   }
 
-  /// A filter from its JSON. Members may come in any order; `version` may be absent.
+  /// Creates a filter from its JSON. Members may come in any order; `version` may be absent.
   ///
   /// Throws `invalidInput` if the text is not JSON, or a member is unknown, missing or malformed.
   public init(json: String) throws(TreeRingError) {
     self = try json.withBytes { (bytes) throws(TreeRingError) in try Self(json: bytes) }
   }
 
-  /// A filter from its JSON, as bytes.
+  /// Creates a filter from its JSON, as bytes.
   package init(json: UnsafeRawBufferPointer) throws(TreeRingError) {
     var reader = FieldDefinitionReader(scanner: JSONScanner(json))
     try reader.read(members: ["filters", "where", "version"])

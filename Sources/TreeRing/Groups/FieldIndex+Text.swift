@@ -1,4 +1,4 @@
-// A declarative index as text: its canonical JSON, and the options a person types.
+// A declarative index as text: its canonical JSON, and the options that a user types.
 
 public import TreeRingLog
 
@@ -39,14 +39,15 @@ extension FieldIndex {
     output.append(UInt8(ascii: "]"))
   }
 
-  /// A definition from its JSON. Members may come in any order; `where` and `version` may be absent.
+  /// Creates a definition from its JSON. Members may come in any order; `where` and `version` may
+  /// be absent.
   ///
   /// Throws `invalidInput` if the text is not JSON, or a member is unknown, missing or malformed.
   public init(json: String) throws(TreeRingError) {
     self = try json.withBytes { (bytes) throws(TreeRingError) in try Self(json: bytes) }
   }
 
-  /// A definition from its JSON, as bytes.
+  /// Creates a definition from its JSON, as bytes.
   package init(json: UnsafeRawBufferPointer) throws(TreeRingError) {
     var reader = FieldDefinitionReader(scanner: JSONScanner(json))
     try reader.read(members: ["bucket", "group", "order", "where", "version"])
@@ -59,16 +60,16 @@ extension FieldIndex {
       where: reader.conditions, version: reader.version)
   }
 
-  /// A definition from what is typed: `order` as `FIELD[:desc][,…]`, each condition as
+  /// Creates a definition from typed options: `order` as `FIELD[:desc][,…]`, each condition as
   /// `FIELD=V[,V…]`.
   ///
-  /// Throws `invalidInput` with a sentence that says what to type instead.
+  /// Throws `invalidInput` with a sentence that states the expected form.
   public init(
     bucket: String, group: String, order: String, where conditions: [String], version: UInt32 = 1
   ) throws(TreeRingError) {
     var fields: [Order] = []
-    for text in order.split(separator: ",", omittingEmptySubsequences: false) {
-      fields.append(Order(text: String(text)))
+    for text in order.utf8.split(separator: UInt8(ascii: ","), omittingEmptySubsequences: false) {
+      fields.append(Order(text: String(Substring(text))))
     }
     if fields.contains(where: \.field.isEmpty) {
       throw TreeRingError(
@@ -78,17 +79,18 @@ extension FieldIndex {
     try self.init(bucket: bucket, group: group, order: fields, where: parsed, version: version)
   }
 
-  /// Conditions from what is typed, each `FIELD=V[,V…]`.
+  /// Parses typed conditions, each `FIELD=V[,V…]`.
   static func conditions(of texts: [String]) throws(TreeRingError) -> [Condition] {
     var parsed: [Condition] = []
     for text in texts {
-      guard let equals = text.firstIndex(of: "="), equals > text.startIndex else {
+      guard let equals = text.utf8.firstIndex(of: UInt8(ascii: "=")), equals > text.startIndex
+      else {
         throw TreeRingError(
           .invalidInput, "The condition “\(text)” names no field; write it FIELD=VALUE[,VALUE…]")
       }
-      let values = text[text.index(after: equals)...].split(
-        separator: ",", omittingEmptySubsequences: false)
-      parsed.append(Condition(String(text[..<equals]), in: values.map { String($0) }))
+      let values = text.utf8[text.utf8.index(after: equals)...].split(
+        separator: UInt8(ascii: ","), omittingEmptySubsequences: false)
+      parsed.append(Condition(String(text[..<equals]), in: values.map { String(Substring($0)) }))
     }
     return parsed
   }
@@ -106,10 +108,10 @@ extension String {
 }
 
 extension FieldIndex.Order: CustomStringConvertible {
-  /// The field, with `:desc` behind it if greater values come first.
+  /// The field, followed by `:desc` if greater values come first.
   public var description: String { isDescending ? field + ":desc" : field }
 
-  /// A field to order by from its text, `FIELD` or `FIELD:desc`.
+  /// Creates an order from its text, `FIELD` or `FIELD:desc`.
   public init(text: String) {
     let isDescending = text.hasSuffix(":desc")
     self.init(isDescending ? String(text.dropLast(5)) : text, descending: isDescending)
@@ -128,7 +130,7 @@ struct FieldDefinitionReader {
 
   init(scanner: JSONScanner) { self.scanner = scanner }
 
-  /// Reads all of it, in which no other members may be.
+  /// Reads the whole definition. Refuses other members than those given.
   mutating func read(members: Set<String>) throws(TreeRingError) {
     try scanner.enterObject()
     while let member = try scanner.nextMember() {
@@ -164,7 +166,9 @@ struct FieldDefinitionReader {
       throw error("“\(name)” must hold text", at: range.lowerBound)
     }
     var output: [UInt8] = []
-    JSONScanner.appendString(scanner.slice(range), to: &output)
+    guard JSONScanner.appendString(scanner.slice(range), to: &output) else {
+      throw error("“\(name)” \(JSONScanner.loneSurrogate)", at: range.lowerBound)
+    }
     return String(decoding: output, as: UTF8.self)
   }
 

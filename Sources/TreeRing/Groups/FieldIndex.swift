@@ -1,14 +1,14 @@
-// A group index whose definition is data, not code: which bucket, which field of the JSON object
-// names the group, which fields order the rows, and which values other fields must have.
+// A group index whose definition is data, not code: the bucket, the field of the JSON object that
+// names the group, the fields that order the rows, and the values that other fields must have.
 //
-// The definition is stored in the store, so that every process and the tool can evaluate it. Its
+// The store contains the definition, so that every process and the tool can evaluate it. Its
 // canonical text is one line of JSON with its members in this order:
-//   {"bucket":B,"group":FIELD,"order":["FIELD","FIELD:desc"],"where":{"FIELD":["V","V"]},"version":N}
+// {"bucket":B,"group":FIELD,"order":["FIELD","FIELD:desc"],"where":{"FIELD":["V","V"]},"version":N}
 //
-// Fields are dotted paths into the object. The group and the values compared by `where` are scalars'
-// texts: what a string says, and any other scalar as it is written. A row is in no group if its
-// object is not JSON, not an object, has no scalar in the group field, fails a `where`, or names a
-// group longer than 255 bytes.
+// Fields are dotted paths into the object. The group and the values that `where` compares are the
+// texts of scalars: the text of a string, and any other scalar as written. A row is in no group if
+// its object is not JSON, not an object, has no scalar in the group field, fails a `where`, or
+// names a group longer than 255 bytes.
 
 public import TreeRingLog
 
@@ -21,10 +21,18 @@ public struct FieldIndex: Hashable, Sendable {
     /// Whether greater values come first.
     public let isDescending: Bool
 
-    /// A field to order by.
+    /// Creates an order by a field.
     public init(_ field: String, descending: Bool = false) {
       self.field = field
       isDescending = descending
+    }
+
+    public static func == (a: Order, b: Order) -> Bool {
+      a.field.isSameName(as: b.field) && a.isDescending == b.isDescending
+    }
+    public func hash(into hasher: inout Hasher) {
+      field.hashName(into: &hasher)
+      hasher.combine(isDescending)
     }
   }
 
@@ -32,13 +40,21 @@ public struct FieldIndex: Hashable, Sendable {
   public struct Condition: Hashable, Sendable {
     /// The dotted path of the field.
     public let field: String
-    /// The texts of which the field must have one.
+    /// The permitted texts of the field.
     public let values: [String]
 
-    /// A field must have one of these texts.
+    /// Creates a condition: the field must have one of these texts.
     public init(_ field: String, in values: [String]) {
       self.field = field
       self.values = values
+    }
+
+    public static func == (a: Condition, b: Condition) -> Bool {
+      a.field.isSameName(as: b.field) && a.values.areSameNames(as: b.values)
+    }
+    public func hash(into hasher: inout Hasher) {
+      field.hashName(into: &hasher)
+      hasher.combine(values.names)
     }
   }
 
@@ -46,17 +62,17 @@ public struct FieldIndex: Hashable, Sendable {
   public let bucket: String
   /// The dotted path of the field that names a row's group.
   public let group: String
-  /// What rows are ordered by inside their group, the first field first.
+  /// The fields that order the rows inside their group, the most significant first.
   public let order: [Order]
-  /// What a row must fulfil, all of it. Each field stands here once.
+  /// The conditions, all of which a row must fulfil. Each field occurs once.
   public let conditions: [Condition]
-  /// The definition's version; another one is another index.
+  /// The definition's version; a definition with another version is another index.
   public let version: UInt32
 
-  /// The fields in the form that is evaluated.
+  /// The compiled fields.
   let program: FieldProgram
 
-  /// A definition. Conditions on the same field are merged into one.
+  /// Creates a definition. Conditions on the same field are merged into one.
   ///
   /// Throws `invalidInput` if a field's path has an empty name.
   public init(
@@ -72,12 +88,12 @@ public struct FieldIndex: Hashable, Sendable {
     program = try FieldProgram(group: group, order: order, conditions: merged)
   }
 
-  /// Conditions with those on the same field merged into one.
+  /// Returns the conditions with those on the same field merged into one.
   static func merged(_ conditions: [Condition]) -> [Condition] {
     var merged: [Condition] = []
     for condition in conditions {
-      if let index = merged.firstIndex(where: { $0.field == condition.field }) {
-        let both = merged[index].values.filter { condition.values.contains($0) }
+      if let index = merged.firstIndex(where: { $0.field.isSameName(as: condition.field) }) {
+        let both = merged[index].values.filter { condition.values.containsName($0) }
         merged[index] = Condition(condition.field, in: both)
       } else {
         merged.append(condition)
@@ -87,26 +103,26 @@ public struct FieldIndex: Hashable, Sendable {
   }
 
   public static func == (a: FieldIndex, b: FieldIndex) -> Bool {
-    a.bucket == b.bucket && a.group == b.group && a.order == b.order
+    a.bucket.isSameName(as: b.bucket) && a.group.isSameName(as: b.group) && a.order == b.order
       && a.conditions == b.conditions && a.version == b.version
   }
 
   public func hash(into hasher: inout Hasher) {
-    hasher.combine(bucket)
-    hasher.combine(group)
+    bucket.hashName(into: &hasher)
+    group.hashName(into: &hasher)
     hasher.combine(order)
     hasher.combine(conditions)
     hasher.combine(version)
   }
 
-  /// The same definition under another version.
+  /// Returns the same definition with another version.
   public func withVersion(_ version: UInt32) throws(TreeRingError) -> FieldIndex {
     try FieldIndex(
       bucket: bucket, group: group, order: order, where: conditions, version: version)
   }
 }
 
-/// The memory one evaluation after another works in, and what the last one found.
+/// The working memory of consecutive evaluations, and the result of the last one.
 package struct FieldEntry {
   /// The group's name of the last row that is in the index.
   package internal(set) var group: [UInt8] = []
@@ -114,14 +130,14 @@ package struct FieldEntry {
   package var sortKey: [UInt8] { encoder.bytes }
 
   var encoder = SortKeyEncoder()
-  /// The text of a string with escapes; unused, and so never allocated, without them.
+  /// The text of a string with escapes; never allocated without such a string.
   var text: [UInt8] = []
 
   package init() {}
 }
 
 extension FieldIndex {
-  /// Evaluates a row's object into an entry; false if the row is not in the index.
+  /// Evaluates a row's object into an entry; returns false if the row is not in the index.
   ///
   /// O(bytes), in one pass over the object.
   package func evaluate(_ object: UnsafeRawBufferPointer, into entry: inout FieldEntry) -> Bool {

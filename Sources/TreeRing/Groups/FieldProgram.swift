@@ -1,23 +1,23 @@
-// How a declarative index is evaluated: one pass over the object's bytes looks for all fields
-// together, then conditions, group and sort key are made from the values found.
+// Evaluates a declarative index. One pass over the object's bytes finds all fields together. Then
+// conditions, group and sort key are evaluated from the values found.
 //
-// The fields sought form a tree of member names. The walk goes down only into members on the way to
-// a field; everything else is validated and passed over. Each field has a slot, which takes the
-// range of its value; an empty range means absent. The tree lies in flat arrays, and its names in one
-// run of bytes, so that the walk counts no references.
+// The fields sought form a tree of member names. The walk descends only into members on the way to
+// a field; it validates and skips everything else. Each field has a slot for the range of its
+// value; an empty range means absent. The tree lies in flat arrays and its names in one run of
+// bytes, so that the walk needs no reference counting.
 
 internal import TreeRingLog
 
-/// The fields of a declarative index, ready to be evaluated.
+/// The compiled fields of a declarative index.
 struct FieldProgram: Sendable {
   /// A member on the way to a field.
   private struct Child: Sendable {
     /// The member's name as UTF-8, a range of `names`, and its first eight bytes.
     var name: Range<Int>
     var head: UInt64
-    /// The slot that takes its value, if it is sought itself; else -1.
+    /// The slot for its value if it is a field itself; else -1.
     var slot = -1
-    /// The node of its own members, if some are sought; else -1.
+    /// The node of its own members if some are on the way to a field; else -1.
     var node = -1
   }
 
@@ -31,15 +31,15 @@ struct FieldProgram: Sendable {
   /// The children of each node, as a range of `children`.
   private var nodes: [Range<Int>] = []
   private var slotCount = 0
-  /// The slot of the group; -1 if only conditions are asked.
+  /// The slot of the group; -1 for conditions only.
   private var groupSlot = -1
   private var conditions: [Condition] = []
   private var order: [(slot: Int, isDescending: Bool)] = []
 
-  /// A program for these fields. Throws `invalidInput` if a path has an empty name.
+  /// Compiles these fields. Throws `invalidInput` if a path has an empty name.
   ///
-  /// - Parameter group: the field that names a row's group; nil for a program that only says whether
-  ///   the conditions hold.
+  /// - Parameter group: the field that names a row's group; nil for a program that only tests the
+  ///   conditions.
   init(
     group: String?, order: [FieldIndex.Order], conditions: [FieldIndex.Condition]
   ) throws(TreeRingError) {
@@ -72,7 +72,7 @@ struct FieldProgram: Sendable {
     name.prefix(8).reversed().reduce(0) { $0 << 8 | UInt64($1) }
   }
 
-  /// Evaluates an object; false if the row is not in the index.
+  /// Evaluates an object; returns false if the row is not in the index.
   func evaluate(_ object: UnsafeRawBufferPointer, into entry: inout FieldEntry) -> Bool {
     withUnsafeTemporaryAllocation(of: Range<Int>.self, capacity: slotCount) { found in
       found.initialize(repeating: 0..<0)
@@ -87,7 +87,7 @@ struct FieldProgram: Sendable {
     }
   }
 
-  /// Makes the entry from the values found.
+  /// Fills the entry from the values found.
   private func evaluate(
     _ object: UnsafeRawBufferPointer, _ found: UnsafeMutableBufferPointer<Range<Int>>,
     _ entry: inout FieldEntry
@@ -135,7 +135,7 @@ struct FieldProgram: Sendable {
     return false
   }
 
-  /// Calls `body` with the tree's arrays in place.
+  /// Calls `body` with pointers to the tree's arrays.
   private func withWalk<R>(_ body: (Walk) -> R) -> R {
     names.withUnsafeBytes { names in
       children.withUnsafeBufferPointer { children in
@@ -146,7 +146,7 @@ struct FieldProgram: Sendable {
     }
   }
 
-  /// The tree of fields while it is walked.
+  /// The tree of fields during a walk.
   private struct Walk {
     let names: UnsafeRawBufferPointer
     let children: UnsafeBufferPointer<Child>
@@ -196,7 +196,7 @@ struct FieldProgram: Sendable {
       return scanner.take(UInt8(ascii: ","))
     }
 
-    /// The child of a node that a name token names; -1 if it is none.
+    /// The child of a node with the name of a token; -1 if there is none.
     @inline(__always)
     private func child(of node: Int, named token: Range<Int>, _ scanner: JSONScanner) -> Int {
       if scanner.passedEscape { return escapedChild(of: node, named: token, scanner) }
@@ -213,7 +213,7 @@ struct FieldProgram: Sendable {
       return -1
     }
 
-    /// The first eight bytes of a name, the first one lowest; zeros beyond its end.
+    /// The first eight bytes of a name, the first byte lowest; zeros beyond its end.
     @inline(__always)
     private func head(_ start: Int, _ count: Int, _ bytes: UnsafeRawBufferPointer) -> UInt64 {
       if start + 8 <= bytes.count {
@@ -226,7 +226,7 @@ struct FieldProgram: Sendable {
       return word
     }
 
-    /// Whether a name and a token of the same length are equal behind the first eight bytes.
+    /// Whether a name and a token of the same length are equal after the first eight bytes.
     private func rest(
       of name: Range<Int>, _ token: Range<Int>, _ bytes: UnsafeRawBufferPointer
     ) -> Bool {
@@ -243,7 +243,7 @@ struct FieldProgram: Sendable {
       return nodes[node].first { names[children[$0].name].elementsEqual(text) } ?? -1
     }
 
-    /// Drops what an earlier member of the same name gave: the last one counts.
+    /// Clears the values of an earlier member of the same name: the last one counts.
     private func forget(node: Int, _ found: UnsafeMutableBufferPointer<Range<Int>>) {
       for index in nodes[node] {
         if children[index].slot >= 0 { found[children[index].slot] = 0..<0 }
@@ -253,7 +253,7 @@ struct FieldProgram: Sendable {
   }
 }
 
-/// The fields of an index as a tree of member names, while it is built.
+/// The fields of an index as a tree of member names, during compilation.
 private struct FieldTree {
   struct Child {
     var name: [UInt8]
@@ -264,7 +264,7 @@ private struct FieldTree {
   var nodes: [[Child]] = [[]]
   var slotCount = 0
 
-  /// The slot of a path, made if there is none yet.
+  /// The slot of a path; creates it if there is none yet.
   mutating func slot(of path: JSONPath) -> Int {
     var node = 0
     for name in path.names.dropLast() {

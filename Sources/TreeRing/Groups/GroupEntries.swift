@@ -1,5 +1,5 @@
-// One group of an index, for many questions: the group is found once, each further question is one
-// descent of a tree, or two, and what it asks for is put together on the stack.
+// One group of an index, for many queries. The group is found once. Each query is one or two
+// descents of a tree, and builds its key on the stack.
 
 package import TreeRingLog
 
@@ -9,7 +9,7 @@ package final class GroupEntries: Sendable {
   package let name: GroupName
   private let index: IndexReader
   private let prefix: [UInt8]
-  /// Where its entries lie among those of all groups.
+  /// The range of its entries among those of all groups.
   package let positions: Range<Int>
 
   /// Finds a group of an index; one that does not exist has no entries. O(log n).
@@ -20,12 +20,12 @@ package final class GroupEntries: Sendable {
     positions = try index.positions(of: name)
   }
 
-  /// How many rows the group has.
+  /// The number of rows in the group.
   package var count: Int { positions.count }
 
   // MARK: - From places to positions
 
-  /// How many of its rows stand before this place, whether or not a row stands at it. O(log n).
+  /// The number of its rows before a place, whether or not a row has that place. O(log n).
   package func rank(of place: [UInt8]) throws(TreeRingError) -> Int {
     let nothing = UnsafeRawBufferPointer(start: nil, count: 0)
     return try index.state.read {
@@ -33,7 +33,7 @@ package final class GroupEntries: Sendable {
     }
   }
 
-  /// How many of its rows stand before a row with this sort key. O(log n).
+  /// The number of its rows before a row with this sort key. O(log n).
   package func rank(
     of row: RowReference, sortKey: UnsafeRawBufferPointer
   ) throws(TreeRingError) -> Int {
@@ -44,7 +44,7 @@ package final class GroupEntries: Sendable {
     }
   }
 
-  /// How many of its rows stand before each of these places. O(log n) each, and faster together.
+  /// The number of its rows before each of these places. O(log n) each, and faster together.
   package func ranks(of places: [[UInt8]]) throws(TreeRingError) -> [Int] {
     var ranks: [Int] = []
     ranks.reserveCapacity(places.count)
@@ -72,7 +72,8 @@ package final class GroupEntries: Sendable {
     }
   }
 
-  /// Where a row's sort key lies; nil if it is not in the group. Inside a read section.
+  /// The sort key of a row, in place; nil if the row is not in the group. To be called inside a
+  /// read section.
   @inline(__always)
   private func sortKey(
     of bucket: UnsafeRawBufferPointer, _ key: UnsafeRawBufferPointer
@@ -84,8 +85,8 @@ package final class GroupEntries: Sendable {
     }
   }
 
-  /// How many of its rows stand before a place, given as the parts that `OrderKey.order` puts together.
-  /// Inside a read section.
+  /// The number of its rows before a place, given as the parts that `OrderKey.order` joins. To be
+  /// called inside a read section.
   @inline(__always)
   private func rank(
     of sortKey: UnsafeRawBufferPointer, _ bucket: UnsafeRawBufferPointer,
@@ -114,13 +115,13 @@ package final class GroupEntries: Sendable {
     return try index.state.id(try row(at: position))
   }
 
-  /// How many places are ranked in one read section.
+  /// The number of places ranked in one read section.
   private static let sectionPlaceCount = 512
 }
 
 extension IndexReader {
-  /// Calls `body` with each group that a row stands in, in their order, and with its sort key there. Both
-  /// are valid inside only. O(log n).
+  /// Calls `body` with each group of a row, in their order, and the row's sort key there. Both are
+  /// valid only inside `body`. O(log n).
   package func forEachPlace(
     of row: RowReference,
     _ body: (_ group: UnsafeRawBufferPointer, _ sortKey: UnsafeRawBufferPointer) throws -> Void
@@ -140,7 +141,7 @@ extension IndexReader {
   }
 }
 
-/// Calls `body` with four runs of bytes one behind the other, on the stack.
+/// Calls `body` with the concatenation of four runs of bytes, built on the stack.
 @inline(__always)
 private func withJoined<R>(
   _ first: UnsafeRawBufferPointer, _ second: UnsafeRawBufferPointer,

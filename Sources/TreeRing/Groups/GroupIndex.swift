@@ -1,5 +1,5 @@
-// Definitions of group indexes in code: a closure says in which groups a row stands and in what
-// order. The version is the promise that the closure has not changed.
+// Definitions of group indexes in code. A closure returns the places of a row. The version is the
+// author's promise that the closure has not changed.
 
 internal import TreeRingLog
 
@@ -9,7 +9,8 @@ internal import TreeRingLog
 ///       Place(in: book.genre, by: .descending(book.sales), .ascending(book.title))
 ///     }
 ///
-/// The closure returns nil, one `Place` or several. It must depend on nothing but the row.
+/// The closure returns nil, one `Place` or several. It must depend on nothing but the row, and must
+/// not change the row: indexes over one bucket with the same coder share the decoded row.
 public struct GroupIndex: Sendable {
   /// The index's name, unique in the store.
   public let name: String
@@ -25,8 +26,9 @@ public struct GroupIndex: Sendable {
     self.init(name, on: bucket, version: version, entries: { try places($0.row) })
   }
 
-  /// Defines an index by a closure that also looks at key and metadata. Written as a trailing
-  /// closure it is told apart by what the closure uses; name the argument if that says nothing.
+  /// Defines an index by a closure that also uses key and metadata. The compiler chooses this
+  /// variant for a trailing closure by what the closure uses. Write the argument label where that
+  /// does not decide.
   @_disfavoredOverload
   public init<Row: SendableMetatype, Places: PlaceSet>(
     _ name: String, on bucket: Bucket<Row>, version: UInt32,
@@ -34,10 +36,10 @@ public struct GroupIndex: Sendable {
   ) {
     self.name = name
     self.version = version
-    let decode = bucket.coder.decode
+    let coder = bucket.coder
     let closure = CodeIndex.Closure.places { input in
       let context = input.sortContext
-      return try places(IndexedRow(input, decode)).places.map { place in
+      return try places(try input.row(by: coder)).places.map { place in
         try place.group.check()
         return EncodedPlace(group: place.group, sortKey: place.sortKey(context: context))
       }
@@ -45,24 +47,24 @@ public struct GroupIndex: Sendable {
     code = CodeIndex(name: name, version: version, buckets: [bucket.name], closure: closure)
   }
 
-  /// Defines an index by the groups that rows are in and a closure that compares two rows, for orders
-  /// that no sort keys express. Prefer `Place` where they do: a row that is written is then placed without
-  /// reading others.
+  /// Defines an index by a closure for the groups of a row and a closure that compares two rows,
+  /// for orders that no sort key expresses. Prefer `Place` where a sort key does: then writing a
+  /// row reads no other rows.
   ///
   ///     let byTitle = GroupIndex(
   ///       "ByTitle", on: books, version: 1, groupedBy: { $0.genre },
   ///       sortedBy: { $0.title.localizedStandardCompare($1.title) == .orderedAscending })
   ///
-  /// A row that is written is placed by binary search, O(log² n), and stays where it is while it is in
-  /// order with its neighbours. Building the index holds its rows decoded in memory.
+  /// Writing a row places it by binary search, O(log² n). It stays where it is while it is in order
+  /// with its neighbours. Building the index holds its decoded rows in memory.
   ///
   /// - Parameters:
   ///   - name: The index's name.
-  ///   - bucket: The rows it is over.
-  ///   - version: Another one says that the closures have changed.
-  ///   - groups: The group of a row, none or several.
-  ///   - areInIncreasingOrder: Whether the first row comes before the second; a strict weak order. Rows
-  ///     of which neither comes before the other are ordered by bucket and key.
+  ///   - bucket: The bucket of its rows.
+  ///   - version: The version of the closures. Raise it when a closure changes.
+  ///   - groups: Returns the groups of a row: none, one or several.
+  ///   - areInIncreasingOrder: Returns whether the first row comes before the second; a strict weak
+  ///     order. Rows of which neither comes before the other are ordered by bucket and key.
   public init<Row: SendableMetatype, Groups: GroupSet>(
     _ name: String, on bucket: Bucket<Row>, version: UInt32,
     groupedBy groups: @escaping @Sendable (Row) throws -> Groups,
@@ -74,8 +76,8 @@ public struct GroupIndex: Sendable {
       sortedBy: { areInIncreasingOrder($0.row, $1.row) })
   }
 
-  /// The same with closures that also look at key and metadata. Name the type of their arguments,
-  /// `IndexedRow`, if what they use does not tell.
+  /// Defines such an index by closures that also use key and metadata. Write the type of their
+  /// arguments, `IndexedRow`, where their bodies do not determine it.
   @_disfavoredOverload
   public init<Row: SendableMetatype, Groups: GroupSet>(
     _ name: String, on bucket: Bucket<Row>, version: UInt32,
@@ -84,14 +86,14 @@ public struct GroupIndex: Sendable {
   ) {
     self.name = name
     self.version = version
-    let decode = bucket.coder.decode
+    let coder = bucket.coder
     let comparison = RowComparison(
       groups: { input in
-        let groups = try groups(IndexedRow(input, decode)).groups
+        let groups = try groups(try input.row(by: coder)).groups
         for group in groups { try group.check() }
         return groups
       },
-      decode: { try IndexedRow($0, decode) },
+      decode: { try $0.row(by: coder) },
       precedes: { first, second in
         guard let first = first as? IndexedRow<Row>, let second = second as? IndexedRow<Row> else {
           return false
@@ -102,14 +104,14 @@ public struct GroupIndex: Sendable {
       name: name, version: version, buckets: [bucket.name], closure: .compared(comparison))
   }
 
-  /// Defines an index that has the groups and the order of another one, and only those of its rows
-  /// that fit. The other index may be defined in any way, also by a filter.
+  /// Defines an index with the groups and the order of another one, and only those of its rows that
+  /// fit. The other index may be defined in any way, also by a filter.
   ///
   ///     let bestsellers = GroupIndex(
   ///       "Bestsellers", filtering: "SalesRank", on: books, version: 1
   ///     ) { $0.row.sales > 100_000 }
   ///
-  /// It follows when the other index is defined anew, and is removed with it. Registering it with
+  /// It follows when the other index is redefined, and is removed with it. Registering it with
   /// another version replaces the filter; observers then see the rows that enter or leave.
   public init<Row: SendableMetatype>(
     _ name: String, filtering parent: String, on bucket: Bucket<Row>, version: UInt32,
@@ -117,15 +119,15 @@ public struct GroupIndex: Sendable {
   ) {
     self.name = name
     self.version = version
-    let decode = bucket.coder.decode
+    let coder = bucket.coder
     let closure = CodeIndex.Closure.filter(of: parent) { input in
-      try fits(IndexedRow(input, decode))
+      try fits(try input.row(by: coder))
     }
     code = CodeIndex(name: name, version: version, buckets: [bucket.name], closure: closure)
   }
 }
 
-/// A row as a group index's closure sees it.
+/// A row as passed to a group index's closure.
 public struct IndexedRow<Row> {
   /// The row, decoded.
   public let row: Row
@@ -133,23 +135,16 @@ public struct IndexedRow<Row> {
   public let key: Key
   /// Its metadata, if it has any.
   public let metadata: [UInt8]?
-
-  init(
-    _ input: RowInput, _ decode: (UnsafeRawBufferPointer, UInt32) throws -> Row
-  ) rethrows {
-    row = try decode(input.object, input.coder)
-    key = Key(bytes: input.key)
-    metadata = input.metadata.map { Array($0) }
-  }
 }
 
-/// What a group index's closure may return: nothing, one place, or several.
+/// A return value of a group index's closure: nothing, one place, or several.
 public protocol PlaceSet: SendableMetatype {
-  /// The places, in any order; of several in one group the first counts.
+  /// The places, in any order; the first of several in one group counts.
   var places: [Place] { get }
 }
 
-/// What the grouping closure of an index that compares rows may return: no group, one, or several.
+/// A return value of the grouping closure of an index that compares rows: no group, one, or
+/// several.
 public protocol GroupSet: SendableMetatype {
   /// The groups, in any order.
   var groups: [GroupName] { get }

@@ -1,10 +1,11 @@
-// A group's name as it stands at the front of a tree key: 00 written as 00 FF, then 00 00. The order
-// of encoded names is the order of the names, and none is a prefix of another.
+// A group's name at the front of a tree key: 00 is written as 00 FF, and 00 00 ends the name.
+// Encoded names have the order of the names, and none is a prefix of another.
 
 package import TreeRingLog
 
 extension GroupName {
-  /// The longest encoded name in bytes: a name of 255 bytes and its end. Each zero byte counts twice.
+  /// The maximum length of an encoded name in bytes: a name of 255 bytes and its end. Each zero
+  /// byte counts twice.
   package static let encodedByteLimit = Limits.nameByteCount + 2
 
   /// Whether a name of these bytes is within the limit.
@@ -25,7 +26,7 @@ extension GroupName {
     }
   }
 
-  /// The encoded bytes, whatever the name's length.
+  /// The encoded bytes, also for a name over the limit.
   package var encoded: [UInt8] {
     var output: [UInt8] = []
     output.reserveCapacity(bytes.count + 2)
@@ -38,7 +39,8 @@ extension GroupName {
     return output
   }
 
-  /// Reads an encoded name at the front of bytes, and how many bytes it takes; nil if there is none.
+  /// Decodes a name at the front of bytes; returns it with its encoded length, or nil if there is
+  /// none.
   package static func decode(
     _ encoded: UnsafeRawBufferPointer
   ) -> (name: GroupName, byteCount: Int)? {

@@ -1,11 +1,11 @@
-// Reads one group of an index. Finding the group is done once, so that each further question is one
-// descent of the order tree.
+// Reads one group of an index. The group is found once, so that each query is one or two descents
+// of a tree.
 
 public import TreeRingLog
 
-/// One group of a group index as it is at one commit: for many questions about the same group.
+/// One group of a group index at one commit, for many queries of the same group.
 ///
-/// Of a transaction it is valid until the transaction's next write.
+/// A reader from a transaction is valid until the transaction's next write.
 public struct GroupReader: Sendable {
   private let entries: GroupEntries
 
@@ -16,7 +16,7 @@ public struct GroupReader: Sendable {
   /// The group's name.
   public var name: GroupName { entries.name }
 
-  /// How many rows the group has.
+  /// The number of rows in the group.
   public var count: Int { entries.count }
 
   /// The identity of the row at a position; nil beyond the group's end. O(log n).
@@ -27,7 +27,7 @@ public struct GroupReader: Sendable {
 }
 
 extension IndexReader {
-  /// A group to ask several questions of. O(log n).
+  /// Returns a group for several queries. O(log n).
   public func group(_ name: GroupName) throws(TreeRingError) -> GroupReader {
     try GroupReader(name, of: self)
   }

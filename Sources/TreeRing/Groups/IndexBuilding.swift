@@ -1,137 +1,63 @@
-// Building the trees of a group index from rows. The entries come in the order of the rows and are
-// wanted in their own, so they are collected and sorted, some megabytes at a time, and each such run is
-// put into the trees in key order.
+// Builds the trees of one group index. Entries arrive in row order, but the trees need them in key
+// order. So the builder collects and sorts them, some megabytes at a time, and puts each such run
+// into the trees in key order.
 
 internal import TreeRingLog
 
-/// The entries of an index that is being built.
+/// The entries of an index under construction.
 struct IndexBuilding {
-  /// How many bytes of entries are held before they go to the trees, if nothing else is said.
-  static let entryByteLimit = 4 << 20
-
-  private let index: ActiveIndex
-  private let values: ValueSource
+  let index: ActiveIndex
   private let editor: PageEditor
-  private let entryByteLimit: Int
   private var roots: IndexRoots
   private var order = SortBuffer()
   private var places = SortBuffer()
-  /// Of an index that compares rows, those of each group.
+  /// The rows of each group, for an index that compares rows.
   private var compared: [GroupName: [ComparedRow]] = [:]
-  private var rowCount = 0
 
-  init(index: ActiveIndex, values: ValueSource, editor: PageEditor, entryByteLimit: Int) {
+  init(index: ActiveIndex, editor: PageEditor) {
     self.index = index
-    self.values = values
     self.editor = editor
-    self.entryByteLimit = entryByteLimit
     roots = IndexRoots(number: index.number)
   }
 
-  /// The trees of what was added.
+  /// Flushes the entries held and returns the trees.
   mutating func finish(_ spill: SpillAction?) throws(TreeRingError) -> IndexRoots {
     try flush(spill)
     return roots
   }
 
-  /// Gives up what was built.
+  /// Removes the trees.
   mutating func discard() {
     editor.removeAll(&roots.order)
     editor.removeAll(&roots.places)
   }
 
-  private var isFull: Bool { order.byteCount + places.byteCount >= entryByteLimit }
+  /// The number of bytes of the entries held.
+  var byteCount: Int { order.byteCount + places.byteCount }
 
+  /// Flushes the entries held to the trees.
+  ///
   /// - Parameter spill: nil while something points into pages of the transaction.
-  private mutating func flush(_ spill: SpillAction?) throws(TreeRingError) {
+  mutating func flush(_ spill: SpillAction?) throws(TreeRingError) {
     try order.flush(into: &roots.order, with: editor, spill)
     try places.flush(into: &roots.places, with: editor, spill)
   }
 
-  /// Adds every row of a bucket. A read section is as long as some hundred rows, so that a long build
-  /// does not keep memory from being given back.
-  mutating func addRows(
-    of bucket: UInt32, _ rows: Tree, _ spill: SpillAction?, _ progress: (Int) -> Bool
-  ) throws(TreeRingError) {
-    let pages = editor.pages
-    var rest = try typed { try pages.reading { RowKey.positions(in: rows, bucket: bucket) } }
-    while !rest.isEmpty {
-      let part = rest.prefix(StateReader.sectionEntryCount)
-      let done = try typed {
-        try pages.reading { try addRows(at: part, of: bucket, rows, progress) }
-      }
-      if done == 0 { return }
-      rest = rest.dropFirst(done)
-      if isFull { try flush(spill) }
-    }
-  }
-
-  /// Adds rows at these positions, until there are entries enough.
-  /// - Returns: how many rows it has added.
-  private mutating func addRows(
-    at positions: Range<Int>, of bucket: UInt32, _ rows: Tree, _ progress: (Int) -> Bool
-  ) throws(TreeRingError) -> Int {
-    var failure: TreeRingError?
-    var done = 0
-    rows.forEach(in: positions) { treeKey, record in
-      do throws(TreeRingError) {
-        try add(try RowRecord(record), bucket, RowKey.key(of: treeKey), byHand: [], progress)
-      } catch {
-        failure = error
-        return false
-      }
-      done += 1
-      return !isFull
-    }
-    if let failure { throw failure }
-    return done
-  }
-
-  /// Adds the rows that were placed by hand.
-  mutating func addPlaced(
-    _ manual: ManualPlaces, of name: String, rows: Tree, _ catalog: Catalog,
-    _ progress: (Int) -> Bool
-  ) throws(TreeRingError) {
-    let covered = Set(index.buckets.compactMap { catalog.buckets[$0] })
-    var last: RowReference?
-    try typed {
-      try manual.forEach(of: name) { place in
-        let row = RowReference(bucket: place.bucket, key: place.key)
-        // The places of a row lie side by side.
-        if row == last || !covered.contains(row.bucket) { return true }
-        last = row
-        try row.key.withUnsafeBytes { key in
-          guard
-            let record = RowKey.with(bucket: row.bucket, key: key, { rows.value(of: $0) })
-          else { return }
-          let byHand = manual.places(of: name, bucket: row.bucket, key: key)
-          try add(try RowRecord(record), row.bucket, key, byHand: byHand, progress)
-          if isFull { try flush(nil) }
-        }
-        return true
-      }
-    }
-  }
-
-  private mutating func add(
-    _ row: RowRecord, _ bucket: UInt32, _ key: UnsafeRawBufferPointer, byHand: [EncodedPlace],
-    _ progress: (Int) -> Bool
-  ) throws(TreeRingError) {
-    if let found = try values.places(
-      of: row, bucket: bucket, key: key, index: index, byHand: byHand)
-    {
-      if let comparison = index.comparison {
-        try compare(row, bucket, key, in: found.map(\.group), comparison)
-      } else {
-        for place in found { append(place, bucket, key) }
-      }
-    } else {
+  /// Adds a row.
+  mutating func add(_ row: RowInput, byHand: [EncodedPlace] = []) throws(TreeRingError) {
+    guard let found = try index.places(of: row, byHand: byHand) else {
       roots.undecodable += 1
+      return
     }
-    rowCount += 1
-    if rowCount & 0xFFF == 0, !progress(rowCount) {
-      throw TreeRingError(.cancelled, "Building the index \(index.name) was cancelled.")
+    guard let comparison = index.comparison, !found.isEmpty else {
+      for place in found { append(place, row.bucket, row.key) }
+      return
     }
+    guard let compared = comparison.row(row) else {
+      roots.undecodable += 1
+      return
+    }
+    for place in found { self.compared[place.group, default: []].append(compared) }
   }
 
   private mutating func append(
@@ -143,22 +69,12 @@ struct IndexBuilding {
       key: PlaceKey.prefix(bucket: bucket, key: key) + place.group.bytes, value: place.sortKey)
   }
 
-  private mutating func compare(
-    _ row: RowRecord, _ bucket: UInt32, _ key: UnsafeRawBufferPointer, in groups: [GroupName],
-    _ comparison: RowComparison
-  ) throws(TreeRingError) {
-    if groups.isEmpty { return }
-    guard let row = try values.compared(row, bucket: bucket, key: key, by: comparison) else {
-      roots.undecodable += 1
-      return
-    }
-    for group in groups { compared[group, default: []].append(row) }
-  }
-
-  /// Sorts the rows that are compared, and gives them labels.
+  /// Sorts the rows of an index that compares rows, and labels them.
   ///
-  /// - Parameter places: the place tree that labels are taken from as far as they can be.
-  mutating func label(keeping places: Tree?) throws(TreeRingError) {
+  /// - Parameters:
+  ///   - places: the place tree whose labels are kept as far as possible.
+  ///   - entryByteLimit: the maximum number of entry bytes held.
+  mutating func label(keeping places: Tree?, entryByteLimit: Int) throws(TreeRingError) {
     guard let comparison = index.comparison else { return }
     for (group, var rows) in compared {
       rows.sort(by: comparison.isBefore)
@@ -170,7 +86,7 @@ struct IndexBuilding {
             EncodedPlace(group: group, sortKey: OrderLabel.sortKey(label)), row.reference.bucket, $0
           )
         }
-        if isFull { try flush(nil) }
+        if byteCount >= entryByteLimit { try flush(nil) }
       }
     }
     compared = [:]
@@ -178,7 +94,7 @@ struct IndexBuilding {
 }
 
 extension RowReference {
-  /// The label of the row in a group, of an index that compares rows; nil if it is not in it.
+  /// The row's label in a group of an index that compares rows; nil if the row is not in the group.
   fileprivate func label(in group: GroupName, places: Tree) -> [UInt8]? {
     let place = key.withUnsafeBytes { PlaceKey.of(bucket: bucket, key: $0, group: group) }
     // The last byte of the sort key ends the label.
@@ -186,7 +102,7 @@ extension RowReference {
   }
 }
 
-/// Entries of a tree to be, collected in one run of bytes and sorted by key.
+/// Entries for a tree, collected in one run of bytes and sorted by key.
 private struct SortBuffer {
   private var bytes: [UInt8] = []
   var byteCount: Int { bytes.count }
@@ -198,7 +114,7 @@ private struct SortBuffer {
     bytes.append(contentsOf: value)
   }
 
-  /// Puts the entries into a tree, in key order, and forgets them.
+  /// Puts the entries into a tree in key order, then clears the buffer.
   mutating func flush(
     into root: inout TreeRoot, with editor: PageEditor, _ spill: SpillAction?
   ) throws(TreeRingError) {

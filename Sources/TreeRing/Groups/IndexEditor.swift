@@ -1,32 +1,34 @@
-// Keeps the two trees of group indexes in step with the rows, and builds them whole from a row tree.
+// Updates the two trees of group indexes with the rows, and builds them from a row tree.
 
 internal import TreeRingLog
 
-/// Writes pages of an unfinished transaction to the page file, if it has made too many.
+/// Writes pages of an unfinished transaction to the page file if it has too many.
 typealias SpillAction = (PageEditor) throws(TreeRingError) -> Void
 
 /// Edits the trees of one group index inside a transaction.
 struct IndexEditor {
   let editor: PageEditor
 
-  /// Replaces a row's places. Only what differs is edited.
+  /// Replaces a row's places, given in group order. Edits only the differences.
   func replace(
     _ roots: inout IndexRoots, bucket: UInt32, key: UnsafeRawBufferPointer, prefix: [UInt8],
     old: [EncodedPlace], new: [EncodedPlace]
   ) {
-    for place in old where !new.contains(place) {
-      removeOrder(&roots, place, bucket: bucket, key: key)
-      if !new.contains(where: { $0.group == place.group }) {
-        (prefix + place.group.bytes).withUnsafeBytes {
-          _ = editor.remove(&roots.places, key: $0)
+    [EncodedPlace].forEachDifference(from: old, to: new) { before, after in
+      if let before {
+        removeOrder(&roots, before, bucket: bucket, key: key)
+        if after == nil {
+          (prefix + before.group.bytes).withUnsafeBytes {
+            _ = editor.remove(&roots.places, key: $0)
+          }
         }
       }
-    }
-    for place in new where !old.contains(place) {
-      insertOrder(&roots, place, bucket: bucket, key: key)
-      (prefix + place.group.bytes).withUnsafeBytes { placeKey in
-        place.sortKey.withUnsafeBytes {
-          _ = editor.put(&roots.places, key: placeKey, value: $0)
+      if let after {
+        insertOrder(&roots, after, bucket: bucket, key: key)
+        (prefix + after.group.bytes).withUnsafeBytes { placeKey in
+          after.sortKey.withUnsafeBytes {
+            _ = editor.put(&roots.places, key: placeKey, value: $0)
+          }
         }
       }
     }
@@ -59,44 +61,43 @@ struct IndexEditor {
     return (bytes, OrderKey.lengths(group: groupLength, sortKey: place.sortKey.count))
   }
 
-  /// Builds both trees from the rows of the buckets an index covers; one that shows the places of a
-  /// manual index from those. O(n log n). Entries are sorted some megabytes at a time; only of an index
-  /// that compares rows all rows are held in memory.
+  /// Builds the trees of indexes from the rows of the buckets they cover. An index that shows the
+  /// places of a manual index is built from those. O(n log n) for each. Entries are sorted some
+  /// megabytes at a time. Only for an index that compares rows, memory holds all rows.
   ///
   /// - Parameters:
-  ///   - labeled: of an index that compares rows, the places of its definition before, whose labels are
-  ///     kept as far as the order allows, so that little differs.
-  ///   - entryByteLimit: how many bytes of entries are held before they go to the trees.
-  ///   - spill: called now and then while nothing points into pages of the transaction.
-  ///   - progress: called now and then with the number of rows done; false cancels.
-  /// - Throws: what keeps it from being built; its pages are given up then.
+  ///   - labeled: for indexes that compare rows, by number, the places of their previous
+  ///     definition. Its labels are kept as far as the order allows, so that few places differ.
+  ///   - entryByteLimit: the maximum number of entry bytes held before they are flushed to the
+  ///     trees.
+  ///   - spill: called at intervals, while nothing points into pages of the transaction.
+  ///   - progress: called at intervals with the number of rows done; false cancels the build.
+  /// - Returns: the trees, in the order of the indexes.
+  /// - Throws: the error that prevents the build; the pages are freed then.
+  func build(
+    _ indexes: [ActiveIndex], rows: Tree, catalog: Catalog, catalogTree: Tree,
+    values: ValueSource, labeled: [UInt32: Tree] = [:],
+    entryByteLimit: Int = IndexBuilder.entryByteLimit, spill: SpillAction? = nil,
+    progress: (Int) -> Bool = { _ in true }
+  ) throws(TreeRingError) -> [IndexRoots] {
+    try typed {
+      try withoutActuallyEscaping(progress) { progress in
+        var builder = IndexBuilder(
+          indexes, rows: rows, catalog: catalog, catalogTree: catalogTree, values: values,
+          editor: editor, entryByteLimit: entryByteLimit, spill: spill, progress: progress)
+        return try builder.run(labeled: labeled)
+      }
+    }
+  }
+
+  /// Builds the trees of one index.
   func build(
     _ index: ActiveIndex, rows: Tree, catalog: Catalog, catalogTree: Tree, values: ValueSource,
-    labeled: Tree? = nil, entryByteLimit: Int = IndexBuilding.entryByteLimit,
-    spill: SpillAction? = nil, progress: (Int) -> Bool = { _ in true }
+    entryByteLimit: Int = IndexBuilder.entryByteLimit
   ) throws(TreeRingError) -> IndexRoots {
-    var building = IndexBuilding(
-      index: index, values: values, editor: editor, entryByteLimit: entryByteLimit)
-    let pages = editor.pages
-    do throws(TreeRingError) {
-      if let name = index.manualName {
-        let manual = ManualPlaces(tree: catalogTree, catalog: catalog)
-        try typed {
-          try pages.reading {
-            try building.addPlaced(manual, of: name, rows: rows, catalog, progress)
-          }
-        }
-      } else {
-        for name in index.buckets {
-          guard let bucket = catalog.buckets[name] else { continue }
-          try building.addRows(of: bucket, rows, spill, progress)
-        }
-      }
-      try typed { try pages.reading { try building.label(keeping: labeled) } }
-      return try building.finish(spill)
-    } catch {
-      building.discard()
-      throw error
-    }
+    let built = try build(
+      [index], rows: rows, catalog: catalog, catalogTree: catalogTree, values: values,
+      entryByteLimit: entryByteLimit)
+    return built.first ?? IndexRoots(number: index.number)
   }
 }

@@ -1,10 +1,10 @@
-// What a store tells about its index definitions.
+// The public description of an index definition.
 
 /// A group index in force.
 public struct IndexInfo: Hashable, Sendable {
   /// The index's name.
   public let name: String
-  /// The version its author gave it.
+  /// The version from its author.
   public let version: UInt32
   /// The buckets it covers.
   public let buckets: [String]
@@ -12,10 +12,20 @@ public struct IndexInfo: Hashable, Sendable {
   public let fields: FieldIndex?
   /// The index it filters; nil if it filters none.
   public let parent: String?
-  /// The fields it filters by; nil if it filters none, or by a closure.
+  /// The fields it filters by; nil if it is no filter, or filters by a closure.
   public let filter: FieldFilter?
-  /// Whether its rows are placed by hand.
+  /// Whether its rows are placed manually.
   public let isManual: Bool
+
+  public static func == (a: IndexInfo, b: IndexInfo) -> Bool {
+    a.name.isSameName(as: b.name) && a.version == b.version && a.fields == b.fields
+      && a.buckets.areSameNames(as: b.buckets) && a.parent.isSameName(as: b.parent)
+      && a.filter == b.filter && a.isManual == b.isManual
+  }
+  public func hash(into hasher: inout Hasher) {
+    name.hashName(into: &hasher)
+    hasher.combine(version)
+  }
 
   static func all(in catalog: Catalog) -> [IndexInfo] {
     catalog.indexes.values.sorted { Key($0.name) < Key($1.name) }.map { record in

@@ -1,11 +1,12 @@
-// Reads a group index at one commit. Positions in a group are ranks in the order tree: a group's
-// rows lie side by side there, so a position is the group's first rank plus an offset.
+// Reads a group index at one commit. Positions in a group are ranks in the order tree. A group's
+// rows are adjacent there, so a position is the group's first rank plus an offset.
 
 public import TreeRingLog
 
-/// A group index as it is at one commit.
+/// A group index at one commit.
 ///
-/// It keeps its snapshot alive. Of a transaction it is valid until the transaction's next write.
+/// It keeps its snapshot alive. A reader from a transaction is valid until the transaction's next
+/// write.
 public struct IndexReader: Sendable {
   /// The index's name.
   public let name: String
@@ -13,7 +14,7 @@ public struct IndexReader: Sendable {
   let roots: IndexRoots
   let order: Tree
   let placeTree: Tree
-  /// Keeps the state readable; nil for a transaction's.
+  /// Keeps the state readable; nil in a transaction.
   private let pin: SnapshotPin?
 
   init(name: String, state: StateReader, roots: IndexRoots, pin: SnapshotPin?) {
@@ -25,16 +26,16 @@ public struct IndexReader: Sendable {
     placeTree = Tree(roots.places, pages: state.pages)
   }
 
-  /// The commit it is read at.
+  /// The commit that it reads.
   public var commit: CommitNumber { state.roots.commit }
 
-  /// The number of entries in all groups together.
+  /// The number of entries in all groups.
   public var count: Int { order.count }
 
-  /// How many rows are left out because the closure cannot decode them.
+  /// The number of rows left out because the closure cannot decode them.
   public var undecodableCount: Int { Int(roots.undecodable) }
 
-  /// Whether no row is in it.
+  /// Whether the index has no rows.
   public var isEmpty: Bool { order.isEmpty }
 
   // MARK: - Groups
@@ -67,7 +68,7 @@ public struct IndexReader: Sendable {
     try positions(of: group).count
   }
 
-  /// Where a group's entries lie in the order tree.
+  /// The range of a group's entries in the order tree.
   package func positions(of group: GroupName) throws(TreeRingError) -> Range<Int> {
     try state.read {
       let start = group.encoded
@@ -77,7 +78,7 @@ public struct IndexReader: Sendable {
     }
   }
 
-  /// The number of rows of a group whose place is before `place`, which nobody need hold. O(log n).
+  /// The number of rows of a group before `place`, which need not be the place of a row. O(log n).
   package func rank(of place: [UInt8], in group: GroupName) throws(TreeRingError) -> Int {
     try state.read {
       let start = group.encoded
@@ -92,7 +93,7 @@ public struct IndexReader: Sendable {
   ) throws(TreeRingError) -> (order: [UInt8], row: RowReference) {
     try state.read {
       let lower = group.encoded.withUnsafeBytes { order.rank(of: $0) }
-      // Fewer entries are there only if a page could not be fetched.
+      // There are fewer entries only if a page could not be fetched.
       guard lower + index < order.count else { throw ByteReader.damaged }
       return try order.withEntry(at: lower + index) { key, value in
         let entry = try OrderEntry(key: key, value: value)
@@ -111,7 +112,7 @@ public struct IndexReader: Sendable {
     let pages = state.pages
     let failures = pages.fetchFailureCount
     func visit(_ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) throws -> Bool {
-      // An entry found by way of a page that could not be had may be any entry.
+      // After a failed page fetch the entry may be a wrong one.
       try pages.checkFetches(since: failures)
       return try body(try OrderEntry(key: key, value: value))
     }
@@ -154,7 +155,7 @@ public struct IndexReader: Sendable {
     try row(at: try count(in: group) - 1, in: group)
   }
 
-  /// The groups a row stands in and its position in each, in group order. O(places · log n).
+  /// The groups of a row and its position in each, in group order. O(places · log n).
   public func positions(
     of id: RowID
   ) throws(TreeRingError) -> [(group: GroupName, index: Int)] {
@@ -166,7 +167,7 @@ public struct IndexReader: Sendable {
     return positions
   }
 
-  /// The position of a row in a group; nil if it is not in it. O(log n).
+  /// The position of a row in a group; nil if the row is not in the group. O(log n).
   public func index(of id: RowID, in group: GroupName) throws(TreeRingError) -> Int? {
     try self.group(group).index(of: id)
   }
@@ -196,8 +197,8 @@ public struct IndexReader: Sendable {
     return rows
   }
 
-  /// The first position of a group whose row fits, by binary search; the group's count if none
-  /// does. `fits` must be false for a head of the group and true for the rest. O(log² n).
+  /// The position of the first row of a group that fits, found by binary search; the group's count
+  /// if none fits. `fits` must be false for a head of the group and true for the rest. O(log² n).
   public func firstIndex(
     in group: GroupName, where fits: (StoredRow) throws -> Bool
   ) throws -> Int {
@@ -219,14 +220,21 @@ public struct RowID: Hashable, Comparable, Sendable, CustomStringConvertible {
   /// The key in that bucket.
   public let key: Key
 
-  /// The row of a key in the bucket of a name.
+  /// The row of a key in the named bucket.
   public init(bucket: String, key: Key) {
     self.bucket = bucket
     self.key = key
   }
 
+  public static func == (a: RowID, b: RowID) -> Bool {
+    a.key == b.key && a.bucket.isSameName(as: b.bucket)
+  }
+  public func hash(into hasher: inout Hasher) {
+    bucket.hashName(into: &hasher)
+    hasher.combine(key)
+  }
   public static func < (a: RowID, b: RowID) -> Bool {
-    (Key(a.bucket), a.key) < (Key(b.bucket), b.key)
+    (StoreName(a.bucket), a.key) < (StoreName(b.bucket), b.key)
   }
   public var description: String { "\(bucket)/\(key)" }
 }
@@ -234,16 +242,16 @@ public struct RowID: Hashable, Comparable, Sendable, CustomStringConvertible {
 extension StateReader {
   /// A row's public identity.
   package func id(_ row: RowReference) throws(TreeRingError) -> RowID {
-    guard let bucket = catalog.bucketNames[row.bucket] else { throw ByteReader.damaged }
+    guard let bucket = catalog.buckets.name(of: row.bucket) else { throw ByteReader.damaged }
     return RowID(bucket: bucket, key: Key(bytes: row.key))
   }
 
-  /// A row's identity inside the engine; nil if its bucket never was.
+  /// A row's identity inside the engine; nil if the bucket never existed.
   package func reference(_ id: RowID) -> RowReference? {
     catalog.buckets[id.bucket].map { RowReference(bucket: $0, key: id.key.bytes) }
   }
 
-  /// A row that an index names.
+  /// Returns a row that an index names.
   func row(_ id: RowID) throws(TreeRingError) -> StoredRow {
     guard let row = try storedRow(bucket: id.bucket, key: id.key) else {
       throw TreeRingError(

@@ -1,22 +1,22 @@
-// The rows of a group that labels keep in order, while one of them is being placed.
+// The rows of a group that is ordered by labels, while one of them is being placed.
 //
-// It gets a label between those of its new neighbours. Where labels have become too long, or leave no
-// room, rows around get new ones with it: as few as make all of them short.
+// The row gets a label between those of its new neighbours. Where labels have become too long or
+// leave no room, nearby rows get new labels with it: as few rows as make all of the labels short.
 
 internal import TreeRingLog
 
-/// The rows of a group without the one that is being placed.
+/// The rows of a group without the row being placed.
 struct LabeledRows {
   let reader: IndexReader
   let group: GroupName
-  /// The position of the row that is being placed; nil if it is not in the group.
+  /// The position of the row being placed; nil if it is not in the group.
   let own: Int?
-  /// How many rows the group has with it.
+  /// The number of rows of the group, including the row being placed.
   let total: Int
 
   var count: Int { own == nil ? total : total - 1 }
 
-  /// Where a row of these stands in the whole group.
+  /// The position in the whole group of one of these rows.
   private func whole(_ position: Int) -> Int {
     guard let own, position >= own else { return position }
     return position + 1
@@ -31,12 +31,12 @@ struct LabeledRows {
   private func label(_ position: Int) throws(TreeRingError) -> [UInt8]? {
     guard position >= 0, position < count else { return nil }
     let entry = try reader.entry(at: whole(position), in: group)
-    // Behind the label come its end, the bucket and the key.
+    // The end of the label, the bucket and the key follow the label.
     return Array(entry.order.dropLast(entry.row.key.count + 5))
   }
 
   /// The position of another row.
-  /// - Throws: `notFound` if it is not in the group.
+  /// - Throws: `notFound` if the row is not in the group.
   func position(of other: RowID) throws(TreeRingError) -> Int {
     guard let position = try reader.index(of: other, in: group) else {
       throw TreeRingError(.notFound, "The row \(other) is not in the group \(group).")
@@ -45,8 +45,8 @@ struct LabeledRows {
     return position - 1
   }
 
-  /// The labels that put the row at a position: its own, for nil, and those of rows around if there must
-  /// be. O(log n), amortized.
+  /// The labels that put the row at a position: its own (for nil), and new ones of nearby rows if
+  /// necessary. O(log n), amortized.
   func labels(
     forRowAt position: Int
   ) throws(TreeRingError) -> [(row: RowReference?, label: [UInt8])] {

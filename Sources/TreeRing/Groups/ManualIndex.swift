@@ -1,6 +1,6 @@
-// Definitions of manual indexes: rows stand where they were put.
+// Definitions of manual indexes, whose rows stay where the caller places them.
 
-/// A group index whose rows are placed by hand, one by one: shelves, playlists, boards.
+/// A group index whose rows are placed manually, one by one: shelves, playlists, boards.
 ///
 ///     try store.define("shelves", ManualIndex(on: books))
 ///     try store.write { tx in
@@ -9,15 +9,20 @@
 ///       try unread.move(RowID("emma", in: books), to: 0)
 ///     }
 ///
-/// A row is in it only where it was placed, in any number of groups, and leaves all of them when it is
-/// deleted. Placing is part of history: it is logged, and every earlier order can be read.
+/// A row is in it only where it was placed, in any number of groups. A delete of the row removes it
+/// from all of them. Placing is part of history: it is logged, and every earlier order is readable.
 public struct ManualIndex: Hashable, Sendable {
   /// The buckets whose rows may be placed.
   public let buckets: [String]
 
-  /// An index of rows of these buckets.
+  /// Creates an index over rows of these buckets.
   public init(on buckets: String...) { self.buckets = buckets }
 
-  /// An index of rows of a bucket.
+  /// Creates an index over rows of a bucket.
   public init<Row>(on bucket: Bucket<Row>) { buckets = [bucket.name] }
+
+  public static func == (a: ManualIndex, b: ManualIndex) -> Bool {
+    a.buckets.areSameNames(as: b.buckets)
+  }
+  public func hash(into hasher: inout Hasher) { hasher.combine(buckets.names) }
 }

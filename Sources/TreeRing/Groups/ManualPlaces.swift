@@ -1,19 +1,21 @@
-// Where rows were placed by hand. This is data, as rows are, so it lies in the catalog tree, which is
-// kept at every commit whichever indexes are maintained; the trees of a manual index are made of it.
+// The manual places of rows. They are data, as rows are, so they lie in the catalog tree, which
+// every commit keeps whichever indexes are maintained. The trees of a manual index are built from
+// them.
 //
-//   5 · index's number (4, big-endian) · bucket (4) · key length (2) · key · group name   → label
+//   5 · index's number (4, big-endian) · bucket (4) · key length (2) · key · group name → label
 //
-// A label may be there without its row: of a compacted log only the last write of a row is left, which
-// may come behind the placing. The row then appears at its place when it comes.
+// A label may exist without its row: a compacted log keeps only the last write of a row, which may
+// follow the operation that places it. The row appears at its place once it is written.
 
 internal import TreeRingLog
 
-/// The places given by hand, at one state.
+/// The manual places in one state.
 struct ManualPlaces {
   let tree: Tree
   let catalog: Catalog
 
-  /// The number by which the places of a manual index are kept; nil if none of that name is in force.
+  /// The number under which the places of a manual index are stored; nil if none of that name is in
+  /// force.
   func number(of index: String) -> UInt32? {
     guard let record = catalog.indexes[index], case .manual = record.definition else { return nil }
     return record.number
@@ -35,7 +37,7 @@ struct ManualPlaces {
     return places
   }
 
-  /// The label of a row in a group; nil if it is not in it.
+  /// The label of a row in a group; nil if the row is not in the group.
   func label(
     in group: GroupName, of index: String, bucket: UInt32, key: UnsafeRawBufferPointer
   ) -> [UInt8]? {
@@ -55,11 +57,11 @@ struct ManualPlaces {
     }
   }
 
-  /// Calls `body` with what leads from the places of an index at another state to those here: each
-  /// place that is not there or has another label, and, without a label, each that is gone. O(places ·
+  /// Calls `body` with the differences between an index's places in another state and here: each
+  /// place that is new or has another label, and each removed place, without a label. O(places ·
   /// log n).
   ///
-  /// - Parameter all: whether every place here counts as not there.
+  /// - Parameter all: true to treat every place here as new.
   func forEachDifference(
     from old: ManualPlaces, of index: String, all: Bool = false,
     _ body: (ManualPlace) throws -> Void
@@ -80,7 +82,8 @@ struct ManualPlaces {
     }
   }
 
-  /// What the keys of an index's places begin with, and those of one row's with its prefix behind.
+  /// The common prefix of the keys of an index's places, or of one row's places if the row's prefix
+  /// is given.
   static func prefix(_ number: UInt32, _ row: [UInt8]) -> [UInt8] {
     var bytes = [CatalogKey.place]
     bytes.append(ordered32: number)
@@ -94,15 +97,15 @@ struct ManualPlaces {
   }
 }
 
-/// One place given by hand.
+/// One manual place.
 struct ManualPlace {
   let bucket: UInt32
   let key: [UInt8]
   let group: GroupName
-  /// Empty if the place is gone.
+  /// The label; empty if the place was removed.
   private(set) var label: [UInt8]
 
-  /// From an entry of the catalog tree.
+  /// Decodes an entry of the catalog tree.
   init(
     _ treeKey: UnsafeRawBufferPointer, _ label: UnsafeRawBufferPointer
   ) throws(TreeRingError) {
@@ -138,7 +141,7 @@ extension Tree {
 }
 
 extension StateReader {
-  /// The places given by hand. Inside a read section.
+  /// The manual places. To be used inside a read section.
   var manualPlaces: ManualPlaces {
     ManualPlaces(tree: Tree(roots.catalog, pages: pages), catalog: catalog)
   }

@@ -1,23 +1,24 @@
 // The keys of a group index's two trees.
 //
-//   order tree   group · sort key · bucket (4, big-endian) · key   → group length, sort key length (2 each)
-//   place tree   bucket (4, big-endian) · key length (2) · key · group name   → sort key
+//   order tree   group · sort key · bucket (4) · key → group length (2), sort key length (2)
+//   place tree   bucket (4) · key length (2) · key · group name → sort key
 //
-// In the order tree the group is escaped (00 → 00 FF) and ends in 00 00, so that groups lie in name
-// order and none runs into the next.
+// Integers in keys are big-endian; the lengths in the value are little-endian. In the order tree
+// the group is escaped (00 → 00 FF) and ends with 00 00. So groups are in name order
+// and do not interleave.
 
 package import TreeRingLog
 
-/// Builds keys of the order tree and takes them apart.
+/// Builds keys of the order tree.
 package enum OrderKey {
-  /// The first key after all of a group's: its encoded name with the last byte raised.
+  /// The first key after all keys of a group: the encoded name with the last byte incremented.
   package static func end(ofGroup encoded: [UInt8]) -> [UInt8] {
     var bytes = encoded
     bytes[bytes.count - 1] = 1
     return bytes
   }
 
-  /// A row's place inside its group: sort key, bucket, key.
+  /// A row's place in its group: sort key, bucket, key.
   package static func order(
     sortKey: [UInt8], bucket: UInt32, key: UnsafeRawBufferPointer
   ) -> [UInt8] {
@@ -38,11 +39,11 @@ package enum OrderKey {
   }
 }
 
-/// An order-tree entry taken apart, in place.
+/// The parts of an order-tree entry, in place.
 package struct OrderEntry {
   /// The escaped group name with its end.
   package let group: UnsafeRawBufferPointer
-  /// Sort key, bucket and key together: the place in the group's order.
+  /// The place in the group's order: sort key, bucket and key.
   package let order: UnsafeRawBufferPointer
   package let bucket: UInt32
   package let key: UnsafeRawBufferPointer
@@ -71,13 +72,13 @@ package struct OrderEntry {
     }
   }
 
-  /// Whose entry it is.
+  /// The row of the entry.
   package var row: RowReference { RowReference(bucket: bucket, key: Array(key)) }
 }
 
 /// Keys of the place tree.
 package enum PlaceKey {
-  /// What all places of a row begin with.
+  /// The common prefix of the keys of a row's places.
   package static func prefix(bucket: UInt32, key: UnsafeRawBufferPointer) -> [UInt8] {
     var bytes: [UInt8] = []
     bytes.reserveCapacity(key.count + 6 + 32)
@@ -95,7 +96,7 @@ package enum PlaceKey {
     return bytes
   }
 
-  /// Reads every place of a row, in group order.
+  /// Returns every place of a row, in group order.
   package static func places(
     in tree: Tree, prefix: [UInt8]
   ) -> [EncodedPlace] {

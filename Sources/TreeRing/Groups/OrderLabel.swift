@@ -1,31 +1,32 @@
-// Labels that keep an order without knowing it: bytes between which there is always room for more.
+// Labels that keep an order: bytes between which there is always room for another label.
 //
-// A label is a fraction in base 255. Its digits are bytes 1 to 255, 1 standing for zero, and the last
-// digit is never 1, so that something fits before every label. Order is that of the bytes. In sort
-// keys a zero byte ends a label, so that none is a proper prefix of another there.
+// A label is a fraction in base 255. Its digits are bytes 1 to 255, and 1 stands for zero. The last
+// digit is never 1, so that a label fits before every label. Labels are ordered byte by byte. In
+// sort keys a zero byte ends a label, so that none is a proper prefix of another there.
 //
-//   · Between two labels goes the shortest one near the middle: one digit longer for every eight
-//     labels put into the same gap.
-//   · Behind the last and before the first one a counter of three digits goes on, so that sixteen
-//     million rows are appended or prepended before a label grows, by four digits.
+//   · A label between two others is the shortest one near the middle. It is one digit longer for
+//     every eight labels inserted into the same gap.
+//   · Before the first and after the last label, a counter of three digits continues. So sixteen
+//     million rows can be appended or prepended before a label grows, by four digits.
 
 internal import TreeRingLog
 
-/// Makes order labels.
+/// Creates order labels.
 enum OrderLabel {
-  /// A longer label is not given out; rows around it get new ones instead.
+  /// The maximum length of a new label, in bytes. Instead of a longer one, nearby rows get new
+  /// labels.
   static let byteLimit = 64
-  /// A longer label that is read is damage.
+  /// The maximum length of a stored label, in bytes. A longer one is damage.
   static let storedByteLimit = 255
 
-  /// Digits counted together at either end.
+  /// The number of digits that form one counter block at either end.
   private static let block = 4
   private static let (lowest, highest, middle): (UInt8, UInt8, UInt8) = (1, 255, 128)
 
   /// The label of a group's first row.
   static let first: [UInt8] = [middle, lowest, lowest, middle]
 
-  /// Whether bytes from a file or a user are a label.
+  /// Whether bytes from a file or a user are a valid label.
   static func isSound(_ label: some BidirectionalCollection<UInt8>) -> Bool {
     guard let last = label.last, last > lowest, label.count <= storedByteLimit else { return false }
     return !label.contains(0)
@@ -34,8 +35,8 @@ enum OrderLabel {
   /// The label as a sort key.
   static func sortKey(_ label: some Collection<UInt8>) -> [UInt8] { Array(label) + [0] }
 
-  /// A label between two neighbours, nil being none; nil if there is no room, because theirs are
-  /// equal.
+  /// A label between two neighbours; a nil neighbour is absent. Nil if there is no room, because
+  /// theirs are equal.
   static func between(_ lower: [UInt8]?, _ upper: [UInt8]?) -> [UInt8]? {
     switch (lower, upper) {
     case (nil, nil): first
@@ -45,8 +46,8 @@ enum OrderLabel {
     }
   }
 
-  /// Labels for rows in a row between two neighbours, nil being none, all of them short; nil if
-  /// there is no room.
+  /// Labels for consecutive rows between two neighbours, all of them short; a nil neighbour is
+  /// absent. Nil if there is no room.
   static func spread(_ count: Int, between lower: [UInt8]?, _ upper: [UInt8]?) -> [[UInt8]]? {
     var labels: [[UInt8]] = []
     labels.reserveCapacity(count)
@@ -54,8 +55,8 @@ enum OrderLabel {
     return labels
   }
 
-  /// Labels for all rows of a group in their order, of which as many as can keep the ones they have.
-  /// O(n log n).
+  /// Labels for all rows of a group in their order. As many rows as possible keep their labels. O(n
+  /// log n).
   static func keeping(_ old: [[UInt8]?]) -> [[UInt8]] {
     var labels: [[UInt8]] = []
     labels.reserveCapacity(old.count)
@@ -70,9 +71,10 @@ enum OrderLabel {
     return labels
   }
 
-  /// The indexes of the longest run of labels, gaps allowed, each above the one before.
+  /// The indexes of the longest increasing subsequence of labels.
   private static func longestIncreasing(_ labels: [[UInt8]?]) -> [Int] {
-    // By length of a run, the index of the lowest label that ends one; and what comes before each.
+    // `ends`: for each length of a subsequence, the index of the lowest label that ends one.
+    // `previous`: the index before each one in its subsequence.
     var ends: [Int] = []
     var previous: [Int] = Array(repeating: -1, count: labels.count)
     for (index, label) in labels.enumerated() {
@@ -108,11 +110,12 @@ enum OrderLabel {
     return append(count - count / 2 - 1, label, upper, to: &labels)
   }
 
-  /// The shortest label near the middle. An empty `lower` is before everything, a nil `upper` behind.
+  /// The shortest label near the middle. An empty `lower` is before everything, a nil `upper` after
+  /// everything.
   private static func halfway(_ lower: [UInt8], _ upper: [UInt8]?) -> [UInt8]? {
     if let upper, !lower.lexicographicallyPrecedes(upper) { return nil }
     var label: [UInt8] = []
-    // nil once the digits so far are below those of `upper`.
+    // Nil once the digits so far are below those of `upper`.
     var bound = upper
     while true {
       let index = label.count
@@ -127,7 +130,7 @@ enum OrderLabel {
     }
   }
 
-  /// The counter of the first block that is not at its end, raised by one.
+  /// Increments the counter of the first block that is not at its maximum.
   private static func after(_ lower: [UInt8]) -> [UInt8] {
     var start = 0
     while true {
@@ -144,7 +147,7 @@ enum OrderLabel {
     }
   }
 
-  /// The counter of the first block that is not at its beginning, lowered by one.
+  /// Decrements the counter of the first block that is not at its minimum.
   private static func before(_ upper: [UInt8]) -> [UInt8]? {
     var start = 0
     while start < upper.count {

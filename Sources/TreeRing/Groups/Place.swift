@@ -1,8 +1,8 @@
-// Where a row stands in a group index: a group and what the row is ordered by inside it.
+// The place of a row in a group index: a group and the values that order the row inside it.
 
 internal import TreeRingLog
 
-/// What the engine knows of a row and a place may order by.
+/// The properties of a row that the engine maintains and a place may order by.
 package struct SortKeyContext: Hashable, Sendable {
   /// The operation that inserted the row.
   package var created: Stamp
@@ -15,7 +15,7 @@ package struct SortKeyContext: Hashable, Sendable {
   }
 }
 
-/// Where absent values stand, whatever the direction of the rest.
+/// The position of absent values, whatever the direction of the present ones.
 public enum NilOrder: Hashable, Sendable {
   /// Before every present value.
   case first
@@ -23,7 +23,7 @@ public enum NilOrder: Hashable, Sendable {
   case last
 }
 
-/// One thing that rows of a group are ordered by.
+/// One value that orders the rows of a group.
 ///
 /// ```swift
 /// Place(in: book.genre, by: .descending(book.sales), .ascending(book.title))
@@ -48,20 +48,20 @@ public struct SortItem: Hashable, Sendable {
     SortItem(content: .component(component(of: value, descending: true)), isDescending: true)
   }
 
-  /// Smaller values first, with absent ones where `nils` says.
+  /// Smaller values first, with absent ones according to `nils`.
   public static func ascending<Value: SortValue>(_ value: Value?, nils: NilOrder) -> SortItem {
     optional(value, nils: nils, descending: false)
   }
 
-  /// Greater values first, with absent ones where `nils` says.
+  /// Greater values first, with absent ones according to `nils`.
   public static func descending<Value: SortValue>(_ value: Value?, nils: NilOrder) -> SortItem {
     optional(value, nils: nils, descending: true)
   }
 
-  /// In the order the rows were inserted. A row that is replaced keeps its turn.
+  /// The order of insertion. A row that is replaced keeps its position in it.
   public static let created = SortItem(content: .created, isDescending: false)
 
-  /// In the order the rows were last written, the latest at the end.
+  /// The order of the last writes, the latest write last.
   public static let modified = SortItem(content: .modified, isDescending: false)
 
   /// The same item in the opposite direction, absent values included.
@@ -110,40 +110,40 @@ public struct SortItem: Hashable, Sendable {
   }
 }
 
-/// A row's place in a group index: the group and what it is ordered by in there.
+/// A row's place in a group index: the group and the values that order the row there.
 ///
 /// Rows that are equal in every item are ordered by bucket and key. The items together take up to
-/// 512 bytes; what lies beyond does not count.
+/// 512 bytes; bytes beyond that are ignored.
 public struct Place: Hashable, Sendable {
   /// The group.
   public var group: GroupName
-  /// What the row is ordered by, the first item first.
+  /// The values that order the row, the most significant first.
   public var order: [SortItem]
 
-  /// A place in a group, ordered by the items, the first one first.
+  /// Creates a place in a group, ordered by the items, the most significant first.
   public init(in group: GroupName, by order: [SortItem]) {
     self.group = group
     self.order = order
   }
 
-  /// A place in a group, ordered by the items, the first one first.
+  /// Creates a place in a group, ordered by the items, the most significant first.
   public init(in group: GroupName, by order: SortItem...) {
     self.init(in: group, by: order)
   }
 
-  /// A place in a group named by text, ordered by the items, the first one first.
+  /// Creates a place in a group named by text, ordered by the items, the most significant first.
   public init(in group: some StringProtocol, by order: SortItem...) {
     self.init(in: GroupName(group), by: order)
   }
 
-  /// The sort key: at most 512 bytes.
+  /// The sort key, at most 512 bytes.
   package func sortKey(context: SortKeyContext) -> [UInt8] {
     var encoder = SortKeyEncoder()
     encode(to: &encoder, context: context)
     return encoder.bytes
   }
 
-  /// Replaces what an encoder holds with the sort key.
+  /// Replaces the content of an encoder by the sort key.
   package func encode(to encoder: inout SortKeyEncoder, context: SortKeyContext) {
     encoder.removeAll()
     for item in order { item.append(to: &encoder, context: context) }

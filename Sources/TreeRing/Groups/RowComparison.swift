@@ -1,20 +1,28 @@
-// Indexes that compare rows: where a row goes is found by binary search, and kept as a label between its
-// neighbours'. The labels are in the index's trees and nowhere else; the same commits applied to the same
-// trees give the same labels, but an index that is built anew has others, in the same order. So nobody
-// may take places of one tree for places of another (`ChangeRecords` sees to that).
+// Indexes that compare rows. A binary search finds the position of a row. A label between those of
+// its neighbours stores it. Only the index's trees contain the labels. The same commits applied to
+// the same trees give the same labels, but a rebuilt index has other labels in the same order. So
+// places of one tree must not be taken for places of another (`ChangeRecords` ensures that).
 
 internal import TreeRingLog
 
-/// What the author of an index that compares rows wrote.
+/// The closures of an index that compares rows.
 package struct RowComparison: Sendable {
   /// The groups of a row.
   let groups: @Sendable (RowInput) throws -> [GroupName]
-  /// A row as it is compared.
+  /// Returns a row in the form that is compared.
   let decode: @Sendable (RowInput) throws -> Any
   /// Whether the first of two rows comes before the second.
   let precedes: @Sendable (Any, Any) -> Bool
 
-  /// Whether one row comes before another, which it is not: ties go by bucket and key.
+  /// A row in the form that is compared; nil if it cannot be decoded.
+  func row(_ input: RowInput) -> ComparedRow? {
+    (try? decode(input)).map {
+      ComparedRow(
+        reference: RowReference(bucket: input.bucket, key: Array(input.key)), content: $0)
+    }
+  }
+
+  /// Whether a row comes before a different row. Ties are broken by bucket and key.
   func isBefore(_ row: ComparedRow, _ other: ComparedRow) -> Bool {
     if precedes(row.content, other.content) { return true }
     if precedes(other.content, row.content) { return false }
@@ -29,20 +37,16 @@ struct ComparedRow {
 }
 
 extension ValueSource {
-  /// A row as a closure compares it; nil if it cannot be decoded.
+  /// A row in the form that a closure compares; nil if it cannot be decoded.
   func compared(
     _ record: RowRecord, bucket: UInt32, key: UnsafeRawBufferPointer, by comparison: RowComparison
   ) throws(TreeRingError) -> ComparedRow? {
-    try withInput(of: record, bucket: bucket, key: key, readsMetadata: true) { input in
-      (try? comparison.decode(input)).map {
-        ComparedRow(reference: RowReference(bucket: bucket, key: Array(key)), content: $0)
-      }
-    }
+    try withInput(of: record, bucket: bucket, key: key, readsMetadata: true) { comparison.row($0) }
   }
 }
 
 extension LabeledRows {
-  /// Where a row belongs among these. O(log² n).
+  /// The position of a row among these rows. O(log² n).
   func position(of row: ComparedRow, by comparison: RowComparison) throws(TreeRingError) -> Int {
     if let own, try fits(row, at: own, by: comparison) { return own }
     var (low, high) = (0, count)
@@ -53,7 +57,7 @@ extension LabeledRows {
     return low
   }
 
-  /// Whether a row is in order with those beside a position.
+  /// Whether a row at a position is in order with its neighbours.
   private func fits(
     _ row: ComparedRow, at position: Int, by comparison: RowComparison
   ) throws(TreeRingError) -> Bool {
@@ -62,7 +66,8 @@ extension LabeledRows {
     return try isBefore(row, position, by: comparison)
   }
 
-  /// Whether a row comes before the one at a position. One that cannot be decoded any more is behind all.
+  /// Whether a row comes before the one at a position. Rows that can no longer be decoded come
+  /// last.
   private func isBefore(
     _ row: ComparedRow, _ position: Int, by comparison: RowComparison
   ) throws(TreeRingError) -> Bool {

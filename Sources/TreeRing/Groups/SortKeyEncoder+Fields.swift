@@ -9,10 +9,10 @@
 // string      07, then as text
 // other       08, then as data
 //
-// Numbers are compared exactly, however many digits they have. A number is ±0.d₁d₂d₃… × 10ᵉ with
-// d₁ ≠ 0 and no zeros at the end. The exponent is one byte e + 128 for |e| ≤ 100, else 10 (below) or
-// F0 (above) and e as a signed integer of 8 bytes. The digits follow in pairs, each a byte
-// 1 + 10·d₁ + d₂, ended by 00. A negative number has its exponent and digits complemented.
+// Numbers are compared exactly, with any number of digits. A number is ±0.d₁d₂d₃… × 10ᵉ with d₁ ≠ 0
+// and no zeros at the end. The exponent is one byte e + 128 for |e| ≤ 100. Otherwise it is 10
+// (below) or F0 (above) and e as a signed integer of 8 bytes. The digits follow in pairs, each a
+// byte 1 + 10·d₁ + d₂, and end with 00. A negative number has its exponent and digits complemented.
 
 extension SortKeyEncoder {
   private enum Tag {
@@ -49,7 +49,7 @@ extension SortKeyEncoder {
   private mutating func appendText(
     ofString token: UnsafeRawBufferPointer, scratch: inout [UInt8]
   ) {
-    // Nothing beyond the limit can count, so no more than that is read of a plain string.
+    // Bytes beyond the limit cannot affect the key, so a plain string is read only up to there.
     let inner = UnsafeRawBufferPointer(rebasing: token[1..<(token.count - 1)])
     let head = UnsafeRawBufferPointer(rebasing: inner.prefix(Self.byteLimit))
     if !head.contains(UInt8(ascii: "\\")) {
@@ -94,13 +94,13 @@ extension SortKeyEncoder {
   }
 }
 
-/// A JSON number taken apart without being converted.
+/// A JSON number as sign, digits and exponent, without conversion.
 private struct Decimal {
   var isNegative = false
   /// The offsets of the first digit that is not zero and behind the last one; equal for zero.
   var first = 0
   var last = 0
-  /// The power of ten by which 0.d₁d₂d₃… is multiplied. A written one is bounded to ±2⁵⁸.
+  /// The power of ten by which 0.d₁d₂d₃… is multiplied. An exponent in the text is clamped to ±2⁵⁸.
   var exponent: Int64 = 0
 
   init(_ token: UnsafeRawBufferPointer) {
@@ -127,7 +127,7 @@ private struct Decimal {
     exponent = Int64(scale) + Self.written(UnsafeRawBufferPointer(rebasing: token[end...]))
   }
 
-  /// The exponent as written after `e`, bounded to ±2⁵⁸.
+  /// The exponent written after `e`, clamped to ±2⁵⁸.
   private static func written(_ text: UnsafeRawBufferPointer) -> Int64 {
     var value: Int64 = 0
     var isNegative = false

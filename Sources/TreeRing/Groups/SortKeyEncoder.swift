@@ -9,26 +9,26 @@
 // optional             1 byte, 0 before or 2 after the 1 of a value; then the value
 // created, modified    commit 8 bytes big-endian, operation 4 bytes big-endian
 //
-// A descending component has all of its bytes complemented. Each component ends by itself, so a key
-// is never a proper prefix of another key of the same types, and a group's rows stay apart from what
-// follows the key in the trees. A key is cut at `SortKeyEncoder.byteLimit`; rows equal up to there
+// A descending component has all of its bytes complemented. Each component is self-delimiting, so a
+// key is never a proper prefix of another key of the same types, and bytes after the key in the
+// trees do not change the order. A key is cut at `SortKeyEncoder.byteLimit`; rows equal up to there
 // are ordered by bucket and key.
 
 public import TreeRingLog
 
-/// Builds a sort key from typed values, each of which is appended in ascending order.
+/// Builds a sort key from typed values, each appended in ascending order.
 ///
 /// Use it to make a type of your own a ``SortValue``.
 public struct SortKeyEncoder {
-  /// The longest sort key in bytes; longer ones are cut here.
+  /// The maximum length of a sort key, in bytes; a longer one is cut.
   public static let byteLimit = Limits.sortKeyByteCount
 
-  /// The bytes built so far, cut only when taken as a key.
+  /// The bytes built so far; `finish` and `cut` cut them at the limit.
   package private(set) var bytes: [UInt8] = []
 
   package init() { bytes.reserveCapacity(64) }
 
-  /// Starts anew, keeping the memory.
+  /// Removes the bytes and keeps the memory.
   package mutating func removeAll() { bytes.removeAll(keepingCapacity: true) }
 
   /// Appends a signed integer.
@@ -58,7 +58,7 @@ public struct SortKeyEncoder {
     copy.withUTF8 { append(UnsafeRawBufferPointer($0)) }
   }
 
-  /// Appends bytes, ordered one by one; also for collation keys of the caller's own making.
+  /// Appends bytes, ordered one by one; also for collation keys that the caller makes.
   public mutating func append(_ value: UnsafeRawBufferPointer) {
     var run = 0
     for (index, byte) in value.enumerated() where byte == 0 {
@@ -71,14 +71,14 @@ public struct SortKeyEncoder {
     bytes.append(0)
   }
 
-  /// Appends a moment, earlier ones first.
+  /// Appends a date; earlier ones come first.
   public mutating func append(_ value: Timestamp) {
     append(value.microseconds)
   }
 
-  /// Appends what a number of bytes say, most significant first, without an end of their own.
+  /// Appends the bytes of an integer, most significant first, without an end mark.
   ///
-  /// Only for components whose length is fixed.
+  /// Only for components of fixed length.
   mutating func appendBigEndian(_ value: some FixedWidthInteger) {
     withUnsafeBytes(of: value.bigEndian) { bytes.append(contentsOf: $0) }
   }
@@ -91,10 +91,10 @@ public struct SortKeyEncoder {
     bytes.append(contentsOf: raw)
   }
 
-  /// Appends a component built apart.
+  /// Appends a component built separately.
   mutating func appendComponent(_ component: [UInt8]) { bytes.append(contentsOf: component) }
 
-  /// Complements every byte from an offset on, which reverses the order of what they say.
+  /// Complements every byte from an offset on, which reverses their order.
   package mutating func complement(from start: Int) {
     bytes.withUnsafeMutableBufferPointer { buffer in
       for index in start..<buffer.count { buffer[index] = ~buffer[index] }

@@ -1,18 +1,18 @@
-// The types a group can be ordered by.
+// The types that rows of a group can be ordered by.
 
 public import Foundation
 public import TreeRingLog
 
 /// A value that rows can be ordered by.
 ///
-/// Integers, floating point numbers, strings, dates (to their full precision, before 1970 too), truth values, data,
-/// `UUID`, `Timestamp`, and optionals of them conform. An enumeration with a raw value of these types conforms by saying
-/// so:
+/// Integers, floating point numbers, strings, dates (to their full precision, before 1970 too),
+/// truth values, data, `UUID`, `Timestamp`, and optionals of them conform. To make an enumeration
+/// with a raw value of these types conform, declare the conformance:
 ///
 ///     enum Priority: Int, Codable, SortValue { case low, normal, high }
 ///
-/// Make your own types conform by appending, in order, the parts they are ordered by; every value of the type
-/// must append the same number and types of parts.
+/// To make your own type conform, append the parts that it is ordered by, in order. Every value of
+/// the type must append the same number and types of parts.
 public protocol SortValue {
   /// Appends the value in ascending order.
   func appendSortKey(to encoder: inout SortKeyEncoder)
@@ -81,7 +81,7 @@ extension Date: SortValue {
   }
 }
 
-/// What has a raw value is ordered by it.
+/// A type with a raw value is ordered by it.
 extension SortValue where Self: RawRepresentable, RawValue: SortValue {
   public func appendSortKey(to encoder: inout SortKeyEncoder) {
     rawValue.appendSortKey(to: &encoder)
@@ -106,7 +106,7 @@ extension UUID: SortValue {
   }
 }
 
-/// An absent value orders before every present one; a ``SortItem`` can say otherwise.
+/// An absent value comes before every present one; a ``SortItem`` can state otherwise.
 extension Optional: SortValue where Wrapped: SortValue {
   public func appendSortKey(to encoder: inout SortKeyEncoder) {
     if case .none = self { encoder.appendRaw(0) } else { encoder.appendRaw(1) }

@@ -1,15 +1,15 @@
-// How the page file names a run of bytes that has no place in a tree: the free map, the roots, the lists
-// of dead pages. It lies in a chain of list pages.
+// The reference of the page file to a run of bytes outside the trees: the free map, the roots, the
+// lists of dead pages. The bytes lie in a chain of list pages.
 
 package import TreeRingLog
 
 /// A blob in the page file.
 package struct BlobReference: Hashable, Sendable {
-  /// Its first page; 0 if the blob is empty.
+  /// The number of its first page; 0 if the blob is empty.
   package var page: PageNumber
-  /// The birth of all its pages: a number that no other blob has, whatever commit it is of.
+  /// The birth of all its pages: a number that no other blob has, even of the same commit.
   package var birth: CommitNumber
-  /// Its length, in bytes.
+  /// The length, in bytes.
   package var byteCount: UInt64
 
   package init(page: PageNumber, birth: CommitNumber, byteCount: UInt64) {
@@ -21,13 +21,13 @@ package struct BlobReference: Hashable, Sendable {
   /// The blob without bytes, which needs no page.
   package static let empty = BlobReference(page: 0, birth: 0, byteCount: 0)
 
-  /// How many pages it takes.
+  /// The number of its pages.
   package var pageCount: UInt64 {
     let size = UInt64(PageFileLayout.List.maxPayloadByteCount)
     return byteCount / size + (byteCount % size == 0 ? 0 : 1)
   }
 
-  /// What cannot be, in words; nil if a blob may be like this.
+  /// The flaw of the reference, in words; nil if there can be such a blob.
   /// - Parameter bound: one above the highest page number in use.
   func flaw(below bound: PageNumber) -> String? {
     if byteCount == 0 {

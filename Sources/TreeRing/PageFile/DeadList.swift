@@ -1,13 +1,13 @@
-// Dead pages of a retained root, as bytes: twelve for each page, its number (u32) and its birth (u64),
-// little-endian.
+// The dead pages of a retained root as bytes: twelve for each page, its number (u32) and its birth
+// (u64), little-endian.
 
 package import TreeRingLog
 
-/// A list of dead pages on its way to and from the page file.
+/// Encodes and decodes lists of dead pages.
 package enum DeadList {
   static let entryByteCount = 12
 
-  /// The bytes of a list. O(pages).
+  /// The encoded list. O(pages).
   package static func encode(_ pages: [RetiredPage]) -> [UInt8] {
     var bytes = [UInt8](repeating: 0, count: pages.count * entryByteCount)
     bytes.withUnsafeMutableBytes { bytes in
@@ -19,8 +19,12 @@ package enum DeadList {
     return bytes
   }
 
-  /// The pages of a list; `corruption` if it names a page that cannot be in the file. O(bytes).
-  package static func decode(_ bytes: [UInt8]) throws(TreeRingError) -> [RetiredPage] {
+  /// Decodes a list. O(bytes).
+  /// - Parameter bound: one above the highest possible page number.
+  /// - Throws: `corruption` if the list names a page that cannot be in the file.
+  package static func decode(
+    _ bytes: [UInt8], below bound: PageNumber = PageFileLayout.maxPageNumber + 1
+  ) throws(TreeRingError) -> [RetiredPage] {
     guard bytes.count % entryByteCount == 0 else {
       throw damaged("\(bytes.count) bytes are no whole number of entries")
     }
@@ -32,7 +36,7 @@ package enum DeadList {
             rawValue: bytes.number(UInt64.self, at: index * entryByteCount + 4)))
       }
     }
-    for page in pages where page.number == 0 || page.number > PageFileLayout.maxPageNumber {
+    for page in pages where page.number == 0 || page.number >= bound {
       throw damaged("it names page \(page.number)")
     }
     return pages

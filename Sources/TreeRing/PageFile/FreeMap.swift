@@ -1,14 +1,14 @@
-// Which page numbers are free, as bytes: words of 64 bits, little-endian, in which bit n is set if number
+// The free page numbers as bytes: words of 64 bits, little-endian, in which bit n is set if number
 // n is free. Trailing zero words are left out.
 
 package import TreeRingLog
 
-/// The free map's way to and from the page file.
+/// Encodes and decodes the free map.
 package enum FreeMap {
-  /// The most bytes a map of the numbers below a bound takes.
+  /// The maximum number of bytes in a map of the numbers below a bound.
   static func byteCount(below bound: PageNumber) -> UInt64 { (UInt64(bound) + 63) / 64 * 8 }
 
-  /// The bytes of a map. O(words).
+  /// The encoded map. O(words).
   /// - Parameter words: bit n of all words together stands for number n.
   package static func encode(_ words: [UInt64]) -> [UInt8] {
     let count = words.lastIndex { $0 != 0 }.map { $0 + 1 } ?? 0
@@ -19,9 +19,10 @@ package enum FreeMap {
     return bytes
   }
 
-  /// The words of a map; `corruption` if it is longer than the bound allows or counts a number free that
-  /// cannot be. O(bytes).
+  /// Decodes the words of a map. O(bytes).
   /// - Parameter bound: one above the highest page number in use or free.
+  /// - Throws: `corruption` if the map is longer than the bound allows, or marks an impossible
+  ///   number as free.
   package static func decode(
     _ bytes: [UInt8], below bound: PageNumber
   ) throws(TreeRingError) -> [UInt64] {

@@ -1,23 +1,24 @@
-// One page of a blob. Every page of a blob but the last is full, so the blob's length says how many pages
-// there are and what each must hold; a page that differs in number, birth, place in the chain or length
-// is not the one asked for. So a chain that loops or leads elsewhere ends at its first wrong page.
+// One page of a blob. Every page of a blob but the last is full, so the blob's length gives the
+// number of pages and the payload of each. A page with another number, birth, position in the chain
+// or length is damage. So a chain that loops or leads elsewhere ends at its first wrong page.
 
 package import TreeRingLog
 
-/// List pages on their way to and from the page file.
+/// Encodes and checks list pages.
 package enum ListPage {
   private typealias Layout = PageFileLayout.List
 
-  /// What a blob demands of one of its pages.
+  /// The header that a blob requires of one of its pages.
   package struct Place: Hashable, Sendable {
     package var number: PageNumber
     package var birth: CommitNumber
-    /// Counts the blob's pages from 0.
+    /// The index of the page in the blob, counted from 0.
     package var position: UInt32
     package var payloadByteCount: Int
     package var isLast: Bool
 
-    /// The page at a position of a blob, found under a number.
+    /// Creates the header of the page at a position of a blob.
+    /// - Parameter number: the number of the page.
     package init(of blob: BlobReference, position: UInt64, number: PageNumber) {
       self.number = number
       birth = blob.birth
@@ -48,7 +49,7 @@ package enum ListPage {
     image.put(checksum(of: UnsafeRawBufferPointer(image)), at: Layout.checksumOffset)
   }
 
-  /// What is wrong with a page's image, in words; nil if it is the page demanded. O(page).
+  /// The flaw of a page's image, in words; nil if it is the required page. O(page).
   package static func flaw(in image: UnsafeRawBufferPointer, at place: Place) -> String? {
     guard image.count == PageLayout.pageByteCount else {
       return "a page is \(PageLayout.pageByteCount) bytes long, not \(image.count)"
@@ -88,12 +89,12 @@ package enum ListPage {
     return nil
   }
 
-  /// The number of the page after this one; 0 if there is none.
+  /// The number of the next page; 0 if there is none.
   package static func next(in image: UnsafeRawBufferPointer) -> PageNumber {
     image.number(UInt32.self, at: Layout.nextOffset)
   }
 
-  /// The bytes of the blob in a sound page.
+  /// The part of the blob in a sound page.
   package static func payload(
     in image: UnsafeRawBufferPointer, at place: Place
   ) -> UnsafeRawBufferPointer {

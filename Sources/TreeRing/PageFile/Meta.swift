@@ -1,24 +1,24 @@
-// What a checkpoint leaves at a fixed place: from here everything else in the page file is found. Two
-// slots take turns, so while one is written the other is whole. A meta counts only if its magic, its
-// version, its checksum, its slot and then its fields are in order.
+// The entry point of a checkpoint, in a fixed slot: it leads to everything else in the page file.
+// Two slots take turns, so while one is written the other is whole. A meta is valid only if its
+// magic, version, checksum, slot and fields are all in order.
 
 package import TreeRingLog
 
-/// One of the page file's two entrances.
+/// One of the page file's two entry points.
 package struct Meta: Hashable, Sendable {
-  /// The log it belongs to.
+  /// The identity of the log that it belongs to.
   package var storeID: UInt64
-  /// Counts checkpoints; the slot is its lowest bit.
+  /// The checkpoint's number; its lowest bit gives the slot.
   package var sequence: UInt64
-  /// The commit of the checkpoint, and where the log goes on behind it.
+  /// The position of the checkpoint's commit in the log.
   package var position: LogPosition
   /// One above the highest page number in use or free.
   package var pageBound: PageNumber
-  /// The free map: which numbers below the bound are free.
+  /// The free map: the free numbers below the bound.
   package var free: BlobReference
   /// The list of `RetainedRoot`, oldest first; the last is this checkpoint's own.
   package var roots: BlobReference
-  /// Pages in use, list pages included.
+  /// The number of pages in use, list pages included.
   package var livePageCount: UInt64
 
   package init(
@@ -34,12 +34,12 @@ package struct Meta: Hashable, Sendable {
     self.livePageCount = livePageCount
   }
 
-  /// Which of the two slots it is for.
+  /// The slot it is for, 0 or 1.
   package var slot: Int { Int(sequence & 1) }
 
   private typealias Layout = PageFileLayout.Meta
 
-  /// Its image, one page long.
+  /// The image, one page long.
   package func encode() -> [UInt8] {
     var image = [UInt8](repeating: 0, count: PageLayout.pageByteCount)
     image.withUnsafeMutableBytes { image in
@@ -69,8 +69,14 @@ package struct Meta: Hashable, Sendable {
     return image
   }
 
-  /// The meta in an image of one page; `corruption` if it is not sound.
-  /// - Parameter slot: where the image was found; nil if that is not to be checked.
+  /// Whether an image of one page begins with a meta's magic number.
+  static func hasMagic(_ image: UnsafeRawBufferPointer) -> Bool {
+    image.number(UInt64.self, at: Layout.magicOffset) == Layout.magic
+  }
+
+  /// Decodes the meta in an image of one page.
+  /// - Parameter slot: the slot of the image; nil to skip that check.
+  /// - Throws: `corruption` if the meta is not sound.
   package static func decode(
     _ image: UnsafeRawBufferPointer, slot: Int? = nil
   ) throws(TreeRingError) -> Meta {
@@ -123,7 +129,7 @@ package struct Meta: Hashable, Sendable {
     livePageCount = image.number(UInt64.self, at: Layout.livePageCountOffset)
   }
 
-  /// Which field contradicts another, in words; nil if none does.
+  /// The first field that contradicts another, in words; nil if none does.
   var flaw: String? {
     if pageBound == 0 || pageBound > PageFileLayout.maxPageNumber + 1 {
       return "its page numbers end at \(pageBound)"
@@ -137,7 +143,7 @@ package struct Meta: Hashable, Sendable {
     return nil
   }
 
-  /// Over everything but the checksum itself.
+  /// The checksum of everything but the checksum itself.
   private static func checksum(of image: UnsafeRawBufferPointer) -> UInt32 {
     let head = UnsafeRawBufferPointer(rebasing: image[..<Layout.checksumOffset])
     let rest = UnsafeRawBufferPointer(rebasing: image[(Layout.checksumOffset + 4)...])

@@ -5,8 +5,8 @@ package import TreeRingLog
 extension PageFile {
   /// Writes bytes to new pages.
   /// - Parameters:
-  ///   - birth: what the pages are to carry and the reference will state.
-  ///   - numbers: gives the number of a free page, another one at each call.
+  ///   - birth: the birth of the pages, which the reference states too.
+  ///   - numbers: returns the number of a free page, a new one at each call.
   package func writeBlob(
     _ bytes: [UInt8], birth: CommitNumber, numbers: () throws(TreeRingError) -> PageNumber
   ) throws(TreeRingError) -> BlobReference {
@@ -34,17 +34,18 @@ extension PageFile {
     return blob
   }
 
-  /// The bytes of a blob; `corruption` if a page of it is not the one written. O(bytes).
+  /// Reads the bytes of a blob. O(bytes).
+  /// - Throws: `corruption` if a page of it is not as it was written.
   package func readBlob(_ blob: BlobReference) throws(TreeRingError) -> [UInt8] {
     var bytes: [UInt8] = []
     try walk(blob) { _, payload in
-      if bytes.isEmpty { bytes.reserveCapacity(Int(blob.byteCount)) }
       bytes.append(contentsOf: payload)
     }
     return bytes
   }
 
-  /// The pages of a blob in the order of the chain, checked like `readBlob`: to free them. O(bytes).
+  /// The pages of a blob in the order of the chain, for freeing them. Checked like `readBlob`.
+  /// O(bytes).
   package func pages(of blob: BlobReference) throws(TreeRingError) -> [PageNumber] {
     var numbers: [PageNumber] = []
     try walk(blob) { number, _ in numbers.append(number) }
@@ -64,7 +65,7 @@ extension PageFile {
     let buffer = PageBuffer()
     let image = UnsafeRawBufferPointer(buffer.bytes)
     var number = blob.page
-    // As many steps as the length demands and no more, wherever the chain leads.
+    // Exactly as many steps as the length requires, wherever the chain leads.
     for position in 0..<blob.pageCount {
       try read(number, into: buffer)
       let place = ListPage.Place(of: blob, position: position, number: number)

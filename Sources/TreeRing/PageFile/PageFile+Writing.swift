@@ -1,12 +1,12 @@
-// Writing pages: images are gathered in a buffer and neighbours written together, because a checkpoint
-// that writes page by page is bound by system calls.
+// Writing pages. Images are gathered in a buffer and neighbours written together, because a
+// checkpoint that writes page by page is bound by system calls.
 
 internal import Synchronization
 package import TreeRingLog
 
 extension PageFile {
-  /// Writes the images of pages to their places. Pages with ascending numbers are written in runs. After
-  /// an error any of them may have been written, in whole or in part.
+  /// Writes the images of pages to their slots. Pages with ascending numbers are written in runs.
+  /// After an error any of them may have been written, in whole or in part.
   package func write(
     _ pages: some Sequence<(number: PageNumber, page: Page)>
   ) throws(TreeRingError) {
@@ -18,10 +18,10 @@ extension PageFile {
     try run.flush(to: self)
   }
 
-  /// Writes a meta to its slot. What it leads to must have been synced.
+  /// Writes a meta to its slot. The pages it leads to must have been synced.
   package func writeMeta(_ meta: Meta) throws(TreeRingError) {
     let image = meta.encode()
-    // What would not be believed when read is not written.
+    // A meta that a reader would refuse must never be written.
     precondition(meta.flaw == nil, "a meta contradicts itself: \(meta.flaw ?? "")")
     try reserve(through: 2 * UInt64(PageLayout.pageByteCount))
     let offset = UInt64(meta.slot * PageLayout.pageByteCount)
@@ -31,13 +31,13 @@ extension PageFile {
     try result.get()
   }
 
-  /// From now on no room is reserved ahead beyond so many pages.
+  /// Limits the room reserved ahead to so many pages.
   package func limitReserve(to pageCount: Int) {
     let end = UInt64(clamping: pageCount) * UInt64(PageLayout.pageByteCount)
     reserveLimit.store(end, ordering: .relaxed)
   }
 
-  /// Makes the file at least so long, and ahead of that if the system can reserve room.
+  /// Makes the file at least so long, and longer if the system can reserve room ahead.
   func reserve(through end: UInt64) throws(TreeRingError) {
     try reserved.withLock { (reserved) throws(TreeRingError) in
       guard end > reserved else { return }
@@ -46,9 +46,10 @@ extension PageFile {
       let goal = max(end, min(reserved + ahead, reserveLimit.load(ordering: .relaxed)))
       do throws(TreeRingError) {
         if try file.allocate(goal - reserved, at: reserved) { reserved = goal }
-        // Otherwise writing makes the file longer, and every write asks again: it costs a call.
+        // If the system cannot, writing extends the file, and every write tries again: it costs a
+        // call.
       } catch {
-        // There may be room for what is needed, though not for more.
+        // There may be room for the required length, though not for more.
         guard error.code == .noSpace else { throw error }
         if try file.allocate(end - reserved, at: reserved) { reserved = end }
       }
@@ -56,7 +57,7 @@ extension PageFile {
   }
 }
 
-/// Images of neighbouring pages on their way to the file.
+/// Images of neighbouring pages, gathered for one write.
 struct PageRun: ~Copyable {
   private static let pageCapacity = PageFileLayout.maxRunByteCount / PageLayout.pageByteCount
 
@@ -64,8 +65,8 @@ struct PageRun: ~Copyable {
   private var first: PageNumber = 0
   private var count = 0
 
-  /// A zeroed page to write an image to. What was gathered before is written if it is full or this page
-  /// is not the next.
+  /// A zeroed page for an image. Flushes the gathered pages first if the buffer is full or this
+  /// page does not follow them.
   mutating func room(
     for number: PageNumber, in file: PageFile
   ) throws(TreeRingError) -> UnsafeMutableRawBufferPointer {
@@ -83,7 +84,7 @@ struct PageRun: ~Copyable {
     return room
   }
 
-  /// Writes what has been gathered.
+  /// Writes the gathered pages.
   mutating func flush(to file: PageFile) throws(TreeRingError) {
     guard count > 0 else { return }
     let offset = PageFileLayout.offset(of: first)

@@ -1,30 +1,30 @@
-// The file that checkpoints go to: a row of pages behind two metas. It is disposable: all it holds can be
-// had again from the log. What it must not do is to show anything else than what was written, so
+// The file that checkpoints write: a row of pages behind two metas. It is disposable: the log can
+// rebuild all of it. But it must never show other content than was written, so:
 //
-// - a page is checked in full when it is fetched: checksum, kind, number, the birth that its parent
-//   states, layout. It is read through the file, where a failing device is an error; only after that
-//   is it looked at through the mapping.
-// - a length read from the file is bounded by the file's size before it sizes anything.
-// - nobody but the caller knows which pages may be overwritten, and when the file is synced: write
-//   pages, sync, write the meta, sync.
+// - A fetch checks a page in full: checksum, kind, number, the birth that its parent states,
+//   layout. It reads the page through the file, where a failing device is an error. Only then is
+//   the page read through the mapping.
+// - A length read from the file is bounded by the file's size before it sizes anything.
+// - The caller decides which pages may be overwritten and when the file is synced: write pages,
+//   sync, write the meta, sync.
 //
-// One writer; any number of readers, from any thread. The file grows ahead of what is written, so that
-// a sync has no new size to record, and never shrinks while open: mappings would lose their ground.
+// One writer; any number of readers, from any thread. The file grows ahead of the writes, so that a
+// sync has no new size to record. It never shrinks while open: mappings would lose their backing.
 
 internal import Synchronization
 package import TreeRingLog
 
 /// An open page file.
 package final class PageFile: Sendable {
-  /// How the file is opened.
+  /// The way the file is opened.
   package enum Mode: Hashable, Sendable {
-    /// A new file; `alreadyExists` if there is one.
+    /// Creates a new file; throws `alreadyExists` if there is one.
     case create
     case readWrite
     case readOnly
   }
 
-  /// The end of every message about damage.
+  /// The last sentences of every message about damage.
   static let remedy = """
     Nothing is lost: remove the file and open the store again, and the page file is rebuilt from \
     the log.
@@ -33,11 +33,11 @@ package final class PageFile: Sendable {
   package let path: String
   let file: any File
   let map: PageFileMap
-  /// Up to where room is reserved, in bytes; at least what has been written.
+  /// The end of the reserved room, in bytes; at least the end of the written bytes.
   let reserved: Mutex<UInt64>
-  /// Why a sync has failed. Held throughout a sync.
+  /// The error of the first failed sync. Held throughout a sync.
   private let syncFailure = Mutex<TreeRingError?>(nil)
-  /// Up to where room may be reserved ahead of what is needed, in bytes.
+  /// The limit of room reserved ahead, in bytes.
   let reserveLimit = Atomic<UInt64>(.max)
 
   private init(
@@ -49,8 +49,9 @@ package final class PageFile: Sendable {
     reserved = Mutex(size)
   }
 
-  /// Opens or makes a page file. Nothing in it is looked at yet. Making its name durable is the caller's.
-  /// - Parameter chunkByteCount: how much is mapped at a time, a multiple of the system's page size.
+  /// Opens or creates a page file, without reading any of it. The caller makes its name durable.
+  /// - Parameter chunkByteCount: the size of one mapping in bytes, a multiple of the system's page
+  ///   size.
   package static func open(
     _ path: String, fileSystem: any FileSystem, mode: Mode, chunkByteCount: Int = 64 << 20
   ) throws(TreeRingError) -> PageFile {
@@ -65,8 +66,23 @@ package final class PageFile: Sendable {
       path: path, file: file, size: try file.size(), chunkByteCount: chunkByteCount)
   }
 
-  /// The metas that may be believed, newest first, and what is wrong with the others. A slot never
-  /// written is no flaw. Two good ones are those of the two newest checkpoints.
+  /// Whether a file begins as a page file does. Reads the two metas only.
+  package static func hasMagic(
+    _ path: String, fileSystem: any FileSystem
+  ) throws(TreeRingError) -> Bool {
+    let file = try fileSystem.open(path, .readOnly)
+    defer { file.close() }
+    let image = PageBuffer()
+    for slot in 0..<2 {
+      let offset = UInt64(slot * PageLayout.pageByteCount)
+      guard try file.read(into: image.bytes, at: offset) == PageLayout.pageByteCount else { break }
+      if Meta.hasMagic(UnsafeRawBufferPointer(image.bytes)) { return true }
+    }
+    return false
+  }
+
+  /// The valid metas, newest first, and the flaws of the others. A slot never written is no flaw.
+  /// Two valid ones are those of the two newest checkpoints.
   package func metas() throws(TreeRingError) -> (valid: [Meta], flaws: [String]) {
     var valid: [Meta] = []
     var flaws: [String] = []
@@ -94,9 +110,21 @@ package final class PageFile: Sendable {
     return (valid.sorted { $0.sequence > $1.sequence }, flaws)
   }
 
-  /// Brings a page of a tree from the file and checks it. O(page).
-  /// - Parameter birth: what the entry that names the page states.
-  /// - Returns: its place in the mapping, valid as long as this object.
+  /// One above the highest page number of which the file holds any byte. Reading the last page
+  /// fails if the file holds only a part of it; once the file grows, zeros make such a part a whole
+  /// page again.
+  package func pageBound() throws(TreeRingError) -> PageNumber {
+    let pageByteCount = UInt64(PageLayout.pageByteCount)
+    let (whole, part) = try file.size().quotientAndRemainder(dividingBy: pageByteCount)
+    let slots = whole + (part == 0 ? 0 : 1)
+    let bound = slots.subtractingReportingOverflow(PageFileLayout.firstPageSlot - 1)
+    if bound.overflow { return 1 }
+    return max(1, PageNumber(min(bound.partialValue, UInt64(PageFileLayout.maxPageNumber) + 1)))
+  }
+
+  /// Reads a page of a tree from the file and checks it. O(page).
+  /// - Parameter birth: the birth that the referring entry states.
+  /// - Returns: its address in the mapping, valid as long as this object.
   package func fetch(
     _ number: PageNumber, birth: PageBirth
   ) throws(TreeRingError) -> UnsafeMutableRawPointer {
@@ -110,8 +138,8 @@ package final class PageFile: Sendable {
     return try map.mapChunk(of: number)
   }
 
-  /// Which of some neighbouring places hold no page of a tree born after a commit. A place that cannot
-  /// be read counts as one that does. O(places).
+  /// Selects, from some adjacent slots, those without a page of a tree born after a commit. A slot
+  /// that cannot be read counts as one with such a page. O(slots).
   package func places(
     _ range: Range<PageNumber>, withoutPagesBornAfter commit: CommitNumber
   ) -> [PageNumber] {
@@ -127,8 +155,8 @@ package final class PageFile: Sendable {
     }
   }
 
-  /// Whether an error says that part of this file is lost: it is not what was written, or the device still
-  /// cannot read it. Only making the file anew helps then.
+  /// Whether an error means that part of this file is lost: it is not as it was written, or the
+  /// device still cannot read it. Then the file must be rebuilt.
   package func isDamaged(_ error: TreeRingError) -> Bool {
     guard error.file == path else { return false }
     if error.code == .corruption { return true }
@@ -141,11 +169,12 @@ package final class PageFile: Sendable {
   /// Whether an address lies in the mapping.
   package func isMapped(_ address: UnsafeRawPointer) -> Bool { map.contains(address) }
 
-  /// Address space taken by mappings, in bytes; how much of it is in memory is the kernel's business.
+  /// The address space of the mappings, in bytes. The kernel decides how much of it is in memory.
   package var mappedByteCount: UInt64 { map.byteCount }
 
-  /// Makes everything written so far durable. After a failure nothing is known about what was written
-  /// since the sync before, and every later call fails: the system tells of it once only, to whoever asks first.
+  /// Makes everything written so far durable. After a failure the state of all writes since the
+  /// previous sync is unknown, and every later call fails: the system reports such a failure only
+  /// once, to the first caller.
   package func sync() throws(TreeRingError) {
     let failure = syncFailure.withLock { failure -> TreeRingError? in
       if failure != nil { return failure }
@@ -153,7 +182,7 @@ package final class PageFile: Sendable {
         try file.sync(.full)
       } catch {
         failure = error
-        // Even if the device was only full: what was written is lost, so room alone does not help.
+        // Even if the device was only full: the writes are lost, so room alone does not help.
         if error.code == .noSpace { failure?.code = .io }
       }
       return failure
@@ -164,7 +193,7 @@ package final class PageFile: Sendable {
   /// The file's size, room reserved ahead included, in bytes.
   package func size() throws(TreeRingError) -> UInt64 { try file.size() }
 
-  /// Closes the file. Pages fetched before stay in the mapping until this object goes.
+  /// Closes the file. Fetched pages stay in the mapping until this object is deallocated.
   package func close() { file.close() }
 
   /// Reads a page's slot.
@@ -178,6 +207,14 @@ package final class PageFile: Sendable {
     }
   }
 
+  /// A supply that fetches the pages of this file.
+  func makeSupply() -> PageSupply {
+    PageSupply(damage: { self.damaged("page \($1) is not what was written: \($0)", page: $1) }) {
+      (number, birth) throws(TreeRingError) in
+      try self.fetch(number, birth: birth)
+    }
+  }
+
   func damaged(_ flaw: String, page number: PageNumber) -> TreeRingError {
     damaged(flaw, at: PageFileLayout.offset(of: number))
   }
@@ -188,7 +225,7 @@ package final class PageFile: Sendable {
   }
 }
 
-/// Pages of zeroed memory, aligned as pages are.
+/// Zeroed memory for pages, with their alignment.
 struct PageBuffer: ~Copyable {
   let bytes: UnsafeMutableRawBufferPointer
 

@@ -3,32 +3,33 @@
 //   slot 0, slot 1   the two metas: checkpoint s writes slot s & 1
 //   slot n + 1       page n: a page of a tree (see PageLayout) or a list page
 //
-// A list page holds a piece of a blob; its header shares the places of checksum, version, number, birth
-// and kind with pages of trees, so that no page is ever taken for one of the other kind. docs/pages.md
+// A list page holds a piece of a blob. Its header has checksum, version, number, birth and kind at
+// the offsets of a tree's page, so that no page passes for one of the other kind. docs/pages.md
 // shows the byte maps; a test compares.
 
 /// The constants of the page file's byte maps.
 package enum PageFileLayout {
-  /// Slots before that of page 1, less one: page n lies in slot n + 1.
+  /// The number of slots before that of page 1: page n lies in slot n + 1.
   package static let firstPageSlot: UInt64 = 2
-  /// The highest number of a page in the file: numbers from 2^31 on are pages that never get there.
+  /// The highest number of a page in the file. Pages numbered from 2^31 on are never written.
   package static let maxPageNumber: PageNumber = (1 << 31) - 1
-  /// The most bytes given to one write.
+  /// The maximum number of bytes in one write.
   package static let maxRunByteCount = 256 << 10
-  /// The file grows by at least this much at a time.
+  /// The minimum growth of the file at a time, in bytes.
   package static let minGrowth: UInt64 = 256 << 10
-  /// The file grows by an eighth of its size, but not by more than this beyond what is needed.
+  /// The maximum growth beyond the required length, in bytes. Below it the file grows by an eighth
+  /// of its size.
   package static let maxGrowth: UInt64 = 64 << 20
 
-  /// Where a page lies in the file, in bytes.
+  /// The offset of a page in the file, in bytes.
   @inline(__always)
   package static func offset(of number: PageNumber) -> UInt64 {
     (UInt64(number) + firstPageSlot - 1) * UInt64(PageLayout.pageByteCount)
   }
 
-  /// A checkpoint's root of everything.
+  /// The constants of a meta.
   package enum Meta {
-    /// "TRINGPGS" in the order of the bytes.
+    /// "TRINGPGS" in byte order.
     package static let magic: UInt64 = 0x5347_5047_4E49_5254
     package static let formatVersion: UInt32 = 1
 
@@ -58,7 +59,7 @@ package enum PageFileLayout {
     package static let endOffset = 140
   }
 
-  /// A piece of a blob.
+  /// The constants of a list page.
   package enum List {
     package static let kind: UInt16 = 1
     package static let formatVersion: UInt8 = 1
@@ -75,12 +76,13 @@ package enum PageFileLayout {
     package static let positionOffset = 28
     package static let nextBirthOffset = 32
     package static let payloadOffset = 40
-    /// The bytes of a blob in each of its pages but the last.
+    /// The number of the blob's bytes in each page but the last.
     package static let maxPayloadByteCount = PageLayout.pageByteCount - payloadOffset
   }
 }
 
-/// Fixed-width little-endian numbers at byte offsets. Callers have proven that the bytes are there.
+/// Fixed-width little-endian numbers at byte offsets. The caller has proven that the bytes are
+/// there.
 extension UnsafeRawBufferPointer {
   @inline(__always)
   func number<T: FixedWidthInteger>(_ type: T.Type, at offset: Int) -> T {

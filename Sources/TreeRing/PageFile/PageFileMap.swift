@@ -1,6 +1,6 @@
-// The page file in memory: chunks mapped when first needed and never unmapped before the end. Looking up
-// an address takes one load and no lock. The last chunk reaches beyond the file's end; what lies there is
-// not touched before it has been written.
+// The page file in memory: chunks mapped when first needed and never unmapped before the end. An
+// address lookup takes one load and no lock. The last chunk extends beyond the file's end; nothing
+// there is read before it has been written.
 
 internal import Synchronization
 internal import TreeRingLog
@@ -18,15 +18,15 @@ final class PageFileMap: Sendable {
   private let file: any File
   private let chunkByteCount: Int
   private let chunkCount: Int
-  /// The address of a table of atomic words: a chunk's address each, 0 until it is mapped. A word,
-  /// because a pointer is not Sendable; the table stays where it is until `deinit`.
+  /// The address of a table of atomic words, each a chunk's address, 0 until it is mapped. A word,
+  /// because a pointer is not Sendable. The table does not move until `deinit`.
   private let tableAddress: UInt
   /// One more than the highest mapped chunk.
   private let mappedBound = Atomic<Int>(0)
-  /// Holds the mappings; whoever adds one holds the lock.
+  /// The mappings. A thread that adds one holds the lock.
   private let mappings = Mutex<[any FileMapping]>([])
 
-  /// Nothing mapped yet.
+  /// Creates an empty map.
   /// - Parameter chunkByteCount: a multiple of the system's page size.
   init(_ file: any File, chunkByteCount: Int) {
     precondition(chunkByteCount % PageLayout.pageByteCount == 0, "a chunk is whole pages")
@@ -47,7 +47,7 @@ final class PageFileMap: Sendable {
     UnsafeMutablePointer(bitPattern: tableAddress).unsafelyUnwrapped
   }
 
-  /// Where a page lies in memory; nil if its chunk is not mapped.
+  /// The address of a page in memory; nil if its chunk is not mapped.
   @inline(__always)
   func address(of number: PageNumber) -> UnsafeMutableRawPointer? {
     let offset = Int(PageFileLayout.offset(of: number))
@@ -55,14 +55,14 @@ final class PageFileMap: Sendable {
     return UnsafeMutableRawPointer(bitPattern: chunk).map { $0 + offset % chunkByteCount }
   }
 
-  /// Maps the chunk of a page if need be.
+  /// Maps the chunk of a page unless it is mapped already, and returns the page's address.
   func mapChunk(of number: PageNumber) throws(TreeRingError) -> UnsafeMutableRawPointer {
     if let address = address(of: number) { return address }
     let index = Int(PageFileLayout.offset(of: number)) / chunkByteCount
     try mappings.withLock { (mappings) throws(TreeRingError) in
       if table[index].load(ordering: .relaxed) != 0 { return }
       let mapping = try file.map(
-        at: UInt64(index) * UInt64(chunkByteCount), count: chunkByteCount, writable: false)
+        at: UInt64(index) * UInt64(chunkByteCount), count: chunkByteCount)
       mappings.append(mapping)
       table[index].store(UInt(bitPattern: mapping.bytes.baseAddress), ordering: .releasing)
       if index >= mappedBound.load(ordering: .relaxed) {
@@ -85,6 +85,6 @@ final class PageFileMap: Sendable {
     return false
   }
 
-  /// The bytes of address space taken.
+  /// The address space of the mappings, in bytes.
   var byteCount: UInt64 { mappings.withLock { UInt64($0.count) } * UInt64(chunkByteCount) }
 }

@@ -1,6 +1,7 @@
-// Memory for pages: frames of one page each, cut from chunks aligned to huge pages, because at a
-// million keys a lookup's cost is its misses in the address translation. The first chunk is small,
-// so that a small store stays small. Frames given back are used again; chunks are kept to the end.
+// Memory for pages: frames of one page each, cut from chunks aligned to huge pages. At a million
+// keys the misses in the address translation dominate a lookup's cost. The first chunk is small, so
+// that a small store stays small. The arena reuses deallocated frames and keeps chunks until its
+// end.
 
 #if canImport(Glibc)
   internal import Glibc
@@ -20,9 +21,9 @@ struct FrameArena {
   private var next: UnsafeMutableRawPointer?
   private var remainingByteCount = 0
 
-  /// Bytes taken from the system.
+  /// The number of bytes taken from the system.
   private(set) var byteCount = 0
-  /// Frames handed out and not given back.
+  /// The number of frames allocated and not deallocated.
   private(set) var frameCount = 0
 
   /// A frame of undefined content. Amortised O(1).
@@ -36,13 +37,13 @@ struct FrameArena {
     return frame
   }
 
-  /// Takes a frame back.
+  /// Returns a frame to the arena.
   mutating func deallocate(_ frame: UnsafeMutableRawPointer) {
     frameCount -= 1
     freeFrames.append(frame)
   }
 
-  /// Gives all memory back to the system, whatever is still in use.
+  /// Returns all memory to the system, even if frames are still in use.
   mutating func deallocateAll() {
     for chunk in chunks { chunk.deallocate() }
     self = FrameArena()
@@ -53,7 +54,7 @@ struct FrameArena {
     let chunk = UnsafeMutableRawPointer.allocate(
       byteCount: size, alignment: chunks.isEmpty ? PageLayout.pageByteCount : size)
     #if os(Linux)
-      // A hint: without huge pages everything works, somewhat slower.
+      // A hint: everything works without huge pages, somewhat slower.
       if size == Self.hugePageByteCount { _ = madvise(chunk, size, MADV_HUGEPAGE) }
     #endif
     chunks.append(chunk)

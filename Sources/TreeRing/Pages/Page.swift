@@ -1,14 +1,18 @@
-// One page's header and fixed arrays, seen through a pointer. The pointer's owner is the page store;
-// whoever holds a `Page` must hold what keeps it alive: a pin, or the transaction that owns it.
+// One page's header and fixed arrays, accessed through a pointer. The page store owns the memory.
+// The holder of a `Page` must hold a pin or own the transaction that keeps it alive.
 
-/// A page's place in the page file and in the page table; 0 means "no page".
+/// A page's number, which gives its slot in the page file and its word in the page table; 0 means
+/// "no page".
 package typealias PageNumber = UInt32
 
-/// A page by number and birth: one that was written, or that a transaction replaced.
+/// The name of one editor of a page store. With 64 bits no stamp is ever reused.
+typealias OwnerStamp = UInt64
+
+/// The number and birth of a page that was written or that a transaction replaced.
 package struct RetiredPage: Hashable, Sendable {
   /// The page's number.
   package var number: PageNumber
-  /// When the page was made.
+  /// The birth of the page.
   package var birth: PageBirth
 
   package init(number: PageNumber, birth: PageBirth) {
@@ -17,9 +21,9 @@ package struct RetiredPage: Hashable, Sendable {
   }
 }
 
-/// A view of one page's bytes. See `PageLayout` for the byte map.
+/// A view of one page's bytes. `PageLayout` has the byte map.
 package struct Page {
-  /// The page's first byte; `PageLayout.pageByteCount` bytes follow.
+  /// The address of the page's first byte; `PageLayout.pageByteCount` bytes follow.
   package let bytes: UnsafeMutableRawPointer
 
   @inline(__always)
@@ -50,7 +54,7 @@ package struct Page {
     }
   }
 
-  /// The length of the prefix all keys share, in bytes.
+  /// The length of the prefix that all keys share, in bytes.
   @inline(__always)
   package var prefixLength: Int {
     Int(bytes.load(fromByteOffset: PageLayout.prefixLengthOffset, as: UInt16.self))
@@ -66,10 +70,10 @@ package struct Page {
     }
   }
 
-  /// Whether the page is one of a tree, and not of a blob.
+  /// Whether the page belongs to a tree, not to a blob.
   var isOfTree: Bool { bytes.load(fromByteOffset: PageLayout.kindOffset, as: UInt16.self) == 0 }
 
-  /// When the page was made.
+  /// The birth of the page.
   @inline(__always)
   package var birth: PageBirth {
     get {
@@ -81,7 +85,7 @@ package struct Page {
     }
   }
 
-  /// Heap bytes given up by removed cells.
+  /// The number of heap bytes that removed cells have left.
   @inline(__always)
   package var deadByteCount: Int {
     get { Int(bytes.load(fromByteOffset: PageLayout.deadByteCountOffset, as: UInt16.self)) }
@@ -91,17 +95,28 @@ package struct Page {
     }
   }
 
-  /// The stamp of the editor that may edit the page in place; 0 if there is none.
+  /// The stamp of the editor that may edit the page in place; 0 if there is none. In a page read
+  /// from a file the upper half is the checksum and the lower half is 0; no editor has such a
+  /// stamp.
   @inline(__always)
-  package var owner: UInt32 {
-    get { bytes.load(fromByteOffset: PageLayout.ownerOffset, as: UInt32.self) }
+  var owner: OwnerStamp {
+    get {
+      let low = bytes.load(fromByteOffset: PageLayout.ownerOffset, as: UInt32.self)
+      let high = bytes.load(fromByteOffset: PageLayout.checksumOffset, as: UInt32.self)
+      return OwnerStamp(high) << 32 | OwnerStamp(low)
+    }
     nonmutating set {
-      bytes.storeBytes(of: newValue, toByteOffset: PageLayout.ownerOffset, as: UInt32.self)
+      bytes.storeBytes(
+        of: UInt32(truncatingIfNeeded: newValue), toByteOffset: PageLayout.ownerOffset,
+        as: UInt32.self)
+      bytes.storeBytes(
+        of: UInt32(truncatingIfNeeded: newValue >> 32), toByteOffset: PageLayout.checksumOffset,
+        as: UInt32.self)
     }
   }
 
   /// Makes this an empty tree page without a prefix; every other byte becomes zero.
-  func initialize(number: PageNumber, birth: PageBirth, owner: UInt32, level: Int) {
+  func initialize(number: PageNumber, birth: PageBirth, owner: OwnerStamp, level: Int) {
     bytes.initializeMemory(as: UInt8.self, repeating: 0, count: PageLayout.pageByteCount)
     bytes.storeBytes(
       of: PageLayout.formatVersion, toByteOffset: PageLayout.formatVersionOffset, as: UInt8.self)
@@ -113,7 +128,7 @@ package struct Page {
   }
 }
 
-/// One slot: where a cell lies and the first bytes of its key.
+/// One slot: the offset of a cell and the first bytes of its key.
 struct PageSlot {
   /// The first 4 key bytes after the prefix, big-endian, padded with zeros.
   var head: UInt32
@@ -128,7 +143,7 @@ struct PageSlot {
 }
 
 extension Page {
-  /// The first prefix byte.
+  /// The address of the first prefix byte.
   @inline(__always)
   var prefix: UnsafeRawPointer { UnsafeRawPointer(bytes + PageLayout.headerByteCount) }
 
@@ -138,7 +153,7 @@ extension Page {
     PageLayout.headerByteCount + PageLayout.paddedPrefixByteCount(prefixLength)
   }
 
-  /// The slots, as an array of `cellCount`.
+  /// The slots, an array of `cellCount`.
   @inline(__always)
   var slots: UnsafeMutablePointer<PageSlot> {
     (bytes + slotsStart).assumingMemoryBound(to: PageSlot.self)
@@ -162,14 +177,14 @@ extension Page {
     (bytes + slotsStart + 24 * cellCount).assumingMemoryBound(to: PageNumber.self)
   }
 
-  /// The end of the fixed arrays, which is where the free gap begins.
+  /// The end of the fixed arrays and the start of the free gap.
   @inline(__always)
   var gapStart: Int {
     let width = level == 0 ? PageLayout.slotByteCount : PageLayout.innerEntryOverhead
     return slotsStart + width * cellCount
   }
 
-  /// The bytes in use, dead heap bytes not counted.
+  /// The number of bytes in use, without dead heap bytes.
   var usedByteCount: Int {
     PageLayout.pageByteCount - (heapStart - gapStart) - deadByteCount
   }

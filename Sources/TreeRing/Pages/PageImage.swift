@@ -1,12 +1,13 @@
-// A page as it is written out, and whether bytes read back are that page.
+// The image of a page as it is written out, and the check of bytes read back.
 //
-// In memory a page carries its editor's stamp and no checksum; written out it is the other way
-// round. Reading back is checked in a fixed order: checksum, format version, kind, number, birth,
-// then every offset and length, so that whoever goes on to use the page need check nothing more.
+// In memory a page carries its editor's stamp and no checksum; written out it carries a checksum
+// and no stamp. The check has a fixed order: checksum, format version, kind, number, birth, owner,
+// every offset and length, the order of the cells, the references to children. The fetch then
+// compares the page's level and entry count with the entry that refers to it.
 
 internal import CTreeRing
 
-/// Pages on their way to and from the page file.
+/// Encodes and checks pages of the page file.
 package enum PageImage {
   /// Writes a page's image to a buffer of `PageLayout.pageByteCount` bytes.
   package static func write(_ page: Page, to buffer: UnsafeMutableRawBufferPointer) {
@@ -18,11 +19,11 @@ package enum PageImage {
     buffer.storeBytes(of: sum, toByteOffset: PageLayout.checksumOffset, as: UInt32.self)
   }
 
-  /// What is wrong with a page's image, in words; nil if it is the sound image of this page. O(page).
+  /// The flaw of a page's image, in words; nil if it is the sound image of this page. O(page).
   /// - Parameters:
   ///   - image: a page's bytes, aligned to 8.
-  ///   - number: the page asked for.
-  ///   - birth: what the entry that names the page states.
+  ///   - number: the number of the requested page.
+  ///   - birth: the birth that the referring entry states.
   package static func flaw(
     in image: UnsafeRawBufferPointer, number: PageNumber, birth: PageBirth
   ) -> String? {
@@ -38,7 +39,9 @@ package enum PageImage {
     let page = Page(bytes: UnsafeMutableRawPointer(mutating: start))
     if page.number != number { return "it is page \(page.number), not \(number)" }
     if page.birth != birth { return "it was born at commit \(page.birth), not \(birth)" }
-    return page.layoutFlaw()
+    let owner = image.load(fromByteOffset: PageLayout.ownerOffset, as: UInt32.self)
+    if owner != 0 { return "it has the owner \(owner), which none in the file has" }
+    return page.layoutFlaw() ?? page.orderFlaw() ?? page.childFlaw()
   }
 
   private static func checksum(of image: UnsafeRawBufferPointer) -> UInt32 {
@@ -48,8 +51,8 @@ package enum PageImage {
 }
 
 extension Page {
-  /// What is wrong with the page's own bytes, in words; nil if every cell can be read without
-  /// leaving the page and every byte is accounted for. O(page). Key order is not looked at.
+  /// The flaw of the page's own bytes, in words. nil if every cell can be read without leaving the
+  /// page and every byte is accounted for. Does not check key order. O(page).
   package func layoutFlaw() -> String? {
     let end = PageLayout.pageByteCount
     if PageLayout.headerByteCount + PageLayout.paddedPrefixByteCount(prefixLength) > end {
@@ -72,7 +75,11 @@ extension Page {
       if level == 0 {
         length += 2
         if start + length > end { return "cell \(index) ends outside the page" }
-        length += Int(bytes.loadUnaligned(fromByteOffset: start, as: UInt16.self))
+        let valueLength = Int(bytes.loadUnaligned(fromByteOffset: start, as: UInt16.self))
+        if prefixLength + Int(slot.keyLength) + valueLength > PageLayout.maxCellByteCount {
+          return "cell \(index) is too long"
+        }
+        length += valueLength
       } else if length == 0 {
         continue
       }
@@ -91,6 +98,58 @@ extension Page {
     for offset in gapStart..<heapStart
     where bytes.load(fromByteOffset: offset, as: UInt8.self) != 0 {
       return "the gap is not zero"
+    }
+    return nil
+  }
+}
+
+extension Page {
+  /// The first flaw in the order of keys, in words; nil if the keys ascend strictly and each head
+  /// is that of its key. The layout must be sound. O(page).
+  func orderFlaw() -> String? {
+    let slots = slots
+    let first = level == 0 ? 0 : 1
+    if first == 1, slots[0].head != 0 || slots[0].keyLength != 0 {
+      return "the first separator is not empty"
+    }
+    for index in first..<max(first, cellCount) {
+      let unused = 8 * (PageLayout.headByteCount - Int(slots[index].keyLength))
+      if unused > 0, slots[index].head << UInt32(32 - unused) != 0 {
+        return "the head of key \(index) is not that of its key"
+      }
+      if index > first, !precedes(index - 1, index) {
+        return "key \(index) does not lie after the one before"
+      }
+    }
+    return nil
+  }
+
+  /// Whether one cell's key lies before another's.
+  private func precedes(_ a: Int, _ b: Int) -> Bool {
+    let (x, y) = (slots[a], slots[b])
+    if x.head != y.head { return x.head < y.head }
+    let skipped = level == 0 ? 2 : 0
+    if min(x.keyLength, y.keyLength) <= PageLayout.headByteCount {
+      return x.keyLength < y.keyLength
+    }
+    return KeyOrder.compare(
+      UnsafeRawPointer(bytes + Int(x.offset) + skipped), x.tailLength,
+      UnsafeRawPointer(bytes + Int(y.offset) + skipped), y.tailLength) < 0
+  }
+
+  /// The first flaw of a reference to a child, in words; nil if all numbers, births and counts are
+  /// possible. O(cells).
+  func childFlaw() -> String? {
+    if level == 0 { return nil }
+    for index in 0..<cellCount {
+      let child = child(at: index)
+      if child.page == 0 || child.page >= PageTable.firstPrivateNumber {
+        return "child \(index) is page \(child.page)"
+      }
+      if child.birth.commit > birth.commit { return "child \(index) is younger" }
+      if child.count == 0 || child.count > PageLayout.maxEntryCount {
+        return "child \(index) has \(child.count) entries"
+      }
     }
     return nil
   }

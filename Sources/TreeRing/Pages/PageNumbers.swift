@@ -1,44 +1,50 @@
-// Which page numbers are in use. Free ones are given out in ascending order, round and round: pages that
-// are made one after the other lie side by side in the file, and a checkpoint writes them in long runs.
+// The page numbers in use. Free numbers are allocated in ascending order, round and round. So pages
+// made one after the other lie side by side in the file, and a checkpoint writes them in long runs.
 
 /// The numbers of one range of pages.
 package struct PageNumbers: Sendable {
   private let first: PageNumber
+  /// One more than the highest allowed number.
+  private let end: PageNumber
   /// One more than the highest number ever used.
   package private(set) var next: PageNumber
-  /// Free numbers to be given out, counted from `first` - 1.
+  /// Free numbers that may be allocated, counted from `first` - 1.
   private var available = CountedBitSet()
-  /// Free numbers that are not given out for the time being.
+  /// Free numbers that may not be allocated yet.
   private var withheld = CountedBitSet()
-  /// Those from here on may be given out after they have been inspected.
+  /// The start of the withheld numbers that have not been inspected.
   private var inspected = 0
-  /// Where the search for a free number goes on.
+  /// The start of the next search for a free number.
   private var cursor = 0
 
-  /// Numbers from `next` on, none used.
-  init(next: PageNumber) {
+  /// Creates numbers from `next` on and below `end`, all unused.
+  init(next: PageNumber, end: PageNumber) {
     first = next
+    self.end = end
     self.next = next
   }
 
-  /// Numbers from 1 to `next` - 1, of which some are free. O(next / 64).
-  /// - Parameter isWithholding: whether those are not given out before `release` or `releaseWithheld`.
-  init(next: PageNumber, free: BitSet, isWithholding: Bool) {
+  /// Creates numbers from 1 on and below `end`; from 1 to `next` - 1 those not in `free` are used.
+  /// O(next / 64).
+  /// - Parameter isWithholding: true if the free numbers are withheld until `release` or
+  ///   `releaseWithheld`.
+  init(next: PageNumber, end: PageNumber, free: BitSet, isWithholding: Bool) {
     first = 1
+    self.end = end
     self.next = next
     if isWithholding { withheld = CountedBitSet(free) } else { available = CountedBitSet(free) }
   }
 
-  /// From now on every free number is given out. O(next / 64).
+  /// Makes all withheld numbers available. O(next / 64).
   mutating func releaseWithheld() {
     available = CountedBitSet(free)
     withheld = CountedBitSet()
   }
 
-  /// Whether there is a free number to be given out.
+  /// Whether a free number is available.
   var hasAvailable: Bool { available.count > 0 }
 
-  /// The next withheld numbers side by side that have not been inspected; each is returned once.
+  /// The next adjacent withheld numbers that have not been inspected; returns each only once.
   mutating func nextToInspect() -> Range<PageNumber>? {
     guard withheld.count > 0, let start = withheld.bits.first(from: inspected) else { return nil }
     var end = start + 1
@@ -47,23 +53,23 @@ package struct PageNumbers: Sendable {
     return PageNumber(start)..<PageNumber(end)
   }
 
-  /// How many numbers are inspected together at most.
+  /// The maximum number of page numbers in one inspection.
   private static let inspectionCount = 16
 
-  /// From now on a withheld number is given out.
+  /// Makes a withheld number available.
   mutating func release(_ number: PageNumber) {
     if withheld.remove(place(number)) { available.insert(place(number)) }
   }
 
-  /// Bit n is set if number `first` - 1 + n is free.
+  /// The free numbers: bit n is set if number `first` - 1 + n is free.
   package var free: BitSet {
     withheld.count == 0 ? available.bits : available.bits.union(withheld.bits)
   }
 
-  /// How many are in use.
+  /// The number of page numbers in use.
   package var usedCount: Int { Int(next - first) - available.count - withheld.count }
 
-  /// About how many bytes it takes to keep these numbers, and a word of the page table for each.
+  /// About the number of bytes of these numbers and of their words in the page table.
   var tableByteCount: Int { Int(next - first) * MemoryLayout<UInt>.stride }
 
   /// Whether a number is in use.
@@ -72,9 +78,9 @@ package struct PageNumbers: Sendable {
       && !withheld.contains(place(number))
   }
 
-  /// A number to use: the next free one above that given out last, else the lowest free one, else a new
-  /// one. O(next / 64) at worst, O(1) if a number in so many is free.
-  mutating func take() -> PageNumber {
+  /// Allocates a number: the next free one above the last allocated, else the lowest free one, else
+  /// a new one; nil if none is left. O(next / 64) at worst; O(1) if free numbers are not sparse.
+  mutating func take() -> PageNumber? {
     if available.count > 0 {
       let place = available.bits.first(from: cursor) ?? available.bits.first(from: 0)
       if let place {
@@ -83,12 +89,12 @@ package struct PageNumbers: Sendable {
         return first - 1 + PageNumber(place)
       }
     }
-    precondition(next != .max && next != PageTable.firstPrivateNumber - 1, "out of page numbers")
+    if next >= end { return nil }
     defer { next += 1 }
     return next
   }
 
-  /// Makes a number free. Amortised O(1).
+  /// Frees a number. Amortised O(1).
   mutating func giveBack(_ number: PageNumber) {
     precondition(isUsed(number), "page \(number) is freed twice")
     available.insert(place(number))
@@ -99,24 +105,25 @@ package struct PageNumbers: Sendable {
 
 /// A set of small integers, one bit each.
 package struct BitSet: Hashable, Sendable {
-  /// 64 members each, the lowest in the lowest bit.
+  /// The words of 64 members each, the lowest member in the lowest bit.
   package private(set) var words: [UInt64] = []
 
-  /// An empty set.
+  /// Creates an empty set.
   package init() {}
 
-  /// The set with these words.
+  /// Creates the set with these words.
   package init(words: [UInt64]) { self.words = words }
 
-  /// How many members it has. O(words).
+  /// The number of members. O(words).
   package var count: Int { words.reduce(0) { $0 + $1.nonzeroBitCount } }
 
-  /// Whether a number is in it.
+  /// Whether a number is a member.
   package func contains(_ member: Int) -> Bool {
     member >> 6 < words.count && words[member >> 6] & (1 << UInt64(member & 63)) != 0
   }
 
-  /// Adds a number. Returns whether it was not there.
+  /// Adds a number.
+  /// - Returns: true if it was not a member.
   @discardableResult
   package mutating func insert(_ member: Int) -> Bool {
     while words.count <= member >> 6 { words.append(0) }
@@ -125,7 +132,30 @@ package struct BitSet: Hashable, Sendable {
     return words[member >> 6] & bit == 0
   }
 
-  /// Takes a number out. Returns whether it was there.
+  /// Adds a range of numbers. O(words).
+  mutating func set(_ members: Range<Int>) {
+    if members.isEmpty { return }
+    let count = (members.upperBound + 63) >> 6
+    if words.count < count { words += [UInt64](repeating: 0, count: count - words.count) }
+    for index in members.lowerBound >> 6..<count {
+      var word = UInt64.max
+      if index == members.lowerBound >> 6 { word &= .max << UInt64(members.lowerBound & 63) }
+      if index == count - 1, members.upperBound & 63 != 0 {
+        word &= ~(.max << UInt64(members.upperBound & 63))
+      }
+      words[index] |= word
+    }
+  }
+
+  /// Removes every number from one on. O(words).
+  mutating func removeAll(from member: Int) {
+    let count = (member + 63) >> 6
+    if words.count > count { words.removeLast(words.count - count) }
+    if words.count == count, member & 63 != 0 { words[count - 1] &= ~(.max << UInt64(member & 63)) }
+  }
+
+  /// Removes a number.
+  /// - Returns: true if it was a member.
   @discardableResult
   package mutating func remove(_ member: Int) -> Bool {
     guard contains(member) else { return false }
@@ -133,7 +163,7 @@ package struct BitSet: Hashable, Sendable {
     return true
   }
 
-  /// The lowest member at or above a number. O(words gone through).
+  /// The lowest member at or above a number. O(words scanned).
   func first(from member: Int) -> Int? {
     var index = member >> 6
     guard index < words.count else { return nil }
@@ -146,7 +176,7 @@ package struct BitSet: Hashable, Sendable {
     return index * 64 + rest.trailingZeroBitCount
   }
 
-  /// What is in either set. O(words).
+  /// The members of either set. O(words).
   func union(_ other: BitSet) -> BitSet {
     let (short, long) =
       words.count < other.words.count ? (words, other.words) : (other.words, words)
@@ -156,12 +186,12 @@ package struct BitSet: Hashable, Sendable {
   }
 }
 
-/// A set of small integers that knows its size.
+/// A set of small integers that stores its size.
 struct CountedBitSet: Sendable {
   private(set) var bits: BitSet
   private(set) var count: Int
 
-  /// The set of these members. O(words).
+  /// Creates the set of these members. O(words).
   init(_ bits: BitSet = BitSet()) {
     self.bits = bits
     count = bits.count
@@ -171,7 +201,8 @@ struct CountedBitSet: Sendable {
 
   mutating func insert(_ member: Int) { if bits.insert(member) { count += 1 } }
 
-  /// Returns whether it was there.
+  /// Removes a number.
+  /// - Returns: true if it was a member.
   @discardableResult
   mutating func remove(_ member: Int) -> Bool {
     guard bits.remove(member) else { return false }

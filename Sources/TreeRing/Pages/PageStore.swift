@@ -1,25 +1,26 @@
-// All pages of a store: the page table, the memory they live in, the free page numbers.
+// All pages of a store: the page table, their memory, the free page numbers.
 //
-// Reading takes no lock and counts no references: number → pointer through the table. Allocating and
-// freeing take one lock and may come from any thread. A page may be freed only when no root that can
-// still be read reaches it; that is the pin table's business, not checked here.
+// Reading takes no lock and counts no references: the table maps a number to a pointer. Allocating
+// and freeing take one lock; any thread may call them. A page may be freed only when no readable
+// root reaches it. The pin table ensures that; the page store does not check it.
 //
-// A page's home is a frame of the heap, or memory of somebody else: the mapped page file. Pages come
-// from there through a supply, when first touched, and are checked then; and a page of the heap that the
-// file holds may be moved out (`moveOut`), which leaves it untouched again. Its number stays.
+// A page's home is a frame of the heap, or foreign memory: the mapped page file. A supply fetches
+// pages from there on first access and checks them. A page of the heap that the file holds may be
+// evicted (`moveOut`); the next access fetches it again. Its number stays.
 //
-// A number is also a place in the page file, except for private pages: their numbers, from 2^31 up,
-// have none, and their home is always the heap.
+// A number also gives the page's slot in the page file. Private pages are the exception: their
+// numbers, from 2^31 up, have no slot, and their home is always the heap.
 
 internal import Synchronization
 package import TreeRingLog
 
 /// Pages by number.
 package final class PageStore: Sendable {
-  /// The most cells a page may hold, however small they are. Tests lower it to make deep trees.
+  /// The maximum number of cells in a page, however small they are. Tests lower it to make deep
+  /// trees.
   package let cellCapacity: Int
   let table: PageTable
-  /// Who holds pointers into pages now.
+  /// The read sections that hold pointers into pages.
   package let sections = ReadSections()
   private let supply: PageSupply?
   private let countsReaders: Bool
@@ -27,18 +28,25 @@ package final class PageStore: Sendable {
   // Sendable under the lock: the frames in it are reachable only through it or through the table.
   private struct State: @unchecked Sendable {
     var arena = FrameArena()
-    var numbers = PageNumbers(next: 1)
-    var privateNumbers = PageNumbers(next: PageTable.firstPrivateNumber)
-    /// Pages with a place in the file whose home is the heap, and those of them that the file holds.
+    let end: PageNumber
+    var numbers: PageNumbers
+    var privateNumbers = PageNumbers(next: PageTable.firstPrivateNumber, end: .max)
+    /// Pages with a slot in the file whose home is the heap, and those of them that the file holds.
     var heap = CountedBitSet()
     var clean = CountedBitSet()
-    var nextOwner: UInt32 = 1
-    /// The birth after those of the pages that were written early last.
+    var nextOwner: OwnerStamp
+    /// The birth that follows the edition written early last.
     var nextEdition = PageBirth(0)
-    /// Tells which of some neighbouring free numbers may be used; nil if all may.
+    /// The check of free numbers before their use; nil if all may be used.
     var inspect: Inspection?
 
-    mutating func take(isPrivate: Bool = false) -> PageNumber {
+    init(end: PageNumber, firstOwner: OwnerStamp) {
+      self.end = end
+      numbers = PageNumbers(next: 1, end: end)
+      nextOwner = firstOwner
+    }
+
+    mutating func take(isPrivate: Bool = false) -> PageNumber? {
       if isPrivate { return privateNumbers.take() }
       if let inspect {
         for _ in 0..<PageStore.inspectionLimit where !numbers.hasAvailable {
@@ -48,20 +56,25 @@ package final class PageStore: Sendable {
       }
       return numbers.take()
     }
-  }
-  private let state = Mutex(State())
 
-  /// Which of some neighbouring numbers may be used. Called under the page store's lock.
+    func isUsed(_ number: PageNumber) -> Bool {
+      number >= PageTable.firstPrivateNumber
+        ? privateNumbers.isUsed(number) : numbers.isUsed(number)
+    }
+  }
+  private let state: Mutex<State>
+
+  /// Selects, from some adjacent numbers, those that may be used. Called under the page store's
+  /// lock.
   package typealias Inspection = @Sendable (Range<PageNumber>) -> [PageNumber]
 
-  /// How many inspections, of up to sixteen numbers each, one allocation waits for; if none of them finds a
-  /// number that may be used it takes a new one. All that is free may be refused: what a large transaction
-  /// wrote early and a crash left behind is gigabytes. So an allocation reads a megabyte of it at most, and
-  /// the file grows by one page for 256 neighbours that are passed over.
+  /// The maximum number of inspections in one allocation, of up to sixteen numbers each. If none of
+  /// them finds a usable number, the allocation takes a new one. All free numbers may be refused: a
+  /// large transaction's early writes, left by a crash, are gigabytes. So an allocation reads at
+  /// most a megabyte of them, and the file grows by one page for 256 refused neighbours.
   private static let inspectionLimit = 16
 
-  /// How many pages the state counts as in the heap, and how many of them as clean, to be had without
-  /// the lock.
+  /// The counts of heap pages and clean pages, readable without the lock.
   private let heapCount = Atomic<Int>(0)
   private let cleanCount = Atomic<Int>(0)
 
@@ -70,46 +83,52 @@ package final class PageStore: Sendable {
     cleanCount.store(state.clean.count, ordering: .relaxed)
   }
 
-  /// A store without pages.
+  /// Creates a store without pages.
   /// - Parameters:
-  ///   - supply: brings each page of a page file when it is first touched; nil for a store that lives
-  ///     in memory alone.
-  ///   - cellCapacity: the most cells a page may hold, at least 4.
-  ///   - countsReaders: whether read sections are counted without a supply too: because pages may be given
-  ///     back whose version somebody still reads.
+  ///   - supply: fetches each page of a page file on first access; nil for a store that lives in
+  ///     memory alone.
+  ///   - cellCapacity: the maximum number of cells in a page, at least 4.
+  ///   - countsReaders: true to count read sections without a supply too, because pages of a
+  ///     version may be freed while somebody still reads it.
+  ///   - numberEnd: one more than the highest number of a page of the file. Tests lower it.
+  ///   - firstOwner: the stamp of the first editor. Tests choose it.
   package init(
-    supply: PageSupply? = nil, cellCapacity: Int = .max, countsReaders: Bool = false
+    supply: PageSupply? = nil, cellCapacity: Int = .max, countsReaders: Bool = false,
+    numberEnd: PageNumber = PageTable.firstPrivateNumber - 1, firstOwner: UInt64 = 1
   ) {
     precondition(cellCapacity >= 4, "a page must be able to hold four cells")
+    state = Mutex(State(end: numberEnd, firstOwner: firstOwner))
     self.cellCapacity = cellCapacity
     self.supply = supply
     self.countsReaders = countsReaders || supply != nil
     table = PageTable(supply: supply)
   }
 
-  /// Takes over the pages of a page file, none of them touched yet. For a store that has none of its own
-  /// but private ones; others may be reading what was taken over before, as it was then.
+  /// Adopts the pages of a page file, none of them fetched yet. The store must have no pages of its
+  /// own except private ones. Other threads may still read the pages adopted before, in their old
+  /// state.
   ///
-  /// Who takes over another root of the same file has to call it again: what was touched before may have been
-  /// given up by the file's writer since, and the numbers used for other pages, which nobody has checked.
-  /// O(bound / 64), and O(bound) if it is called again.
+  /// A caller that switches to another root of the same file must call it again. The file's writer
+  /// may have freed pages since and reused their numbers for others, which this process has not
+  /// checked. O(bound / 64), and O(bound) on later calls.
   /// - Parameters:
   ///   - bound: one more than the highest page number in use or free.
   ///   - free: bit n is set if number n is free.
-  ///   - inspect: says which of the free numbers may be used, before they are. Those that may not are
-  ///     given out after `releaseWithheld`. Without it all may be used.
+  ///   - inspect: selects the free numbers that may be used, before their use. The others become
+  ///     available with `releaseWithheld`. Without it all may be used.
   package func adopt(bound: PageNumber, free: BitSet, inspect: Inspection? = nil) {
     precondition(bound > 0 && bound <= PageTable.firstPrivateNumber, "no such page number")
     state.withLock { state in
       precondition(state.heap.count == 0, "pages of the file are changed here")
       table.forgetFilePages()
-      table.addBlocks(through: Int(bound >> PageTable.blockShift))
-      state.numbers = PageNumbers(next: bound, free: free, isWithholding: inspect != nil)
+      table.addBlocks(through: Int((bound - 1) >> PageTable.blockShift))
+      state.numbers = PageNumbers(
+        next: bound, end: state.end, free: free, isWithholding: inspect != nil)
       state.inspect = inspect
     }
   }
 
-  /// From now on the free numbers withheld so far are given out too.
+  /// Makes all withheld free numbers available.
   func releaseWithheld() { state.withLock { $0.numbers.releaseWithheld() } }
 
   deinit {
@@ -117,13 +136,13 @@ package final class PageStore: Sendable {
     table.deallocate()
   }
 
-  /// Pages allocated and not freed, private ones included.
+  /// The number of pages allocated and not freed, private ones included.
   package var livePageCount: Int {
     state.withLock { $0.numbers.usedCount + $0.privateNumbers.usedCount }
   }
-  /// Private pages allocated and not freed.
+  /// The number of private pages allocated and not freed.
   package var privatePageCount: Int { state.withLock { $0.privateNumbers.usedCount } }
-  /// Pages with a place in the file, allocated and not freed.
+  /// The number of pages with a slot in the file, allocated and not freed.
   package var filePageCount: Int { state.withLock { $0.numbers.usedCount } }
   /// One more than the highest page number ever used.
   package var pageNumberBound: PageNumber { state.withLock { $0.numbers.next } }
@@ -131,28 +150,42 @@ package final class PageStore: Sendable {
   package var livePageByteCount: Int { livePageCount * PageLayout.pageByteCount }
   /// The memory taken from the system for pages, in bytes; at least the live pages in the heap.
   package var heapByteCount: Int { state.withLock { $0.arena.byteCount } }
-  /// Frames of the heap in use, those waiting for `releaseFrames` included.
+  /// The number of heap frames in use, those that wait for `releaseFrames` included.
   package var frameCount: Int { state.withLock { $0.arena.frameCount } }
-  /// Which numbers are in use and free. Takes a copy. O(bound / 64).
+  /// A copy of the numbers in use and free. O(bound / 64).
   package var numbers: PageNumbers { state.withLock { $0.numbers } }
 
   /// Whether a page of this number is in memory or can be fetched.
   package func contains(_ number: PageNumber) -> Bool {
     if number == 0 { return false }
-    return state.withLock { state in
-      number >= PageTable.firstPrivateNumber
-        ? state.privateNumbers.isUsed(number) : state.numbers.isUsed(number)
-    }
+    return state.withLock { $0.isUsed(number) }
   }
 
-  /// The page of this number, which must exist and have been touched before.
+  /// The page of this number, which must exist and have been fetched before.
   package func page(_ number: PageNumber) -> Page { table.page(number) }
 
-  /// Takes pages out of the table and their memory back. O(pages).
+  /// Frees pages and their memory. A page that is free already, or whose number now belongs to
+  /// another page, stays as it is. It counts as damage of the page file: two of its trees or lists
+  /// hold the page. O(pages).
+  package func free(_ pages: some Sequence<RetiredPage>) {
+    giveUp(pages.lazy.map { ($0.number, Optional($0.birth)) })
+  }
+
+  /// Frees pages by number, without comparing births. The caller knows that the numbers still
+  /// belong to these pages.
   package func free(_ numbers: some Sequence<PageNumber>) {
+    giveUp(numbers.lazy.map { ($0, PageBirth?.none) })
+  }
+
+  private func giveUp(_ pages: some Sequence<(PageNumber, PageBirth?)>) {
+    var refused: [PageNumber] = []
     state.withLock { state in
       defer { noteCounts(state) }
-      for number in numbers {
+      for (number, birth) in pages {
+        guard state.isUsed(number), table.mayBe(number, birth) else {
+          refused.append(number)
+          continue
+        }
         let home = table.set(number, to: nil)
         if number >= PageTable.firstPrivateNumber {
           if let home { state.arena.deallocate(home) }
@@ -164,43 +197,68 @@ package final class PageStore: Sendable {
         }
       }
     }
+    for number in refused {
+      guard let supply else { preconditionFailure("page \(number) is freed twice") }
+      _ = supply.refuse("it is given up twice", page: number)
+    }
   }
 
   /// A new page of undefined content, in the table under its number.
+  ///
+  /// When the file's numbers are used up the page gets a private one. That counts as a failed
+  /// fetch, so the transaction ends with the error. Without a page file it is no failure.
   func allocate(isPrivate: Bool = false) -> (number: PageNumber, page: Page) {
     let (number, address) = state.withLock { state in
-      let number = state.take(isPrivate: isPrivate)
+      guard let number = state.take(isPrivate: isPrivate) ?? state.take(isPrivate: true) else {
+        preconditionFailure("there is no memory for 2^31 private pages")
+      }
       let frame = state.arena.allocate()
       table.set(number, to: frame)
-      if !isPrivate { state.heap.insert(Int(number)) }
+      if number < PageTable.firstPrivateNumber { state.heap.insert(Int(number)) }
       noteCounts(state)
       return (number, UInt(bitPattern: frame))
     }
+    if !isPrivate, number >= PageTable.firstPrivateNumber { supply?.refuse(Self.isFull) }
     guard let bytes = UnsafeMutableRawPointer(bitPattern: address) else {
       preconditionFailure("the arena returned no memory")
     }
     return (number, Page(bytes: bytes))
   }
 
-  /// Numbers for pages that are written to the file without ever being in memory.
-  package func reserveNumbers(_ count: Int) -> [PageNumber] {
-    state.withLock { state in
-      (0..<count).map { _ in
-        let number = state.take()
+  /// Allocates numbers for pages that are written to the file without ever being in memory.
+  /// - Throws: `tooLarge` if too few are left; then it allocates none.
+  package func reserveNumbers(_ count: Int) throws(TreeRingError) -> [PageNumber] {
+    let numbers = state.withLock { state in
+      var numbers: [PageNumber] = []
+      while numbers.count < count, let number = state.take() {
         table.set(number, to: nil)
-        return number
+        numbers.append(number)
       }
+      return numbers
     }
+    if numbers.count < count {
+      free(numbers)
+      throw Self.isFull
+    }
+    return numbers
   }
 
-  /// Takes a page that the file holds for certain out of the heap. Who touches it next fetches it, so what
-  /// the file gives back is checked before it is believed.
+  private static var isFull: TreeRingError {
+    TreeRingError(
+      .tooLarge,
+      "The page file has as many pages as there can be, 2^31 (8 TiB). Delete rows or indexes, "
+        + "or end old snapshots, so that pages become free.")
+  }
+
+  /// Evicts a page from the heap that the file durably holds. The next access fetches it, so its
+  /// bytes in the file are checked before use.
   ///
-  /// Whoever asks may know the page from long ago: it may be free by now, and its number given to a writer
-  /// who has not even set the new page's birth. So only clean pages are looked at, which nobody changes:
-  /// freeing a page makes it count as dirty, and only `noteWritten` makes it count as clean.
-  /// - Returns: its frame, if this page is clean and in the heap. Readers may still be looking at it: give it
-  ///   to `releaseFrames` when every read section begun before this call has ended.
+  /// The caller's reference may be stale: the page may be free by now, and its number may belong to
+  /// a writer that has not yet set the new page's birth. So it reads clean pages only, which nobody
+  /// changes: freeing a page makes it dirty, and only `noteWritten` makes it clean.
+  /// - Returns: the page's frame, if this page is clean and in the heap; otherwise nil. Readers may
+  ///   still hold it: pass it to `releaseFrames` once every read section begun before this call has
+  ///   ended.
   package func moveOut(_ page: RetiredPage) -> UnsafeMutableRawPointer? {
     let frame = state.withLock { state -> UInt in
       let number = page.number
@@ -215,9 +273,9 @@ package final class PageStore: Sendable {
     return UnsafeMutableRawPointer(bitPattern: frame)
   }
 
-  /// Notes that the file holds these pages for certain, since a sync, as far as they still are the ones that
-  /// were written. They must be pages that nobody changes meanwhile: of a pinned root, or of the caller's own
-  /// transaction.
+  /// Marks pages as clean: since a sync the file durably holds them. Skips pages whose number has
+  /// another birth by now. Nobody may change these pages during the call: they belong to a pinned
+  /// root or to the caller's own transaction.
   package func noteWritten(_ pages: some Sequence<RetiredPage>) {
     state.withLock { state in
       defer { noteCounts(state) }
@@ -228,17 +286,17 @@ package final class PageStore: Sendable {
     }
   }
 
-  /// Pages whose home is the heap: all of them, and those that the file does not hold yet. Without a
-  /// lock, so that both may be of moments a little apart.
+  /// The numbers of pages in the heap: all, and those that the file does not hold yet. Read without
+  /// a lock, so the two may be of slightly different moments.
   package var heapPageCounts: (all: Int, dirty: Int) {
     let all = heapCount.load(ordering: .relaxed)
     return (all, max(0, all - cleanCount.load(ordering: .relaxed)))
   }
 
-  /// The numbers of the pages in the heap that the file holds. Takes a copy. O(bound / 64).
+  /// A copy of the numbers of the pages in the heap that the file holds. O(bound / 64).
   var cleanPages: BitSet { state.withLock { $0.clean.bits } }
 
-  /// About how many bytes the table of pages and the free numbers take.
+  /// About the number of bytes of the page table and the free numbers.
   package var tableByteCount: Int {
     state.withLock { $0.numbers.tableByteCount + $0.privateNumbers.tableByteCount }
   }
@@ -253,9 +311,9 @@ package final class PageStore: Sendable {
     state.withLock { $0.heap.contains(Int(number)) && !$0.clean.contains(Int(number)) }
   }
 
-  /// Gives a page that lives in the file a frame of the heap again, with the same content. Nobody else
-  /// may be reading it.
-  /// - Returns: the page at its new address, or where it is if that is the heap.
+  /// Copies a page that lives in the file to a frame of the heap again. Nobody else may be reading
+  /// it.
+  /// - Returns: the page at its new address; at its present one if that is in the heap.
   func bringBack(_ page: Page) -> Page {
     let number = page.number
     let address = state.withLock { state -> UInt in
@@ -271,7 +329,7 @@ package final class PageStore: Sendable {
     return Page(bytes: bytes)
   }
 
-  /// Takes back frames that `moveOut` returned.
+  /// Returns frames from `moveOut` to the heap.
   package func releaseFrames(_ frames: some Sequence<UnsafeMutableRawPointer>) {
     let addresses = frames.map { UInt(bitPattern: $0) }
     state.withLock { state in
@@ -282,33 +340,33 @@ package final class PageStore: Sendable {
     }
   }
 
-  /// How many fetches have failed.
+  /// The number of failed fetches, on all threads.
   package var fetchFailureCount: UInt64 { supply?.failureCount ?? 0 }
   /// The error of the latest failed fetch.
   package var lastFetchFailure: TreeRingError? { supply?.lastFailure }
 
-  /// Runs a read section: pointers into pages stay valid inside `body`, and what it returns was read
-  /// from whole pages, or the error of the page that could not be read is thrown. Sections may nest.
+  /// Runs a read section. Pointers into pages stay valid inside `body`. Sections may nest.
+  /// - Returns: the result of `body`, which read whole pages only.
+  /// - Throws: the error of a page that this thread could not read; otherwise errors of `body`.
   @inline(__always)
   package func reading<R>(_ body: () throws -> R) throws -> R {
     guard countsReaders else { return try body() }
     let place = sections.enter()
     defer { sections.leave(place) }
     guard let supply else { return try body() }
-    let failures = supply.failureCount
+    let count = supply.failureCount
     let result: R
     do {
       result = try body()
     } catch {
-      // It may have been thrown because of what the missing page seemed to say.
-      if supply.failureCount != failures { throw Self.failure(of: supply) }
-      throw error
+      // The missing page may have caused this error, so the fetch error takes precedence.
+      throw supply.failure(since: count) ?? error
     }
-    if supply.failureCount != failures { throw Self.failure(of: supply) }
+    if let failure = supply.failure(since: count) { throw failure }
     return result
   }
 
-  /// The part of `reading` that keeps pointers valid, for whoever checks fetches himself.
+  /// Runs a read section that keeps pointers valid. The caller checks for failed fetches.
   package func withSection<R>(_ body: () throws -> R) rethrows -> R {
     guard countsReaders else { return try body() }
     let place = sections.enter()
@@ -316,32 +374,29 @@ package final class PageStore: Sendable {
     return try body()
   }
 
-  /// Throws the error of a page that could not be read since `fetchFailureCount` was `count`.
+  /// Checks for failed fetches of this thread.
+  /// - Parameter count: an earlier `fetchFailureCount`.
+  /// - Throws: the error of a page that this thread could not read since then.
   package func checkFetches(since count: UInt64) throws(TreeRingError) {
-    if let supply, supply.failureCount != count { throw Self.failure(of: supply) }
-  }
-
-  @inline(never)
-  private static func failure(of supply: PageSupply) -> TreeRingError {
-    supply.lastFailure
-      ?? TreeRingError(.io, "A page could not be read. Run `treering verify` to see why.")
+    if let failure = supply?.failure(since: count) { throw failure }
   }
 
   /// Begins a transaction.
-  /// - Returns: a stamp no other editor of this store has, never 0; and the birth of its pages, which no
-  ///   page has that was written before.
-  func beginEditing(_ commit: CommitNumber, isPrivate: Bool) -> (owner: UInt32, PageBirth) {
+  /// - Returns: a stamp that no other editor of this store ever has, with a nonzero lower half; and
+  ///   a birth for its pages that no page written before has.
+  func beginEditing(_ commit: CommitNumber, isPrivate: Bool) -> (owner: OwnerStamp, PageBirth) {
     state.withLock { state in
-      defer { state.nextOwner = state.nextOwner == .max ? 1 : state.nextOwner + 1 }
+      if UInt32(truncatingIfNeeded: state.nextOwner) == 0 { state.nextOwner += 1 }
+      defer { state.nextOwner += 1 }
       let goesOn = !isPrivate && state.nextEdition.commit == commit
       return (state.nextOwner, goesOn ? state.nextEdition : PageBirth(commit))
     }
   }
 
-  /// Notes that pages of this birth are about to be written early. All commits before must be durable,
-  /// so that none of them is ever made once more.
-  /// - Returns: the birth of what is made or changed from now on; nil if there is none, then nothing
-  ///   may be written early.
+  /// Ends an edition: pages of this birth are about to be written early. All earlier commits must
+  /// be durable, so that none of them is ever made again.
+  /// - Returns: the birth of pages made or changed from now on. nil if editions are used up; then
+  ///   nothing may be written early.
   func endEdition(_ birth: PageBirth) -> PageBirth? {
     if birth.edition == .max { return nil }
     let next = PageBirth(birth.commit, edition: birth.edition + 1)

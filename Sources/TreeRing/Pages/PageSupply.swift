@@ -1,29 +1,45 @@
-// Pages that are fetched when they are first touched.
+// Pages that are fetched on first access.
 //
-// Reading a tree does not throw: a search would pay for it at every page, and a page is touched for
-// the first time once. So a fetch that fails is counted, and the reader gets a substitute, an empty
-// leaf, on which every operation is safe and finds nothing. Whoever began the read section compares
-// the count at its end and throws the error instead of what was read.
+// Reading a tree does not throw: a search would pay for it at every page, and a page is fetched
+// only once. So the supply counts a failed fetch, and the reader gets a substitute: an empty leaf,
+// on which every operation is safe and finds nothing. A read section belongs to one thread, so
+// failures are recorded by thread. At its end the section throws its own thread's error instead of
+// returning a result. Other threads continue.
 
 internal import Synchronization
 package import TreeRingLog
 
-/// Brings pages from where they are kept.
+/// Fetches pages from their storage.
 package final class PageSupply: Sendable {
-  /// The page's checked bytes, at an address in foreign memory that stays valid as long as the page
-  /// store; the same address whenever the same page is asked for. The birth is what the entry that
-  /// names the page states. Called from any thread.
+  /// Returns the page's checked bytes in foreign memory. The address is the same for each call with
+  /// the same page and stays valid as long as the page store. The birth is the one that the
+  /// referring entry states. Any thread.
   package typealias Fetch =
     @Sendable (PageNumber, PageBirth) throws(TreeRingError) -> UnsafeMutableRawPointer
 
+  /// The error for a page that is not as it was written: its flaw and its number.
+  package typealias Damage = @Sendable (String, PageNumber) -> TreeRingError
+
   private let fetch: Fetch
-  private let failures = Atomic<UInt64>(0)
-  private let failure = Mutex<TreeRingError?>(nil)
+  private let damage: Damage
+  private struct Failures {
+    var latest: TreeRingError?
+    /// The latest failure of each thread, and the count at that failure.
+    var byThread: [UInt: (count: UInt64, error: TreeRingError)] = [:]
+  }
+  private let failures = Mutex(Failures())
+  /// The number of failures. Changed under the lock of `failures`, read without it.
+  private let count = Atomic<UInt64>(0)
   private let substituteAddress: UInt
 
-  /// A supply that asks `fetch`.
-  package init(_ fetch: @escaping Fetch) {
+  /// Creates a supply that calls `fetch`, and words its own errors with `damage`.
+  package init(
+    damage: @escaping Damage = {
+      TreeRingError(.corruption, "Page \($1) is not what was written: \($0).")
+    }, _ fetch: @escaping Fetch
+  ) {
     self.fetch = fetch
+    self.damage = damage
     let bytes = UnsafeMutableRawPointer.allocate(
       byteCount: PageLayout.pageByteCount, alignment: 8)
     Page(bytes: bytes).initialize(number: 0, birth: 0, owner: 0, level: 0)
@@ -32,29 +48,64 @@ package final class PageSupply: Sendable {
 
   deinit { UnsafeMutableRawPointer(bitPattern: substituteAddress)?.deallocate() }
 
-  /// How many fetches have failed.
-  package var failureCount: UInt64 { failures.load(ordering: .acquiring) }
+  /// The number of failed fetches, on all threads.
+  package var failureCount: UInt64 { count.load(ordering: .acquiring) }
   /// The error of the latest failed fetch.
-  package var lastFailure: TreeRingError? { failure.withLock { $0 } }
+  package var lastFailure: TreeRingError? { failures.withLock { $0.latest } }
 
-  /// The page, or the substitute if it cannot be had.
+  /// The error of this thread's latest failed fetch since `failureCount` was `earlier`; nil if
+  /// there is none.
+  @inline(__always)
+  package func failure(since earlier: UInt64) -> TreeRingError? {
+    failureCount == earlier ? nil : ownFailure(since: earlier)
+  }
+
+  @inline(never)
+  private func ownFailure(since earlier: UInt64) -> TreeRingError? {
+    failures.withLock { failures in
+      guard let own = failures.byThread[CurrentThread.number], own.count > earlier else {
+        return nil
+      }
+      return own.error
+    }
+  }
+
+  /// The page, or the substitute if the fetch fails.
   func fetchPage(
     _ number: PageNumber, birth: PageBirth
   ) -> (bytes: UnsafeMutableRawPointer, isPage: Bool) {
     do {
       return (try fetch(number, birth), true)
     } catch {
-      failure.withLock { $0 = error }
-      return (noteFailure(), false)
+      return (refuse(error), false)
     }
   }
 
-  /// Counts a failure and gives the substitute.
-  func noteFailure() -> UnsafeMutableRawPointer {
-    failures.add(1, ordering: .releasing)
+  /// Counts a page as a failed fetch because of a flaw, and returns the substitute.
+  func refuse(_ flaw: String, page number: PageNumber) -> UnsafeMutableRawPointer {
+    refuse(damage(flaw, number))
+  }
+
+  /// Counts a failure of this thread, and returns the substitute.
+  @discardableResult
+  func refuse(_ error: TreeRingError) -> UnsafeMutableRawPointer {
+    failures.withLock { failures in
+      let number = count.add(1, ordering: .releasing).newValue
+      failures.latest = error
+      failures.byThread[CurrentThread.number] = (number, error)
+    }
     guard let substitute = UnsafeMutableRawPointer(bitPattern: substituteAddress) else {
       preconditionFailure("the substitute page is gone")
     }
     return substitute
+  }
+
+  /// Counts the same failure again for a page that could not be fetched before, and returns the
+  /// substitute.
+  func refuseAgain() -> UnsafeMutableRawPointer {
+    let known = failures.withLock { $0.byThread[CurrentThread.number]?.error ?? $0.latest }
+    return refuse(
+      known
+        ?? TreeRingError(.io, "A page could not be read. Run `treering verify` to see why."))
   }
 }

@@ -1,8 +1,8 @@
-// Page number → page, in two loads without locks. The table is a fixed array of lazily made blocks
-// of atomic words; a word is the address of the page's bytes, 0 if there is none. A word may change
-// its address while readers look (a page that moves from the heap to the mapped file), never the
-// bytes found there. A store opened from a page file begins with words of 0 and a supply that is
-// asked for a page when it is first touched.
+// The map from page number to page, in two loads without locks. The table is a fixed array of
+// lazily made blocks of atomic words. A word is the address of the page's bytes, 0 if there is
+// none. While readers look, a word may change its address (a page moves from the heap to the mapped
+// file), but never the bytes found there. A store opened from a page file begins with words of 0
+// and a supply that fetches each page on first access.
 
 internal import Synchronization
 
@@ -14,24 +14,24 @@ internal import Synchronization
   internal import Darwin
 #endif
 
-/// The address of every page.
-// The words are atomics and blocks are only ever added, under the page store's lock.
+/// The addresses of all pages.
+// Sendable: the words are atomics, and blocks are only ever added, under the page store's lock.
 struct PageTable: @unchecked Sendable {
   static let blockShift = 14
   static let blockCount = 1 << (32 - blockShift)
   static let wordsPerBlock = 1 << blockShift
-  /// The first number of the private pages, which have no place in a page file.
+  /// The first number of the private pages, which have no slot in a page file.
   static let firstPrivateNumber: PageNumber = 1 << 31
   private static let firstPrivateBlock = Int(firstPrivateNumber >> blockShift)
 
   /// The addresses of the blocks.
   let blocks: UnsafeMutablePointer<Atomic<UInt>>
-  /// Whom to ask for a page that has no address. The page store holds it as long as the table.
+  /// The supply for pages without an address. The page store retains it as long as the table.
   private let supply: Unmanaged<PageSupply>?
 
   #if DEBUG || TREERING_COUNTED
-    /// How often a page was asked for, so that tests can count instead of timing. Other builds know nothing
-    /// of it.
+    /// The number of page accesses, so that tests can count instead of timing. Only counted builds
+    /// have it.
     var visitCount: Int { visits.pointee.load(ordering: .relaxed) }
     private let visits = UnsafeMutablePointer<Atomic<Int>>.allocate(capacity: 1)
   #endif
@@ -44,8 +44,9 @@ struct PageTable: @unchecked Sendable {
     self.supply = supply.map { .passUnretained($0) }
   }
 
-  /// Address space for words that read as zero; memory is supplied where it is touched, which opening
-  /// a large store does nowhere. A heap that has had such memory back would clear all of it.
+  /// Reserves address space for words that read as zero. The system supplies memory on first
+  /// access, and opening a large store accesses none. A heap would clear all of the memory that it
+  /// reuses.
   private static func reserveWords(_ count: Int) -> UnsafeMutablePointer<Atomic<UInt>> {
     let memory = mmap(
       nil, count * MemoryLayout<UInt>.stride, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANON, -1, 0)
@@ -59,7 +60,7 @@ struct PageTable: @unchecked Sendable {
     munmap(words, count * MemoryLayout<UInt>.stride)
   }
 
-  /// Frees the table itself, not the pages.
+  /// Frees the table, not the pages.
   func deallocate() {
     for first in [0, Self.firstPrivateBlock] {
       for index in first..<(first + Self.firstPrivateBlock) {
@@ -82,11 +83,24 @@ struct PageTable: @unchecked Sendable {
     #endif
   }
 
-  /// Whether a page of this number exists.
+  /// Whether the table has a block for a page number.
+  private func hasBlock(_ number: PageNumber) -> Bool {
+    blocks[Int(number >> Self.blockShift)].load(ordering: .relaxed) != 0
+  }
+
+  /// Whether a page of this number is in memory.
   func contains(_ number: PageNumber) -> Bool {
     let block = blocks[Int(number >> Self.blockShift)].load(ordering: .relaxed)
     guard let words = UnsafeMutablePointer<Atomic<UInt>>(bitPattern: block) else { return false }
     return words[Int(number) & (Self.wordsPerBlock - 1)].load(ordering: .relaxed) != 0
+  }
+
+  /// Whether the page in memory under a number, if there is one, has this birth; nil matches any
+  /// birth.
+  func mayBe(_ number: PageNumber, _ birth: PageBirth?) -> Bool {
+    guard let birth, contains(number) else { return true }
+    return UnsafeMutableRawPointer(bitPattern: address(number)).map { Page(bytes: $0).birth }
+      == birth
   }
 
   /// The address of a page's bytes; 0 if it has none.
@@ -97,7 +111,7 @@ struct PageTable: @unchecked Sendable {
     return words[Int(number) & (Self.wordsPerBlock - 1)].load(ordering: .relaxed)
   }
 
-  /// A page come by before, by its number alone.
+  /// A page accessed before, by its number alone.
   @inline(__always)
   func page(_ number: PageNumber) -> Page {
     countVisit()
@@ -111,11 +125,23 @@ struct PageTable: @unchecked Sendable {
   @inline(__always)
   func child(of page: Page, at index: Int) -> Page {
     countVisit()
-    let number = page.children[index]
-    guard let bytes = UnsafeMutableRawPointer(bitPattern: address(number)) else {
-      return fetch(number, birth: page.births[index])
+    guard let bytes = UnsafeMutableRawPointer(bitPattern: address(page.children[index])) else {
+      return fetch(page.child(at: index), below: page)
     }
-    return Page(bytes: bytes)
+    let child = Page(bytes: bytes)
+    // One level a step, so that every descent ends, whatever a page file states.
+    if child.level &+ 1 != page.level { return misplaced(child, below: page) }
+    return child
+  }
+
+  /// The child at an index, for traversals of a whole tree: the page must have as many entries as
+  /// its entry states. Otherwise several paths to the same pages would multiply the work. O(cells).
+  func countedChild(of page: Page, at index: Int) -> Page {
+    let child = child(of: page, at: index)
+    // The substitute has number 0.
+    if child.number == 0 || child.entryCount == page.counts[index] { return child }
+    return refuse(
+      "it has \(child.entryCount) entries, its entry states \(page.counts[index])", child)
   }
 
   /// The page of this number and birth.
@@ -123,33 +149,89 @@ struct PageTable: @unchecked Sendable {
   func page(_ number: PageNumber, birth: PageBirth) -> Page {
     countVisit()
     guard let bytes = UnsafeMutableRawPointer(bitPattern: address(number)) else {
-      return fetch(number, birth: birth)
+      return fetch(ChildReference(page: number, birth: birth, count: 0), below: nil)
     }
     return Page(bytes: bytes)
   }
 
   /// A tree's top page.
   @inline(__always)
-  func top(of root: TreeRoot) -> Page { page(root.page, birth: root.birth) }
-
-  /// Asks the supply for a page and keeps its address.
-  @inline(never)
-  private func fetch(_ number: PageNumber, birth: PageBirth) -> Page {
-    guard let supply else { preconditionFailure("page \(number) does not exist") }
-    let (bytes, isPage) = supply.takeUnretainedValue().fetchPage(number, birth: birth)
-    if isPage { setIfAbsent(number, to: bytes) }
+  func top(of root: TreeRoot) -> Page {
+    countVisit()
+    guard let bytes = UnsafeMutableRawPointer(bitPattern: address(root.page)) else {
+      return fetch(
+        ChildReference(page: root.page, birth: root.birth, count: root.count), below: nil)
+    }
     return Page(bytes: bytes)
   }
 
-  /// The substitute for a page that could not be fetched when it was first asked for.
+  /// Fetches a page from the supply, compares it with its reference, and stores its address.
+  /// - Parameters:
+  ///   - reference: the entry that refers to the page; a count of 0 is not compared.
+  ///   - parent: the page of that entry; nil for a root.
+  @inline(never)
+  private func fetch(_ reference: ChildReference, below parent: Page?) -> Page {
+    // Below the substitute there is nothing; the failure is recorded already.
+    if let parent, parent.number == 0 { return parent }
+    let number = reference.page
+    guard let supply = supply?.takeUnretainedValue() else {
+      preconditionFailure("page \(number) does not exist")
+    }
+    let (bytes, isPage) = supply.fetchPage(number, birth: reference.birth)
+    let page = Page(bytes: bytes)
+    if !isPage { return page }
+    if let flaw = flaw(in: page, named: reference, below: parent) {
+      return Page(bytes: supply.refuse(flaw, page: number))
+    }
+    setIfAbsent(number, to: bytes)
+    return page
+  }
+
+  /// The mismatch of a fetched, sound page with its reference or with the file; nil if there is
+  /// none. O(cells).
+  private func flaw(
+    in page: Page, named reference: ChildReference, below parent: Page?
+  ) -> String? {
+    if let parent, page.level + 1 != parent.level {
+      return "it is at level \(page.level), below a page at level \(parent.level)"
+    }
+    if reference.count > 0, page.entryCount != reference.count {
+      return "it has \(page.entryCount) entries, its entry states \(reference.count)"
+    }
+    if page.level == 0 { return nil }
+    for index in 0..<page.cellCount where !hasBlock(page.children[index]) {
+      return "it leads to page \(page.children[index]), beyond the file's end"
+    }
+    return nil
+  }
+
+  /// Refuses a page in memory that does not lie one level below its parent.
+  @inline(never)
+  private func misplaced(_ page: Page, below parent: Page) -> Page {
+    refuse("it is at level \(page.level), below a page at level \(parent.level)", page)
+  }
+
+  /// Counts a page as damaged because its keys and those of its neighbours are out of order.
+  func noteDisorder(_ page: Page) {
+    _ = refuse("its keys are not in order with those of its neighbours", page)
+  }
+
+  private func refuse(_ flaw: String, _ page: Page) -> Page {
+    guard let supply = supply?.takeUnretainedValue() else {
+      preconditionFailure("page \(page.number): \(flaw)")
+    }
+    return Page(bytes: supply.refuse(flaw, page: page.number))
+  }
+
+  /// The substitute for a page whose first fetch failed.
   @inline(never)
   private func missing(_ number: PageNumber) -> Page {
     guard let supply else { preconditionFailure("page \(number) does not exist") }
-    return Page(bytes: supply.takeUnretainedValue().noteFailure())
+    return Page(bytes: supply.takeUnretainedValue().refuseAgain())
   }
 
-  /// Sets the address of a page that has none. Any thread; threads that fetch the same page at the
-  /// same time bring the same address.
+  /// Sets the address of a page that has none. Any thread: concurrent fetches of a page bring the
+  /// same address.
   func setIfAbsent(_ number: PageNumber, to bytes: UnsafeMutableRawPointer) {
     let block = blocks[Int(number >> Self.blockShift)].load(ordering: .relaxed)
     let words = UnsafeMutablePointer<Atomic<UInt>>(bitPattern: block).unsafelyUnwrapped
@@ -157,8 +239,8 @@ struct PageTable: @unchecked Sendable {
       expected: 0, desired: UInt(bitPattern: bytes), ordering: .releasing)
   }
 
-  /// Sets the address of a page; nil if it is gone. Caller holds the page store's lock. Returns the
-  /// address before.
+  /// Sets the address of a page; nil removes it. The caller holds the page store's lock.
+  /// - Returns: the previous address.
   @discardableResult
   func set(_ number: PageNumber, to bytes: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
     let place = Int(number >> Self.blockShift)
@@ -170,8 +252,8 @@ struct PageTable: @unchecked Sendable {
     return UnsafeMutableRawPointer(bitPattern: old)
   }
 
-  /// Forgets where every page lies that has a place in the file: who touches one next fetches it. Others may
-  /// be reading; what they hold stays where it is. O(numbers in use or free).
+  /// Clears the addresses of all pages with a slot in the file, so that the next access fetches
+  /// them again. Concurrent readers keep valid pointers. O(numbers in use or free).
   func forgetFilePages() {
     for index in 0..<Self.firstPrivateBlock {
       let block = blocks[index].load(ordering: .relaxed)
@@ -182,7 +264,7 @@ struct PageTable: @unchecked Sendable {
     }
   }
 
-  /// Makes the blocks up to this one, without leaving a hole. Caller holds the page store's lock.
+  /// Adds the blocks up to this one, without a gap. The caller holds the page store's lock.
   func addBlocks(through place: Int) {
     var index = place
     let first = place >= Self.firstPrivateBlock ? Self.firstPrivateBlock : 0

@@ -1,41 +1,87 @@
-// What may not be freed yet, and when it may be.
+// Pins, and the pages that only pins keep.
 //
-// A page born at commit B and replaced at commit N belongs to the roots of the commits in [B, N). It
-// is freed as soon as none of them is pinned. Each pin carries a dead list: the pages whose newest
-// pinned root is this one. When pages are retired at N they hang on the newest pin below N; when the
-// last pin of a commit goes, its dead list is handed to the next older pin, or freed as far as that
-// one is older than a page's birth. So nothing is ever searched: retiring and unpinning cost O(log
-// pins) and O(1) per page moved.
+// A page born at commit B and replaced at commit N belongs to the roots of the commits in [B, N).
+// It is freed as soon as none of them is pinned. Each pin has a dead list: the pages whose newest
+// pinned root is this one. Pages retired at N go to the newest pin below N. When the last pin of a
+// commit ends, its dead list goes to the next older pin; pages born after that pin are freed.
 //
-// The newest root is kept by a pin too: the store pins a commit before it retires pages at any later
-// one, and lets go of it after. A commit may be pinned while it is the newest or already pinned.
+// So nothing is ever searched: pins are linked in the order of their commits, a list that is handed
+// on is a heap by birth, and a join moves the smaller heap. The cost does not depend on the order
+// in which pins end: O(log n) amortised for each of n pages.
 //
-// The roots that a checkpoint has written to the page file are pins as well, *kept* ones. What hangs on
-// them is also in the file: a checkpoint takes an image of all dead lists, writes it, and then has the
-// lists shortened by what is saved.
+// A pin keeps the newest root too: the store pins a commit before it retires pages at any later
+// one, and unpins it afterwards. A commit may be pinned while it is the newest or already pinned.
+//
+// The roots that a checkpoint has written to the page file are pins as well, *kept* ones. The file
+// also holds their dead lists: a checkpoint takes an image of all dead lists, writes it, and then
+// removes the saved pages from the lists.
 
 internal import Synchronization
 package import TreeRingLog
 
 /// Pins by commit number, and the pages they keep.
 package final class PinTable: Sendable {
-  private struct Pin: Sendable {
-    var commit: CommitNumber
-    var useCount: Int
-    var deadPages: [RetiredPage]
+  fileprivate struct Pin: Sendable {
+    var useCount = 1
+    var dead = DeadPages()
     /// Whether the root is one of the page file's.
     var isKept = false
+    /// The neighbouring pins, older and newer.
+    var older: CommitNumber?
+    var newer: CommitNumber?
   }
 
-  /// What hangs on the kept pins, as the page file has to know it.
+  fileprivate struct State: Sendable {
+    var pins: [CommitNumber: Pin] = [:]
+    var oldest: CommitNumber?
+    var newest: CommitNumber?
+    #if DEBUG || TREERING_COUNTED
+      /// The number of moves of pages on lists that no longer exist.
+      var moveCount = 0
+    #endif
+
+    /// Calls `body` with every pin, oldest first.
+    func forEach(_ body: (CommitNumber, Pin) -> Void) {
+      var next = oldest
+      while let commit = next, let pin = pins[commit] {
+        body(commit, pin)
+        next = pin.newer
+      }
+    }
+
+    /// The newest pin below a commit. O(1) for a commit after the newest pin, otherwise O(pins
+    /// after it).
+    func newest(below commit: CommitNumber) -> CommitNumber? {
+      var next = newest
+      while let found = next, found >= commit { next = pins[found]?.older }
+      return next
+    }
+
+    mutating func insert(_ commit: CommitNumber) {
+      let older = newest(below: commit)
+      let newer = older == nil ? oldest : older.flatMap { pins[$0]?.newer }
+      pins[commit] = Pin(older: older, newer: newer)
+      if let older { pins[older]?.newer = commit } else { oldest = commit }
+      if let newer { pins[newer]?.older = commit } else { newest = commit }
+    }
+
+    mutating func remove(_ commit: CommitNumber) -> Pin? {
+      guard let pin = pins.removeValue(forKey: commit) else { return nil }
+      if let older = pin.older { pins[older]?.newer = pin.newer } else { oldest = pin.newer }
+      if let newer = pin.newer { pins[newer]?.older = pin.older } else { newest = pin.older }
+      return pin
+    }
+  }
+
+  /// The dead lists and free numbers in the form that the page file stores.
   package struct Image: Sendable {
-    /// By kept pin: pages that hang on it for good and have not been saved yet, oldest first.
+    /// By kept pin: the pages that belong to its list for good and are not saved yet, oldest first.
     package var unsaved: [CommitNumber: [RetiredPage]] = [:]
-    /// By kept pin: pages that hang on a younger pin which the file does not know, and will hang on
-    /// this one when that is gone.
+    /// By kept pin: the pages on the list of a younger pin unknown to the file. They move to this
+    /// pin when the younger one ends.
     package var passing: [CommitNumber: [RetiredPage]] = [:]
-    /// Numbers in use and free, as the file has to know them: free is also what only pins reach that
-    /// the file does not know.
+    /// The free numbers as the file stores them. Pages that are reached only by pins unknown to the
+    /// file count as free.
     package var free: BitSet
     package var bound: PageNumber
 
@@ -45,72 +91,71 @@ package final class PinTable: Sendable {
   }
 
   private let pages: PageStore
-  /// Ascending by commit.
-  private let pins = Mutex<[Pin]>([])
-  /// How many pages are on the lists, to be had without the lock.
+  private let state = Mutex(State())
+  /// The number of pages on the lists, readable without the lock.
   private let deadCount = Atomic<Int>(0)
 
-  /// An empty table that frees to this page store.
+  /// Creates an empty table that frees pages of this store.
   package init(pages: PageStore) { self.pages = pages }
 
-  /// Keeps the root of this commit readable until `unpin` is called as often. Any thread.
+  /// Keeps the root of this commit readable until `unpin` has been called as often. Any thread.
+  /// O(1).
   package func pin(_ commit: CommitNumber) {
-    pins.withLock { pins in
-      let index = Self.firstIndex(atOrAbove: commit, in: pins)
-      if index < pins.count, pins[index].commit == commit {
-        pins[index].useCount += 1
+    state.withLock { state in
+      if state.pins[commit] == nil {
+        state.insert(commit)
       } else {
-        pins.insert(Pin(commit: commit, useCount: 1, deadPages: []), at: index)
+        state.pins[commit]?.useCount += 1
       }
     }
   }
 
   /// Marks a pinned commit as one of the page file's roots.
   package func keep(_ commit: CommitNumber) {
-    pins.withLock { pins in
-      let index = Self.firstIndex(atOrAbove: commit, in: pins)
-      guard index < pins.count, pins[index].commit == commit else {
-        preconditionFailure("commit \(commit) is to be kept but not pinned")
-      }
-      pins[index].isKept = true
+    state.withLock { state in
+      precondition(
+        state.pins[commit] != nil, "commit \(commit) is to be kept but not pinned")
+      state.pins[commit]?.isKept = true
+      state.pins[commit]?.dead.makeList()
     }
   }
 
-  /// The newest meta has forgotten a root: it is a pin like others from now on, to be ended by `unpin`. Pages
-  /// that had been saved with it hang on it again.
+  /// Turns a kept pin into an ordinary one, to be ended by `unpin`: the newest meta has dropped its
+  /// root. The pages saved with it return to its list.
   package func unkeep(_ commit: CommitNumber, saved: [RetiredPage]) {
-    pins.withLock { pins in
-      let index = Self.firstIndex(atOrAbove: commit, in: pins)
-      guard index < pins.count, pins[index].commit == commit else { return }
-      pins[index].isKept = false
-      pins[index].deadPages += saved
+    state.withLock { state in
+      guard state.pins[commit] != nil else { return }
+      state.pins[commit]?.isKept = false
+      for page in saved { state.pins[commit]?.dead.append(page) }
       deadCount.add(saved.count, ordering: .relaxed)
     }
   }
 
-  /// What a checkpoint writes about free pages and dead ones. O(pages on the lists + bound / 64).
+  /// The free and dead pages that a checkpoint writes. O(pages on the lists + bound / 64).
   /// - Parameters:
-  ///   - commit: the pinned commit that the checkpoint is of. What happened after it is left out.
-  ///   - dropped: kept pins that the file is about to forget, with what was saved with them.
+  ///   - commit: the checkpoint's commit, which is pinned. Later changes are left out.
+  ///   - dropped: kept pins that the file is about to drop, with the pages saved with them.
   package func image(
     at commit: CommitNumber, dropping dropped: [CommitNumber: [RetiredPage]]
   ) -> Image {
-    pins.withLock { pins in
+    state.withLock { state in
       let numbers = pages.numbers
       var image = Image(free: numbers.free, bound: numbers.next)
-      /// The kept pins below the one looked at, oldest first.
+      /// The kept pins below the current one, oldest first.
       var kept: [CommitNumber] = []
-      for pin in pins where pin.commit != commit {
-        if pin.commit > commit {
-          for page in pin.deadPages where page.birth.commit > commit { image.free(page) }
-          continue
+      state.forEach { pinned, pin in
+        if pinned == commit { return }
+        let dead = pin.dead.pages
+        if pinned > commit {
+          for page in dead where page.birth.commit > commit { image.free(page) }
+          return
         }
-        if pin.isKept, dropped[pin.commit] == nil {
-          if !pin.deadPages.isEmpty { image.unsaved[pin.commit] = pin.deadPages }
-          kept.append(pin.commit)
-          continue
+        if pin.isKept, dropped[pinned] == nil {
+          if !dead.isEmpty { image.unsaved[pinned] = dead }
+          kept.append(pinned)
+          return
         }
-        for page in pin.deadPages + (dropped[pin.commit] ?? []) {
+        for page in dead + (dropped[pinned] ?? []) {
           if let older = kept.last, page.birth.commit <= older {
             image.passing[older, default: []].append(page)
           } else {
@@ -122,101 +167,126 @@ package final class PinTable: Sendable {
     }
   }
 
-  /// Takes the first pages off a kept pin's list: they have been saved.
+  /// Removes the first pages from a kept pin's list, since they have been saved.
   package func forget(_ count: Int, of commit: CommitNumber) {
-    pins.withLock { pins in
-      let index = Self.firstIndex(atOrAbove: commit, in: pins)
-      guard index < pins.count, pins[index].commit == commit else { return }
-      let count = min(count, pins[index].deadPages.count)
-      pins[index].deadPages.removeFirst(count)
+    state.withLock { state in
+      guard let pin = state.pins[commit], pin.isKept else { return }
+      let count = min(count, pin.dead.pages.count)
+      state.pins[commit]?.dead.removeFirst(count)
       deadCount.subtract(count, ordering: .relaxed)
     }
   }
 
-  /// Ends one pin of this commit; frees what nothing else keeps. Any thread. O(log pins) and O(1) per
-  /// page that hung on it.
+  /// Ends one pin of this commit and frees the pages that nothing else keeps. Any thread. O(log n)
+  /// amortised per page on its list.
   package func unpin(_ commit: CommitNumber) {
-    pins.withLock { pins in
-      let index = Self.firstIndex(atOrAbove: commit, in: pins)
-      guard index < pins.count, pins[index].commit == commit else {
+    state.withLock { state in
+      guard let useCount = state.pins[commit]?.useCount else {
         preconditionFailure("commit \(commit) is unpinned but not pinned")
       }
-      pins[index].useCount -= 1
-      if pins[index].useCount > 0 { return }
-      let pin = pins.remove(at: index)
+      state.pins[commit]?.useCount = useCount - 1
+      guard useCount == 1, let pin = state.remove(commit) else { return }
       // Inside the lock, so that a page is on a list or free at any moment.
-      let freed = Self.hang(pin.deadPages, onPinBefore: index, in: &pins)
+      let freed: [RetiredPage]
+      if let older = pin.older {
+        freed = state.handOn(pin.dead, to: older)
+      } else {
+        freed = pin.dead.pages
+      }
+      #if DEBUG || TREERING_COUNTED
+        if pin.older == nil { state.moveCount += pin.dead.moveCount }
+      #endif
       pages.free(freed)
       deadCount.subtract(freed.count, ordering: .relaxed)
     }
   }
 
-  /// Takes over the pages that commit `commit` replaced; frees those that no pin below it reaches.
+  /// Adds the pages that commit `commit` replaced; frees those that no pin below it reaches.
   package func retire(_ retired: [RetiredPage], at commit: CommitNumber) {
     if retired.isEmpty { return }
-    pins.withLock { pins in
-      let freed = Self.hang(
-        retired, onPinBefore: Self.firstIndex(atOrAbove: commit, in: pins), in: &pins)
+    state.withLock { state in
+      let freed: [RetiredPage]
+      if let older = state.newest(below: commit) {
+        freed = state.hang(retired, on: older)
+      } else {
+        freed = retired
+      }
       pages.free(freed)
       deadCount.add(retired.count - freed.count, ordering: .relaxed)
     }
   }
 
-  /// Every pinned commit and how often it is pinned, oldest first.
+  /// Every pinned commit and its number of pins, oldest first.
   package var pinnedCommits: [(commit: CommitNumber, useCount: Int)] {
-    pins.withLock { $0.map { ($0.commit, $0.useCount) } }
+    state.withLock { state in
+      var commits: [(commit: CommitNumber, useCount: Int)] = []
+      state.forEach { commits.append(($0, $1.useCount)) }
+      return commits
+    }
   }
 
   /// The oldest pinned commit.
-  package var oldestPinnedCommit: CommitNumber? { pins.withLock { $0.first?.commit } }
+  package var oldestPinnedCommit: CommitNumber? { state.withLock { $0.oldest } }
 
-  /// Pages that are kept only by pins. O(1), without a lock.
+  /// The number of pages that only pins keep. O(1), without a lock.
   package var deadPageCount: Int { deadCount.load(ordering: .relaxed) }
 
-  /// Those of them that hang on kept pins: the page file's roots keep them, and have not saved them yet.
+  /// The number of pages on the lists of kept pins: the page file's roots keep them, and the file
+  /// has not saved them yet.
   package var unsavedPageCount: Int {
-    pins.withLock { $0.reduce(0) { $0 + ($1.isKept ? $1.deadPages.count : 0) } }
-  }
-
-  /// For every pinned commit, how many pages are kept that would be freed or handed on without it.
-  package func deadPageCount(of commit: CommitNumber) -> Int {
-    pins.withLock { pins in
-      let index = Self.firstIndex(atOrAbove: commit, in: pins)
-      guard index < pins.count, pins[index].commit == commit else { return 0 }
-      return pins[index].deadPages.count
+    state.withLock { state in
+      state.pins.values.reduce(0) { $0 + ($1.isKept ? $1.dead.pages.count : 0) }
     }
   }
 
-  /// Hangs pages on the pin before `index` if it is young enough to reach them; returns the others.
-  private static func hang(
-    _ retired: [RetiredPage], onPinBefore index: Int, in pins: inout [Pin]
-  ) -> [PageNumber] {
-    guard index > 0 else { return retired.map(\.number) }
-    let commit = pins[index - 1].commit
-    // Mostly the newest pin takes over everything that a commit replaced.
-    if pins[index - 1].deadPages.isEmpty, retired.allSatisfy({ $0.birth.commit <= commit }) {
-      pins[index - 1].deadPages = retired
+  #if DEBUG || TREERING_COUNTED
+    /// The number of moves of pages on lists that no longer exist, for tests. Only counted builds
+    /// have it.
+    var moveCount: Int { state.withLock { $0.moveCount } }
+  #endif
+
+  /// The number of pages that would be freed or handed on without the pin of this commit.
+  package func deadPageCount(of commit: CommitNumber) -> Int {
+    state.withLock { $0.pins[commit]?.dead.pages.count ?? 0 }
+  }
+}
+
+extension PinTable.State {
+  /// Adds pages to a pin's list if the pin is young enough to reach them.
+  /// - Returns: the other pages.
+  fileprivate mutating func hang(
+    _ retired: [RetiredPage], on commit: CommitNumber
+  ) -> [RetiredPage] {
+    // Mostly the newest pin takes everything that a commit replaced.
+    if pins[commit]?.dead.pages.isEmpty == true,
+      retired.allSatisfy({ $0.birth.commit <= commit })
+    {
+      pins[commit]?.dead = DeadPages(retired)
       return []
     }
-    var freed: [PageNumber] = []
+    var freed: [RetiredPage] = []
     for page in retired {
       if page.birth.commit <= commit {
-        pins[index - 1].deadPages.append(page)
+        pins[commit]?.dead.append(page)
       } else {
-        freed.append(page.number)
+        freed.append(page)
       }
     }
     return freed
   }
 
-  /// Binary search: the first pin whose commit is not below `commit`.
-  private static func firstIndex(atOrAbove commit: CommitNumber, in pins: [Pin]) -> Int {
-    var low = 0
-    var high = pins.count
-    while low < high {
-      let middle = (low + high) / 2
-      if pins[middle].commit < commit { low = middle + 1 } else { high = middle }
+  /// Hands the dead pages of a younger pin on to this one.
+  /// - Returns: the pages that this pin does not reach.
+  fileprivate mutating func handOn(
+    _ dead: DeadPages, to commit: CommitNumber
+  ) -> [RetiredPage] {
+    var dead = dead
+    let freed = dead.removePages(bornAfter: commit)
+    if pins[commit]?.isKept == true {
+      for page in dead.pages { pins[commit]?.dead.append(page) }
+    } else {
+      pins[commit]?.dead.join(dead)
     }
-    return low
+    return freed
   }
 }

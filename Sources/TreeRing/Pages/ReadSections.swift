@@ -1,13 +1,14 @@
-// Who is reading right now. A read section is one call: it begins by counting itself up, ends by
-// counting itself down, and meanwhile may hold pointers into pages. Whoever has taken a page's old home
-// out of the table waits until every section begun before has ended, and then gives the memory back.
+// Running read sections. A read section is one call: it increments a counter at its start,
+// decrements it at its end, and may hold pointers into pages between. A thread that has removed a
+// page's old address from the table waits until every section begun before has ended. Then it frees
+// the memory.
 //
-// Two sets of counters, of which one is current. A section counts itself in the current set, and makes
-// sure that it still is. When the set left is empty the two are swapped: sections begun after a swap are
-// not in the set that it leaves, so when that is empty every section begun before has ended. Nobody has to
-// stand by: who has swapped says which swap he waits for, and asks again later. Each set has several
-// counters on cache lines of their own, chosen by thread, so that readers on different cores do not share
-// one.
+// There are two sets of counters, one of them current. A section increments a counter of the
+// current set and checks that the set is still current. When the other set is empty the two are
+// swapped. Sections begun after a swap do not count in the set that it leaves, so when that set is
+// empty, every section begun before the swap has ended. No thread has to wait: a ticket names the
+// swap that its caller needs, and the caller asks again later. Each set has several counters on
+// cache lines of their own, chosen by thread, so that readers on different cores do not share one.
 //
 // The scheme is that of sleepable read-copy-update (McKenney, "Sleepable RCU", 2006).
 
@@ -22,15 +23,15 @@ internal import Synchronization
 #endif
 
 /// Counts read sections. Any thread.
-// The counters are atomics, allocated once.
+// Sendable: the counters are atomics, allocated once.
 package final class ReadSections: @unchecked Sendable {
   private static let stripeCount = 16
-  /// Words from one counter to the next: a cache line.
+  /// The number of words from one counter to the next: a cache line.
   private static let stride = 8
 
   private let counters: UnsafeMutablePointer<Atomic<Int>>
   private let current = Atomic<Int>(0)
-  /// How often the sets have been swapped. Changed together with `current`.
+  /// The number of swaps so far. Changed together with `current`.
   private let swaps = Mutex<UInt64>(0)
 
   package init() {
@@ -41,7 +42,8 @@ package final class ReadSections: @unchecked Sendable {
 
   deinit { counters.deallocate() }
 
-  /// Begins a section. Returns what `leave` needs.
+  /// Begins a section.
+  /// - Returns: the argument for `leave`.
   @inline(__always)
   package func enter() -> Int {
     let stripe = Self.stripe
@@ -58,10 +60,10 @@ package final class ReadSections: @unchecked Sendable {
   @inline(__always)
   package func leave(_ place: Int) { counters[place].subtract(1, ordering: .releasing) }
 
-  /// What to ask for later: whether every section begun before this call has ended.
+  /// A ticket for `hasPassed`: it passes when every section begun before this call has ended.
   package func ticket() -> Ticket { Ticket(swap: swaps.withLock { $0 } + 1) }
 
-  /// A moment, for `hasPassed`.
+  /// A moment in the order of sections.
   package struct Ticket: Hashable, Sendable {
     fileprivate let swap: UInt64
   }
@@ -79,11 +81,12 @@ package final class ReadSections: @unchecked Sendable {
     }
   }
 
-  /// Returns when every section begun before the call has ended. Must not be called inside one.
+  /// Waits until every section begun before the call has ended. Must not be called inside a
+  /// section.
   package func waitForOthers() { _ = wait(for: ticket(), atMost: .max) }
 
-  /// Waits until a ticket has passed, giving up after a number of naps of a tenth of a millisecond.
-  /// - Returns: whether it has.
+  /// Waits until a ticket has passed, at most for a number of naps of a tenth of a millisecond.
+  /// - Returns: true if it has passed.
   package func wait(for ticket: Ticket, atMost napLimit: Int) -> Bool {
     var naps = 0
     while !hasPassed(ticket) {
@@ -102,14 +105,9 @@ package final class ReadSections: @unchecked Sendable {
     return true
   }
 
-  /// Which counter this thread uses.
+  /// The index of this thread's counter.
   @inline(__always)
   private static var stripe: Int {
-    #if canImport(Darwin)
-      let thread = UInt(bitPattern: pthread_self())
-    #else
-      let thread = UInt(pthread_self())
-    #endif
-    return Int(truncatingIfNeeded: (thread &* 0x9E37_79B9_7F4A_7C15) >> 60)
+    Int(truncatingIfNeeded: (CurrentThread.number &* 0x9E37_79B9_7F4A_7C15) >> 60)
   }
 }

@@ -1,8 +1,8 @@
-// Bytes that are not JSON inside JSON: {"$base64":"…"}, the standard alphabet with padding.
+// Bytes that are not JSON, inside JSON: {"$base64":"…"}, in the standard alphabet with padding.
 
 package import TreeRingLog
 
-/// Reading and writing of base 64.
+/// Encodes and decodes base 64.
 package enum Base64 {
   private static let alphabet = Array(
     "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
@@ -47,16 +47,18 @@ package enum Base64 {
     (try? content(of: value)) != nil
   }
 
-  /// Appends the bytes that `{"$base64":"…"}` stands for; false if the value is anything else.
-  ///
-  /// Throws `invalidInput` if the text in it is not base 64.
+  /// Appends the bytes of `{"$base64":"…"}`.
+  /// - Returns: false if the value is anything else.
+  /// - Throws: `invalidInput` if the text in it is not base 64.
   static func appendWrapped(
     _ value: UnsafeRawBufferPointer, to output: inout [UInt8]
   ) throws(TreeRingError) -> Bool {
     try appendWrapped(value, named: memberName, to: &output)
   }
 
-  /// The same for the label of a place, `{"$label":"…"}`.
+  /// Appends the bytes of a place's label, `{"$label":"…"}`.
+  /// - Returns: false if the value is anything else.
+  /// - Throws: `invalidInput` if the text in it is not base 64.
   static func appendLabel(
     _ value: UnsafeRawBufferPointer, to output: inout [UInt8]
   ) throws(TreeRingError) -> Bool {
@@ -87,7 +89,7 @@ package enum Base64 {
       "The text in {\"$base64\":…} or {\"$label\":…} is not base 64 (A–Z a–z 0–9 + / and padding)")
   }
 
-  /// The value of the member if it is the only one and has the name.
+  /// The value of the object's only member, if it has this name.
   private static func content(
     of value: UnsafeRawBufferPointer, named name: [UInt8] = memberName
   ) throws(TreeRingError) -> UnsafeRawBufferPointer? {
@@ -141,9 +143,9 @@ package enum Base64 {
 }
 
 extension Base64 {
-  /// The bytes that `{"$base64":"…"}` stands for; nil if the JSON value is anything else.
+  /// The bytes of `{"$base64":"…"}`; nil if the JSON value is anything else.
   ///
-  /// Throws `invalidInput` if the text in it is not base 64.
+  /// - Throws: `invalidInput` if the text in it is not base 64.
   package static func unwrap(_ value: [UInt8]) throws(TreeRingError) -> [UInt8]? {
     var output: [UInt8] = []
     let isWrapped = try value.withUnsafeBufferPointer { (buffer) throws(TreeRingError) in

@@ -2,50 +2,63 @@
 
 public import Foundation
 
-/// Turns rows into bytes and back.
+/// Encodes rows as bytes and decodes them.
 ///
-/// A coder has a version. It is stored with every row, so that `decode` can read what an older coder
-/// wrote; rows migrate when they are next put.
+/// A coder has a version. It is stored with every row, so that `decode` can read rows that an older
+/// coder wrote. Rows migrate at their next put.
 public struct RowCoder<Row>: Sendable {
-  /// The version written with each row.
+  /// The version stored with each row.
   public let version: UInt32
   /// Encodes a row.
   public let encode: @Sendable (Row) throws -> [UInt8]
   /// Decodes bytes that a coder of the given version wrote. The bytes are valid during the call.
   public let decode: @Sendable (_ bytes: UnsafeRawBufferPointer, _ version: UInt32) throws -> Row
+  let identity: CoderIdentity
 
-  /// A coder of your own.
+  /// Creates a custom coder. Keep it, or its bucket, in a constant: a written row is decoded once
+  /// for all indexes whose buckets have copies of one coder.
   public init(
     version: UInt32 = 0,
     encode: @escaping @Sendable (Row) throws -> [UInt8],
     decode: @escaping @Sendable (_ bytes: UnsafeRawBufferPointer, _ version: UInt32) throws -> Row
   ) {
+    self.init(
+      version: version, identity: .own(CoderIdentity.Token()), encode: encode, decode: decode)
+  }
+
+  private init(
+    version: UInt32, identity: CoderIdentity,
+    encode: @escaping @Sendable (Row) throws -> [UInt8],
+    decode: @escaping @Sendable (_ bytes: UnsafeRawBufferPointer, _ version: UInt32) throws -> Row
+  ) {
     self.version = version
+    self.identity = identity
     self.encode = encode
     self.decode = decode
   }
 }
 
 extension RowCoder where Row: Codable & SendableMetatype {
-  /// JSON with sorted keys, so that equal rows have equal bytes. Dates are numbers, Foundation's
-  /// default, because text would lose fractions of a second.
+  /// A coder for JSON with sorted keys, so that equal rows have equal bytes. Dates are numbers,
+  /// Foundation's default, because text would lose fractions of a second.
   public static func json(version: UInt32 = 0) -> RowCoder {
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
     let decoder = JSONDecoder()
     return RowCoder(
-      version: version, encode: { Array(try encoder.encode($0)) },
+      version: version, identity: .json(ObjectIdentifier(Row.self)),
+      encode: { Array(try encoder.encode($0)) },
       decode: { bytes, _ in try decoder.decode(Row.self, from: Data(bytes)) })
   }
 }
 
 extension RowCoder<[UInt8]> {
-  /// The bytes themselves.
+  /// A coder whose rows are the stored bytes.
   public static let bytes = RowCoder(encode: { $0 }, decode: { bytes, _ in Array(bytes) })
 }
 
 extension RowCoder<Data> {
-  /// The bytes themselves.
+  /// A coder whose rows are the stored bytes.
   public static let data = RowCoder(encode: { Array($0) }, decode: { bytes, _ in Data(bytes) })
 }
 
@@ -55,10 +68,10 @@ extension RowCoder<Data> {
 public struct Bucket<Row>: Sendable {
   /// The bucket's name: 1 to 255 bytes of UTF-8.
   public let name: String
-  /// How its rows become bytes.
+  /// The coder of its rows.
   public let coder: RowCoder<Row>
 
-  /// A bucket whose rows a coder turns into bytes.
+  /// Creates a bucket with a coder for its rows.
   public init(_ name: String, coder: RowCoder<Row>) {
     self.name = name
     self.coder = coder
@@ -66,7 +79,7 @@ public struct Bucket<Row>: Sendable {
 }
 
 extension Bucket where Row: Codable & SendableMetatype {
-  /// A bucket whose rows are stored as JSON.
+  /// Creates a bucket whose rows are stored as JSON.
   public init(_ name: String) { self.init(name, coder: .json()) }
 }
 

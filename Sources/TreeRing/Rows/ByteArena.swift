@@ -1,4 +1,4 @@
-// Copies of byte runs that stay where they are until all are given up together.
+// Copies of byte runs that do not move until all are discarded together.
 
 /// Keeps runs of bytes at fixed addresses.
 final class ByteArena {
@@ -6,7 +6,7 @@ final class ByteArena {
 
   private var chunks: [UnsafeMutableRawBufferPointer] = []
   private var used = 0
-  /// Bytes kept.
+  /// The number of bytes copied.
   private(set) var byteCount = 0
 
   deinit { for chunk in chunks { chunk.deallocate() } }
@@ -27,7 +27,7 @@ final class ByteArena {
     return UnsafeRawBufferPointer(copy)
   }
 
-  /// Gives all copies up; the last chunk is used again.
+  /// Discards all copies; reuses the last chunk.
   func removeAll() {
     for chunk in chunks.dropLast() { chunk.deallocate() }
     chunks = chunks.suffix(1)

@@ -1,18 +1,18 @@
-// Reading and writing the engine's variable-length records: LEB128 integers and counted bytes.
-// A reader never passes its end: what does not fit is corruption, thrown, never trapped.
+// Reading and writing the engine's variable-length records: LEB128 integers and counted bytes. A
+// reader never passes its end: a field that does not fit throws `corruption` and never traps.
 
 package import TreeRingLog
 
-/// Reads integers and byte runs from a buffer that somebody else owns.
+/// Reads integers and byte runs from a buffer that it does not own.
 package struct ByteReader {
-  /// The bytes being read.
+  /// The buffer.
   package let bytes: UnsafeRawBufferPointer
-  /// How many of them have been read.
+  /// The number of bytes read.
   package private(set) var position = 0
 
   package init(_ bytes: UnsafeRawBufferPointer) { self.bytes = bytes }
 
-  /// Whether everything has been read.
+  /// Whether all bytes have been read.
   package var isAtEnd: Bool { position == bytes.count }
 
   /// The next byte.
@@ -54,13 +54,13 @@ package struct ByteReader {
     return UnsafeRawBufferPointer(rebasing: bytes[position..<position + count])
   }
 
-  /// The next run of bytes that states its own length, in place.
+  /// The next run of bytes with a stored length, in place.
   package mutating func counted() throws(TreeRingError) -> UnsafeRawBufferPointer {
     guard let count = Int(exactly: try integer()) else { throw Self.damaged }
     return try run(count)
   }
 
-  /// The next name of a bucket, tag or index, which states its own length.
+  /// The next name of a bucket, tag or index, with a stored length.
   package mutating func name() throws(TreeRingError) -> String {
     let name = String(decoding: try counted(), as: UTF8.self)
     // Bytes that are not UTF-8 take more room once repaired.
@@ -68,7 +68,7 @@ package struct ByteReader {
     return name
   }
 
-  /// The bytes not read yet, in place.
+  /// The unread bytes, in place.
   package mutating func rest() -> UnsafeRawBufferPointer {
     defer { position = bytes.count }
     return UnsafeRawBufferPointer(rebasing: bytes[position...])

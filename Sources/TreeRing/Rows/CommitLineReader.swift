@@ -1,9 +1,9 @@
-// Reads the line of one commit. Members and operations are read in place; strings are unescaped and
-// values copied without space into the contents buffer as they are met.
+// Reads the line of one commit. Members and operations are read in place. Unescaped strings and
+// values without space are copied into the contents buffer in the order of reading.
 
 internal import TreeRingLog
 
-/// A position in a commit's line and what has been read so far.
+/// A position in a commit's line and the content read so far.
 struct CommitLineReader {
   var scanner: JSONScanner
   var base: CommitNumber?
@@ -87,13 +87,13 @@ struct CommitLineReader {
     }
   }
 
-  /// The name at the position. Static ones are recognised without being decoded.
+  /// The name at the position.
   private mutating func nameOfField() throws(TreeRingError) -> String {
     let token = try readToken("A field's name")
     return String(decoding: token, as: UTF8.self)
   }
 
-  /// The decoded text of the string at the position, in memory that the next call uses again.
+  /// The decoded text of the string at the position, in memory that the next call reuses.
   private mutating func readToken(_ what: StaticString) throws(TreeRingError) -> [UInt8] {
     guard scanner.position < scanner.bytes.count else {
       _ = scanner.fail(.endOfText)
@@ -104,7 +104,9 @@ struct CommitLineReader {
     }
     let range = try scanner.nextValue()
     scratch.removeAll(keepingCapacity: true)
-    JSONScanner.appendString(scanner.slice(range), to: &scratch)
+    guard JSONScanner.appendString(scanner.slice(range), to: &scratch) else {
+      throw error("\(what) \(JSONScanner.loneSurrogate)", at: range.lowerBound)
+    }
     return scratch
   }
 
@@ -156,9 +158,9 @@ struct CommitLineReader {
 
   // MARK: - Bases
 
-  /// The numbers after an operation of a base: of the commit it is of; for a put also those of the commits
-  /// that made and touched the row, and of the operations in the first two. Those that are left out say
-  /// what is usual: the row was made by this operation, never touched, and the operation is the next one.
+  /// Reads the numbers after an operation of a base: its commit; for a put also the commits that
+  /// made and touched the row, and the operations in the first two. Omitted numbers have defaults:
+  /// this operation made the row, nothing touched it, and the operation follows the previous one.
   private mutating func readNumbers(upTo base: CommitNumber) throws(TreeRingError) {
     scanner.skipSpace()
     guard scanner.take(UInt8(ascii: ",")) else {
@@ -243,7 +245,7 @@ struct CommitLineReader {
   }
 
   private static func kind(_ name: [UInt8]) -> CommitLine.Kind? {
-    // The frequent one first; the others by the text.
+    // The frequent kind first; the others by their text.
     if name.count == 3, name[0] == UInt8(ascii: "p"), name[1] == UInt8(ascii: "u"),
       name[2] == UInt8(ascii: "t")
     {
@@ -284,7 +286,7 @@ struct CommitLineReader {
     if operation.label == nil { operation.before = try appendKey() }
   }
 
-  /// The label of a place; nil if it is anything else.
+  /// Copies the label of a place to the contents; nil if the value is anything else.
   private mutating func appendLabel() throws(TreeRingError) -> Range<Int>? {
     let offset = scanner.position
     guard offset < scanner.bytes.count, scanner.bytes[offset] == UInt8(ascii: "{") else {
@@ -312,7 +314,7 @@ struct CommitLineReader {
     return true
   }
 
-  /// A string after a comma.
+  /// Reads a string after a comma.
   private mutating func readName() throws(TreeRingError) -> Range<Int> {
     try comma()
     return try appendToken("A name")
@@ -325,11 +327,13 @@ struct CommitLineReader {
     else { throw error("\(what) must be a string") }
     let start = contents.count
     let token = try scanner.nextValue()
-    JSONScanner.appendString(scanner.slice(token), to: &contents)
+    guard JSONScanner.appendString(scanner.slice(token), to: &contents) else {
+      throw error("\(what) \(JSONScanner.loneSurrogate)", at: token.lowerBound)
+    }
     return start..<contents.count
   }
 
-  /// A string or bytes in base 64, after a comma.
+  /// Reads a string or bytes in base 64, after a comma.
   private mutating func readKey() throws(TreeRingError) -> Range<Int> {
     try comma()
     return try appendKey()
@@ -348,7 +352,7 @@ struct CommitLineReader {
     return start..<contents.count
   }
 
-  /// Any JSON after a comma, or the bytes that it stands for.
+  /// Reads any JSON after a comma; for base 64 the bytes in it.
   private mutating func readContent() throws(TreeRingError) -> Range<Int> {
     try comma()
     let offset = scanner.position

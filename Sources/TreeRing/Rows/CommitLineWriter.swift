@@ -1,23 +1,23 @@
 // Writes commits as lines of JSON, the counterpart of `CommitLine`.
 //
-// Call `begin`, then one call per operation, then `end`; the bytes collect in `output`, which the
-// caller takes and empties. Reading a written line gives the same operations with the same bytes:
-// contents that are not JSON, or JSON that would change by being read (space outside strings, or an
-// object that looks like {"$base64":…}), are written in base 64.
+// Call `begin`, then one call per operation, then `end`. The bytes collect in `output`, which the
+// caller takes and empties. Reading a written line gives the same operations with the same bytes.
+// Contents that reading would change are written in base 64: contents that are not JSON, JSON with
+// space outside strings, and an object that looks like {"$base64":…}.
 
 package import TreeRingLog
 
-/// Collects lines of the import format.
+/// Writes lines of the import format.
 package struct CommitLineWriter {
   /// The bytes written so far.
   package var output: [UInt8] = []
   private var hasOperation = false
-  /// In a base: the operation written last.
+  /// In a base: the stamp of the operation written last.
   private var last: Stamp?
 
   package init() {}
 
-  /// Starts a line. `commit` is written for showing only; a line with it cannot be imported.
+  /// Begins a line. `commit` is written for display only; a line with it cannot be imported.
   package mutating func begin(
     commit: CommitNumber? = nil, at: Timestamp?, note: String? = nil, tags: [String] = []
   ) {
@@ -42,18 +42,19 @@ package struct CommitLineWriter {
     hasOperation = false
   }
 
-  /// Starts a line that is the base of a commit. Each operation must be followed by `numbers`, and the
-  /// line be ended by `endBase`.
+  /// Begins a line that is the base of a commit. The caller follows each operation with `numbers`,
+  /// and ends the line with `endBase`.
   package mutating func begin(base: CommitNumber) {
     append("{\"base\":\(base),\"ops\":[")
     hasOperation = false
     last = nil
   }
 
-  /// Writes the numbers of a base's operation: the commit that it is of, and after a put those that made and
-  /// touched the row, and which operations these were, as far as they say more than what is usual.
+  /// Writes the numbers of a base's operation: its commit; after a put also the commits that made
+  /// and touched the row, and the operations in these commits, as far as they differ from the
+  /// defaults.
   ///
-  /// - Parameter created: of a put the operation that made the row, else nil.
+  /// - Parameter created: for a put the operation that made the row, otherwise nil.
   package mutating func numbers(written: Stamp, created: Stamp?, touched: CommitNumber) {
     let usual = last?.next(in: written.commit) ?? Stamp(commit: written.commit, operation: 0)
     append(",[\(written.commit)")
@@ -70,7 +71,7 @@ package struct CommitLineWriter {
     append("]")
   }
 
-  /// Ends a base, line feed included.
+  /// Ends a base, with a line feed.
   package mutating func endBase(
     at: Timestamp, note: String?, buckets: [String], dates: [(commit: CommitNumber, at: Timestamp)]
   ) {
@@ -106,10 +107,10 @@ package struct CommitLineWriter {
     append("]")
   }
 
-  /// Ends the line, line feed included.
+  /// Ends the line, with a line feed.
   package mutating func end() { append("]}\n") }
 
-  /// Writes `put`, `object` or `metadata`: whichever contents are given, with `kind` to tell.
+  /// Writes `put`, `object` or `metadata`, as `kind` says, with the given contents.
   package mutating func row(
     _ kind: CommitLine.Kind, bucket: String, key: UnsafeRawBufferPointer,
     object: UnsafeRawBufferPointer? = nil, metadata: UnsafeRawBufferPointer? = nil
@@ -159,7 +160,7 @@ package struct CommitLineWriter {
     append("]")
   }
 
-  /// Writes `place` by its label, or `unplace` if that is empty.
+  /// Writes `place` by its label; an empty label writes `unplace`.
   package mutating func place(
     index: String, group: UnsafeRawBufferPointer, bucket: String, key: UnsafeRawBufferPointer,
     label: UnsafeRawBufferPointer
@@ -196,7 +197,7 @@ package struct CommitLineWriter {
 
   private mutating func append(_ text: String) { output.append(contentsOf: text.utf8) }
 
-  /// Appends a key: a string if it is UTF-8, else base 64.
+  /// Appends a key: a string if it is UTF-8, otherwise base 64.
   package static func appendKey(_ key: UnsafeRawBufferPointer, to output: inout [UInt8]) {
     if JSONScanner.isUTF8(key) {
       JSONScanner.appendQuoted(key, to: &output)
@@ -205,7 +206,7 @@ package struct CommitLineWriter {
     }
   }
 
-  /// Appends an object or metadata so that reading it gives the same bytes.
+  /// Appends an object or metadata in a form that reads as the same bytes.
   package static func appendContent(_ content: UnsafeRawBufferPointer, to output: inout [UInt8]) {
     if JSONScanner.isCompact(content), !Base64.isWrapped(content) {
       output.append(contentsOf: content)

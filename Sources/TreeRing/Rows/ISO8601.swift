@@ -1,17 +1,18 @@
 // Dates as text: `2013-01-01T05:00:00-05:00`, `2013-01-01T10:00:00.25Z`, `2013-01-01`.
 //
-// A year has four digits, or a sign and six. A time needs its offset (`Z` or `±hh:mm`), may leave
-// out its seconds and may carry up to six digits of a second's fraction. A date alone is its
-// midnight in UTC. The calendar is the Gregorian one throughout; there is no leap second.
+// A year has four digits, or a sign and six. A time needs its offset (`Z` or `±hh:mm`). It may omit
+// its seconds and may have up to six digits of a second's fraction. A date alone is its midnight in
+// UTC. The calendar is always the Gregorian one; there is no leap second.
 
 package import TreeRingLog
 
-/// Reading and writing of timestamps as ISO 8601.
+/// Parses and formats timestamps as ISO 8601.
 package enum ISO8601 {
   private static let microsecondsPerSecond: Int64 = 1_000_000
   private static let secondsPerDay: Int64 = 86_400
 
-  /// The timestamp that a text says. Throws `invalidInput` with the offset of what is wrong.
+  /// The timestamp in a text.
+  /// - Throws: `invalidInput` with the offset of the flaw.
   package static func parse(_ text: UnsafeRawBufferPointer) throws(TreeRingError) -> Timestamp {
     var reader = Reader(text: text)
     let days = try reader.date()
@@ -35,7 +36,8 @@ package enum ISO8601 {
     return Timestamp(microseconds: sum)
   }
 
-  /// The timestamp that a text says. Throws `invalidInput` with the offset of what is wrong.
+  /// The timestamp in a text.
+  /// - Throws: `invalidInput` with the offset of the flaw.
   package static func parse(_ text: some StringProtocol) throws(TreeRingError) -> Timestamp {
     let bytes = Array(text.utf8)
     return try bytes.withUnsafeBufferPointer { (buffer) throws(TreeRingError) in
@@ -45,7 +47,8 @@ package enum ISO8601 {
 
   /// Appends a timestamp as text, exact to the microsecond; the fraction only if it is not zero.
   ///
-  /// `offsetMinutes` is the distance from UTC, less than a day, in which to write it.
+  /// - Parameter offsetMinutes: the distance from UTC of the written time, in minutes; less than a
+  ///   day.
   package static func append(
     _ timestamp: Timestamp, offsetMinutes: Int = 0, to output: inout [UInt8]
   ) {
@@ -115,7 +118,7 @@ package enum ISO8601 {
     return rest < 0 ? rest + b : rest
   }
 
-  /// Days since 1970-01-01 of a date, counted in eras of 400 years that start on 1 March.
+  /// The days since 1970-01-01 of a date, counted in eras of 400 years that start on 1 March.
   fileprivate static func days(year: Int64, month: Int64, day: Int64) -> Int64 {
     let shifted = month <= 2 ? year - 1 : year
     let era = floorDivide(shifted, 400)

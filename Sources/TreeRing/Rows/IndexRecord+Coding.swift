@@ -3,12 +3,13 @@
 internal import TreeRingLog
 
 extension IndexRecord {
-  /// Whether this is a definition of that version.
+  /// Whether version and definition equal these.
   func isSame(_ version: UInt32, _ definition: Definition) -> Bool {
     self.version == version && self.definition == definition
   }
 
-  /// Throws `tooLarge` unless the definition fits the catalog.
+  /// Checks that the definition fits the catalog.
+  /// - Throws: `tooLarge` if it does not.
   func check() throws(TreeRingError) {
     var bytes: [UInt8] = []
     encode(into: &bytes)
@@ -22,7 +23,7 @@ extension IndexRecord {
     }
   }
 
-  /// How many filters it stands upon.
+  /// The number of filters below this definition.
   private var depth: Int {
     var depth = 0
     var next = parent
@@ -80,7 +81,7 @@ extension IndexRecord {
     return buckets
   }
 
-  /// How many filters may stand one upon the other.
+  /// The maximum number of nested filters.
   private static let depthLimit = 32
 
   init(_ reader: inout ByteReader) throws(TreeRingError) { try self.init(&reader, depth: 0) }

@@ -1,7 +1,7 @@
-// Strings of JSON text: stepping over them, comparing them and reading them as bytes.
+// Strings of JSON text: skipping them, comparing them and decoding them to bytes.
 
 extension JSONScanner {
-  /// Validates and steps over the string that starts at the current position.
+  /// Validates and skips the string that starts at the current position.
   mutating func skipString() -> Bool {
     var at = position + 1
     let count = bytes.count
@@ -76,7 +76,7 @@ extension JSONScanner {
     }
   }
 
-  /// Steps over one scalar of two to four bytes.
+  /// Skips one scalar of two to four bytes.
   private mutating func skipScalar() -> Bool {
     let length = Self.scalarLength(in: bytes, at: position)
     guard length > 0 else { return fail(.badUTF8) }
@@ -130,20 +130,28 @@ extension JSONScanner {
   /// Appends the text of a valid string token, quotes included in `token`, as UTF-8.
   ///
   /// A surrogate escape without its partner becomes U+FFFD.
-  package static func appendString(_ token: UnsafeRawBufferPointer, to output: inout [UInt8]) {
+  ///
+  /// - Returns: false if there is such an escape: the token is no text.
+  @discardableResult
+  package static func appendString(
+    _ token: UnsafeRawBufferPointer, to output: inout [UInt8]
+  ) -> Bool {
+    var isText = true
     let inner = UnsafeRawBufferPointer(rebasing: token[1..<(token.count - 1)])
     var at = 0
     while at < inner.count {
       let run = at
       while at < inner.count, inner[at] != UInt8(ascii: "\\") { at += 1 }
       output.append(contentsOf: UnsafeRawBufferPointer(rebasing: inner[run..<at]))
-      if at < inner.count { at += appendEscape(inner, at: at, to: &output) }
+      if at < inner.count { at += appendEscape(inner, at: at, to: &output, &isText) }
     }
+    return isText
   }
 
-  /// Appends what an escape stands for; returns how many bytes of text it takes.
+  /// Appends the character of an escape.
+  /// - Returns: the number of bytes of the escape.
   private static func appendEscape(
-    _ text: UnsafeRawBufferPointer, at offset: Int, to output: inout [UInt8]
+    _ text: UnsafeRawBufferPointer, at offset: Int, to output: inout [UInt8], _ isText: inout Bool
   ) -> Int {
     switch text[offset + 1] {
     case UInt8(ascii: "b"): output.append(0x08)
@@ -151,14 +159,14 @@ extension JSONScanner {
     case UInt8(ascii: "n"): output.append(0x0A)
     case UInt8(ascii: "r"): output.append(0x0D)
     case UInt8(ascii: "t"): output.append(0x09)
-    case UInt8(ascii: "u"): return appendUnicodeEscape(text, at: offset, to: &output)
+    case UInt8(ascii: "u"): return appendUnicodeEscape(text, at: offset, to: &output, &isText)
     default: output.append(text[offset + 1])
     }
     return 2
   }
 
   private static func appendUnicodeEscape(
-    _ text: UnsafeRawBufferPointer, at offset: Int, to output: inout [UInt8]
+    _ text: UnsafeRawBufferPointer, at offset: Int, to output: inout [UInt8], _ isText: inout Bool
   ) -> Int {
     func unit(at start: Int) -> UInt32? {
       guard start + 6 <= text.count, text[start] == UInt8(ascii: "\\"),
@@ -181,24 +189,26 @@ extension JSONScanner {
       length = 12
     }
     let scalar = Unicode.Scalar(value) ?? "\u{FFFD}"
+    if scalar.value != value { isText = false }
     for byte in UTF8.encode(scalar) ?? UTF8.encodedReplacementCharacter { output.append(byte) }
     return length
   }
 
-  /// Whether a valid string token, quotes included in `token`, reads as the given UTF-8 bytes.
+  /// Whether the text of a valid string token, quotes included in `token`, equals the given UTF-8
+  /// bytes.
   @inline(__always)
   package static func string(_ token: UnsafeRawBufferPointer, equals text: [UInt8]) -> Bool {
     let inner = token.count - 2
     if inner == text.count {
       var index = 0
       while index < inner, token[index + 1] == text[index] { index += 1 }
-      // Without a backslash, equal bytes are equal texts; a name of the index holds one rarely.
+      // Without a backslash, equal bytes are equal texts; names in an index rarely have one.
       if index == inner, !text.contains(UInt8(ascii: "\\")) { return true }
     }
     return inner > text.count ? escapedString(token, equals: text) : false
   }
 
-  /// The comparison for a token longer than the text, which can only be equal by its escapes.
+  /// The comparison for a token longer than the text, which can be equal only by its escapes.
   @inline(never)
   private static func escapedString(
     _ token: UnsafeRawBufferPointer, equals text: [UInt8]

@@ -1,4 +1,4 @@
-// Whole values of JSON text: validating, copying without space, walking members and elements,
+// Whole values of JSON text: validating, copying without space, iterating members and elements,
 // finding a dotted path, reading a scalar's text.
 
 package import TreeRingLog
@@ -11,14 +11,15 @@ package struct JSONMember: Hashable, Sendable {
   package var value: Range<Int>
 }
 
-/// A way into nested objects: member names, outermost first.
+/// A path into nested objects: member names, outermost first.
 ///
-/// Written with dots between the names. A member whose own name holds a dot cannot be named.
+/// The dotted form has dots between the names. It cannot name a member whose own name has a dot.
 package struct JSONPath: Hashable, Sendable, CustomStringConvertible {
   /// The names as UTF-8.
   package let names: [[UInt8]]
 
-  /// A path from its dotted form. Throws `invalidInput` if a name is empty.
+  /// Creates a path from its dotted form.
+  /// - Throws: `invalidInput` if a name is empty.
   package init(_ dotted: some StringProtocol) throws(TreeRingError) {
     names = dotted.utf8.split(
       separator: UInt8(ascii: "."), omittingEmptySubsequences: false
@@ -35,13 +36,14 @@ package struct JSONPath: Hashable, Sendable, CustomStringConvertible {
 }
 
 extension JSONScanner {
-  /// Validates one value, with space around it allowed, and nothing else. O(bytes).
+  /// Checks that the text is one value, with optional space around it, and nothing else. O(bytes).
+  /// - Throws: `invalidInput` if it is not.
   package static func validate(_ bytes: UnsafeRawBufferPointer) throws(TreeRingError) {
     var scanner = JSONScanner(bytes)
     guard scanner.skipDocument() else { throw scanner.error }
   }
 
-  /// Whether bytes are one JSON value, with space around it allowed, and nothing else. O(bytes).
+  /// Whether bytes are one JSON value, with optional space around it, and nothing else. O(bytes).
   package static func isValid(_ bytes: UnsafeRawBufferPointer) -> Bool {
     var scanner = JSONScanner(bytes)
     return scanner.skipDocument()
@@ -53,7 +55,7 @@ extension JSONScanner {
     return scanner.skipDocument() && !scanner.passedSpace
   }
 
-  /// Steps over space, one value and space up to the end of the text.
+  /// Skips space, one value and space up to the end of the text.
   mutating func skipDocument() -> Bool {
     skipSpace()
     guard skipValue() else { return false }
@@ -61,7 +63,7 @@ extension JSONScanner {
     return position == bytes.count || fail(.textAfterValue)
   }
 
-  /// Validates the value after any space, steps over it and returns its range.
+  /// Validates and skips the next value, and returns its range.
   package mutating func nextValue() throws(TreeRingError) -> Range<Int> {
     skipSpace()
     let start = position
@@ -69,7 +71,7 @@ extension JSONScanner {
     return start..<position
   }
 
-  /// Steps into the object after any space. Follow with `nextMember()`.
+  /// Enters the next value, which must be an object. `nextMember()` reads its members.
   package mutating func enterObject() throws(TreeRingError) {
     skipSpace()
     if position >= bytes.count { _ = fail(.endOfText) }
@@ -77,9 +79,9 @@ extension JSONScanner {
     if fault != .none { throw error }
   }
 
-  /// The next member of the object entered; nil after stepping over its end.
+  /// The next member of the entered object; nil after its end.
   ///
-  /// Everything stepped over is validated.
+  /// Validates everything that it skips.
   package mutating func nextMember() throws(TreeRingError) -> JSONMember? {
     let first = isAfter(UInt8(ascii: "{"))
     skipSpace()
@@ -95,7 +97,7 @@ extension JSONScanner {
     return JSONMember(name: name, value: try nextValue())
   }
 
-  /// Steps into the array after any space. Follow with `nextElement()`.
+  /// Enters the next value, which must be an array. `nextElement()` reads its elements.
   package mutating func enterArray() throws(TreeRingError) {
     skipSpace()
     if position >= bytes.count { _ = fail(.endOfText) }
@@ -103,7 +105,7 @@ extension JSONScanner {
     if fault != .none { throw error }
   }
 
-  /// The range of the next element of the array entered; nil after stepping over its end.
+  /// The range of the next element of the entered array; nil after its end.
   package mutating func nextElement() throws(TreeRingError) -> Range<Int>? {
     let first = isAfter(UInt8(ascii: "["))
     skipSpace()
@@ -114,7 +116,8 @@ extension JSONScanner {
     return try nextValue()
   }
 
-  /// Throws unless only space is left.
+  /// Checks that only space is left.
+  /// - Throws: `invalidInput` if there is more.
   package mutating func finish() throws(TreeRingError) {
     skipSpace()
     if position < bytes.count {
@@ -129,13 +132,13 @@ extension JSONScanner {
     position > 0 && bytes[position - 1] == bracket
   }
 
-  /// Some of the text.
+  /// The bytes in a range of the text.
   @inline(__always)
   package func slice(_ range: Range<Int>) -> UnsafeRawBufferPointer {
     UnsafeRawBufferPointer(rebasing: bytes[range])
   }
 
-  /// Validates the value after any space, appends it without space outside strings, steps over it.
+  /// Validates and skips the next value, and appends it without space outside strings.
   ///
   /// Tokens are copied verbatim. On a fault, `output` is unchanged.
   package mutating func copyCompact(to output: inout [UInt8]) throws(TreeRingError) {
@@ -181,9 +184,10 @@ extension JSONScanner {
     }
   }
 
-  /// The range of the value a path leads to; nil if there is none or the text is not an object.
+  /// The range of the value at a path; nil if there is none or the text is not an object. Validates
+  /// the whole text. O(bytes).
   ///
-  /// O(bytes). Validates the whole text and throws `invalidInput` if it is not JSON.
+  /// - Throws: `invalidInput` if the text is not JSON.
   package static func find(
     _ path: JSONPath, in json: UnsafeRawBufferPointer
   ) throws(TreeRingError) -> Range<Int>? {
@@ -204,9 +208,13 @@ extension JSONScanner {
     return range
   }
 
-  /// Appends a valid scalar's text: what a string says, any other token as it stands.
+  /// The end of a sentence about a name, key or text that `appendString` refuses.
+  package static let loneSurrogate =
+    "holds half a surrogate pair, which is no text; write the character, or both halves"
+
+  /// Appends a valid scalar's text: the decoded text of a string, any other token as is.
   ///
-  /// Returns false, appending nothing, if the value is an object or an array.
+  /// - Returns: false, with nothing appended, if the value is an object or an array.
   package static func appendText(
     ofScalar value: UnsafeRawBufferPointer, to output: inout [UInt8]
   ) -> Bool {

@@ -1,12 +1,12 @@
-// A strict JSON reader that walks over bytes and never builds a value.
+// A strict JSON reader that scans bytes and never builds a value.
 //
 // It accepts exactly RFC 8259: UTF-8 without surrogates or overlong forms, no control characters in
-// strings, no leading zeros, nothing after the value but space. Nesting is bounded by
-// `maximumDepth`. `\uD800`-style escapes without a partner follow the grammar and are accepted; as
-// text they read as U+FFFD. When a name occurs twice in an object, the last one counts.
+// strings, no leading zeros, nothing but space after the value. `maximumDepth` bounds nesting.
+// `\uD800`-style escapes without a partner follow the grammar and are accepted; as text they become
+// U+FFFD. When a name occurs twice in an object, the last one counts.
 //
-// The steps return false and record a `Fault` at its offset, so that the hot path builds no error;
-// the calls that throw turn the fault into a `TreeRingError`.
+// The steps return false and record a `Fault` at its offset, so that the hot path builds no error.
+// The throwing calls turn the fault into a `TreeRingError`.
 
 package import TreeRingLog
 
@@ -14,33 +14,33 @@ package import TreeRingLog
 ///
 /// The bytes must stay valid while the scanner is used.
 package struct JSONScanner {
-  /// How deep arrays and objects may be nested.
+  /// The maximum nesting depth of arrays and objects.
   package static let maximumDepth = 512
 
-  /// What is wrong with the text.
+  /// A flaw of the text.
   package enum Fault: UInt8, Sendable {
     case none, endOfText, unexpectedByte, badNumber, badString, badEscape, badUTF8, tooDeep
     case notAnObject, notAnArray, textAfterValue
   }
 
-  /// The text being read.
+  /// The text.
   package let bytes: UnsafeRawBufferPointer
   /// The offset of the next byte to read.
   package var position: Int
-  /// What stopped the scanner, at `position`.
+  /// The fault that stopped the scanner, at `position`.
   package internal(set) var fault = Fault.none
-  /// Whether space outside strings has been passed since this was last set to false.
+  /// Whether the scanner has passed space outside strings since this was last set to false.
   package var passedSpace = false
-  /// Whether an escape in a string has been passed since this was last set to false.
+  /// Whether the scanner has passed an escape in a string since this was last set to false.
   var passedEscape = false
 
-  /// A scanner at an offset in a text.
+  /// Creates a scanner at an offset in a text.
   package init(_ bytes: UnsafeRawBufferPointer, at position: Int = 0) {
     self.bytes = bytes
     self.position = position
   }
 
-  /// Records a fault at the current position. Always false.
+  /// Records a fault at the current position. Always returns false.
   @inline(never)
   mutating func fail(_ fault: Fault) -> Bool {
     if self.fault == .none { self.fault = fault }
@@ -66,7 +66,7 @@ package struct JSONScanner {
     return TreeRingError(.invalidInput, sentence, offset: UInt64(position))
   }
 
-  /// Steps over space, tabs, line feeds and carriage returns.
+  /// Skips space, tabs, line feeds and carriage returns.
   @inline(__always)
   package mutating func skipSpace() {
     guard position < bytes.count, bytes[position] <= 0x20 else { return }
@@ -83,7 +83,7 @@ package struct JSONScanner {
     }
   }
 
-  /// Steps over one byte if it is the given one.
+  /// Skips one byte if it is the given one.
   @inline(__always)
   package mutating func take(_ byte: UInt8) -> Bool {
     guard position < bytes.count, bytes[position] == byte else { return false }
@@ -91,7 +91,7 @@ package struct JSONScanner {
     return true
   }
 
-  /// Steps over space and then over the given byte, or fails.
+  /// Skips space and then the given byte, or fails.
   @inline(__always)
   mutating func expect(_ byte: UInt8) -> Bool {
     skipSpace()
@@ -99,7 +99,7 @@ package struct JSONScanner {
     return fail(position < bytes.count ? .unexpectedByte : .endOfText)
   }
 
-  /// Validates and steps over one value that starts at the current position.
+  /// Validates and skips the value that starts at the current position.
   mutating func skipValue(depth: Int = 0) -> Bool {
     guard position < bytes.count else { return fail(.endOfText) }
     switch bytes[position] {
@@ -160,11 +160,11 @@ package struct JSONScanner {
     }
   }
 
-  /// Steps over a member's name and the colon after it.
+  /// Skips a member's name and the colon after it.
   @inline(__always)
   mutating func skipName() -> Bool { skipNameToken() && expect(UInt8(ascii: ":")) }
 
-  /// Steps over a string, which must come next.
+  /// Skips a string, which must come next.
   @inline(__always)
   mutating func skipNameToken() -> Bool {
     guard position < bytes.count else { return fail(.endOfText) }

@@ -1,5 +1,5 @@
 // Names made of bytes: a row's key and a group's name. Both compare byte by byte, never by Unicode
-// equivalence, because that is how the trees order them.
+// equivalence, because the trees order them so.
 
 /// A row's identity inside its bucket: up to 1,024 bytes, compared byte by byte.
 public struct Key: Hashable, Comparable, Sendable, ExpressibleByStringLiteral,
@@ -8,14 +8,14 @@ public struct Key: Hashable, Comparable, Sendable, ExpressibleByStringLiteral,
   /// The bytes, as they are ordered and stored.
   public let bytes: [UInt8]
 
-  /// A key of these bytes.
+  /// Creates a key of these bytes.
   public init(bytes: some Sequence<UInt8>) { self.bytes = Array(bytes) }
-  /// A key of this text's UTF-8 bytes.
+  /// Creates a key of this text's UTF-8 bytes.
   public init(_ text: some StringProtocol) { bytes = Array(text.utf8) }
   public init(stringLiteral value: String) { bytes = Array(value.utf8) }
 
   public static func < (a: Key, b: Key) -> Bool { a.bytes.lexicographicallyPrecedes(b.bytes) }
-  /// The bytes as text; bytes that are not UTF-8 show as U+FFFD.
+  /// The bytes as text; bytes that are not UTF-8 become U+FFFD.
   public var description: String { String(decoding: bytes, as: UTF8.self) }
 }
 
@@ -26,9 +26,9 @@ public struct GroupName: Hashable, Comparable, Sendable, ExpressibleByStringLite
   /// The name's UTF-8 bytes.
   public let bytes: [UInt8]
 
-  /// A group name of these bytes.
+  /// Creates a group name of these bytes.
   public init(bytes: some Sequence<UInt8>) { self.bytes = Array(bytes) }
-  /// A group name of this text's UTF-8 bytes.
+  /// Creates a group name of this text's UTF-8 bytes.
   public init(_ text: some StringProtocol) { bytes = Array(text.utf8) }
   public init(stringLiteral value: String) { bytes = Array(value.utf8) }
 

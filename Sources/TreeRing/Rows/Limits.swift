@@ -1,24 +1,26 @@
-// How large things may be. Everything beyond a limit is a typed error before anything is written.
+// The limits on sizes. Anything beyond a limit is a typed error before anything is written.
 
 package import TreeRingLog
 
-/// The engine's fixed limits, in bytes unless said.
+/// The engine's fixed limits, in bytes unless stated otherwise.
 public enum Limits {
-  /// The longest key.
+  /// The maximum length of a key.
   public static let keyByteCount = 1024
-  /// The longest name of a group, bucket, tag or index.
+  /// The maximum length of the name of a group, bucket, tag or index.
   public static let nameByteCount = 255
-  /// Where sort keys are cut; beyond it bucket and key decide the order.
+  /// The maximum length of a sort key; longer ones are cut, and then bucket and key decide the
+  /// order.
   public static let sortKeyByteCount = 512
-  /// The longest object or metadata: 1 GiB.
+  /// The maximum length of an object or metadata: 1 GiB.
   public static let valueByteCount = 1 << 30
-  /// The longest definition of a group index, as it is stored with its name.
+  /// The maximum length of a group index's definition, as stored with its name.
   package static let definitionByteCount = 1700
-  /// Object and metadata lie in the row tree while both together are at most this long, else in
-  /// the log.
+  /// The maximum length of object and metadata together in the row tree; beyond it they lie in the
+  /// log.
   package static let inlineByteCount = 1024
 
-  /// Throws `tooLarge` unless the key fits.
+  /// Checks the length of a key.
+  /// - Throws: `tooLarge` if it exceeds the limit.
   package static func check(key: UnsafeRawBufferPointer) throws(TreeRingError) {
     guard key.count <= keyByteCount else {
       throw TreeRingError(
@@ -28,7 +30,8 @@ public enum Limits {
     }
   }
 
-  /// Throws `tooLarge` unless the value fits.
+  /// Checks the length of a value.
+  /// - Throws: `tooLarge` if it exceeds the limit.
   package static func check(value: UnsafeRawBufferPointer) throws(TreeRingError) {
     guard value.count <= valueByteCount else {
       throw TreeRingError(
@@ -38,7 +41,8 @@ public enum Limits {
     }
   }
 
-  /// Throws unless a name of a bucket, tag or index is 1 to 255 bytes.
+  /// Checks the length of a bucket's, tag's or index's name: 1 to 255 bytes.
+  /// - Throws: `invalidInput` if it is empty, `tooLarge` if it is longer.
   package static func check(name: String, of kind: String) throws(TreeRingError) {
     let count = name.utf8.count
     guard count > 0 else {
@@ -50,17 +54,20 @@ public enum Limits {
     }
   }
 
-  /// Throws `corruption` unless a name read from the log could have been written.
+  /// Checks the length of a name read from the log.
+  /// - Throws: `corruption` if no name of this length can have been written.
   package static func checkStored(name byteCount: Int) throws(TreeRingError) {
     guard byteCount > 0, byteCount <= nameByteCount else { throw ByteReader.damaged }
   }
 
-  /// Whether a value goes into the row tree, given its key and what else of the row lies there.
-  /// Depends on nothing but sizes, so that replay decides as the write did.
+  /// Whether a value goes into the row tree, given its key and the row's other bytes there. Depends
+  /// on sizes only, so that replay decides as the write did.
   package static func isInline(byteCount: Int, beside other: Int, keyByteCount: Int) -> Bool {
-    byteCount + other <= min(inlineByteCount, maximumRowByteCount - keyByteCount)
+    // A log may state any size of a value: the sum of two may be no number.
+    let room = min(inlineByteCount, maximumRowByteCount - keyByteCount)
+    return other <= room && byteCount <= room - other
   }
 
-  /// What key and inline values may take together, so that two rows always fit a page.
+  /// The maximum length of key and inline values together, so that two rows always fit a page.
   private static let maximumRowByteCount = 1900
 }

@@ -1,19 +1,19 @@
-// Reads lines from a source of bytes that may be LZ4-compressed. Lines are handed out in place, in
-// one buffer that is used again, so a long file costs no allocation per line.
+// Reads lines from a source of bytes that may be LZ4-compressed. Lines are returned in place, in
+// one reused buffer, so a long file costs no allocation per line.
 
 internal import Foundation
 package import TreeRingLog
 
 /// A source of bytes, cut into lines.
 package final class LineReader {
-  /// Fills a buffer and returns how many bytes it has put there; 0 at the end.
+  /// Fills a buffer and returns the number of bytes; 0 at the end.
   package typealias Source = (UnsafeMutableRawBufferPointer) throws(TreeRingError) -> Int
 
-  /// The number of the line last handed out; the first is 1.
+  /// The number of the last returned line; the first is 1.
   package private(set) var lineNumber = 0
-  /// Bytes taken from the source, compressed or not.
+  /// The number of bytes read from the source, compressed or not.
   package private(set) var sourceByteCount: UInt64 = 0
-  /// Bytes of the lines handed out, with their line feeds.
+  /// The number of bytes of the returned lines, with their line feeds.
   package private(set) var lineByteCount: UInt64 = 0
 
   private static let pieceByteCount = 1 << 18
@@ -26,19 +26,19 @@ package final class LineReader {
   private let input: UnsafeMutableRawBufferPointer
   private var inputStart = 0
   private var inputEnd = 0
-  /// Bytes not handed out yet: `buffer[start..<end]`.
+  /// Bytes not returned yet: `buffer[start..<end]`.
   private var buffer: UnsafeMutableRawBufferPointer
   private var start = 0
   private var end = 0
 
-  /// A reader of what a source gives. LZ4 is recognised by its first bytes.
+  /// Creates a reader of a source. It recognises LZ4 by the first bytes.
   package init(_ source: @escaping Source) {
     self.source = source
     input = .allocate(byteCount: Self.pieceByteCount, alignment: 16)
     buffer = .allocate(byteCount: 2 * Self.pieceByteCount, alignment: 16)
   }
 
-  /// A reader of bytes in memory.
+  /// Creates a reader of bytes in memory.
   package convenience init(bytes: [UInt8]) {
     var offset = 0
     self.init { (target) throws(TreeRingError) in
@@ -59,7 +59,7 @@ package final class LineReader {
   /// The next line without its line feed, or a carriage return before it; nil at the end.
   ///
   /// The bytes are valid until the next call. A last line may lack its line feed.
-  /// - Throws: what the source throws; `invalidInput` if an LZ4 stream is damaged or cut off.
+  /// - Throws: errors of the source; `invalidInput` if an LZ4 stream is damaged or cut off.
   package func next() throws(TreeRingError) -> UnsafeRawBufferPointer? {
     var searched = start
     while true {
@@ -92,7 +92,8 @@ package final class LineReader {
     return UnsafeRawPointer(found) - UnsafeRawPointer(base)
   }
 
-  /// Adds bytes behind `end`; false at the end of the source.
+  /// Adds bytes after `end`.
+  /// - Returns: false at the end of the source.
   private func fill() throws(TreeRingError) -> Bool {
     makeRoom()
     if !hasStarted { try begin() }
@@ -125,7 +126,7 @@ package final class LineReader {
     }
   }
 
-  /// Moves what is left to the front, and doubles a buffer that one line fills.
+  /// Moves the rest to the front, and doubles a buffer that one line fills.
   private func makeRoom() {
     let count = end - start
     if count > buffer.count / 2 {
@@ -141,7 +142,7 @@ package final class LineReader {
     end = count
   }
 
-  /// Reads the first piece and decides whether it is LZ4.
+  /// Reads the first piece and detects LZ4.
   private func begin() throws(TreeRingError) {
     hasStarted = true
     while inputEnd < 4 {

@@ -1,22 +1,23 @@
-// The operations of a commit as they lie in a log payload.
+// The operations of a commit in a log payload.
 //
 //   payload   = flags 1 byte · [note] · [annotation] · [idempotency key] · [tags] · operation…
 //   operation = kind 1 byte · fields
 //
 // Texts and byte runs state their length; integers are LEB128. A bucket is written as an index into
-// the commit's own list of buckets; the index one past the end adds a bucket and is followed by its
+// the commit's own list of buckets. The index one past the end adds a bucket and is followed by its
 // number and name, so that every commit can be decoded alone. `previous` is the commit that last
-// wrote the row (a put after a delete: the delete), as distance from this commit plus one; 0 if the
-// row never was. An unknown kind makes the whole commit unreadable: nothing of it is applied.
+// wrote the row (for a put after a delete: the delete), as distance from this commit plus one; 0 if
+// the row never existed. An unknown kind makes the whole commit unreadable: nothing of it is
+// applied.
 //
-// Three kinds are never written by a transaction, only by compaction and erasing: a *stub* stands for
-// operations that are gone, so that the others keep their numbers; a *row* holds a whole row as its
-// last write left it, so that the operations before it are not needed; a *held* one is gone but for
-// logged values that a later state of its row still refers to.
+// Transactions never write three of the kinds; only compaction and erasing do. A *stub* stands for
+// removed operations, so that the others keep their numbers. A *row* holds a whole row as its last
+// write left it, so that the operations before it are not needed. A *held* operation is removed
+// except for logged values that a later state of its row still refers to.
 
 package import TreeRingLog
 
-/// Numbers of operation kinds, as they lie in the log. Never reused; 9 was never written.
+/// The numbers of operation kinds in the log. Never reused; 9 was never written.
 package enum OperationKind: UInt8, Sendable {
   case put = 1
   case object = 2
@@ -32,7 +33,7 @@ package enum OperationKind: UInt8, Sendable {
   case place = 13
 }
 
-/// A bucket as an operation names it.
+/// The reference of an operation to a bucket.
 package struct BucketReference: Hashable, Sendable {
   /// The bucket's number in this store.
   package var number: UInt32
@@ -42,11 +43,16 @@ package struct BucketReference: Hashable, Sendable {
     self.number = number
     self.name = name
   }
+
+  package static func == (a: BucketReference, b: BucketReference) -> Bool {
+    a.number == b.number && a.name.isSameName(as: b.name)
+  }
+  package func hash(into hasher: inout Hasher) { hasher.combine(number) }
 }
 
 /// One operation, its byte runs in place.
 package enum Operation {
-  /// Replaces the object; `metadata` replaces the metadata for a put (nil: none from now on).
+  /// Replaces the object; in a put `metadata` replaces the metadata (nil: none from now on).
   case put(RowAddress, coder: UInt32, object: StoredValue, metadata: StoredValue?)
   case object(RowAddress, coder: UInt32, object: StoredValue)
   case metadata(RowAddress, metadata: StoredValue)
@@ -56,18 +62,18 @@ package enum Operation {
   case deleteRange(BucketReference, [DeletedRow])
   case tag(name: String, commit: CommitNumber)
   case index(IndexRecord)
-  /// Gives a row its place in a group of a manual index; an empty label takes it out.
+  /// Gives a row its place in a group of a manual index; an empty label removes it from the group.
   case place(PlaceAddress, RowAddress, label: UnsafeRawBufferPointer)
-  /// Stands for `count` operations that are gone; the buckets are those that they made known.
+  /// Stands for `count` removed operations; the buckets are those that they introduced.
   case stub(count: UInt32, buckets: [BucketReference])
   /// The whole row as this operation left it: `written` is this operation's stamp.
   case row(RowAddress, RowRecord)
-  /// What is left of an operation whose logged values are still in use.
+  /// The rest of an operation whose logged values are still in use.
   case held(RowAddress, ValueParts)
 }
 
 extension Operation {
-  /// The row it writes, if it writes one.
+  /// The row that it writes; nil if it writes none.
   var row: RowAddress? {
     switch self {
     case .put(let row, _, _, _), .object(let row, _, _), .metadata(let row, _), .touch(let row),
@@ -78,7 +84,7 @@ extension Operation {
   }
 }
 
-/// Which of a row's two values.
+/// A selection of a row's two values.
 package struct ValueParts: OptionSet, Hashable, Sendable {
   package let rawValue: UInt8
   package init(rawValue: UInt8) { self.rawValue = rawValue }
@@ -86,7 +92,7 @@ package struct ValueParts: OptionSet, Hashable, Sendable {
   package static let metadata = ValueParts(rawValue: 2)
 }
 
-/// Which row an operation writes, and the commit that last wrote it before (0: none).
+/// The row that an operation writes, and the commit that last wrote it before (0: none).
 package struct RowAddress {
   package var bucket: BucketReference
   package var key: UnsafeRawBufferPointer
@@ -101,7 +107,7 @@ package struct RowAddress {
   }
 }
 
-/// Which group of which manual index an operation places a row in.
+/// The manual index and the group that an operation places a row in.
 package struct PlaceAddress: Hashable, Sendable {
   package var index: String
   package var group: GroupName
@@ -109,6 +115,14 @@ package struct PlaceAddress: Hashable, Sendable {
   package init(index: String, group: GroupName) {
     self.index = index
     self.group = group
+  }
+
+  package static func == (a: PlaceAddress, b: PlaceAddress) -> Bool {
+    a.group == b.group && a.index.isSameName(as: b.index)
+  }
+  package func hash(into hasher: inout Hasher) {
+    index.hashName(into: &hasher)
+    hasher.combine(group)
   }
 }
 
@@ -118,9 +132,9 @@ package struct DeletedRow {
   package var previous: CommitNumber
 }
 
-/// The definition of a group index as the log and the catalog hold it.
+/// The definition of a group index in the log and in the catalog.
 package struct IndexRecord: Hashable, Sendable {
-  /// How the places of a row are found.
+  /// The rule that gives a row its places.
   package enum Definition: Hashable, Sendable {
     /// The index was removed.
     case removed
@@ -129,18 +143,40 @@ package struct IndexRecord: Hashable, Sendable {
     /// By a closure that some process registers.
     case code(buckets: [String])
     /// By another index, as it was defined then, and a closure that some process registers, which
-    /// says which of its rows stay.
+    /// selects its rows.
     indirect case filtered(IndexRecord, buckets: [String])
-    /// By another index, as it was defined then, and fields of a JSON object; the canonical text of the
-    /// filter.
+    /// By another index, as it was defined then, and fields of a JSON object; the canonical text of
+    /// the filter.
     indirect case selected(IndexRecord, String)
-    /// By hand: rows of these buckets stand where they were placed.
+    /// Manual: rows of these buckets stand where they were placed.
     case manual(buckets: [String])
+
+    package static func == (a: Definition, b: Definition) -> Bool {
+      switch (a, b) {
+      case (.removed, .removed): true
+      case (.fields(let a), .fields(let b)): a.isSameName(as: b)
+      case (.code(let a), .code(let b)), (.manual(let a), .manual(let b)):
+        a.areSameNames(as: b)
+      case (.filtered(let a, let buckets), .filtered(let b, let others)):
+        a == b && buckets.areSameNames(as: others)
+      case (.selected(let a, let text), .selected(let b, let other)):
+        a == b && text.isSameName(as: other)
+      default: false
+      }
+    }
+    package func hash(into hasher: inout Hasher) {
+      switch self {
+      case .removed: hasher.combine(0)
+      case .fields(let text): text.hashName(into: &hasher)
+      case .code(let buckets), .manual(let buckets): hasher.combine(buckets.names)
+      case .filtered(let parent, _), .selected(let parent, _): hasher.combine(parent)
+      }
+    }
   }
   package var name: String
   /// The number of this definition in this store; a new definition gets a new number.
   package var number: UInt32
-  /// The version its author gave it.
+  /// The version that its author assigned.
   package var version: UInt32
   package var definition: Definition
 
@@ -150,22 +186,31 @@ package struct IndexRecord: Hashable, Sendable {
     self.version = version
     self.definition = definition
   }
+
+  package static func == (a: IndexRecord, b: IndexRecord) -> Bool {
+    a.number == b.number && a.version == b.version && a.name.isSameName(as: b.name)
+      && a.definition == b.definition
+  }
+  package func hash(into hasher: inout Hasher) {
+    name.hashName(into: &hasher)
+    hasher.combine(number)
+  }
 }
 
-/// What a commit carries beside its operations.
+/// The content of a commit besides its operations.
 package struct CommitNotes: Hashable, Sendable {
   /// A remark for people.
   package var note: String?
   /// JSON for programs.
   package var annotation: [UInt8]?
-  /// A key under which writing the same commit twice is recognised.
+  /// A key that identifies the commit, so that writing it twice is recognised.
   package var idempotencyKey: [UInt8]?
-  /// Names given to this commit.
+  /// The tags of this commit.
   package var tags: [String] = []
 
   package init() {}
 
-  /// Whether there is nothing in it that would make a commit without operations worth keeping.
+  /// Whether nothing here would make a commit without operations worth keeping.
   package var isEmpty: Bool { note == nil && annotation == nil && tags.isEmpty }
 
   private enum Flag {

@@ -1,19 +1,19 @@
-// Reads the payload of one commit, operation by operation (the layout stands in Operation.swift).
-// A payload that passed its checksum may still come from a newer version: an unknown kind is a typed
+// Reads the payload of one commit, operation by operation (Operation.swift has the layout). A
+// payload that passed its checksum may still come from a newer version: an unknown kind is a typed
 // error. Callers that apply operations decode the whole commit once before they apply any of it.
 
 package import TreeRingLog
 
-/// Walks the operations of one commit.
+/// Iterates the operations of one commit.
 package struct PayloadReader {
   private var reader: ByteReader
   private let commit: CommitNumber
   private var buckets: [BucketReference] = []
-  /// How many operations have been read.
+  /// The number of operations read.
   package private(set) var count: UInt32 = 0
-  /// How many bytes of the payload have been read.
+  /// The number of payload bytes read.
   package var position: Int { reader.position }
-  /// What the commit carries beside its operations.
+  /// The content of the commit besides its operations.
   package let notes: CommitNotes
 
   package init(_ payload: UnsafeRawBufferPointer, commit: CommitNumber) throws(TreeRingError) {
@@ -96,7 +96,7 @@ package struct PayloadReader {
     return .stub(count: size, buckets: buckets)
   }
 
-  /// Decodes every operation and applies none: throws what `next` would.
+  /// Decodes every operation and applies none. Throws the errors of `next`.
   package static func check(
     _ payload: UnsafeRawBufferPointer, commit: CommitNumber, operationCount: UInt32
   ) throws(TreeRingError) {
@@ -148,7 +148,7 @@ package struct PayloadReader {
     case 0: return .inline(try reader.counted())
     case 1:
       guard let byteCount = Int(exactly: try reader.integer()) else { throw ByteReader.damaged }
-      // The operation's number is known to whoever walks the payload: it is this one.
+      // The operation's number is not stored: it is that of this operation.
       let digest = try reader.fixed64()
       let stamp = Stamp(commit: commit, operation: count)
       return .logged(LoggedReference(byteCount: byteCount, digest: digest, stamp: stamp))

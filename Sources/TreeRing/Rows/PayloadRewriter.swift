@@ -1,44 +1,44 @@
-// Makes a commit's payload anew with some of its operations gone. Compaction and erasing decide what
-// goes; this file knows how the rest is put together again. Pure: bytes in, bytes out.
+// Rewrites a commit's payload without some of its operations. Compaction and erasing decide which
+// to remove; this file builds the new payload. Pure: bytes in, bytes out.
 //
-//   1. Each operation on a row is shown to `decide`, each row of a ranged delete by itself.
-//   2. What stays is copied, or replaced by a whole row; what goes becomes part of a stub, and
-//      neighbours share one, so that every other operation keeps its number.
-//   3. A stub names the buckets that its operations made known, if nothing else would: a bucket's
-//      number must never be given out again.
-//   4. Tags, index definitions and what the commit carries for programs stay.
+//   1. `decide` judges each operation on a row, and each row of a ranged delete by itself.
+//   2. Kept operations are copied, or replaced by a whole row. Dropped ones become part of a stub,
+//      and neighbours share one, so that every other operation keeps its number.
+//   3. A stub names the buckets that its operations introduced, if nothing else would: a bucket's
+//      number must never be reused.
+//   4. Tags, index definitions and the commit's content for programs stay.
 //
-// The logged values that stay are listed; the log drops the others.
+// The result lists the logged values that stay; the log drops the others.
 
 package import TreeRingLog
 
-/// An operation on one row, as `PayloadRewriter` shows it.
+/// An operation on one row, as `decide` sees it.
 package struct RowOperation {
   package var kind: OperationKind
   package var row: RowAddress
   package var stamp: Stamp
-  /// Where it places the row and with which label, if it does.
+  /// The group and the label of a placing operation; otherwise nil.
   package var place: (address: PlaceAddress, label: UnsafeRawBufferPointer)?
 }
 
-/// What becomes of an operation.
+/// The decision about an operation.
 package enum Verdict {
   case keep
   case drop
-  /// The row as this operation left it is all that is needed of it.
+  /// Keep only the row as this operation left it.
   case row(RowRecord)
-  /// Only these of its logged values are.
+  /// Keep only these of its logged values.
   case hold(ValueParts)
 }
 
-/// A commit's payload made anew.
+/// A rewritten payload.
 package struct RewrittenPayload: Sendable {
   package var payload: [UInt8]
   /// The logged values that stay, by operation.
   package var keptValues: [(operation: UInt32, part: ValuePart)]
-  /// How many operations are gone that were there before.
+  /// The number of operations removed by this rewrite.
   package var droppedCount: Int
-  /// Whether nothing is left that a store needs: no operation, tag, key or bucket.
+  /// Whether the rest holds nothing that a store needs: no operation, tag, key or bucket.
   package var isVacant: Bool
 }
 
@@ -55,17 +55,18 @@ package struct PayloadRewriter {
   private let declares: (BucketReference) -> Bool
   private let decide: Decide
 
-  /// A run of operations that are gone.
+  /// A run of dropped operations.
   private struct Dropped {
     var count: UInt32 = 0
     var buckets: [BucketReference] = []
   }
 
-  /// The payload of commit `commit` without what `decide` drops.
+  /// The payload of commit `commit` without the operations that `decide` drops.
   ///
   /// - Parameters:
-  ///   - notes: what is kept of what the commit carries beside its operations.
-  ///   - declares: whether a bucket named by an operation that goes must stay known by this commit.
+  ///   - notes: the part to keep of the commit's content besides its operations.
+  ///   - declares: whether this commit must keep introducing a bucket that a dropped operation
+  ///     named.
   package static func rewrite(
     _ payload: UnsafeRawBufferPointer, of commit: CommitNumber,
     notes: (CommitNotes) -> CommitNotes = { $0 },
@@ -182,7 +183,7 @@ package struct PayloadRewriter {
 }
 
 extension Operation {
-  /// The number of its kind.
+  /// The kind of the operation.
   package var kind: OperationKind {
     switch self {
     case .put: .put
@@ -200,7 +201,7 @@ extension Operation {
     }
   }
 
-  /// Which values it has in the log under its own stamp.
+  /// The values that it has in the log under its own stamp.
   package func loggedParts(of stamp: Stamp) -> ValueParts {
     var parts: ValueParts = []
     switch self {
@@ -218,7 +219,7 @@ extension Operation {
 }
 
 extension RowRecord {
-  /// Which of its values the operation of that stamp has logged.
+  /// The values that the operation with this stamp has logged.
   package func loggedParts(of stamp: Stamp) -> ValueParts {
     var parts: ValueParts = []
     if case .logged(let reference) = object, reference.stamp == stamp { parts.insert(.object) }

@@ -1,4 +1,4 @@
-// Builds the payload of one commit, operation by operation (the layout stands in Operation.swift).
+// Builds the payload of one commit, operation by operation (Operation.swift has the layout).
 
 package import TreeRingLog
 
@@ -8,9 +8,9 @@ package struct PayloadWriter {
   private var operations: [UInt8] = []
   /// The index of each bucket named so far, by its number.
   private var buckets: [UInt32: Int] = [:]
-  /// The bucket named last, since most operations name it again.
+  /// The last named bucket, since most operations name it again.
   private var last: (number: UInt32, index: Int)?
-  /// How many operations have been written.
+  /// The number of operations written.
   package private(set) var count: UInt32 = 0
 
   package init(commit: CommitNumber) {
@@ -27,7 +27,17 @@ package struct PayloadWriter {
     return bytes
   }
 
-  /// The number that the next operation will have inside its commit.
+  /// Takes the whole payload, without copying the operations; the writer is empty afterwards.
+  mutating func takePayload(notes: CommitNotes) -> [UInt8] {
+    var head: [UInt8] = []
+    notes.encode(into: &head)
+    var bytes: [UInt8] = []
+    swap(&bytes, &operations)
+    bytes.insert(contentsOf: head, at: 0)
+    return bytes
+  }
+
+  /// The number of the next operation in its commit.
   package var next: UInt32 { count }
 
   package mutating func put(
@@ -67,14 +77,23 @@ package struct PayloadWriter {
   package mutating func deleteRange(
     _ bucket: BucketReference, rows: [(key: [UInt8], previous: CommitNumber)]
   ) {
+    beginDeleteRange(bucket, rowCount: rows.count)
+    for row in rows { row.key.withUnsafeBytes { deleteRange($0, previous: row.previous) } }
+  }
+
+  /// Begins the delete of so many rows. The caller then adds each row with
+  /// `deleteRange(_:previous:)`.
+  package mutating func beginDeleteRange(_ bucket: BucketReference, rowCount: Int) {
     operations.append(OperationKind.deleteRange.rawValue)
     append(bucket)
-    operations.append(integer: UInt64(rows.count))
-    for row in rows {
-      row.key.withUnsafeBytes { operations.append(counted: $0) }
-      append(previous: row.previous)
-    }
+    operations.append(integer: UInt64(rowCount))
     count += 1
+  }
+
+  /// Adds the next row of a delete that has begun.
+  package mutating func deleteRange(_ key: UnsafeRawBufferPointer, previous: CommitNumber) {
+    operations.append(counted: key)
+    append(previous: previous)
   }
 
   package mutating func tag(name: String, commit: CommitNumber) {
@@ -90,7 +109,7 @@ package struct PayloadWriter {
     count += 1
   }
 
-  /// Stands for `size` operations that are gone and made these buckets known.
+  /// Writes a stub for `size` removed operations that introduced these buckets.
   package mutating func stub(_ size: UInt32, buckets: [BucketReference] = []) {
     operations.append(OperationKind.stub.rawValue)
     operations.append(integer: UInt64(size))
@@ -99,7 +118,8 @@ package struct PayloadWriter {
     count += size
   }
 
-  /// The whole row as this operation leaves it; `record.written` must be this operation's stamp.
+  /// Writes the whole row as this operation leaves it; `record.written` must be this operation's
+  /// stamp.
   package mutating func row(_ row: RowAddress, _ record: RowRecord) {
     precondition(
       record.written == Stamp(commit: commit, operation: count),
@@ -109,14 +129,14 @@ package struct PayloadWriter {
     count += 1
   }
 
-  /// What is left of an operation whose logged values are still in use.
+  /// Writes the rest of an operation whose logged values are still in use.
   package mutating func held(_ row: RowAddress, _ parts: ValueParts) {
     begin(.held, row)
     operations.append(parts.rawValue)
     count += 1
   }
 
-  /// An operation as another payload of the same commit has it.
+  /// Copies an operation of another payload of the same commit.
   mutating func copy(_ operation: Operation) {
     switch operation {
     case .put(let row, let coder, let object, let metadata):
@@ -148,7 +168,7 @@ package struct PayloadWriter {
     }
   }
 
-  /// A row's place in a group of a manual index; an empty label takes it out.
+  /// Writes a row's place in a group of a manual index; an empty label removes it from the group.
   package mutating func place(
     _ place: PlaceAddress, _ row: RowAddress, label: UnsafeRawBufferPointer
   ) {
@@ -209,11 +229,11 @@ package struct PayloadWriter {
   }
 }
 
-/// A value that is being written: its bytes, and whether they go into the row tree or the log.
+/// A value to write: its bytes, and whether they go into the log instead of the row tree.
 package struct NewValue {
   package let bytes: UnsafeRawBufferPointer
   package let isLogged: Bool
-  /// The digest, computed once, of a value that goes into the log; 0 for an inline one.
+  /// The digest of a value that goes into the log, computed once; 0 for an inline one.
   package let digest: UInt64
 
   package init(_ bytes: UnsafeRawBufferPointer, isLogged: Bool) {
@@ -222,9 +242,9 @@ package struct NewValue {
     digest = isLogged ? Digest.of(bytes) : 0
   }
 
-  /// A value that goes where its size says.
+  /// Creates a value that is inline or logged according to its size.
   ///
-  /// - Parameter other: bytes of the row's other value that lie inline.
+  /// - Parameter other: the number of inline bytes of the row's other value.
   package init(_ bytes: UnsafeRawBufferPointer, beside other: Int, keyByteCount: Int) {
     self.init(
       bytes,
@@ -232,7 +252,7 @@ package struct NewValue {
         byteCount: bytes.count, beside: other, keyByteCount: keyByteCount))
   }
 
-  /// The value as the row record will hold it, if operation `stamp` writes it.
+  /// The value in the row record, if operation `stamp` writes it.
   package func stored(by stamp: Stamp) -> StoredValue {
     guard isLogged else { return .inline(bytes) }
     return .logged(LoggedReference(byteCount: bytes.count, digest: digest, stamp: stamp))

@@ -13,7 +13,7 @@ package enum RowKey {
     return bytes
   }
 
-  /// How many bytes the tree key of a row has.
+  /// The length of a row's tree key, in bytes.
   static func byteCount(of key: UnsafeRawBufferPointer) -> Int { 4 + key.count }
 
   /// Calls `body` with the tree key of a row, built on the stack.
@@ -56,7 +56,8 @@ package enum RowKey {
 }
 
 extension Tree {
-  /// Calls `body` with key and record of every row of a bucket in key order until it returns false.
+  /// Calls `body` with key and record of every row of a bucket in key order, until it returns
+  /// false.
   func forEachRow(
     in bucket: UInt32,
     _ body: (_ key: UnsafeRawBufferPointer, _ record: UnsafeRawBufferPointer) -> Bool

@@ -1,15 +1,16 @@
-// A row as it lies in the row tree, under the key (bucket, key).
+// A row in the row tree, under the key (bucket, key).
 //
 //   flags 1 byte · written commit, operation · [created commit (as distance), operation]
 //   · [touch commit (as distance)] · [coder version] · object · [metadata]
 //
 // A value is either inline (length, bytes) or logged (length, 8-byte digest, commit distance,
-// operation), in which case its bytes lie in the log. Integers are LEB128, distances count back from
-// the written commit. Values are inline while both together stay within `Limits.inlineByteCount`.
+// operation); the bytes of a logged one lie in the log. Integers are LEB128, distances count back
+// from the written commit. Values are inline while both together stay within
+// `Limits.inlineByteCount`.
 
 package import TreeRingLog
 
-/// When in history something happened: a commit and an operation inside it.
+/// A moment in history: a commit and an operation inside it.
 package struct Stamp: Hashable, Comparable, Sendable {
   package var commit: CommitNumber
   package var operation: UInt32
@@ -19,7 +20,8 @@ package struct Stamp: Hashable, Comparable, Sendable {
     self.operation = operation
   }
 
-  /// The operation after this one in a commit: nil if this is one of another commit, or the last possible.
+  /// The operation after this one in a commit; nil if this one is in another commit, or is the last
+  /// possible.
   func next(in commit: CommitNumber) -> Stamp? {
     guard commit == self.commit, operation < .max else { return nil }
     return Stamp(commit: commit, operation: operation + 1)
@@ -30,14 +32,14 @@ package struct Stamp: Hashable, Comparable, Sendable {
   }
 }
 
-/// An object or a metadata as a row record or an operation holds it.
+/// An object or metadata in a row record or an operation.
 package enum StoredValue {
-  /// The bytes themselves; valid as long as the page or payload they lie in.
+  /// The bytes themselves; valid as long as the page or payload that holds them.
   case inline(UnsafeRawBufferPointer)
-  /// The bytes lie in the log, as the value of that operation.
+  /// A reference to bytes in the log.
   case logged(LoggedReference)
 
-  /// How many bytes the value has.
+  /// The length of the value, in bytes.
   package var byteCount: Int {
     switch self {
     case .inline(let bytes): bytes.count
@@ -53,13 +55,13 @@ package enum StoredValue {
     }
   }
 
-  /// How many bytes of a tree's page the value takes.
+  /// The number of bytes that the value takes in a tree's page.
   package var inlineByteCount: Int {
     if case .inline(let bytes) = self { bytes.count } else { 0 }
   }
 }
 
-/// Where in the log a large value lies.
+/// The reference to a large value in the log.
 package struct LoggedReference: Hashable, Sendable {
   /// The value's length in bytes.
   package var byteCount: Int
@@ -69,13 +71,13 @@ package struct LoggedReference: Hashable, Sendable {
   package var stamp: Stamp
 }
 
-/// A row as it lies in the row tree.
+/// A row in the row tree.
 package struct RowRecord {
-  /// The operation that last wrote the row, of whatever kind.
+  /// The operation that last wrote the row, of any kind.
   package var written: Stamp
   /// The operation that made the row.
   package var created: Stamp
-  /// The commit of the last touch; 0 if none since the row was made.
+  /// The commit of the last touch; 0 if there is none since the row was made.
   package var touched: CommitNumber
   /// The version of the coder that wrote the object.
   package var coder: UInt32
@@ -94,7 +96,7 @@ package struct RowRecord {
     self.metadata = metadata
   }
 
-  /// The part of a change record that concerns content.
+  /// The content in the form of a change record.
   package var content: RowContent {
     RowContent(object: object.digest, metadata: metadata?.digest, touched: touched)
   }
@@ -118,7 +120,7 @@ package struct RowRecord {
     guard reader.isAtEnd else { throw ByteReader.damaged }
   }
 
-  /// Reads a record whose `written` is known, as an operation holds it, in place.
+  /// Reads a record without `written`, as an operation stores it, in place.
   init(_ reader: inout ByteReader, written: Stamp) throws(TreeRingError) {
     try self.init(flags: try reader.byte(), &reader, written: written)
   }
@@ -153,7 +155,7 @@ package struct RowRecord {
     encodeFields(into: &bytes)
   }
 
-  /// Appends the record's bytes without `written`, as an operation holds them.
+  /// Appends the record's bytes without `written`, as an operation stores them.
   func encodeUnstamped(into bytes: inout [UInt8]) {
     bytes.append(flags)
     encodeFields(into: &bytes)

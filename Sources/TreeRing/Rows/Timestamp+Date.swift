@@ -4,14 +4,14 @@ public import Foundation
 public import TreeRingLog
 
 extension Timestamp {
-  /// A date, to the microsecond; one beyond what can be said is clamped.
+  /// Creates a timestamp from a date, to the microsecond. A date out of range is clamped.
   public init(_ date: Date) {
     let microseconds = (date.timeIntervalSince1970 * 1_000_000).rounded()
     self.init(
       microseconds: Int64(exactly: microseconds) ?? (microseconds < 0 ? .min : .max))
   }
 
-  /// The wall clock.
+  /// The time of the wall clock.
   public static var now: Timestamp { Timestamp(Date()) }
 
   /// The same moment as a date.

@@ -1,4 +1,4 @@
-// Where the bytes of a value come from: the row record, the log, or the commit being written.
+// Access to the bytes of a value, in the row record, the log, or the commit being written.
 
 internal import TreeRingLog
 
@@ -31,7 +31,7 @@ package struct ValueSource: Sendable {
     return bytes
   }
 
-  /// Calls `body` with a value's bytes, wherever they lie.
+  /// Calls `body` with a value's bytes, inline or logged.
   func withBytes<R>(
     of value: StoredValue, part: ValuePart,
     _ body: (UnsafeRawBufferPointer) throws(TreeRingError) -> R
@@ -44,7 +44,7 @@ package struct ValueSource: Sendable {
     }
   }
 
-  /// A copy of a value's bytes, wherever they lie.
+  /// A copy of a value's bytes, inline or logged.
   func bytes(of value: StoredValue, part: ValuePart) throws(TreeRingError) -> [UInt8] {
     switch value {
     case .inline(let bytes): Array(bytes)
@@ -52,28 +52,14 @@ package struct ValueSource: Sendable {
     }
   }
 
-  /// The places an index gives a row; nil if it cannot decode the row.
-  ///
-  /// - Parameter byHand: those that the row has in the manual index that `index` shows.
-  func places(
-    of record: RowRecord, bucket: UInt32, key: UnsafeRawBufferPointer, index: ActiveIndex,
-    byHand: [EncodedPlace] = []
-  ) throws(TreeRingError) -> [EncodedPlace]? {
-    if index.manualName != nil, byHand.isEmpty { return [] }
-    return try withInput(
-      of: record, bucket: bucket, key: key, readsMetadata: index.readsMetadata
-    ) { (input) throws(TreeRingError) in try index.places(of: input, byHand: byHand) }
-  }
-
-  /// Calls `body` with a row as a definition sees it.
+  /// Calls `body` with a row in the form that definitions read. Its bytes are read once, however
+  /// many definitions use them.
   func withInput<R>(
     of record: RowRecord, bucket: UInt32, key: UnsafeRawBufferPointer, readsMetadata: Bool,
     _ body: (RowInput) throws(TreeRingError) -> R
   ) throws(TreeRingError) -> R {
     try withBytes(of: record.object, part: .object) { (object) throws(TreeRingError) -> R in
-      var input = RowInput(
-        bucket: bucket, key: key, object: object, metadata: nil, coder: record.coder,
-        created: record.created, written: record.written)
+      var input = RowInput(bucket: bucket, key: key, object: object, of: record)
       guard let metadata = record.metadata, readsMetadata else { return try body(input) }
       return try withBytes(of: metadata, part: .metadata) { (bytes) throws(TreeRingError) -> R in
         input.metadata = bytes
@@ -98,10 +84,10 @@ final class PendingValues: @unchecked Sendable {
       LoggedValue(operation: stamp.operation, part: part, bytes: Array(value.bytes)))
   }
 
-  /// Takes back what an operation that failed had added.
+  /// Removes the values of an operation that failed.
   func truncate(to count: Int) { values.removeSubrange(count...) }
 
-  /// O(log n): operations are numbered as they come.
+  /// The value of an operation. O(log n), since operations are numbered in order.
   func find(operation: UInt32, part: ValuePart) -> [UInt8]? {
     var low = 0
     var high = values.count
@@ -115,7 +101,7 @@ final class PendingValues: @unchecked Sendable {
   var all: [LoggedValue] { values }
 }
 
-/// Runs code whose only errors are ours, giving them their type back.
+/// Runs code that throws only `TreeRingError`, and restores the error's type.
 package func typed<R>(_ body: () throws -> R) throws(TreeRingError) -> R {
   do {
     return try body()

@@ -1,39 +1,52 @@
-// What salvage found, lost and left out.
+// The result of a salvage: what it found, lost and left out.
 
 public import TreeRingLog
 
 /// The outcome of `Store.salvage(from:to:)`.
 public struct SalvageReport: Hashable, Sendable {
-  /// How many commits were readable and are in the new store.
+  /// The number of commits that were readable and are in the new store.
   public var commitCount: UInt64 = 0
   /// The newest commit of the new store.
   public var lastCommit: CommitNumber = 0
-  /// The commits that could not be read. In the new store they have no operations and a note.
+  /// The commits that the log is known to have held and that could not be read, in order. In the
+  /// new store they have no operations and a note, or lie before its horizon, or after its last
+  /// commit.
   public var lostCommits: [ClosedRange<CommitNumber>] = []
-  /// Operations of readable commits that could not be taken over as they were.
+  /// The reasons why more may be missing than `lostCommits` says: a log that was not closed, or
+  /// whose end is damaged, does not tell how far it went.
+  public var doubts: [LogDoubt] = []
+  /// The operations of readable commits that could not be copied as they were.
   public var findings: [SalvageFinding] = []
-  /// The damaged places of the log, also those whose commits were found elsewhere.
+  /// The damaged parts of the log, including those whose commits were found elsewhere.
   public var damage: [LostPart] = []
-  /// Files of the log that were passed over, and why.
+  /// The files of the log that were skipped, and why.
   public var ignoredFiles: [String: String] = [:]
 
-  /// True if nothing was lost.
-  public var isComplete: Bool { lostCommits.isEmpty && findings.isEmpty }
+  /// The oldest commit at which the new store can be read; 0 if all can.
+  public var horizon: CommitNumber = 0
+
+  /// True if nothing was lost, and that is certain.
+  public var isComplete: Bool { lostCommits.isEmpty && doubts.isEmpty && findings.isEmpty }
+
+  /// The number of commits known to be lost.
+  public var lostCommitCount: UInt64 {
+    lostCommits.reduce(0) { $0 + ($1.upperBound - $1.lowerBound + 1) }
+  }
 
   package init() {}
 }
 
-/// An operation that salvage could not take over as it was.
+/// An operation that salvage could not copy as it was.
 public struct SalvageFinding: Hashable, Sendable {
-  /// The commit it belongs to.
+  /// The commit of the operation.
   public var commit: CommitNumber
   /// The index of the operation in its commit.
   public var operation: UInt32
-  /// The row it writes, if it writes one.
+  /// The row that the operation writes, if it writes one row.
   public var row: RowID?
-  /// Whether it was left out. If not, it was applied, to another version of the row than it was made
-  /// for.
+  /// Whether the operation was left out. If not, it was applied to another version of the row than
+  /// the one it was made for.
   public var wasLeftOut: Bool
-  /// What was wrong with it, in words.
+  /// A description of the problem, for people.
   public var problem: String
 }

@@ -1,19 +1,21 @@
-// Taking over a commit of a damaged log: number, time, operations, values as they are, without the
-// operations that cannot be applied any more. Those become stubs, so that the others keep their
-// numbers and the values they have in the log are found.
+// Copies a commit of a damaged log: number, time, operations and values as they are. Operations
+// that can no longer be applied become stubs, so that the other operations keep their numbers and
+// their values in the log are found.
 
 internal import TreeRingLog
 
 extension Transaction {
-  /// Makes this transaction the commit that was read.
+  /// Turns this transaction into a copy of the commit.
   ///
-  /// - Returns: the operations that were left out, or applied to another version of their row than the
-  ///   one they were made for; and places by hand that came before their row, as they may in a compacted
-  ///   log: the row must follow.
-  /// - Throws: `unsupportedFormat` if a newer version wrote it; `corruption` if its payload makes no
-  ///   sense, and then nothing is taken over.
+  /// - Parameter date: The date of the copy: the commit's own, or that of the commit before if that
+  ///   is later.
+  /// - Returns: The operations that were left out, or applied to another version of their row than
+  ///   the one they were made for. Also the manual places that came before their row, as they may
+  ///   in a compacted log: the row must follow.
+  /// - Throws: `unsupportedFormat` if a newer version wrote the commit; `corruption` if its payload
+  ///   cannot be decoded; then nothing is copied.
   func adopt(
-    _ found: ReadableCommit
+    _ found: ReadableCommit, at date: Timestamp
   ) throws -> (findings: [SalvageFinding], awaitingRow: [SalvageFinding]) {
     let header = found.header
     try PayloadReader.check(
@@ -29,7 +31,8 @@ extension Transaction {
     annotation = reader.notes.annotation
     idempotencyKey = reader.notes.idempotencyKey
     tags = reader.notes.tags
-    timestamp = header.timestamp
+    timestamp = date
+    timestampAllowance = .ahead
     keepsEmptyCommit = true
     var payload = [UInt8](found.payload)
     if !adoption.dropped.isEmpty {
@@ -42,22 +45,23 @@ extension Transaction {
     return (adoption.findings, adoption.awaitingRow)
   }
 
-  /// Makes this transaction the place of a commit that is gone.
+  /// Turns this transaction into a placeholder for a commit that is gone.
   func stand(inFor note: String?, at timestamp: Timestamp) {
     self.note = note
     self.timestamp = timestamp
+    timestampAllowance = .ahead
     keepsEmptyCommit = true
   }
 }
 
-/// One commit being taken over.
+/// The copying of one commit.
 private struct Adoption {
   let transaction: Transaction
   let found: ReadableCommit
   var findings: [SalvageFinding] = []
-  /// What is to be found unless the row of a place comes yet.
+  /// Manual places without a row; each becomes a finding unless the row follows.
   var awaitingRow: [SalvageFinding] = []
-  /// The operations left out.
+  /// The operations that were left out.
   var dropped: Set<UInt32> = []
 
   init(transaction: Transaction, found: ReadableCommit) {
@@ -73,11 +77,14 @@ private struct Adoption {
     do throws(TreeRingError) {
       try takeValues(of: operation, at: stamp)
       let doubt = try doubt(about: operation)
+      // A definition that cannot be evaluated would keep every index from being built.
+      if case .index(let record) = operation { _ = try record.active(code: []) }
       try checkRow(of: operation, at: stamp)
       try editor.replay(operation, at: stamp)
       if let doubt { note(operation, stamp, wasLeftOut: false, doubt) }
     } catch {
-      // Of its own value an operation says so; anything else is what the state does not allow.
+      // These codes concern the operation's own value, or a state that does not allow the
+      // operation.
       guard Self.refusals.contains(error.code) else {
         throw error
       }
@@ -87,13 +94,13 @@ private struct Adoption {
     }
   }
 
-  /// What the state says of an operation that it does not allow.
+  /// The error codes of an operation whose value is damaged or that the state does not allow.
   private static let refusals: [TreeRingError.Code] = [
     .notFound, .corruption, .beyondHorizon, .unsupportedFormat, .invalidInput,
   ]
 
-  /// Throws `notFound` if a place by hand is of a row that is gone. Compaction keeps the last operation on
-  /// each row and the last one on each place, so in what it has rewritten the row may come later.
+  /// Throws `notFound` if the row of a manual place is gone. Compaction keeps the last operation on
+  /// each row and the last one on each place, so in a rewritten segment the row may come later.
   private mutating func checkRow(
     of operation: Operation, at stamp: Stamp
   ) throws(TreeRingError) {
@@ -110,8 +117,8 @@ private struct Adoption {
       ))
   }
 
-  /// Hands the operation's logged values to the commit, and looks whether those it has elsewhere are
-  /// there.
+  /// Hands the operation's logged values to the commit, and checks that its values from other
+  /// commits exist.
   private func takeValues(of operation: Operation, at stamp: Stamp) throws(TreeRingError) {
     let own = operation.loggedParts(of: stamp)
     for (part, option) in [(ValuePart.object, ValueParts.object), (.metadata, .metadata)]
@@ -132,7 +139,8 @@ private struct Adoption {
     }
   }
 
-  /// Why the outcome of an operation that keeps a part of its row may be one that never was.
+  /// The reason why an operation that keeps a part of its row may produce a row that never existed;
+  /// nil if none applies.
   private func doubt(about operation: Operation) throws(TreeRingError) -> String? {
     let row: RowAddress
     switch operation {
@@ -157,7 +165,7 @@ private struct Adoption {
 }
 
 extension Operation {
-  /// The row it writes, if it is one row.
+  /// The row that the operation writes, if it writes exactly one.
   fileprivate var writtenRow: RowID? {
     switch self {
     case .put(let row, _, _, _), .object(let row, _, _), .metadata(let row, _), .touch(let row),

@@ -1,40 +1,48 @@
-// What a store knows beside its rows: bucket numbers, tags, index definitions, idempotency keys.
-// The catalog tree holds all of it; buckets and definitions, which are few and asked for at every
-// operation, are also kept decoded here. Both are edited together, through `StateEditor`.
+// The store's state beside its rows: bucket numbers, tags, index definitions, idempotency keys. The
+// catalog tree holds all of it. Buckets and definitions are few and every operation reads them, so
+// they are also kept decoded here. `StateEditor` edits both together.
 //
 //   1 · bucket name       → number (LEB128)
 //   2 · tag               → commit (LEB128)
 //   3 · index name        → definition (as in the log)
 //   4 · idempotency key   → commit (LEB128)
 //   5 · manual place      → label (ManualPlaces.swift)
+//   6 · commit, tag       → nothing (TagReader.swift)
 
 package import TreeRingLog
 
-/// The decoded part of a catalog at one commit. Every commit copies it a few times, so it is one reference.
+/// The decoded part of a catalog at one commit. Every commit copies it a few times, so it is a
+/// single reference.
 package struct Catalog: Sendable {
   private struct Content {
-    var buckets: [String: UInt32] = [:]
-    var bucketNames: [UInt32: String] = [:]
-    var indexes: [String: IndexRecord] = [:]
+    var buckets = BucketTable()
+    /// Replaced after each change of a definition.
+    var definitions = Definitions()
+    var indexes = IndexTable()
     var manualNumbers: [UInt32] = []
+    var manualNumbersByBucket: [StoreName: [UInt32]] = [:]
     var nextIndexNumber: UInt32 = 1
     var nextBucketNumber: UInt32 = 1
   }
-  // Changed only while one catalog alone refers to it.
+  /// An identity: two catalogs with the same object have the same definitions.
+  private final class Definitions: Sendable {}
+  // Changed only while a single catalog refers to it.
   private final class Storage: @unchecked Sendable {
     var content: Content
     init(_ content: Content) { self.content = content }
   }
   private var storage = Storage(Content())
 
-  /// Bucket numbers by name.
-  package var buckets: [String: UInt32] { storage.content.buckets }
-  /// Bucket names by number.
-  package var bucketNames: [UInt32: String] { storage.content.bucketNames }
-  /// Index definitions in force, by name.
-  package var indexes: [String: IndexRecord] { storage.content.indexes }
-  /// The numbers of the manual indexes among them, ascending.
+  /// The buckets that have been written to.
+  package var buckets: BucketTable { storage.content.buckets }
+  /// The index definitions in force, by name.
+  package var indexes: IndexTable { storage.content.indexes }
+  /// The numbers of the manual indexes in force, ascending.
   var manualNumbers: [UInt32] { storage.content.manualNumbers }
+  /// The numbers of the manual indexes over a bucket, ascending. O(1).
+  func manualNumbers(over bucket: String) -> [UInt32] {
+    storage.content.manualNumbersByBucket[StoreName(bucket)] ?? []
+  }
   /// The number that the next index definition gets.
   package var nextIndexNumber: UInt32 { storage.content.nextIndexNumber }
   /// The number that the next bucket gets.
@@ -42,7 +50,7 @@ package struct Catalog: Sendable {
 
   package init() {}
 
-  /// The catalog that a catalog tree holds. O(buckets + definitions). Inside a read section.
+  /// Reads the catalog that a catalog tree holds. O(buckets + definitions). Inside a read section.
   init(_ tree: Tree) throws {
     try Self.forEach(CatalogKey.bucket, in: tree) { name, value in
       var reader = ByteReader(value)
@@ -67,38 +75,49 @@ package struct Catalog: Sendable {
     }
   }
 
-  /// The indexes that filter another one, in name order.
+  /// The indexes that filter another index, in name order.
   func filters(of name: String) -> [IndexRecord] {
-    indexes.values.filter { $0.parent?.name == name }.sorted { $0.name < $1.name }
+    indexes.values.filter { $0.parent?.name.isSameName(as: name) ?? false }
+      .sorted { StoreName($0.name) < StoreName($1.name) }
   }
 
-  /// Whether every definition of an earlier catalog is still in force.
+  /// Whether every definition of an earlier catalog is still in force. O(1) if none has changed.
   func keepsDefinitions(of old: Catalog) -> Bool {
-    old.indexes.allSatisfy { indexes[$0.key]?.number == $0.value.number }
+    if storage.content.definitions === old.storage.content.definitions { return true }
+    return old.indexes.values.allSatisfy { indexes[$0.name]?.number == $0.number }
   }
 
   mutating func add(_ bucket: BucketReference) {
     change { content in
-      content.buckets[bucket.name] = bucket.number
-      content.bucketNames[bucket.number] = bucket.name
+      content.buckets.add(bucket)
       content.nextBucketNumber = max(content.nextBucketNumber, bucket.number &+ 1)
     }
   }
 
   mutating func set(_ record: IndexRecord) {
     change { content in
+      content.definitions = Definitions()
       content.nextIndexNumber = max(content.nextIndexNumber, record.number &+ 1)
       if let old = content.indexes[record.name] {
         content.manualNumbers.removeAll { $0 == old.number }
+        if case .manual(let buckets) = old.definition {
+          for bucket in buckets.names {
+            content.manualNumbersByBucket[bucket]?.removeAll { $0 == old.number }
+          }
+        }
       }
       if case .removed = record.definition {
         content.indexes[record.name] = nil
       } else {
         content.indexes[record.name] = record
       }
-      if case .manual = record.definition {
+      if case .manual(let buckets) = record.definition {
         content.manualNumbers.append(record.number)
         content.manualNumbers.sort()
+        for bucket in Set(buckets.names) {
+          content.manualNumbersByBucket[bucket, default: []].append(record.number)
+          content.manualNumbersByBucket[bucket]?.sort()
+        }
       }
     }
   }
@@ -109,26 +128,51 @@ package struct Catalog: Sendable {
   }
 }
 
-/// Keys of the catalog tree: what kind of entry, then its name.
+/// Index definitions by name.
+package struct IndexTable: Sendable {
+  private var byName: [StoreName: IndexRecord] = [:]
+
+  /// The definition of an index; setting nil removes it. O(1).
+  package subscript(name: String) -> IndexRecord? {
+    get { byName[StoreName(name)] }
+    set { byName[StoreName(name)] = newValue }
+  }
+
+  /// All definitions, in no order.
+  package var values: Dictionary<StoreName, IndexRecord>.Values { byName.values }
+}
+
+/// Keys of the catalog tree: the kind of the entry, then its name.
 enum CatalogKey {
   static let bucket: UInt8 = 1
   static let tag: UInt8 = 2
   static let index: UInt8 = 3
   static let idempotencyKey: UInt8 = 4
   static let place: UInt8 = 5
+  static let taggedCommit: UInt8 = 6
 
   static func of(_ kind: UInt8, _ name: some Sequence<UInt8>) -> [UInt8] { [kind] + name }
+
+  /// The key of a tag by its commit; without a name, the lower bound of the tags of that commit.
+  static func tag(
+    of commit: CommitNumber, _ name: some Sequence<UInt8> = EmptyCollection()
+  ) -> [UInt8] {
+    [taggedCommit] + withUnsafeBytes(of: commit.bigEndian) { Array($0) } + name
+  }
+
+  /// The offset of the name in such a key.
+  static let tagNameOffset = 9
 }
 
 /// The roots of a group index's two trees.
 package struct IndexRoots: Hashable, Sendable {
-  /// The number of the definition they were built by.
+  /// The number of the definition that the trees were built from.
   package var number: UInt32
   /// (group, sort key, bucket, key) → lengths of group and sort key.
   package var order = TreeRoot.empty
   /// (bucket, key, group) → sort key.
   package var places = TreeRoot.empty
-  /// How many rows are left out because the index's closure cannot decode them.
+  /// The number of rows left out because the index's closure cannot decode them.
   package var undecodable: UInt64 = 0
 
   package init(number: UInt32) { self.number = number }
@@ -138,24 +182,24 @@ package struct IndexRoots: Hashable, Sendable {
 package struct Roots: Sendable {
   package var commit: CommitNumber = 0
   package var timestamp = Timestamp(microseconds: .min)
-  /// How many operations all commits so far had, and how many bytes their payloads took.
+  /// The number of operations of all commits so far, and the bytes of their payloads.
   package var operationCount: UInt64 = 0
   package var payloadByteCount: UInt64 = 0
   /// (bucket, key) → row record.
   package var rows = TreeRoot.empty
-  /// (bucket, key) → commit of the delete.
+  /// (bucket, key) → commit of the delete: the tombstones.
   package var graves = TreeRoot.empty
   package var catalog = TreeRoot.empty
   /// The trees of the group indexes maintained at this commit.
-  package var indexes: [IndexRoots] = []
+  package var indexes = IndexTrees()
 
   package init() {}
 
   /// Every tree, those of the indexes last.
   package var trees: [TreeRoot] {
-    [rows, graves, catalog] + indexes.flatMap { [$0.order, $0.places] }
+    [rows, graves, catalog] + indexes.all.flatMap { [$0.order, $0.places] }
   }
 
   /// The trees of one index definition, if they are maintained at this commit.
-  package func index(_ number: UInt32) -> IndexRoots? { indexes.first { $0.number == number } }
+  package func index(_ number: UInt32) -> IndexRoots? { indexes[number] }
 }

@@ -1,17 +1,19 @@
-// Reading the newest commit under a pin limit: its snapshot may expire before all has been read, and then
-// there is a newer one.
+// Reads the newest commit under a pin limit. The snapshot may expire before the reader has
+// finished, but by then a newer commit can be read instead.
 
 internal import TreeRingLog
 
 extension Store {
-  /// How often a snapshot of the newest commit may expire in a row before that is said.
+  /// Consecutive expirations of the newest commit's snapshot before `snapshotExpired` is thrown.
   package static let newestAttempts = 32
 
-  /// Calls `body` with a snapshot of the newest commit, and again with a new one if that expires meanwhile;
-  /// not for ever, since by a limit of age every one of them may.
+  /// Calls `body` with a snapshot of the newest commit, and again with a new snapshot whenever that
+  /// one expires. The number of attempts is bounded, since every snapshot may expire under a limit
+  /// of age.
   ///
-  /// - Throws: What `body` throws; `snapshotExpired` if the task is cancelled meanwhile, or one snapshot
-  ///   after the other expires because reading takes longer than the `pinLimit` allows.
+  /// - Throws: The errors of `body`; `snapshotExpired` if the task is cancelled while a snapshot
+  ///   expires, or if every attempt expires because reading takes longer than the `pinLimit`
+  ///   allows.
   package func readingNewest<R>(_ body: (Snapshot) throws -> R) throws -> R {
     var attempt = 1
     while true {

@@ -1,12 +1,13 @@
-// Who holds which commit, and since when: the answer to "why is this still here?". The horizon lies
-// under the same lock, so that a snapshot is either registered before the horizon passes its commit,
-// and holds it back, or is refused.
+// The registry of live snapshots: the commit that each pins, since when, and the code that took it.
+// It answers "why is this still here?". The horizon lies under the same lock. So a snapshot is
+// either registered before the horizon passes its commit, and holds the horizon back, or is
+// refused.
 
 internal import Synchronization
 internal import TreeRingLog
 
-/// Where in the program a snapshot was taken. Put into words only when somebody asks: snapshots are taken
-/// far more often.
+/// The position in the program that took a snapshot. It becomes text only on request, because
+/// snapshots are taken far more often than listed.
 struct PinCreator: Sendable, CustomStringConvertible {
   var file: String
   var line: Int
@@ -20,31 +21,73 @@ final class PinRegistry: Sendable {
     var since: ContinuousClock.Instant
     var creator: PinCreator
     var life: PinLife
+    /// The neighbouring pins of the same commit, in the order of their creation.
+    var older: UInt64?
+    var newer: UInt64?
   }
 
   private struct State {
     var next: UInt64 = 0
-    var entries: [UInt64: Entry] = [:]
+    private(set) var entries: [UInt64: Entry] = [:]
+    /// The newest pin of each commit.
+    private var newest: [CommitNumber: UInt64] = [:]
+    /// Lower bounds: no pin has an earlier commit, and none was made before `oldestSince`.
+    var oldestCommit = CommitNumber.max
+    var oldestSince: ContinuousClock.Instant?
     var horizon: CommitNumber = 0
-    /// Raised whenever what can be read may have become less.
+    /// Incremented whenever fewer commits may be readable than before.
     var epoch: UInt64 = 0
-    /// While a row is being erased: the commit that deleted it. Older ones are not to be read.
+    /// While a row is being erased: the commit that deleted it, before which nothing may be read. 0
+    /// otherwise.
     var barrier: CommitNumber = 0
-    /// Why it stays until the store is reopened, if it does.
+    /// The failure that keeps the barrier up until the store is reopened, if there is one.
     var barrierReason: TreeRingError?
+
+    /// Adds a pin under the next number. O(1).
+    mutating func insert(_ entry: Entry) {
+      next += 1
+      var entry = entry
+      entry.older = newest.updateValue(next, forKey: entry.commit)
+      if let older = entry.older { entries[older]?.newer = next }
+      entries[next] = entry
+      oldestCommit = min(oldestCommit, entry.commit)
+      oldestSince = oldestSince ?? entry.since
+    }
+
+    /// Removes a pin, if it is registered. O(1).
+    mutating func remove(_ number: UInt64) {
+      guard let entry = entries.removeValue(forKey: number) else { return }
+      if let newer = entry.newer {
+        entries[newer]?.older = entry.older
+      } else {
+        newest[entry.commit] = entry.older
+      }
+      if let older = entry.older { entries[older]?.newer = entry.newer }
+    }
+
+    /// The version that a pin of a commit keeps. O(1), unless there are newer pins of that commit
+    /// whose version is not set yet.
+    func version(of commit: CommitNumber) -> Version? {
+      var next = newest[commit]
+      while let number = next, let entry = entries[number] {
+        if let version = try? entry.life.version() { return version }
+        next = entry.older
+      }
+      return nil
+    }
   }
 
   private let state = Mutex(State())
 
-  /// The oldest commit from which on every one can be read; 0 if all can.
+  /// The oldest commit from which on every commit can be read; 0 if all can.
   var horizon: CommitNumber { state.withLock { $0.horizon } }
 
-  /// What bounds the readable commits at one moment.
+  /// The bounds of the readable commits at one moment.
   struct Bounds {
     var horizon: CommitNumber
-    /// While a row is being erased: the commit that deleted it, else 0.
+    /// While a row is being erased: the commit that deleted it; 0 otherwise.
     var barrier: CommitNumber
-    /// Changes whenever what can be read may have become less.
+    /// Changes whenever fewer commits may be readable than before.
     var epoch: UInt64
   }
 
@@ -52,18 +95,20 @@ final class PinRegistry: Sendable {
     state.withLock { Bounds(horizon: $0.horizon, barrier: $0.barrier, epoch: $0.epoch) }
   }
 
-  /// A place in the registry, and whether it still counts.
+  /// The entry of one pin in the registry, and the pin's life.
   struct Registration {
     var number: UInt64
     var life: PinLife
   }
 
-  /// Notes a new pin; the result names it to `remove`.
+  /// Registers a new pin.
   ///
   /// - Parameters:
-  ///   - isKept: whether the commit was one of those kept below the horizon, as a tag's is, at `epoch`.
-  /// - Returns: nil if that may have changed since.
-  /// - Throws: `beyondHorizon`; `notAllowed` while a row is being erased from the past.
+  ///   - isKept: Whether the commit was kept below the horizon at `epoch`, as a tag's commit is.
+  /// - Returns: The registration, whose number `remove` takes; nil if `isKept` may have changed
+  ///   since `epoch`.
+  /// - Throws: `beyondHorizon`; `notAllowed` while a row is being erased from the past; `poisoned`
+  ///   once such an erasing has failed half-way.
   func add(
     commit: CommitNumber, isKept: Bool = false, epoch: UInt64 = 0, creator: PinCreator
   ) throws(TreeRingError) -> Registration? {
@@ -82,9 +127,7 @@ final class PinRegistry: Sendable {
           return nil
         }
       }
-      state.next += 1
-      state.entries[state.next] = Entry(
-        commit: commit, since: since, creator: creator, life: life)
+      state.insert(Entry(commit: commit, since: since, creator: creator, life: life))
       return state.next
     }
     if let refusal { throw refusal }
@@ -92,18 +135,20 @@ final class PinRegistry: Sendable {
   }
 
   func remove(_ registration: UInt64) {
-    state.withLock { $0.entries[registration] = nil }
-  }
-
-  /// The version of a commit that somebody holds; nil if nobody does.
-  func version(of commit: CommitNumber) -> Version? {
-    let lives = state.withLock { state in
-      state.entries.values.filter { $0.commit == commit }.map(\.life)
+    // Outside the lock, because the pin may be the last to hold its version.
+    let life = state.withLock { state in
+      defer { state.remove(registration) }
+      return state.entries[registration]?.life
     }
-    return lives.lazy.compactMap { try? $0.version() }.first
+    withExtendedLifetime(life) {}
   }
 
-  /// Every live pin, oldest commit first.
+  /// A version of a commit that a live pin keeps; nil without one.
+  func version(of commit: CommitNumber) -> Version? {
+    state.withLock { $0.version(of: commit) }
+  }
+
+  /// Every live pin, the oldest commit first.
   var all: [PinInfo] {
     let now = ContinuousClock.now
     let entries = state.withLock { Array($0.entries.values) }
@@ -113,9 +158,10 @@ final class PinRegistry: Sendable {
     .sorted { ($0.commit, $1.age) < ($1.commit, $0.age) }
   }
 
-  /// How far the horizon could go: not past a live pin, unless its commit is kept anyway.
+  /// The furthest commit that the horizon can advance to. It does not pass a live pin, unless the
+  /// pin's commit is kept below the horizon.
   ///
-  /// - Parameter followed: the commits of the roots that other processes read.
+  /// - Parameter followed: The commits of the roots that other processes read.
   func limit(
     _ wanted: CommitNumber, keeping kept: Set<CommitNumber>, followed: [CommitNumber]
   ) -> CommitNumber {
@@ -134,12 +180,13 @@ final class PinRegistry: Sendable {
     return max(state.horizon, horizon)
   }
 
-  /// Moves the horizon forward, as far as the live pins let it; never back.
+  /// Advances the horizon as far as the live pins allow; never moves it back.
   ///
   /// - Parameters:
-  ///   - kept: the commits that stay readable below it.
-  ///   - followed: the commits of the roots that other processes read.
-  /// - Returns: what is kept from now on: the horizon, those commits, and those of the pins below.
+  ///   - kept: The commits that stay readable below it.
+  ///   - followed: The commits of the roots that other processes read.
+  /// - Returns: The points kept from now on: the horizon, the commits in `kept`, and those of the
+  ///   pins below it.
   func advance(
     to wanted: CommitNumber, keeping kept: Set<CommitNumber>, followed: [CommitNumber]
   ) -> KeptPoints {
@@ -151,7 +198,7 @@ final class PinRegistry: Sendable {
     }
   }
 
-  /// Takes over the horizon that the log states.
+  /// Adopts the horizon that the log states.
   func open(horizon: CommitNumber) {
     state.withLock { state in
       if horizon <= state.horizon { return }
@@ -160,8 +207,8 @@ final class PinRegistry: Sendable {
     }
   }
 
-  /// Forbids commits before one to be pinned, unless some are.
-  /// - Returns: whether it was done.
+  /// Forbids pinning commits before `commit`, unless one of them is pinned already.
+  /// - Returns: Whether the barrier was raised.
   func raiseBarrier(_ commit: CommitNumber) -> Bool {
     state.withLock { state in
       if state.entries.values.contains(where: { $0.commit < commit && $0.commit > 0 }) {
@@ -173,15 +220,16 @@ final class PinRegistry: Sendable {
     }
   }
 
-  /// From here on the log lacks what replaying that has begun may still need: it has to begin again.
+  /// Invalidates replays under way, because the log now lacks records that they may still need.
+  /// They have to begin again.
   func outdateReplays() { state.withLock { $0.epoch += 1 } }
 
-  /// From now on the barrier stays: what lies before it can no longer be told from the log.
+  /// Makes the barrier permanent: the log can no longer rebuild the states before it.
   func keepBarrier(because reason: TreeRingError) {
     state.withLock { $0.barrierReason = reason }
   }
 
-  /// Ends what `raiseBarrier` began, if it does not have to stay.
+  /// Removes the barrier, unless it is permanent.
   func dropBarrier() {
     state.withLock { state in
       if state.barrierReason != nil { return }
@@ -190,24 +238,29 @@ final class PinRegistry: Sendable {
     }
   }
 
-  /// Drops every pin that has passed the limit: it holds nothing any more.
+  /// Drops every pin that has passed the limit, so that it no longer holds anything.
   func expire(_ limit: PinLimit, newest: CommitNumber) -> [PinLife] {
     let now = ContinuousClock.now
+    func isPassed(_ commit: CommitNumber, _ since: ContinuousClock.Instant) -> Bool {
+      limit.isPassed(age: now - since, behind: newest > commit ? newest - commit : 0)
+    }
     return state.withLock { state in
-      let passed = state.entries.filter { _, entry in
-        let behind = newest > entry.commit ? newest - entry.commit : 0
-        return limit.isPassed(age: now - entry.since, behind: behind)
-      }
+      // This runs after every commit. Mostly, no pin can have passed the limit.
+      guard let since = state.oldestSince, isPassed(state.oldestCommit, since) else { return [] }
+      let passed = state.entries.filter { isPassed($1.commit, $1.since) }
       for (registration, entry) in passed {
-        state.entries[registration] = nil
+        state.remove(registration)
         entry.life.end()
       }
+      state.oldestCommit = state.entries.values.reduce(.max) { min($0, $1.commit) }
+      state.oldestSince = state.entries.values.map(\.since).min()
       return passed.values.map(\.life)
     }
   }
 }
 
-/// Whether a snapshot may still be read, and the version it keeps until then. One for each pin.
+/// The validity of one pin: whether its snapshot may still be read, and the version kept until
+/// then.
 final class PinLife: Sendable {
   /// The commit pinned.
   let commit: CommitNumber
@@ -216,8 +269,8 @@ final class PinLife: Sendable {
 
   init(commit: CommitNumber) { self.commit = commit }
 
-  /// Keeps a version while the snapshot lives. If it has been dropped before, nothing is kept: nobody
-  /// would let go of it.
+  /// Keeps a version while the snapshot lives. Keeps nothing if the pin has been dropped already,
+  /// because nothing would release the version.
   func hold(_ version: Version) {
     held.withLock { held in
       if !hasEnded { held = version }
@@ -230,10 +283,10 @@ final class PinLife: Sendable {
     return version
   }
 
-  /// From now on reads that begin are refused.
+  /// Refuses reads that begin from now on.
   func end() { isOver.store(true, ordering: .sequentiallyConsistent) }
 
-  /// Lets go of the version, when the reads have ended that began before `end`. They may last.
+  /// Releases the version once the reads that began before `end` have ended. May block that long.
   func letGo() {
     held.withLock { $0 }?.pages.sections.waitForOthers()
     let version = held.withLock { held in
@@ -262,7 +315,7 @@ final class PinLife: Sendable {
 }
 
 extension TreeRingError {
-  /// A commit that history no longer reaches back to.
+  /// The error for a commit before the horizon.
   static func beyond(_ horizon: CommitNumber, commit: CommitNumber) -> TreeRingError {
     TreeRingError(
       .beyondHorizon,

@@ -2,9 +2,9 @@
 
 public import TreeRingLog
 
-/// Something rows can be read from: a `Snapshot`, or a `Transaction` with its own writes.
+/// A source of rows: a `Snapshot`, or a `Transaction` with its own writes.
 public protocol Readable {
-  /// The state read. For the library's use.
+  /// The state to read. For the library's use.
   var _reader: StateReader { get throws(TreeRingError) }
 
   /// A group index by name. O(1); O(n log n) for the first reader of an index at a commit that did
@@ -27,8 +27,9 @@ extension Readable {
     try keys.map { try get($0, in: bucket) }
   }
 
-  /// Calls `body` with an object's bytes in place and its coder's version; nil without such a row.
-  /// The bytes are valid inside `body` only. O(log n), and no copy unless the object lies in the log.
+  /// Calls `body` with the bytes of an object, without a copy, and the version of its coder;
+  /// returns nil if there is no such row. The bytes are valid inside `body` only. O(log n). An
+  /// object that lies in the log is copied.
   @inline(__always)
   public func withObject<R>(
     of key: Key, in bucket: String, _ body: (UnsafeRawBufferPointer, UInt32) throws -> R
@@ -102,7 +103,7 @@ extension Readable {
     }
   }
 
-  /// The same with each row's bytes.
+  /// Calls `body` with every such row, as `forEach` does, with the rows' bytes undecoded.
   public func forEachRow(
     in bucket: String, from lower: Key? = nil, to upper: Key? = nil, reversed: Bool = false,
     _ body: (StoredRow) throws -> Bool
@@ -127,12 +128,12 @@ extension Readable {
     return rows
   }
 
-  /// Every bucket that has held a row, in name order, with the number of its rows now.
+  /// Every bucket that has held a row, in name order, with the number of rows it has now.
   public func buckets() throws(TreeRingError) -> [(name: String, rows: Int)] {
     let reader = try _reader
     return try reader.read {
-      reader.catalog.buckets.sorted { Key($0.key) < Key($1.key) }.map {
-        ($0.key, RowKey.positions(in: reader.rows, bucket: $0.value).count)
+      reader.catalog.buckets.all.sorted { Key($0.name) < Key($1.name) }.map {
+        ($0.name, RowKey.positions(in: reader.rows, bucket: $0.number).count)
       }
     }
   }
@@ -149,7 +150,7 @@ extension Readable {
     let pages = reader.rows.pages
     let failures = pages.fetchFailureCount
     func visit(_ key: UnsafeRawBufferPointer, _ bytes: UnsafeRawBufferPointer) throws -> Bool {
-      // A row found by way of a page that could not be had may be any row: nobody is shown it.
+      // A row read after a page could not be fetched may be any row: it must not reach the caller.
       try pages.checkFetches(since: failures)
       return try body(RowKey.key(of: key), try RowRecord(bytes))
     }

@@ -1,10 +1,11 @@
-// What a snapshot remembers of rows that are gone. For comparing stores; readers have no use for it.
+// The tombstones that a snapshot keeps of deleted rows. For comparing stores; readers do not need
+// them.
 
 package import TreeRingLog
 
 extension Snapshot {
-  /// Calls `body` with the key of each row of a bucket that is gone and the commit that deleted it, in key
-  /// order, until it returns false. What lies before the horizon may have been forgotten. O(graves).
+  /// Calls `body` with the key of each deleted row of a bucket and the commit that deleted it, in
+  /// key order, until it returns false. Tombstones from before the horizon may be gone. O(graves).
   package func forEachGrave(
     in bucket: String, _ body: (Key, CommitNumber) throws -> Bool
   ) throws {
@@ -18,7 +19,7 @@ extension Snapshot {
     }
   }
 
-  /// The commit that deleted a row that is not there; 0 if none did, or nobody remembers. O(log n).
+  /// The commit that deleted a row; 0 if none did, or its tombstone is gone. O(log n).
   package func grave(of key: Key, in bucket: String) throws(TreeRingError) -> CommitNumber {
     let reader = try _reader
     guard let number = reader.catalog.buckets[bucket] else { return 0 }

@@ -1,5 +1,5 @@
-// An immutable reading of a store at one commit. A snapshot is a value around one object that holds
-// the version; the object's end is the end of the pin.
+// An immutable view of a store at one commit. A snapshot is a value around one object that holds
+// the version. When that object is destroyed, the pin ends.
 
 public import TreeRingLog
 
@@ -7,9 +7,9 @@ public import TreeRingLog
 public struct Snapshot: Readable, Sendable {
   let pin: SnapshotPin
 
-  /// The commit read.
+  /// The commit that the snapshot reads.
   public var commit: CommitNumber { pin.reader.roots.commit }
-  /// When that commit was made.
+  /// The date of that commit.
   public var timestamp: Timestamp { pin.reader.roots.timestamp }
 
   public var _reader: StateReader {
@@ -25,22 +25,22 @@ public struct Snapshot: Readable, Sendable {
     return try index(by: try definition(ofIndex: name))
   }
 
-  /// The indexes in force.
+  /// The indexes in force when the snapshot was taken.
   public var indexes: [IndexInfo] { IndexInfo.all(in: pin.definitions) }
 
-  /// The store this is a reading of.
+  /// The store that the snapshot reads.
   package var store: Store { pin.store }
-  /// The version read; `snapshotExpired` once the pin has been dropped.
+  /// The version that the snapshot reads. Throws `snapshotExpired` once the pin has been dropped.
   package var version: Version { get throws(TreeRingError) { try pin.life.version() } }
 }
 
-/// Keeps one version readable. Its end only marks; the pages are given back later.
+/// Keeps one version readable. Destroying it only marks the version; the pages are freed later.
 final class SnapshotPin: Sendable {
   let store: Store
-  /// Holds the version, until it is dropped for being over the limit.
+  /// Holds the version until the pin ends or passes the `pinLimit`.
   let life: PinLife
   let reader: StateReader
-  /// The definitions in force when the snapshot was taken: they answer at every commit.
+  /// The definitions in force when the snapshot was taken: they apply at every commit.
   let definitions: Catalog
   private let registration: UInt64
 
@@ -62,20 +62,20 @@ final class SnapshotPin: Sendable {
 
 /// A live snapshot, as `Store.pins` lists it.
 public struct PinInfo: Hashable, Sendable {
-  /// The commit it keeps readable.
+  /// The commit that the snapshot keeps readable.
   public let commit: CommitNumber
-  /// How long ago it was made.
+  /// The time since the snapshot was taken.
   public let age: Duration
-  /// Where in the program it was made: file and line.
+  /// The position in the program that took it: file and line.
   public let creator: String
 }
 
 /// A point in history to read at.
 public enum ReadPoint: Hashable, Sendable {
-  /// That commit; 0 is the empty store before everything.
+  /// The commit of that number; 0 is the empty store before the first commit.
   case commit(CommitNumber)
-  /// The last commit not later than this.
+  /// The last commit not later than that date.
   case date(Timestamp)
-  /// The commit of that name.
+  /// The commit that the tag names.
   case tag(String)
 }

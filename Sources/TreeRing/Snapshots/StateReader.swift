@@ -1,4 +1,4 @@
-// Reads rows of one state of the trees: a snapshot's, or a transaction's between two writes.
+// Reads the rows of one state of the trees: of a snapshot, or of a transaction between two writes.
 
 public import TreeRingLog
 
@@ -8,9 +8,9 @@ public final class StateReader: Sendable {
   let roots: Roots
   let catalog: Catalog
   let values: ValueSource
-  /// Of a snapshot: whether it may still be read.
+  /// For a snapshot: tells whether it may still be read.
   private let life: PinLife?
-  /// Of a transaction: what its pages' readers must keep to.
+  /// For a transaction: counts the reads under way, and the writes.
   private let reads: TransactionReads?
   private let edition: Int
 
@@ -29,13 +29,14 @@ public final class StateReader: Sendable {
 
   var pages: PageStore { rows.pages }
 
-  /// Runs `body`, which looks at pages: a read section, see `PageStore.reading`. Code of the caller may
-  /// run in it; a transaction refuses to edit its pages meanwhile.
+  /// Runs `body`, which reads pages, inside a read section; see `PageStore.reading`. Code of the
+  /// caller may run in it. A transaction refuses to edit its pages until it returns.
   @inline(__always)
   func reading<R>(_ body: () throws -> R) throws -> R {
     guard let reads else {
       guard let life else { return try rows.pages.reading(body) }
-      // Inside the section, because pages are given back when the sections begun before have ended.
+      // The check is inside the section, because pages are freed once the earlier sections have
+      // ended.
       return try rows.pages.reading {
         try life.check()
         return try body()
@@ -47,13 +48,13 @@ public final class StateReader: Sendable {
     return try rows.pages.reading(body)
   }
 
-  /// The same where only our own errors can come up.
+  /// The same for a body that throws only errors of this library.
   @inline(__always)
   func read<R>(_ body: () throws -> R) throws(TreeRingError) -> R {
     try typed { try reading(body) }
   }
 
-  /// Of a transaction: stops whoever reads a state that is no more.
+  /// Traps if the state belongs to a transaction that has written again or ended since.
   @inline(__always)
   func checkCurrent() {
     if let reads {
@@ -63,9 +64,9 @@ public final class StateReader: Sendable {
     }
   }
 
-  /// Calls `body` with the entries of a tree at these positions, until it returns false. A read section
-  /// is as long as some hundred entries, so that whoever goes through many does not keep memory from
-  /// being given back.
+  /// Calls `body` with the entries of a tree at these positions, until it returns false. One read
+  /// section covers at most `sectionEntryCount` entries, so that a long scan does not keep memory
+  /// from being freed.
   func forEach(
     in positions: Range<Int>, of tree: Tree, reversed: Bool,
     _ body: (_ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) throws -> Bool
@@ -102,8 +103,7 @@ public final class StateReader: Sendable {
     return try RowRecord(bytes)
   }
 
-  /// The commit that deleted a row that is not there; 0 if none did, or nobody remembers. Inside a
-  /// read section.
+  /// The commit that deleted a row; 0 if none did, or its tombstone is gone. Inside a read section.
   func grave(bucket: UInt32, key: UnsafeRawBufferPointer) throws(TreeRingError) -> CommitNumber {
     let graves = Tree(roots.graves, pages: pages)
     guard let bytes = RowKey.with(bucket: bucket, key: key, { graves.value(of: $0) }) else {
@@ -137,21 +137,27 @@ public final class StateReader: Sendable {
       written: record.written.commit, created: record.created.commit, coder: record.coder)
   }
 
-  /// The commit a tag names.
+  /// The commit that a tag names; nil if there is no such tag.
   func tag(_ name: String) throws(TreeRingError) -> CommitNumber? {
-    try catalogInteger(CatalogKey.tag, name.utf8)
+    try read { try tagReader.commit(of: name) }
   }
 
-  /// The commit written under an idempotency key.
+  /// Whether a tag names a commit.
+  func isTagged(_ commit: CommitNumber) throws(TreeRingError) -> Bool {
+    try read { try tagReader.contains(commit) }
+  }
+
+  /// The tags of commits below one, oldest commit first.
+  func tags(below bound: CommitNumber) throws(TreeRingError) -> [Tag] {
+    try read { try tagReader.tags(below: bound) }
+  }
+
+  private var tagReader: TagReader { TagReader(Tree(roots.catalog, pages: pages)) }
+
+  /// The commit written under an idempotency key; nil if there is none.
   func commit(idempotencyKey key: [UInt8]) throws(TreeRingError) -> CommitNumber? {
-    try catalogInteger(CatalogKey.idempotencyKey, key)
-  }
-
-  private func catalogInteger(
-    _ kind: UInt8, _ name: some Sequence<UInt8>
-  ) throws(TreeRingError) -> CommitNumber? {
     let tree = Tree(roots.catalog, pages: pages)
-    let key = CatalogKey.of(kind, name)
+    let key = CatalogKey.of(CatalogKey.idempotencyKey, key)
     return try read {
       guard let bytes = key.withUnsafeBytes({ tree.value(of: $0) }) else { return nil }
       var reader = ByteReader(bytes)
@@ -161,46 +167,39 @@ public final class StateReader: Sendable {
 
   /// Every tag, in name order.
   func tags() throws(TreeRingError) -> [Tag] {
-    let tree = Tree(roots.catalog, pages: pages)
     var tags: [Tag] = []
     try read {
-      try [CatalogKey.tag].withUnsafeBytes { lower in
-        try [CatalogKey.tag + 1].withUnsafeBytes { upper in
-          try tree.forEach(from: lower, to: upper) { key, value in
-            var reader = ByteReader(value)
-            let name = String(decoding: key[1...], as: UTF8.self)
-            tags.append(Tag(name: name, commit: try reader.integer()))
-            return true
-          }
-        }
+      try tagReader.forEachByName { tag in
+        tags.append(tag)
+        return true
       }
     }
     return tags
   }
 }
 
-/// Who reads the pages that a transaction may edit in place. Unchecked, because only the thread that
+/// The reads of pages that a transaction may edit in place. Unchecked, because only the thread that
 /// runs the transaction uses it.
 final class TransactionReads: @unchecked Sendable {
-  /// Reading calls that have not returned.
+  /// The number of reading calls that have not returned.
   var depth = 0
-  /// Raised by every write, and by the transaction's end.
+  /// Incremented by every write, and by the transaction's end.
   var edition = 0
 }
 
 /// A row with its bytes, as it was at some commit.
 public struct StoredRow: Hashable, Sendable {
-  /// The bucket it is in.
+  /// The bucket of the row.
   public let bucket: String
-  /// Its key.
+  /// The key of the row.
   public let key: Key
   /// The object's bytes.
   public let object: [UInt8]
-  /// The metadata's bytes, if there is metadata.
+  /// The metadata's bytes; nil if the row has no metadata.
   public let metadata: [UInt8]?
-  /// The commit that last wrote it.
+  /// The commit that last wrote the row.
   public let written: CommitNumber
-  /// The commit that made it.
+  /// The commit that created the row.
   public let created: CommitNumber
   /// The version of the coder that wrote the object.
   public let coder: UInt32
@@ -217,14 +216,32 @@ public struct StoredRow: Hashable, Sendable {
     self.created = created
     self.coder = coder
   }
+
+  public static func == (a: StoredRow, b: StoredRow) -> Bool {
+    a.key == b.key && a.written == b.written && a.created == b.created && a.coder == b.coder
+      && a.object == b.object && a.metadata == b.metadata && a.bucket.isSameName(as: b.bucket)
+  }
+  public func hash(into hasher: inout Hasher) {
+    bucket.hashName(into: &hasher)
+    hasher.combine(key)
+    hasher.combine(written)
+  }
 }
 
 /// A name for a commit.
 public struct Tag: Hashable, Sendable {
   /// The name.
   public let name: String
-  /// The commit that it names.
+  /// The commit that the tag names.
   public let commit: CommitNumber
+
+  public static func == (a: Tag, b: Tag) -> Bool {
+    a.commit == b.commit && a.name.isSameName(as: b.name)
+  }
+  public func hash(into hasher: inout Hasher) {
+    name.hashName(into: &hasher)
+    hasher.combine(commit)
+  }
 }
 
 extension Bucket {
@@ -232,7 +249,7 @@ extension Bucket {
   ///
   ///     let titles = try index.rows(in: "sci-fi").map { try books.decode($0).title }
   ///
-  /// - Throws: what the bucket's coder throws.
+  /// - Throws: The errors of the bucket's coder.
   public func decode(_ row: StoredRow) throws -> Row {
     try row.object.withUnsafeBytes { try coder.decode($0, row.coder) }
   }

@@ -1,6 +1,6 @@
-// Earlier states of a store. A state no longer in memory is replayed from the log into pages of its
-// own, on top of the nearest earlier state at hand, and kept for a while, since who looks at one
-// past commit often looks at its neighbours.
+// Earlier states of a store. A state that is no longer in memory is replayed from the log, on top
+// of the nearest earlier state available, into pages of its own. It is kept for a while, because a
+// reader of one past commit often reads its neighbours too.
 
 internal import Synchronization
 internal import TreeRingLog
@@ -10,13 +10,14 @@ final class TimeTravel: Sendable {
   private let pages: PageStore
   private let log: CommitLog
   private let reclaimer: Reclaimer
-  /// Most recently used last.
+  /// Ordered by last use, the most recent last.
   private let rebuilt = Mutex<[Version]>([])
   private let limit = 8
-  /// How many pages of their own the versions kept may have, unless there is but one.
+  /// The most private pages that the kept versions may have together; one version is kept whatever
+  /// its size.
   private let pageLimit: Int
-  /// How many versions may be built one upon the other. Each keeps the one below, so this bounds what
-  /// a walk through history keeps, and so does the limit of pages.
+  /// The longest chain of rebuilt versions. Each version keeps the one below it. So this limit and
+  /// that of pages bound the memory that a walk through history keeps.
   private let depthLimit = 1024
 
   init(pages: PageStore, log: CommitLog, reclaimer: Reclaimer, pageLimit: Int) {
@@ -26,40 +27,53 @@ final class TimeTravel: Sendable {
     self.pageLimit = pageLimit
   }
 
-  /// What can be read at one moment, and be a base to replay upon.
+  /// The commits that can be read at one moment, or be the base of a replay.
   struct Readability {
-    /// Changes when less can be read than before.
-    var epoch: UInt64
-    var points: KeptPoints
-    /// While a row is being erased: the commit that deleted it, else 0.
-    var barrier: CommitNumber
+    var bounds: PinRegistry.Bounds
+    /// The version whose tags apply, kept alive while they are read.
+    var newest: Version
+    /// Reads `newest`.
+    var reader: StateReader
 
-    /// Whether the log leads on from the state at a commit. Below the horizon only kept points are such: a
-    /// state between two of them may hold rows whose deletes are gone. Below the barrier none is but the
-    /// empty store, because the log may have lost the delete of the row that is being erased.
-    func isBase(_ commit: CommitNumber) -> Bool {
-      points.contains(commit) && (commit == 0 || commit >= barrier)
+    /// Whether the state at a commit can be read. The empty store before the first commit always
+    /// can. O(log n).
+    func contains(_ commit: CommitNumber) throws(TreeRingError) -> Bool {
+      if commit == 0 || commit >= bounds.horizon { return true }
+      return try reader.isTagged(commit)
+    }
+
+    /// Whether replaying the log from the state at a commit leads to the right states. Below the
+    /// horizon only kept points qualify: a state between two of them may hold rows whose deletes
+    /// are gone. Below the barrier only the empty store does, because the log may have lost the
+    /// delete of the row that is being erased.
+    func isBase(_ commit: CommitNumber) throws(TreeRingError) -> Bool {
+      if commit > 0, commit < bounds.barrier { return false }
+      return try contains(commit)
     }
   }
 
-  /// The version of `commit`, rebuilt on top of the nearest of `candidates` or of earlier rebuilt
-  /// ones. O(operations between).
+  /// The version of `commit`, rebuilt on top of the nearest of `candidates` and of earlier rebuilt
+  /// versions. O(operations between).
   ///
-  /// The log may be rewritten while it is replayed. So what comes out, an error too, counts only if the
-  /// epoch is the same afterwards; a version that counts is handed to `remember`.
+  /// The log may be rewritten during the replay. So the outcome, an error too, is valid only if the
+  /// epoch is unchanged afterwards. The caller passes a valid version to `remember`.
   ///
-  /// - Parameter definitions: those in force now. Of their indexes, those that the earlier version has
-  ///   trees of are kept in step.
+  /// - Parameter definitions: The definitions in force now. The replay maintains those of their
+  ///   indexes that the earlier version has trees of.
   func version(
     at commit: CommitNumber, candidates: [Version], definitions: Catalog, code: [CodeIndex],
     readable: Readability
   ) throws(TreeRingError) -> Version {
-    let base = (candidates + rebuilt.withLock { $0 })
-      .filter { readable.isBase($0.roots.commit) }
+    let usable = (candidates + rebuilt.withLock { $0 })
       .filter {
         $0.roots.commit == commit
           || $0.roots.commit < commit && $0.depth < depthLimit && $0.ownPageCount < pageLimit
-      }.max { $0.roots.commit < $1.roots.commit }
+      }.sorted { $0.roots.commit > $1.roots.commit }
+    var base: Version?
+    for version in usable where try readable.isBase(version.roots.commit) {
+      base = version
+      break
+    }
     if let base, base.roots.commit == commit { return base }
     return try replay(from: base, through: commit, definitions: definitions, code: code)
   }
@@ -70,16 +84,11 @@ final class TimeTravel: Sendable {
   ) throws(TreeRingError) -> Version {
     var roots = base?.roots ?? Roots()
     let catalog = base?.catalog ?? Catalog()
-    var active: [ActiveIndex?] = []
-    roots.indexes = []
-    for index in base?.allIndexes ?? [] {
-      let record =
-        catalog.indexes.values.first { $0.number == index.number }
-        ?? definitions.indexes.values.first { $0.number == index.number }
-      guard let definition = try record?.active(code: code) else { continue }
-      active.append(definition)
-      roots.indexes.append(index)
-    }
+    var trees = IndexTrees()
+    for index in base?.allIndexes ?? [] { trees.set(index) }
+    let active = try ActiveIndexes(trees, of: [catalog, definitions], code: code)
+    roots.indexes = IndexTrees()
+    for index in trees.all where active[index.number] != nil { roots.indexes.set(index) }
     let editor = StateEditor(
       pages: pages, epoch: commit, base: roots, catalog: catalog, active: active, code: code,
       values: ValueSource(log: log), recorder: nil, isPrivate: true)
@@ -98,20 +107,24 @@ final class TimeTravel: Sendable {
       lease: .owned(editor.editor.finish().allocated, base: base), reclaimer: reclaimer)
   }
 
-  /// Keeps a version for a while, unless it is of the main line.
+  /// The rebuilt versions kept.
+  var versions: [Version] { rebuilt.withLock { $0 } }
+
+  /// Keeps a version for a while. Skips a main-line version for which no index was built, and any
+  /// of a follower's main line, because it would keep a root registered with the writer.
   func remember(_ version: Version) {
-    if version.depth == 0 { return }
+    if version.depth == 0, version.use != nil || version.privatePageCount == 0 { return }
     let dropped = rebuilt.withLock { rebuilt -> [Version] in
       if let known = rebuilt.firstIndex(where: { $0 === version }) {
         rebuilt.append(rebuilt.remove(at: known))
         return []
       }
       rebuilt.append(version)
-      // What versions share is counted more than once: fewer are kept than could be.
-      var pageCount = rebuilt.reduce(0) { $0 + $1.ownPageCount }
+      // Shared pages are counted more than once, so fewer versions are kept than could be.
+      var pageCount = rebuilt.reduce(0) { $0 + $1.privatePageCount }
       var surplus = 0
       while surplus + 1 < rebuilt.count, rebuilt.count - surplus > limit || pageCount > pageLimit {
-        pageCount -= rebuilt[surplus].ownPageCount
+        pageCount -= rebuilt[surplus].privatePageCount
         surplus += 1
       }
       defer { rebuilt.removeFirst(surplus) }
@@ -120,7 +133,7 @@ final class TimeTravel: Sendable {
     withExtendedLifetime(dropped) {}
   }
 
-  /// Forgets the rebuilt versions of some commits.
+  /// Evicts the rebuilt versions of some commits.
   func forget(where isGone: (CommitNumber) -> Bool) {
     let dropped = rebuilt.withLock { rebuilt in
       let dropped = rebuilt.filter { isGone($0.roots.commit) }
@@ -130,7 +143,7 @@ final class TimeTravel: Sendable {
     withExtendedLifetime(dropped) {}
   }
 
-  /// Forgets every rebuilt version.
+  /// Evicts every rebuilt version.
   func clear() {
     let dropped = rebuilt.withLock { rebuilt in
       defer { rebuilt = [] }

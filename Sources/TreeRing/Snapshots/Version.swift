@@ -1,6 +1,6 @@
-// The engine's state at one commit, kept readable. A version lives as long as somebody holds it: the
-// store holds the newest and some recent ones, snapshots hold theirs. When the last holder lets go,
-// `deinit` only notes that; the pages are given back later, off the reader's path.
+// The engine's state at one commit, kept readable. A version lives as long as anything refers to
+// it: the store holds the newest and some recent ones, snapshots hold theirs. When the last
+// reference ends, `deinit` only notes that. The pages are freed later, off the reader's path.
 
 internal import Dispatch
 internal import Synchronization
@@ -13,26 +13,28 @@ package final class Version: Sendable {
   let pages: PageStore
   private let lease: Lease
   private let reclaimer: Reclaimer
-  /// Indexes that were not maintained at this commit and have been built from its rows since.
+  /// Indexes that were not maintained at this commit and were built from its rows later.
   private let built = Mutex<BuiltIndexes>(BuiltIndexes())
-  /// Of a follower: held by every version upon the same root of the writer's page file.
+  /// In a follower: shared by all versions on top of the same root of the writer's page file.
   let use: RootUse?
-  /// How many versions it is built upon, each kept by the next; 0 on the main line.
+  /// The number of versions below this one, each kept alive by the next; 0 on the main line.
   let depth: Int
-  /// How many pages it and those it is built upon have for themselves; 0 on the main line.
+  /// The number of private pages of this version and those below it; 0 on the main line.
   let ownPageCount: Int
 
-  /// What keeps the pages of a version.
+  /// The reason why the pages of a version stay allocated.
   enum Lease: Sendable {
-    /// They belong to the main line of commits; the pin on this commit keeps them.
+    /// The pages belong to the main line of commits; the pin on this commit keeps them.
     case pinned
-    /// They were made for this version alone, on top of another's.
+    /// The pages were made for this version alone, on top of another version's.
     case owned([PageNumber], base: Version?)
   }
 
   private struct BuiltIndexes {
     var roots: [IndexRoots] = []
     var pages: [PageNumber] = []
+    /// The versions whose pages they share.
+    var donors: [Version] = []
   }
 
   init(
@@ -46,7 +48,7 @@ package final class Version: Sendable {
     self.lease = lease
     if case .owned(let own, let base) = lease {
       depth = (base?.depth ?? 0) + 1
-      ownPageCount = (base?.ownPageCount ?? 0) + own.count
+      ownPageCount = (base?.privatePageCount ?? 0) + own.count
     } else {
       (depth, ownPageCount) = (0, 0)
     }
@@ -62,28 +64,33 @@ package final class Version: Sendable {
     }
   }
 
-  /// The version whose pages this one shares, and keeps; nil on the main line.
+  /// The version whose pages this one shares and keeps; nil on the main line.
   var base: Version? {
     if case .owned(_, let base) = lease { base } else { nil }
   }
 
-  /// The trees of an index, maintained or built before.
+  /// The trees of an index, if it was maintained or has been built; nil otherwise.
   func existingIndex(_ number: UInt32) -> IndexRoots? {
     roots.index(number)
       ?? built.withLock { built in built.roots.first { $0.number == number } }
   }
 
-  /// The trees of an index; builds them from this version's rows if nobody has yet.
+  /// The trees of an index; builds them from this version's rows if they do not exist yet.
   ///
-  /// Two callers may build at once; the first result is kept, the other given back.
+  /// Two callers may build at once; the first result is kept, the other one freed.
+  ///
+  /// - Parameter build: Returns the trees, and the version that owns some of their pages, if there
+  ///   is one.
   func index(
-    _ number: UInt32, build: (PageEditor) throws(TreeRingError) -> IndexRoots
+    _ number: UInt32,
+    build: (PageEditor) throws(TreeRingError) -> (IndexRoots, donor: Version?)
   ) throws(TreeRingError) -> IndexRoots {
     if let existing = existingIndex(number) { return existing }
     let editor = PageEditor(pages: pages, epoch: roots.commit, isPrivate: true)
     let fresh: IndexRoots
+    let donor: Version?
     do throws(TreeRingError) {
-      fresh = try build(editor)
+      (fresh, donor) = try build(editor)
     } catch {
       editor.discard()
       throw error
@@ -95,38 +102,60 @@ package final class Version: Sendable {
       }
       built.roots.append(fresh)
       built.pages.append(contentsOf: allocated)
+      if let donor { built.donors.append(donor) }
       return (fresh, [])
     }
     pages.free(surplus)
     return kept
   }
 
-  /// Every index that has trees here.
-  var allIndexes: [IndexRoots] { roots.indexes + built.withLock { $0.roots } }
+  /// The versions whose pages the indexes built for this one share.
+  var donors: [Version] { built.withLock { $0.donors } }
+
+  /// The number of pages that only this version and those below it keep, with the indexes built for
+  /// them.
+  var privatePageCount: Int {
+    let pageCount = built.withLock { $0.pages.count }
+    return donors.reduce(ownPageCount + pageCount) { $0 + $1.privatePageCount }
+  }
+
+  /// Whether another version can derive an index from this version's: its trees share no other
+  /// version's pages. A version of a follower's main line gives none, because its root would stay
+  /// registered with the writer.
+  func mayGiveIndex(_ number: UInt32) -> Bool {
+    if use != nil { return false }
+    return roots.index(number) != nil
+      || built.withLock { built in
+        built.donors.isEmpty && built.roots.contains { $0.number == number }
+      }
+  }
+
+  /// Every index that has trees in this version.
+  var allIndexes: [IndexRoots] { roots.indexes.all + built.withLock { $0.roots } }
 }
 
-/// Gone when the last version upon one root is gone: then the root may go.
+/// Destroyed with the last version on top of one root; then the root may be released.
 final class RootUse: Sendable {}
 
-/// Takes what versions leave behind and gives it back: after the write that made them leave, else on a
+/// Frees the pages of versions that are gone: after the write that dropped them, or else on a
 /// thread of its own; never on a reader's path.
 final class Reclaimer: Sendable {
   private let pages: PageStore
   private let pins: PinTable
   private let left = Mutex<Left>(Left())
-  /// Held while pages are given back, so that `drain` returns when all of them are.
+  /// Held while pages are being freed, so that `drain` returns when all of them are.
   private let draining = Mutex<Void>(())
   private let thread = DispatchQueue(label: "treering.reclaimer", qos: .utility)
 
   private struct Left {
     var pins: [CommitNumber] = []
     var pages: [PageNumber] = []
-    /// What the versions that are gone were built upon. Let go of here, one after the other, so that
-    /// the end of a long chain does not nest as deep as the chain is long.
+    /// The versions that the destroyed ones were built on. They are released here one after the
+    /// other, so that destroying a long chain does not nest as deep as the chain is long.
     var bases: [Version] = []
-    /// How many calls are going to drain when they are done.
+    /// The number of running calls that will drain when they finish.
     var attendants = 0
-    /// Whether the thread is going to drain.
+    /// Whether a drain is scheduled on the thread.
     var isScheduled = false
     var isEmpty: Bool { pins.isEmpty && pages.isEmpty && bases.isEmpty }
 
@@ -143,7 +172,7 @@ final class Reclaimer: Sendable {
     self.pins = pins
   }
 
-  /// Notes that a version is gone. Called from `deinit`, on any thread.
+  /// Records that a version is gone. Called from `deinit`, on any thread.
   func release(pin: CommitNumber?, pages: [PageNumber], base: Version? = nil) {
     let mustSchedule = left.withLock { left in
       if let pin { left.pins.append(pin) }
@@ -168,7 +197,7 @@ final class Reclaimer: Sendable {
     }
   }
 
-  /// Runs `body`, which may let go of versions, and then drains.
+  /// Runs `body`, which may release versions, and then drains.
   func drain(after body: () -> Void) {
     left.withLock { $0.attendants += 1 }
     body()
@@ -176,7 +205,7 @@ final class Reclaimer: Sendable {
     drain()
   }
 
-  /// Waits for what the thread has begun, and drains. For tests.
+  /// Waits for the drain that the thread has begun, and drains. For tests.
   func settle() {
     thread.sync {}
     drain()

@@ -1,11 +1,12 @@
-// Laying pages out anew: the cells of one or two pages, and those to be added, become a list with
-// whole keys; from any run of the list a page is written with the longest prefix its keys share.
-// That is how a page is compacted, gets another prefix, is split, and is merged with a neighbour.
+// Laying pages out again. The cells of one or two pages, and those to add, become a list with whole
+// keys. Any run of the list can be written as a page with the longest prefix that its keys share.
+// Compacting a page, changing its prefix, splitting it and merging it with a neighbour all work
+// this way.
 //
 // A split always exists. If the new key keeps the prefix, all cells need at most one page and one
-// cell, and since a cell is less than half a page, some cut leaves both sides small enough. If the
-// new key cuts the prefix short, it lies before or after all others, and the cut beside it leaves
-// the others as they were.
+// cell; since a cell is less than half a page, some cut leaves both sides small enough. If the new
+// key shortens the prefix, it lies before or after all others, and the cut beside it leaves the
+// others as they were.
 
 internal import TreeRingLog
 
@@ -26,12 +27,12 @@ struct Cell {
   var child: ChildReference
 }
 
-/// A list of cells in key order. Belongs to one editor; the memory is kept from use to use.
+/// A list of cells in key order. One editor owns it and reuses its memory.
 final class CellList {
   /// The cells; `count` of them are set.
   let cells: UnsafeMutablePointer<Cell>
   private(set) var count = 0
-  /// A copy of the page that is about to be overwritten.
+  /// A copy of a page that is about to be overwritten.
   private let pageCopy: UnsafeMutableRawPointer
   private let separator: UnsafeMutableRawPointer
   private var keys: UnsafeMutableRawPointer
@@ -53,7 +54,7 @@ final class CellList {
     keys.deallocate()
   }
 
-  /// Empties the list and makes room for the keys of these pages, and one more.
+  /// Empties the list; makes room for the keys of these pages and for one more.
   func reset(for pages: Page...) {
     count = 0
     keyByteCount = 0
@@ -71,25 +72,25 @@ final class CellList {
     }
   }
 
-  /// Sets a page's bytes aside, so that the page can be written while its cells are in the list.
+  /// Copies a page's bytes, so that the page can be written while its cells are in the list.
   func setAside(_ page: Page) -> Page {
     memcpy(pageCopy, page.bytes, PageLayout.pageByteCount)
     return Page(bytes: pageCopy)
   }
 
-  /// Sets a separator aside until the next call; it outlives the list's cells.
+  /// Copies a separator. The copy outlives the list's cells and is valid until the next call.
   func keepSeparator(_ key: UnsafeRawPointer, length: Int) -> UnsafeRawPointer {
     memmove(separator, key, length)
     return UnsafeRawPointer(separator)
   }
 
-  /// Adds one cell. Its bytes must stay where they are while the list is in use.
+  /// Appends one cell. Its bytes must not move while the list is in use.
   func append(_ cell: Cell) {
     cells[count] = cell
     count += 1
   }
 
-  /// Adds the cells of a page in this range.
+  /// Appends the cells of a page in this range.
   func append(_ page: Page, _ range: Range<Int>) {
     let isLeaf = page.level == 0
     for index in range {
@@ -111,7 +112,7 @@ final class CellList {
     }
   }
 
-  /// Gives a cell the key of a page's cell: the separator before the page it comes from.
+  /// Gives a cell the key of a page's cell: the separator before the page that the cell comes from.
   func takeKey(at index: Int, from page: Page, _ pageIndex: Int) {
     let key = keys + keyByteCount
     page.copyKey(at: pageIndex, to: key)
@@ -120,14 +121,14 @@ final class CellList {
     cells[index].keyLength = page.keyLength(at: pageIndex)
   }
 
-  /// The number of entries a run stands for.
+  /// The number of entries in and below a run.
   func entryCount(_ range: Range<Int>) -> UInt64 {
     var sum: UInt64 = 0
-    for index in range { sum += cells[index].child.count }
+    for index in range { sum &+= cells[index].child.count }
     return sum
   }
 
-  /// The length of the shortest start of a cell's key that lies after the key before.
+  /// The length of the shortest prefix of a cell's key that lies after the key before it.
   func separatorLength(before index: Int) -> Int {
     let left = cells[index - 1]
     let right = cells[index]
@@ -135,7 +136,7 @@ final class CellList {
       + KeyOrder.commonPrefixLength(left.key, left.keyLength, right.key, right.keyLength)
   }
 
-  /// The length of the prefix that a page of this run has.
+  /// The length of the prefix of a page that holds this run.
   private func prefixLength(_ range: Range<Int>, isLeaf: Bool) -> Int {
     let first = isLeaf ? range.lowerBound : range.lowerBound + 1
     if first >= range.upperBound { return 0 }
@@ -144,7 +145,7 @@ final class CellList {
     return KeyOrder.commonPrefixLength(a.key, a.keyLength, b.key, b.keyLength)
   }
 
-  /// The bytes that a page of this run uses. O(cells).
+  /// The number of bytes that a page with this run uses. O(cells).
   func byteCount(_ range: Range<Int>, isLeaf: Bool) -> Int {
     let prefixLength = prefixLength(range, isLeaf: isLeaf)
     let untailed = prefixLength + PageLayout.headByteCount
@@ -164,10 +165,11 @@ final class CellList {
     range.count <= cellCapacity && byteCount(range, isLeaf: isLeaf) <= PageLayout.pageByteCount
   }
 
-  /// Where to cut the list in two so that each side fits a page: as evenly as possible, in bytes.
-  func splitIndex(isLeaf: Bool, cellCapacity: Int) -> Int {
+  /// The index at which to cut the list in two so that each side fits a page, as evenly as possible
+  /// in bytes. nil if the keys are out of order and no cut fits.
+  func splitIndex(isLeaf: Bool, cellCapacity: Int) -> Int? {
     let middle = evenIndex(isLeaf: isLeaf)
-    // Leave no inner page with a single child if it can be avoided.
+    // Avoid an inner page with a single child where another cut exists.
     let margin = isLeaf || count < 4 ? 1 : 2
     for margin in [margin, 1] {
       for distance in 0..<count {
@@ -181,10 +183,10 @@ final class CellList {
         }
       }
     }
-    preconditionFailure("an overfull page cannot be split in two")
+    return nil
   }
 
-  /// The index with about as many bytes before it as from it on.
+  /// The index that halves the list most evenly in bytes.
   private func evenIndex(isLeaf: Bool) -> Int {
     func size(_ index: Int) -> Int {
       cells[index].keyLength + cells[index].valueLength
@@ -200,9 +202,9 @@ final class CellList {
     return count / 2
   }
 
-  /// Lays a run out as a page, overwriting it. The run must fit.
+  /// Writes a run as a page and overwrites the page's content. The run must fit.
   func write(
-    _ range: Range<Int>, to page: Page, number: PageNumber, birth: PageBirth, owner: UInt32,
+    _ range: Range<Int>, to page: Page, number: PageNumber, birth: PageBirth, owner: OwnerStamp,
     level: Int
   ) {
     let isLeaf = level == 0
@@ -224,7 +226,8 @@ final class CellList {
     var offset = PageLayout.pageByteCount
     for index in range {
       let cell = cells[index]
-      let restLength = cell.keyLength - prefixLength
+      // Keys of a damaged file may be out of order, so they need not share the prefix.
+      let restLength = max(0, cell.keyLength - prefixLength)
       let tailLength = max(0, restLength - PageLayout.headByteCount)
       offset -= 2 + tailLength + cell.valueLength
       let target = page.bytes + offset
@@ -247,7 +250,8 @@ final class CellList {
       let cell = cells[index]
       page.setChild(at: index - range.lowerBound, to: cell.child)
       if index == range.lowerBound { continue }
-      let restLength = cell.keyLength - prefixLength
+      // Keys of a damaged file may be out of order, so they need not share the prefix.
+      let restLength = max(0, cell.keyLength - prefixLength)
       let tailLength = max(0, restLength - PageLayout.headByteCount)
       offset -= tailLength
       if tailLength > 0 {

@@ -1,4 +1,5 @@
-// How keys are ordered: byte by byte, unsigned, a key before every longer key that starts with it.
+// The order of keys: byte by byte, unsigned; a key lies before every longer key that starts with
+// it.
 
 #if canImport(Glibc)
   internal import Glibc
@@ -43,7 +44,7 @@ package enum KeyOrder {
     return head
   }
 
-  /// The number of bytes both keys start with.
+  /// The number of leading bytes that both keys share.
   static func commonPrefixLength(
     _ a: UnsafeRawPointer, _ aCount: Int, _ b: UnsafeRawPointer, _ bCount: Int
   ) -> Int {
@@ -65,13 +66,13 @@ package enum KeyOrder {
 }
 
 extension UnsafeRawBufferPointer {
-  /// The first byte, or some readable address if there are none.
+  /// The address of the first byte, or some readable address if the buffer is empty.
   @inline(__always)
   var start: UnsafeRawPointer { baseAddress ?? UnsafeRawPointer(KeyOrder.nowhere) }
 }
 
 extension KeyOrder {
-  /// An address for empty keys. Never written, and nothing is read from it, so any thread may have
+  /// An address for empty keys. Nothing is read from it or written to it, so all threads can share
   /// it.
   nonisolated(unsafe) static let nowhere: UnsafeMutableRawPointer =
     UnsafeMutableRawPointer.allocate(byteCount: 8, alignment: 8)

@@ -1,5 +1,5 @@
-// Sorting many keys at once. Keys that are sorted together mostly share their first bytes, so the eight
-// bytes after those are compared as one number first.
+// Sorting many keys at once. Keys that are sorted together mostly share their first bytes. The
+// sorter skips those and compares the next eight bytes as one number first.
 
 /// Finds the order of keys.
 enum KeySorter {
@@ -8,7 +8,7 @@ enum KeySorter {
     var index: Int
   }
 
-  /// The indexes of the keys in the keys' order; equal ones keep theirs. O(n log n).
+  /// The indexes of the keys in key order; equal keys keep their order. O(n log n).
   static func order(of keys: [UnsafeRawBufferPointer]) -> [Int] {
     guard let first = keys.first else { return [] }
     var shared = first.count

@@ -1,5 +1,6 @@
-// Editing one owned page in place: cells come and go without their page being laid out anew. What
-// does not fit is told to the caller, who lays the page out again or splits it (`CellList`).
+// Editing one owned page in place: cells are inserted and removed without laying the page out
+// again. A false result tells the caller that a cell does not fit; the caller then lays the page
+// out again or splits it (`CellList`).
 
 #if canImport(Glibc)
   internal import Glibc
@@ -10,7 +11,7 @@
 #endif
 
 extension Page {
-  /// Whether a key starts with the page's prefix, so that it can be a cell of it.
+  /// Whether a key starts with the page's prefix, so that the page can hold it.
   func sharesPrefix(_ key: UnsafeRawPointer, _ keyLength: Int) -> Bool {
     let prefixLength = prefixLength
     return keyLength >= prefixLength && memcmp(key, prefix, prefixLength) == 0
@@ -63,8 +64,7 @@ extension Page {
     cellCount = count - 1
   }
 
-  /// Replaces a leaf cell's value where it lies.
-  /// - Returns: false, with nothing changed, if the new value is longer than the old one.
+  /// Replaces a leaf cell's value in place.
   func overwriteValue(at index: Int, with value: UnsafeRawBufferPointer) -> Bool {
     let old = self.value(at: index)
     if value.count > old.count { return false }
@@ -100,7 +100,8 @@ extension Page {
     cellCount = count + 1
     let new = (slots, counts, births, children)
     let after = count - index
-    // From the last array to the first, each in its two halves, so that nothing is overwritten.
+    // From the last array to the first, each in two halves, so that no move overwrites unread
+    // bytes.
     memmove(new.3 + index + 1, old.3 + index, 4 * after)
     memmove(new.3, old.3, 4 * index)
     new.3[index] = child.page
@@ -116,7 +117,7 @@ extension Page {
     return true
   }
 
-  /// Removes an inner entry. The entry that becomes the first loses its separator.
+  /// Removes an inner entry. An entry that becomes the first loses its separator.
   func removeInnerCell(at index: Int) {
     abandonSeparator(at: index)
     let count = cellCount
@@ -136,14 +137,14 @@ extension Page {
     if index == 0, count > 1 { abandonSeparator(at: 0) }
   }
 
-  /// Empties an entry's separator.
+  /// Clears an entry's separator.
   private func abandonSeparator(at index: Int) {
     let slot = slots[index]
     if slot.tailLength > 0 { abandon(offset: Int(slot.offset), byteCount: slot.tailLength) }
     slots[index] = PageSlot(head: 0, offset: 0, keyLength: 0)
   }
 
-  /// Zeroes heap bytes; those at the heap's start go back to the gap, others are counted as dead.
+  /// Zeroes heap bytes. Bytes at the heap's start return to the gap; others count as dead.
   private func abandon(offset: Int, byteCount: Int) {
     memset(bytes + offset, 0, byteCount)
     if offset == heapStart {

@@ -1,7 +1,8 @@
-// Putting an entry: down to the leaf, into it if there is room, otherwise laid out anew or split.
+// Putting an entry. The editor descends to the leaf and inserts the entry if there is room;
+// otherwise it lays the page out again or splits it.
 //
-// A key that comes after all others gets a new page of its own, so that ascending keys leave full
-// pages behind. All other splits cut in the middle.
+// A key after all others gets a page of its own, so that ascending keys leave full pages. All other
+// splits cut in the middle.
 
 internal import TreeRingLog
 
@@ -16,10 +17,10 @@ internal import TreeRingLog
 extension PageEditor {
   /// Inserts an entry or replaces its value. O(log n).
   /// - Parameters:
-  ///   - root: the tree; changes unless all its pages are already this editor's.
+  ///   - root: the tree; changes unless this editor already owns all the pages it changes.
   ///   - key: together with `value` at most `PageLayout.maxCellByteCount` bytes.
   ///   - value: must not lie in a page of this tree.
-  /// - Returns: whether the key is new.
+  /// - Returns: true if the key is new.
   @discardableResult
   package func put(
     _ root: inout TreeRoot, key: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer
@@ -103,7 +104,7 @@ extension PageEditor {
     insertByLayout(&root, page, at: index, depth: depth, isLast: false, key: key, value: value)
   }
 
-  /// Inserts a cell for which there is no room in the gap, or which does not share the prefix.
+  /// Inserts a cell that does not fit the gap or does not share the prefix.
   @inline(never)
   private func insertByLayout(
     _ root: inout TreeRoot, _ page: Page, at index: Int, depth: Int, isLast: Bool,
@@ -123,7 +124,7 @@ extension PageEditor {
     layOut(&root, page, depth: depth, appendedAt: isAppended ? index : nil)
   }
 
-  /// Begins a new page behind the last one, which is full and stays as it is.
+  /// Appends a new page after the last one, which is full and stays as it is.
   private func appendPage(
     _ root: inout TreeRoot, after page: Page, depth: Int,
     key: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer
@@ -142,8 +143,8 @@ extension PageEditor {
   }
 
   /// Writes the cell list to a page, or to that page and a new one to its right.
-  /// - Parameter appendedAt: where to split if the list must be split and its last cell is the last
-  ///   of the whole tree.
+  /// - Parameter appendedAt: the index to split at, if the list must be split and its last cell is
+  ///   the last of the whole tree; otherwise nil.
   private func layOut(_ root: inout TreeRoot, _ page: Page, depth: Int, appendedAt: Int?) {
     let list = list
     let level = page.level
@@ -155,6 +156,7 @@ extension PageEditor {
       return
     }
     let cut = appendedAt ?? list.splitIndex(isLeaf: isLeaf, cellCapacity: cellCapacity)
+    guard let cut else { return table.noteDisorder(page) }
     let (rightNumber, right) = allocate()
     list.write(0..<cut, to: page, number: number, birth: birth, owner: owner, level: level)
     list.write(
@@ -170,7 +172,7 @@ extension PageEditor {
       isAppended: appendedAt != nil)
   }
 
-  /// Tells the page above of a split, or makes a new root above it.
+  /// Adds the right page of a split to the page above, or makes a new root above both.
   private func finishSplit(
     _ root: inout TreeRoot, _ page: Page, leftCount: UInt64, _ separator: UnsafeRawPointer,
     _ separatorLength: Int, _ right: ChildReference, depth: Int, isAppended: Bool
@@ -187,14 +189,14 @@ extension PageEditor {
       &root, separator, separatorLength, right, depth: depth - 1, isLast: isAppended)
   }
 
-  /// Adds a child to the right of the one the path went down to.
+  /// Adds a child to the right of the child on the path.
   private func insertChild(
     _ root: inout TreeRoot, _ separator: UnsafeRawPointer, _ separatorLength: Int,
     _ child: ChildReference, depth: Int, isLast: Bool
   ) {
     let page = path[depth].page
     let index = path[depth].index + 1
-    // The prefix of an inner page begins to matter with its second child.
+    // The prefix of an inner page counts from its second child on.
     if page.cellCount < cellCapacity, page.cellCount > 1,
       page.sharesPrefix(separator, separatorLength),
       page.insertInnerCell(at: index, key: separator, keyLength: separatorLength, child: child)

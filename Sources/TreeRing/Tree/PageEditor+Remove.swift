@@ -1,16 +1,16 @@
-// Removing an entry: found first, so that a miss copies nothing; then the path becomes this
-// editor's, the cell goes, and pages that ran low are merged.
+// Removing an entry. The editor looks the entry up first, so that a miss copies nothing. Then it
+// makes the path its own, removes the cell, and merges pages that ran low.
 //
-// A page that runs empty is taken out. A page under a quarter full takes in a neighbour of the same
-// parent, if both together leave an eighth of a page free. So after a removal in it a page is either
-// a quarter full, or its neighbours are more than five eighths full, or they share no prefix and
-// would not fit. Entries are never moved between pages that both stay.
+// A page that runs empty is removed. A page under a quarter full takes in a neighbour of the same
+// parent, if both together leave an eighth of a page free. So after a removal in it a page is a
+// quarter full, or its neighbours are more than five eighths full, or they share no prefix and
+// would not fit. Entries never move between pages that both stay.
 
 internal import TreeRingLog
 
 extension PageEditor {
   /// Removes an entry. O(log n).
-  /// - Returns: whether there was one; if not, nothing changed.
+  /// - Returns: true if there was one; if not, nothing changed.
   @discardableResult
   package func remove(_ root: inout TreeRoot, key: UnsafeRawBufferPointer) -> Bool {
     if root.page == 0 { return false }
@@ -26,13 +26,15 @@ extension PageEditor {
     let place = page.leafLowerBound(keyStart, key.count)
     if !place.isFound { return false }
 
-    root.count -= 1
+    // A fetch compares a page with the count of its entry. So fetch first, then change the count.
     page = ownedRoot(&root)
+    root.count &-= 1
     for step in 0..<depth {
       let index = path[step].index
       path[step].page = page
-      page.counts[index] -= 1
-      page = ownedChild(of: page, at: index)
+      let child = ownedChild(of: page, at: index)
+      page.counts[index] &-= 1
+      page = child
     }
     page.removeLeafCell(at: place.index)
     if isLow(page) { mend(&root, page, depth: depth) }
@@ -46,7 +48,7 @@ extension PageEditor {
     return cellCapacity != .max && count < (cellCapacity + 2) / 3
   }
 
-  /// Takes out or merges a page that ran low, and whatever above it runs low by that.
+  /// Removes or merges a page that ran low, and each page above that runs low as a result.
   @inline(never)
   private func mend(_ root: inout TreeRoot, _ lowPage: Page, depth lowDepth: Int) {
     var page = lowPage
@@ -58,9 +60,9 @@ extension PageEditor {
         parent.removeInnerCell(at: index)
         release(page)
       } else if index + 1 < parent.cellCount, merge(page, parent, index, takingIn: index + 1) {
-        // The right neighbour is now part of the page.
+        // The page now holds the right neighbour's cells.
       } else if index > 0, merge(page, parent, index, takingIn: index - 1) {
-        // The left neighbour is now part of the page.
+        // The page now holds the left neighbour's cells.
       } else {
         break
       }
@@ -71,7 +73,8 @@ extension PageEditor {
     lowerRoot(&root)
   }
 
-  /// Merges a neighbour into a page, if the result leaves room for some more.
+  /// Merges a neighbour into a page, if the result leaves an eighth of the page free.
+  /// - Returns: false, with nothing changed, if it does not.
   private func merge(_ page: Page, _ parent: Page, _ index: Int, takingIn other: Int) -> Bool {
     let neighbour = table.child(of: parent, at: other)
     if neighbour.usedByteCount + page.usedByteCount > PageLayout.pageByteCount * 2 { return false }
@@ -84,7 +87,7 @@ extension PageEditor {
     list.append(second, 0..<second.cellCount)
     let level = page.level
     if level > 0 {
-      // The second page's first child gets the separator that stood between the two pages.
+      // The second page's first child gets the separator between the two pages.
       list.takeKey(at: first.cellCount, from: parent, left + 1)
     }
     let all = 0..<list.count
@@ -95,14 +98,14 @@ extension PageEditor {
     }
     list.write(all, to: page, number: page.number, birth: birth, owner: owner, level: level)
     let child = ChildReference(
-      page: page.number, birth: birth, count: parent.counts[index] + parent.counts[other])
+      page: page.number, birth: birth, count: parent.counts[index] &+ parent.counts[other])
     parent.removeInnerCell(at: left + 1)
     parent.setChild(at: left, to: child)
     release(neighbour)
     return true
   }
 
-  /// Drops root pages with a single child, and the last page when it is empty.
+  /// Removes root pages with a single child, and the last page when it is empty.
   private func lowerRoot(_ root: inout TreeRoot) {
     while root.page != 0 {
       let page = table.top(of: root)

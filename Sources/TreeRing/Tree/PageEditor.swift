@@ -1,9 +1,9 @@
-// One transaction's editing of trees. A page is edited in place only if this editor made it, which
-// its owner stamp says; every other page is copied first and reported as retired. So the roots that
-// others read never change, and a page is copied once per transaction however often it is edited.
+// Editing the trees in one transaction. The editor edits a page in place only if it made the page,
+// as the page's owner stamp tells. It copies every other page first and reports the original as
+// retired. So the roots that others read never change, and a transaction copies a page only once.
 //
-// An edit goes down from the root, making each page on the way its own, then works on the leaf and,
-// where pages split or run empty, back up along the path it noted.
+// An edit descends from the root and makes each page on the path its own. Then it changes the leaf.
+// It returns up the recorded path as far as pages split or run empty.
 
 package import TreeRingLog
 
@@ -15,37 +15,37 @@ package import TreeRingLog
   internal import Darwin
 #endif
 
-/// A page on the way from the root to a leaf, and the index of the child gone down to.
+/// A page on the path from the root to a leaf, and the index of the child on the path.
 struct PathStep {
   var page: Page
   var index: Int
 }
 
-/// The pages of one transaction. Used by one thread at a time; ended by `finish` or `discard`.
+/// The pages of one transaction. One thread at a time uses it; `finish` or `discard` ends it.
 package final class PageEditor {
-  /// The pages edited.
+  /// The store of the edited pages.
   package let pages: PageStore
-  /// The commit that the transaction makes.
+  /// The number of the commit that the transaction makes.
   package let epoch: CommitNumber
   /// Whether its pages never go to a page file.
   package let isPrivate: Bool
-  /// The mark of the pages this editor made.
-  let owner: UInt32
+  /// The stamp of the pages that this editor made.
+  let owner: OwnerStamp
   let table: PageTable
   let cellCapacity: Int
   let path: UnsafeMutablePointer<PathStep>
 
-  /// What changes when a page is made or given up. Behind a pointer, since the access checks of a
-  /// class's stored properties cost as much as copying a page.
+  /// The state that changes when a page is made or released. It lies behind a pointer, since the
+  /// access checks of a class's stored properties cost as much as copying a page.
   private struct State {
     var retired: [RetiredPage] = []
-    /// Every page made, those given up again included.
+    /// Every page made, released ones included.
     var made: [PageNumber] = []
-    /// What the pages made or changed now are born at.
+    /// The birth of pages that are made or changed from now on.
     var birth: PageBirth
-    /// Pages made that have been given to the file early, and not been changed since.
+    /// Pages made that were given to the file early and have not changed since.
     var spilled: Set<PageNumber> = []
-    /// Pages made and given up, for use again.
+    /// Pages made and released again, for reuse.
     var spare: [PageNumber] = []
     var cellList: CellList?
     var isOpen = true
@@ -58,8 +58,8 @@ package final class PageEditor {
   package var retired: [RetiredPage] { state.pointee.retired }
 
   /// Begins a transaction that makes commit `epoch`.
-  /// - Parameter isPrivate: whether its pages belong to one reader's own state of the trees: they get
-  ///   numbers that have no place in a page file.
+  /// - Parameter isPrivate: true if its pages belong to one reader's own state of the trees. Their
+  ///   numbers have no slot in a page file.
   package init(pages: PageStore, epoch: CommitNumber, isPrivate: Bool = false) {
     self.pages = pages
     self.epoch = epoch
@@ -82,7 +82,7 @@ package final class PageEditor {
     path.deallocate()
   }
 
-  /// Pages made and still in use, in no order. O(pages made).
+  /// The pages made and still in use, in no order. O(pages made).
   package var allocated: [PageNumber] {
     let made = state.pointee.made
     if state.pointee.spare.isEmpty { return made }
@@ -90,8 +90,8 @@ package final class PageEditor {
     return made.filter { !spare.contains($0) }
   }
 
-  /// Ends the transaction: its pages are never edited again. The caller publishes its roots, then
-  /// hands `retired` to the pin table.
+  /// Ends the transaction: its pages never change again. The caller publishes its roots, then hands
+  /// `retired` to the pin table.
   package func finish() -> (allocated: [PageNumber], retired: [RetiredPage]) {
     precondition(state.pointee.isOpen, "a transaction can end only once")
     let result = (allocated, retired)
@@ -116,11 +116,11 @@ package final class PageEditor {
 // MARK: - Pages of the transaction
 
 extension PageEditor {
-  /// What the pages made or changed now are born at.
+  /// The birth of pages that are made or changed from now on.
   @inline(__always)
   var birth: PageBirth { state.pointee.birth }
 
-  /// A page of undefined content that belongs to this editor.
+  /// A page of undefined content that this editor owns.
   func allocate() -> (number: PageNumber, page: Page) {
     if let number = state.pointee.spare.popLast() { return (number, table.page(number)) }
     precondition(state.pointee.isOpen, "the transaction has ended")
@@ -129,8 +129,8 @@ extension PageEditor {
     return new
   }
 
-  /// A copy of a page that belongs to this editor; the page itself is retired. A page that the
-  /// transaction made and gave to the file keeps its number, under a new birth.
+  /// A copy of a page that this editor owns; the original is retired. A page that the transaction
+  /// made and gave to the file keeps its number and gets a new birth.
   @inline(never)
   func copy(_ page: Page) -> Page {
     if !state.pointee.spilled.isEmpty, state.pointee.spilled.remove(page.number) != nil {
@@ -151,10 +151,10 @@ extension PageEditor {
   /// The number of pages made whose home is the heap. O(pages made).
   package var heapPageCount: Int { allocated.count { pages.isInHeap($0) } }
 
-  /// Gives the pages made whose home is the heap to the file: as they are now they may be written, once
-  /// or again, and moved there. A change makes them pages of the next edition. Nobody may hold pointers
-  /// into pages of the transaction. O(pages made).
-  /// - Returns: those pages, by number; none if there have been as many editions as a birth can count.
+  /// Gives the pages made whose home is the heap to the file. The file may write them as they are
+  /// now, also more than once, and move them there. A later change makes them pages of the next
+  /// edition. The caller holds no pointers into pages of the transaction. O(pages made).
+  /// - Returns: those pages, by number; none if the editions that a birth can count are used up.
   package func spill() -> [RetiredPage] {
     guard let next = pages.endEdition(birth) else { return [] }
     state.pointee.birth = next
@@ -167,7 +167,7 @@ extension PageEditor {
     }
   }
 
-  /// Gives up a page that is no longer part of a tree.
+  /// Releases a page that is no longer part of a tree.
   func release(_ page: Page) {
     if page.owner == owner {
       page.owner = 0
@@ -177,7 +177,7 @@ extension PageEditor {
     }
   }
 
-  /// Gives up a page known by its reference, without looking at it unless it may be owned.
+  /// Releases a page known by its reference. Reads the page only if this editor may own it.
   func release(_ number: PageNumber, birth: PageBirth) {
     if birth.commit == epoch, !state.pointee.spilled.contains(number) {
       release(table.page(number))
@@ -186,7 +186,7 @@ extension PageEditor {
     }
   }
 
-  /// The root's page, owned by this editor.
+  /// The root's page, which this editor owns after the call.
   @inline(__always)
   func ownedRoot(_ root: inout TreeRoot) -> Page {
     let page = table.top(of: root)
@@ -197,7 +197,7 @@ extension PageEditor {
     return new
   }
 
-  /// The child at an index of an owned inner page, owned by this editor.
+  /// The child at an index of an owned inner page; this editor owns the child after the call.
   @inline(__always)
   func ownedChild(of page: Page, at index: Int) -> Page {
     let child = table.child(of: page, at: index)
@@ -208,7 +208,7 @@ extension PageEditor {
     return new
   }
 
-  /// The list for laying pages out anew.
+  /// The list for laying pages out again.
   var list: CellList {
     if let list = state.pointee.cellList { return list }
     let list = CellList()
@@ -216,7 +216,7 @@ extension PageEditor {
     return list
   }
 
-  /// Sets a separator aside where it outlives the cell list's use.
+  /// Copies a separator to memory that outlives the cell list's use.
   func keepSeparator(_ key: UnsafeRawPointer, length: Int) -> UnsafeRawPointer {
     list.keepSeparator(key, length: length)
   }
@@ -228,19 +228,18 @@ extension PageEditor {
   /// Removes every entry. O(pages).
   package func removeAll(_ root: inout TreeRoot) {
     if root.page != 0 {
-      let top = table.top(of: root)
-      releaseTree(root.page, birth: root.birth, level: top.level)
+      releaseChildren(of: table.top(of: root))
+      release(root.page, birth: root.birth)
     }
     root = .empty
   }
 
-  private func releaseTree(_ number: PageNumber, birth: PageBirth, level: Int) {
-    if level > 0 {
-      let page = table.page(number, birth: birth)
-      for index in 0..<page.cellCount {
-        releaseTree(page.children[index], birth: page.births[index], level: level - 1)
-      }
+  /// Releases everything below a page, without reading leaves.
+  private func releaseChildren(of page: Page) {
+    if page.level == 0 { return }
+    for index in 0..<page.cellCount {
+      if page.level > 1 { releaseChildren(of: table.countedChild(of: page, at: index)) }
+      release(page.children[index], birth: page.births[index])
     }
-    release(number, birth: birth)
   }
 }

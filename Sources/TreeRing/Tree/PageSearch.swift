@@ -1,6 +1,6 @@
-// Finding a key in a page: the prefix is compared once, then heads as integers in a plain branching
-// binary search (at a million keys the speculated loads overlap, which beats branch-free code); only
-// equal heads look at the cell, out of line.
+// Finding a key in a page. The search compares the prefix once, then heads as integers in a plain
+// branching binary search. At a million keys the speculated loads overlap, which beats branch-free
+// code. Only equal heads read the cell, out of line.
 
 internal import CTreeRing
 
@@ -13,28 +13,28 @@ internal import CTreeRing
 #endif
 
 extension Page {
-  /// Brings the part of a page that a search reads nearer, all lines at once. In a tree far larger
+  /// Prefetches the part of a page that a search reads, all lines at once. In a tree far larger
   /// than the caches this takes a quarter off a lookup, whose probes would miss one after another.
   @inline(__always)
   func prefetchSlots() {
     for line in 0..<14 { treering_prefetch(bytes + 64 &* line) }
   }
 
-  /// Brings a leaf's header and one slot nearer.
+  /// Prefetches a leaf's header and one slot.
   @inline(__always)
   func prefetchSlot(at index: Int) {
     treering_prefetch(bytes)
     treering_prefetch(bytes + PageLayout.headerByteCount + PageLayout.slotByteCount &* (index &+ 1))
   }
 
-  /// The index of the child that holds the entry at a position, which must be below the page's
-  /// entry count; the position becomes that in the child.
+  /// The index of the child that holds the entry at a position.
+  /// - Parameter position: below the page's entry count; becomes the position in the child.
   @inline(__always)
   func takeChildIndex(at position: inout UInt64) -> Int {
     let counts = counts
     let last = cellCount &- 1
     var index = 0
-    // Four at a time: their sum hides the wait of one subtraction for the one before.
+    // Four at a time: one sum of four hides the latency of dependent subtractions.
     while index &+ 4 <= last {
       let four =
         (counts[index] &+ counts[index &+ 1]) &+ (counts[index &+ 2] &+ counts[index &+ 3])
@@ -49,8 +49,8 @@ extension Page {
     return index
   }
 
-  /// The index of the first cell whose key is not below `key`, and whether it is `key`.
-  /// - Parameter first: the first cell looked at: 0 in a leaf, 1 in an inner page.
+  /// The index of the first cell whose key is not below `key`, and whether its key equals `key`.
+  /// - Parameter first: the first cell to compare: 0 in a leaf, 1 in an inner page.
   @inline(__always)
   func lowerBound(
     _ key: UnsafeRawPointer, _ keyLength: Int, from first: Int, tailOffset: Int
@@ -74,14 +74,15 @@ extension Page {
     return lowerBound(amongEqualHeadsFrom: low, rest, restLength, tailOffset)
   }
 
-  /// The place of a key among the cells with its head, of which the first is given.
+  /// The same among the cells with the key's head.
+  /// - Parameter first: the first of those cells.
   @inline(never)
   private func lowerBound(
     amongEqualHeadsFrom first: Int, _ key: UnsafeRawPointer, _ keyLength: Int, _ tailOffset: Int
   ) -> (index: Int, isFound: Bool) {
     let slots = slots
     let head = slots[first].head
-    // Mostly there is one such cell.
+    // Mostly there is only one such cell.
     let order = compareTail(key, keyLength, slots[first], tailOffset)
     if order <= 0 { return (first, order == 0) }
     var low = first &+ 1
@@ -99,7 +100,8 @@ extension Page {
     return (low, false)
   }
 
-  /// The place of a key in a leaf.
+  /// The index of the first cell of a leaf whose key is not below `key`, and whether it equals
+  /// `key`.
   @inline(__always)
   func leafLowerBound(
     _ key: UnsafeRawPointer, _ keyLength: Int
@@ -114,13 +116,14 @@ extension Page {
     return place.isFound ? place.index : place.index &- 1
   }
 
-  /// Zero if the key starts with the page's prefix, otherwise on which side of the page it lies.
+  /// Zero if the key starts with the page's prefix; negative if it lies before the page, else
+  /// positive.
   @inline(__always)
   private func comparePrefix(
     _ key: UnsafeRawPointer, _ keyLength: Int, _ prefixLength: Int
   ) -> Int {
     if prefixLength <= 8, keyLength >= 8 {
-      // The prefix is padded to 8 bytes, so both may be read as one word.
+      // The prefix is padded to 8 bytes, so one word load can read each side.
       let difference =
         key.loadUnaligned(as: UInt64.self) ^ prefix.load(as: UInt64.self)
       if UInt64(littleEndian: difference) &<< UInt64(truncatingIfNeeded: 64 &- 8 &* prefixLength)
@@ -141,7 +144,7 @@ extension Page {
     return keyLength < prefixLength ? -1 : 0
   }
 
-  /// Orders a key with the cell's head against that cell; both without the prefix.
+  /// Compares a key with a cell of the same head; both without the prefix.
   @inline(__always)
   private func compareTail(
     _ key: UnsafeRawPointer, _ keyLength: Int, _ slot: PageSlot, _ tailOffset: Int
@@ -161,7 +164,7 @@ extension Page {
   @inline(__always)
   func keyLength(at index: Int) -> Int { prefixLength + Int(slots[index].keyLength) }
 
-  /// Copies a cell's whole key to a buffer that has room for it and for four bytes more.
+  /// Copies a cell's whole key to a buffer with room for the key and four more bytes.
   @inline(__always)
   func copyKey(at index: Int, to buffer: UnsafeMutableRawPointer) {
     let prefixLength = prefixLength
@@ -169,7 +172,7 @@ extension Page {
     copyKeyRest(at: index, to: buffer + prefixLength)
   }
 
-  /// Copies a cell's key without the prefix; the buffer has room for four bytes more.
+  /// Copies a cell's key without the prefix to a buffer with room for four more bytes.
   @inline(__always)
   func copyKeyRest(at index: Int, to buffer: UnsafeMutableRawPointer) {
     let slot = slots[index]
@@ -181,7 +184,7 @@ extension Page {
     }
   }
 
-  /// A leaf cell's value, where it lies.
+  /// A leaf cell's value, in place.
   @inline(__always)
   func value(at index: Int) -> UnsafeRawBufferPointer {
     let slot = slots[index]

@@ -1,11 +1,11 @@
-// Which pages a tree is made of. A page is never older than the pages below it, so whoever wants
-// the young ones need not look below an old one.
+// The pages of a tree. A page is never older than the pages below it, so a search for young pages
+// need not read below an old one.
 
 package import TreeRingLog
 
 extension Tree {
-  /// Calls `body` with every page of the tree that was born after a commit, children before the page
-  /// above them. O(pages visited and their entries); nothing older is touched.
+  /// Calls `body` with every page of the tree that was born after a commit, children before the
+  /// page above them. Reads no older page. O(pages visited and their entries).
   package func forEachPage(
     bornAfter commit: CommitNumber, _ body: (Page) throws -> Void
   ) rethrows {
@@ -25,7 +25,7 @@ extension Tree {
     if page.level > 0 {
       for index in 0..<page.cellCount {
         if let commit, page.births[index].commit <= commit { continue }
-        try visit(table.child(of: page, at: index), bornAfter: commit, body)
+        try visit(table.countedChild(of: page, at: index), bornAfter: commit, body)
       }
     }
     try body(page)

@@ -1,19 +1,18 @@
-// Ranks of many keys at once. Some keys go down side by side, level by level, so that they wait for
-// memory together and not one after the other: in a tree far larger than the caches that takes a third
-// off each.
+// Ranks of many keys at once. Several keys descend side by side, level by level, so that their
+// waits for memory overlap. In a tree far larger than the caches that takes a third off each.
 
-/// Keys, one behind the other in one run of bytes.
+/// Keys, one after the other in one run of bytes.
 package struct KeyRun {
   fileprivate private(set) var bytes: [UInt8] = []
   fileprivate private(set) var ends: [Int] = []
 
-  /// No key yet.
+  /// Creates a run without keys.
   package init() {}
 
-  /// How many keys there are.
+  /// The number of keys.
   package var count: Int { ends.count }
 
-  /// Appends a key that is a prefix and a rest.
+  /// Appends a key made of a prefix and a rest.
   package mutating func append(_ prefix: [UInt8], _ rest: [UInt8]) {
     bytes.append(contentsOf: prefix)
     bytes.append(contentsOf: rest)
@@ -22,10 +21,11 @@ package struct KeyRun {
 }
 
 extension Tree {
-  /// How many keys go down side by side: their leaves' slots fit the nearest cache together.
+  /// The number of keys that descend side by side. The slots of that many leaves fit the
+  /// first-level cache together.
   private static var laneCount: Int { 16 }
 
-  /// Where a key has come to on its way down.
+  /// The state of one key's descent.
   private struct Lane {
     var page: Page
     let key: UnsafeRawPointer
@@ -54,12 +54,12 @@ extension Tree {
             start = end
           }
           for level in stride(from: top.level, to: 0, by: -1) {
-            // A page that could not be had is an empty leaf.
+            // An empty leaf stands for a page that could not be fetched.
             for lane in 0..<count where lanes[lane].page.level == level { descend(&lanes[lane]) }
           }
           for lane in 0..<count {
             let place = lanes[lane].page.leafLowerBound(lanes[lane].key, lanes[lane].keyLength)
-            ranks.append(Int(lanes[lane].rank) &+ place.index)
+            ranks.append(rank(lanes[lane].rank, place.index))
           }
         }
       }

@@ -1,6 +1,6 @@
-// Going through a range of a tree in one call, both ways: pointers are held from leaf to leaf, a
-// page's prefix is copied once, and nothing is allocated per entry. While one leaf is gone through, the
-// processor is asked to bring the next one nearer: a scan is bound by memory.
+// Scanning a range of a tree in one call, in both directions. The scan holds pointers from leaf to
+// leaf, copies a page's prefix once, and allocates nothing per entry. While it reads one leaf it
+// prefetches the next, since a scan is bound by memory.
 
 internal import CTreeRing
 
@@ -14,7 +14,8 @@ internal import CTreeRing
 
 extension Tree {
   /// Calls `body` with every entry of `lower` ≤ key < `upper` in ascending order, until it returns
-  /// false. nil is no bound. Key and value are valid inside `body` only. O(log n + entries).
+  /// false. A nil bound is no bound. Key and value are valid inside `body` only. O(log n +
+  /// entries).
   @inline(__always)
   package func forEach(
     from lower: UnsafeRawBufferPointer? = nil, to upper: UnsafeRawBufferPointer? = nil,
@@ -25,7 +26,9 @@ extension Tree {
     if start < end { try forEach(in: start..<end, body) }
   }
 
-  /// The same in descending order.
+  /// Calls `body` with every entry of `lower` ≤ key < `upper` in descending order, until it returns
+  /// false. A nil bound is no bound. Key and value are valid inside `body` only. O(log n +
+  /// entries).
   @inline(__always)
   package func forEachBackward(
     from lower: UnsafeRawBufferPointer? = nil, to upper: UnsafeRawBufferPointer? = nil,
@@ -52,7 +55,7 @@ extension Tree {
       let end = min(leaf.page.cellCount, leaf.index + rest)
       rest -= end - leaf.index
       if try !cursor.visit(leaf.page, leaf.index..<end, isForward: true, body) { return }
-      // There is a next leaf, unless pages could not be fetched.
+      // There is a next leaf, unless a page could not be fetched.
       if rest > 0, !cursor.goToNextLeaf() { return }
     }
   }
@@ -73,13 +76,14 @@ extension Tree {
       let start = max(0, leaf.index + 1 - rest)
       rest -= leaf.index + 1 - start
       if try !cursor.visit(leaf.page, start..<(leaf.index + 1), isForward: false, body) { return }
-      // There is a leaf before, unless pages could not be fetched.
+      // There is a previous leaf, unless a page could not be fetched.
       if rest > 0, !cursor.goToPreviousLeaf() { return }
     }
   }
 
-  /// Calls `body` with what follows `prefix` in each key that begins with it, and the value, in ascending
-  /// order. O(log n + entries). For few entries: where they lie in one leaf, nothing is allocated.
+  /// Calls `body` with the value of each key that starts with `prefix`, and with the rest of the
+  /// key, in ascending order. Meant for few entries: if they lie in one leaf, nothing is allocated.
+  /// O(log n + entries).
   package func forEach(
     startingWith prefix: UnsafeRawBufferPointer,
     _ body: (_ rest: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) throws -> Void
@@ -104,7 +108,7 @@ extension Tree {
       if !isInside { return }
       index += 1
     }
-    // They may go on in the next leaf.
+    // The entries may continue in the next leaf.
     var cursor = makeCursor()
     var isInside = cursor.seek(to: prefix)
     for _ in start..<index where isInside { isInside = cursor.next() }
@@ -122,7 +126,8 @@ extension TreeCursor {
     PageLayout.pageByteCount / lineByteCount / linesPerStep
   }
 
-  /// Calls `body` with the entries of one leaf; false if it told to stop.
+  /// Calls `body` with entries of one leaf and prefetches the leaf beside it.
+  /// - Returns: false if `body` stopped the scan.
   @inline(__always)
   func visit(
     _ page: Page, _ range: Range<Int>, isForward: Bool,

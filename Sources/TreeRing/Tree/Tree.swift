@@ -1,6 +1,6 @@
-// Reading a tree: lookups, positions, counts. All of it goes by page numbers through the page table,
-// without locks, reference counts or allocation. A tree may be read by any number of threads while
-// its root is pinned; the tree of an unfinished transaction only by that transaction's thread,
+// Reading a tree: lookups, positions, counts. Reads follow page numbers through the page table,
+// without locks, reference counts or allocation. Any number of threads may read a tree while its
+// root is pinned. Only a transaction's own thread may read the tree of an unfinished transaction,
 // between its edits.
 
 internal import TreeRingLog
@@ -15,9 +15,9 @@ internal import TreeRingLog
 
 /// A readable tree. Valid while its root is pinned.
 package struct Tree: Sendable {
-  /// What is read.
+  /// The root of the tree.
   package let root: TreeRoot
-  /// Where its pages are.
+  /// The store of its pages.
   package let pages: PageStore
   let table: PageTable
 
@@ -29,10 +29,10 @@ package struct Tree: Sendable {
 
   /// The number of entries.
   package var count: Int { Int(root.count) }
-  /// Whether there is no entry.
+  /// Whether the tree has no entries.
   package var isEmpty: Bool { root.count == 0 }
 
-  /// The leaf and index of a key, or of the first key after it (which may be the leaf's end).
+  /// The leaf and index of a key, or of the first key after it. The index may be the leaf's end.
   @inline(__always)
   func locate(
     _ key: UnsafeRawPointer, _ keyLength: Int
@@ -47,21 +47,21 @@ package struct Tree: Sendable {
     return (page, place.index, place.isFound)
   }
 
-  /// Whether there is an entry of this key. O(log n).
+  /// Whether there is an entry with this key. O(log n).
   package func contains(_ key: UnsafeRawBufferPointer) -> Bool {
     if root.page == 0 { return false }
     return locate(key.start, key.count).isFound
   }
 
-  /// The value of a key, where it lies; nil without one. O(log n). The bytes may be used while the
-  /// root is pinned, and within the calling read section only.
+  /// The value of a key, in place; nil if there is no entry. The bytes are valid while the root is
+  /// pinned, and within the calling read section only. O(log n).
   package func value(of key: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer? {
     if root.page == 0 { return nil }
     let place = locate(key.start, key.count)
     return place.isFound ? place.leaf.value(at: place.index) : nil
   }
 
-  /// Calls `body` with the value of a key, if it has one. O(log n).
+  /// Calls `body` with the value of a key, if there is an entry. O(log n).
   @inline(__always)
   package func withValue<R>(
     of key: UnsafeRawBufferPointer, _ body: (UnsafeRawBufferPointer) throws -> R
@@ -75,7 +75,7 @@ package struct Tree: Sendable {
     place(of: key).rank
   }
 
-  /// The number of entries before `key`, and whether there is an entry of that key. O(log n).
+  /// The number of entries before `key`, and whether there is an entry with that key. O(log n).
   package func place(of key: UnsafeRawBufferPointer) -> (rank: Int, isFound: Bool) {
     if root.page == 0 { return (0, false) }
     let keyStart = key.start
@@ -88,13 +88,20 @@ package struct Tree: Sendable {
       if isAboveLeaves { page.prefetchSlots() }
     }
     let place = page.leafLowerBound(keyStart, key.count)
-    return (Int(rank) &+ place.index, place.isFound)
+    return (self.rank(rank, place.index), place.isFound)
+  }
+
+  /// The position of an entry: the entries before its leaf and those before it in the leaf, at most
+  /// the tree's count. Counts in pages of a damaged file may add up to anything.
+  @inline(__always)
+  func rank(_ before: UInt64, _ index: Int) -> Int {
+    Int(min(before &+ UInt64(index), root.count))
   }
 
   /// The child of an inner page that holds a key.
   /// - Parameters:
-  ///   - rank: grows by the entries below the children before it.
-  ///   - total: the entries below the page; becomes that of the child.
+  ///   - rank: grows by the number of entries below the children before it.
+  ///   - total: the number of entries below the page; becomes that of the child.
   @inline(__always)
   func child(
     of page: Page, towards key: UnsafeRawPointer, _ keyLength: Int, rank: inout UInt64,
@@ -103,7 +110,7 @@ package struct Tree: Sendable {
     let index = page.childIndex(key, keyLength)
     let counts = page.counts
     let cellCount = page.cellCount
-    // The shorter side of the page is added up; the total gives the other.
+    // Adds up the shorter side of the page; the total gives the other.
     if index &* 2 <= cellCount {
       for place in 0..<index { rank &+= counts[place] }
     } else {
@@ -126,12 +133,12 @@ package struct Tree: Sendable {
       page = table.child(of: page, at: page.takeChildIndex(at: &rest))
       if isAboveLeaves { page.prefetchSlot(at: Int(rest)) }
     }
-    // The entry is there, unless the page could not be fetched.
+    // The entry exists, unless a page could not be fetched.
     return (page, min(Int(rest), max(0, page.cellCount &- 1)))
   }
 
-  /// Calls `body` with the key and value of the entry at a position, counted from 0; both are empty if
-  /// a page could not be fetched. O(log n).
+  /// Calls `body` with the key and value of the entry at a position, counted from 0. Both are empty
+  /// if a page could not be fetched. O(log n).
   package func withEntry<R>(
     at position: Int,
     _ body: (_ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) throws -> R
@@ -145,7 +152,7 @@ package struct Tree: Sendable {
     }
   }
 
-  /// The number of entries with `lower` ≤ key < `upper`; nil is no bound. O(log n).
+  /// The number of entries with `lower` ≤ key < `upper`; a nil bound is no bound. O(log n).
   package func count(
     from lower: UnsafeRawBufferPointer? = nil, to upper: UnsafeRawBufferPointer? = nil
   ) -> Int {
@@ -154,6 +161,6 @@ package struct Tree: Sendable {
     return max(0, end - start)
   }
 
-  /// A cursor before the first entry; seek before use.
+  /// A cursor on no entry; seek before use.
   package func makeCursor() -> TreeCursor { TreeCursor(self) }
 }

@@ -1,4 +1,4 @@
-// The tree's invariants, checked the slow and sure way. Tests run it after every step; `treering
+// The tree's invariants and an exhaustive check of them. Tests run it after every step; `treering
 // check` runs it over a store.
 //
 //   1. Every page of the tree exists and carries its own number.
@@ -9,7 +9,7 @@
 //   6. A page is not older than any page below it.
 //   7. Cells lie inside the heap without overlap; heap start and dead bytes account for every byte;
 //      the gap is zero.
-//   8. No page is reached twice.
+//   8. Every page is reached only once.
 
 internal import TreeRingLog
 
@@ -55,7 +55,7 @@ private struct Check {
     violations.append("page \(page.number) at level \(page.level): \(text)")
   }
 
-  /// The page of a reference, if it is there and is the one meant.
+  /// The page of a reference, checked against it; nil if the store has no such page.
   mutating func page(_ reference: ChildReference, olderThan commit: CommitNumber) -> Page? {
     guard pages.contains(reference.page) else {
       violations.append("page \(reference.page) does not exist")

@@ -1,5 +1,5 @@
-// Going through a tree entry by entry, both ways. A cursor keeps page numbers, not pointers, between
-// calls, since a page's home may change; it allocates once, when it is made.
+// Iterating a tree entry by entry, in both directions. Between calls a cursor keeps page numbers,
+// not pointers, since a page's home may change. It allocates once, when it is created.
 
 #if canImport(Glibc)
   internal import Glibc
@@ -12,18 +12,18 @@
 /// A position in a tree. Valid while the tree's root is pinned and, for the tree of an unfinished
 /// transaction, until its next edit.
 package struct TreeCursor: ~Copyable {
-  /// A page on the path and the index gone down to; in the leaf, the entry's index.
+  /// A page on the path and the index of the child on the path; in the leaf, the entry's index.
   struct Step {
     var page: PageNumber
     var index: Int32
     var count: Int32
   }
 
-  /// The tree gone through.
+  /// The tree that the cursor iterates.
   package let tree: Tree
   let table: PageTable
   let steps: UnsafeMutablePointer<Step>
-  /// The leaf's place in `steps`; -1 while the cursor is on no entry.
+  /// The leaf's index in `steps`; -1 while the cursor is on no entry.
   private var leafDepth = -1
   let keyBuffer: UnsafeMutableRawPointer
 
@@ -42,8 +42,8 @@ package struct TreeCursor: ~Copyable {
   /// Whether the cursor is on an entry.
   package var isValid: Bool { leafDepth >= 0 }
 
-  /// Goes to the first entry whose key is not below `key`. O(log n).
-  /// - Returns: whether there is one.
+  /// Moves to the first entry whose key is not below `key`. O(log n).
+  /// - Returns: true if there is one.
   @discardableResult
   package mutating func seek(to key: UnsafeRawBufferPointer) -> Bool {
     leafDepth = -1
@@ -64,8 +64,8 @@ package struct TreeCursor: ~Copyable {
     return place.index < page.cellCount ? true : goToNextLeaf()
   }
 
-  /// Goes to the last entry whose key is not above `key`. O(log n).
-  /// - Returns: whether there is one.
+  /// Moves to the last entry whose key is not above `key`. O(log n).
+  /// - Returns: true if there is one.
   @discardableResult
   package mutating func seekBackward(to key: UnsafeRawBufferPointer) -> Bool {
     if !seek(to: key) { return seekToLast() }
@@ -75,8 +75,8 @@ package struct TreeCursor: ~Copyable {
     return previous()
   }
 
-  /// Goes to the entry at a position, counted from 0. O(log n).
-  /// - Returns: whether there is one.
+  /// Moves to the entry at a position, counted from 0. O(log n).
+  /// - Returns: true if there is one.
   @discardableResult
   package mutating func seek(at position: Int) -> Bool {
     leafDepth = -1
@@ -88,8 +88,8 @@ package struct TreeCursor: ~Copyable {
     return isOnEntry || goToNextLeaf()
   }
 
-  /// Goes to the last entry. O(log n).
-  /// - Returns: whether there is one.
+  /// Moves to the last entry. O(log n).
+  /// - Returns: true if there is one.
   @discardableResult
   package mutating func seekToLast() -> Bool {
     leafDepth = -1
@@ -98,8 +98,8 @@ package struct TreeCursor: ~Copyable {
     return isOnEntry || goToPreviousLeaf()
   }
 
-  /// Goes to the next entry. Amortised O(1).
-  /// - Returns: whether there is one; if not, the cursor is on none.
+  /// Moves to the next entry. Amortised O(1).
+  /// - Returns: true if there is one; if not, the cursor is on no entry.
   @discardableResult
   @inline(__always)
   package mutating func next() -> Bool {
@@ -108,8 +108,8 @@ package struct TreeCursor: ~Copyable {
     return step.index < step.count ? true : goToNextLeaf()
   }
 
-  /// Goes to the entry before. Amortised O(1).
-  /// - Returns: whether there is one; if not, the cursor is on none.
+  /// Moves to the previous entry. Amortised O(1).
+  /// - Returns: true if there is one; if not, the cursor is on no entry.
   @discardableResult
   @inline(__always)
   package mutating func previous() -> Bool {
@@ -118,8 +118,8 @@ package struct TreeCursor: ~Copyable {
     return step.index >= 0 ? true : goToPreviousLeaf()
   }
 
-  /// Calls `body` with the entry's key and value, which are valid inside it only. The cursor must be
-  /// on an entry.
+  /// Calls `body` with the entry's key and value, which are valid inside `body` only. The cursor
+  /// must be on an entry.
   @inline(__always)
   package func withEntry<R>(
     _ body: (_ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) throws -> R
@@ -144,7 +144,7 @@ package struct TreeCursor: ~Copyable {
     return Int(position)
   }
 
-  /// Changes one index of the path. The step is replaced as a whole: the thread sanitizer's
+  /// Changes one index of the path. It replaces the whole step: the thread sanitizer's
   /// instrumentation of an in-place change here does not compile.
   @inline(__always)
   private func move(_ depth: Int, by distance: Int32) -> Step {
@@ -154,10 +154,11 @@ package struct TreeCursor: ~Copyable {
     return step
   }
 
-  /// The leaf the cursor is in, and the entry's index in it.
+  /// The leaf of the current entry, and the entry's index in it.
   var currentLeaf: (page: Page, index: Int) { (leaf, Int(steps[leafDepth].index)) }
 
-  /// Where the leaf beside the current one lies, if it has the same parent and is in memory.
+  /// The address of the leaf beside the current one; nil if it has another parent or is not in
+  /// memory.
   func neighbour(_ distance: Int32) -> UnsafeRawPointer? {
     guard leafDepth > 0 else { return nil }
     let step = steps[leafDepth - 1]
@@ -166,14 +167,14 @@ package struct TreeCursor: ~Copyable {
     return UnsafeRawPointer(bitPattern: table.address(page(at: leafDepth - 1).children[Int(index)]))
   }
 
-  /// The leaf the cursor is in.
+  /// The leaf of the current entry.
   @inline(__always)
   private var leaf: Page {
     precondition(leafDepth >= 0, "the cursor is on no entry")
     return page(at: leafDepth)
   }
 
-  /// A page of the path. It may have moved since it was come by.
+  /// A page of the path, which may have moved since the last call.
   @inline(__always)
   private func page(at depth: Int) -> Page {
     if let bytes = UnsafeMutableRawPointer(bitPattern: table.address(steps[depth].page)) {
@@ -182,14 +183,14 @@ package struct TreeCursor: ~Copyable {
     return pageMovedOut(at: depth)
   }
 
-  /// A page of the path that has to be fetched, with the birth that the page above it states.
+  /// A page of the path, fetched with the birth that the page above it states.
   @inline(never)
   private func pageMovedOut(at depth: Int) -> Page {
     if depth == 0 { return table.top(of: tree.root) }
     return table.child(of: page(at: depth - 1), at: Int(steps[depth - 1].index))
   }
 
-  /// Goes down from a page to a leaf by the index chosen in each page.
+  /// Descends from a page to a leaf by the index chosen in each page.
   private mutating func descend(
     from top: PageNumber, _ topPage: Page, depth start: Int, choose: (Page) -> Int
   ) {
@@ -207,45 +208,46 @@ package struct TreeCursor: ~Copyable {
     leafDepth = depth
   }
 
-  /// Whether the leaf come down to has the entry meant; not so only in a substitute for a page that
-  /// could not be fetched.
+  /// Whether the current leaf has an entry at the current index. False only in the substitute for a
+  /// page that could not be fetched.
   private var isOnEntry: Bool {
     let step = steps[leafDepth]
     return step.index >= 0 && step.index < step.count
   }
 
-  /// Goes to the first entry of the next leaf; if there is none, the cursor is on no entry.
+  /// Moves to the first entry of the next leaf.
+  /// - Returns: true if there is one. If not, or if its page could not be fetched, the cursor is on
+  ///   no entry.
   @inline(never)
   mutating func goToNextLeaf() -> Bool {
-    while true {
-      var depth = leafDepth - 1
-      while depth >= 0, steps[depth].index + 1 == steps[depth].count { depth -= 1 }
-      leafDepth = -1
-      if depth < 0 { return false }
-      let step = move(depth, by: 1)
-      let parent = page(at: depth)
-      let child = parent.children[Int(step.index)]
-      descend(from: child, table.child(of: parent, at: Int(step.index)), depth: depth + 1) { _ in 0
-      }
-      if isOnEntry { return true }
-    }
+    var depth = leafDepth - 1
+    while depth >= 0, steps[depth].index + 1 == steps[depth].count { depth -= 1 }
+    return goToLeaf(from: depth, by: 1) { _ in 0 }
   }
 
-  /// Goes to the last entry of the leaf before; if there is none, the cursor is on no entry.
+  /// Moves to the last entry of the previous leaf.
+  /// - Returns: true if there is one. If not, or if its page could not be fetched, the cursor is on
+  ///   no entry.
   @inline(never)
   mutating func goToPreviousLeaf() -> Bool {
-    while true {
-      var depth = leafDepth - 1
-      while depth >= 0, steps[depth].index == 0 { depth -= 1 }
-      leafDepth = -1
-      if depth < 0 { return false }
-      let step = move(depth, by: -1)
-      let parent = page(at: depth)
-      let child = parent.children[Int(step.index)]
-      descend(from: child, table.child(of: parent, at: Int(step.index)), depth: depth + 1) {
-        $0.cellCount - 1
-      }
-      if isOnEntry { return true }
-    }
+    var depth = leafDepth - 1
+    while depth >= 0, steps[depth].index == 0 { depth -= 1 }
+    return goToLeaf(from: depth, by: -1) { $0.cellCount - 1 }
+  }
+
+  /// Descends from the neighbour of a page of the path.
+  @inline(__always)
+  private mutating func goToLeaf(
+    from depth: Int, by distance: Int32, choose: (Page) -> Int
+  ) -> Bool {
+    leafDepth = -1
+    if depth < 0 { return false }
+    let step = move(depth, by: distance)
+    let parent = page(at: depth)
+    let child = parent.children[Int(step.index)]
+    descend(
+      from: child, table.child(of: parent, at: Int(step.index)), depth: depth + 1, choose: choose)
+    if !isOnEntry { leafDepth = -1 }
+    return leafDepth >= 0
   }
 }

@@ -1,13 +1,14 @@
-// What differs between two trees of one page store. Both are gone through side by side; where both
-// stand before the same page, it is skipped unread, so the cost is the changes, not the trees.
+// The differences between two trees of one page store. The diff traverses both side by side. Where
+// both are about to enter the same page it skips that page unread, so the cost is the changes, not
+// the trees.
 //
 // Each side stands before a page or on an entry of a leaf.
 //   1. Both before the same page, or one before a page whose first entry the other stands on: skip.
-//   2. One or both before a page: go down, the higher page first.
-//   3. Both on entries: the lower key is a removal or an insertion; equal keys are a change if their
-//      values differ.
-// Going down early costs nothing but a step, since a page whose first entry is current is taken for
-// "before that page" again.
+//   2. One or both before a page: descend, the higher page first.
+//   3. Both on entries: the lower key is a removal or an insertion; equal keys are a change if
+//      their values differ.
+// Descending early costs one step only: a side on the first entry of a page counts as "before that
+// page" again.
 
 #if canImport(Glibc)
   internal import Glibc
@@ -17,26 +18,26 @@
   internal import Darwin
 #endif
 
-/// The differences between two trees, in key order. Both roots must stay pinned meanwhile.
+/// The differences between two trees, in key order. Both roots must stay pinned while it exists.
 package struct TreeDiff: ~Copyable {
-  /// Calls made with a difference: the key, the value in the old tree, the value in the new tree.
+  /// A call with one difference: the key, the value in the old tree, the value in the new tree.
   package typealias Body<R> = (
     _ key: UnsafeRawBufferPointer, _ old: UnsafeRawBufferPointer?, _ new: UnsafeRawBufferPointer?
   ) throws -> R
 
   private var old: Side
   private var new: Side
-  /// Pages looked into, on both sides together; for tests.
+  /// The number of pages entered, on both sides together; for tests.
   package var visitedPageCount: Int { old.visitedPageCount + new.visitedPageCount }
 
-  /// The differences that lead from one tree to another. O(1).
+  /// Creates the diff that leads from one tree to another. O(1).
   package init(from old: TreeRoot, to new: TreeRoot, pages: PageStore) {
     self.old = Side(old, pages: pages)
     self.new = Side(new, pages: pages)
   }
 
-  /// Calls `body` with the next difference; nil when there is none left. Amortised over all calls
-  /// O(differences · log n); key and values are valid inside `body` only.
+  /// Calls `body` with the next difference; returns nil at the end. Key and values are valid inside
+  /// `body` only. O(differences · log n) over all calls.
   package mutating func next<R>(_ body: Body<R>) rethrows -> R? {
     while true {
       switch step() {
@@ -59,7 +60,7 @@ package struct TreeDiff: ~Copyable {
     }
   }
 
-  /// Goes on in another read section than the one before.
+  /// Continues in a new read section.
   package mutating func resume() {
     old.resume()
     new.resume()
@@ -74,7 +75,7 @@ package struct TreeDiff: ~Copyable {
 
   private enum Outcome { case removed, inserted, changed, none, end }
 
-  /// Does one step; finds at most one difference, on whose entry the sides then stand.
+  /// Makes one step. It finds at most one difference; the sides then stand on its entries.
   private mutating func step() -> Outcome {
     if old.isAtEnd || new.isAtEnd { return stepAlone() }
     if old.skip(ifSharedWith: &new) { return .none }
@@ -111,7 +112,7 @@ package struct TreeDiff: ~Copyable {
   }
 }
 
-/// One tree of a diff: a path of pages gone into, then possibly a page stood before.
+/// One tree of a diff: the path of entered pages, then possibly a page to enter next.
 private struct Side: ~Copyable {
   private struct Step {
     var number: PageNumber
@@ -120,14 +121,15 @@ private struct Side: ~Copyable {
     var page: Page
   }
 
-  // First: the thread sanitizer takes a change of this struct for a change of the object that its
-  // first field refers to, and `pages` is shared.
-  /// The pages gone into, from the root down.
+  // The first field, since the thread sanitizer takes a change of this struct for a change of the
+  // object that its first field refers to, and `pages` is shared.
+  /// The entered pages, from the root down.
   private let steps: UnsafeMutablePointer<Step>
   private let pages: PageStore
   private let table: PageTable
+  private let root: TreeRoot
   private var depth = 0
-  /// The page stood before; 0 when on an entry.
+  /// The page that the side stands before; 0 on an entry.
   private var front: PageNumber
   private var frontBirth: PageBirth
   private(set) var isAtEnd: Bool
@@ -138,6 +140,7 @@ private struct Side: ~Copyable {
   init(_ root: TreeRoot, pages: PageStore) {
     self.pages = pages
     table = pages.table
+    self.root = root
     front = root.page
     frontBirth = root.birth
     isAtEnd = root.page == 0
@@ -152,20 +155,23 @@ private struct Side: ~Copyable {
 
   var isOnEntry: Bool { front == 0 }
 
-  /// The level of the page stood before; -1 on an entry.
-  var level: Int { front == 0 ? -1 : table.page(front, birth: frontBirth).level }
+  /// The level of the page that the side stands before; -1 on an entry.
+  var level: Int { front == 0 ? -1 : page(at: depth).level }
 
-  /// Looks up again where the pages gone into are.
-  mutating func resume() {
-    for place in 0..<depth {
-      let step = steps[place]
-      steps[place].page = table.page(step.number, birth: step.birth)
-    }
+  /// The page entered at a depth, or the page that the side stands before.
+  private func page(at depth: Int) -> Page {
+    if depth == 0 { return table.top(of: root) }
+    return table.countedChild(of: steps[depth - 1].page, at: steps[depth - 1].index)
   }
 
-  /// Goes into the page stood before.
+  /// Looks up the addresses of the entered pages again.
+  mutating func resume() {
+    for place in 0..<depth { steps[place].page = page(at: place) }
+  }
+
+  /// Enters the page that the side stands before.
   mutating func enter() {
-    let page = table.page(front, birth: frontBirth)
+    let page = page(at: depth)
     steps[depth] = Step(number: front, birth: frontBirth, index: 0, page: page)
     depth += 1
     visitedPageCount += 1
@@ -175,7 +181,7 @@ private struct Side: ~Copyable {
     if page.cellCount == 0 { advance() }
   }
 
-  /// Goes behind the page stood before or the entry stood on.
+  /// Moves past the current page or entry.
   mutating func advance() {
     keyLength = -1
     while depth > 0 {
@@ -190,13 +196,13 @@ private struct Side: ~Copyable {
     isAtEnd = true
   }
 
-  /// Stands before a child of an inner page; on an entry of a leaf.
+  /// Moves to a child of an inner page, or to an entry of a leaf.
   private mutating func stand(before index: Int, of page: Page) {
     front = page.level == 0 ? 0 : page.children[index]
     frontBirth = page.level == 0 ? 0 : page.births[index]
   }
 
-  /// Stands before a page again if the current place is that page's very first entry.
+  /// Moves back before a page if the side stands on that page's very first entry.
   private mutating func goBack(before number: PageNumber) -> Bool {
     var place = depth
     while place > 0, steps[place - 1].index == 0 {
@@ -211,7 +217,7 @@ private struct Side: ~Copyable {
     return false
   }
 
-  /// Goes behind a page that both sides are about to read.
+  /// Moves both sides past a page that both are about to read.
   mutating func skip(ifSharedWith other: inout Side) -> Bool {
     let isShared =
       if front != 0, front == other.front {

@@ -2,7 +2,8 @@
 
 /// Writes a tree as text.
 package enum TreeDump {
-  /// One line per page: number, birth, entries, prefix, then keys (leaves) or separators. O(entries).
+  /// The tree as text, one line per page: number, birth, entries, prefix, then keys (leaves) or
+  /// separators. O(entries).
   package static func text(of root: TreeRoot, pages: PageStore) -> String {
     var lines = ["tree of \(root.count)"]
     if root.page != 0 { append(pages.table.top(of: root), pages, indent: "  ", to: &lines) }

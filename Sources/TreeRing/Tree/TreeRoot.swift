@@ -1,6 +1,6 @@
-// What names a tree: its top page, the commit that made it, and how many entries it holds.
+// The name of a tree: its top page, that page's birth, and the number of its entries.
 
-/// A tree at one commit. A value: a transaction makes a new one, the old one stays as it was.
+/// A tree at one commit. A value: a transaction makes a new one and leaves the old one as it was.
 package struct TreeRoot: Hashable, Sendable {
   /// The top page; 0 for an empty tree.
   package var page: PageNumber
@@ -19,7 +19,7 @@ package struct TreeRoot: Hashable, Sendable {
   package static let empty = TreeRoot(page: 0, birth: 0, count: 0)
 }
 
-/// How an inner entry names a subtree.
+/// The reference of an inner entry to a subtree.
 package struct ChildReference: Hashable, Sendable {
   /// The subtree's top page.
   package var page: PageNumber

@@ -1,4 +1,4 @@
-// What can be wrong with the positions of a batch. Everything is found before anything is applied.
+// The checks of a batch's positions. They find every error before the batch is applied.
 
 internal import TreeRingLog
 internal import TreeRingMappings
@@ -9,11 +9,12 @@ struct BatchCheck {
   let newCount: Int
 
   /// - Parameters:
-  ///   - places: The positions of rows that go or are placed, before and after.
-  ///   - deletes: The rows of these that go.
+  ///   - places: The old positions of removed or placed rows, and the new ones of inserted or
+  ///     placed rows.
+  ///   - deletes: The old positions of the removed rows.
   ///   - updates: Old positions, ascending.
-  /// - Throws: `invalidInput` for an index out of range, a row that is removed or updated twice, or
-  ///   both, and two rows that come to one index. A row may be moved and updated.
+  /// - Throws: `invalidInput` for an index out of range, a row removed or updated twice, a row both
+  ///   removed and updated, and two rows at one new index. A row may be moved and updated.
   func check(
     _ places: Alignment, deletes: [Int], updates: [Int]
   ) throws(TreeRingError) {

@@ -1,28 +1,28 @@
-// A batch of transactions, checked and in order: what is applied to a list, and what it amounts to.
+// A batch of transactions, checked and sorted: its application to a list and its net changes.
 //
-// Everything that can be wrong with a batch is found here, before anything is applied (BatchCheck).
+// BatchCheck finds every error of a batch before it is applied.
 
 internal import TreeRingLog
 internal import TreeRingMappings
 
-/// How a consumer treats values.
+/// A consumer's rules for values.
 struct ValueRules<Model> {
-  /// Makes the value kept of an updated or moved row, from the old one and the one given.
+  /// Returns the value kept for an updated or moved row, from the old one and the given one.
   var carryOver: ((_ old: Model, _ new: Model) -> Model)?
-  /// Whether a new value says the same as the old one, so that the update can be left out.
+  /// Whether a new value equals the old one, so that the update can be omitted.
   var isEqual: ((_ old: Model, _ new: Model) -> Bool)?
 
-  /// Whether what a row is to become depends on what it is.
+  /// Whether a row's new value depends on its old one.
   var askOldValues: Bool { carryOver != nil || isEqual != nil }
 
-  /// The value that a row gets, and whether it is to be shown anew.
+  /// The new value of a row, and whether it must be shown again.
   func value(of new: Model, for old: Model) -> (value: Model, isChanged: Bool) {
     let value = carryOver?(old, new) ?? new
     return (value, !(isEqual?(old, value) ?? false))
   }
 }
 
-/// A batch, checked against the list it is for.
+/// A batch, checked against its list.
 struct BatchPlan<Model> {
   struct Insert {
     let index: Int
@@ -40,23 +40,24 @@ struct BatchPlan<Model> {
   }
 
   let oldCount: Int
-  /// Old positions, ascending.
+  /// The old positions of deleted rows, ascending.
   private(set) var deletes: [Int] = []
-  /// By ascending new position.
+  /// The inserts, by ascending new position.
   private(set) var inserts: [Insert] = []
-  /// By ascending old position.
+  /// The moves, by ascending old position.
   private(set) var moves: [Move] = []
-  /// By ascending old position, without those that change nothing and those of rows that move.
+  /// The updates, by ascending old position, without those that have no effect and those of moved
+  /// rows.
   private(set) var updates: [Update] = []
-  /// The old positions of rows that go or are placed, and the new ones of those that come or are placed.
+  /// The old positions of removed or placed rows, and the new ones of inserted or placed rows.
   let alignment: Alignment
 
   var newCount: Int { oldCount - deletes.count + inserts.count }
 
   /// Checks a batch. O(k log n) for k transactions.
   ///
-  /// - Throws: `invalidInput` for an index out of range, a row that is removed or updated twice, or
-  ///   both, and two rows that come to one index.
+  /// - Throws: `invalidInput` for an index out of range, a row removed or updated twice, a row both
+  ///   removed and updated, and two rows at one new index.
   init(
     _ transactions: [ListTransaction<Model>], on rows: RankedList<Model, Weightless<Model>>,
     rules: ValueRules<Model>
@@ -79,7 +80,7 @@ struct BatchPlan<Model> {
     }
   }
 
-  /// A batch in order, neither checked nor asked about values.
+  /// A sorted batch, not checked and without evaluated values.
   init(_ transactions: [ListTransaction<Model>], oldCount: Int) {
     self.oldCount = oldCount
     for transaction in transactions {
@@ -108,7 +109,7 @@ struct BatchPlan<Model> {
 
   /// Applies the batch to the list it was checked against. O(k log n); O(k) if that is empty.
   ///
-  /// - Returns: What it takes out or replaces.
+  /// - Returns: The values it removes or replaces.
   func apply(to rows: inout RankedList<Model, Weightless<Model>>) -> [Model] {
     if rows.count == 0 {
       rows.fill(inserts.map { $0.model })
@@ -120,12 +121,12 @@ struct BatchPlan<Model> {
     return replaced
   }
 
-  /// The rows that come or are placed, by ascending new position.
+  /// The inserted or placed rows, by ascending new position.
   var coming: [Insert] {
     (inserts + moves.map { Insert(index: $0.to, model: $0.model) }).sorted { $0.index < $1.index }
   }
 
-  /// What the batch amounts to, in as few operations as possible. O(k log k).
+  /// The net changes of the batch, in the fewest operations. O(k log k).
   var changes: ListChanges {
     var changes = ListChanges(oldCount: oldCount, newCount: newCount)
     let keptCount = oldCount - alignment.removed.count

@@ -1,4 +1,4 @@
-// Two lists compared row by row, for a reset that tells what changed.
+// A comparison of two lists row by row, for a notifying reset.
 
 internal import TreeRingMappings
 
@@ -7,10 +7,10 @@ struct ListComparison<Model> {
   /// The new rows, with values carried over.
   let rows: RankedList<Model, Weightless<Model>>
   let changes: ListChanges
-  /// The rows of both, by ascending old position.
+  /// The rows in both lists, by ascending old position.
   private(set) var common: [PlacedRow] = []
 
-  /// Compares two lists; rows are the same if `identity` says so.
+  /// Compares two lists; rows with equal `identity` are the same row.
   init(
     _ old: RankedList<Model, Weightless<Model>>, _ new: RankedList<Model, Weightless<Model>>,
     _ identity: ((Model) -> AnyHashable)?, _ rules: ValueRules<Model>
@@ -39,7 +39,7 @@ struct ListComparison<Model> {
     for (index, row) in new.elements.enumerated() where oldIndex[identity(row)] == nil {
       changes.inserts.append(index)
     }
-    // Every row is placed, so none is kept in between.
+    // Every common row counts as placed, so no block of kept rows lies between them.
     let staying = StayingRows(
       common, alignment: Alignment(removed: Array(0..<old.count), added: Array(0..<new.count)),
       window: 0..<0)
@@ -52,7 +52,7 @@ struct ListComparison<Model> {
     self.changes = changes
   }
 
-  /// Where each row stands; nil if two are the same.
+  /// The position of each row by identity; nil if two rows have the same identity.
   private static func index(
     _ rows: RankedList<Model, Weightless<Model>>, _ identity: (Model) -> AnyHashable
   ) -> [AnyHashable: Int]? {

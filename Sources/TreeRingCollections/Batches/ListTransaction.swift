@@ -1,22 +1,22 @@
-// What a tracker says of a list, and a consumer takes: a batch of transactions.
+// Batches of transactions: a tracker's output and a consumer's input.
 //
-// A batch is a set: the order of its transactions carries no meaning. `index` is always a position
+// A batch is a set: the order of its transactions has no meaning. `index` is always a position
 // before the batch, `newIndex` one after it.
 
 internal import TreeRingLog
 
-/// One thing that happens to a list in a batch.
+/// One operation of a batch.
 public enum ListTransaction<Model> {
-  /// A row comes.
+  /// Inserts a row.
   case insert(Model, newIndex: Int)
-  /// A row goes.
+  /// Deletes a row.
   case delete(index: Int)
-  /// A row has a new value.
+  /// Gives a row a new value.
   case update(Model, index: Int)
-  /// A row changes its place, and has this value there.
+  /// Moves a row and gives it this value.
   case move(Model, index: Int, newIndex: Int)
 
-  /// The same with another kind of model.
+  /// The same transaction with another type of model.
   public func map<Other, Failure>(
     _ transform: (Model) throws(Failure) -> Other
   ) throws(Failure) -> ListTransaction<Other> {
@@ -35,14 +35,14 @@ extension ListTransaction: Equatable where Model: Equatable {}
 extension ListTransaction: Hashable where Model: Hashable {}
 
 extension Sequence {
-  /// These rows as one insert each: what makes an empty consumer show them. O(n).
+  /// These rows as one insert each, which fill an empty consumer. O(n).
   public var transactionsForCurrentState: [ListTransaction<Element>] {
     enumerated().map { .insert($1, newIndex: $0) }
   }
 }
 
 extension Array {
-  /// What transactions make of an empty list.
+  /// The result of transactions on an empty list.
   ///
   /// - Throws: `invalidInput` unless they are inserts at the indexes from 0 on.
   func rowsFromNothing<Model>() throws(TreeRingError) -> [Model]

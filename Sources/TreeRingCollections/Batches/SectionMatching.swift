@@ -1,15 +1,19 @@
-// Which section continues as which.
+// The correspondence of old and new sections.
 //
-// Rows that stay are in the same order before and after. So the pairs (old section, new section) that share
-// one form a staircase: walking along these rows, neither side ever goes back. Choosing among the pairs so
-// that each section is used once is a walk along the staircase, O(pairs).
+// A section may continue as one that holds a row of it, whether or not that row stays in the whole
+// list. Sections never move. So those that continue are in the same order before and after: a chain
+// of pairs (old section, new section) that ascends on both sides. The best chain is the heaviest
+// one (HeaviestChain).
 //
-// Only pairs beside a change are looked at. Between two cuts, places where a row came, went or changed its
-// title, sections begin and end at the same rows on both sides; a section with no cut in it or at its ends
-// is the same section still.
+// Only sections beside a change are examined individually. A cut is a position where a row came,
+// went or changed its title. Between two cuts, sections begin and end at the same rows on both
+// sides. A section without a cut in it or at its ends is still the same section. Runs of such
+// sections, cut wherever a pair stands before or after, are elements of the chain, too: sections
+// that move past them may weigh more.
 //
-// What stays in the whole list need not be the most that can stay in a pair, so a pair is judged by its own
-// rows, those that the batch places included.
+// The rows that stay in the whole list need not be the most that can stay in a pair. So a pair is
+// judged by its own rows, including those that the batch places. Pairs are independent: a row that
+// leaves one continuing section for another counts once for each.
 
 internal import TreeRingMappings
 
@@ -17,14 +21,14 @@ internal import TreeRingMappings
 struct SectionPair {
   let old: Int
   let new: Int
-  /// The rows shared, by their number among those that stay.
+  /// The shared rows, by their number among the staying rows.
   let shared: Range<Int>
   let hasSameTitle: Bool
-  /// The rows that go from the one to the other and are placed by the batch, by ascending old position.
+  /// The rows that the batch places from one into the other, by ascending old position.
   let placed: [PlacedRow]
-  /// Which of the rows that both have would stay, if one continued as the other.
+  /// The staying rows among those in both, if one continued as the other.
   let staying: StayingRows
-  /// The rows of both that would go or come then.
+  /// The number of rows in both that would be removed or inserted in that case.
   let others: Int
 
   init(
@@ -41,82 +45,93 @@ struct SectionPair {
   }
 }
 
-/// What a choice of pairs saves: section operations first, then row operations.
-private struct MatchingGain: Comparable {
-  var sections = 0
-  var rows = 0
-  static func < (a: MatchingGain, b: MatchingGain) -> Bool {
-    (a.sections, a.rows) < (b.sections, b.rows)
-  }
-}
-
-/// The pairs of sections beside a change, and those of them that continue.
+/// The matching of the sections beside a change, and the result for all sections.
 struct SectionMatching {
-  /// Every pair that shares a staying row and may not be whole, along the list.
+  /// Every pair beside a change that shares a row, by old section, then by new one.
   private(set) var pairs: [SectionPair] = []
   /// Indexes of the pairs that continue, ascending.
   private(set) var chosen: [Int] = []
+  /// The sections beside a change, old and new; the others are unchanged.
+  private(set) var touched = Alignment()
+  /// Sections not beside a change that cannot continue, by their number among such sections.
+  private(set) var displaced: [Range<Int>] = []
 
   /// - Parameters:
-  ///   - list: What happens to the list.
-  ///   - retitled: Rows that stay and have another title, by number.
+  ///   - list: The changes of the list.
+  ///   - retitled: The staying rows with a new title, by number.
   init(
     from old: SectionRuns, to new: SectionRuns, _ list: ListChanges, _ alignment: Alignment,
     retitled: [Int]
   ) {
     let keptCount = list.oldCount - alignment.removed.count
+    func sections(_ row: Int, _ newRow: Int) -> (LocatedSection, LocatedSection) {
+      (old.section(ofRow: row), new.section(ofRow: newRow))
+    }
     var placed: [IndexMove: [PlacedRow]] = [:]
+    var found: [IndexMove: (LocatedSection, LocatedSection)] = [:]
     for move in list.moves.sorted(by: { $0.from < $1.from }) {
-      let sections = IndexMove(
-        from: old.section(ofRow: move.from).index, to: new.section(ofRow: move.to).index)
-      placed[sections, default: []].append(PlacedRow(from: move.from, to: move.to))
+      let ends = sections(move.from, move.to)
+      let pair = IndexMove(from: ends.0.index, to: ends.1.index)
+      placed[pair, default: []].append(PlacedRow(from: move.from, to: move.to))
+      found[pair] = ends
     }
     var cuts = Set(alignment.removed.map { alignment.keptBefore(old: $0) })
     cuts.formUnion(alignment.added.map { alignment.keptBefore(new: $0) })
     for row in retitled { cuts.formUnion([row, row + 1]) }
-    let rows = Set(cuts.flatMap { [$0 - 1, $0] }).filter { $0 >= 0 && $0 < keptCount }.sorted()
+    let rows = Set(cuts.flatMap { [$0 - 1, $0] }).filter { $0 >= 0 && $0 < keptCount }
     for row in rows {
-      let oldSection = old.section(ofRow: alignment.oldPosition(ofKept: row))
-      let newSection = new.section(ofRow: alignment.newPosition(ofKept: row))
-      let sections = IndexMove(from: oldSection.index, to: newSection.index)
-      if let last = pairs.last, last.old == sections.from, last.new == sections.to { continue }
-      pairs.append(
-        SectionPair(
-          oldSection, newSection, alignment: alignment, placed: placed[sections, default: []]))
+      let ends = sections(alignment.oldPosition(ofKept: row), alignment.newPosition(ofKept: row))
+      found[IndexMove(from: ends.0.index, to: ends.1.index)] = ends
     }
-    choose()
+    pairs = found.sorted { ($0.key.from, $0.key.to) < ($1.key.from, $1.key.to) }.map {
+      SectionPair($1.0, $1.1, alignment: alignment, placed: placed[$0, default: []])
+    }
+    let going = alignment.removed.map { old.section(ofRow: $0).index } + pairs.map(\.old)
+    let coming = alignment.added.map { new.section(ofRow: $0).index } + pairs.map(\.new)
+    touched = Alignment(removed: Set(going).sorted(), added: Set(coming).sorted())
+    choose(untouchedCount: old.count - touched.removed.count)
   }
 
-  /// Walks the staircase: fewest section operations first, then fewest row operations. A pair of one
-  /// title saves two section operations, a retitled one saves one.
-  private mutating func choose() {
-    /// The best gain of the first pairs, and whether the last of them is taken for it.
-    var best = [MatchingGain()]
-    var isTaken: [Bool] = []
-    /// How many pairs come before any that shares a section with this one.
-    var clear: [Int] = []
-    var firstOfOld = 0
-    var firstOfNew = 0
-    for (index, pair) in pairs.enumerated() {
-      if pairs[firstOfOld].old != pair.old { firstOfOld = index }
-      if pairs[firstOfNew].new != pair.new { firstOfNew = index }
-      let start = Swift.min(firstOfOld, firstOfNew)
-      clear.append(start)
-      var gain = best[start]
-      gain.sections += pair.hasSameTitle ? 2 : 1
-      gain.rows -= pair.hasSameTitle ? pair.others : 0
-      isTaken.append(gain > best[index])
-      best.append(Swift.max(gain, best[index]))
+  /// Finds the heaviest chain: fewest section operations first, then fewest row operations. A pair
+  /// with one title saves two section operations, a retitled one saves one.
+  private mutating func choose(untouchedCount: Int) {
+    var cuts: Set<Int> = [0, untouchedCount]
+    for pair in pairs {
+      cuts.insert(touched.keptBefore(old: pair.old))
+      cuts.insert(touched.keptBefore(new: pair.new))
     }
-    var index = pairs.count
-    while index > 0 {
-      if isTaken[index - 1] {
-        chosen.append(index - 1)
-        index = clear[index - 1]
-      } else {
-        index -= 1
+    let sorted = cuts.sorted()
+    let blocks = zip(sorted, sorted.dropFirst()).map { $0..<$1 }
+    var elements: [(old: Int, new: Int, weight: ChainWeight)] = pairs.map { pair in
+      let weight = pair.hasSameTitle ? ChainWeight(2, -pair.others) : ChainWeight(1)
+      return (pair.old, pair.new, weight)
+    }
+    for block in blocks {
+      let first = block.lowerBound
+      elements.append(
+        (
+          touched.oldPosition(ofKept: first), touched.newPosition(ofKept: first),
+          ChainWeight(2 * block.count)
+        ))
+    }
+    // An ascending chain has at most one of the elements that share a section on either side.
+    let oldOrder = elements.indices.sorted {
+      (elements[$0].old, -elements[$0].new) < (elements[$1].old, -elements[$1].new)
+    }
+    let newOrder = elements.indices.sorted {
+      (elements[$0].new, -elements[$0].old) < (elements[$1].new, -elements[$1].old)
+    }
+    var position = [Int](repeating: 0, count: elements.count)
+    for (index, element) in newOrder.enumerated() { position[element] = index }
+    var chain = HeaviestChain()
+    let kept = chain.kept(
+      positions: oldOrder.map { position[$0] }, weights: oldOrder.map { elements[$0].weight })
+    for (index, element) in oldOrder.enumerated() {
+      if element < pairs.count {
+        if kept[index] { chosen.append(element) }
+      } else if !kept[index] {
+        displaced.append(blocks[element - pairs.count])
       }
     }
-    chosen.reverse()
   }
 }

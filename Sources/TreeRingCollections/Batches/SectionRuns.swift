@@ -1,12 +1,12 @@
-// The sections of a list: runs of rows with equal titles, weighed by their number of rows, so that a row's
-// section and a section's first row are found in O(log sections).
+// The sections of a list: runs of rows with equal titles, weighed by their number of rows. So the
+// section of a row and the first row of a section are found in O(log sections).
 
 internal import TreeRingMappings
 
-/// What stands for a title: sections are found and compared by number, whatever titles are.
+/// The number of a title. Sections are found and compared by it, whatever the type of titles.
 typealias TitleNumber = Int
 
-/// Numbers titles in the order they are first seen. Numbers are never given back.
+/// Numbers titles in the order of their first use. Numbers are never reused.
 struct TitleTable<Title: Hashable> {
   private(set) var titles: [Title] = []
   private var numbers: [Title: TitleNumber] = [:]
@@ -26,24 +26,24 @@ struct SectionRun: Sendable {
   var count: Int
 }
 
-/// A section and where it is.
+/// A section with its position.
 struct LocatedSection {
   let index: Int
   let title: TitleNumber
-  /// Its rows, by their positions in the list.
+  /// Its rows, as positions in the list.
   let rows: Range<Int>
 }
 
-/// A run weighs as much as it has rows.
+/// The measure of runs: the number of rows.
 enum RunMeasure: ListMeasure {
   static func weight(of run: SectionRun) -> Int { run.count }
 }
 
-/// The runs of a list, kept while rows come and go one by one.
+/// The runs of a list, updated as rows come and go one by one.
 struct SectionRuns: Sendable {
   private var runs = RankedList<SectionRun, RunMeasure>(capacity: 16, leafCapacity: 64)
 
-  /// No rows.
+  /// The runs of an empty list.
   init() {}
 
   /// The runs of these rows. O(n).
@@ -59,13 +59,13 @@ struct SectionRuns: Sendable {
     runs = RankedList(list, capacity: 16, leafCapacity: 64)
   }
 
-  /// How many sections there are.
+  /// The number of sections.
   var count: Int { runs.count }
 
   /// The title of a section. O(log sections).
   func title(of section: Int) -> TitleNumber { runs[section].title }
 
-  /// The rows of a section, by their positions in the list. O(log sections).
+  /// The rows of a section, as positions in the list. O(log sections).
   func rows(of section: Int) -> Range<Int> {
     let start = runs.weight(before: section)
     return start..<start + runs[section].count
@@ -83,7 +83,8 @@ struct SectionRuns: Sendable {
     return RowPath(section: section, row: row - start)
   }
 
-  /// Takes the row at a position out. Two runs of one title that meet become one. O(log sections).
+  /// Removes the row at a position. Two runs of one title that become adjacent merge. O(log
+  /// sections).
   mutating func remove(row: Int) {
     let (section, _, found) = runs.position(atWeight: row)
     var run = found
@@ -101,8 +102,8 @@ struct SectionRuns: Sendable {
     runs[section - 1] = run
   }
 
-  /// Puts a row in at a position: into the run there or the one that ends there if it has its title;
-  /// else it is a run of its own, and parts the one it stands in. O(log sections).
+  /// Inserts a row at a position. It joins the run there, or the one that ends there, if that has
+  /// its title. Else it becomes a run of its own and splits the run around it. O(log sections).
   mutating func insert(_ title: TitleNumber, row: Int) {
     var (section, start) = (runs.count, row)
     var parted: SectionRun?

@@ -1,33 +1,34 @@
-// From what a batch does to the linear list to what it does to sections and their rows.
+// Converts a batch's changes of the linear list to changes of sections and their rows.
 //
-//   1. Sections beside a change are matched (SectionMatching). Those without a match go or come.
-//   2. A row that stays in the list, but in sections that do not continue as each other, changes its
-//      section; so does a row that moves.
-//   3. A section *lives* if it continues under its title. A row from section f to section t is moved if
-//      both live, deleted if only f does, inserted if only t does; else it comes and goes with them.
-//   4. Rows that move between the two sides of one continuing section are decided among its rows alone.
-//
-// O(k log n) for k rows placed or changed, and for each row of a section that merges into another.
+//   1. Sections are matched (SectionMatching). Those without a match are deleted or inserted.
+//   2. A row changes its section if it moves, or if it stays in the list but its old section does
+//      not continue as its new one.
+//   3. A section *lives* if it continues under its title. A row from section f to section t is
+//      moved if both live, deleted if only f does, inserted if only t does; else it comes and goes
+//      with them.
+//   4. Rows that move between the two sides of one continuing section are decided among its rows
+//      alone.
+// O(k log n) for k placed or changed rows, and for each row of a section that merges into another.
 
 internal import TreeRingMappings
 
-/// Turns list changes into section and row changes.
+/// Converts list changes to section and row changes.
 struct SectionedDifference {
   private let old: SectionRuns
   private let new: SectionRuns
   private let alignment: Alignment
   private let matching: SectionMatching
-  /// Sections beside a change that continue under their title, both ways.
+  /// The sections beside a change that continue under their title, both ways.
   private var newOfOld: [Int: Int] = [:]
   private var oldOfNew: [Int: Int] = [:]
-  /// Sections beside a change.
+  /// The sections beside a change, or displaced by one.
   private var touchedOld: Set<Int> = []
   private var touchedNew: Set<Int> = []
   private(set) var changes = SectionedChanges()
 
   /// - Parameters:
-  ///   - list: What happens to the list, minimal.
-  ///   - retitled: Old positions of rows that do not move and have another title.
+  ///   - list: The minimal changes of the list.
+  ///   - retitled: The old positions of rows that do not move and have a new title.
   init(
     _ list: ListChanges, from old: SectionRuns, to new: SectionRuns, retitled: [Int]
   ) {
@@ -47,11 +48,11 @@ struct SectionedDifference {
   }
 
   private mutating func matchSections() {
-    touchedOld = Set(alignment.removed.map { old.section(ofRow: $0).index })
-    touchedNew = Set(alignment.added.map { new.section(ofRow: $0).index })
-    for pair in matching.pairs {
-      touchedOld.insert(pair.old)
-      touchedNew.insert(pair.new)
+    touchedOld = Set(matching.touched.removed)
+    touchedNew = Set(matching.touched.added)
+    for untouched in matching.displaced.joined() {
+      touchedOld.insert(matching.touched.oldPosition(ofKept: untouched))
+      touchedNew.insert(matching.touched.newPosition(ofKept: untouched))
     }
     var goingOld = touchedOld
     var comingNew = touchedNew
@@ -70,7 +71,7 @@ struct SectionedDifference {
     changes.sectionInserts = comingNew.sorted()
   }
 
-  /// Whether an old section continues under its title. One that no change is beside does.
+  /// Whether an old section continues under its title; true for one that is not beside a change.
   private func livesOld(_ section: Int) -> Bool {
     !touchedOld.contains(section) || newOfOld[section] != nil
   }
@@ -105,7 +106,7 @@ struct SectionedDifference {
     }
   }
 
-  /// A row that changes its section.
+  /// Lists a row that changes its section.
   private mutating func addCrossing(from row: Int, to newRow: Int) {
     let path = PathMove(from: old.path(ofRow: row), to: new.path(ofRow: newRow))
     switch (livesOld(path.from.section), livesNew(path.to.section)) {
@@ -116,12 +117,12 @@ struct SectionedDifference {
     }
   }
 
-  /// A row that stays in the list and goes to another section.
+  /// Lists a row that stays in the list and goes to another section.
   private mutating func addKept(_ row: Int) {
     addCrossing(from: alignment.oldPosition(ofKept: row), to: alignment.newPosition(ofKept: row))
   }
 
-  /// Rows that move within a section.
+  /// Lists the moves within a section.
   private mutating func addMoves(inside pair: SectionPair) {
     for (row, stays) in zip(pair.placed, pair.staying.stays) where !stays {
       addCrossing(from: row.from, to: row.to)

@@ -1,8 +1,8 @@
-// What a batch does to a list shown in sections.
+// The net changes of a batch to a list in sections.
 
 public import TreeRingMappings
 
-/// A section or row with its place before and after.
+/// A row with its path before and after.
 public struct PathMove: Hashable, Sendable {
   /// Its path before.
   public let from: RowPath
@@ -15,26 +15,28 @@ public struct PathMove: Hashable, Sendable {
   }
 }
 
-/// What a batch does to a list shown in sections, valid as one batch of a table or collection view.
+/// The net changes of a batch to a list in sections, valid as one batch of a table or collection
+/// view.
 ///
-/// A section continues as one that holds a row of it which stays. One that continues under another title
-/// is reloaded; its rows, and those of sections that come or go, are not listed. Sections never move. Of
-/// all such batches it is one with the fewest section operations, and of these one with the fewest calls for
-/// rows, where a row that moves takes two.
+/// A section continues as one that holds a row of it. A section that continues under another title
+/// is reloaded. Its rows, and those of deleted or inserted sections, are not listed. Sections never
+/// move. The result has the fewest section operations of all such batches, and among these the
+/// fewest removals and insertions of rows; a move counts as one of each. Updates do not count,
+/// because a row with a new value is always shown again.
 public struct SectionedChanges: Hashable, Sendable {
-  /// Old positions, ascending.
+  /// The old positions of deleted sections, ascending.
   public internal(set) var sectionDeletes: [Int] = []
-  /// New positions, ascending.
+  /// The new positions of inserted sections, ascending.
   public internal(set) var sectionInserts: [Int] = []
-  /// Sections that change their title, by ascending old position.
+  /// The sections that change their title, by ascending old position.
   public internal(set) var sectionReloads: [IndexMove] = []
-  /// Old paths, ascending.
+  /// The old paths of deleted rows, ascending.
   public internal(set) var rowDeletes: [RowPath] = []
-  /// New paths, ascending.
+  /// The new paths of inserted rows, ascending.
   public internal(set) var rowInserts: [RowPath] = []
-  /// By ascending new path.
+  /// The moves, by ascending new path.
   public internal(set) var rowMoves: [PathMove] = []
-  /// Rows with a new value, by ascending new path; also rows that move.
+  /// The rows with a new value, by ascending new path, including rows that move.
   public internal(set) var rowUpdates: [PathMove] = []
 
   /// The number of operations.
@@ -42,26 +44,26 @@ public struct SectionedChanges: Hashable, Sendable {
     sectionDeletes.count + sectionInserts.count + sectionReloads.count + rowDeletes.count
       + rowInserts.count + rowMoves.count + rowUpdates.count
   }
-  /// Whether nothing happens.
+  /// Whether there is no operation.
   public var isEmpty: Bool { count == 0 }
 }
 
-/// Changes as callbacks that know no move: a moved row goes and comes.
+/// Changes for callbacks without moves: a moved row is removed and inserted.
 struct LegacySectionedChanges: Hashable, Sendable {
-  /// Rows that have a new value and do not move, by ascending old path.
+  /// The rows with a new value that do not move, by ascending old path.
   let rowUpdates: [PathMove]
-  /// Sections that change their title, by ascending old position.
+  /// The sections that change their title, by ascending old position.
   let sectionReloads: [IndexMove]
-  /// Old positions, descending.
+  /// The old positions of removed sections, descending.
   let sectionRemovals: [Int]
-  /// New positions, ascending.
+  /// The new positions of inserted sections, ascending.
   let sectionInsertions: [Int]
-  /// Old paths, descending.
+  /// The old paths of removed rows, descending.
   let rowRemovals: [RowPath]
-  /// New paths, ascending.
+  /// The new paths of inserted rows, ascending.
   let rowInsertions: [RowPath]
 
-  /// Lists changes without moves.
+  /// Converts changes with moves.
   init(_ changes: SectionedChanges) {
     let moved = Set(changes.rowMoves.map(\.from))
     rowUpdates = changes.rowUpdates.filter { !moved.contains($0.from) }

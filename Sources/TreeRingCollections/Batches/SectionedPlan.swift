@@ -1,5 +1,5 @@
-// A batch for a list in sections: checked, and what it makes of the sections. It looks at the values that the batch
-// brings and at the sections before, never at other rows.
+// A batch for a list in sections: its check and its effect on the sections. It reads the batch's
+// values and the sections before, never other rows.
 
 internal import TreeRingLog
 internal import TreeRingMappings
@@ -9,7 +9,7 @@ struct SectionedPlan {
   let rows: BatchPlan<RowNumber>
   /// The sections after it.
   private(set) var sections: SectionRuns
-  /// What it amounts to.
+  /// The net changes.
   let changes: SectionedChanges
 
   /// Checks a batch. O(k log n) for k transactions.
@@ -17,8 +17,9 @@ struct SectionedPlan {
   /// - Parameters:
   ///   - rows: The batch, checked against the list.
   ///   - old: The sections of that list.
-  ///   - title: The title of a row that the batch brings.
-  /// - Throws: `invalidInput` for a row that is put between two rows of one section under another title.
+  ///   - title: The title of a row of the batch.
+  /// - Throws: `invalidInput` for a row inserted between two rows of one section under another
+  ///   title.
   init(
     _ rows: BatchPlan<RowNumber>, on old: SectionRuns, title: (RowNumber) -> TitleNumber
   ) throws(TreeRingError) {
@@ -36,7 +37,7 @@ struct SectionedPlan {
     }
     let list = rows.changes
     let moving = Set(list.moves.map { $0.from })
-    // Rows that have to move though nobody placed them may have no new value.
+    // Rows that must move although the batch does not place them may have no new value.
     for move in list.moves where titles[move.to] == nil {
       titles[move.to] = old.section(ofRow: move.from).title
     }
@@ -55,8 +56,8 @@ struct SectionedPlan {
     changes = SectionedDifference(list, from: old, to: sections, retitled: retitled).changes
   }
 
-  /// Refuses a row that comes between two rows of one section under another title, unless one of these
-  /// changes its title too: then it parts the section itself.
+  /// Refuses a row inserted between two rows of one section under another title. An exception: if
+  /// one of the two changes its title too, it already splits the section.
   private static func refuseForeign(
     _ coming: [PlacedTitle], between old: SectionRuns, _ retitled: [PlacedTitle],
     _ rows: BatchPlan<RowNumber>

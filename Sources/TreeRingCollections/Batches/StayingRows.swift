@@ -1,34 +1,35 @@
-// Which rows a batch needs to move: decided from relative order, never from equal numbers.
+// The rows that a batch must move, decided from relative order, never from equal numbers.
 //
-// Rows that no transaction places keep their order. Cut them wherever a placed row stands before or
-// after: an optimal choice keeps each block between two cuts wholly or moves it wholly (theory: the
-// section "Touched rows suffice" of docs/changesets.md). So the rows to keep are the heaviest
+// Rows that no transaction places keep their order. They are cut at every old and new position of a
+// placed row. An optimal choice keeps or moves each block between two cuts as a whole (theory: the
+// section "Affected rows suffice" of docs/changesets.md). So the rows to keep are the heaviest
 // increasing chain over the placed rows and the blocks between them: O(k log k).
 //
-// Among minimal answers the one is taken that moves the fewest rows nobody placed.
+// Among minimal answers, the one that moves the fewest rows not placed by the batch wins.
 
 internal import TreeRingMappings
 
-/// A row that is in the list before and after, at a given place.
+/// A row in the list before and after, with its positions.
 struct PlacedRow {
   let from: Int
   let to: Int
 }
 
-/// The outcome: which placed rows need not move after all, and which others must.
+/// The result: the placed rows that need not move, and the other rows that must.
 struct StayingRows {
-  /// Of each placed row whether it stays.
+  /// Whether each placed row stays.
   private(set) var stays: [Bool]
-  /// Rows that nobody placed and that have to move: intervals of kept rows, ascending.
+  /// The rows that must move although the batch does not place them: ascending intervals of kept
+  /// rows.
   private(set) var displaced: [Range<Int>] = []
 
   /// Decides for some of the rows of a list.
   ///
   /// - Parameters:
-  ///   - placed: Rows whose places are given, by ascending old position.
-  ///   - alignment: The old positions of rows that go or are placed, the new ones of those that come or
-  ///     are placed; what remains are the kept rows.
-  ///   - window: The kept rows concerned; placed rows beyond count as standing at its ends.
+  ///   - placed: The rows with given positions, by ascending old position.
+  ///   - alignment: The old positions of removed or placed rows, and the new ones of inserted or
+  ///     placed rows; the remaining rows are the kept rows.
+  ///   - window: The kept rows to decide on; placed rows beyond it count as standing at its ends.
   init(_ placed: [PlacedRow], alignment: Alignment, window: Range<Int>) {
     stays = []
     if placed.isEmpty { return }
@@ -38,7 +39,7 @@ struct StayingRows {
     let before = placed.map { clamp(alignment.keptBefore(old: $0.from)) }
     let after = placed.map { clamp(alignment.keptBefore(new: $0.to)) }
     let cuts = Array(Set(before + after + [window.lowerBound, window.upperBound])).sorted()
-    // Items are the placed rows, then the blocks, each in old order and in new order.
+    // The items are the placed rows, then the blocks, each in old order and in new order.
     let blocks = zip(cuts, cuts.dropFirst()).map { $0..<$1 }
     func order(_ gaps: [Int], _ positions: (PlacedRow) -> Int) -> [Int] {
       let rows = placed.indices.map { (gap: gaps[$0], isBlock: 0, position: positions(placed[$0])) }
@@ -52,9 +53,9 @@ struct StayingRows {
     let newOrder = order(after) { $0.to }
     var newPosition = [Int](repeating: 0, count: newOrder.count)
     for (position, item) in newOrder.enumerated() { newPosition[item] = position }
-    let scale = window.count + 1
     let weights = oldOrder.map { item in
-      item < placed.count ? scale : blocks[item - placed.count].count * (scale + 1)
+      let block = item < placed.count ? nil : blocks[item - placed.count].count
+      return block.map { ChainWeight($0, $0) } ?? ChainWeight(1)
     }
     var chain = HeaviestChain()
     let kept = chain.kept(positions: oldOrder.map { newPosition[$0] }, weights: weights)

@@ -1,21 +1,22 @@
-// A reader of a collection's changes that takes them at its own pace: what it has not taken waits as one
-// change, however much happens meanwhile.
+// A mailbox for a reader that takes a collection's changes at its own pace. Untaken changes wait as
+// one merged change, however many there are.
 //
-// Changes are put together like the digits of a counter: a new one with the one before it if that is not much
-// longer, and so on. So n changes that wait cost O(n log² n) in all, and take the room of one.
+// Changes merge like the digits of a counter: a new one merges with the previous one if that is not
+// much longer, and so on. So n waiting changes cost O(n log² n) in total, and take the space of
+// one.
 
 internal import Synchronization
 
-/// What waits for a reader.
+/// The change that waits for a reader.
 struct WaitingChange<Model: CollectionModel>: Sendable {
   /// Oldest first; each is more than twice as long as the next one.
   private var parts: [TouchedModels<Model>] = []
 
   var isEmpty: Bool { parts.isEmpty }
-  /// How many rows are kept.
+  /// The number of rows kept.
   var rowCount: Int { parts.reduce(0) { $0 + $1.count } }
 
-  /// Adds what happened after all that waits already.
+  /// Adds a change that follows all waiting ones.
   mutating func append(_ change: TouchedModels<Model>) {
     var last = change
     while let before = parts.last, before.count <= 2 * last.count {
@@ -25,7 +26,7 @@ struct WaitingChange<Model: CollectionModel>: Sendable {
     parts.append(last)
   }
 
-  /// Takes all of it as one.
+  /// Takes all of it as one change; nil if nothing waits.
   mutating func take() -> TouchedModels<Model>? {
     defer { parts = [] }
     guard var all = parts.last else { return nil }
@@ -34,17 +35,17 @@ struct WaitingChange<Model: CollectionModel>: Sendable {
   }
 }
 
-/// Where one reader's changes wait.
+/// The mailbox of one reader.
 final class ChangeMailbox<Model: CollectionModel>: Sendable {
   private struct State {
     var waiting = WaitingChange<Model>()
-    /// Mostly one.
+    /// The suspended readers, mostly one.
     var readers: [CheckedContinuation<Void, Never>] = []
     var isOver = false
   }
   private let state = Mutex(State())
 
-  /// Begins with what is shown already, as models that have come.
+  /// A mailbox that starts with the shown models as inserts.
   init(_ shown: [Model]) {
     if shown.isEmpty { return }
     let rows = shown.enumerated().map { TouchedModels<Model>.Row(new: $0, after: $1) }
@@ -52,7 +53,7 @@ final class ChangeMailbox<Model: CollectionModel>: Sendable {
     state.withLock { $0.waiting.append(change) }
   }
 
-  /// Adds a change; one that is told to nobody only to what waits already.
+  /// Adds a change; a silent one only if changes already wait.
   func append(_ change: CollectionChange<Model>, silently: Bool) {
     state.withLock { state in
       if change.changes.isEmpty || (silently && state.waiting.isEmpty) { return }
@@ -60,10 +61,10 @@ final class ChangeMailbox<Model: CollectionModel>: Sendable {
     }
   }
 
-  /// Takes all that waits as one change; nil if there is nothing.
+  /// Takes all waiting changes as one; nil if there are none.
   func take() -> TouchedModels<Model>? { state.withLock { $0.waiting.take() } }
 
-  /// Lets the reader look.
+  /// Resumes the readers if a change waits.
   func wake() {
     let readers = state.withLock { state -> [CheckedContinuation<Void, Never>] in
       if state.waiting.isEmpty { return [] }
@@ -73,7 +74,7 @@ final class ChangeMailbox<Model: CollectionModel>: Sendable {
     for reader in readers { reader.resume() }
   }
 
-  /// Nothing more will come.
+  /// Marks the mailbox as finished: no change follows.
   func finish() {
     let readers = state.withLock { state in
       state.isOver = true
@@ -83,8 +84,8 @@ final class ChangeMailbox<Model: CollectionModel>: Sendable {
     for reader in readers { reader.resume() }
   }
 
-  /// Waits until there may be something to take, if nobody else is quicker; false once nothing more will
-  /// come.
+  /// Waits until a change may be available; another reader may take it first. False once no change
+  /// can follow.
   func hasMore() async -> Bool {
     await withCheckedContinuation { continuation in
       let isReady = state.withLock { state in

@@ -1,33 +1,36 @@
-// What is known of a source's children, what is being prepared, and what is loaded.
+// The loader: a source's known children, the prepares in progress, and the loaded range.
 //
-// Rules, by which rows are neither lost nor brought back:
-//   1. Each child being prepared has a token. A later event for its key takes the token away, so that the
-//      earlier result is nobody's; a removal does too. Results come in any order.
-//   2. The rows of a page wait until each child of it is settled: prepared, failed, timed out, superseded
-//      or removed. Then they are applied as one batch, the loaded range grows, the listener is extended
-//      over it, and the load ends. Nothing of a page counts before.
-//   3. Whatever the listener newly covers it states in full, which mends what happened meanwhile.
-//   4. What the listener said of a child is newer than any page that was read at the same time.
-//   5. Beginning, cancelling and stopping count once their calls have returned, whichever thread they come
-//      from and whatever waits in the queue: the ledger takes note of them, in their order. What is told of
-//      them, and what is cancelled, follows in the queue's turn.
-// Every other step runs on the collection's serial queue; one that goes on after it was stopped finds that
-// its load, its listener or its token is nobody's any more.
+// These rules ensure that no row is lost and no removed row returns:
+//   1. Each child being prepared has a token. A later event for its key invalidates the token, so
+//      the earlier result is dropped; a removal does the same. Results come in any order.
+//   2. The rows of a page wait until each of its children is settled: prepared, failed, timed out,
+//      superseded or removed. Then they are applied as one batch, the loaded range grows, the
+//      listener is extended over it, and the load ends. No part of a page has an effect before.
+//   3. The listener sends the full state of every part it newly covers. This repairs the changes
+//      missed in between.
+//   4. The listener's events about a child, including its removal, are newer than any page read at
+//      the same time. A removed child that the page still has returns, if at all, with the state
+//      that the listener sends of the part it newly covers.
+//   5. Begin, cancel and stop take effect before their calls return, from any thread and whatever
+//      waits in the queue: the ledger records them in their order. The notifications and the
+//      cancellations that follow run in the queue's order.
+// Every other step runs on the collection's serial queue. A step that runs after a stop finds that
+// its load, listener or token is no longer valid.
 
 internal import Synchronization
 internal import TreeRingLog
 
-/// What a loader tells its collection, in order.
+/// The loader's calls to its collection, in order.
 struct LoaderOutput<Model: CollectionModel>: Sendable {
   let apply: @Sendable ([ModelEdit<Model>]) -> Void
   let started: @Sendable () -> Void
   let ended: @Sendable (LoadOutcome) -> Void
   let failed: @Sendable (any Error, String?) -> Void
-  /// A piece of work is done.
+  /// A piece of work has finished.
   let finished: @Sendable () -> Void
 }
 
-/// A loader as its collection sees it.
+/// The collection's interface to its loader.
 protocol CollectionLoading: Sendable {
   var state: LoadingState { get }
   func begin(
@@ -59,7 +62,7 @@ where DataSource.Data == Source.Data {
     self.work = work
   }
 
-  /// Says who is told.
+  /// Sets the receiver of the loader's calls.
   func setOutput(_ output: LoaderOutput<Model>) { self.output.withLock { $0 = output } }
 
   var state: LoadingState { ledger.withLock { $0.state } }
@@ -81,7 +84,7 @@ where DataSource.Data == Source.Data {
   }
 
   private func run(load number: Int) {
-    // One that ended before this one began is told of before it.
+    // A load that ended before this one began is reported first.
     tellOfEarlyEnds()
     guard let request = ledger.withLock({ $0.start(load: number, mode: options.mode) }) else {
       return
@@ -131,13 +134,13 @@ where DataSource.Data == Source.Data {
     tellOfEarlyEnds()
   }
 
-  /// Cancels what ended early, and tells of loads that did.
+  /// Cancels the work that ended early, and reports the loads among it.
   private func tellOfEarlyEnds() {
     while let early = ledger.withLock({ $0.takeEarlyEnd() }) {
       early.listener?.cancel()
       for task in early.tasks { task.cancel() }
       guard let load = early.load else { continue }
-      // It may have ended before its turn came.
+      // The load may have ended before its turn came.
       if !load.wasStarted { tell { $0.started() } }
       finish(load.outcome, load.whenEnded)
     }
@@ -155,7 +158,7 @@ where DataSource.Data == Source.Data {
     post { $0.tellOfEarlyEnds() }
   }
 
-  /// Whether what is loaded is listened to.
+  /// Whether the loader listens to the loaded range.
   private var listens: Bool { options.mode == .live || options.listens }
 
   private static var cancelled: TreeRingError {
@@ -164,7 +167,7 @@ where DataSource.Data == Source.Data {
 
   func stop() {
     ledger.withLock { $0.stop(Self.cancelled) }
-    // Kept alive until it is done, also when its collection ends.
+    // Keeps the loader alive until this has run, even after its collection ends.
     work.post {
       self.tellOfEarlyEnds()
       self.tell { $0.finished() }
@@ -194,7 +197,8 @@ where DataSource.Data == Source.Data {
     case .state(let range, let children):
       let load = ledger.withLock { $0.stateArrived() }
       let origin = ChildOrigin.listener(listener, load: load)
-      // What failed as part of a page is not tried again only because the page is listened to now.
+      // A child that failed as part of a page is not retried merely because the page is now
+      // listened to.
       for child in children where load != nil || !ledger.withLock({ $0.hasFailed(child) }) {
         set(child, from: origin)
       }
@@ -270,7 +274,7 @@ where DataSource.Data == Source.Data {
     Task(executorPreference: options.executor) { await body() }
   }
 
-  /// Runs a piece of work in its turn, unless the loader is gone by then.
+  /// Runs a piece of work in its turn, unless the loader has been released by then.
   private func post(_ body: @escaping @Sendable (CollectionLoader) -> Void) {
     work.post { [weak self] in
       guard let self else { return }

@@ -1,16 +1,16 @@
-// What a collection holds, and where it comes from: models, their dictionary form, the data source.
+// The contents of a collection and their origin: models, their dictionary form, the data source.
 
 public import Foundation
 
 /// A value in a model's dictionary form.
 public enum DictionaryValue: Hashable, Sendable, Codable {
-  /// No value; as a property it clears one.
+  /// No value; as a property it clears the property.
   case null
   /// A truth value.
   case bool(Bool)
   /// A number.
   case number(Double)
-  /// A whole number of 2⁵³ or more, or of as much below zero: a `Double` might not hold it exactly.
+  /// A whole number whose magnitude is 2⁵³ or more: a `Double` might not hold it exactly.
   case integer(Decimal)
   /// A text.
   case text(String)
@@ -19,7 +19,7 @@ public enum DictionaryValue: Hashable, Sendable, Codable {
   /// Values by name.
   case dictionary([String: DictionaryValue])
 
-  /// Reads any JSON, or what is like it.
+  /// Decodes any JSON or JSON-like data.
   public init(from decoder: any Decoder) throws {
     let container = try decoder.singleValueContainer()
     if container.decodeNil() {
@@ -37,7 +37,8 @@ public enum DictionaryValue: Hashable, Sendable, Codable {
     }
   }
 
-  /// The whole number of 64 bits that is decoded as `value`, if that is too large to be surely equal to it.
+  /// The 64-bit integer behind the decoded `value`, if `value` is too large to be surely exact;
+  /// else nil.
   private static func integer(
     beside value: Double, in container: any SingleValueDecodingContainer
   ) -> DictionaryValue? {
@@ -46,7 +47,7 @@ public enum DictionaryValue: Hashable, Sendable, Codable {
     return (try? container.decode(UInt64.self)).map { .integer(Decimal($0)) }
   }
 
-  /// Writes it as it would stand in JSON.
+  /// Encodes the value in its JSON form.
   public func encode(to encoder: any Encoder) throws {
     var container = encoder.singleValueContainer()
     switch self {
@@ -63,49 +64,77 @@ public enum DictionaryValue: Hashable, Sendable, Codable {
 
 /// An element of a collection.
 public protocol CollectionModel: Codable, Sendable {
-  /// What tells models apart, as Swift compares texts: two spellings of one letter are the same. Never changes.
+  /// The identity of the model, compared like Swift's texts: two spellings of one letter are equal.
+  /// Never changes.
   var identifier: String { get }
-  /// Takes over properties; a property that is null is cleared, one that is not named stays. It must not
-  /// read the collection, which waits for it.
+  /// Applies properties. A null property is cleared; a missing one stays. The method must not read
+  /// the collection, because the collection waits for it.
   ///
+  /// - Returns: Whether the model changed.
   /// - Returns: Whether anything changed.
   mutating func update(with properties: [String: DictionaryValue]) throws -> Bool
 }
 
 extension CollectionModel {
-  /// The model's properties by name: those that its Codable form has.
+  /// The model's properties by name, from its Codable form. Infinite numbers and "not a number",
+  /// which JSON lacks, are included.
   public var dictionary: [String: DictionaryValue] {
     get throws {
-      try JSONDecoder().decode(
-        [String: DictionaryValue].self, from: try JSONEncoder().encode(self))
+      try ModelForm.decoder.decode(
+        [String: DictionaryValue].self, from: try ModelForm.encoder.encode(self))
     }
   }
 }
 
-/// A model that is a value: taking over properties follows from its Codable form, and to become equal to another one it
-/// is replaced by it, if their Codable forms differ. A class must do it itself, so that the instance stays the
-/// same.
+/// The Codable form of models: JSON with sorted keys. Numbers that JSON lacks are encoded as
+/// reserved texts that no model contains.
+enum ModelForm {
+  private static let infinity = "~TreeRing: plus infinity~"
+  private static let minusInfinity = "~TreeRing: minus infinity~"
+  private static let notANumber = "~TreeRing: not a number~"
+
+  static var encoder: JSONEncoder {
+    let encoder = JSONEncoder()
+    encoder.outputFormatting = .sortedKeys
+    encoder.nonConformingFloatEncodingStrategy = .convertToString(
+      positiveInfinity: infinity, negativeInfinity: minusInfinity, nan: notANumber)
+    return encoder
+  }
+
+  static var decoder: JSONDecoder {
+    let decoder = JSONDecoder()
+    decoder.nonConformingFloatDecodingStrategy = .convertFromString(
+      positiveInfinity: infinity, negativeInfinity: minusInfinity, nan: notANumber)
+    return decoder
+  }
+}
+
+/// A model that is a value. Its Codable form provides the update with properties. To become equal
+/// to another model it is replaced, unless they are already equal: by `==` if it is `Equatable`,
+/// else by their Codable forms. Two models are not equal if one of them cannot be encoded for the
+/// comparison.
+///
+/// A class must conform to ``CollectionModel`` itself, so that the instance stays the same.
 public protocol ValueModel: CollectionModel {}
 
 extension ValueModel {
-  /// Takes over properties by way of the Codable form; the value stays as it was if that fails.
+  /// Applies properties through the Codable form; if that fails, the value is unchanged.
   public mutating func update(with properties: [String: DictionaryValue]) throws -> Bool {
     let old = try dictionary
     var new = old
     for (name, value) in properties { new[name] = value == .null ? nil : value }
     if new == old { return false }
-    self = try JSONDecoder().decode(Self.self, from: try JSONEncoder().encode(new))
+    self = try ModelForm.decoder.decode(Self.self, from: try ModelForm.encoder.encode(new))
     return true
   }
 }
 
 extension CollectionModel {
-  /// Becomes equal to another model of the same identifier: properties that it lacks are cleared.
+  /// Becomes equal to another model with the same identifier; properties that the other lacks are
+  /// cleared.
   mutating func become(_ other: Self) throws -> Bool {
     if Self.self is any ValueModel.Type {
-      let encoder = JSONEncoder()
-      encoder.outputFormatting = .sortedKeys
-      if try encoder.encode(self) == encoder.encode(other) { return false }
+      if isEqual(to: other) { return false }
       self = other
       return true
     }
@@ -113,17 +142,30 @@ extension CollectionModel {
     for name in try dictionary.keys where properties[name] == nil { properties[name] = .null }
     return try update(with: properties)
   }
+
+  /// Whether another value is equal, by `==` if available, else by the Codable form. A value that
+  /// cannot be encoded equals nothing, so it can always be replaced.
+  private func isEqual(to other: Self) -> Bool {
+    if let value = self as? any Equatable { return value.equals(other) }
+    let encoder = ModelForm.encoder
+    guard let form = try? encoder.encode(self) else { return false }
+    return (try? encoder.encode(other)) == form
+  }
 }
 
-/// Turns what is received into models.
+extension Equatable {
+  fileprivate func equals(_ other: Any) -> Bool { other as? Self == self }
+}
+
+/// Converts received data to models.
 public protocol CollectionDataSource<Data, Model>: Sendable {
-  /// What is received of a child.
+  /// The data of a child.
   associatedtype Data: Sendable
-  /// What is made of it.
+  /// The model of a child.
   associatedtype Model: CollectionModel
-  /// Makes a model of data, and may wait for more to arrive for it; nil leaves the child out. Calls for
-  /// different children run at the same time. The task is cancelled when the result is not wanted any
-  /// more.
+  /// Makes a model of data, and may wait for more data; nil leaves the child out. Calls for
+  /// different children run concurrently. The task is cancelled when its result is no longer
+  /// needed.
   func prepare(_ data: Data) async throws -> Model?
 }
 

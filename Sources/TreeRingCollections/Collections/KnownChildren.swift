@@ -1,14 +1,14 @@
-// The children of a source as they were last prepared, found by key and by range of the order.
+// A source's children as last prepared, found by key and by range of the order.
 
-/// Children by key, and their places in order.
+/// Children by key, and their positions in order.
 struct KnownChildren<Data: Sendable & Equatable>: Sendable {
   private var children: [String: SourceChild<Data>] = [:]
   private var positions = RankedList<ChildPosition, Weightless<ChildPosition>>()
 
-  /// A child; nil if it is not known. O(1).
+  /// A child; nil if it is unknown. O(1).
   subscript(key: String) -> SourceChild<Data>? { children[key] }
 
-  /// Knows a child, in place of the one of its key. O(log n).
+  /// Adds a child, or replaces the one with its key. O(log n).
   mutating func set(_ child: SourceChild<Data>) {
     let old = children.updateValue(child, forKey: child.key)
     if old?.position == child.position { return }
@@ -16,7 +16,7 @@ struct KnownChildren<Data: Sendable & Equatable>: Sendable {
     positions.insert(child.position, at: index(of: child.position))
   }
 
-  /// Knows a child no more. O(log n).
+  /// Removes a child. O(log n).
   mutating func remove(_ key: String) {
     guard let old = children.removeValue(forKey: key) else { return }
     positions.remove(at: index(of: old.position))
@@ -33,7 +33,7 @@ struct KnownChildren<Data: Sendable & Equatable>: Sendable {
 }
 
 extension RankedList {
-  /// The elements of a range of the order that the list is sorted by. O(log n).
+  /// The indices of the elements in a range of the list's order. O(log n).
   func indices(in range: PositionRange, _ position: (Element) -> ChildPosition) -> Range<Int> {
     let first = range.first.map { first in firstPosition { !(position($0) < first) } } ?? 0
     let end = range.last.map { last in firstPosition { last < position($0) } } ?? count

@@ -1,12 +1,12 @@
 // A live, loadable, sorted collection.
 //
-// Data flows one way: source → loader (what is known, what is being prepared, what is loaded) → sorted models
-// → observers. Everything that happens goes through one serial queue, `work`, so observers are told of it in
-// that order; reads only take a short lock and may come from any thread.
+// Data flows one way: source → loader (known children, prepares, loaded range) → sorted models →
+// observers. All events go through one serial queue, `work`, so observers receive them in its
+// order. Reads only take a short lock and may come from any thread.
 
 internal import Synchronization
 
-/// Models in order, kept in step with a source.
+/// Models in order, kept up to date with a source.
 ///
 ///     let arrivals = LiveCollection(
 ///       source: StoreSource(store, bucket: flights, index: "arrivals", group: "LAX"),
@@ -15,12 +15,12 @@ internal import Synchronization
 ///       Arrival(identifier: row.key.description, flight: try flights.decode(row))
 ///     }
 ///
-/// <doc:DriveACollection> shows the whole of it.
+/// See <doc:DriveACollection> for a complete example.
 public final class LiveCollection<Model: CollectionModel>: Sendable {
   private struct Audience {
     var observers: [WeakObserver<Model>] = []
     var readers: [WeakReader<Model>] = []
-    /// Whether something was told of since the last `collectionDidChange`.
+    /// Whether a change was reported since the last `collectionDidChange`.
     var isChanged = false
   }
 
@@ -29,12 +29,13 @@ public final class LiveCollection<Model: CollectionModel>: Sendable {
   private let work: SerialWork
   private let loader: any CollectionLoading
 
-  /// A collection that shows nothing until something is loaded.
+  /// A collection that is empty until the first load.
   ///
   /// - Parameters:
-  ///   - source: Where children come from.
-  ///   - dataSource: What makes models of them. Two children may not make models of one identifier.
-  ///   - options: How it works.
+  ///   - source: The source of the children.
+  ///   - dataSource: Makes models of the children. Two children must not yield models with one
+  ///     identifier.
+  ///   - options: The options.
   public init<Data: Sendable & Equatable>(
     source: some CollectionSource<Data>, dataSource: some CollectionDataSource<Data, Model>,
     options: CollectionOptions<Model> = CollectionOptions()
@@ -55,12 +56,12 @@ public final class LiveCollection<Model: CollectionModel>: Sendable {
         finished: { [weak self] in self?.tellOfChange() }))
   }
 
-  /// A collection whose models a closure makes; it shows nothing until something is loaded.
+  /// A collection whose models a closure makes; it is empty until the first load.
   ///
   /// - Parameters:
-  ///   - source: Where children come from.
-  ///   - options: How it works.
-  ///   - prepare: Makes a model of a child's data, see ``CollectionDataSource/prepare(_:)``.
+  ///   - source: The source of the children.
+  ///   - options: The options.
+  ///   - prepare: Makes a model of a child's data; see ``CollectionDataSource/prepare(_:)``.
   public convenience init<Data: Sendable & Equatable>(
     source: some CollectionSource<Data>,
     options: CollectionOptions<Model> = CollectionOptions(),
@@ -76,11 +77,11 @@ public final class LiveCollection<Model: CollectionModel>: Sendable {
 
   // MARK: - Loading
 
-  /// Loads what the mode says: begins to listen, loads all, or loads the next page. Joins a load that is
-  /// running already, of whichever direction. At the end, where listening has ended, by ``stop()`` or an
-  /// error, it listens again and brings what was missed.
+  /// Loads by the mode: starts listening, loads all, or loads the next page. Joins a running load
+  /// of either direction. Listening may have ended, by ``stop()`` or an error. At the end of the
+  /// order, a load then listens again and fetches the missed changes.
   ///
-  /// - Returns: What it came to; at the end, while listening, nothing more and no rows.
+  /// - Returns: The outcome. At the end, while listening, it has no rows and no more to load.
   @discardableResult
   public func load(_ direction: LoadDirection = .forward) async -> LoadOutcome {
     await withCheckedContinuation { continuation in
@@ -88,26 +89,27 @@ public final class LiveCollection<Model: CollectionModel>: Sendable {
     }
   }
 
-  /// The same without waiting.
+  /// Starts a load without waiting for its end.
   @discardableResult
   public func startLoading(_ direction: LoadDirection = .forward) -> LoadStart {
     loader.begin(direction, whenEnded: nil)
   }
 
-  /// Ends a running load with the error `cancelled`; what it would have brought is left out. A load begun after this
-  /// call is another one; observers are told of the end in their turn.
+  /// Ends a running load with the error `cancelled` and drops its rows. A later load is a new one.
+  /// Observers receive the end in the queue's order.
   public func cancelLoad() { loader.cancelLoad() }
 
-  /// Ends a running load, listening and every prepare. What is shown stays. Loading again, also right after this
-  /// call, goes on from there, and listens again. Observers are told in their turn.
+  /// Ends a running load, listening and every prepare. The models shown stay. A later load, even
+  /// right after this call, continues from there and listens again. Observers are notified in the
+  /// queue's order.
   public func stop() { loader.stop() }
 
-  /// Whether it is loading.
+  /// The loading state.
   public var loadingState: LoadingState { loader.state }
 
   // MARK: - Reads
 
-  /// How many models are shown. O(1).
+  /// The number of models shown. O(1).
   public var count: Int { models.withLock { $0.shownCount } }
   /// The model shown at an index; nil if there is none. O(log n).
   public func model(at index: Int) -> Model? {
@@ -115,21 +117,22 @@ public final class LiveCollection<Model: CollectionModel>: Sendable {
   }
   /// A model by its identifier, shown or not. O(1).
   public func model(_ identifier: String) -> Model? { models.withLock { $0.model(identifier) } }
-  /// Where a model is shown; nil if it is not. O(log n).
+  /// The index at which a model is shown; nil if it is hidden or unknown. O(log n).
   public func index(of identifier: String) -> Int? {
     models.withLock { $0.shownIndex(of: identifier) }
   }
   /// The models shown, in order. O(n).
   public var shown: [Model] { models.withLock { $0.shown } }
-  /// All models, in order, also those that the filter hides. O(n).
+  /// All models, in order, including those that the filter hides. O(n).
   public var all: [Model] { models.withLock { $0.all } }
 
-  // MARK: - Edits by hand
+  // MARK: - Manual edits
 
-  /// Shows only models that fit; nil shows all. Tells observers what comes and goes. O(n).
+  /// Shows only models that match a filter; nil shows all. Notifies observers of the models that
+  /// come and go. O(n).
   ///
-  /// The closure must depend on nothing but the model: it is called while the collection cannot be read, by
-  /// itself neither.
+  /// The closure must depend on the model alone. It must not read the collection, which is locked
+  /// during the call.
   public func setFilter(_ filter: (@Sendable (Model) -> Bool)?) {
     work.post {
       self.change(silently: false) { $0.setFilter(filter) }
@@ -137,15 +140,15 @@ public final class LiveCollection<Model: CollectionModel>: Sendable {
     }
   }
 
-  /// Adds a model, or makes the one of its identifier equal to it, in its place of the order.
+  /// Adds a model, or makes the one with its identifier equal to it, at its position in the order.
   ///
   /// - Parameters:
-  ///   - model: The model; of one that is there already it is what that becomes equal to.
-  ///   - silently: Whether observers are not told.
+  ///   - model: The model. An existing one with its identifier becomes equal to it.
+  ///   - silently: Whether observers are not notified.
   public func set(_ model: Model, silently: Bool = false) {
     edit(.set(model, position: nil), silently)
   }
-  /// Takes over properties of a model; null clears one. Does nothing without such a model.
+  /// Applies properties to a model; null clears one. Has no effect without such a model.
   public func update(
     _ identifier: String, with properties: [String: DictionaryValue], silently: Bool = false
   ) {
@@ -165,14 +168,14 @@ public final class LiveCollection<Model: CollectionModel>: Sendable {
 
   // MARK: - Observers
 
-  /// Tells an observer, which is not kept alive, of everything from now on.
+  /// Adds an observer for all later events. It is held weakly.
   public func add(_ observer: any CollectionObserver<Model>) {
     audience.withLock { $0.observers.append(WeakObserver(value: observer)) }
   }
 
-  /// Tells an observer nothing more.
+  /// Removes an observer.
   public func remove(_ observer: any CollectionObserver<Model>) {
-    // Whoever is looked at must not end under the lock.
+    // An observer must not be released under the lock.
     let kept = audience.withLock { $0.observers.map { $0.value } }
     audience.withLock { audience in
       audience.observers.removeAll { $0.value == nil || $0.value === observer }
@@ -180,13 +183,14 @@ public final class LiveCollection<Model: CollectionModel>: Sendable {
     withExtendedLifetime(kept) {}
   }
 
-  /// What is shown now, as models that come, and every change from then on. A slow reader gets one merged
-  /// change, never a backlog; silent edits are part of one that waits already. Ends when the collection
-  /// does, or the task is cancelled.
+  /// A stream of the models shown now, as inserts, and of every later change. A slow reader gets
+  /// one merged change, never a backlog. Silent edits join a change that already waits. The stream
+  /// ends when the collection does, or the task is cancelled.
   ///
-  /// Positions count in the list that the changes taken so far amount to; the collection may be ahead of it.
+  /// Positions count in the list that results from the changes taken so far; the collection may be
+  /// ahead of it.
   ///
-  ///     for await change in arrivals.changes {  // what is shown, then what happens to it
+  ///     for await change in arrivals.changes {  // the models shown, then their changes
   ///       for flight in change.added.map(\.flight) { print(flight.scheduled, flight.number) }
   ///     }
   public var changes: AsyncStream<CollectionChange<Model>> {
@@ -209,7 +213,7 @@ public final class LiveCollection<Model: CollectionModel>: Sendable {
     }
   }
 
-  /// Takes what waits for a reader; positions and models are those of one moment.
+  /// Takes a reader's waiting change; its positions and models belong to one moment.
   private func take(_ reader: ChangeMailbox<Model>) -> CollectionChange<Model>? {
     models.withLock { models in reader.take()?.change(models.shownModel(at:)) }
   }
@@ -226,7 +230,7 @@ public final class LiveCollection<Model: CollectionModel>: Sendable {
     }
   }
 
-  /// Changes the models and tells of it.
+  /// Changes the models and notifies observers and readers.
   private func change(
     silently: Bool, _ body: (inout SortedModels<Model>) -> CollectionChange<Model>
   ) {
@@ -242,7 +246,7 @@ public final class LiveCollection<Model: CollectionModel>: Sendable {
     for reader in readers { reader.wake() }
   }
 
-  /// Tells once of all changes dealt with in a row, when nothing more is waiting.
+  /// Reports all changes of a run once, when no more work is waiting.
   private func tellOfChange() {
     guard work.isLast else { return }
     let isChanged = audience.withLock { audience in
@@ -257,12 +261,12 @@ public final class LiveCollection<Model: CollectionModel>: Sendable {
   }
 }
 
-/// A reader that is not kept alive.
+/// A weak reference to a reader.
 private struct WeakReader<Model: CollectionModel> {
   weak var value: ChangeMailbox<Model>?
 }
 
-/// An observer that is not kept alive.
+/// A weak reference to an observer.
 private struct WeakObserver<Model: CollectionModel> {
   weak var value: (any CollectionObserver<Model>)?
 }

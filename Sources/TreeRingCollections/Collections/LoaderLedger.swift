@@ -1,15 +1,15 @@
-// The loader's books: a plain value, so that every rule can be read, and tried, without tasks or locks.
+// The loader's ledger: a plain value, so every rule can be read and tested without tasks or locks.
 
 /// A child being prepared.
 private struct PendingChild<Data: Sendable & Equatable> {
   let child: SourceChild<Data>
   let token: UInt64
-  /// The load that waits for it.
+  /// The load that waits for this child; nil if none does.
   let load: Int?
   var tasks: [Task<Void, Never>] = []
 }
 
-/// What a load asks its source for.
+/// A load's request to its source.
 enum LoadRequest {
   case page(PageRequest)
   case listen(to: PositionRange)
@@ -19,28 +19,30 @@ enum LoadRequest {
 private struct RunningLoad<Data: Sendable & Equatable, Model: CollectionModel> {
   let number: Int
   let direction: LoadDirection
-  /// Whether it reads a page, whose rows are held back until all are settled; else it listens, and each row
-  /// is applied at once.
+  /// Whether it reads a page and holds its rows back until all are settled. Else it listens and
+  /// applies each row at once.
   let readsPage: Bool
   var whenEnded: [@Sendable (LoadOutcome) -> Void]
   /// Whether its turn has come.
   var isStarted = false
   var task: Task<Void, Never>?
-  /// The page, or whether the first state has come.
+  /// The page read; nil before it arrives.
   var page: SourcePage<Data>?
   var hasState = false
-  /// Keys not settled yet.
+  /// The keys that the listener removed since the page was requested.
+  var gone: Set<String> = []
+  /// The keys not settled yet.
   var waiting: Set<String> = []
-  /// Rows held back.
+  /// The rows held back.
   var ready: [String: (child: SourceChild<Data>, model: Model?)] = [:]
   var rowCount = 0
 }
 
-/// Who speaks of a child.
+/// The origin of an event about a child.
 enum ChildOrigin {
-  /// A page that a load has read.
+  /// A page that a load read.
   case page(load: Int)
-  /// A listener; in the first state that a load waits for, also that load.
+  /// A listener; the first state that a load waits for also names that load.
   case listener(Int, load: Int? = nil)
 
   var load: Int? {
@@ -51,7 +53,7 @@ enum ChildOrigin {
   }
 }
 
-/// What has ended before its time, of which nobody has been told yet.
+/// Work that ended early and has not been reported yet.
 struct EarlyEnd: Sendable {
   /// The listener to cancel.
   var listener: (any SourceListener)?
@@ -61,7 +63,7 @@ struct EarlyEnd: Sendable {
   var load: EndedLoad?
 }
 
-/// A load that ended before its time.
+/// A load that ended early.
 struct EndedLoad: Sendable {
   let outcome: LoadOutcome
   /// Whether its turn had come.
@@ -69,12 +71,12 @@ struct EndedLoad: Sendable {
   let whenEnded: [@Sendable (LoadOutcome) -> Void]
 }
 
-/// What a loader knows.
+/// The state of a loader.
 struct LoaderLedger<Data: Sendable & Equatable, Model: CollectionModel>: Sendable {
   typealias Child = SourceChild<Data>
 
   private var pending: [String: PendingChild<Data>] = [:]
-  /// The children as they were last prepared, and the rows made of them.
+  /// The children as last prepared, and the identifiers of their rows.
   private var known = KnownChildren<Data>()
   private var identifiers: [String: String] = [:]
   /// The children whose last prepare failed.
@@ -82,21 +84,21 @@ struct LoaderLedger<Data: Sendable & Equatable, Model: CollectionModel>: Sendabl
   private var nextToken: UInt64 = 0
   private var load: RunningLoad<Data, Model>?
   private var nextLoad = 0
-  /// The part of the order that is loaded; nil before anything is.
+  /// The loaded part of the order; nil before the first load.
   private var range: PositionRange?
   private(set) var listener: (any SourceListener)?
   private var listening = 0
-  /// Whether it listens, or is about to.
+  /// Whether the loader listens, or is about to.
   private var isListening = false
-  /// What ended early, the oldest first.
+  /// The early ends, oldest first.
   private var earlyEnds: [EarlyEnd] = []
   private(set) var state = LoadingState.idle
 
   // MARK: - Loads
 
-  /// Begins a load: of a page, or, where all is loaded and nobody listens any more, of what was missed.
+  /// Begins a load: of a page, or of the missed changes if all is loaded and listening has ended.
   ///
-  /// - Parameter listens: Whether what is loaded is to be listened to.
+  /// - Parameter listens: Whether to listen to the loaded range.
   mutating func begin(
     _ direction: LoadDirection, mode: LoadingMode, listens: Bool,
     whenEnded: (@Sendable (LoadOutcome) -> Void)?
@@ -120,7 +122,7 @@ struct LoaderLedger<Data: Sendable & Equatable, Model: CollectionModel>: Sendabl
     return direction == .forward ? range.last == nil : range.first == nil
   }
 
-  /// What to ask the source for, of a load that begins now; nil if it is over already.
+  /// The source request of a load that starts now; nil if the load has already ended.
   mutating func start(load number: Int, mode: LoadingMode) -> LoadRequest? {
     guard let load, load.number == number else { return nil }
     self.load?.isStarted = true
@@ -134,7 +136,7 @@ struct LoaderLedger<Data: Sendable & Equatable, Model: CollectionModel>: Sendabl
     return .page(PageRequest(direction: load.direction, cursor: cursor, limit: limit))
   }
 
-  /// Keeps the task that reads a page, to cancel it; false if the load is over.
+  /// Keeps the task that reads a page, for cancellation; false if the load has ended.
   mutating func hold(_ task: Task<Void, Never>, load number: Int) -> Bool {
     guard load?.number == number else { return false }
     load?.task = task
@@ -143,16 +145,16 @@ struct LoaderLedger<Data: Sendable & Equatable, Model: CollectionModel>: Sendabl
 
   /// Takes a page; returns the children to prepare.
   mutating func take(_ page: SourcePage<Data>, load number: Int) -> [Child] {
-    guard load?.number == number else { return [] }
-    load?.page = page
+    guard let load, load.number == number else { return [] }
+    self.load?.page = page
     return page.children.filter { child in
-      if isListening { return known[child.key] == nil && pending[child.key] == nil }
-      return !isCurrent(child)
+      guard isListening else { return !isCurrent(child) }
+      return known[child.key] == nil && pending[child.key] == nil && !load.gone.contains(child.key)
     }
   }
 
-  /// Ends the load if all is settled: the rows held back, in the source's order, and the range to listen to
-  /// from now on, if that is to grow.
+  /// Ends the load if all its children are settled. Returns the rows held back, in the source's
+  /// order, and the range to listen to from now on, if it grows.
   mutating func finishIfSettled(listens: Bool) -> (
     edits: [ModelEdit<Model>], range: PositionRange?, outcome: LoadOutcome,
     whenEnded: [@Sendable (LoadOutcome) -> Void]
@@ -186,7 +188,7 @@ struct LoaderLedger<Data: Sendable & Equatable, Model: CollectionModel>: Sendabl
 
   // MARK: - Early ends
 
-  /// Ends a load, if it runs: what it brought and was held back is forgotten.
+  /// Ends a load, if it runs, and drops the rows it held back.
   mutating func end(load number: Int, error: any Error) {
     guard let load, load.number == number else { return }
     var tasks = load.task.map { [$0] } ?? []
@@ -202,14 +204,14 @@ struct LoaderLedger<Data: Sendable & Equatable, Model: CollectionModel>: Sendabl
     earlyEnds.append(EarlyEnd(tasks: tasks, load: ended))
   }
 
-  /// Ends whichever load runs; with one that waits for a listener's first state, listening ends too.
+  /// Ends the running load. If it waits for a listener's first state, listening ends too.
   mutating func cancelLoad(_ error: any Error) {
     guard let load else { return }
     if !load.readsPage { endListening() }
     end(load: load.number, error: error)
   }
 
-  /// Ends the load that runs, listening, and every prepare.
+  /// Ends the running load, listening, and every prepare.
   mutating func stop(_ error: any Error) {
     endListening()
     if let load { end(load: load.number, error: error) }
@@ -217,8 +219,8 @@ struct LoaderLedger<Data: Sendable & Equatable, Model: CollectionModel>: Sendabl
     pending = [:]
   }
 
-  /// Takes note that a listener has ended by itself; returns whether that ended no load, so that nothing
-  /// else tells of it.
+  /// Records that a listener failed; returns whether no load ended with it, so that the caller must
+  /// report the error.
   mutating func end(listener number: Int, error: any Error) -> Bool {
     guard isListening(number) else { return false }
     endListening()
@@ -233,21 +235,21 @@ struct LoaderLedger<Data: Sendable & Equatable, Model: CollectionModel>: Sendabl
     listener = nil
   }
 
-  /// Takes the oldest early end that nobody was told of; nil if there is none.
+  /// Takes the oldest unreported early end; nil if there is none.
   mutating func takeEarlyEnd() -> EarlyEnd? {
     earlyEnds.isEmpty ? nil : earlyEnds.removeFirst()
   }
 
   // MARK: - Listening
 
-  /// Begins to listen; nil if that has been stopped meanwhile.
+  /// Begins to listen; nil if listening was stopped since.
   mutating func beginListening() -> Int? {
     guard isListening else { return nil }
     listening += 1
     return listening
   }
 
-  /// Keeps a listener; false if it is not wanted any more.
+  /// Keeps a listener; false if it is no longer valid.
   mutating func hold(_ listener: any SourceListener, number: Int) -> Bool {
     guard isListening(number) else { return false }
     self.listener = listener
@@ -256,18 +258,19 @@ struct LoaderLedger<Data: Sendable & Equatable, Model: CollectionModel>: Sendabl
 
   func isListening(_ number: Int) -> Bool { isListening && listening == number }
 
-  /// A state has come; returns the load that waited for it, which its children now belong to.
+  /// Records a state; returns the load that waited for it, which the state's children then belong
+  /// to.
   mutating func stateArrived() -> Int? {
     guard let load, !load.readsPage, !load.hasState else { return nil }
     self.load?.hasState = true
     return load.number
   }
 
-  /// Children known or being prepared in a range, and not among those stated. O(children of the range and
-  /// children being prepared).
+  /// The children known or being prepared in a range, and missing from a state. O(children of the
+  /// range and children being prepared).
   func missing(from children: [Child], in range: PositionRange) -> [String] {
     let stated = Set(children.map { $0.key })
-    // One that is known here, and was last heard of elsewhere, has not gone.
+    // A child known in the range whose latest event has a position elsewhere was not removed.
     let here = known.keys(in: range).filter { key in
       (pending[key]?.child ?? failed[key]).map { range.contains($0.position) } ?? true
     }
@@ -281,17 +284,17 @@ struct LoaderLedger<Data: Sendable & Equatable, Model: CollectionModel>: Sendabl
 
   // MARK: - Children
 
-  /// Whether a child is as it is known, or being prepared.
+  /// Whether a child equals its known, prepared or pending version.
   func isCurrent(_ child: Child) -> Bool {
     if let pending = pending[child.key] { return pending.child == child }
     if let ready = load?.ready[child.key] { return ready.child == child }
     return known[child.key] == child
   }
 
-  /// Whether the last prepare of a child failed, and of the child as it is.
+  /// Whether the last prepare of a child failed for exactly this version.
   func hasFailed(_ child: Child) -> Bool { failed[child.key] == child }
 
-  /// Whether somebody still wants to hear what is said of a child.
+  /// Whether events of this origin are still valid.
   private func isWanted(_ origin: ChildOrigin) -> Bool {
     switch origin {
     case .page(let number): load?.number == number
@@ -299,8 +302,8 @@ struct LoaderLedger<Data: Sendable & Equatable, Model: CollectionModel>: Sendabl
     }
   }
 
-  /// A child is to be prepared: whatever was being done for its key is nobody's any more. nil if nobody
-  /// wants it by now.
+  /// Registers a child to prepare and invalidates the earlier work for its key; nil if its origin
+  /// is no longer valid.
   mutating func supersede(
     _ child: Child, from origin: ChildOrigin
   ) -> (token: UInt64, superseded: [Task<Void, Never>])? {
@@ -312,14 +315,14 @@ struct LoaderLedger<Data: Sendable & Equatable, Model: CollectionModel>: Sendabl
     return (nextToken, superseded)
   }
 
-  /// Keeps the tasks that prepare a child; false if it is settled or superseded already.
+  /// Keeps the tasks that prepare a child; false if it is already settled or superseded.
   mutating func hold(_ tasks: [Task<Void, Never>], key: String, token: UInt64) -> Bool {
     guard pending[key]?.token == token else { return false }
     pending[key]?.tasks = tasks
     return true
   }
 
-  /// Takes the token away from whatever was being done for a key.
+  /// Invalidates the token of the work for a key.
   private mutating func forget(_ key: String) -> [Task<Void, Never>] {
     load?.waiting.remove(key)
     load?.ready[key] = nil
@@ -327,7 +330,7 @@ struct LoaderLedger<Data: Sendable & Equatable, Model: CollectionModel>: Sendabl
     return pending.removeValue(forKey: key)?.tasks ?? []
   }
 
-  /// A child was prepared, or could not be; nil if nobody wants to know.
+  /// Settles a child by the result of its prepare; nil if the token is no longer valid.
   mutating func settle(
     _ key: String, _ token: UInt64, _ result: Result<Model?, any Error>
   ) -> (edits: [ModelEdit<Model>], error: (any Error)?, tasks: [Task<Void, Never>])? {
@@ -352,18 +355,19 @@ struct LoaderLedger<Data: Sendable & Equatable, Model: CollectionModel>: Sendabl
     }
   }
 
-  /// A child went; nil if nobody wants to know by now.
+  /// Removes a child; nil if its origin is no longer valid.
   mutating func remove(
     _ key: String, from origin: ChildOrigin
   ) -> (edits: [ModelEdit<Model>], tasks: [Task<Void, Never>])? {
     guard isWanted(origin) else { return nil }
     let tasks = forget(key)
     known.remove(key)
+    if load?.readsPage == true, load?.page == nil { load?.gone.insert(key) }
     let identifier = identifiers.removeValue(forKey: key)
     return (identifier.map { [.remove(identifier: $0)] } ?? [], tasks)
   }
 
-  /// What a prepared child means for the models.
+  /// The edits of the models that follow from a prepared child.
   private func rowEdits(for child: Child, _ model: Model?) -> [ModelEdit<Model>] {
     let old = identifiers[child.key]
     let gone = old != nil && old != model?.identifier

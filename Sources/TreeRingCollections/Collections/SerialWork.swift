@@ -1,11 +1,11 @@
-// One piece of work after the other, in the order they were given, wherever they come from. What is given
-// while a piece runs, also by that piece itself, runs after it. So observers never see calls nested, and
-// nothing needs a lock held while code of others runs.
+// A serial queue: pieces of work run one after the other, in the order they were added, from any
+// thread. Work added while a piece runs, even by that piece itself, runs after it. So observers
+// never see nested calls, and no lock is held while foreign code runs.
 
 internal import DequeModule
 internal import Synchronization
 
-/// A queue of work without a thread of its own.
+/// A work queue without a thread of its own.
 final class SerialWork: Sendable {
   private struct State {
     var waiting: Deque<@Sendable () -> Void> = []
@@ -15,7 +15,7 @@ final class SerialWork: Sendable {
   private let state = Mutex(State())
   private let deliver: @Sendable (_ body: @escaping @Sendable () -> Void) -> Void
 
-  /// - Parameter deliver: Runs what is waiting; called again only after that has returned.
+  /// - Parameter deliver: Runs the waiting work; called again only after that work has returned.
   init(deliver: @escaping @Sendable (_ body: @escaping @Sendable () -> Void) -> Void) {
     self.deliver = deliver
   }
@@ -25,9 +25,9 @@ final class SerialWork: Sendable {
     if append(body) { begin() }
   }
 
-  /// Gives `body` its turn. May be called while a lock is held, as it runs nothing.
+  /// Adds `body` to the queue. May be called under a lock, because it runs nothing.
   ///
-  /// - Returns: Whether nothing runs yet, so that the caller has to `begin`.
+  /// - Returns: Whether the queue was idle, so that the caller must call `begin`.
   func append(_ body: @escaping @Sendable () -> Void) -> Bool {
     state.withLock { state in
       state.waiting.append(body)
@@ -36,7 +36,7 @@ final class SerialWork: Sendable {
     }
   }
 
-  /// Runs what is waiting.
+  /// Runs the waiting work.
   func begin() { deliver { self.run() } }
 
   private func run() {
@@ -51,6 +51,6 @@ final class SerialWork: Sendable {
     }
   }
 
-  /// Whether nothing waits behind the piece that runs.
+  /// Whether no work waits behind the running piece.
   var isLast: Bool { state.withLock(\.waiting.isEmpty) }
 }

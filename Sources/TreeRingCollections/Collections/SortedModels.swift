@@ -1,13 +1,13 @@
-// The models of a collection in order, with a filter's indices on top: one order-statistic list of their
-// numbers, in which a model that the filter shows weighs one and any other nothing, so that a shown position
-// is the weight before an element.
+// The models of a collection in order, with the indices of a filter. One order-statistic list holds
+// their numbers. A model that the filter shows weighs one, any other zero. So a shown index is the
+// weight before an element.
 
-/// A model's place in the order and whether it is shown.
+/// A model, its position in the source's order, and whether it is shown.
 struct ModelEntry<Model: CollectionModel>: Sendable {
   var model: Model
   let identifier: String
   var position: ChildPosition?
-  /// Which came first.
+  /// The insertion number: a lower one came first.
   let sequence: UInt64
   var isShown: Bool
 }
@@ -18,16 +18,16 @@ struct ListedModel: Sendable {
   var isShown: Bool
 }
 
-/// A shown model weighs one.
+/// The measure of shown models: one each.
 enum ShownMeasure: ListMeasure {
   static func weight(of model: ListedModel) -> Int { model.isShown ? 1 : 0 }
 }
 
 /// One edit of the models.
 enum ModelEdit<Model: CollectionModel>: Sendable {
-  /// Adds a model, or makes the one of its identifier equal to it.
+  /// Adds a model, or makes the one with its identifier equal to it.
   case set(Model, position: ChildPosition?)
-  /// Takes over some properties.
+  /// Applies some properties.
   case update(identifier: String, properties: [String: DictionaryValue])
   case remove(identifier: String)
 }
@@ -43,9 +43,9 @@ struct SortedModels<Model: CollectionModel>: Sendable {
 
   init(order: CollectionOrder<Model>) { self.order = order }
 
-  /// How many models there are, shown or not.
+  /// The number of models, shown or not.
   var count: Int { list.count }
-  /// How many are shown.
+  /// The number of models shown.
   var shownCount: Int { list.weight }
 
   func shownModel(at index: Int) -> Model {
@@ -75,7 +75,7 @@ struct SortedModels<Model: CollectionModel>: Sendable {
         return a.identifier.utf8.lexicographicallyPrecedes(b.identifier.utf8)
       }
     case .source:
-      // What did not come from the source stands behind what did.
+      // Models that did not come from the source follow those that did.
       switch (a.position, b.position) {
       case (let left?, let right?) where left != right: return left < right
       case (_?, nil): return true
@@ -97,11 +97,11 @@ struct SortedModels<Model: CollectionModel>: Sendable {
 
   /// Applies edits as one change. O(k log n) for k edits.
   ///
-  /// - Parameter failed: Called for a model that could not take over what it was given; it stays as it was.
+  /// - Parameter failed: Called for a model whose update failed; it stays unchanged.
   mutating func apply(
     _ edits: [ModelEdit<Model>], failed: (String, any Error) -> Void = { _, _ in }
   ) -> CollectionChange<Model> {
-    // Take out what is edited, by its old place, before any model (a class, maybe) changes.
+    // Remove the edited models at their old positions before any model changes: it may be a class.
     var old: [String: (entry: ModelEntry<Model>, position: Int)] = [:]
     var order: [String] = []
     var seen: Set<String> = []
@@ -131,7 +131,7 @@ struct SortedModels<Model: CollectionModel>: Sendable {
     return change(order, old.mapValues { $0.entry }, shownBefore, oldCount, changed)
   }
 
-  /// Brings an edit into the entries; returns whether the model changed.
+  /// Applies an edit to the entries; returns whether the model changed.
   private mutating func take(_ edit: ModelEdit<Model>) throws -> Bool {
     switch edit {
     case .remove(let identifier):
@@ -183,14 +183,14 @@ struct SortedModels<Model: CollectionModel>: Sendable {
       .change(shownModel(at:))
   }
 
-  /// What the shown models see of edits.
+  /// The change of the shown models that follows from edits.
   private func change(
     _ order: [String], _ old: [String: ModelEntry<Model>], _ shownBefore: [String: Int],
     _ oldCount: Int, _ changed: Set<String>
   ) -> CollectionChange<Model> {
     let rows = order.map { identifier in
       let before = old[identifier].flatMap { $0.isShown ? $0 : nil }
-      // One that went and came back in between is another one.
+      // A model that was removed and added again in between is a different one.
       let isAnother = before?.sequence != entry(identifier)?.sequence
       return TouchedModels<Model>.Row(
         old: before == nil ? nil : shownBefore[identifier], before: before?.model,
@@ -211,7 +211,7 @@ extension ModelEdit {
 }
 
 extension ModelEntry {
-  /// Lets the model take something over, and asks the filter anew.
+  /// Updates the model and evaluates the filter again.
   fileprivate mutating func take(
     _ filter: (@Sendable (Model) -> Bool)?, _ body: (inout Model) throws -> Bool
   ) throws -> Bool {

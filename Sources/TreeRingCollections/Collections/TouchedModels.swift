@@ -1,18 +1,18 @@
-// What happened to models, by rows: the form in which changes are put together.
+// Changes of models, by rows: the form in which changes are merged.
 //
-// Two changes in a row become one by arithmetic alone: a row that only one of them touches is among the kept
-// ones of the other, which says where it stood, or stands. Only in the end is it asked which rows have to
-// move, since a minimal change may move a row that nobody touched.
+// Two consecutive changes merge by arithmetic alone. A row listed by only one of them is a kept row
+// of the other, which gives its old or new position. The rows to move are determined only at the
+// end, since a minimal change may move a row that no edit affected.
 
 internal import TreeRingMappings
 
-/// Models that something happened to, with their shown places before and after.
+/// The affected models, with their shown positions before and after.
 struct TouchedModels<Model: CollectionModel>: Sendable {
   struct Row: Sendable {
-    /// Where it was shown, and as what; nil if it was not.
+    /// The old shown position and the old model; nil if it was not shown.
     var old: Int?
     var before: Model?
-    /// Where it is shown, and as what; nil if it is not.
+    /// The new shown position and the new model; nil if it is not shown.
     var new: Int?
     var after: Model?
     /// Whether it is shown before and after, and differs.
@@ -23,7 +23,7 @@ struct TouchedModels<Model: CollectionModel>: Sendable {
   private(set) var newCount: Int
   private(set) var rows: [Row] = []
 
-  /// Rows of a list of shown models; those shown neither before nor after are left out.
+  /// Rows of a list of shown models; rows shown on neither side are dropped.
   init(_ rows: [Row], oldCount: Int, newCount: Int) {
     self.oldCount = oldCount
     self.newCount = newCount
@@ -48,13 +48,13 @@ struct TouchedModels<Model: CollectionModel>: Sendable {
   /// The number of rows.
   var count: Int { rows.count }
 
-  /// Which rows of both lists are not listed.
+  /// The correspondence of the unlisted rows of both lists.
   private var alignment: Alignment {
     Alignment(
       removed: rows.compactMap { $0.old }.sorted(), added: rows.compactMap { $0.new }.sorted())
   }
 
-  /// What this and then `next` amount to. O(k log k) for k rows of both.
+  /// The merged change of this one and then `next`. O(k log k) for k rows of both.
   func followed(by next: TouchedModels) -> TouchedModels {
     let (first, second) = (alignment, next.alignment)
     var later: [Int: Row] = [:]
@@ -84,7 +84,7 @@ struct TouchedModels<Model: CollectionModel>: Sendable {
     }
     for row in next.rows where row.old == nil {
       var both = row
-      // What goes and comes back may have changed meanwhile.
+      // A model removed and added again may have changed in between.
       if let before = row.after.flatMap({ gone.removeValue(forKey: $0.identifier) }) {
         both.old = before.old
         both.isUpdated = true
@@ -97,7 +97,7 @@ struct TouchedModels<Model: CollectionModel>: Sendable {
 
   /// The minimal change. O(k log k) for k rows.
   ///
-  /// - Parameter model: The model shown at a place after all of this.
+  /// - Parameter model: Returns the model shown at a position after this change.
   func change(_ model: (Int) -> Model) -> CollectionChange<Model> {
     var transactions: [ListTransaction<Void>] = []
     var updated: Set<Int> = []

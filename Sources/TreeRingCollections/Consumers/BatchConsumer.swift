@@ -1,55 +1,58 @@
-// What all consumers share: batches that collect transactions and apply them together, and reads of the
-// linear list.
+// The common part of all consumers: batches that collect transactions and apply them together, and
+// reads of the linear list.
 
 public import TreeRing
 
-/// A copy of a list, kept in step by batches of transactions.
+/// A copy of a list, updated by batches of transactions.
 ///
 ///     consumer.willChange()
 ///     consumer.consume(transactions)
 ///     try consumer.didChange()
 ///
-/// A batch is a set, so the order of calls within it carries no meaning: `index` is a position before
-/// the batch, `newIndex` one after it. Writing outside a batch, or beginning one inside another, is a
-/// mistake of the program and traps. A consumer belongs to one isolation domain, as the view it feeds.
+/// A batch is a set, so the order of calls within it has no meaning: `index` is a position before
+/// the batch, `newIndex` one after it. Writing outside a batch, or beginning one inside another, is
+/// a programming error and traps. A consumer belongs to one isolation domain, like the view it
+/// feeds.
 ///
-/// For code that takes any of the library's consumers; other types cannot conform.
+/// Use this protocol for code that takes any of the library's consumers; other types cannot
+/// conform.
 public protocol BatchConsumer<Model>: AnyObject {
-  /// What rows are.
+  /// The type of the rows.
   associatedtype Model
-  /// What a batch amounts to.
+  /// The type of a batch's net changes.
   associatedtype Changes
-  /// The rows and the batch being collected. For the library's use.
+  /// The rows and the open batch. For the library's use.
   var _core: ConsumerCore<Model> { get }
 
-  /// Ends the batch: checks it, applies it, and tells the delegate.
+  /// Ends the batch: checks it, applies it, and calls the delegate.
   ///
-  /// - Parameter returnChanges: Whether to return what the batch amounts to; the delegate is told
-  ///   either way.
-  /// - Returns: The changes; nil unless asked for.
-  /// - Throws: `invalidInput` for a batch that contradicts itself or the list; nothing is applied then,
-  ///   nobody is told, and the batch is over.
+  /// - Parameter returnChanges: Whether to return the net changes of the batch. The delegate is
+  ///   called either way.
+  /// - Returns: The changes; nil unless requested.
+  /// - Throws: `invalidInput` for a batch that contradicts itself or the list. Then nothing is
+  ///   applied, the delegate is not called, and the batch is over.
   @discardableResult
   func didChange(returnChanges: Bool) throws(TreeRingError) -> Changes?
 
   /// Replaces the content.
   ///
   /// - Parameters:
-  ///   - models: The rows from now on.
-  ///   - notifying: Whether the delegate is told, of the one minimal batch that leads from the
-  ///     old content to the new; else nobody is.
+  ///   - models: The new rows.
+  ///   - notifying: Whether the delegate is called, with the one minimal batch that leads from the
+  ///     old content to the new.
   func reset(with models: some Sequence<Model>, notifying: Bool)
 }
 
-/// Is told when batches begin and end: what the delegates of all consumers share.
+/// Receives the begin and the end of batches: the common part of all consumers' delegates.
 public protocol ConsumerDelegate: AnyObject {
-  /// A batch is about to change the list; reads see the old one.
+  /// Called before a batch changes the list; reads see the old one. No batch may end or run here.
   func consumerWillChange()
-  /// The batch is over. A new one may begin here.
+  /// Called after the batch. A new batch may begin here.
   func consumerDidChange()
-  /// Receives the whole batch, list change and calls, as a block to run at a time of its own. Until
-  /// then reads see the old list. Running a block first runs those before it; running it again does
-  /// nothing. By default it is run at once.
+  /// Receives the whole batch as a block, to run at once or later. The block includes everything
+  /// from `consumerWillChange` to `consumerDidChange`: the list change and the calls between them.
+  /// Until then reads see the old list. Running a block first runs the earlier ones; running it
+  /// again has no effect. By default it runs at once.
   func consumer(perform batch: @escaping () -> Void)
 }
 
@@ -64,21 +67,21 @@ extension BatchConsumer {
 
   /// Begins a batch.
   public func willChange() { _core.beginBatch() }
-  /// A row comes to an index after the batch.
+  /// Inserts a row at an index after the batch.
   public func add(_ model: Model, at newIndex: Int) {
     _core.append(.insert(model, newIndex: newIndex))
   }
-  /// The row at an index before the batch has a new value.
+  /// Gives the row at an index before the batch a new value.
   public func update(_ model: Model, at index: Int) {
     _core.append(.update(model, index: index))
   }
-  /// The row at an index before the batch goes.
+  /// Removes the row at an index before the batch.
   public func remove(at index: Int) { _core.append(.delete(index: index)) }
-  /// The row at an index before the batch goes to one after it, and has this value there.
+  /// Moves the row at an index before the batch to one after it, with this value.
   public func move(_ model: Model, from index: Int, to newIndex: Int) {
     _core.append(.move(model, index: index, newIndex: newIndex))
   }
-  /// All of this happens.
+  /// Adds all transactions to the batch.
   public func consume(_ transactions: some Sequence<ListTransaction<Model>>) {
     _core.requireOpen()
     for transaction in transactions { _core.append(transaction) }
@@ -86,12 +89,13 @@ extension BatchConsumer {
   /// Ends the batch; see ``didChange(returnChanges:)``.
   public func didChange() throws(TreeRingError) { try didChange(returnChanges: false) }
 
-  /// Replaces the content and tells nobody.
+  /// Replaces the content without calling the delegate.
   public func reset(with models: some Sequence<Model>) { reset(with: models, notifying: false) }
 
-  /// Replaces the content by what these transactions make of an empty list.
+  /// Replaces the content by the result of these transactions on an empty list.
   ///
-  /// - Throws: `invalidInput` unless they are inserts at the indexes from 0 on; nothing is changed then.
+  /// - Throws: `invalidInput` unless they are inserts at the indexes from 0 on; the content is then
+  ///   unchanged.
   public func reset(
     with transactions: [ListTransaction<Model>], notifying: Bool = false
   ) throws(TreeRingError) {
@@ -100,7 +104,7 @@ extension BatchConsumer {
 
   // MARK: - Reads
 
-  /// How many rows there are in all. O(1).
+  /// The number of rows in total. O(1).
   public var numberOfItems: Int { _core.shown.rows.count }
   /// The row at an index; nil if there is none. O(log n).
   public func object(at index: Int) -> Model? {
@@ -109,7 +113,7 @@ extension BatchConsumer {
   }
   /// All rows in order. O(n).
   public var items: [Model] { _core.shown.rows.elements.map { _core.table[$0] } }
-  /// The index of the first row that fits; nil if none does. O(n).
+  /// The index of the first row that satisfies `fits`; nil if there is none. O(n).
   public func indexOfItem(where fits: (Model) throws -> Bool) rethrows -> Int? {
     try _core.shown.rows.index { try fits(_core.table[$0]) }
   }
@@ -120,7 +124,7 @@ extension BatchConsumer {
 }
 
 extension RankedList {
-  /// The first position whose element fits. O(n).
+  /// The first position whose element satisfies `fits`; nil if there is none. O(n).
   fileprivate func index(where fits: (Element) throws -> Bool) rethrows -> Int? {
     var index = 0
     var isFound = false

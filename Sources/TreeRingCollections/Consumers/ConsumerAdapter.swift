@@ -1,38 +1,39 @@
-// Between consumers and views: shifts every callback by the view's own content, and decides how the view is
-// to show an update. The list knows nothing of either.
+// An adapter between consumers and views. It shifts every callback by the view's own content and
+// chooses how the view shows an update. The list is independent of both.
 
 public import TreeRingMappings
 
-/// How a view shows a row's new value.
+/// The way a view shows a row's new value.
 public enum RowRefresh: Hashable, Sendable {
-  /// The row keeps its cell, which is set anew.
+  /// Keeps the row's cell and configures it again.
   case reconfigure
-  /// The row gets a new cell.
+  /// Gives the row a new cell.
   case reload
 }
 
-/// A view that shows what consumers hold, among rows and sections of its own. All paths are the view's.
-/// Within a batch, removals and refreshes come with places before it, insertions with places after it.
+/// A view that shows a consumer's content among rows and sections of its own. All paths are the
+/// view's. Within a batch, removals and refreshes have positions before it, insertions positions
+/// after it.
 public protocol ConsumerView<Model>: AnyObject {
-  /// What rows are.
+  /// The type of the rows.
   associatedtype Model
-  /// A batch begins; the list is still the old one.
+  /// Called before a batch; the list is still the old one.
   func viewWillChange()
-  /// A row has a new value, to be shown by this way of refreshing it.
+  /// Shows a row's new value by the given kind of refresh.
   func view(refresh model: Model, at path: RowPath, by refresh: RowRefresh)
-  /// A section has another title.
+  /// Reloads a section, whose title changed.
   func view(reloadSection section: Int)
-  /// A section goes, with its rows.
+  /// Removes a section with its rows.
   func view(removeSection section: Int)
-  /// A section comes, with its rows.
+  /// Inserts a section with its rows.
   func view(insertSection section: Int)
-  /// A row goes.
+  /// Removes a row.
   func view(removeRowAt path: RowPath)
-  /// A row comes.
+  /// Inserts a row.
   func view(insertRowAt path: RowPath)
-  /// The batch is over.
+  /// Called after the batch.
   func viewDidChange()
-  /// Runs a batch, at once or at a time of its own.
+  /// Runs a batch, at once or later.
   func view(perform batch: @escaping () -> Void)
 }
 
@@ -49,12 +50,12 @@ extension ConsumerView {
 public final class ConsumerAdapter<Model>: PlainConsumerDelegate, SectionedConsumerDelegate {
   /// The view's own content.
   public var offsets: PathOffsets
-  /// How updates are shown; nil from it if the view has drawn that one itself. Every update reloads its
-  /// row by default.
+  /// The kind of refresh for an update; nil if the view has drawn it already. By default every
+  /// update reloads its row.
   public var refresh: (Model) -> RowRefresh? = { _ in .reload }
   private weak var view: (any ConsumerView<Model>)?
 
-  /// Drives a view, which it does not keep alive.
+  /// Creates an adapter for a view, held weakly.
   public init(view: any ConsumerView<Model>, offsets: PathOffsets = PathOffsets()) {
     self.view = view
     self.offsets = offsets

@@ -1,4 +1,4 @@
-// What a consumer knows: its models by number, the state of its list, and the batch being collected.
+// The core of a consumer: its models by number, the state of its list, and the open batch.
 
 internal import TreeRingLog
 
@@ -22,9 +22,10 @@ public final class ConsumerCore<Model> {
     self.identity = identity.map { [table] identity in { identity(table[$0]) } }
   }
 
-  /// What reads see.
+  /// The state that reads see.
   var shown: ConsumerState { state.shown }
-  /// After every batch accepted. Copies that live on make the next batch copy what it changes.
+  /// The state after every accepted batch. While a copy of it exists, the next batch copies the
+  /// nodes it changes.
   var latest: ConsumerState { state.latest }
 
   // MARK: - Batches
@@ -34,7 +35,7 @@ public final class ConsumerCore<Model> {
     batch = []
   }
 
-  /// Traps unless a batch is open.
+  /// Traps if no batch is open.
   func requireOpen() {
     precondition(batch != nil, "a consumer may be written to only inside a batch")
   }
@@ -46,9 +47,9 @@ public final class ConsumerCore<Model> {
 
   /// Ends the batch.
   ///
-  /// - Parameter check: Looks at the batch's plan for the latest state, and makes of it what is needed.
-  /// - Returns: What `check` made, and the numbers given in the batch that nothing will stand for.
-  /// - Throws: `invalidInput`; the batch's numbers are free again then.
+  /// - Parameter check: Checks the batch's plan for the latest state and returns a result.
+  /// - Returns: The result of `check`, and the batch's numbers that no row will use.
+  /// - Throws: `invalidInput`; the batch's numbers are then free again.
   func endBatch<Checked>(
     _ check: (BatchPlan<RowNumber>) throws(TreeRingError) -> Checked
   ) throws(TreeRingError) -> (checked: Checked, unused: [RowNumber]) {
@@ -64,14 +65,14 @@ public final class ConsumerCore<Model> {
     }
   }
 
-  /// Goes on to the state after a batch.
+  /// Advances to the state after a batch.
   ///
   /// - Parameters:
-  ///   - delegate: Whoever is told.
-  ///   - unused: Numbers to free.
-  ///   - edit: Makes the state after the batch of the latest one, and returns the numbers that it holds no
-  ///     more. They are free when the batch has been shown.
-  ///   - tell: The calls of the batch.
+  ///   - delegate: The delegate to call.
+  ///   - unused: The numbers to free.
+  ///   - edit: Turns the latest state into the one after the batch and returns the numbers it no
+  ///     longer holds. They are freed once the batch has been shown.
+  ///   - tell: Makes the calls of the batch.
   func accept(
     for delegate: (any ConsumerDelegate)?, freeing unused: [RowNumber],
     _ edit: @escaping (inout ConsumerState) -> [RowNumber], tell: @escaping () -> Void
@@ -85,19 +86,19 @@ public final class ConsumerCore<Model> {
 
   // MARK: - Resets
 
-  /// The rows that a reset brings, as numbers.
+  /// The rows of a reset, as numbers.
   func rows(for models: some Sequence<Model>) -> RowList {
     precondition(batch == nil, "a consumer may not be reset inside a batch")
     return RowList.ofNumbers(models.map(table.add))
   }
 
-  /// Replaces the content and tells nobody.
+  /// Replaces the content without calling the delegate.
   func replace(with next: ConsumerState) {
     _ = table.takeAdded()
     table.remove(state.replace(with: next).rows.elements)
   }
 
-  /// Compares the latest rows with those of a reset; `unused` are numbers that nothing will stand for.
+  /// Compares the latest rows with those of a reset; `unused` are the numbers that no row will use.
   func comparison(
     with new: RowList
   ) -> (comparison: ListComparison<RowNumber>, unused: [RowNumber]) {
@@ -108,7 +109,7 @@ public final class ConsumerCore<Model> {
 }
 
 extension ConsumerState {
-  /// Becomes another state; returns the numbers that it holds no more. O(n).
+  /// Becomes another state; returns the numbers it no longer holds. O(n).
   mutating func become(_ next: ConsumerState) -> [RowNumber] {
     let kept = Set(next.rows.elements)
     defer { self = next }

@@ -1,22 +1,22 @@
-// Content of the view's own before and after a consumer's, and the way between the two kinds of path.
+// A view's own content before and after a consumer's, and conversions between both kinds of path.
 
 public import TreeRingMappings
 
-/// How a consumer's sections and rows lie among others in a view. All conversions are O(1).
+/// The position of a consumer's sections and rows among a view's own. All conversions are O(1).
 ///
-/// *Data* paths count within the consumer, *global* ones within the view. Rows before and after belong to
-/// every data section.
+/// *Data* paths count within the consumer, *global* ones within the view. Rows before and after
+/// belong to every data section.
 public struct PathOffsets: Hashable, Sendable {
-  /// Sections of the view's own before the consumer's.
+  /// The number of the view's own sections before the consumer's.
   public var sectionsBefore: Int
-  /// Sections of the view's own after the consumer's.
+  /// The number of the view's own sections after the consumer's.
   public var sectionsAfter: Int
-  /// Rows of the view's own before those of the consumer, in each of its sections.
+  /// The number of the view's own rows before the consumer's, in each of its sections.
   public var rowsBefore: Int
-  /// Rows of the view's own after those of the consumer, in each of its sections.
+  /// The number of the view's own rows after the consumer's, in each of its sections.
   public var rowsAfter: Int
 
-  /// Nothing before and after unless given.
+  /// Offsets of 0 unless given.
   public init(
     sectionsBefore: Int = 0, sectionsAfter: Int = 0, rowsBefore: Int = 0, rowsAfter: Int = 0
   ) {
@@ -29,34 +29,34 @@ public struct PathOffsets: Hashable, Sendable {
     self.rowsAfter = rowsAfter
   }
 
-  /// How many sections the view has.
+  /// The number of sections in the view.
   public func globalSectionsCount(data count: Int) -> Int {
     sectionsBefore + count + sectionsAfter
   }
 
-  /// How many rows a section of the consumer has in the view.
+  /// The number of rows that a section of the consumer has in the view.
   public func globalRowsCount(data count: Int) -> Int { rowsBefore + count + rowsAfter }
 
-  /// Where a section of the consumer is in the view.
+  /// The position of a consumer's section in the view.
   public func global(section: Int) -> Int { section + sectionsBefore }
 
-  /// The consumer's section at a place of the view; nil if it is the view's own.
+  /// The consumer's section at a position of the view; nil for the view's own.
   public func data(section: Int, sectionsCount: Int) -> Int? {
     let section = section - sectionsBefore
     return section >= 0 && section < sectionsCount ? section : nil
   }
 
-  /// Where a row of the consumer is in the view.
+  /// The path of a consumer's row in the view.
   public func global(_ path: RowPath) -> RowPath {
     RowPath(section: path.section + sectionsBefore, row: path.row + rowsBefore)
   }
 
-  /// The consumer's row at a place of the view; nil if it is the view's own.
+  /// The consumer's row at a path of the view; nil for the view's own.
   ///
   /// - Parameters:
-  ///   - path: The place in the view.
-  ///   - sectionsCount: How many sections the consumer has.
-  ///   - rowsCount: How many rows the consumer has in a section.
+  ///   - path: The path in the view.
+  ///   - sectionsCount: The consumer's number of sections.
+  ///   - rowsCount: Returns the consumer's number of rows in a section.
   public func data(
     _ path: RowPath, sectionsCount: Int, rowsCount: (_ section: Int) -> Int
   ) -> RowPath? {

@@ -1,43 +1,44 @@
-// One list, fed by transactions.
+// A single list, updated by transactions.
 
 public import TreeRing
 internal import TreeRingLog
 
-/// Is told what batches do to a plain consumer's list.
+/// Receives the changes of a plain consumer's list.
 ///
-/// The order of calls: `consumerWillChange` while reads still see the old list; then the list changes at
-/// once, and the row calls follow while reads see the new one: updates by ascending old index, removals by
-/// descending old index, insertions by ascending new index; then `consumerDidChange`, inside which a new
-/// batch may begin. A moved row is removed and inserted; ``PlainConsumer/didChange(returnChanges:)`` tells
-/// of moves.
+/// The order of calls:
+///   1. `consumerWillChange`, while reads still see the old list.
+///   2. The list changes at once. The row calls follow while reads see the new one: updates by
+///      ascending old index, removals by descending old index, insertions by ascending new index.
+///   3. `consumerDidChange`, inside which a new batch may begin.
+/// A moved row is removed and inserted; ``PlainConsumer/didChange(returnChanges:)`` reports moves.
 public protocol PlainConsumerDelegate<Model>: ConsumerDelegate {
-  /// What rows are.
+  /// The type of the rows.
   associatedtype Model
-  /// A row has a new value.
+  /// Called for a row with a new value.
   /// - Parameters:
-  ///   - model: The value now.
+  ///   - model: The new value.
   ///   - index: Its position before the batch.
   func consumerDidUpdate(_ model: Model, at index: Int)
-  /// A row went from a position before the batch.
+  /// Called for a row removed from a position before the batch.
   func consumerDidRemove(at index: Int)
-  /// A row came to a position after the batch.
+  /// Called for a row inserted at a position after the batch.
   func consumerDidInsert(_ model: Model, at index: Int)
 }
 
-/// A list kept in step by batches. Reads and single changes are O(log n).
+/// A list updated by batches. Reads and single changes are O(log n).
 public class PlainConsumer<Model>: BatchConsumer {
-  /// Is told of every batch.
+  /// The delegate, called for every batch.
   public weak var delegate: (any PlainConsumerDelegate<Model>)?
-  /// The rows and the batch being collected. For the library's use.
+  /// The rows and the open batch. For the library's use.
   public let _core: ConsumerCore<Model>
 
   /// An empty list.
   ///
   /// - Parameters:
-  ///   - isEqual: Whether an update changes nothing and is to be left out; nil takes every update for
-  ///     a change.
-  ///   - identity: What tells rows apart when a reset that tells compares two lists. Without
-  ///     it, or if it is not unique, every row goes and every new one comes.
+  ///   - isEqual: Whether an update has no effect and is omitted; with nil every update counts as a
+  ///     change.
+  ///   - identity: The identity of a row, used when a notifying reset compares two lists. Without
+  ///     it, or if it is not unique, every old row is removed and every new one inserted.
   public convenience init(
     isEqual: ((_ old: Model, _ new: Model) -> Bool)? = nil,
     identity: ((Model) -> AnyHashable)? = nil
@@ -89,15 +90,15 @@ public class PlainConsumer<Model>: BatchConsumer {
   }
 }
 
-/// A plain consumer that carries values over from a row's old value to its new one, on every update and
-/// move. Its equality check asks about the value after that.
+/// A plain consumer that carries values over from a row's old value to its new one, on every update
+/// and move. Its equality check receives the carried-over value.
 public final class RecurrentConsumer<Model>: PlainConsumer<Model> {
   /// An empty list.
   ///
   /// - Parameters:
-  ///   - isEqual: Whether an update changes nothing and is to be left out.
-  ///   - identity: What tells rows apart when two lists are compared.
-  ///   - carryOver: Makes the value to keep from the old one and the one given.
+  ///   - isEqual: Whether an update has no effect and is omitted.
+  ///   - identity: The identity of a row, used when two lists are compared.
+  ///   - carryOver: Returns the value to keep, from the old one and the given one.
   public init(
     isEqual: ((_ old: Model, _ new: Model) -> Bool)? = nil,
     identity: ((Model) -> AnyHashable)? = nil,

@@ -1,14 +1,14 @@
-// The models of a consumer, by number. A number is given to each value that a batch brings or makes. It is free
-// again when the batch has been refused, or when no state holds it any more: a batch's last use of what it
-// replaces ends when it has been shown.
+// The models of a consumer, by number. Each value that a batch brings or creates gets a number. The
+// number is free again when the batch is refused, or when no state holds it any more. A batch uses
+// the values it replaces until it has been shown.
 
 /// Models by number.
 final class RowTable<Model> {
   private var models = NumberedValues<Model>()
-  /// The numbers given since a batch ended.
+  /// The numbers assigned since the last batch ended.
   private var added: [RowNumber] = []
 
-  /// Gives a model a number.
+  /// Assigns a number to a model.
   func add(_ model: Model) -> RowNumber {
     let row = models.add(model)
     added.append(row)
@@ -18,7 +18,7 @@ final class RowTable<Model> {
   /// The model of a number.
   subscript(row: RowNumber) -> Model { models[row] }
 
-  /// The numbers given in the batch that ends, which from here on are the caller's to free.
+  /// The numbers assigned in the ending batch; the caller becomes responsible for freeing them.
   func takeAdded() -> [RowNumber] {
     defer { added = [] }
     return added
@@ -29,10 +29,10 @@ final class RowTable<Model> {
     for row in rows { models.remove(row) }
   }
 
-  /// How many numbers are in use.
+  /// The number of numbers in use.
   var count: Int { models.count }
 
-  /// Rules for models as rules for numbers.
+  /// Converts rules for models to rules for numbers.
   func rules(_ rules: ValueRules<Model>) -> ValueRules<RowNumber> {
     var numbered = ValueRules<RowNumber>()
     if let carryOver = rules.carryOver {
@@ -44,7 +44,7 @@ final class RowTable<Model> {
 }
 
 extension BatchPlan<RowNumber> {
-  /// Those of the numbers given in the batch that nothing stands for once it has been applied.
+  /// The numbers assigned in the batch that no row uses once it has been applied.
   func unused(of added: [RowNumber]) -> [RowNumber] {
     var kept = Set(inserts.map { $0.model })
     kept.formUnion(moves.map { $0.model })

@@ -1,41 +1,43 @@
-// A linear list shown in sections: runs of rows with equal titles.
+// A linear list in sections: runs of rows with equal titles.
 
 public import TreeRing
 internal import TreeRingLog
 public import TreeRingMappings
 
-/// Is told what batches do to a sectioned consumer.
+/// Receives the changes of a sectioned consumer.
 ///
-/// The order of calls: `consumerWillChange` while reads still see the old state; then the state changes at
-/// once, and: row updates (ascending old path), section reloads (old position), section removals
-/// (descending), section insertions (ascending), row removals (descending old path), row insertions
-/// (ascending new path); then `consumerDidChange`, inside which a new batch may begin.
+/// The order of calls:
+///   1. `consumerWillChange`, while reads still see the old state.
+///   2. The state changes at once. Then follow row updates (ascending old path), section reloads
+///      (old position), section removals (descending), section insertions (ascending), row removals
+///      (descending old path), row insertions (ascending new path).
+///   3. `consumerDidChange`, inside which a new batch may begin.
 public protocol SectionedConsumerDelegate<Model>: ConsumerDelegate {
-  /// What rows are.
+  /// The type of the rows.
   associatedtype Model
-  /// A row has a new value.
+  /// Called for a row with a new value.
   /// - Parameters:
-  ///   - model: The value now.
+  ///   - model: The new value.
   ///   - path: Its path before the batch.
   func consumerDidUpdate(_ model: Model, at path: RowPath)
-  /// A section has another title.
+  /// Called for a section whose title changed.
   /// - Parameter section: Its position before the batch.
   func consumerDidReload(section: Int)
-  /// A section went from a position before the batch, with its rows.
+  /// Called for a section removed, with its rows, from a position before the batch.
   func consumerDidRemove(section: Int)
-  /// A section came to a position after the batch, with its rows.
+  /// Called for a section inserted, with its rows, at a position after the batch.
   func consumerDidInsert(section: Int)
-  /// A row went from a path before the batch.
+  /// Called for a row removed from a path before the batch.
   func consumerDidRemove(at path: RowPath)
-  /// A row came to a path after the batch.
+  /// Called for a row inserted at a path after the batch.
   func consumerDidInsert(_ model: Model, at path: RowPath)
 }
 
-/// A list in sections, kept in step by batches. Reads and single changes are O(log n).
+/// A list in sections, updated by batches. Reads and single changes are O(log n).
 public final class SectionedConsumer<Model, Title: Hashable>: BatchConsumer {
-  /// Is told of every batch.
+  /// The delegate, called for every batch.
   public weak var delegate: (any SectionedConsumerDelegate<Model>)?
-  /// The rows and the batch being collected. For the library's use.
+  /// The rows and the open batch. For the library's use.
   public let _core: ConsumerCore<Model>
   private let titleOfModel: (Model) -> Title
   private var titles = TitleTable<Title>()
@@ -43,9 +45,9 @@ public final class SectionedConsumer<Model, Title: Hashable>: BatchConsumer {
   /// An empty list.
   ///
   /// - Parameters:
-  ///   - title: The title of the section a row belongs to. The list should be sorted by it first.
-  ///   - isEqual: Whether an update changes nothing and is to be left out.
-  ///   - identity: What tells rows apart when a reset that tells compares two lists.
+  ///   - title: The title of a row's section. Sort the list by it first.
+  ///   - isEqual: Whether an update has no effect and is omitted.
+  ///   - identity: The identity of a row, used when a notifying reset compares two lists.
   public init(
     title: @escaping (Model) -> Title, isEqual: ((_ old: Model, _ new: Model) -> Bool)? = nil,
     identity: ((Model) -> AnyHashable)? = nil
@@ -54,8 +56,8 @@ public final class SectionedConsumer<Model, Title: Hashable>: BatchConsumer {
     titleOfModel = title
   }
 
-  /// - Throws: `invalidInput` also for a row that is put between two rows of one section and has another
-  ///   title; a row that is there already and changes its title parts the section.
+  /// - Throws: `invalidInput` also for a row inserted between two rows of one section under another
+  ///   title. An existing row that changes its title splits the section.
   @discardableResult
   public func didChange(returnChanges: Bool) throws(TreeRingError) -> SectionedChanges? {
     let (plan, unused) = try _core.endBatch { (rows) throws(TreeRingError) in
@@ -123,9 +125,9 @@ public final class SectionedConsumer<Model, Title: Hashable>: BatchConsumer {
   // MARK: - Reads
 
   private var sections: SectionRuns { _core.shown.sections }
-  /// How many sections there are. O(1).
+  /// The number of sections. O(1).
   public var sectionsCount: Int { sections.count }
-  /// How many rows a section has; 0 if there is none. O(log sections).
+  /// The number of rows in a section; 0 if there is no such section. O(log sections).
   public func numberOfItems(inSection section: Int) -> Int { rows(inSection: section)?.count ?? 0 }
   /// The title of a section; nil if there is none. O(log sections).
   public func title(ofSection section: Int) -> Title? {
@@ -135,7 +137,7 @@ public final class SectionedConsumer<Model, Title: Hashable>: BatchConsumer {
   public func object(at path: RowPath) -> Model? {
     linearIndex(at: path).flatMap { object(at: $0) }
   }
-  /// Where a path is in the linear list; nil if there is no such row. O(log sections).
+  /// The linear index of a path; nil if there is no such row. O(log sections).
   public func linearIndex(at path: RowPath) -> Int? {
     guard let rows = rows(inSection: path.section), path.row >= 0, path.row < rows.count else {
       return nil

@@ -1,74 +1,75 @@
-// What a consumer holds. Reads see the state after the last batch whose delegate has run the block it asked for; the
-// next batch is planned on the state after every batch accepted. Most delegates run the block at once: then
-// there is one state, edited in place, and nothing is copied. While a batch waits there are two, which
-// share their nodes, so the difference costs what changed.
+// The state of a consumer. Reads see the state after the last batch whose block the delegate has
+// run. The next batch is planned on the state after every accepted batch. Most delegates run the
+// block at once: then there is one state, edited in place, and nothing is copied. While a batch
+// waits there are two states. They share their nodes, so the difference costs only the change.
 
 internal import DequeModule
 
 /// A consumer's state, and the batches that its delegate has not run yet.
 final class ShownState<State> {
   private struct Batch {
+    let begin: () -> Void
     let edit: (inout State) -> Void
     let tell: () -> Void
-    /// The state after it; nil until it has been applied.
+    /// The state after this batch; nil until it has been applied.
     var state: State?
   }
 
-  /// After every batch applied.
+  /// The state after every applied batch.
   private var newest: State
-  /// What reads see; nil if that is the newest.
+  /// The state that reads see; nil if that is the newest.
   private var held: State?
-  /// Batches accepted and not run, oldest first.
+  /// The batches accepted and not run, oldest first.
   private var waiting: Deque<Batch> = []
-  /// How many batches have been run.
+  /// The number of batches run.
   private var runCount = 0
   private var isBeginning = false
 
   init(_ state: State) { newest = state }
 
-  /// What reads see.
+  /// The state that reads see.
   var shown: State { held ?? newest }
 
-  /// After every batch accepted.
+  /// The state after every accepted batch.
   var latest: State {
     settle()
     return newest
   }
 
-  /// Replaces the state, tells nobody, and returns the one before. Batches that wait are run first.
+  /// Replaces the state without calling the delegate and returns the old one. Runs waiting batches
+  /// first.
   func replace(with state: State) -> State {
     run(through: .max)
     defer { newest = state }
     return newest
   }
 
-  /// Goes on to the state after a batch.
+  /// Advances to the state after a batch.
   ///
   /// - Parameters:
-  ///   - delegate: Is told first, while reads see the old state; then gets the batch as a block.
-  ///   - edit: Makes the state after the batch of the latest one.
-  ///   - tell: The calls of the batch, made when reads see the new state.
+  ///   - delegate: Receives the batch as a block. When run, the block first announces the batch
+  ///     while reads see the old state, and then makes the batch's calls.
+  ///   - edit: Turns the latest state into the one after the batch.
+  ///   - tell: Makes the calls of the batch while reads see the new state.
   func accept(
     for delegate: (any ConsumerDelegate)?, _ edit: @escaping (inout State) -> Void,
     tell: @escaping () -> Void
   ) {
-    precondition(!isBeginning, "a batch may not end before the one around it has begun to show")
+    requireBegun()
     guard let delegate else {
       run(through: .max)
       edit(&newest)
       return tell()
     }
-    isBeginning = true
-    delegate.consumerWillChange()
-    isBeginning = false
-    waiting.append(Batch(edit: edit, tell: tell))
+    let begin = { [weak delegate] () -> Void in delegate?.consumerWillChange() }
+    waiting.append(Batch(begin: begin, edit: edit, tell: tell))
     if waiting.count > 1 { settle() }
     let number = runCount + waiting.count
     delegate.consumer { [weak self] in self?.run(through: number) }
     settle()
   }
 
-  /// Applies the newest batch if it waits and has not been applied, while reads see the state before.
+  /// Applies the newest batch if it waits unapplied; reads keep the state before.
   private func settle() {
     guard let batch = waiting.last, batch.state == nil else { return }
     if held == nil { held = newest }
@@ -76,10 +77,20 @@ final class ShownState<State> {
     waiting[waiting.count - 1].state = newest
   }
 
-  /// Runs the batches not run yet up to one of them.
+  /// Traps inside `consumerWillChange`, where no batch may end or run.
+  private func requireBegun() {
+    precondition(
+      !isBeginning, "a batch may not end or be run before the one around it has begun to show")
+  }
+
+  /// Runs the waiting batches up to a given number.
   private func run(through number: Int) {
+    requireBegun()
     while runCount < number, let batch = waiting.popFirst() {
       runCount += 1
+      isBeginning = true
+      batch.begin()
+      isBeginning = false
       if let state = batch.state {
         held = waiting.isEmpty ? nil : state
       } else {

@@ -1,18 +1,19 @@
-// Where a collection's rows come from. A store, a list in memory and a remote service look alike: children
-// in a strict total order, read page by page, and listened to over a range.
+// The source of a collection's rows. A store, a list in memory and a remote service have the same
+// interface: children in a strict total order, readable page by page, with listeners on ranges.
 //
-// The contract of listening is what makes collections sound: whatever part of the order a listener begins to
-// cover, it first states in full (`state`), and what it says afterwards is newer. So nothing that happens
-// between reading a page and listening to it is missed, and nothing is asked for twice.
+// The soundness of collections rests on the contract of listeners. When a listener begins to cover
+// a part of the order, it first sends the full state of that part (`state`); later events are
+// newer. So no change between reading a page and listening to it is lost, and no part is requested
+// twice.
 
-/// The value a child is ordered by. Kinds follow each other in the order of the cases; two values are equal if
-/// neither stands before the other.
+/// The value that orders a child. Kinds are ordered like the cases; two values are equal if neither
+/// precedes the other.
 public enum OrderValue: Hashable, Comparable, Sendable {
   /// No value.
   case null
-  /// False stands before true.
+  /// False precedes true.
   case bool(Bool)
-  /// NaN stands after every other number.
+  /// NaN follows every other number.
   case number(Double)
   /// Compared by Unicode scalars: texts that only look the same differ.
   case text(String)
@@ -53,15 +54,15 @@ public enum OrderValue: Hashable, Comparable, Sendable {
   }
 }
 
-/// A child's place in its source's order: value first, then key. A cursor is one of these; it need not name a
-/// child that is still there. Positions are equal if neither stands before the other.
+/// A child's position in its source's order: value first, then key. A cursor is a position; its
+/// child may no longer exist. Positions are equal if neither precedes the other.
 public struct ChildPosition: Hashable, Comparable, Sendable {
-  /// What it is ordered by first.
+  /// The primary value of the order.
   public let order: OrderValue
-  /// What tells it from others, and orders those of one value.
+  /// The child's key, which orders children of equal value.
   public let key: String
 
-  /// A place.
+  /// A position.
   public init(order: OrderValue, key: String) {
     self.order = order
     self.key = key
@@ -81,31 +82,32 @@ public struct ChildPosition: Hashable, Comparable, Sendable {
   }
 }
 
-/// A child of a source: where it is and what was received of it.
+/// A child of a source: its position and the data received.
 public struct SourceChild<Data: Sendable & Equatable>: Sendable, Equatable {
-  /// Where the child is.
+  /// The child's position.
   public let position: ChildPosition
-  /// What was received of it.
+  /// The data received.
   public let data: Data
 
-  /// A child at a place.
+  /// A child at a position.
   public init(_ data: Data, at position: ChildPosition) {
     self.position = position
     self.data = data
   }
 
-  /// What tells children apart: those whose keys are equal, as Swift compares texts, are the same child.
+  /// The identity of the child: children with keys equal by Swift's text comparison are the same
+  /// child.
   public var key: String { position.key }
 }
 
-/// A part of a source's order. Both ends belong to it; nil is no bound.
+/// A part of a source's order, both ends included; nil is unbounded.
 public struct PositionRange: Hashable, Sendable {
   /// The first position of the range; nil for the start of the order.
   public var first: ChildPosition?
   /// The last position of the range; nil for the end of the order.
   public var last: ChildPosition?
 
-  /// From `first` through `last`.
+  /// The range from `first` through `last`.
   public init(from first: ChildPosition? = nil, through last: ChildPosition? = nil) {
     self.first = first
     self.last = last
@@ -118,8 +120,8 @@ public struct PositionRange: Hashable, Sendable {
     return true
   }
 
-  /// What a range has beyond another one that it contains: up to two parts, each with the end of the other
-  /// one that it adjoins; all of it if there is no other.
+  /// The parts of this range beyond another one that it contains. There are up to two, each
+  /// including the adjoining end of the other range; the whole range if there is no other.
   func parts(beyond other: PositionRange?) -> [PositionRange] {
     guard let other else { return [self] }
     var parts: [PositionRange] = []
@@ -129,7 +131,7 @@ public struct PositionRange: Hashable, Sendable {
   }
 }
 
-/// Which way pages are read.
+/// The direction in which pages are read.
 public enum LoadDirection: Hashable, Sendable {
   /// From the start of the order to its end.
   case forward
@@ -137,13 +139,13 @@ public enum LoadDirection: Hashable, Sendable {
   case backward
 }
 
-/// A page asked for.
+/// The request for a page.
 public struct PageRequest: Hashable, Sendable {
-  /// Which way to read.
+  /// The direction to read in.
   public let direction: LoadDirection
-  /// Read what lies beyond this position, which itself is left out; nil from the very end.
+  /// The position to read beyond, itself excluded; nil for the very end of the order.
   public let cursor: ChildPosition?
-  /// The most children to return; nil is no limit.
+  /// The most children to return; nil for no limit.
   public let limit: Int?
 
   /// A page of at most `limit` children beyond a position, or from the very end.
@@ -154,9 +156,9 @@ public struct PageRequest: Hashable, Sendable {
   }
 }
 
-/// A page: children in the order they were read in.
+/// A page of children, in reading order.
 public struct SourcePage<Data: Sendable & Equatable>: Sendable {
-  /// The children, in the order they were read in.
+  /// The children, in reading order.
   public let children: [SourceChild<Data>]
   /// Whether there are children beyond the last one.
   public let hasMore: Bool
@@ -168,35 +170,36 @@ public struct SourcePage<Data: Sendable & Equatable>: Sendable {
   }
 }
 
-/// What a listener says.
+/// An event of a listener.
 public enum SourceEvent<Data: Sendable & Equatable>: Sendable {
-  /// All children of a range at this moment. Said of each part of the order when it is first covered.
+  /// All children of a range at this moment; sent for each part of the order when it is first
+  /// covered.
   case state(PositionRange, [SourceChild<Data>])
-  /// A child came into the range listened to, changed, or moved within it.
+  /// A child entered the range, changed, or moved within it.
   case set(SourceChild<Data>)
-  /// The child of this key went, or left the range.
+  /// The child of this key was removed, or left the range.
   case removed(key: String)
-  /// Nothing more will be said.
+  /// The listener failed; no event follows.
   case failed(any Error)
 }
 
-/// A listener at work.
+/// An active listener.
 public protocol SourceListener: Sendable {
-  /// Also covers all of this range, which contains the one covered so far. A `state` of at least the part
-  /// that is new follows.
+  /// Extends the listener to this range, which contains the range covered so far. A `state` of at
+  /// least the new part follows.
   func extend(to range: PositionRange)
-  /// Says nothing more. Calling it again does nothing.
+  /// Stops all events. Repeated calls have no effect.
   func cancel()
 }
 
-/// Children in a strict total order, to be read and listened to.
+/// Children in a strict total order, with pages and listeners.
 public protocol CollectionSource<Data>: Sendable {
-  /// What is received of a child.
+  /// The data of a child.
   associatedtype Data: Sendable & Equatable
-  /// Reads a page. The task is cancelled when nobody wants it any more.
+  /// Reads a page. The task is cancelled when the page is no longer needed.
   func page(_ request: PageRequest) async throws -> SourcePage<Data>
-  /// Listens to a range from now on. Events come one at a time, in the order they happened; also during
-  /// this call.
+  /// Listens to a range from now on. Events come one at a time, in order; some may come during this
+  /// call.
   func listen(
     to range: PositionRange, _ receive: @escaping @Sendable (SourceEvent<Data>) -> Void
   ) -> any SourceListener

@@ -1,30 +1,32 @@
-// A source in memory: for lists of one's own, for previews, and to try a collection without a store.
+// A source in memory: for custom lists, for previews, and to test a collection without a store.
 
 internal import Synchronization
 
-/// Children in memory. All of it may be used from any thread: an edit counts once its call has returned, and
-/// listeners hear of edits in their order.
+/// Children in memory. Every method may be called from any thread. An edit takes effect before its
+/// call returns, and listeners receive edits in their order.
 public final class MemorySource<Data: Sendable & Equatable>: CollectionSource {
   private let state = Mutex(MemoryChildren<Data>())
-  /// Keeps what listeners hear in the order of the edits; appended to under the lock, run outside of it.
+  /// Keeps events in the order of the edits; appended to under the lock, run outside it.
   private let work = SerialWork { $0() }
 
   /// No children.
   public init() {}
 
-  /// Adds a child, or replaces the one of its key, wherever that is. O(log n), and O(1) for each listener.
+  /// Adds a child, or replaces the one with its key at any position. O(log n), and O(1) for each
+  /// listener.
   public func set(_ data: Data, at position: ChildPosition) {
     edit(position.key, to: SourceChild(data, at: position))
   }
 
-  /// Removes the child of a key, if there is one. O(log n), and O(1) for each listener.
+  /// Removes the child with a key, if there is one. O(log n), and O(1) for each listener.
   public func remove(_ key: String) { edit(key, to: nil) }
 
   private func edit(_ key: String, to new: SourceChild<Data>?) {
     change { $0.edit(key, to: new) }
   }
 
-  /// Changes the children or listeners, and says so in its turn to those who still listen then.
+  /// Changes the children or listeners and sends the events, in order, to listeners still active
+  /// then.
   private func change(_ body: (inout MemoryChildren<Data>) -> [MemoryChildren<Data>.Event]) {
     let begins = state.withLock { state in
       let events = body(&state)
@@ -58,7 +60,7 @@ public final class MemorySource<Data: Sendable & Equatable>: CollectionSource {
   }
 }
 
-/// The children, and who listens to which of them.
+/// The children and their listeners.
 private struct MemoryChildren<Data: Sendable & Equatable> {
   struct Listener {
     var range: PositionRange?
@@ -72,12 +74,12 @@ private struct MemoryChildren<Data: Sendable & Equatable> {
 
   typealias Event = (listener: Int, event: SourceEvent<Data>)
 
-  /// Where a position is, or would be.
+  /// The index of a position, or its insertion index.
   private func index(of position: ChildPosition) -> Int {
     children.firstPosition { !($0.position < position) }
   }
 
-  /// Puts another child, or none, in the place of one; returns what listeners are to hear.
+  /// Inserts, replaces or removes a child and returns the events for listeners.
   mutating func edit(_ key: String, to new: SourceChild<Data>?) -> [Event] {
     let old = positions[key]
     if let old { children.remove(at: index(of: old)) }
@@ -91,7 +93,7 @@ private struct MemoryChildren<Data: Sendable & Equatable> {
     }
   }
 
-  /// Makes a listener cover a range; returns the states of the parts that are new.
+  /// Extends a listener to a range and returns the states of the new parts.
   mutating func extend(_ number: Int, to range: PositionRange) -> [Event] {
     guard let listener = listeners[number] else { return [] }
     listeners[number]?.range = range

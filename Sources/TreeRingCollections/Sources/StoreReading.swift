@@ -1,13 +1,13 @@
-// One state of a store as a source reads it: pages, ranges, and what changed since another state.
+// A source's reads of one state of a store: pages, ranges, and the changes since another state.
 
 internal import TreeRing
 
-/// Which rows, and in which order.
+/// The rows of a source and their order.
 enum StorePlace: Sendable {
   case bucket
   case group(index: String, GroupName)
 
-  /// The index that says so; nil if none does.
+  /// The index that orders the rows; nil for a bucket.
   var index: String? {
     switch self {
     case .bucket: nil
@@ -17,8 +17,8 @@ enum StorePlace: Sendable {
 }
 
 extension Snapshot {
-  /// Whether another snapshot reads an index by the same definition, so that rows which nothing happened to
-  /// stand where they stood. What does not go by an index, nil, is read as ever.
+  /// Whether another snapshot reads an index by the same definition, so that rows without a change
+  /// keep their positions. True for nil, an order without an index.
   func reads(_ index: String?, as other: Snapshot) throws -> Bool {
     guard let index else { return true }
     return try definition(ofIndex: index).number == other.definition(ofIndex: index).number
@@ -37,7 +37,7 @@ struct StoreReading {
   }
 
   private static func position(_ id: RowID, order: [UInt8]) -> ChildPosition {
-    // The place in the order is unique already; the key only names the row.
+    // The place bytes are unique already; the key only names the row.
     ChildPosition(order: .bytes(order), key: StoreSource.childKey(of: id.key))
   }
 
@@ -77,7 +77,7 @@ struct StoreReading {
     switch place {
     case .bucket:
       let lower = range.first.map { Key(bytes: Self.bytes($0)) }
-      // The end is exclusive there: the next key after the last one is that with a zero byte more.
+      // The upper bound is exclusive: the next key after the last one has one more zero byte.
       let upper = range.last.map { Key(bytes: Self.bytes($0) + [0]) }
       try snapshot.forEachRow(in: bucket, from: lower, to: upper, reversed: reversed) { row in
         try body(child(row, order: row.key.bytes))
@@ -92,7 +92,8 @@ struct StoreReading {
       }
       try reader.forEachEntry(in: group, first..<max(first, end), reversed: reversed) { entry in
         let id = try snapshot._reader.id(entry.row)
-        guard id.bucket == bucket, let row = try snapshot.row(id.key, in: bucket) else {
+        guard id.bucket.isSameName(as: bucket), let row = try snapshot.row(id.key, in: bucket)
+        else {
           return true
         }
         return try body(child(row, order: Array(entry.order)))
@@ -100,8 +101,8 @@ struct StoreReading {
     }
   }
 
-  /// What a listener of a range is to hear of this state that heard of another one before. O(rows
-  /// touched · log n); O(rows of the range) if the index was defined anew in between.
+  /// The events that take a listener of a range from an earlier state to this one. O(affected rows
+  /// · log n); O(rows of the range) if the index was redefined in between.
   func events(
     since old: Snapshot, in range: PositionRange
   ) throws -> [SourceEvent<StoredRow>] {
@@ -121,7 +122,7 @@ struct StoreReading {
     switch place {
     case .bucket:
       try snapshot.diff(from: old) { difference in
-        guard difference.id.bucket == bucket else { return true }
+        guard difference.id.bucket.isSameName(as: bucket) else { return true }
         let order = difference.id.key.bytes
         try add(
           difference.id, from: difference.before == nil ? nil : order,
@@ -129,11 +130,11 @@ struct StoreReading {
         return true
       }
     case .group(let index, let group):
-      let touched = try store.touchedRows(ofIndex: index, from: old.commit, to: snapshot)
+      let touched = try store.touchedRows(ofIndex: index, from: old, to: snapshot)
       let names = store.rowNames
       for (row, change) in touched.rows {
         let id = try names.id(of: row)
-        guard id.bucket == bucket else { continue }
+        guard id.bucket.isSameName(as: bucket) else { continue }
         try add(
           id, from: change.oldPlaces.first { $0.group == group }?.order,
           to: change.newPlaces.first { $0.group == group }?.order)

@@ -1,12 +1,12 @@
-// The keys of a store's rows as the keys of children, which are text: rows whose keys differ in a single byte
-// must stay apart, and Swift's texts are equal when they only look the same.
+// Child keys of a store's rows. Child keys are text. Rows whose keys differ in one byte must stay
+// distinct, but Swift's texts are equal if they only look the same.
 
 public import TreeRing
 
 extension StoreSource {
-  /// What tells the row of a key apart as a child, and by which observers are told of it: the key itself, if
-  /// that is printable ASCII without a percent sign; every other byte is percent-encoded as in a URL (RFC 3986,
-  /// section 2.1). O(key bytes).
+  /// The child key of a row's key; observers receive it as the row's identity. It is the key itself
+  /// if that is printable ASCII without a percent sign. Every other byte is percent-encoded as in a
+  /// URL (RFC 3986, section 2.1). O(key bytes).
   public static func childKey(of key: Key) -> String {
     var childKey = ""
     childKey.reserveCapacity(key.bytes.count)
@@ -21,7 +21,7 @@ extension StoreSource {
     return childKey
   }
 
-  /// The key of the row that a child's key stands for; nil if it stands for none. O(key bytes).
+  /// The row's key that a child key encodes; nil if it encodes none. O(key bytes).
   public static func key(ofChild childKey: String) -> Key? {
     var bytes: [UInt8] = []
     var rest = Array(childKey.utf8)[...]

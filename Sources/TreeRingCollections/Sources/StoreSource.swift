@@ -1,27 +1,28 @@
-// A store as a source: the rows of a bucket by key, or those of a group in its index's order. The order
-// value is the row's place in the tree, as bytes, so cursors are exact and survive the row they came from.
+// A store as a source: the rows of a bucket by key, or those of a group in its index's order. The
+// order value is the row's place in the tree, as bytes. So cursors are exact and outlive their row.
 //
-// A listener reads what changed between the commit it has told of and the newest one, whenever one becomes
-// visible. A source at a past commit states its children and then has nothing more to say.
+// Whenever a commit becomes visible, a listener reads the changes between its last commit and the
+// newest one. A source at a past commit sends its children once and no further event.
 
 internal import Synchronization
 public import TreeRing
 
-/// Rows of a store, also of one that is open for reading and follows its writer, or as of a past commit.
+/// The rows of a store or of a past commit. The store may be open for reading only and follow its
+/// writer.
 public struct StoreSource: CollectionSource {
-  /// Children are rows with their bytes; `Bucket.decode(_:)` makes them typed.
+  /// Rows with their bytes; `Bucket.decode(_:)` decodes them.
   public typealias Data = StoredRow
   private let store: Store
   private let bucket: String
   private let place: StorePlace
   private let snapshot: Snapshot?
-  /// Where listeners wait for commits; nil where the system sees fit.
+  /// The executor on which listeners wait for commits; nil for the system's choice.
   fileprivate let executor: (any TaskExecutor)?
 
   /// All rows of a bucket, in key order.
   ///
   /// - Parameters:
-  ///   - store: The store; also one that is open for reading and follows its writer.
+  ///   - store: The store; it may be open for reading only and follow its writer.
   ///   - bucket: The bucket's name.
   ///   - snapshot: A past commit to read at; nil follows the newest one.
   public init(_ store: Store, bucket: String, at snapshot: Snapshot? = nil) {
@@ -31,8 +32,8 @@ public struct StoreSource: CollectionSource {
   /// The rows that a bucket has in a group of an index, in the index's order.
   ///
   /// - Parameters:
-  ///   - store: The store; also one that is open for reading and follows its writer.
-  ///   - bucket: The bucket's name. Rows of others in the group are left out.
+  ///   - store: The store; it may be open for reading only and follow its writer.
+  ///   - bucket: The bucket's name. Rows of other buckets in the group are left out.
   ///   - index: The index's name.
   ///   - group: The group.
   ///   - snapshot: A past commit to read at; nil follows the newest one.
@@ -43,12 +44,13 @@ public struct StoreSource: CollectionSource {
       store: store, bucket: bucket, place: .group(index: index, group), snapshot: snapshot)
   }
 
-  /// All rows of a bucket, in key order; else as for a bucket's name.
+  /// All rows of a bucket, in key order; otherwise like the initialiser with a bucket's name.
   public init<Row>(_ store: Store, bucket: Bucket<Row>, at snapshot: Snapshot? = nil) {
     self.init(store, bucket: bucket.name, at: snapshot)
   }
 
-  /// The rows that a bucket has in a group of an index, in the index's order; else as for a bucket's name.
+  /// The rows that a bucket has in a group of an index, in the index's order; otherwise like the
+  /// initialiser with a bucket's name.
   public init<Row>(
     _ store: Store, bucket: Bucket<Row>, index: String, group: GroupName,
     at snapshot: Snapshot? = nil
@@ -67,7 +69,7 @@ public struct StoreSource: CollectionSource {
     self.executor = executor
   }
 
-  /// O(log n + rows read).
+  /// Reads a page. O(log n + rows read).
   /// - Throws: `notFound` if there is no such index; `closed`; `snapshotExpired`.
   public func page(_ request: PageRequest) async throws -> SourcePage<StoredRow> {
     try withNext { try reading(at: $0).page(request) }
@@ -86,8 +88,8 @@ public struct StoreSource: CollectionSource {
     StoreReading(store: store, snapshot: snapshot, bucket: bucket, place: place)
   }
 
-  /// Calls `body` with the commit to show next: the newest one, once more if it expires meanwhile, or the
-  /// past one, which is gone if it has.
+  /// Calls `body` with the commit to show next. That is the newest one, retried if it expires
+  /// during the call, or the past one, which fails once it has expired.
   func withNext<R>(_ body: (Snapshot) throws -> R) throws -> R {
     guard let snapshot else { return try store.readingNewest(body) }
     return try body(snapshot)
@@ -97,11 +99,11 @@ public struct StoreSource: CollectionSource {
   func reached(_ commit: CommitNumber) async throws { try await store.reached(commit) }
 }
 
-/// Tells of a range of a store source. Everything it says goes through one serial queue.
+/// Sends the events of a range of a store source. All its events go through one serial queue.
 private final class StoreListener: SourceListener {
   private struct State {
     var range: PositionRange?
-    /// The state last told of.
+    /// The state last sent.
     var shown: Snapshot?
     var task: Task<Void, Never>?
     var isOver = false
@@ -138,7 +140,7 @@ private final class StoreListener: SourceListener {
     task?.cancel()
   }
 
-  /// Tells of every commit from now on, until cancelled.
+  /// Sends the changes of every commit from now on, until cancelled.
   func follow() {
     let task = Task(executorPreference: source.executor) { [weak self, source] in
       while let commit = self?.commit {
@@ -164,13 +166,13 @@ private final class StoreListener: SourceListener {
     if isOver { task.cancel() }
   }
 
-  /// The commit told of; nil once it is over.
+  /// The commit last sent; nil after cancellation.
   private var commit: CommitNumber? {
     state.withLock { $0.isOver ? nil : $0.shown?.commit ?? 0 }
   }
 
-  /// Goes on to the next state, tells what changed, and then does something there. Each says nothing
-  /// before all of it has been read.
+  /// Advances to the next state, sends the changes, and then calls `body` there. Neither step sends
+  /// an event before it has read all its data.
   private func advance(_ body: (Snapshot) throws -> Void) {
     do {
       try source.withNext { next in
@@ -187,7 +189,8 @@ private final class StoreListener: SourceListener {
     }
   }
 
-  /// Tells what changed; if the earlier state cannot be read any more, states the range anew.
+  /// Sends the changes; if the earlier state cannot be read any more, sends the full state of the
+  /// range.
   private func tell(
     _ reading: StoreReading, since shown: Snapshot, in range: PositionRange
   ) throws {

@@ -1,19 +1,20 @@
 // Values by number.
 //
-// Generics end here. Lists and batches hold numbers, so there is one kind of them, for which the compiler makes
-// code in this module; generic code that serves models of other modules looks its types up at run time, again
-// and again. (For the same reason generic code here passes closures where a key path would do: it would be made anew at
-// each call.) And a copy of a list's node is a copy of bytes, which counts no references.
+// Generics end here. Lists and batches hold numbers, so they have one concrete type, and the
+// compiler generates its code in this module. Generic code that serves models of other modules
+// would look up its types at run time on each use. (For the same reason generic code here passes
+// closures instead of key paths: each call would create a key path again.) Copying a list's node
+// copies bytes and counts no references.
 
-/// What stands for a value of a row.
+/// The number of a row's value.
 typealias RowNumber = Int32
 
 /// A list of rows.
 typealias RowList = RankedList<RowNumber, Weightless<RowNumber>>
 
 extension RowList {
-  /// An empty list. Its leaves are long, since they are copied as bytes, and its inner nodes short, whose
-  /// copies count the references to their children.
+  /// An empty list. Its leaves are long, because copying them copies bytes only. Its inner nodes
+  /// are short, because copying them counts the references to their children.
   static var ofNumbers: RowList { RowList(capacity: 16, leafCapacity: 256) }
 
   /// A list of these rows. O(n).
@@ -22,15 +23,15 @@ extension RowList {
   }
 }
 
-/// Values by number. Numbers that are free are given again.
+/// Values by number. Freed numbers are reused.
 struct NumberedValues<Value> {
   private var values: [Value?] = []
   private var free: [RowNumber] = []
 
-  /// How many numbers are in use.
+  /// The number of numbers in use.
   var count: Int { values.count - free.count }
 
-  /// Gives a value a number.
+  /// Assigns a number to a value.
   mutating func add(_ value: Value) -> RowNumber {
     if let row = free.popLast() {
       values[Int(row)] = value

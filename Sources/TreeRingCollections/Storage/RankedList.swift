@@ -1,32 +1,33 @@
-// A list that finds, inserts and removes at any position in O(log n): an order-statistic B+tree whose
-// nodes carry how many elements lie below them, and how much these weigh together.
+// A list that finds, inserts and removes at any position in O(log n): an order-statistic B+tree.
+// Each node carries the number and the total weight of the elements below it.
 //
-// Nodes are values whose children lie in arrays, so a copy of a list is O(1) and shares everything; an
-// edit copies the nodes on its way from the root if somebody else holds them, and only then.
+// Nodes are values whose children lie in arrays. So a copy of a list is O(1) and shares everything.
+// An edit copies the nodes on its path from the root only if another list shares them.
 
-/// What elements of a ranked list weigh. Positions can be found by the weight before them.
+/// The weight of a ranked list's elements. Positions can be found by the weight before them.
 protocol ListMeasure<Element>: Sendable {
   associatedtype Element
   /// The weight of an element; not negative.
   static func weight(of element: Element) -> Int
 }
 
-/// Elements that weigh nothing: only positions are asked for.
+/// The measure of weightless elements, for lists that are searched by position only.
 enum Weightless<Element>: ListMeasure {
   static func weight(of element: Element) -> Int { 0 }
 }
 
 /// A list of elements with positions and weights. Copies are O(1).
 struct RankedList<Element, Measure: ListMeasure<Element>> {
-  /// How large nodes may be.
+  /// The maximum sizes of nodes.
   let capacity: NodeCapacity
   private(set) var root: RankedNode<Element, Measure>
 
   /// An empty list.
   ///
   /// - Parameters:
-  ///   - capacity: The most children of an inner node, at least 4. Tests make it small to get deep trees.
-  ///   - leafCapacity: The most elements of a leaf; as many if nil.
+  ///   - capacity: The most children of an inner node, at least 4. Tests use small values to get
+  ///     deep trees.
+  ///   - leafCapacity: The most elements of a leaf; nil for `capacity`.
   init(capacity: Int = 32, leafCapacity: Int? = nil) {
     self.capacity = NodeCapacity(inner: capacity, leaf: leafCapacity ?? capacity)
     precondition(
@@ -51,7 +52,7 @@ struct RankedList<Element, Measure: ListMeasure<Element>> {
     if let top = level.first { root = top }
   }
 
-  /// Cuts positions into pieces of about the same size, none much smaller than `fill`.
+  /// Cuts positions into pieces of about equal size, none much smaller than `fill`.
   private static func chunks(of count: Int, fill: Int) -> [Range<Int>] {
     if count == 0 { return [] }
     let pieces = (count + fill - 1) / fill
@@ -63,9 +64,9 @@ struct RankedList<Element, Measure: ListMeasure<Element>> {
     self = RankedList(elements, capacity: capacity.inner, leafCapacity: capacity.leaf)
   }
 
-  /// How many elements there are.
+  /// The number of elements.
   var count: Int { root.count }
-  /// What they weigh together.
+  /// The total weight of the elements.
   var weight: Int { root.weight }
 
   /// Inserts an element before the one at a position, or at the end. O(log n).
@@ -85,7 +86,7 @@ struct RankedList<Element, Measure: ListMeasure<Element>> {
     return element
   }
 
-  /// Puts another element in the place of the one at a position, and returns that. O(log n).
+  /// Replaces the element at a position and returns the old one. O(log n).
   @discardableResult
   mutating func replace(at position: Int, with element: Element) -> Element {
     precondition(position >= 0 && position < count, "there is no such position")
@@ -107,15 +108,15 @@ struct RankedList<Element, Measure: ListMeasure<Element>> {
     return root.weight(before: position)
   }
 
-  /// The first position such that it and the elements before it weigh more than `weight`, the weight
-  /// before it, and its element. O(log n).
+  /// The first position at which the total weight through its element exceeds `weight`, with the
+  /// weight before it and its element. O(log n).
   func position(atWeight weight: Int) -> (position: Int, before: Int, element: Element) {
     precondition(weight >= 0 && weight < self.weight, "the list is not that heavy")
     return root.position(atWeight: weight)
   }
 
-  /// The first position whose element fits; `count` if none does. `fits` must be false for a head of
-  /// the list and true for the rest. O(log n) calls.
+  /// The first position whose element satisfies `fits`; `count` if there is none. `fits` must be
+  /// false for a prefix of the list and true for the rest. O(log n) calls.
   func firstPosition(where fits: (Element) throws -> Bool) rethrows -> Int {
     try root.firstPosition(where: fits)
   }

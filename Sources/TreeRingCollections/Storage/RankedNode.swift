@@ -1,10 +1,11 @@
 // A node of a ranked list: a leaf with elements, or an inner node with children.
 //
-// After an insert a node may be over capacity; it then splits in halves. After a remove a child may be
-// under a quarter of it; it is then joined with a neighbour, and split again if that is too much. So every
-// node but the root is at least a quarter full, and the halves of a split are far from being joined.
+// After an insert a node may be over capacity; it then splits in halves. After a remove a child may
+// be less than a quarter full; it is then joined with a neighbour, and split again if the result is
+// over capacity. So every node except the root is at least a quarter full, and the halves of a
+// split are far from being joined.
 
-/// How large nodes may be.
+/// The maximum sizes of nodes.
 struct NodeCapacity: Sendable {
   /// The most children of an inner node.
   let inner: Int
@@ -35,17 +36,17 @@ struct RankedNode<Element, Measure: ListMeasure<Element>> {
 
   var isLeaf: Bool { children.isEmpty }
 
-  /// The child of an inner node that has no other.
+  /// The child of an inner node with a single child; else nil.
   var onlyChild: RankedNode? { children.count == 1 ? children[0] : nil }
 
-  /// Elements of a leaf, or children of an inner node.
+  /// The number of elements of a leaf, or of children of an inner node.
   private var size: Int { isLeaf ? elements.count : children.count }
 
-  /// The most that there may be of these.
+  /// The maximum size of this node.
   private func limit(_ capacity: NodeCapacity) -> Int { isLeaf ? capacity.leaf : capacity.inner }
 
-  /// The child with a position, and the position in it. A position at a child's end belongs to that
-  /// child if `isEnd`, else to the next.
+  /// The child that contains a position, and the position in it. A position at a child's end
+  /// belongs to that child if `isEnd`, else to the next.
   private func child(at position: Int, isEnd: Bool = false) -> (child: Int, position: Int) {
     var position = position
     var child = 0
@@ -60,7 +61,7 @@ struct RankedNode<Element, Measure: ListMeasure<Element>> {
 
   // MARK: - Edits
 
-  /// Inserts an element; returns the second half if the node had to be split.
+  /// Inserts an element; returns the second half if the node was split.
   mutating func insert(_ element: Element, at position: Int, capacity: NodeCapacity) -> RankedNode?
   {
     count += 1
@@ -109,7 +110,7 @@ struct RankedNode<Element, Measure: ListMeasure<Element>> {
     return element
   }
 
-  /// Joins a child with the next one; splits them evenly if together they are too many.
+  /// Joins a child with the next one; splits them evenly if they are over capacity together.
   private mutating func join(at child: Int, capacity: NodeCapacity) {
     let next = children.remove(at: child + 1)
     children[child].append(next)
@@ -125,7 +126,7 @@ struct RankedNode<Element, Measure: ListMeasure<Element>> {
     weight += next.weight
   }
 
-  /// Puts another element in the place of one, and returns that.
+  /// Replaces an element and returns the old one.
   mutating func replace(at position: Int, with element: Element) -> Element {
     let old: Element
     if isLeaf {
@@ -141,11 +142,11 @@ struct RankedNode<Element, Measure: ListMeasure<Element>> {
 
   // MARK: - Reads
 
-  /// Goes down to a leaf and calls `body` with its elements: `choose` gets the children of each inner node on
-  /// the way and says which of them to go on with.
+  /// Descends to a leaf and calls `body` with its elements. `choose` receives the children of each
+  /// inner node on the path and returns the index of the next one.
   ///
-  /// The way goes by pointers into the children, which live as long as this node does; by way of arrays each
-  /// step would count references.
+  /// The path uses pointers into the children, which live as long as this node. Arrays would count
+  /// references at each step.
   @inline(__always)
   private func descend<R>(
     _ choose: (UnsafeBufferPointer<RankedNode>) throws -> Int, then body: ([Element]) throws -> R
@@ -181,7 +182,7 @@ struct RankedNode<Element, Measure: ListMeasure<Element>> {
     var before = 0
     return descend {
       var child = 0
-      // The end belongs to the last child.
+      // The end position belongs to the last child.
       while position >= $0[child].count, child < $0.count - 1 {
         position -= $0[child].count
         before += $0[child].weight
@@ -215,7 +216,7 @@ struct RankedNode<Element, Measure: ListMeasure<Element>> {
     }
   }
 
-  /// Whether the last element fits; false in an empty leaf.
+  /// Whether the last element satisfies `fits`; false in an empty leaf.
   private func lastFits(_ fits: (Element) throws -> Bool) rethrows -> Bool {
     try descend({ $0.count - 1 }, then: { try $0.last.map(fits) ?? false })
   }
@@ -233,7 +234,8 @@ struct RankedNode<Element, Measure: ListMeasure<Element>> {
     }
   }
 
-  /// The first index below a bound that fits, by binary search; the bound if none does.
+  /// The first index below a bound that satisfies `fits`, by binary search; the bound if there is
+  /// none.
   private static func firstIndex(
     below bound: Int, where fits: (Int) throws -> Bool
   ) rethrows -> Int {
@@ -245,7 +247,7 @@ struct RankedNode<Element, Measure: ListMeasure<Element>> {
     return low
   }
 
-  /// Returns false once `body` has.
+  /// Calls `body` with the elements in order; returns false once `body` does.
   func forEach(_ body: (Element) throws -> Bool) rethrows -> Bool {
     for element in elements where !(try body(element)) { return false }
     for child in children where !(try child.forEach(body)) { return false }
@@ -254,7 +256,8 @@ struct RankedNode<Element, Measure: ListMeasure<Element>> {
 
   // MARK: - Checking
 
-  /// What is wrong with the node or one below it; nil if nothing. `depth` is that of the leaves.
+  /// The first flaw of the node or one below it; nil if there is none. `depth` is that of the
+  /// leaves.
   func flaw(capacity: NodeCapacity, isRoot: Bool = true) -> (flaw: String?, depth: Int) {
     if size > limit(capacity) { return ("a node is over capacity", 0) }
     if isLeaf {

@@ -1,35 +1,35 @@
-// The rows a tracker follows, in order, and what a set of changed rows does to the window it shows.
+// The rows a tracker follows, in order, and the effect of changed rows on the window it shows.
 //
-// Entries have numbers, which stand in an order-statistic list; a dictionary finds a row's. A delivery takes the touched
-// entries out and puts their successors in, which gives old and new positions; the window's ends are then a
-// matter of arithmetic: of the rows that stay, the first a show before and the first b after, so that those
-// between a and b slide out or in. O(k log n) comparisons for k touched rows.
+// Entries have numbers in an order-statistic list; a dictionary finds a row's number. A delivery
+// removes the affected entries and inserts their successors, which gives old and new positions. The
+// window's ends are then arithmetic. Of the staying rows, the first a are shown before and the
+// first b after; those between a and b slide out or in. O(k log n) comparisons for k affected rows.
 
 internal import TreeRing
 internal import TreeRingMappings
 
 /// A row in one place of the list.
 struct TrackedEntry<Row: Sendable>: Sendable {
-  /// The group's number in the request, and the place in its order.
+  /// The number of the group in the request, and the row's place in the index's order.
   let slot: Int
   let place: [UInt8]
   let content: TrackedRow<Row>
 
   var identity: EntryIdentity { EntryIdentity(slot: slot, id: content.id) }
 
-  /// The order without a comparator: group after group, each in the index's order.
+  /// The default order: group after group, each in the index's order.
   func precedes(_ other: TrackedEntry) -> Bool {
     slot != other.slot ? slot < other.slot : place.lexicographicallyPrecedes(other.place)
   }
 }
 
-/// A group's number and a row: what tells entries apart.
+/// The identity of an entry: a group's number and a row.
 struct EntryIdentity: Hashable, Sendable {
   let slot: Int
   let id: RowID
 }
 
-/// What became of an entry: nil, and it is not in the list any more.
+/// The new state of an entry; nil if it left the list.
 struct EntryChange<Row: Sendable>: Sendable {
   let identity: EntryIdentity
   let entry: TrackedEntry<Row>?
@@ -37,7 +37,7 @@ struct EntryChange<Row: Sendable>: Sendable {
   let isUpdate: Bool
 }
 
-/// The rows a request lists.
+/// The rows of a request.
 struct TrackedList<Row: Sendable>: Sendable {
   private let order: (@Sendable (TrackedRow<Row>, TrackedRow<Row>) -> Bool)?
   private let limit: Int
@@ -66,7 +66,7 @@ struct TrackedList<Row: Sendable>: Sendable {
   /// Every entry, shown or not. O(n).
   var all: [TrackedEntry<Row>] { list.elements.map { entries[$0] } }
 
-  /// How many rows are shown.
+  /// The number of rows shown.
   var shownCount: Int { min(limit, list.count) }
 
   private func content(at position: Int) -> TrackedRow<Row> { entries[list[position]].content }
@@ -90,12 +90,12 @@ struct TrackedList<Row: Sendable>: Sendable {
     return a.precedes(b)
   }
 
-  /// The position of an entry, or where it would be.
+  /// The position of an entry, or its insertion position.
   private func position(of entry: TrackedEntry<Row>) -> Int {
     list.firstPosition { !precedes(entries[$0], entry) }
   }
 
-  /// Applies changes, each of another entry, and returns the batch that the shown rows see.
+  /// Applies changes, each of another entry, and returns the batch for the shown rows.
   mutating func apply(_ changes: [EntryChange<Row>]) -> [ListTransaction<TrackedRow<Row>>] {
     let oldShown = shownCount
     var placed: [(from: Int, to: Int, isUpdate: Bool)] = []
@@ -107,11 +107,11 @@ struct TrackedList<Row: Sendable>: Sendable {
       removed: from.compactMap { $0 }.sorted(), added: to.compactMap { $0 }.sorted())
 
     var batch: [ListTransaction<TrackedRow<Row>>] = []
-    for (index, change) in changes.enumerated() {
-      let old = from[index].flatMap { $0 < oldShown ? $0 : nil }
-      let new = to[index].flatMap { $0 < shownCount ? $0 : nil }
+    for ends in Self.ends(of: changes, from, to) {
+      let old = ends.from.flatMap { $0 < oldShown ? $0 : nil }
+      let new = ends.to.flatMap { $0 < shownCount ? $0 : nil }
       switch (old, new) {
-      case (let old?, let new?): placed.append((old, new, change.isUpdate))
+      case (let old?, let new?): placed.append((old, new, ends.isUpdate))
       case (let old?, nil): batch.append(.delete(index: old))
       case (nil, let new?): batch.append(.insert(content(at: new), newIndex: new))
       case (nil, nil): break
@@ -122,7 +122,30 @@ struct TrackedList<Row: Sendable>: Sendable {
     return batch
   }
 
-  /// Takes the old entries of changes out and puts the new ones in; returns where these stand.
+  /// The old and new positions of rows. A row with one entry before and one after is one row, even
+  /// if it changed its group. A row with several entries is independent in each.
+  private static func ends(
+    of changes: [EntryChange<Row>], _ from: [Int?], _ to: [Int?]
+  ) -> [(from: Int?, to: Int?, isUpdate: Bool)] {
+    var ends = changes.indices.map { (from: from[$0], to: to[$0], isUpdate: changes[$0].isUpdate) }
+    var leaving: [RowID: [Int]] = [:]
+    var coming: [RowID: [Int]] = [:]
+    for (index, change) in changes.enumerated() {
+      if from[index] != nil { leaving[change.identity.id, default: []].append(index) }
+      if to[index] != nil { coming[change.identity.id, default: []].append(index) }
+    }
+    for (row, left) in leaving {
+      guard left.count == 1, let taken = coming[row], taken.count == 1, left != taken else {
+        continue
+      }
+      ends[left[0]].to = ends[taken[0]].to
+      ends[left[0]].isUpdate = ends[taken[0]].isUpdate
+      ends[taken[0]].to = nil
+    }
+    return ends
+  }
+
+  /// Replaces the old entries of changes by the new ones and returns their positions.
   private mutating func replace(_ changes: [EntryChange<Row>], at from: [Int?]) -> [Int?] {
     for position in from.compactMap({ $0 }).sorted().reversed() { list.remove(at: position) }
     for change in changes {
@@ -133,7 +156,7 @@ struct TrackedList<Row: Sendable>: Sendable {
       if let entry = change.entry { comers.append((index, entry)) }
     }
     comers.sort { precedes($0.entry, $1.entry) }
-    // In order, so that later ones leave the places of earlier ones as they are.
+    // Inserts in order, so that later entries do not shift earlier ones.
     var to = [Int?](repeating: nil, count: changes.count)
     for (change, entry) in comers {
       let (position, number) = (position(of: entry), entries.add(entry))
@@ -144,7 +167,7 @@ struct TrackedList<Row: Sendable>: Sendable {
     return to
   }
 
-  /// Rows that stay in the list, and leave or enter the window because of others.
+  /// Lists staying rows that leave or enter the window because of others.
   private func slide(
     _ alignment: Alignment, from oldShown: Int,
     into batch: inout [ListTransaction<TrackedRow<Row>>]
@@ -160,7 +183,7 @@ struct TrackedList<Row: Sendable>: Sendable {
     }
   }
 
-  /// Rows shown before and after that were touched: moved where the order demands it, else updated.
+  /// Lists affected rows shown before and after: moved if the order requires it, else updated.
   private func place(
     _ placed: [(from: Int, to: Int, isUpdate: Bool)], _ alignment: Alignment, oldShown: Int,
     into batch: inout [ListTransaction<TrackedRow<Row>>]

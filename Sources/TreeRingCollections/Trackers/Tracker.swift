@@ -1,21 +1,23 @@
-// Follows the rows of a request in a store and says what happened to them, one batch per delivery.
+// A tracker follows the rows of a request in a store and returns their changes, one batch per
+// delivery.
 //
-// A tracker is pulled: `advance` goes to the newest commit, or any other, and returns one minimal batch,
-// however many commits lie in between. `batches` pulls it whenever a commit is visible. It holds the snapshot
-// shown; if that has expired, it reads the rows anew and compares.
+// Its owner calls `advance`, which goes to the newest commit, or any other, and returns one minimal
+// batch, however many commits lie in between. `batches` advances it whenever a commit becomes
+// visible. The tracker holds the snapshot shown; if that has expired, it reads all rows again and
+// compares.
 
 public import TreeRing
 internal import TreeRingLog
 
-/// Is told of a tracker's batches: begin, the transactions, end.
+/// Receives a tracker's batches: begin, the transactions, end.
 public protocol TrackerDelegate<Row>: AnyObject {
-  /// What rows are decoded to.
+  /// The type that rows are decoded to.
   associatedtype Row: Sendable
-  /// A batch comes.
+  /// Called before a batch.
   func trackerWillChange()
-  /// What happened, as one batch; never empty.
+  /// Receives the transactions of one batch; never empty.
   func tracker(did transactions: [ListTransaction<TrackedRow<Row>>])
-  /// The batch is over.
+  /// Called after a batch.
   func trackerDidChange()
 }
 
@@ -24,18 +26,19 @@ extension TrackerDelegate {
   public func trackerDidChange() {}
 }
 
-/// Follows the rows of a request. Keeps in memory every row that fits the request's scope and predicate.
+/// Follows the rows of a request. Keeps every row that matches the request's scope and predicate in
+/// memory.
 ///
 ///     var tracker = try Tracker(of: request, in: store)
 ///     consumer.reset(with: tracker.rows)
 ///     …
 ///     let batch = try tracker.advance()
 ///
-/// A value: copies go on by themselves.
+/// A value: copies advance independently.
 public struct Tracker<Row: Sendable>: Sendable {
-  /// The store followed; also one that is open for reading and follows its writer.
+  /// The store followed; it may be open for reading only and follow its writer.
   public let store: Store
-  /// What is followed.
+  /// The request.
   public let request: TrackerRequest<Row>
   private var snapshot: Snapshot
   private var list: TrackedList<Row>
@@ -43,11 +46,12 @@ public struct Tracker<Row: Sendable>: Sendable {
   /// Reads the rows of a request. O(rows in scope).
   ///
   /// - Parameters:
-  ///   - request: What to follow.
+  ///   - request: The rows to follow.
   ///   - store: The store.
-  ///   - snapshot: The commit to show first; the newest one if nil.
-  /// - Throws: `notFound` if there is no such index; what the bucket's coder throws for a row that it
-  ///   cannot decode; `closed`; `snapshotExpired` if the store's `pinLimit` is too short to read them.
+  ///   - snapshot: The commit to show first; nil for the newest one.
+  /// - Throws: `notFound` if there is no such index; the error of the bucket's coder for a row that
+  ///   it cannot decode; `closed`; `snapshotExpired` if the store's `pinLimit` is too short for the
+  ///   read.
   public init(
     of request: TrackerRequest<Row>, in store: Store, at snapshot: Snapshot? = nil
   ) throws {
@@ -68,12 +72,12 @@ public struct Tracker<Row: Sendable>: Sendable {
     rows.transactionsForCurrentState
   }
 
-  /// Goes on to another commit, the newest one by default, forward or backward.
+  /// Advances to another commit, the newest one by default, forward or backward.
   ///
-  /// O(k log n) for k rows touched since the commit shown; O(n log n) if that has expired, or the index was
-  /// defined anew since.
-  /// - Returns: One minimal batch; empty if nothing shown changed.
-  /// - Throws: As the initialiser; the tracker then shows what it showed.
+  /// O(k log n) for k rows affected since the commit shown; O(n log n) if that commit has expired,
+  /// or the index was redefined since.
+  /// - Returns: One minimal batch; empty if no shown row changed.
+  /// - Throws: The errors of the initialiser; the tracker then keeps its state.
   public mutating func advance(
     to snapshot: Snapshot? = nil
   ) throws -> [ListTransaction<TrackedRow<Row>>] {
@@ -101,7 +105,7 @@ public struct Tracker<Row: Sendable>: Sendable {
     return list.apply(changes)
   }
 
-  /// Goes on and tells a delegate, if anything shown changed.
+  /// Advances and calls a delegate if any shown row changed.
   public mutating func deliver(to delegate: some TrackerDelegate<Row>) throws {
     let batch = try advance()
     if batch.isEmpty { return }
@@ -110,8 +114,8 @@ public struct Tracker<Row: Sendable>: Sendable {
     delegate.trackerDidChange()
   }
 
-  /// The batches from here on, as commits become visible: a slow reader gets one merged batch. Ends when
-  /// the task is cancelled.
+  /// The batches from now on, as commits become visible. A slow reader gets one merged batch. The
+  /// stream ends when the task is cancelled.
   public var batches: TrackerBatches<Row> { TrackerBatches(tracker: self) }
 }
 
@@ -123,7 +127,7 @@ public struct TrackerBatches<Row: Sendable>: AsyncSequence, Sendable {
 
   public func makeAsyncIterator() -> Iterator { Iterator(tracker: tracker) }
 
-  /// Where one reader stands.
+  /// The position of one reader.
   public struct Iterator: AsyncIteratorProtocol {
     /// The tracker as of the last batch.
     public private(set) var tracker: Tracker<Row>
@@ -132,7 +136,7 @@ public struct TrackerBatches<Row: Sendable>: AsyncSequence, Sendable {
 
     /// The next batch; nil once the task is cancelled.
     ///
-    /// - Throws: `closed` once the store is closed; what ``Tracker/advance(to:)`` throws.
+    /// - Throws: `closed` once the store is closed; the errors of ``Tracker/advance(to:)``.
     public mutating func next() async throws -> Element? {
       while !Task.isCancelled {
         do {
@@ -150,9 +154,9 @@ public struct TrackerBatches<Row: Sendable>: AsyncSequence, Sendable {
 }
 
 extension TrackedList {
-  /// The way from these entries to those of another state, read anew. O(n).
+  /// The changes from these entries to a full list of another state. O(n).
   ///
-  /// - Parameter updated: The rows whose content changed; nil if each may have.
+  /// - Parameter updated: The rows whose content changed; nil if any may have.
   func changes(
     to entries: [TrackedEntry<Row>], updated: Set<RowID>? = nil
   ) -> [EntryChange<Row>] {

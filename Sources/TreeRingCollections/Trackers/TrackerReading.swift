@@ -1,4 +1,4 @@
-// How a tracker reads a store: everything at once, or what changed between two snapshots.
+// A tracker's reads of a store: all entries, or the changes between two snapshots.
 
 internal import TreeRing
 internal import TreeRingLog
@@ -30,15 +30,16 @@ extension TrackerRequest {
     return entries
   }
 
-  /// Whether two states list rows in the same way, so that rows which nothing happened to are listed where
-  /// they were.
+  /// Whether two states list rows in the same way, so that rows without a change keep their
+  /// positions.
   func listsRows(in snapshot: Snapshot, asIn other: Snapshot) throws -> Bool {
     guard case .groups(let index, _) = scope else { return true }
     return try snapshot.reads(index, as: other)
   }
 
-  /// What became of the rows in scope between two states of a store that list rows in the same way, in either
-  /// direction. O(rows touched · log n) while the change records last, else O(rows written in between · log n).
+  /// The changes of the rows in scope between two states that list rows in the same way, in either
+  /// direction. O(affected rows · log n) while the change records last, else O(rows written in
+  /// between · log n).
   func changes(
     in store: Store, from old: Snapshot, to new: Snapshot
   ) throws -> [EntryChange<Row>] {
@@ -46,7 +47,7 @@ extension TrackerRequest {
     case .bucket:
       var changes: [EntryChange<Row>] = []
       try new.diff(from: old) { difference in
-        guard difference.id.bucket == bucket.name else { return true }
+        guard difference.id.bucket.isSameName(as: bucket.name) else { return true }
         let entry = try difference.after.flatMap {
           try listed($0, slot: 0, place: $0.key.bytes)
         }
@@ -57,12 +58,12 @@ extension TrackerRequest {
       }
       return changes
     case .groups(let index, let groups):
-      let touched = try store.touchedRows(ofIndex: index, from: old.commit, to: new)
+      let touched = try store.touchedRows(ofIndex: index, from: old, to: new)
       let slots = Dictionary(uniqueKeysWithValues: groups.enumerated().map { ($1, $0) })
       var changes: [EntryChange<Row>] = []
       for (row, change) in touched.rows {
         let id = try store.rowNames.id(of: row)
-        guard id.bucket == bucket.name else { continue }
+        guard id.bucket.isSameName(as: bucket.name) else { continue }
         let content = touched.parts(of: change)
         let isUpdate = content?.isDisjoint(with: [.object, .metadata]) == false
         for (slot, place) in Self.places(change, slots) {
@@ -78,11 +79,12 @@ extension TrackerRequest {
     }
   }
 
-  /// The rows of the bucket whose content differs between two states. O(rows written in between · log n).
+  /// The bucket's rows whose content differs between two states. O(rows written in between · log
+  /// n).
   func updatedRows(from old: Snapshot, to new: Snapshot) throws -> Set<RowID> {
     var rows: Set<RowID> = []
     try new.diff(from: old) { difference in
-      if difference.id.bucket == bucket.name { rows.insert(difference.id) }
+      if difference.id.bucket.isSameName(as: bucket.name) { rows.insert(difference.id) }
       return true
     }
     return rows
@@ -106,13 +108,15 @@ extension TrackerRequest {
     of row: RowReference, slot: Int, place: [UInt8], in snapshot: Snapshot
   ) throws -> TrackedEntry<Row>? {
     let id = try snapshot._reader.id(row)
-    guard id.bucket == bucket.name, let stored = try snapshot.row(id.key, in: id.bucket) else {
+    guard id.bucket.isSameName(as: bucket.name),
+      let stored = try snapshot.row(id.key, in: id.bucket)
+    else {
       return nil
     }
     return try listed(stored, slot: slot, place: place)
   }
 
-  /// The entry of a row; nil if the predicate says no.
+  /// The entry of a row; nil if the predicate excludes it.
   private func listed(
     _ stored: StoredRow, slot: Int, place: [UInt8]
   ) throws -> TrackedEntry<Row>? {

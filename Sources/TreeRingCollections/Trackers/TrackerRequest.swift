@@ -1,8 +1,8 @@
-// What a tracker follows: which rows of a store, in which order, how many of them.
+// A tracker's request: the rows of a store to follow, their order and their number.
 
 public import TreeRing
 
-/// A row as a tracker lists it.
+/// A row in a tracker's list.
 public struct TrackedRow<Row> {
   /// The row's identity.
   public let id: RowID
@@ -17,7 +17,7 @@ extension TrackedRow: Equatable where Row: Equatable {}
 ///
 ///     let request = TrackerRequest(books, index: "SalesRank", groups: ["sci-fi"]).first(20)
 public struct TrackerRequest<Row: Sendable>: Sendable {
-  /// Where the rows come from.
+  /// The origin of the rows.
   enum Scope: Hashable, Sendable {
     /// All rows of the bucket, by key.
     case bucket
@@ -37,15 +37,15 @@ public struct TrackerRequest<Row: Sendable>: Sendable {
     scope = .bucket
   }
 
-  /// The rows that a bucket has in groups of an index, group after group, each in the index's order. A
-  /// row in several of the groups is listed once for each.
+  /// The rows that a bucket has in groups of an index, group after group, each in the index's
+  /// order. A row in several of the groups is listed once for each.
   public init(_ bucket: Bucket<Row>, index: String, groups: [GroupName]) {
     self.bucket = bucket
     var seen: Set<GroupName> = []
     scope = .groups(index: index, groups.filter { seen.insert($0).inserted })
   }
 
-  /// Only rows that fit. The closure must depend on nothing but the row.
+  /// Restricts the list to matching rows. The closure must depend on the row alone.
   public func matching(
     _ predicate: @escaping @Sendable (TrackedRow<Row>) -> Bool
   ) -> TrackerRequest {
@@ -54,8 +54,8 @@ public struct TrackerRequest<Row: Sendable>: Sendable {
     return copy
   }
 
-  /// In another order: a strict weak one that depends on nothing but the two rows. Rows that it does not
-  /// tell apart keep the order they have without it.
+  /// Sorts the rows by a strict weak order that depends on the two rows alone. Rows that compare as
+  /// equal keep their default order.
   public func sorted(
     by order: @escaping @Sendable (TrackedRow<Row>, TrackedRow<Row>) -> Bool
   ) -> TrackerRequest {
@@ -64,7 +64,7 @@ public struct TrackerRequest<Row: Sendable>: Sendable {
     return copy
   }
 
-  /// At most the first so many rows: as rows come and go, others slide out and in.
+  /// Limits the list to this many first rows; as rows come and go, others slide out and in.
   public func first(_ fetchLimit: Int) -> TrackerRequest {
     precondition(fetchLimit >= 0, "a fetch limit is not negative")
     var copy = self

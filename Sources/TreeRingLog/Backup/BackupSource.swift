@@ -1,26 +1,29 @@
-// What a backup copies: all of a log up to its newest synced commit, as it is at one moment.
+// The source of a backup: the log up to its newest synced commit, as it is at one moment.
 //
-// Sealed segments do not change and may get a second name; the one that is written gets copied up to
-// where it is synced, with a mark behind it. Rewriting waits while a backup holds its source, for
-// generations of different times do not make one log. So a segment's file need not be open before its turn
-// comes, and there may be more segments than descriptors. Only what another process writes and rewrites can go
-// away meanwhile, and then the backup begins again; that of a log of few segments need not.
+// Sealed segments do not change and may get a second name. The active segment is copied up to its
+// synced end, followed by a mark. Rewriting waits while a backup holds its source, because
+// generations of different times do not form one log. So the backup may open each segment's file
+// only when it reaches it, and there may be more segments than descriptors. Only a segment of a log
+// that another process writes and rewrites can disappear. Then the backup starts again; for a log
+// of few segments it need not, because it opens those in advance.
 
-/// One file of the copy to be made.
+/// One file of the copy.
 struct BackupPart {
   var name: SegmentName
-  /// The source's path.
+  /// The path of the source.
   var path: String
-  /// Whether nothing is written to the source any more, so that a second name does as well as a copy.
+  /// The absolute path of the source, valid in any working folder.
+  var linkPath: String
+  /// Whether the source is no longer written, so that a second name is as good as a copy.
   var isSealed: Bool
   var header: SegmentHeader
-  /// The source, for copying; `notFound` if it has been rewritten.
+  /// Opens the source for copying; throws `notFound` if it has been rewritten.
   var open: () throws(TreeRingError) -> any File
-  /// How many bytes of the source belong to it.
+  /// The number of the source's bytes that belong to the copy.
   var end: UInt64
-  /// What goes behind them.
+  /// The mark that follows these bytes in the copy.
   var mark: [UInt8] = []
-  /// The newest commit in it.
+  /// The newest commit in the part.
   var lastCommit: CommitNumber
 
   var byteCount: UInt64 { end + UInt64(mark.count) }
@@ -31,22 +34,26 @@ struct BackupSource {
   var parts: [BackupPart]
   var lastCommit: CommitNumber
   var horizon: CommitNumber
+  /// Returns false if the log holds another commit of the same number.
+  var holds: (LogPosition) throws(TreeRingError) -> Bool
 }
 
 extension CommitLog {
-  /// What there is to back up now. `core.rewriting` is held.
+  /// The source of a backup at this moment. The caller holds `core.rewriting`.
   func backupSource() throws(TreeRingError) -> BackupSource {
     let (segments, active, last) = try core.synced()
+    if core.options.access == .readOnly, let newest = segments.last { try makeDurable(newest) }
     var parts: [BackupPart] = []
     for (index, segment) in segments.enumerated() {
-      // Read only, the last one may be another process's active segment.
+      // In a log open for reading, the last segment may be another process's active one.
       let isReadOnly = core.options.access == .readOnly
       let isLast = index + 1 == segments.count
       parts.append(
         BackupPart(
           name: SegmentName(
             firstCommit: segment.header.firstCommit, generation: segment.header.generation),
-          path: segment.path, isSealed: !(isReadOnly && isLast), header: segment.header,
+          path: segment.path, linkPath: core.fileSystem.absolute(segment.path),
+          isSealed: !(isReadOnly && isLast), header: segment.header,
           open: try opener(segment.path, ahead: isReadOnly && index < Self.openAhead),
           end: segment.end, lastCommit: segment.lastCommit))
     }
@@ -55,16 +62,45 @@ extension CommitLog {
         BackupPart(
           name: SegmentName(
             firstCommit: active.header.firstCommit, generation: active.header.generation),
-          path: active.path, isSealed: false, header: active.header,
+          path: active.path, linkPath: core.fileSystem.absolute(active.path), isSealed: false,
+          header: active.header,
           open: { () throws(TreeRingError) in active.file }, end: active.written.offset,
           mark: active.endsInMark ? [] : Mark.bytes(at: active.written), lastCommit: last))
     }
     return BackupSource(
       storeID: storeID, parts: parts, lastCommit: last,
-      horizon: segments.reduce(0) { max($0, $1.header.horizon) })
+      horizon: segments.reduce(0) { max($0, $1.header.horizon) },
+      holds: { [self] (position) throws(TreeRingError) in try holds(position) })
   }
 
-  /// How many files of another process's log are opened beforehand, and so stay readable.
+  /// Syncs a log that is open for reading, up to its end in its newest segment, because its writer
+  /// may have been killed before it synced. Otherwise a copy could outlast commits that the log
+  /// loses in a power failure.
+  private func makeDurable(_ newest: Segment) throws(TreeRingError) {
+    do throws(TreeRingError) {
+      let file = try core.fileSystem.open(newest.path, .readOnly)
+      defer { file.close() }
+      try file.sync(.whole)
+      try core.fileSystem.syncDirectory(core.directory)
+      try core.fileSystem.syncFolder(above: core.directory)
+    } catch {
+      // A file system that cannot be written has nothing to sync.
+      guard let number = error.errno, SystemErrors.isUnsyncable(number) else { throw error }
+    }
+  }
+
+  /// Returns false if the log and its copy hold different commits of that number. A commit that was
+  /// rewritten since keeps its date; a removed one cannot be compared.
+  private func holds(_ position: LogPosition) throws(TreeRingError) -> Bool {
+    do throws(TreeRingError) {
+      let found = try header(of: position.commit)
+      if found.checksum == position.identity { return true }
+      let segment = segments.last { $0.firstCommit <= position.commit }
+      return found.timestamp == position.timestamp && segment?.generation != position.generation
+    } catch  where error.code == .beyondHorizon { return true }
+  }
+
+  /// The number of files of another process's log to open in advance, which keeps them readable.
   private static let openAhead = 64
 
   private func opener(
@@ -80,7 +116,7 @@ extension CommitLog {
 }
 
 extension GroupCommit {
-  /// The log at a moment when all that is written is synced, and its newest commit then.
+  /// The log at a moment when all written bytes are synced, and its newest commit at that moment.
   fileprivate func synced() throws(TreeRingError) -> ([Segment], ActiveSegment?, CommitNumber) {
     monitor.lock()
     defer { monitor.unlock() }

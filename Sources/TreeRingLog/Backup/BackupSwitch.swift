@@ -1,25 +1,27 @@
-// How a backup changes as a whole. Its new log lies ready in OUT/next, synced; then the file OUT/SWITCH
-// is made. From that moment on OUT/next is the log; before it, OUT/log is. What remains, moving the
-// files over, is done by the backup itself, or by the next one, or by the next opening for writing:
+// The atomic switch of a backup to its new log. The new log is complete and synced in OUT/next;
+// then the backup creates the file OUT/SWITCH. Before that moment OUT/log is the log, after it
+// OUT/next is. The backup, the next backup or the next opening for writing then moves the files:
 //
-// 1. remove all of OUT/log; 2. give each file of OUT/next a second name
-// in OUT/log (or copy it); sync OUT/log; 3. remove OUT/SWITCH, sync OUT; 4. remove OUT/next.
+// 1. Remove all files of OUT/log.
+// 2. Give each file of OUT/next a second name in OUT/log (or copy it); sync OUT/log.
+// 3. Remove OUT/SWITCH; sync OUT; remove OUT/next.
 //
-// Each step may be done twice. Before the first and the last one OUT is synced: whoever made or removed
-// OUT/SWITCH may have ended before that was durable. A folder OUT/next without OUT/SWITCH is a leftover; the
-// next backup or opening for writing removes it, for what is erased from the log then may be in there.
+// Each step may run twice. OUT is synced before step 1 and before OUT/next is removed: the process
+// that created or removed OUT/SWITCH may have ended before that was durable. OUT/next without
+// OUT/SWITCH is a leftover, which may hold erased data. The next backup or opening for writing
+// removes it.
 //
-// Who only reads takes no lock, so the log may change while it is being opened: then it is opened again.
-// OUT/next does not change while OUT/SWITCH is there; and a switch changes which segments there are. So
-// what was opened is whole if OUT/SWITCH was there before and after, or was not, and the segments have the
-// same names.
+// A reader takes no lock, so it reopens the log if the log changes during the opening. OUT/next
+// does not change while OUT/SWITCH exists, and a switch changes the set of segments. So an opened
+// log is whole if OUT/SWITCH and the names of the segments are the same before and after.
 
 package enum BackupSwitch {
   static let markerName = "SWITCH"
   static let folderName = "next"
 
-  /// The folder that holds the log of the store in `folder`: `log` in it, unless a switch has begun.
-  /// That is ended here if something may be written, and what an unfinished backup has left is removed.
+  /// The folder that holds the log of the store in `folder`: its `log`, unless a switch has begun.
+  /// If `mayWrite`, completes a switch that has begun and removes the leftovers of an unfinished
+  /// backup.
   package static func logFolder(
     of folder: String, fileSystem: any FileSystem, mayWrite: Bool
   ) throws(TreeRingError) -> String {
@@ -29,7 +31,7 @@ package enum BackupSwitch {
       return log
     }
     guard mayWrite else { return next }
-    // Were the marker gone again after a crash, `log` would be the log.
+    // If the marker were lost in a crash, `log` would be the log again.
     try fileSystem.syncDirectory(folder)
     let wanted = try fileSystem.list(next).filter(isOwn)
     for name in try fileSystem.list(log) {
@@ -45,8 +47,9 @@ package enum BackupSwitch {
     return log
   }
 
-  /// Calls `body` with the folder that holds the log, to read it; again if that has changed meanwhile.
-  /// - Parameter folder: the store's.
+  /// Calls `body` with the folder that holds the log, to read it; repeats that if the log has
+  /// changed.
+  /// - Parameter folder: the store's folder.
   package static func reading<R>(
     _ folder: String, fileSystem: any FileSystem,
     _ body: (_ logFolder: String) throws(TreeRingError) -> R
@@ -61,11 +64,11 @@ package enum BackupSwitch {
       }
       if try State(folder, fileSystem) == before { return try result.get() }
     }
-    // A log in use, in which segments come and go all the time.
+    // A log in use, whose segments change all the time.
     return try body(try State(folder, fileSystem).logFolder)
   }
 
-  /// The same for a log that was opened before, in the folder named: it may be in the other one now.
+  /// The same for a log opened earlier in `logFolder`: it may be in the other folder now.
   static func reading<R>(
     again logFolder: String, fileSystem: any FileSystem,
     _ body: (_ logFolder: String) throws(TreeRingError) -> R
@@ -78,7 +81,7 @@ package enum BackupSwitch {
 
   private static let attempts = 10
 
-  /// Where the log is, and its segments.
+  /// The folder of the log and the names of its segments.
   private struct State: Equatable {
     var logFolder: String
     var segments: Set<SegmentName>
@@ -91,7 +94,7 @@ package enum BackupSwitch {
     }
   }
 
-  /// Makes `next` the log.
+  /// Makes `next` the current log.
   static func begin(_ folder: String, fileSystem: any FileSystem) throws(TreeRingError) {
     let marker = try fileSystem.open("\(folder)/\(markerName)", .createNew)
     try marker.sync(.full)
@@ -99,7 +102,7 @@ package enum BackupSwitch {
     try fileSystem.syncDirectory(folder)
   }
 
-  /// Removes `next`, which is not the log; whatever no backup has put there stays.
+  /// Removes `next`, which is not the log, except files that no backup creates.
   private static func clear(
     _ folder: String, fileSystem: any FileSystem
   ) throws(TreeRingError) {
@@ -108,7 +111,7 @@ package enum BackupSwitch {
     do throws(TreeRingError) {
       names = try fileSystem.list(next)
     } catch  where error.code == .notFound { return }
-    // Were the marker there again after a crash, `next` would be the log.
+    // If the marker came back after a crash, `next` would be the log again.
     try fileSystem.syncDirectory(folder)
     let own = names.filter(isOwn)
     for name in own { try fileSystem.unlink("\(next)/\(name)") }
@@ -117,8 +120,8 @@ package enum BackupSwitch {
     try fileSystem.syncDirectory(folder)
   }
 
-  /// Whether a backup puts files of this name into `next`.
-  private static func isOwn(_ name: String) -> Bool {
+  /// Whether a backup creates files of this name in `next`.
+  static func isOwn(_ name: String) -> Bool {
     SegmentName(fileName: name) != nil || name.hasSuffix(Format.temporarySuffix)
   }
 }

@@ -1,10 +1,10 @@
-// What copying a log says about itself.
+// Progress and report of copying a log.
 
-/// How far a backup, a restore or a salvage is.
+/// The progress of a backup, a restore or a salvage.
 public struct CopyProgress: Hashable, Sendable {
-  /// Bytes of the log handled so far: linked, copied, or found to be there.
+  /// The bytes of the log handled so far: linked, copied, or found in the copy already.
   public var doneByteCount: UInt64
-  /// Bytes of the whole log.
+  /// The bytes of the whole log.
   public var byteCount: UInt64
 
   package init(doneByteCount: UInt64, byteCount: UInt64) {
@@ -13,21 +13,21 @@ public struct CopyProgress: Hashable, Sendable {
   }
 }
 
-/// What a backup or a restore did.
+/// The result of a backup or a restore.
 public struct CopyReport: Hashable, Sendable {
   /// The newest commit in the copy.
   public var lastCommit: CommitNumber = 0
-  /// Bytes of the copy's log.
+  /// The bytes of the copy's log.
   public var byteCount: UInt64 = 0
-  /// Of these, the bytes that were copied now.
+  /// Of these, the bytes copied by this call.
   public var copiedByteCount: UInt64 = 0
   /// Of these, the bytes that got a second name instead of a copy.
   public var linkedByteCount: UInt64 = 0
   /// Of these, the bytes that an earlier backup had left there.
   public var keptByteCount: UInt64 = 0
-  /// Segments in the copy.
+  /// The number of segments in the copy.
   public var segmentCount = 0
-  /// Files of an earlier backup that were removed, because others have taken their place.
+  /// Files of an earlier backup that were removed because others replaced them.
   public var removedFiles: [String] = []
 
   package init() {}

@@ -1,10 +1,10 @@
-// Copying files through the file system door, a megabyte at a time.
+// Copying files through the file system interface, one megabyte at a time.
 
 enum FileCopy {
   private static let piece = 1 << 20
 
-  /// Copies the first bytes of a file into an empty one, and some more behind them, and syncs. Room is
-  /// reserved first, so that a full device refuses before time is spent.
+  /// Copies the first `count` bytes of a file into an empty one, appends `rest`, and syncs.
+  /// Reserves the room first, so that a full device fails early.
   static func copy(
     _ source: any File, count: UInt64, to target: any File, then rest: [UInt8] = [],
     advance: (UInt64) throws -> Void = { _ in }
@@ -33,10 +33,10 @@ enum FileCopy {
       try advance(UInt64(rest.count))
     }
     if try target.size() != whole { try target.truncate(to: whole) }
-    try target.sync(.full)
+    try target.sync(.whole)
   }
 
-  /// Gives a file a second name, or copies it where that cannot be.
+  /// Gives a file a second name, or copies it where that is not supported.
   static func linkOrCopy(
     _ path: String, to newPath: String, fileSystem: any FileSystem
   ) throws(TreeRingError) {

@@ -1,69 +1,58 @@
 // A backup: a folder OUT whose `log/` holds the same segments, so that OUT opens as a store.
 //
-// 1. Take OUT's lock, end a switch that was interrupted, look at what an earlier backup left there.
-// 2. If nothing is there yet, put every file there, the first segment last: until it comes, OUT does not
-//    open. If the new log only adds to it (every file is to stay, the last one may have grown, and the
-//    horizon is not beyond what OUT reaches), put the new files there one by one, oldest first: after
-//    each, OUT is a whole store that ends a little later.
-// 3. Otherwise (compaction or recovery has replaced files, or recovery has moved commits out of the last
-//    one) no order of single steps keeps OUT whole, since generations of different times do not fit
-//    together. Then the whole log is put together in OUT/next, by second names for what is there already,
-//    and takes over at once: BackupSwitch.swift.
+// 1. Lock OUT, complete an interrupted switch, inspect the earlier backup.
+// 2. If there is none, mark OUT as unfinished (UnfinishedCopy.swift), put every file there, the
+//    first segment last, and remove the mark; OUT does not open before that. If the new log only
+//    adds to the earlier one, put the new files there one by one, oldest first: after each, OUT is
+//    a whole store that ends a little later. A log only adds if every old file stays, except that
+//    the last may have grown, and if the horizon is not beyond OUT's last commit.
+// 3. Otherwise compaction or recovery has replaced files, or recovery has moved commits out of the
+//    last one. Then no order of single steps keeps OUT whole, because generations of different
+//    times do not fit together. So the backup assembles the whole log in OUT/next, by second names
+//    for files that OUT has already, and switches to it atomically: BackupSwitch.swift.
 //
 // A file gets its name when it is whole and synced. Files of the same name, size and header are the
 // same file: segments carry a random salt and are never written again.
 
-internal import Logging
-
 extension CommitLog {
-  /// Backs the log up to a folder, as `Store.backUp` says.
+  /// Backs up the log to a folder, as `Store.backUp` describes.
   ///
   /// - Parameters:
-  ///   - folder: the backup's folder; the log goes into `log` in it.
-  ///   - fileSystem: where that folder is.
+  ///   - folder: the backup's folder; the log goes into its subfolder `log`.
+  ///   - fileSystem: the file system of that folder.
   ///   - mayLink: whether sealed segments may get a second name there instead of a copy.
-  ///   - progress: called between pieces of a megabyte at most; what it throws passes through.
+  ///   - kind: the mark on the folder until the copy is whole. A kind other than a backup requires
+  ///     a new or empty folder.
+  ///   - progress: called between pieces of at most a megabyte; its errors are rethrown.
   package func backUp(
     to folder: String, fileSystem: any FileSystem, mayLink: Bool,
+    as kind: UnfinishedCopy.Kind = .backup,
     progress: (CopyProgress) throws -> Void = { _ in }
   ) throws -> CopyReport {
     for _ in 0..<8 where core.options.access == .readOnly {
       do {
-        return try backUpOnce(folder, fileSystem, mayLink: mayLink, progress)
-      } catch let error as TreeRingError where error.code == .notFound {
-        // Another process, which writes this log, has rewritten a segment meanwhile.
+        return try backUpOnce(folder, fileSystem, mayLink: mayLink, as: kind, progress)
+      } catch let error as TreeRingError {
+        // Another process that writes this log may have rewritten or recovered it.
+        guard try isOutdated(error) else { throw error }
         try refresh()
       }
     }
-    return try backUpOnce(folder, fileSystem, mayLink: mayLink, progress)
+    return try backUpOnce(folder, fileSystem, mayLink: mayLink, as: kind, progress)
   }
 
-  /// Opens the log of the store in a folder for a backup: for reading, and if another process writes it,
-  /// up to what that has said is durable.
-  ///
-  /// - Throws: `locked` if another process is just opening it; else as `init`.
-  package static func forBackup(
-    of folder: String, fileSystem: any FileSystem
-  ) throws(TreeRingError) -> CommitLog {
-    var options = LogOptions(access: .readOnly)
-    options.logger.logLevel = .error
-    let lock = folder + "/LOCK"
-    if try fileSystem.isLocked(lock), let word = try SharedWord.opened(lock, fileSystem) {
-      guard let durable = word.value.durable else {
-        throw TreeRingError(
-          .locked, "\(folder) is just being opened elsewhere. Try again in a while.", file: folder)
-      }
-      options.through = durable
+  /// Whether an error may result from files that changed after the log was opened for reading.
+  private func isOutdated(_ error: TreeRingError) throws(TreeRingError) -> Bool {
+    if error.code == .notFound { return true }
+    guard error.code == .corruption else { return false }
+    let found = try core.fileSystem.list(core.directory).filter {
+      SegmentName(fileName: $0) != nil
     }
-    let settled = options
-    return try BackupSwitch.reading(folder, fileSystem: fileSystem) {
-      (directory) throws(TreeRingError) in
-      try CommitLog(directory: directory, fileSystem: fileSystem, options: settled)
-    }
+    return Set(found.map { "\(core.directory)/\($0)" }) != Set(segments.map(\.path))
   }
 
   private func backUpOnce(
-    _ folder: String, _ fileSystem: any FileSystem, mayLink: Bool,
+    _ folder: String, _ fileSystem: any FileSystem, mayLink: Bool, as kind: UnfinishedCopy.Kind,
     _ progress: (CopyProgress) throws -> Void
   ) throws -> CopyReport {
     core.rewriting.lock()
@@ -74,28 +63,34 @@ extension CommitLog {
         try core.checkNotClosed()
         try progress($0)
       }
-      let lock = try target.prepare()
-      defer { lock.release() }
+      let lock = try target.prepare(kind)
+      defer {
+        lock.release()
+        target.copy?.release()
+      }
       try target.checkIsElsewhere(core.directory, on: core.fileSystem)
       let source = try backupSource()
       try target.survey(for: source)
       try target.write(source)
+      try target.copy?.finish()
       return target.report
     }
   }
 }
 
-/// The folder a backup goes to. One thread.
+/// The destination folder of a backup. For one thread.
 final class BackupTarget {
   let folder: String
   let fileSystem: any FileSystem
   private let mayLink: Bool
   private let progress: (CopyProgress) throws -> Void
   private(set) var report = CopyReport()
+  /// The mark of a new copy; nil if an earlier backup is refreshed.
+  private(set) var copy: UnfinishedCopy?
   private var done: UInt64 = 0
   private var total: UInt64 = 0
   private var logFolder: String { folder + "/log" }
-  /// The files of the earlier backup that count, oldest first, with header and size; the header is nil
+  /// The current files of the earlier backup, oldest first, with header and size. The header is nil
   /// if it cannot be read.
   private var old: [(name: SegmentName, header: SegmentHeader?, size: UInt64)] = []
   private var leftovers: [String] = []
@@ -114,33 +109,48 @@ final class BackupTarget {
 
   // MARK: Before
 
-  /// Makes the folder, locks it, and ends a switch that was interrupted, or removes what was to come before.
-  func prepare() throws(TreeRingError) -> any FileLock {
-    if try fileSystem.exists(folder) {
-      let names = try fileSystem.list(folder)
-      let own: Set = ["LOCK", "log", BackupSwitch.folderName, BackupSwitch.markerName]
-      let hasLog = try fileSystem.exists(logFolder)
-      guard hasLog || names.allSatisfy({ own.contains($0) }) else {
-        throw TreeRingError(
-          .alreadyExists,
-          "\(folder) holds other things than a backup. Name a new or empty folder, or an earlier "
-            + "backup of the same store.", file: folder)
-      }
-    } else {
+  /// Makes and locks the folder. Completes an interrupted switch or removes an unfinished `next`.
+  func prepare(_ kind: UnfinishedCopy.Kind) throws(TreeRingError) -> any FileLock {
+    let isNew = try isNew(kind)
+    if isNew {
+      try UnfinishedCopy.checkMayBegin(kind, in: folder, fileSystem: fileSystem)
       try fileSystem.makeDirectory(folder)
     }
-    let lock = try fileSystem.lock(folder + "/LOCK")
+    let lock = try fileSystem.lockStore(folder + "/LOCK")
+    if isNew { copy = try UnfinishedCopy.begin(kind, in: folder, fileSystem: fileSystem) }
     _ = try BackupSwitch.logFolder(of: folder, fileSystem: fileSystem, mayWrite: true)
     if try !fileSystem.exists(logFolder) {
       try fileSystem.makeDirectory(logFolder)
     }
-    // Also if they are there: an attempt that failed may have made them and gone no further.
+    // Also if they exist: a failed attempt may have made them without a sync.
     try fileSystem.syncDirectory(folder)
     try fileSystem.syncFolder(above: folder)
     return lock
   }
 
-  /// Throws if the folder is that of the store itself.
+  /// Whether there is no earlier backup to refresh. Changes nothing.
+  private func isNew(_ kind: UnfinishedCopy.Kind) throws(TreeRingError) -> Bool {
+    if kind != .backup { return true }
+    switch try StoreFolder(folder, fileSystem: fileSystem) {
+    case .absent, .empty: return true
+    case .store: return try UnfinishedCopy.kind(in: folder, fileSystem: fileSystem) != nil
+    case .damaged: throw unreadable
+    case .foreign:
+      throw TreeRingError(
+        .alreadyExists,
+        "\(folder) holds other things than a backup. Name a new or empty folder, or an earlier "
+          + "backup of the same store.", file: folder)
+    }
+  }
+
+  private var unreadable: TreeRingError {
+    TreeRingError(
+      .alreadyExists,
+      "Nothing in \(folder) is readable as a backup of this store. Name a new folder.", file: folder
+    )
+  }
+
+  /// Throws if the folder is the store's own.
   func checkIsElsewhere(
     _ directory: String, on other: any FileSystem
   ) throws(TreeRingError) {
@@ -160,7 +170,7 @@ final class BackupTarget {
     }
   }
 
-  /// Looks at the earlier backup, and refuses one of another store.
+  /// Inspects the earlier backup and refuses one of another store.
   func survey(for source: BackupSource) throws(TreeRingError) {
     var newest: [CommitNumber: SegmentName] = [:]
     for file in try fileSystem.list(logFolder) {
@@ -183,13 +193,9 @@ final class BackupTarget {
       }
       old.append((name, header, try file.size()))
     }
-    guard old.isEmpty || old.contains(where: { $0.header != nil }) else {
-      throw TreeRingError(
-        .alreadyExists,
-        "Nothing in \(folder) is readable as a backup of this store. Name a new folder.",
-        file: folder)
-    }
-    oldLast = try lastCommit()
+    guard old.isEmpty || old.contains(where: { $0.header != nil }) else { throw unreadable }
+    let end = try lastSegment()
+    oldLast = end?.lastCommit ?? 0
     guard oldLast <= source.lastCommit else {
       throw TreeRingError(
         .conflict,
@@ -197,14 +203,29 @@ final class BackupTarget {
           + "an older backup of it. Name a new folder.", file: folder, commit: oldLast,
         current: source.lastCommit)
     }
+    if let last = end?.last, try !source.holds(last) {
+      throw TreeRingError(
+        .conflict,
+        "\(folder) and the store hold different commits \(last.commit): "
+          + "one of them was restored, and each has gone on by itself. Name a new folder.",
+        file: folder, commit: last.commit,
+        current: source.lastCommit)
+    }
   }
 
-  /// The newest commit of the earlier backup, going by its last segment; 0 if it cannot be told.
-  private func lastCommit() throws(TreeRingError) -> CommitNumber {
-    guard let last = old.last, last.header != nil else { return 0 }
-    let file = try fileSystem.open("\(logFolder)/\(last.name.fileName)", .readOnly)
-    let (header, head) = try SegmentScan.header(of: file, name: last.name)
-    return try SegmentScan.scan(file, header, head, limit: nil).lastCommit
+  /// The last segment of the earlier backup; nil if it cannot be read.
+  private func lastSegment() throws(TreeRingError) -> SegmentScan? {
+    guard let last = old.last, last.header != nil else { return nil }
+    return try scan(last.name, in: logFolder)
+  }
+
+  private func scan(
+    _ name: SegmentName, in folder: String
+  ) throws(TreeRingError) -> SegmentScan {
+    let file = try fileSystem.open("\(folder)/\(name.fileName)", .readOnly)
+    defer { file.close() }
+    let (header, head) = try SegmentScan.header(of: file, name: name)
+    return try SegmentScan.scan(file, header, head, limit: nil)
   }
 
   // MARK: Writing
@@ -214,32 +235,33 @@ final class BackupTarget {
     report.lastCommit = source.lastCommit
     report.byteCount = total
     report.segmentCount = source.parts.count
-    // Derived from the log as it was; a new one is made when the backup is opened for writing.
+    // Derived from the previous log; opening the backup for writing makes a new one.
     if try fileSystem.exists(folder + "/pages") { try fileSystem.unlink(folder + "/pages") }
     if old.isEmpty {
-      // The first segment comes last: without it nothing opens, and with it all does.
+      // The first segment comes last: without it the folder does not open, and with it the log is
+      // whole.
       for part in source.parts.reversed() {
         if part.name == source.parts.first?.name { try fileSystem.syncDirectory(logFolder) }
         try put(part, in: logFolder)
       }
       try fileSystem.syncDirectory(logFolder)
-      try remove(leftovers)
+      try remove(leftovers, of: source)
     } else if onlyAdds(source) {
       for part in source.parts where try !keep(part) {
         try put(part, in: logFolder)
-        // Whatever a crash leaves, a segment is never there without those before it.
+        // After a crash at any point, a segment is never present without those before it.
         try fileSystem.syncDirectory(logFolder)
       }
-      // What is kept may be there by name only, since an attempt that failed.
+      // A failed attempt may have left the kept files without a sync of their names.
       try fileSystem.syncDirectory(logFolder)
-      try remove(leftovers)
+      try remove(leftovers, of: source)
     } else {
       try writeAside(source)
     }
   }
 
-  /// Whether every file of the earlier backup is to stay, or to grow if it is the last one, and the
-  /// backup is whole after each file that is added.
+  /// Whether every file of the earlier backup stays (the last one may grow), and the backup is
+  /// whole after each added file.
   private func onlyAdds(_ source: BackupSource) -> Bool {
     for (index, file) in old.enumerated() {
       guard index < source.parts.count, file.name == source.parts[index].name,
@@ -247,13 +269,13 @@ final class BackupTarget {
       else { return false }
       if index + 1 < old.count, file.size != source.parts[index].byteCount { return false }
     }
-    // Recovery may have cut the last file, and have copied what it took off to a new segment: until that
-    // came, OUT would lack those commits.
+    // Recovery may have cut the last file and copied its tail to a new segment. Until that segment
+    // arrived, OUT would lack those commits.
     guard oldLast <= source.parts[old.count - 1].lastCommit else { return false }
     return source.horizon <= oldLast
   }
 
-  /// Whether a file of the earlier backup is this part already.
+  /// Whether the earlier backup already holds this part.
   private func isThere(_ part: BackupPart) -> Bool {
     old.contains {
       $0.name == part.name && $0.header == part.header && $0.size == part.byteCount
@@ -278,6 +300,10 @@ final class BackupTarget {
         _ = try keep(part)
       } else {
         try put(part, in: next)
+        // A file that replaces another is read whole, even if it only gets a second name.
+        if old.contains(where: { $0.name.firstCommit == part.name.firstCommit }) {
+          try checkIsWhole(part, in: next)
+        }
       }
     }
     try fileSystem.syncDirectory(next)
@@ -289,8 +315,12 @@ final class BackupTarget {
     _ = try BackupSwitch.logFolder(of: folder, fileSystem: fileSystem, mayWrite: true)
   }
 
-  private func remove(_ names: [String]) throws(TreeRingError) {
+  private func remove(_ names: [String], of source: BackupSource) throws(TreeRingError) {
     guard !names.isEmpty else { return }
+    let replaced = Set(names.compactMap { SegmentName(fileName: $0)?.firstCommit })
+    for part in source.parts where replaced.contains(part.name.firstCommit) {
+      try checkIsWhole(part, in: logFolder)
+    }
     for name in names where try fileSystem.exists("\(logFolder)/\(name)") {
       try fileSystem.unlink("\(logFolder)/\(name)")
       report.removedFiles.append("\(logFolder)/\(name)")
@@ -298,13 +328,13 @@ final class BackupTarget {
     try fileSystem.syncDirectory(logFolder)
   }
 
-  /// Puts one file into a folder, in place of one of the same name.
+  /// Puts one file into a folder; replaces a file of the same name.
   private func put(_ part: BackupPart, in folder: String) throws {
     let path = "\(folder)/\(part.name.fileName)"
     let aside = path.dropLast(Format.segmentSuffix.utf8.count) + Format.temporarySuffix
     let temporary = String(aside)
     if try fileSystem.exists(temporary) { try fileSystem.unlink(temporary) }
-    if mayLink, part.isSealed, try link(part.path, to: temporary) {
+    if mayLink, part.isSealed, try link(part.linkPath, to: temporary) {
       try fileSystem.rename(temporary, to: path)
       report.linkedByteCount += part.byteCount
       return try advance(by: part.byteCount)
@@ -324,7 +354,7 @@ final class BackupTarget {
     }
   }
 
-  /// False where there are no second names.
+  /// Gives a file a second name. Returns false if the file system does not support that.
   private func link(_ path: String, to newPath: String) throws(TreeRingError) -> Bool {
     do throws(TreeRingError) {
       try fileSystem.link(path, to: newPath)
@@ -332,7 +362,15 @@ final class BackupTarget {
     } catch  where error.code == .notSupported { return false }
   }
 
-  /// Reads a copy back: a backup of damaged segments is none.
+  private func checkIsWhole(
+    _ part: BackupPart, in folder: String
+  ) throws(TreeRingError) {
+    let file = try fileSystem.open("\(folder)/\(part.name.fileName)", .readOnly)
+    defer { file.close() }
+    try check(file, part)
+  }
+
+  /// Reads a copy back, because a backup of damaged segments is useless.
   private func check(_ file: any File, _ part: BackupPart) throws(TreeRingError) {
     let (header, head) = try SegmentScan.header(of: file, name: part.name)
     let scan = try SegmentScan.scan(file, header, head, limit: nil)

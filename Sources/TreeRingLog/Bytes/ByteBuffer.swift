@@ -1,4 +1,4 @@
-// A growable run of raw bytes that keeps its memory when emptied. One owner at a time; not
+// A growable buffer of raw bytes that keeps its memory when emptied. For one owner at a time; not
 // Sendable, the owner guards it.
 
 final class ByteBuffer {
@@ -16,7 +16,7 @@ final class ByteBuffer {
   /// The bytes in use.
   var bytes: UnsafeRawBufferPointer { UnsafeRawBufferPointer(start: base, count: count) }
 
-  /// Makes room for `extra` bytes after those in use and returns that room.
+  /// Makes room for `extra` bytes after the used ones and returns that room.
   func room(for extra: Int) -> UnsafeMutableRawBufferPointer {
     if count + extra > capacity {
       let larger = max(count + extra, capacity + capacity / 2)
@@ -34,7 +34,7 @@ final class ByteBuffer {
     count += bytes.count
   }
 
-  /// Empties the buffer; memory beyond `limit` bytes is given back.
+  /// Empties the buffer; frees its memory if that exceeds `limit` bytes.
   func reset(keeping limit: Int = 4 << 20) {
     count = 0
     guard capacity > limit else { return }

@@ -1,6 +1,6 @@
 // LZ4 frames, written and read by the system's liblz4: independent blocks of at most 64 KiB, no
-// content checksum, no dictionary. One encoder and one decoder serve many frames; neither is
-// Sendable, their owner guards them.
+// content checksum, no dictionary. One encoder or decoder serves many frames. Neither is Sendable;
+// the owner guards it.
 
 internal import CLZ4
 
@@ -24,7 +24,7 @@ final class FrameCompressor {
 
   deinit { LZ4F_freeCompressionContext(context) }
 
-  /// Appends one frame holding `bytes` to `buffer` and returns the frame's length.
+  /// Appends one frame that holds `bytes` to `buffer` and returns the frame's length.
   func append(
     _ bytes: UnsafeRawBufferPointer, to buffer: ByteBuffer
   ) throws(TreeRingError) -> Int {
@@ -34,7 +34,7 @@ final class FrameCompressor {
       LZ4F_compressBegin(context, header.baseAddress, header.count, &preferences))
     var index = 0
     while index < bytes.count {
-      // A piece at a time, so that the room for the worst case stays small.
+      // One piece at a time keeps the worst-case room small.
       let piece = min(bytes.count - index, 16 * Format.blockByteCount)
       let room = buffer.room(for: LZ4F_compressBound(piece, &preferences))
       let source = bytes.baseAddress.map { $0 + index }
@@ -71,9 +71,8 @@ final class FrameDecompressor {
 
   deinit { LZ4F_freeDecompressionContext(context) }
 
-  /// Decodes exactly one frame into the start of `target`. False unless the frame ends with the
-  /// last byte of `frame` and yields exactly `byteCount` bytes. `target` may be longer than that,
-  /// which saves a copy.
+  /// Decodes exactly one frame into the start of `target`. Returns false unless the frame ends with
+  /// the last byte of `frame` and yields exactly `byteCount` bytes. A longer `target` saves a copy.
   func decode(
     _ frame: UnsafeRawBufferPointer, into target: UnsafeMutableRawBufferPointer, byteCount: Int
   ) -> Bool {

@@ -1,12 +1,12 @@
-// Decodes LZ4 frames that arrive in pieces, one frame after another, skippable ones passed over:
-// what `lz4 -d` does. For files that others wrote; the log reads its own frames whole.
+// Decodes a stream of LZ4 frames that arrives in pieces. It skips skippable frames, as `lz4 -d`
+// does. For files of other programs; the log reads its own frames whole.
 
 internal import CLZ4
 
-/// Reads a stream of LZ4 frames piece by piece. Not for several threads at once.
+/// Reads a stream of LZ4 frames piece by piece. For one thread at a time.
 package final class LZ4StreamDecoder {
   private let context: OpaquePointer
-  /// Whether the bytes so far end where a frame ends.
+  /// Whether the bytes so far end at the end of a frame.
   package private(set) var isAtFrameEnd = true
 
   package init() throws(TreeRingError) {
@@ -27,7 +27,7 @@ package final class LZ4StreamDecoder {
     return magic == 0x184D_2204 || magic & 0xFFFF_FFF0 == 0x184D_2A50
   }
 
-  /// Decodes as much as fits.
+  /// Decodes as much as fits in `output`.
   ///
   /// - Returns: the bytes taken from `input` and the bytes written to `output`.
   /// - Throws: `invalidInput` if the stream is damaged or is not LZ4.

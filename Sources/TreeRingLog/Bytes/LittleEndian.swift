@@ -1,4 +1,4 @@
-// Fixed-width little-endian numbers in raw memory. Callers have proven that the bytes are there.
+// Fixed-width little-endian numbers in raw memory. Callers have checked the bounds.
 
 extension UnsafeRawBufferPointer {
   func number<T: FixedWidthInteger>(_ type: T.Type, at index: Int) -> T {

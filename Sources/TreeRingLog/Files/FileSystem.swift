@@ -1,25 +1,31 @@
-// The only door to the disk. Everything that reads, writes, syncs, names or locks a file goes
-// through these two protocols, so a test can stand in for the disk and lose power at any call.
+// The only interface to the disk. All code that reads, writes, syncs, names or locks a file uses
+// these two protocols, so a test can replace the disk and lose power at any call.
 //
-// Durability, as callers may assume it and as a test system must give it:
-// - bytes written or made room for are on the device after `sync` of that file, not before;
-// - a name made, changed or removed is on the device after `syncDirectory`, not before;
+// Durability that callers may assume and a test system must provide:
+// - written or reserved bytes are on the device after `sync` of that file, not before;
+// - a shorter length is on the device after a `whole` sync of that file; weaker ones may leave the
+//   old length;
+// - a created, changed or removed name is on the device after `syncDirectory`, not before;
 // - unsynced writes reach the device in any order, whole or in part, or not at all;
-// - after a failed `sync` nothing is known about the bytes it was to keep.
+// - after a failed `sync` nothing is known about the bytes that it was to write.
 
-/// How a file is opened.
+/// The mode in which a file is opened.
 package enum OpenMode: Hashable, Sendable {
   case readOnly
   case readWrite
-  /// For reading and writing; `alreadyExists` if it is there.
+  /// Reading and writing; `alreadyExists` if the file exists.
   case createNew
 }
 
-/// How strong a sync is.
+/// The strength of a sync.
 package enum SyncStrength: Hashable, Sendable {
-  /// On the device when the call returns.
+  /// The bytes and the length are on the device when the call returns. Required for a file that was
+  /// cut.
+  case whole
+  /// The bytes are on the device when the call returns. After a crash a file that was cut may have
+  /// its old length and its old bytes.
   case full
-  /// Ordered before all later writes. As strong as `full` where the system has nothing weaker.
+  /// Ordered before all later writes. As strong as `full` if the system has nothing weaker.
   case barrier
 }
 
@@ -27,67 +33,109 @@ package enum SyncStrength: Hashable, Sendable {
 package protocol FileSystem: Sendable {
   func open(_ path: String, _ mode: OpenMode) throws(TreeRingError) -> any File
   func exists(_ path: String) throws(TreeRingError) -> Bool
-  /// The names in a folder, without "." and "..", in no order; `notFound` if there is no folder.
+  /// A path by which another value of the same kind reaches the file that this one reaches by
+  /// `path`.
+  func absolute(_ path: String) -> String
+  /// The names in a folder, without "." and "..", in no order; `notFound` if the folder is missing.
   func list(_ directory: String) throws(TreeRingError) -> [String]
-  /// Makes a folder; nothing happens if it is there. Folders above it must exist.
+  /// Creates a folder, unless it exists. The folders above it must exist.
   func makeDirectory(_ path: String) throws(TreeRingError)
-  /// Puts a file under a new name in the same folder, in place of what had it.
+  /// Gives a file a new name in the same folder; replaces a file of that name.
   func rename(_ path: String, to newPath: String) throws(TreeRingError)
-  /// Gives a file a second name, as good as its first; `notSupported` where that cannot be, so that
-  /// the caller copies instead. `alreadyExists` if the name is taken.
+  /// Gives a file a second name, equivalent to its first. Throws `notSupported` where that is
+  /// impossible, so that the caller copies instead, and `alreadyExists` if the name is taken.
   func link(_ path: String, to newPath: String) throws(TreeRingError)
   func unlink(_ path: String) throws(TreeRingError)
   /// Removes an empty folder.
   func removeDirectory(_ path: String) throws(TreeRingError)
   /// Makes the names in a folder durable.
   func syncDirectory(_ path: String) throws(TreeRingError)
-  /// Takes an exclusive lock on a file, made if missing; `locked` if somebody holds it. It ends
-  /// when the returned object is released or goes, or with the process.
+  /// Takes an exclusive lock on a file, which is created if missing; throws `locked` if another
+  /// holder has it. The lock ends when the returned object is released or deallocated, or with the
+  /// process.
   func lock(_ path: String) throws(TreeRingError) -> any FileLock
-  /// Whether somebody, also this process, holds the lock on a file. False if there is no such file.
+  /// Takes the lock of a store: the lock of its LOCK file, which is created if missing, and, if the
+  /// system supports it, that of the folder that holds it. That folder cannot be removed without
+  /// the store. Throws `locked` if another holder has either.
+  func lockStore(_ path: String) throws(TreeRingError) -> any FileLock
+  /// Starts to watch a file for changes; nil where that is impossible, so that the caller must
+  /// poll.
+  func watch(_ path: String) -> (any FileWatch)?
+  /// Whether a process, even this one, holds the lock on a file. False if the file is missing.
   func isLocked(_ path: String) throws(TreeRingError) -> Bool
 }
 
 extension FileSystem {
-  /// Makes the name of a folder durable in the folder that holds it.
+  package func lockStore(_ path: String) throws(TreeRingError) -> any FileLock { try lock(path) }
+
+  package func absolute(_ path: String) -> String { path }
+
+  package func watch(_ path: String) -> (any FileWatch)? { nil }
+
+  /// Makes the name of a folder durable in its parent folder.
   package func syncFolder(above path: String) throws(TreeRingError) {
     let parts = path.split(separator: "/").dropLast().joined(separator: "/")
     try syncDirectory(path.hasPrefix("/") ? "/" + parts : parts.isEmpty ? "." : parts)
   }
 }
 
-/// An open file. Calls may come from any thread at once.
+/// An open file. Calls may come from any thread concurrently.
 package protocol File: AnyObject, Sendable {
   var path: String { get }
   /// Reads at most `buffer.count` bytes; fewer only at the end of the file.
   func read(
     into buffer: UnsafeMutableRawBufferPointer, at offset: UInt64
   ) throws(TreeRingError) -> Int
-  /// Writes all bytes or throws; after a throw any part of them may have been written.
+  /// Writes all bytes or throws. After an error, any part of them may have been written.
   func write(_ bytes: UnsafeRawBufferPointer, at offset: UInt64) throws(TreeRingError)
   func sync(_ strength: SyncStrength) throws(TreeRingError)
   func size() throws(TreeRingError) -> UInt64
   func truncate(to size: UInt64) throws(TreeRingError)
-  /// Reserves room for `count` bytes from `offset` on, which must be the file's end; they read as
-  /// zero and belong to the file. False if this system cannot; the file is unchanged then.
+  /// Reserves room for `count` bytes from `offset` on, which must be the file's end. They read as
+  /// zero and belong to the file. Returns false if this system cannot do that; the file is
+  /// unchanged then.
   func allocate(_ count: UInt64, at offset: UInt64) throws(TreeRingError) -> Bool
-  /// Brings `count` bytes from `offset` on, a multiple of the system's page size, into memory: there
-  /// they are at all times what `read` returns. The mapping may reach beyond the file's end; bytes
-  /// there may not be touched until the file holds them. It outlives `close`.
-  func map(
-    at offset: UInt64, count: Int, writable: Bool
-  ) throws(TreeRingError) -> any FileMapping
-  /// Closes the file; later calls throw `closed`. It closes by itself when it goes.
+  /// Maps `count` bytes from `offset` on, a multiple of the system's page size, for reading. The
+  /// mapping always holds the bytes that `read` returns. It may reach beyond the file's end; those
+  /// bytes must not be accessed until the file holds them. It outlives `close`.
+  func map(at offset: UInt64, count: Int) throws(TreeRingError) -> any FileMapping
+  /// Closes the file; later calls throw `closed`. Deallocation closes it too.
   func close()
 }
 
-/// A part of a file in memory. It is unmapped when it goes, so whoever uses its bytes holds it.
+extension File {
+  /// Writes all bytes or throws.
+  package func write(_ bytes: [UInt8], at offset: UInt64) throws(TreeRingError) {
+    let result = bytes.withUnsafeBytes { bytes in
+      Result { () throws(TreeRingError) in try write(bytes, at: offset) }
+    }
+    try result.get()
+  }
+}
+
+/// A mapped part of a file. Deallocation unmaps it, so a user of its bytes must hold it.
 package protocol FileMapping: AnyObject, Sendable {
-  /// The mapped bytes; they may be stored to only if the mapping was made writable.
+  /// The mapped bytes. They are read-only: if there is no room, a store to memory ends the process.
   var bytes: UnsafeMutableRawBufferPointer { get }
+}
+
+/// A watch for the changes of a file. It ends when it is deallocated.
+package protocol FileWatch: AnyObject, Sendable {
+  /// Waits until the file has changed since the previous call, for at most `milliseconds`. One
+  /// thread at a time.
+  /// - Returns: false if the watch has ended, because the file is gone or after `cancel`.
+  func wait(milliseconds: Int) -> Bool
+  /// Ends the watch and the wait of another thread.
+  func cancel()
 }
 
 /// A held lock.
 package protocol FileLock: AnyObject, Sendable {
+  /// Writes to the locked file, whatever file has its name now.
+  func write(_ bytes: [UInt8], at offset: UInt64) throws(TreeRingError)
+  /// Throws `poisoned` if the locked file or folder no longer has its name: another process can
+  /// then take a lock of that name.
+  func check() throws(TreeRingError)
+  /// Ends the lock. A second call does nothing.
   func release()
 }

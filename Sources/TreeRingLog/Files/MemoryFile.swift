@@ -1,4 +1,4 @@
-// One open file of the memory file system: calls on the bytes it shares with all who opened it.
+// One open file of the memory file system; all openings of a file share its bytes.
 
 internal import Synchronization
 
@@ -61,20 +61,18 @@ final class MemoryFile: File {
 
   func allocate(_ count: UInt64, at offset: UInt64) throws(TreeRingError) -> Bool { false }
 
-  func map(
-    at offset: UInt64, count: Int, writable: Bool
-  ) throws(TreeRingError) -> any FileMapping {
+  func map(at offset: UInt64, count: Int) throws(TreeRingError) -> any FileMapping {
     precondition(count > 0, "an empty mapping of \(path)")
     return contents.state.withLock { state in
-      state.mappings.map(state.bytes, at: Int(offset), count: count, writable: writable)
+      state.mappings.map(state.bytes, at: Int(offset), count: count)
     }
   }
 
   func close() {}
 }
 
-/// Carries a caller's buffer into a lock's closure.
+/// Transfers a caller's buffer into a lock's closure.
 private struct SendableBuffer: @unchecked Sendable {
-  // Used by the calling thread alone, before the call returns.
+  // Used only by the calling thread, before the call returns.
   let buffer: UnsafeMutableRawBufferPointer
 }

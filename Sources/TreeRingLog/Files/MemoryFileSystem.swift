@@ -1,5 +1,6 @@
 // Files that live in memory and end with the process: for `Store.inMemory()`, previews and tests.
-// Syncs succeed and mean nothing. A file removed while open stays readable through what opened it.
+// Syncs succeed without any effect. An open file that is removed stays readable through its
+// openings.
 
 internal import Synchronization
 
@@ -14,7 +15,7 @@ package final class MemoryFileSystem: FileSystem {
 
   package init() {}
 
-  /// "a//b/" and "a/b" are one path.
+  /// The normal form of a path: "a//b/" and "a/b" are one path.
   private static func normal(_ path: String) -> String {
     let absolute = path.hasPrefix("/") ? "/" : ""
     return absolute + path.split(separator: "/").joined(separator: "/")
@@ -121,13 +122,16 @@ package final class MemoryFileSystem: FileSystem {
 
   package func lock(_ path: String) throws(TreeRingError) -> any FileLock {
     let key = Self.normal(path)
-    let isMine = state.withLock { state in
-      guard state.locks.insert(key).inserted else { return false }
-      if state.files[key] == nil { state.files[key] = MemoryContents() }
-      return true
+    let found: MemoryContents? = state.withLock { state in
+      guard state.locks.insert(key).inserted else { return nil }
+      let contents = state.files[key] ?? MemoryContents()
+      state.files[key] = contents
+      return contents
     }
-    guard isMine else { throw SystemErrors.locked(path) }
-    return MemoryLock { [self] in state.withLock { _ = $0.locks.remove(key) } }
+    guard let contents = found else { throw SystemErrors.locked(path) }
+    return MemoryLock(file: MemoryFile(path: path, contents: contents)) { [self] in
+      state.withLock { _ = $0.locks.remove(key) }
+    }
   }
 
   package func isLocked(_ path: String) throws(TreeRingError) -> Bool {
@@ -135,13 +139,14 @@ package final class MemoryFileSystem: FileSystem {
     return state.withLock { $0.locks.contains(key) }
   }
 
-  /// The bytes of a file; nil if there is none.
+  /// The bytes of a file; nil if it is missing.
   package func contents(of path: String) -> [UInt8]? {
     let key = Self.normal(path)
     return state.withLock { $0.files[key] }?.state.withLock { $0.bytes }
   }
 
-  /// Replaces the bytes of a file, made if missing; for tests. What has it open keeps the old ones.
+  /// Replaces the bytes of a file, which is created if missing; for tests. Existing openings keep
+  /// the old bytes.
   package func setContents(of path: String, to bytes: [UInt8]) {
     let key = Self.normal(path)
     state.withLock { state in
@@ -152,7 +157,7 @@ package final class MemoryFileSystem: FileSystem {
   }
 }
 
-/// The bytes of one file, shared by all that opened it.
+/// The bytes of one file, shared by all its openings.
 final class MemoryContents: Sendable {
   struct State: Sendable {
     var bytes: [UInt8] = []
@@ -162,9 +167,17 @@ final class MemoryContents: Sendable {
 }
 
 private final class MemoryLock: FileLock {
+  private let file: MemoryFile
   private let unlock: Mutex<(@Sendable () -> Void)?>
-  init(unlock: @escaping @Sendable () -> Void) { self.unlock = Mutex(unlock) }
+  init(file: MemoryFile, unlock: @escaping @Sendable () -> Void) {
+    self.file = file
+    self.unlock = Mutex(unlock)
+  }
   deinit { release() }
+  func write(_ bytes: [UInt8], at offset: UInt64) throws(TreeRingError) {
+    try file.write(bytes, at: offset)
+  }
+  func check() throws(TreeRingError) {}
   func release() {
     let action = unlock.withLock { held in
       defer { held = nil }

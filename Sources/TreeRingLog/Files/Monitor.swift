@@ -1,4 +1,4 @@
-// A lock that threads can wait at. The standard library's Mutex has no condition to wait for.
+// A lock with conditions to wait for, which the standard library's Mutex lacks.
 
 #if canImport(Darwin)
   internal import Darwin
@@ -8,8 +8,9 @@
   internal import Glibc
 #endif
 
-/// A mutex. Not recursive. Whoever comes may have it before those who sleep for it: with many threads
-/// that is far faster than the standard library's Mutex, which hands over in turn.
+/// A mutex. Not recursive. It is unfair: an arriving thread may take it before sleeping ones. With
+/// many threads that is far faster than the standard library's Mutex, which serves threads in
+/// order.
 package final class Monitor: @unchecked Sendable {
   // A pthread mutex may be used from any thread; its memory never moves.
   fileprivate let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
@@ -25,7 +26,7 @@ package final class Monitor: @unchecked Sendable {
   package func unlock() { pthread_mutex_unlock(mutex) }
 }
 
-/// Something to wait for while holding a monitor.
+/// A condition to wait for while holding a monitor.
 final class Condition: @unchecked Sendable {
   // A pthread condition may be used from any thread; its memory never moves.
   private let condition = UnsafeMutablePointer<pthread_cond_t>.allocate(capacity: 1)
@@ -37,10 +38,22 @@ final class Condition: @unchecked Sendable {
     condition.deallocate()
   }
 
-  /// Gives the monitor up until woken, or for no reason, and takes it again.
+  /// Releases the monitor until woken, possibly spuriously, and takes it again.
   func wait(_ monitor: Monitor) { pthread_cond_wait(condition, monitor.mutex) }
-  /// Wakes one that waits.
+  /// The same with a time limit.
+  func wait(_ monitor: Monitor, atMost limit: Duration) {
+    // A condition uses the system's clock. If that is set during the wait, the wait is shorter or
+    // longer, but never longer than a second.
+    var time = timespec()
+    clock_gettime(CLOCK_REALTIME, &time)
+    let nanoseconds = min(max(0, Int64(min(limit, .seconds(1)) / .nanoseconds(1))), 1_000_000_000)
+    let sum = Int64(time.tv_nsec) + nanoseconds
+    time.tv_sec += time_t(sum / 1_000_000_000)
+    time.tv_nsec = Int(sum % 1_000_000_000)
+    pthread_cond_timedwait(condition, monitor.mutex, &time)
+  }
+  /// Wakes one waiting thread.
   func signal() { pthread_cond_signal(condition) }
-  /// Wakes all that wait.
+  /// Wakes all waiting threads.
   func broadcast() { pthread_cond_broadcast(condition) }
 }

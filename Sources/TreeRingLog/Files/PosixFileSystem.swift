@@ -1,7 +1,10 @@
 // The operating system's files. Folders get mode 0700, files 0600; no descriptor survives exec.
-
-internal import CTreeRing
-internal import Synchronization
+//
+// - Only regular files are opened. A symbolic link is not followed, and a FIFO is not waited for.
+//   So nothing is read or written through a file that another program has put in the position of a
+//   store's file.
+// - A relative path always means the same file: the working folder at the value's creation
+//   completes it. Messages contain the path as it was given.
 
 #if canImport(Darwin)
   internal import Darwin
@@ -13,7 +16,23 @@ internal import Synchronization
 
 /// The disk.
 package struct PosixFileSystem: FileSystem {
-  package init() {}
+  /// The working folder for relative paths, with a final slash; empty if there is none.
+  private let workingFolder: String
+
+  /// The disk, with the current working folder for relative paths.
+  package init() {
+    guard let name = getcwd(nil, 0) else {
+      workingFolder = ""
+      return
+    }
+    defer { free(name) }
+    let folder = String(cString: name)
+    workingFolder = folder.hasSuffix("/") ? folder : folder + "/"
+  }
+
+  package func absolute(_ path: String) -> String {
+    path.isEmpty || path.hasPrefix("/") ? path : workingFolder + path
+  }
 
   package func open(_ path: String, _ mode: OpenMode) throws(TreeRingError) -> any File {
     let flags: Int32 =
@@ -22,18 +41,19 @@ package struct PosixFileSystem: FileSystem {
       case .readWrite: O_RDWR
       case .createNew: O_RDWR | O_CREAT | O_EXCL
       }
-    return PosixFile(descriptor: try openDescriptor(path, flags, "open"), path: path)
+    return try openFile(path, flags)
   }
 
   package func exists(_ path: String) throws(TreeRingError) -> Bool {
-    if access(path, F_OK) == 0 { return true }
+    var status = stat()
+    if lstat(absolute(path), &status) == 0 { return true }
     let error = SystemErrors.error(SystemErrors.last, "look at", path)
     guard error.code == .notFound else { throw error }
     return false
   }
 
   package func list(_ directory: String) throws(TreeRingError) -> [String] {
-    guard let stream = opendir(directory) else {
+    guard let stream = opendir(absolute(directory)) else {
       throw SystemErrors.error(SystemErrors.last, "list", directory)
     }
     defer { closedir(stream) }
@@ -54,40 +74,40 @@ package struct PosixFileSystem: FileSystem {
   }
 
   package func makeDirectory(_ path: String) throws(TreeRingError) {
-    guard mkdir(path, 0o700) != 0 else { return }
+    guard mkdir(absolute(path), 0o700) != 0 else { return }
     let error = SystemErrors.error(SystemErrors.last, "make the folder", path)
     guard error.code == .alreadyExists else { throw error }
   }
 
   package func rename(_ path: String, to newPath: String) throws(TreeRingError) {
     #if canImport(Darwin)
-      let result = Darwin.rename(path, newPath)
+      let result = Darwin.rename(absolute(path), absolute(newPath))
     #elseif canImport(Musl)
-      let result = Musl.rename(path, newPath)
+      let result = Musl.rename(absolute(path), absolute(newPath))
     #else
-      let result = Glibc.rename(path, newPath)
+      let result = Glibc.rename(absolute(path), absolute(newPath))
     #endif
     guard result == 0 else { throw SystemErrors.error(SystemErrors.last, "rename", path) }
   }
 
   package func unlink(_ path: String) throws(TreeRingError) {
     #if canImport(Darwin)
-      let result = Darwin.unlink(path)
+      let result = Darwin.unlink(absolute(path))
     #elseif canImport(Musl)
-      let result = Musl.unlink(path)
+      let result = Musl.unlink(absolute(path))
     #else
-      let result = Glibc.unlink(path)
+      let result = Glibc.unlink(absolute(path))
     #endif
     guard result == 0 else { throw SystemErrors.error(SystemErrors.last, "remove", path) }
   }
 
   package func link(_ path: String, to newPath: String) throws(TreeRingError) {
     #if canImport(Darwin)
-      let result = Darwin.link(path, newPath)
+      let result = Darwin.link(absolute(path), absolute(newPath))
     #elseif canImport(Musl)
-      let result = Musl.link(path, newPath)
+      let result = Musl.link(absolute(path), absolute(newPath))
     #else
-      let result = Glibc.link(path, newPath)
+      let result = Glibc.link(absolute(path), absolute(newPath))
     #endif
     guard result != 0 else { return }
     let number = SystemErrors.last
@@ -100,7 +120,7 @@ package struct PosixFileSystem: FileSystem {
   }
 
   package func removeDirectory(_ path: String) throws(TreeRingError) {
-    guard rmdir(path) == 0 else {
+    guard rmdir(absolute(path)) == 0 else {
       throw SystemErrors.error(SystemErrors.last, "remove the folder", path)
     }
   }
@@ -115,48 +135,116 @@ package struct PosixFileSystem: FileSystem {
   }
 
   package func lock(_ path: String) throws(TreeRingError) -> any FileLock {
-    let descriptor = try openDescriptor(path, O_RDWR | O_CREAT, "open")
-    let file = PosixFile(descriptor: descriptor, path: path)
-    // Somebody's `isLocked` may hold it for the length of a call or two.
+    PosixLock(try locked(try openFile(path, O_RDWR | O_CREAT), path), at: absolute(path))
+  }
+
+  package func lockStore(_ path: String) throws(TreeRingError) -> any FileLock {
+    let slash = path.lastIndex(of: "/")
+    let folder = slash.map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? "."
+    // The folder first: its lock also refuses a process that finds no LOCK file there, or another
+    // one.
+    let descriptor = try openDescriptor(folder, O_RDONLY | O_DIRECTORY, "open the folder")
+    let opened = PosixFile(descriptor: descriptor, path: folder)
+    var held: PosixFile?
+    do throws(TreeRingError) {
+      held = try locked(opened, path)
+    } catch {
+      // Some network file systems lock only files open for writing, which is impossible for
+      // folders.
+      guard let number = error.errno, SystemErrors.isUnlockable(number) else { throw error }
+    }
+    do throws(TreeRingError) {
+      let file = try locked(try openFile(path, O_RDWR | O_CREAT), path)
+      return PosixLock(
+        file, at: absolute(path), folder: opened, at: absolute(folder), locksFolder: held != nil)
+    } catch {
+      opened.unlock()
+      throw error
+    }
+  }
+
+  /// Locks an open file or folder; errors name `path`.
+  private func locked(_ file: PosixFile, _ path: String) throws(TreeRingError) -> PosixFile {
+    // Another process's `isLocked` may hold the lock for a call or two.
     for attempt in 1... {
-      if flock(descriptor, LOCK_EX | LOCK_NB) == 0 { break }
-      let error = SystemErrors.error(SystemErrors.last, "lock", path)
+      guard let number = try file.tryLock(LOCK_EX) else { break }
+      let error = SystemErrors.error(number, "lock", path)
       guard error.code == .locked, attempt < 5 else { throw error }
       usleep(1_000)
     }
-    return PosixLock(file: file)
+    return file
   }
 
+  package func watch(_ path: String) -> (any FileWatch)? { PosixWatch(absolute(path)) }
+
   package func isLocked(_ path: String) throws(TreeRingError) -> Bool {
-    let descriptor: Int32
+    let probe: PosixFile
     do throws(TreeRingError) {
-      descriptor = try openDescriptor(path, O_RDONLY, "open")
+      probe = try openFile(path, O_RDONLY)
     } catch {
       guard error.code == .notFound else { throw error }
       return false
     }
-    // Shared, so that two who ask at the same time do not take each other for the holder.
-    let probe = PosixFile(descriptor: descriptor, path: path)
     defer { probe.close() }
-    if flock(descriptor, LOCK_SH | LOCK_NB) == 0 { return false }
-    let number = SystemErrors.last
-    // A file system without locks: nobody holds one, and no store there is open for writing.
+    // Shared, so that two concurrent probes do not take each other for the holder.
+    guard let number = try probe.tryLock(LOCK_SH) else {
+      probe.unlock()
+      return false
+    }
+    // A file system without locks: no process holds one, and no store there is open for writing.
     if SystemErrors.isUnsupported(number) { return false }
     let error = SystemErrors.error(number, "probe the lock of", path)
     guard error.code == .locked else { throw error }
     return true
   }
 
+  // MARK: Opening
+
+  /// Opens a regular file.
+  /// - Throws: `notAStore` if the name belongs to anything else, which is left unchanged.
+  private func openFile(_ path: String, _ flags: Int32) throws(TreeRingError) -> PosixFile {
+    let descriptor: Int32
+    do throws(TreeRingError) {
+      descriptor = try openDescriptor(path, flags | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY, "open")
+    } catch {
+      var status = stat()
+      if error.code != .alreadyExists, lstat(absolute(path), &status) == 0 {
+        try checkIsFile(status, path)
+      }
+      throw error
+    }
+    let file = PosixFile(descriptor: descriptor, path: path)
+    try checkIsFile(try file.status(), path)
+    return file
+  }
+
+  private func checkIsFile(_ status: stat, _ path: String) throws(TreeRingError) {
+    let kind: String
+    switch status.st_mode & S_IFMT {
+    case S_IFREG: return
+    case S_IFLNK: kind = "a symbolic link"
+    case S_IFDIR: kind = "a folder"
+    case S_IFIFO: kind = "a FIFO"
+    case S_IFSOCK: kind = "a socket"
+    default: kind = "a device"
+    }
+    throw TreeRingError(
+      .notAStore,
+      "\(path) is \(kind), where a store has a file. Nothing was changed. Put the file back in its "
+        + "place, or move what is there away.", file: path)
+  }
+
   private func openDescriptor(
     _ path: String, _ flags: Int32, _ verb: String
   ) throws(TreeRingError) -> Int32 {
+    let all = flags | O_CLOEXEC
     while true {
       #if canImport(Darwin)
-        let descriptor = Darwin.open(path, flags | O_CLOEXEC, 0o600)
+        let descriptor = Darwin.open(absolute(path), all, 0o600)
       #elseif canImport(Musl)
-        let descriptor = Musl.open(path, flags | O_CLOEXEC, 0o600)
+        let descriptor = Musl.open(absolute(path), all, 0o600)
       #else
-        let descriptor = Glibc.open(path, flags | O_CLOEXEC, 0o600)
+        let descriptor = Glibc.open(absolute(path), all, 0o600)
       #endif
       if descriptor >= 0 { return descriptor }
       let number = SystemErrors.last
@@ -164,124 +252,5 @@ package struct PosixFileSystem: FileSystem {
         throw SystemErrors.error(number, verb, path)
       }
     }
-  }
-}
-
-/// Holds the descriptor that carries the lock.
-private final class PosixLock: FileLock {
-  private let file: PosixFile
-  init(file: PosixFile) { self.file = file }
-  func release() { file.close() }
-}
-
-/// A descriptor and its path.
-final class PosixFile: File {
-  let path: String
-  /// -1 once closed.
-  private let descriptor: Atomic<Int32>
-
-  init(descriptor: Int32, path: String) {
-    self.descriptor = Atomic(descriptor)
-    self.path = path
-  }
-
-  deinit { close() }
-
-  func close() {
-    let open = descriptor.exchange(-1, ordering: .acquiringAndReleasing)
-    guard open >= 0 else { return }
-    #if canImport(Darwin)
-      _ = Darwin.close(open)
-    #elseif canImport(Musl)
-      _ = Musl.close(open)
-    #else
-      _ = Glibc.close(open)
-    #endif
-  }
-
-  private func opened() throws(TreeRingError) -> Int32 {
-    let open = descriptor.load(ordering: .acquiring)
-    guard open >= 0 else {
-      throw TreeRingError(.closed, "\(path) has been closed.", file: path)
-    }
-    return open
-  }
-
-  func read(
-    into buffer: UnsafeMutableRawBufferPointer, at offset: UInt64
-  ) throws(TreeRingError) -> Int {
-    let open = try opened()
-    var done = 0
-    while done < buffer.count, let base = buffer.baseAddress {
-      let count = pread(open, base + done, buffer.count - done, off_t(offset) + off_t(done))
-      if count > 0 {
-        done += count
-      } else if count == 0 {
-        break
-      } else if !SystemErrors.isInterrupted(SystemErrors.last) {
-        throw SystemErrors.error(SystemErrors.last, "read", path, offset: offset)
-      }
-    }
-    return done
-  }
-
-  func write(_ bytes: UnsafeRawBufferPointer, at offset: UInt64) throws(TreeRingError) {
-    let open = try opened()
-    var done = 0
-    while done < bytes.count, let base = bytes.baseAddress {
-      let count = pwrite(open, base + done, bytes.count - done, off_t(offset) + off_t(done))
-      if count > 0 {
-        done += count
-      } else if count == 0 {
-        throw SystemErrors.error(SystemErrors.noSpace, "write to", path, offset: offset)
-      } else if !SystemErrors.isInterrupted(SystemErrors.last) {
-        throw SystemErrors.error(SystemErrors.last, "write to", path, offset: offset)
-      }
-    }
-  }
-
-  func sync(_ strength: SyncStrength) throws(TreeRingError) {
-    let open = try opened()
-    #if canImport(Darwin)
-      var result = fcntl(open, strength == .full ? F_FULLFSYNC : F_BARRIERFSYNC)
-      if result != 0, SystemErrors.isUnsupported(SystemErrors.last) { result = fsync(open) }
-    #else
-      let result = fdatasync(open)
-    #endif
-    guard result == 0 else { throw SystemErrors.error(SystemErrors.last, "sync", path) }
-  }
-
-  func size() throws(TreeRingError) -> UInt64 {
-    let open = try opened()
-    var status = stat()
-    guard fstat(open, &status) == 0 else {
-      throw SystemErrors.error(SystemErrors.last, "look at", path)
-    }
-    return UInt64(status.st_size)
-  }
-
-  func truncate(to size: UInt64) throws(TreeRingError) {
-    let open = try opened()
-    while ftruncate(open, off_t(size)) != 0 {
-      let number = SystemErrors.last
-      guard SystemErrors.isInterrupted(number) else {
-        throw SystemErrors.error(number, "truncate", path, offset: size)
-      }
-    }
-  }
-
-  func allocate(_ count: UInt64, at offset: UInt64) throws(TreeRingError) -> Bool {
-    let number = treering_allocate(try opened(), offset, count)
-    if number == 0 { return true }
-    if SystemErrors.isUnsupported(number) { return false }
-    throw SystemErrors.error(number, "reserve room in", path, offset: offset)
-  }
-
-  func map(
-    at offset: UInt64, count: Int, writable: Bool
-  ) throws(TreeRingError) -> any FileMapping {
-    precondition(count > 0, "an empty mapping of \(path)")
-    return try PosixMapping(
-      descriptor: try opened(), path: path, offset: offset, count: count, writable: writable)
   }
 }

@@ -1,4 +1,4 @@
-// A file's bytes in the address space, shared with everybody else who maps or reads the file.
+// A read-only view of a file's bytes in the address space. They change when the file is written.
 
 #if canImport(Darwin)
   internal import Darwin
@@ -8,19 +8,18 @@
   internal import Glibc
 #endif
 
-/// Memory the kernel fills from a file, and writes back to it if it is writable.
+/// Memory that the kernel fills from a file.
 final class PosixMapping: FileMapping {
-  /// A word, because a pointer is not Sendable; the memory stays where it is until `deinit`.
+  /// An integer, because a pointer is not Sendable; the memory does not move until `deinit`.
   private let address: UInt
   private let count: Int
 
   /// Maps `count` bytes of an open file. The descriptor may be closed afterwards.
   init(
-    descriptor: Int32, path: String, offset: UInt64, count: Int, writable: Bool
+    descriptor: Int32, path: String, offset: UInt64, count: Int
   ) throws(TreeRingError) {
-    let protection = writable ? PROT_READ | PROT_WRITE : PROT_READ
     guard
-      let base = mmap(nil, count, protection, MAP_SHARED, descriptor, off_t(offset)),
+      let base = mmap(nil, count, PROT_READ, MAP_SHARED, descriptor, off_t(offset)),
       base != MAP_FAILED
     else { throw SystemErrors.error(SystemErrors.last, "map", path, offset: offset) }
     address = UInt(bitPattern: base)

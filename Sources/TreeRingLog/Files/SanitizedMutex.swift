@@ -1,6 +1,6 @@
-// The thread sanitizer does not see the standard library's Mutex when threads contend for it on Linux,
-// and reports what it guards as races. Built with TREERING_SANITIZED in the environment, the package
-// uses this one instead, which is made of a lock that the sanitizer knows.
+// The thread sanitizer does not recognize contended use of the standard library's Mutex on Linux,
+// and reports the guarded state as races. If TREERING_SANITIZED is in the environment of the build,
+// the package uses this replacement, whose lock the sanitizer recognizes.
 
 #if THREAD_SANITIZER
   #if canImport(Darwin)
@@ -11,9 +11,9 @@
     internal import Glibc
   #endif
 
-  /// A stand-in for `Synchronization.Mutex`.
+  /// A replacement for `Synchronization.Mutex`.
   package struct SanitizedMutex<Value: ~Copyable>: ~Copyable, @unchecked Sendable {
-    // The value is touched with the lock held only.
+    // The value is accessed only with the lock held.
     private let lock: UnsafeMutablePointer<pthread_mutex_t>
     private let value: UnsafeMutablePointer<Value>
 

@@ -1,59 +1,124 @@
-// One writer for each store: an exclusive lock on a file, which ends with the process. The file's
-// first bytes, mapped by the writer and by all who follow the store, tell them how far it is durable.
+// One writer for each store: an exclusive lock on a file and its folder, which ends with the
+// process. The file's first bytes tell all followers of the store its newest durable commit.
 //
-// - Opening: durable becomes "not said yet", then the incarnation becomes a new random number. Who
-//   reads the incarnation twice, and durable between, and finds it unchanged, has a pair that belongs
-//   together, or a durable that says nothing.
-// - After each sync the writer publishes the newest durable commit. It never goes back.
+// - Opening: the writer sets durable to "unknown" and then the incarnation to a new random number.
+//   Each pair has a checksum, so a reader that sees part of a write detects that and reads again.
+// - After each sync the writer publishes the newest durable commit, which never decreases.
 //
-// The word is not synced. After a crash it may say anything; only while somebody holds the lock does
-// it mean something.
+// The word is not synced. After a crash it may hold anything; it has a meaning only while the lock
+// is held. It is written by a call, never through a mapping: a store to a mapped page for which the
+// file system has no room ends the process.
 
-internal import CTreeRing
+internal import Synchronization
 
-/// Holds a store's LOCK file until released or gone.
+#if canImport(Darwin)
+  internal import Darwin
+#elseif canImport(Musl)
+  internal import Musl
+#else
+  internal import Glibc
+#endif
+
+/// The lock on a store's LOCK file, held until released or deallocated.
 package final class StoreLock: Sendable {
   private let held: any FileLock
-  /// Nil where there was no room for it: then nobody can follow this writer.
-  private let word: SharedWord?
+  private let state: Mutex<State>
+  /// The time of the last check of the names.
+  private let checked = Atomic<Int64>(0)
 
-  /// Takes the lock, making its file if needed; throws `locked` if another writer has it.
+  private struct State: Sendable {
+    var value: SharedWord.Value
+    /// False while the file does not hold the value, for lack of room.
+    var isWritten = false
+  }
+
+  /// The minimum interval between checks of the names by `check`, in nanoseconds.
+  private static let checkInterval: Int64 = 1_000_000
+
+  /// Takes the lock and creates its file if needed; throws `locked` if another writer has it.
   package init(path: String, fileSystem: any FileSystem) throws(TreeRingError) {
-    held = try fileSystem.lock(path)
+    held = try fileSystem.lockStore(path)
+    let value = SharedWord.Value(
+      incarnation: UInt64.random(in: 1...UInt64.max), durable: nil)
+    state = Mutex(State(value: value))
     do throws(TreeRingError) {
-      word = try SharedWord.claimed(path, fileSystem)
+      try claim(path, fileSystem)
     } catch {
       guard error.code == .noSpace || error.code == .notSupported else {
         held.release()
         throw error
       }
-      word = nil
+      // This writer cannot be followed until there is room.
     }
   }
 
-  /// Tells followers that the store is durable up to a commit. Called in order, first when the store
-  /// is open. A store to memory.
-  package func publish(durable: CommitNumber) { word?.publish(durable) }
+  /// Writes the word of a writer that is opening the store.
+  private func claim(_ path: String, _ fileSystem: any FileSystem) throws(TreeRingError) {
+    let file = try fileSystem.open(path, .readOnly)
+    defer { file.close() }
+    if try file.size() < UInt64(Format.SharedWord.byteCount) {
+      try held.write([UInt8](repeating: 0, count: Format.SharedWord.byteCount), at: 0)
+    } else if let old = try SharedWord.image(of: file) {
+      // Prevents the pair of the old durable commit and the new incarnation, whatever part of a
+      // write is read.
+      var value = old.value
+      value.durable = nil
+      let start = Format.SharedWord.durable
+      try held.write(Array(SharedWord.bytes(of: value)[start...]), at: UInt64(start))
+    }
+    try state.withLock { state throws(TreeRingError) in try write(&state) }
+  }
 
-  /// Lets the next writer in. Does nothing the second time.
+  private func write(_ state: inout State) throws(TreeRingError) {
+    state.isWritten = false
+    try held.write(SharedWord.bytes(of: state.value), at: 0)
+    state.isWritten = true
+  }
+
+  /// Publishes the newest durable commit to followers. Called in order, first when the store is
+  /// open. One short write; if there is no room for it, followers learn of the commit later.
+  package func publish(durable: CommitNumber) {
+    state.withLock { state in
+      if state.isWritten, let said = state.value.durable, said >= durable { return }
+      state.value.durable = max(durable, state.value.durable ?? 0)
+      try? write(&state)
+    }
+  }
+
+  /// Throws `poisoned` if LOCK or the store's folder was removed, moved or replaced. Later writes
+  /// may then be lost, and another process may write the store.
+  ///
+  /// - Parameter always: false to skip the check if one happened in the last millisecond.
+  package func check(always: Bool = true) throws(TreeRingError) {
+    var time = timespec()
+    clock_gettime(CLOCK_MONOTONIC, &time)
+    let now = Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec)
+    let isDue = now - checked.load(ordering: .relaxed) >= Self.checkInterval
+    guard always || isDue else { return }
+    try held.check()
+    checked.store(now, ordering: .relaxed)
+  }
+
+  /// Releases the lock for the next writer. A second call does nothing.
   package func release() { held.release() }
 }
 
-/// What the writer of a store tells its followers.
+/// The statement of a store's writer to its followers.
 package final class SharedWord: Sendable {
-  /// What it said at one moment.
+  /// The content of the word at one moment.
   package struct Value: Hashable, Sendable {
-    /// Another number whenever the store has been opened for writing.
+    /// A different number for each opening of the store for writing.
     package var incarnation: UInt64
     /// The newest durable commit; nil while the writer is still opening.
     package var durable: CommitNumber?
   }
 
-  private let mapping: any FileMapping
+  private let file: any File
 
-  private init(_ mapping: any FileMapping) { self.mapping = mapping }
+  /// The word in a file that is open for reading.
+  package init(_ file: any File) { self.file = file }
 
-  /// Maps the word for reading; nil if the file is not there or no writer has ever used it.
+  /// Opens the word for reading; nil if the file is missing or no writer has ever used it.
   package static func opened(
     _ path: String, _ fileSystem: any FileSystem
   ) throws(TreeRingError) -> SharedWord? {
@@ -61,69 +126,68 @@ package final class SharedWord: Sendable {
     do throws(TreeRingError) {
       file = try fileSystem.open(path, .readOnly)
     } catch  where error.code == .notFound { return nil }
-    defer { file.close() }
-    guard try file.size() >= UInt64(Format.SharedWord.byteCount) else { return nil }
-    let word = SharedWord(
-      try file.map(at: 0, count: Format.SharedWord.byteCount, writable: false))
-    return word.load(Format.SharedWord.magic) == Format.sharedMagic ? word : nil
-  }
-
-  /// Maps the word for writing and begins a new incarnation. The lock is held.
-  fileprivate static func claimed(
-    _ path: String, _ fileSystem: any FileSystem
-  ) throws(TreeRingError) -> SharedWord {
-    let file = try fileSystem.open(path, .readWrite)
-    defer { file.close() }
-    let count = Format.SharedWord.byteCount
-    if try file.size() < UInt64(count) {
-      // Written, not only made longer: a store to memory cannot report that there is no room.
-      try write(zeros: count, to: file)
+    guard try file.size() >= UInt64(Format.SharedWord.byteCount), try image(of: file) != nil else {
+      file.close()
+      return nil
     }
-    let word = SharedWord(try file.map(at: 0, count: count, writable: true))
-    word.store(0, Format.SharedWord.durable)
-    word.store(UInt64.random(in: 1...UInt64.max), Format.SharedWord.incarnation)
-    word.store(Format.sharedMagic, Format.SharedWord.magic)
-    return word
+    return SharedWord(file)
   }
 
-  private static func write(zeros count: Int, to file: any File) throws(TreeRingError) {
-    let buffer = ByteBuffer()
-    let room = buffer.room(for: count)
-    room.initializeMemory(as: UInt8.self, repeating: 0)
-    buffer.count = count
-    do throws(TreeRingError) {
-      try file.write(buffer.bytes, at: 0)
-      try file.sync(.full)
-    } catch {
-      try? file.truncate(to: 0)
-      throw error
-    }
-  }
-
-  /// What the writer says now. A few loads from memory.
+  /// The writer's current statement; without a durable commit if the file can no longer be read.
+  /// Reads 28 bytes.
   package var value: Value {
-    while true {
-      let incarnation = load(Format.SharedWord.incarnation)
-      let durable = load(Format.SharedWord.durable)
-      if load(Format.SharedWord.incarnation) == incarnation {
-        return Value(incarnation: incarnation, durable: durable == 0 ? nil : durable - 1)
-      }
+    var last: Image?
+    var repeatCount = 0
+    while let image = try? Self.image(of: file) {
+      if image.isSound { return image.value }
+      // A write in progress ends soon. A pair that stays is from a program without checksums.
+      repeatCount = image == last ? repeatCount + 1 : 0
+      if repeatCount == 10 { return image.value }
+      last = image
+      usleep(500)
+    }
+    return Value(incarnation: 0, durable: nil)
+  }
+
+  // MARK: Bytes
+
+  /// The word's representation in the file.
+  fileprivate struct Image: Hashable {
+    var value: Value
+    /// Whether the checksum matches the value.
+    var isSound: Bool
+  }
+
+  /// The content of a file; nil if it is no word.
+  fileprivate static func image(of file: any File) throws(TreeRingError) -> Image? {
+    var bytes = [UInt8](repeating: 0, count: Format.SharedWord.endOffset)
+    let count = bytes.withUnsafeMutableBytes { bytes in
+      Result { () throws(TreeRingError) in try file.read(into: bytes, at: 0) }
+    }
+    guard try count.get() == bytes.count else { return nil }
+    return bytes.withUnsafeBytes { bytes in
+      typealias Layout = Format.SharedWord
+      guard bytes.number(UInt64.self, at: Layout.magic) == Format.sharedMagic else { return nil }
+      let durable = bytes.number(UInt64.self, at: Layout.durable)
+      let pair = UnsafeRawBufferPointer(rebasing: bytes[Layout.incarnation..<Layout.checksum])
+      return Image(
+        value: Value(
+          incarnation: bytes.number(UInt64.self, at: Layout.incarnation),
+          durable: durable == 0 ? nil : durable - 1),
+        isSound: crc32c(pair) == bytes.number(UInt32.self, at: Layout.checksum))
     }
   }
 
-  fileprivate func publish(_ durable: CommitNumber) {
-    if durable + 1 > load(Format.SharedWord.durable) {
-      store(durable + 1, Format.SharedWord.durable)
+  fileprivate static func bytes(of value: Value) -> [UInt8] {
+    var bytes = [UInt8](repeating: 0, count: Format.SharedWord.endOffset)
+    bytes.withUnsafeMutableBytes { bytes in
+      typealias Layout = Format.SharedWord
+      bytes.put(Format.sharedMagic, at: Layout.magic)
+      bytes.put(value.incarnation, at: Layout.incarnation)
+      bytes.put(value.durable.map { $0 + 1 } ?? 0, at: Layout.durable)
+      let pair = UnsafeRawBufferPointer(rebasing: bytes[Layout.incarnation..<Layout.checksum])
+      bytes.put(crc32c(pair), at: Layout.checksum)
     }
-  }
-
-  private func load(_ index: Int) -> UInt64 {
-    guard let base = mapping.bytes.baseAddress else { return 0 }
-    return UInt64(littleEndian: treering_load(base + index))
-  }
-
-  private func store(_ value: UInt64, _ index: Int) {
-    guard let base = mapping.bytes.baseAddress else { return }
-    treering_store(base + index, value.littleEndian)
+    return bytes
   }
 }

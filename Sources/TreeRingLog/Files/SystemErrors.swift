@@ -1,4 +1,4 @@
-// Every decision about the operating system's error numbers: what a refused call means.
+// All decisions about the operating system's error numbers: the meaning of a refused call.
 
 #if canImport(Darwin)
   internal import Darwin
@@ -9,22 +9,28 @@
 #endif
 
 enum SystemErrors {
-  /// The error number of the call that has just failed on this thread.
+  /// The error number of the last failed call on this thread.
   static var last: Int32 { errno }
 
-  /// True if the call was interrupted and is to be made again.
+  /// True if the call was interrupted and must be repeated.
   static func isInterrupted(_ number: Int32) -> Bool { number == EINTR }
 
-  /// True if the call is one that this file system does not know.
+  /// True if this file system does not support the call.
   static func isUnsupported(_ number: Int32) -> Bool {
     number == ENOTSUP || number == EOPNOTSUPP || number == EINVAL || number == ENOSYS
   }
 
-  /// True if a file cannot have a second name there: the file system, the user's rights or the number
-  /// of names forbid it. A copy does as well.
+  /// True if a file cannot have a second name there, because of the file system, the user's rights
+  /// or the number of names. The caller copies instead.
   static func isUnlinkable(_ number: Int32) -> Bool {
     isUnsupported(number) || number == EPERM || number == EXDEV || number == EMLINK
   }
+
+  /// True if folders cannot be locked there, although files can.
+  static func isUnlockable(_ number: Int32) -> Bool { isUnsupported(number) || number == EBADF }
+
+  /// True if the file system is never written, or keeps nothing only in memory.
+  static func isUnsyncable(_ number: Int32) -> Bool { isUnsupported(number) || number == EROFS }
 
   /// The error number that a full device gives.
   static var noSpace: Int32 { ENOSPC }
@@ -36,7 +42,7 @@ enum SystemErrors {
   ///
   /// - Parameters:
   ///   - number: the system's error number.
-  ///   - verb: what was tried, as in "write to".
+  ///   - verb: the attempted action, such as "write to".
   static func error(
     _ number: Int32, _ verb: String, _ path: String, offset: UInt64? = nil
   ) -> TreeRingError {
@@ -65,7 +71,7 @@ enum SystemErrors {
     }
   }
 
-  /// The error of a lock that somebody else holds.
+  /// The error of a lock held by another process.
   static func locked(_ path: String) -> TreeRingError {
     TreeRingError(
       .locked, "\(path) is locked: the store is open for writing elsewhere. Close it there first.",

@@ -1,27 +1,27 @@
-// Following a log that another process writes. Nothing is shown that the writer has not said is
-// durable, so no frame that is still being written is ever judged.
+// Following a log that another process writes. A follower reads only commits that the writer has
+// declared durable, so it never judges a frame that is still being written.
 //
-// 1. Usually the last segment has grown: it is read on from the known end up to the commit asked for.
-// 2. Otherwise the segment was sealed and another begun, or a new writer has recovered the log, or
-//    segments were compacted: the log is opened anew, trusting the position of the last commit
-//    shown. That glances at the other segments and reads what lies behind it. What it finds takes
-//    the place of what was known.
-// 3. If the log does not hold that commit any more, it was replaced or cut back: `storeRewound`.
+// 1. Usually the last segment has grown. The follower reads on from the known end to the target.
+// 2. Otherwise the writer has begun another segment, a new writer has recovered the log, or
+//    compaction has rewritten segments. The follower reopens the log and trusts the position of the
+//    last visible commit: it glances at the other segments and reads what lies behind that
+//    position. The result replaces the previous state.
+// 3. If the log no longer holds that commit, it was replaced or cut back: `storeRewound`.
 //
-// Readers go on meanwhile; each finishes with the file it has open.
+// Concurrent readers continue; each finishes with the file it has open.
 
 extension CommitLog {
-  /// Extends a log that was opened for reading up to a commit that its writer says is durable.
+  /// Extends a log that was opened for reading up to a commit that its writer has declared durable.
   ///
   /// - Parameters:
-  ///   - target: the last commit to show. Nothing happens if it is shown already.
-  ///   - hasNewWriter: true if the writer has changed since the last call: then it is checked that
-  ///     the commit shown last is still in the log.
-  /// - Returns: the newest commit that may be read now; less than `target` if the log does not hold
-  ///   it, for instance because the writer has not begun its segment yet.
-  /// - Throws: `storeRewound` if the log does not hold the commit shown last, nor has compaction
-  ///   or erasing rewritten or removed it; `notAllowed` if the log was opened for writing; `corruption`,
-  ///   `io`, `closed`.
+  ///   - target: the last commit to make visible. Nothing happens if it is visible already.
+  ///   - hasNewWriter: true if the writer has changed since the last call. Then `follow` checks
+  ///     that the log still holds the last visible commit.
+  /// - Returns: the newest visible commit. It is less than `target` if the log does not hold
+  ///   `target`, for instance because the writer has not begun its segment yet.
+  /// - Throws: `storeRewound` if the log lacks the last visible commit, and neither compaction nor
+  ///   erasing has rewritten or removed it; `notAllowed` if the log was opened for writing;
+  ///   `corruption`, `io`, `closed`.
   @discardableResult
   package func follow(
     through target: CommitNumber, hasNewWriter: Bool = false
@@ -38,7 +38,7 @@ extension CommitLog {
     return extended >= target ? extended : try reopen(through: target)
   }
 
-  /// Opens the log anew as it is now, for readers that find that a segment's file is gone.
+  /// Reopens the log in its current state, for readers that find a segment's file missing.
   package func refresh() throws(TreeRingError) {
     followers.lock()
     defer { followers.unlock() }
@@ -52,7 +52,7 @@ extension CommitLog {
     }
   }
 
-  /// Reads on in the last segment. Whatever is wrong there is left to `reopen` to judge.
+  /// Reads on in the last segment. Stops at any flaw; `reopen` judges it.
   private func extend(through target: CommitNumber) throws(TreeRingError) -> CommitNumber {
     let (shown, last, end) = try core.withState { state throws(TreeRingError) in
       (state.completed, state.segments.last, state.end)
@@ -80,7 +80,7 @@ extension CommitLog {
     options.through = target
     options.trustedStoreID = storeID
     options.trusted = nil
-    // Before the first commit there is nothing that could be gone.
+    // Before the first commit there is nothing that could be lost.
     if let last = end?.last, last.commit > 0 { options.trusted = last }
     let (found, core, settled): (CommitLog, GroupCommit, LogOptions)
     (core, settled) = (self.core, options)
@@ -104,13 +104,13 @@ extension CommitLog {
     return found.completed
   }
 
-  /// Whether compaction or erasing has rewritten or removed a commit that was shown. Of a rewritten one
-  /// number and timestamp stay; of a removed one nothing.
+  /// Whether compaction or erasing has rewritten or removed a visible commit. A rewritten commit
+  /// keeps its number and timestamp; a removed one leaves nothing.
   private func hasRewritten(_ position: LogPosition) throws(TreeRingError) -> Bool {
     let place = try core.withState { state throws(TreeRingError) in
       state.segments.last { $0.header.firstCommit <= position.commit }?.header
     }
-    // Erasing changes no horizon; the segment tells.
+    // Erasing does not move the horizon; the segment's generation shows it.
     let isRewritten = place.map { place in
       place.isCompacted
         && (place.firstCommit, place.generation) != (position.segment, position.generation)
@@ -129,14 +129,14 @@ extension CommitLog {
       file: core.directory, commit: commit)
   }
 
-  /// Puts what another log has found in the place of what this one knew.
+  /// Replaces the state of this log by that of a newly opened one.
   private func adopt(_ found: CommitLog) throws(TreeRingError) {
     let (segments, end, completed, timestamp) = try found.core.withState {
       state throws(TreeRingError) in
       (state.segments, state.end, state.completed, state.completedTimestamp)
     }
     try core.withState { state throws(TreeRingError) in
-      // What has been loaded of a segment's directory stays loaded.
+      // Keeps directories that are loaded already.
       let known = Dictionary(
         state.segments.map { ($0.path, $0) }, uniquingKeysWith: { first, _ in first })
       state.segments = segments.map { segment in
@@ -148,13 +148,13 @@ extension CommitLog {
       state.end = end
       state.show(completed, timestamp)
     }
-    // A path may be another file now.
+    // A path may name another file now.
     files.closeAll()
   }
 }
 
 extension GroupCommit.State {
-  /// Makes a commit the newest that may be read.
+  /// Makes a commit the newest visible one.
   fileprivate mutating func show(_ commit: CommitNumber, _ timestamp: Timestamp) {
     (sequenced, completed, durable) = (commit, commit, commit)
     (sequencedTimestamp, completedTimestamp) = (timestamp, timestamp)

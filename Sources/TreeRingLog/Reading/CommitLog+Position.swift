@@ -1,10 +1,10 @@
-// Positions: taken for a checkpoint, judged at the next opening.
+// Log positions: taken for a checkpoint, verified at the next opening.
 
 extension CommitLog {
-  /// The place behind a commit, for a checkpoint to keep. The log must have been synced through it
+  /// The position of a commit, for a checkpoint to store. The log must be synced through the commit
   /// before the position is written anywhere. O(64) headers.
   ///
-  /// - Throws: `notFound` if the commit is not written yet; else as `header(of:)`.
+  /// - Throws: `notFound` if the commit is not written yet; otherwise as `header(of:)`.
   package func position(of number: CommitNumber) throws(TreeRingError) -> LogPosition {
     if number == 0 { return try beginning() }
     let result: Result<LogPosition, any Error> = Result {
@@ -14,9 +14,7 @@ extension CommitLog {
             .notFound, "Commit \(number) has not been written yet; wait for it to be complete.",
             commit: number)
         }
-        let chain = frame.headBytes.withUnsafeBytes {
-          $0.number(UInt32.self, at: Format.Head.checksum)
-        }
+        let chain = frame.head.number(UInt32.self, at: Format.Head.checksum)
         return LogPosition(
           segment: segment.firstCommit, generation: segment.generation, salt: segment.salt,
           offset: frame.header.offset, chain: chain, commit: number,
@@ -26,7 +24,7 @@ extension CommitLog {
     return try typed(result)
   }
 
-  /// The place behind the first segment's header.
+  /// The position behind the first segment's header.
   private func beginning() throws(TreeRingError) -> LogPosition {
     let found = try core.withState { state throws(TreeRingError) -> (Segment, (any File)?)? in
       guard !state.isClosed else { throw TreeRingError(.closed, "The log has been closed.") }
@@ -46,8 +44,8 @@ extension CommitLog {
       chain: head.checksum, commit: 0, timestamp: Timestamp(microseconds: 0), identity: 0)
   }
 
-  /// Decides what to say of the position that was to be trusted. One that did not fit at once is
-  /// still that of this log if the log holds the same commit, wherever.
+  /// Decides whether the position to trust is accepted. A position that did not fit during recovery
+  /// is still accepted if the log holds the same commit in another segment.
   func settleTrust(_ recovered: RecoveredLog) throws(TreeRingError) {
     guard let position = core.options.trusted else { return }
     let trust: LogTrust

@@ -1,19 +1,20 @@
-// Reading single commits and values. A commit is found through the sparse directory of its segment
-// and a walk over at most 63 headers, each checked; what has been sequenced but not written yet is
-// read from memory. A commit that is not where it should be has been removed by compaction, if the
-// segment's header says so, or is missing.
+// Reading single commits and values. A lookup uses the sparse directory of the segment and then
+// walks over at most 63 headers, checking each. FrameCache.swift remembers the end of the walk, so
+// the next walk in the same stride begins there. Commits that are sequenced but not written are
+// read from memory. If a commit is absent from its segment, compaction has removed it, provided the
+// segment's header says so; otherwise it is missing.
 
 extension CommitLog {
-  /// Where a commit is to be looked for.
-  private enum Place {
-    /// The file, where the walk begins and the commit there, and the end of what is written.
+  /// The source to search for a commit.
+  enum Place {
+    /// The file, the entry at which the walk begins, and the end of the written bytes.
     case file(
       any File, header: SegmentHeader, from: SegmentDirectory.Entry, end: UInt64)
     /// A copy of the frame's bytes.
     case memory(path: String, offset: UInt64, headerByteCount: Int, bytes: [UInt8])
   }
 
-  /// What is known about a commit. O(64) headers.
+  /// The header of a commit. O(64) headers.
   ///
   /// - Throws: `beyondHorizon`, `notFound`, `corruption`, `io`, `closed`.
   package func header(of number: CommitNumber) throws(TreeRingError) -> CommitHeader {
@@ -23,8 +24,8 @@ extension CommitLog {
     return try typed(result)
   }
 
-  /// Calls `body` with the payload of a commit, valid until it returns. Errors of `body` pass
-  /// through.
+  /// Calls `body` with the payload of a commit. The bytes are valid until `body` returns. Errors of
+  /// `body` are rethrown.
   ///
   /// - Throws: `beyondHorizon`, `notFound`, `corruption`, `io`, `closed`.
   package func readPayload<R>(
@@ -32,7 +33,7 @@ extension CommitLog {
   ) throws -> R {
     try withFrame(of: number) { frame in
       let stored = try frame.bytes(
-        at: UInt64(frame.headBytes.count), count: frame.fields.payloadStored)
+        at: UInt64(frame.head.count), count: frame.fields.payloadStored)
       guard crc32c(stored) == frame.fields.payloadChecksum,
         let plain = frame.decoder.decode(stored, byteCount: Int(frame.fields.payloadPlain))
       else { throw frame.corrupt("the payload's checksum is wrong") }
@@ -40,45 +41,8 @@ extension CommitLog {
     }
   }
 
-  /// A logged value. Reads and decodes the commit's header and that value alone.
-  ///
-  /// - Throws: `notFound` if the commit has no such value; `beyondHorizon` if compaction may have removed
-  ///   it; else as `readPayload`.
-  package func value(
-    commit number: CommitNumber, operation: UInt32, part: ValuePart
-  ) throws(TreeRingError) -> [UInt8] {
-    let result: Result<[UInt8], any Error> = Result {
-      try withFrame(of: number) { frame in
-        var offset = UInt64(frame.headBytes.count) + frame.fields.payloadStored
-        for index in 0..<frame.fields.valueCount {
-          let entry = frame.headBytes.withUnsafeBytes { ValueEntry($0, index) }
-          if entry.operation == operation, entry.part == UInt32(part.rawValue) {
-            let stored = try frame.bytes(at: offset, count: UInt64(entry.stored))
-            guard crc32c(stored) == entry.checksum,
-              let plain = frame.decoder.decode(stored, byteCount: Int(entry.plain))
-            else { throw frame.corrupt("the checksum of a value is wrong") }
-            return [UInt8](plain)
-          }
-          offset += UInt64(entry.stored)
-        }
-        if let segment = frame.segment, segment.isCompacted, number <= segment.horizon {
-          let horizon = horizon
-          throw TreeRingError(
-            .beyondHorizon,
-            "A value that commit \(number) wrote was removed by compaction; history is kept from "
-              + "commit \(horizon) on. Read a state from there on.", commit: number,
-            current: horizon)
-        }
-        throw TreeRingError(
-          .notFound, "Commit \(number) has no logged value for operation \(operation).",
-          commit: number)
-      }
-    }
-    return try typed(result)
-  }
-
-  /// The newest commit whose timestamp is not after a moment; 0 if there is none.
-  /// O(log n) and a walk over at most 63 headers.
+  /// The newest commit whose timestamp is not after `moment`; 0 if there is none. O(log n) plus a
+  /// walk over at most 63 headers.
   package func newest(atOrBefore moment: Timestamp) throws(TreeRingError) -> CommitNumber {
     let result: Result<CommitNumber, any Error> = Result { try search(moment) }
     return try typed(result)
@@ -96,23 +60,29 @@ extension CommitLog {
 
   // MARK: Finding
 
-  /// A frame whose header has been found and checked.
+  /// A frame whose header was found and checked.
   struct FoundFrame {
     var header: CommitHeader
-    /// The header of its segment; nil if it has not been written yet.
+    /// The header of its segment; nil if the frame is not written yet.
     var segment: SegmentHeader?
     var fields: CommitFields
-    /// A copy of the header's bytes.
-    var headBytes: [UInt8]
+    /// The header's bytes, valid until `bytes` is called.
+    var head: UnsafeRawBufferPointer
     var decoder: Decoder
-    var reader: SegmentReader?
-    var memory: UnsafeRawBufferPointer?
+    var source: Source
 
-    /// Stored bytes of the frame, `offset` counted from its start.
+    /// The source of the frame's bytes.
+    enum Source {
+      case file(SegmentReader)
+      case memory(UnsafeRawBufferPointer)
+    }
+
+    /// Stored bytes of the frame; `offset` counts from its start.
     func bytes(at offset: UInt64, count: UInt64) throws(TreeRingError) -> UnsafeRawBufferPointer {
-      if let reader { return try reader.bytes(at: header.offset + offset, count: Int(count)) }
-      guard let memory else { throw corrupt("the frame is nowhere") }
-      return memory.part(Int(offset), Int(count))
+      switch source {
+      case .file(let reader): try reader.bytes(at: header.offset + offset, count: Int(count))
+      case .memory(let frame): frame.part(Int(offset), Int(count))
+      }
     }
 
     func corrupt(_ what: String) -> TreeRingError {
@@ -123,8 +93,13 @@ extension CommitLog {
   func withFrame<R>(
     of number: CommitNumber, _ body: (FoundFrame) throws -> R
   ) throws -> R {
-    let place = try locate(number)
-    return try decoders.with { decoder in
+    try withFrame(of: number, at: try locate(number), body)
+  }
+
+  func withFrame<R>(
+    of number: CommitNumber, at place: Place, _ body: (FoundFrame) throws -> R
+  ) throws -> R {
+    try decoders.with { decoder in
       switch place {
       case .memory(let path, let offset, let headerByteCount, let bytes):
         return try bytes.withUnsafeBytes { frame in
@@ -133,23 +108,26 @@ extension CommitLog {
           return try body(
             FoundFrame(
               header: Self.header(fields, UInt64(frame.count), path, offset), segment: nil,
-              fields: fields,
-              headBytes: [UInt8](head), decoder: decoder, reader: nil, memory: frame))
+              fields: fields, head: head, decoder: decoder, source: .memory(frame)))
         }
       case .file(let file, let segment, let entry, let end):
         let path = file.path
         let reader = SegmentReader(
-          file: file, end: end, chunk: 16 << 10, window: decoder.window)
-        var offset = entry.offset
+          file: file, end: end, chunk: Self.lookupByteCount, window: decoder.window)
+        var stride = frames.stride(from: entry, in: segment)
+        var offset = stride.offset(toward: number)
         while true {
           let (frame, head) = try next(reader, at: offset, salt: segment.salt, path)
-          if let fields = frame.commit, fields.number >= number {
-            guard fields.number == number else { break }
-            return try body(
-              FoundFrame(
-                header: Self.header(fields, frame.byteCount, path, offset), segment: segment,
-                fields: fields,
-                headBytes: [UInt8](head), decoder: decoder, reader: reader, memory: nil))
+          if let fields = frame.commit {
+            stride.append(fields.number, at: offset..<offset + frame.byteCount)
+            if fields.number >= number {
+              frames.keep(stride, in: segment)
+              guard fields.number == number else { break }
+              return try body(
+                FoundFrame(
+                  header: Self.header(fields, frame.byteCount, path, offset), segment: segment,
+                  fields: fields, head: head, decoder: decoder, source: .file(reader)))
+            }
           }
           offset += frame.byteCount
         }
@@ -160,7 +138,10 @@ extension CommitLog {
     }
   }
 
-  /// The frame at `offset` and the bytes of its header, or `corruption`.
+  /// The number of bytes per read when a single commit is looked up.
+  static let lookupByteCount = 16 << 10
+
+  /// The frame at `offset` and the bytes of its header. Throws `corruption` if there is none.
   private func next(
     _ reader: SegmentReader, at offset: UInt64, salt: UInt64, _ path: String
   ) throws(TreeRingError) -> (ScannedFrame, UnsafeRawBufferPointer) {
@@ -183,7 +164,7 @@ extension CommitLog {
       valueCount: fields.valueCount, file: path, offset: offset, checksum: fields.identity)
   }
 
-  private func locate(_ number: CommitNumber) throws(TreeRingError) -> Place {
+  func locate(_ number: CommitNumber) throws(TreeRingError) -> Place {
     let (place, active) = try core.withState {
       state throws(TreeRingError) -> (Place?, (Segment, any File)?) in
       guard !state.isClosed else { throw TreeRingError(.closed, "The log has been closed.") }
@@ -229,17 +210,11 @@ extension CommitLog {
   }
 
   private static func pending(_ number: CommitNumber, _ state: GroupCommit.State) -> Place? {
-    for batch in [state.inFlight, state.pending] {
-      guard let batch, let first = batch.frames.first?.number, number >= first,
-        number - first < UInt64(batch.frames.count)
-      else { continue }
-      let frame = batch.frames[Int(number - first)]
-      return .memory(
-        path: state.active?.path ?? "", offset: frame.offset,
-        headerByteCount: frame.headerByteCount,
-        bytes: [UInt8](batch.buffer.bytes.part(frame.bufferIndex, frame.byteCount)))
-    }
-    return nil
+    guard let (batch, frame) = state.pendingFrame(number) else { return nil }
+    return .memory(
+      path: state.active?.path ?? "", offset: frame.offset,
+      headerByteCount: frame.headerByteCount,
+      bytes: [UInt8](batch.buffer.bytes.part(frame.bufferIndex, frame.byteCount)))
   }
 
   static func segment(holding number: CommitNumber, _ segments: [Segment]) -> Segment? {
@@ -281,7 +256,7 @@ extension CommitLog {
     }
     guard let entry else { return 0 }
     var newest = entry.commit
-    // Ends at the first later commit, which is not behind the next entry.
+    // Ends at the first later commit, which does not lie behind the next entry.
     try replay(from: entry.commit, through: limit) { header, _ in
       guard header.timestamp <= moment else { return false }
       newest = header.number

@@ -1,22 +1,22 @@
-// Decoding payloads and values into memory that is used again and again.
+// Decoding payloads and values into reused memory.
 
 internal import Synchronization
 
-/// What one reading thread needs.
+/// The decompressor and buffers of one reading thread.
 final class Decoder {
   let decompressor: FrameDecompressor
-  /// The window of a reader, and the plain bytes of the last payload.
+  /// The window of a reader; `plain` holds the decoded bytes of the last payload.
   let window = ByteBuffer()
   let plain = ByteBuffer()
 
   init() throws(TreeRingError) { decompressor = try FrameDecompressor() }
 
-  /// Decodes one LZ4 frame of checked bytes; nil if it does not give `byteCount` bytes. The result
-  /// is valid until the next call.
+  /// Decodes one LZ4 frame of checked bytes; nil unless it yields exactly `byteCount` bytes. The
+  /// result is valid until the next call.
   func decode(_ frame: UnsafeRawBufferPointer, byteCount: Int) -> UnsafeRawBufferPointer? {
     guard UInt64(byteCount) <= UInt64(frame.count) * Format.largestRatio else { return nil }
     plain.reset()
-    // With a whole block's room behind the end, LZ4 decodes in place.
+    // With room for one more block behind the end, LZ4 decodes in place.
     let room = plain.room(for: byteCount + Format.blockByteCount)
     guard decompressor.decode(frame, into: room, byteCount: byteCount) else { return nil }
     plain.count = byteCount
@@ -24,7 +24,7 @@ final class Decoder {
   }
 }
 
-/// Decoders waiting for use.
+/// A pool of idle decoders.
 final class DecoderPool: Sendable {
   private struct Idle: ~Copyable {
     var decoders: [Decoder] = []
@@ -53,9 +53,9 @@ final class DecoderPool: Sendable {
     }
   }
 
-  /// A decoder changing hands.
+  /// A decoder that moves between the pool and a thread.
   private struct Handed: @unchecked Sendable {
-    // Only one thread has it at a time: it is either in the pool or with who took it.
+    // Only one thread has it at a time: it is either in the pool or with the thread that took it.
     let decoder: Decoder?
   }
 }

@@ -1,13 +1,13 @@
-// Looking at segments without trusting them and without changing them: `treering frames` shows
-// what a file holds, `treering verify` what is wrong with a log. Behind a damaged place reading
-// goes on at the next sound header of the same segment.
+// Inspecting segments without trusting or changing them: `treering frames` shows the contents of a
+// file, `treering verify` the faults of a log. After a damaged range, reading continues at the next
+// sound header of the same segment.
 
 internal import Logging
 
-/// Describes each piece of a segment file in order: sound frames, damaged places, the zeros at its
-/// end. Decodes every payload and value. Never stops at damage. O(bytes of the file).
+/// Describes each piece of a segment file in order: sound frames, damaged ranges, zeros at the end.
+/// Decodes every payload and value. Never stops at damage. O(bytes of the file).
 ///
-/// - Throws: `io`, `notFound`; or what reading the file throws.
+/// - Throws: `io`, `notFound`, or the error of a failed read.
 package func dumpSegment(
   file path: String, fileSystem: any FileSystem, _ body: (FrameDescription) -> Void
 ) throws(TreeRingError) {
@@ -16,19 +16,22 @@ package func dumpSegment(
   while let piece = try dump.next() { body(piece) }
 }
 
-/// Everything wrong with the log in a folder; empty if nothing is. Bytes of unfinished commits at
-/// the end of the last segment are no fault. Never modifies anything. O(bytes of the log).
+/// Every fault of the log in a folder; empty if there is none. Bytes of unfinished commits at the
+/// end of the last segment are no fault. Never modifies anything. O(bytes of the log).
 ///
 /// - Parameters:
-///   - through: the last commit to look at, of a log that is being written; nil for all.
-///   - progress: called after each piece with the bytes looked at so far.
+///   - through: the last commit to check in a log that is being written; nil for all.
+///   - failed: called for an error that is no fault of the log but prevented its inspection: lack
+///     of memory, descriptors or rights. Without it such an error counts as a finding.
+///   - progress: called after each piece with the number of bytes inspected so far.
 package func verifyLog(
   directory: String, fileSystem: any FileSystem, through: CommitNumber? = nil,
-  progress: (UInt64) -> Void = { _ in }
+  failed: ((TreeRingError) -> Void)? = nil, progress: (UInt64) -> Void = { _ in }
 ) -> [LogFinding] {
   var findings: [LogFinding] = []
   var done: UInt64 = 0
   func note(_ error: TreeRingError, _ path: String) {
+    if let failed, !error.isFinding { return failed(error) }
     let finding = LogFinding(
       file: error.file ?? path, offset: error.offset ?? 0, commit: error.commit,
       problem: error.message)
@@ -60,7 +63,7 @@ package func verifyLog(
         }
       } catch { note(error, path) }
     }
-    // What no single segment shows: gaps between them, files of other stores.
+    // Faults that no single segment shows: gaps between them, files of other stores.
     var options = LogOptions(access: .readOnly)
     options.logger.logLevel = .critical
     options.through = through
@@ -74,14 +77,16 @@ package func verifyLog(
 struct SegmentDump {
   private let reader: SegmentReader
   private let decoder: Decoder
+  private var search: HeaderSearch
   private var offset: UInt64 = 0
   private var salt: UInt64?
-  /// The checksum of the sound frame just before; nil behind damage.
+  /// The checksum of the sound frame directly before; nil after damage.
   private var previous: UInt32?
 
   init(_ file: any File) throws(TreeRingError) {
     reader = SegmentReader(file: file, end: try file.size())
     decoder = try Decoder()
+    search = HeaderSearch(reader)
     previous = 0
   }
 
@@ -103,24 +108,11 @@ struct SegmentDump {
       offset = reader.end
       return FrameDescription(offset: start, length: reader.end - start, state: .zeroTail)
     }
-    offset = try nextHeader(after: start)
+    search.salt = salt
+    offset = try search.next(from: start + 1)?.offset ?? reader.end
     previous = nil
     return FrameDescription(
       offset: start, length: offset - start, state: .damaged, problem: flaw)
-  }
-
-  /// Where the next sound header of this segment begins, or the end of the file.
-  private func nextHeader(after start: UInt64) throws(TreeRingError) -> UInt64 {
-    var from = start + 1
-    while let candidate = try Tail.nextCandidate(reader, from: from) {
-      if case .success(let (head, _)) = try reader.header(at: candidate),
-        salt == nil || head.salt == salt
-      {
-        return candidate
-      }
-      from = candidate + 1
-    }
-    return reader.end
   }
 
   private mutating func describe(_ head: FrameHead) throws(TreeRingError) -> FrameDescription {
@@ -169,7 +161,7 @@ struct SegmentDump {
     piece.length = whole
   }
 
-  /// What is wrong with the payload or the values; nil if nothing.
+  /// The fault in the payload or the values; nil if there is none.
   private func contentProblem(
     _ fields: CommitFields, _ head: FrameHead
   ) throws(TreeRingError) -> String? {
@@ -197,7 +189,7 @@ struct SegmentDump {
     return nil
   }
 
-  /// What is wrong inside one segment; `next` is the segment after it.
+  /// The faults inside one segment; `next` is the segment after it.
   static func findings(
     _ path: String, _ fileSystem: any FileSystem, next: SegmentName?, _ directory: String,
     through: CommitNumber?, progress: (_ end: UInt64) -> Void
@@ -211,7 +203,7 @@ struct SegmentDump {
       }
     }
     guard !findings.isEmpty else { return [] }
-    // A tail that recovery drops, or has copied elsewhere, is no fault.
+    // A tail that recovery drops or has copied to another segment is no fault.
     let name = path.split(separator: "/").last.flatMap { SegmentName(fileName: String($0)) }
     guard let name else { return findings }
     let file = try fileSystem.open(path, .readOnly)

@@ -1,11 +1,11 @@
-// Reading many commits in order, as fast as memory allows: large reads, one decoder, one buffer.
+// Sequential reading of many commits at full memory speed: large reads, one decoder, one buffer.
 
 extension CommitLog {
-  /// Calls `body` with each commit of a range and its payload, in order, until it returns false or
-  /// throws. The bytes are valid until it returns. Commits not written yet are included; commits
-  /// that compaction removed are passed over.
+  /// Calls `body` with each commit of a range and its payload, in order, until `body` returns false
+  /// or throws. The bytes are valid until `body` returns. Includes commits that are not written
+  /// yet; skips commits that compaction removed.
   ///
-  /// - Throws: what `body` throws; `beyondHorizon`, `notFound`, `corruption`, `io`, `closed`.
+  /// - Throws: errors of `body`; `beyondHorizon`, `notFound`, `corruption`, `io`, `closed`.
   package func replay(
     from: CommitNumber, through: CommitNumber,
     _ body: (CommitHeader, UnsafeRawBufferPointer) throws -> Bool
@@ -13,7 +13,7 @@ extension CommitLog {
     var next = from
     while next <= through {
       guard let (segment, file) = try written(holding: next) else {
-        // Still in memory; few, so one at a time.
+        // Still in memory. There are few of these, so one at a time.
         let more = try readPayload(of: next, body)
         guard more else { return }
         next += 1
@@ -30,7 +30,7 @@ extension CommitLog {
     }
   }
 
-  /// The segment covering a written commit, and its file; nil if the commit is not written yet.
+  /// The segment that covers a written commit, and its file; nil if the commit is not written yet.
   private func written(
     holding number: CommitNumber
   ) throws(TreeRingError) -> (Segment, any File)? {
@@ -49,7 +49,7 @@ extension CommitLog {
     return try sealed(holding: number)
   }
 
-  /// False if `body` asked to stop.
+  /// Replays part of one segment. Returns false if `body` stopped the replay.
   private func replay(
     _ segment: Segment, _ file: any File, from: CommitNumber, through: CommitNumber,
     _ decoder: Decoder,

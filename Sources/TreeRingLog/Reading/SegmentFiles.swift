@@ -1,5 +1,5 @@
-// Open files of segments that are not written any more: opened when first read, the least recently
-// read closed when there are many.
+// Open files of sealed segments. A file is opened at its first read; above a limit, the least
+// recently read file is closed.
 
 internal import Synchronization
 
@@ -7,16 +7,16 @@ final class SegmentFiles: Sendable {
   private static let limit = 64
   private let fileSystem: any FileSystem
   private struct State: Sendable {
-    /// The most recently read last.
+    /// In order of use, the most recently read last.
     var files: [any File] = []
-    /// How often files were let go of.
+    /// The number of calls that removed files from the cache.
     var releases = 0
   }
   private let state = Mutex(State())
 
   init(fileSystem: any FileSystem) { self.fileSystem = fileSystem }
 
-  /// The file at `path`, open for reading. It stays usable for who holds it.
+  /// The file at `path`, open for reading. It stays usable as long as the caller holds it.
   func file(_ path: String) throws(TreeRingError) -> any File {
     let (found, releases) = state.withLock { state -> ((any File)?, Int) in
       guard let index = state.files.lastIndex(where: { $0.path == path }) else {
@@ -29,7 +29,8 @@ final class SegmentFiles: Sendable {
     if let found { return found }
     let file = try fileSystem.open(path, .readOnly)
     state.withLock { state in
-      // It may be one of those let go of meanwhile: then only the caller holds it.
+      // If files were removed since the open, this may be one of them: only the caller keeps it
+      // then.
       guard state.releases == releases else { return }
       state.files.append(file)
       if state.files.count > Self.limit { state.files.removeFirst() }
@@ -37,7 +38,7 @@ final class SegmentFiles: Sendable {
     return file
   }
 
-  /// Lets go of the file at `path`. Its name is gone, or others could open it again.
+  /// Drops the file at `path`, after its name was removed or replaced by another file's.
   func forget(_ path: String) {
     state.withLock { state in
       state.releases += 1

@@ -1,10 +1,10 @@
-// Opening for reading while a writer is at work: it begins segments, compacts them and removes what
-// it has replaced between our listing of the folder and our reading of its files.
+// Opening for reading beside a writer. The writer begins segments, compacts them and removes
+// replaced files between this opening's listing of the folder and its reads.
 
 extension Recovery {
   private static let attempts = 20
 
-  /// Opens a log. For reading only, starts again whenever the folder has changed meanwhile.
+  /// Opens a log. For reading only, retries whenever the folder has changed during the attempt.
   static func run(
     _ directory: String, _ fileSystem: any FileSystem, _ options: LogOptions
   ) throws(TreeRingError) -> RecoveredLog {

@@ -1,19 +1,19 @@
-// Opening from a position that a checkpoint has left: O(log behind it) and three small reads for
+// Opening from a position that a checkpoint stored: O(log behind it), plus three small reads for
 // each segment before it.
 //
-// 1. The position names a segment by first commit, generation and salt, and the place in it where
-//    its commit's frame begins. A sound commit header there, with that number, timestamp, identity
-//    and checksum, is that commit: the log is the one the checkpoint was made of. Reading goes on
-//    behind that frame, with that chain.
-// 2. If recovery has moved the commit to another segment since, that segment is searched for a
-//    commit of that number and identity, and then read from its own start.
-// 3. Whoever made the checkpoint had synced the log through it first, so everything before the
-//    position counts as synced: it is not copied behind a doubtful tail.
+// 1. The position names a segment by first commit, generation and salt, and the offset of its
+//    commit's frame. If a sound commit header stands there with the stored number, timestamp,
+//    identity and checksum, it is that commit, and the log is the one the checkpoint was made from.
+//    Reading continues behind that frame, with that chain.
+// 2. If recovery has since moved the commit to another segment, that segment is searched for a
+//    commit of that number and identity, and then read from its start.
+// 3. The checkpoint synced the log through the position before it stored it. So everything before
+//    the position counts as synced and is not copied behind a doubtful tail.
 // 4. If neither fits, everything is read, as without a position. If the log then ends before the
-//    commit, it has lost what it had promised to keep: `logBehindPages`, before anything is changed.
+//    commit, durable commits are lost: `logBehindPages`, thrown before anything is changed.
 
 extension Recovery {
-  /// Where reading begins: a segment, and a place in it unless it is the segment's start.
+  /// The segment at which reading begins, and an offset in it unless that is the segment's start.
   mutating func beginning(
     _ candidates: [Candidate]
   ) throws(TreeRingError) -> (index: Int, start: ScanStart?) {
@@ -40,14 +40,15 @@ extension Recovery {
     }
     guard try holds(position, candidate, file) else { return (0, nil) }
     isTrusted = true
-    return (index, nil)
+    // Recovery may have been interrupted before it cut the segment that it copied from.
+    return (candidate.header.origin == .recovery ? max(index - 1, 0) : index, nil)
   }
 
   func isSameStore(_ storeID: UInt64) -> Bool {
     options.trustedStoreID.map { $0 == storeID } ?? true
   }
 
-  /// The place behind the position's commit, if that commit is where it says.
+  /// The start behind the position's commit; nil if that commit is not at the stated offset.
   private func start(
     at position: LogPosition, _ candidate: Candidate, _ file: any File
   ) throws(TreeRingError) -> ScanStart? {
@@ -72,7 +73,7 @@ extension Recovery {
       && fields.timestamp == position.timestamp
   }
 
-  /// True if a segment holds the position's commit somewhere. O(headers before it).
+  /// True if a segment holds the position's commit at any offset. O(headers before it).
   private func holds(
     _ position: LogPosition, _ candidate: Candidate, _ file: any File
   ) throws(TreeRingError) -> Bool {
@@ -91,9 +92,9 @@ extension Recovery {
     return false
   }
 
-  /// A segment of which nothing is read but its header and the head of its directory.
+  /// A segment of which only the header and the head of its directory are read.
   ///
-  /// - Throws: `corruption` if it does not reach to the next one.
+  /// - Throws: `corruption` if it does not reach the next segment.
   func glance(
     _ candidate: Candidate, next: Candidate
   ) throws(TreeRingError) -> Segment {
@@ -106,7 +107,7 @@ extension Recovery {
       guard next.header.origin == .recovery, !header.isCompacted else {
         throw .corruptLog("a sealed segment has lost its directory", file: path, offset: size)
       }
-      // Recovery cut it where the next one begins.
+      // Recovery cut it at the first commit of the next segment.
       let early = EarlyEntries(of: header, framesBefore: size, through: last)
       let directory = SegmentDirectory(
         of: header, through: last, at: Timestamp(microseconds: 0), early: early)

@@ -1,19 +1,22 @@
-// Opening a log: which files count, what they hold, what is kept of the last one.
+// Opening a log: selects the current files, reads their commits and settles the last tail.
 //
-// With a position to trust, the segments before it are only glanced at and the one that holds it is
-// read from there on (Recovery+Trusted.swift). Then, and without one from the start:
+// With a position to trust, the segments before it are only glanced at, and its own segment is read
+// from there on (Recovery+Trusted.swift). Then, or without a position from the start:
 //
-// 1. Of files with the same first commit the highest generation counts; lower ones are leftovers.
-// 2. Every segment is read wholly. A segment before the last must hold every commit up to the next
-//    one's first and end in its directory; unless the next one was begun by recovery: then whatever
-//    follows those commits is superseded and cut off.
-// 3. What follows the last sound frame of the last segment is judged (Tail.swift).
+// 1. Of files with the same first commit, the highest generation is current. Lower ones are removed
+//    once it has been read whole and holds every commit that they hold (Recovery+Leftovers.swift).
+// 2. Every segment is read whole. A segment before the last must hold every commit up to the next
+//    one's first and end in its directory. If recovery began the next one, the bytes after those
+//    commits are superseded and cut off instead.
+// 3. The bytes after the last sound frame of the last segment are judged (Tail.swift).
 // 4. Commits of the last segment that no later frame vouches for are copied to a new segment before
-//    anybody sees them (RecoveryCopy.swift); nothing is ever appended behind a doubtful tail.
+//    they become visible (RecoveryCopy.swift). Nothing is ever appended behind a doubtful tail.
 //
-// Reading only: the same answer, nothing changed.
+// An opening for writing first makes all names durable: their creator may have been killed before
+// that. It cuts, renames and removes nothing before the whole log has been judged. An opening for
+// reading gives the same answer and changes nothing.
 
-/// What opening a log found.
+/// The result of opening a log.
 struct RecoveredLog {
   var storeID: UInt64
   var segments: [Segment]
@@ -21,7 +24,7 @@ struct RecoveredLog {
   var lastCommit: CommitNumber
   var lastTimestamp: Timestamp
   var report: RecoveryReport
-  /// Where reading would go on; nil for a new log.
+  /// The state from which a follower continues to read; nil for a new log.
   var end: ScanStart?
   /// True if the position to trust fits.
   var isTrusted = false
@@ -32,6 +35,10 @@ struct Recovery {
   let fileSystem: any FileSystem
   let options: LogOptions
   var report = RecoveryReport()
+  /// The files of the folder.
+  var files = LogFiles([])
+  /// The tails to cut off, because recovery has copied them.
+  var cuts: [SupersededTail] = []
   /// Sound segments so far, oldest first.
   var segments: [Segment] = []
   /// The newest commit read so far.
@@ -39,7 +46,7 @@ struct Recovery {
   /// True if the position to trust fits.
   var isTrusted = false
   var mayWrite: Bool { options.access != .readOnly }
-  /// The last commit that is to be read.
+  /// The last commit to read.
   var through: CommitNumber {
     guard !mayWrite, let through = options.through else { return .max }
     return max(through, options.trusted?.commit ?? 0)
@@ -54,18 +61,19 @@ struct Recovery {
   /// A segment file whose header is sound.
   struct Candidate {
     var name: SegmentName
-    /// Open while it is read.
+    /// Open only during the read.
     var file: any File
     var header: SegmentHeader
     var head: FrameHead
   }
 
   mutating func run() throws(TreeRingError) -> RecoveredLog {
-    guard var files = try list() else {
+    guard try list() else {
       try checkTrusted(lastCommit: 0, file: directory, offset: 0)
       return try create()
     }
-    // What a writer has begun since.
+    try syncNames()
+    // Drops segments that a writer has begun behind `through`.
     while files.names.count > 1, let name = files.names.last, name.firstCommit > through {
       files.names.removeLast()
     }
@@ -80,19 +88,21 @@ struct Recovery {
         break
       }
     }
-    try removeLeftovers(files.leftovers)
     let begin = cut == nil ? try beginning(candidates) : (index: 0, start: nil)
-    for index in 0..<begin.index {
-      segments.append(try glance(candidates[index], next: candidates[index + 1]))
-    }
-    for index in candidates.indices.dropFirst(begin.index) {
+    for index in candidates.indices {
       var candidate = candidates[index]
       let next = index + 1 < candidates.count ? candidates[index + 1] : nil
       let isLast = index + 1 == files.names.count
+      if let next, index < begin.index, !isReplacing(candidate.name) {
+        segments.append(try glance(candidate, next: next))
+        continue
+      }
       candidate.file = try reopened(candidate)
-      let scan = try scan(candidate, next, from: index == begin.index ? begin.start : nil)
+      let isWhole = index != begin.index || isReplacing(candidate.name)
+      let scan = try scan(candidate, next, from: isWhole ? nil : begin.start)
       last = scan.last ?? last
       do throws(TreeRingError) {
+        try checkReplaced(by: scan, candidate.name)
         if isLast { return try finish(scan, candidate) }
         if let cut, next == nil {
           try checkBeforeCut(scan)
@@ -104,7 +114,7 @@ struct Recovery {
         return try self.cut(at: scan, candidate, Array(files.names[(index + 1)...]), error)
       }
     }
-    // Only in mode `prefix`, if the first segment's header is damaged: there is no log before it.
+    // Reached only in mode `prefix` if the first segment's header is damaged: no log precedes it.
     throw cut?.error ?? TreeRingError(.notFound, "There is no log in \(directory).")
   }
 
@@ -122,26 +132,25 @@ struct Recovery {
 
   // MARK: Files
 
-  /// The segments that count, oldest first, and files that do not; nil if there are none at all.
-  private func list() throws(TreeRingError) -> (names: [SegmentName], leftovers: [String])? {
+  /// Lists the files. Returns false if there is no segment among them.
+  private mutating func list() throws(TreeRingError) -> Bool {
     let found: [String]
     do throws(TreeRingError) {
       found = try fileSystem.list(directory)
-    } catch  where error.code == .notFound && options.access == .create { return nil }
-    var newest: [CommitNumber: SegmentName] = [:]
-    var leftovers = found.filter { $0.hasSuffix(Format.temporarySuffix) }
-    for name in found.compactMap(SegmentName.init(fileName:)).sorted() {
-      if let lower = newest.updateValue(name, forKey: name.firstCommit) {
-        leftovers.append(lower.fileName)
-      }
+    } catch  where error.code == .notFound && options.access == .create { return false }
+    files = LogFiles(found)
+    guard files.names.isEmpty else { return true }
+    guard options.access == .create else {
+      throw TreeRingError(.notFound, "There is no commit log in \(directory).", file: directory)
     }
-    if newest.isEmpty {
-      guard options.access == .create else {
-        throw TreeRingError(.notFound, "There is no commit log in \(directory).", file: directory)
-      }
-      return nil
-    }
-    return (newest.values.sorted(), leftovers.sorted())
+    return false
+  }
+
+  /// Makes the names of the segments and of their folder durable.
+  private func syncNames() throws(TreeRingError) {
+    guard mayWrite else { return }
+    try fileSystem.syncDirectory(directory)
+    try fileSystem.syncFolder(above: directory)
   }
 
   private func open(
@@ -149,7 +158,7 @@ struct Recovery {
   ) throws(TreeRingError) -> Candidate {
     let path = "\(directory)/\(name.fileName)"
     let file = try fileSystem.open(path, mayWrite ? .readWrite : .readOnly)
-    // One descriptor at a time, however many segments there are.
+    // Keeps one descriptor open at a time, regardless of the number of segments.
     defer { file.close() }
     let (header, head) = try SegmentScan.header(of: file, name: name)
     if let previous {
@@ -168,20 +177,10 @@ struct Recovery {
     try fileSystem.open(candidate.file.path, mayWrite ? .readWrite : .readOnly)
   }
 
-  private mutating func removeLeftovers(_ names: [String]) throws(TreeRingError) {
-    guard mayWrite, !names.isEmpty else { return }
-    for name in names {
-      let path = "\(directory)/\(name)"
-      try fileSystem.unlink(path)
-      report.removedFiles.append(path)
-      report.notes.append("Removed \(path), a leftover of work that was interrupted.")
-    }
-    try fileSystem.syncDirectory(directory)
-  }
-
-  private func create() throws(TreeRingError) -> RecoveredLog {
+  private mutating func create() throws(TreeRingError) -> RecoveredLog {
     try fileSystem.makeDirectory(directory)
     try fileSystem.syncFolder(above: directory)
+    try removeLeftovers()
     let header = SegmentHeader(
       salt: options.random(), storeID: options.random(), firstCommit: 1, generation: 0,
       origin: .sealed)
@@ -205,13 +204,7 @@ struct Recovery {
         commit: scan.directory.lastCommit + 1)
     }
     if next.header.origin == .recovery {
-      if scan.fileSize > scan.end.offset, mayWrite {
-        try candidate.file.truncate(to: scan.end.offset)
-        try candidate.file.sync(.full)
-        report.notes.append(
-          "Cut \(scan.path) at offset \(scan.end.offset); what followed had been copied to the "
-            + "next segment.")
-      }
+      if mayWrite { try noteSuperseded(scan, candidate.file) }
     } else if let flaw = scan.flaw {
       throw .flaw(flaw, file: scan.path, offset: scan.end.offset)
     } else if scan.lastKind != .directory {
@@ -259,7 +252,11 @@ struct Recovery {
     if isSameStore(scan.header.storeID) {
       try checkTrusted(lastCommit: scan.lastCommit, file: scan.path, offset: scan.end.offset)
     }
-    return try mayWrite ? settle(scan, candidate) : readOnly(scan)
+    guard mayWrite else { return readOnly(scan) }
+    try checkSuperseded(by: scan)
+    try removeLeftovers()
+    try cutSuperseded()
+    return try settle(scan, candidate)
   }
 
   private func readOnly(_ scan: SegmentScan) -> RecoveredLog {

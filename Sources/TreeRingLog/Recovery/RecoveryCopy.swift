@@ -1,13 +1,15 @@
-// What opening for writing changes: the doubtful end of the last segment, and in mode `prefix`
-// whatever lies behind the first flaw.
+// The changes that an opening for writing makes: it copies the doubtful end of the last segment
+// and, in mode `prefix`, sets everything behind the first flaw aside.
 //
-// Order of the copy, so that a crash at any point leaves a log that recovers to the same commits:
-// the new segment is written under a temporary name, synced, renamed, the folder synced; only then
-// is the old file cut where the new one begins, and synced. Until the cut, the new segment's origin
-// says that what the old one holds from there on is superseded.
+// It first removes the leftovers of earlier work (Recovery+Leftovers.swift).
+//
+// The order of the copy ensures that a crash at any point leaves a log that recovers to the same
+// commits. The new segment is written under a temporary name, synced and renamed, and the folder is
+// synced. Only then is the old file cut where the new one begins, and synced. Until the cut, the
+// new segment's origin declares the old one's content from there on superseded.
 
 extension Recovery {
-  /// Makes the last segment fit to be appended to.
+  /// Makes the last segment ready for appending.
   mutating func settle(
     _ scan: SegmentScan, _ candidate: Candidate
   ) throws(TreeRingError) -> RecoveredLog {
@@ -17,7 +19,7 @@ extension Recovery {
     if scan.fileSize > scan.end.offset {
       try candidate.file.truncate(to: scan.end.offset)
     }
-    try candidate.file.sync(.full)
+    try candidate.file.sync(.whole)
     if scan.lastKind == .directory {
       let sealed = Segment(
         path: scan.path, header: scan.header, directory: scan.directory, end: scan.end.offset)
@@ -30,7 +32,7 @@ extension Recovery {
     return recovered(segments, active, scan)
   }
 
-  /// Copies the commits from `scan.doubtful` on to a new segment and cuts the old one there.
+  /// Copies the commits from `scan.doubtful` on to a new segment and cuts the old segment there.
   private mutating func copyDoubtful(
     _ scan: SegmentScan, _ candidate: Candidate, generation: UInt32
   ) throws(TreeRingError) -> RecoveredLog {
@@ -40,6 +42,8 @@ extension Recovery {
       salt: options.random(), storeID: scan.header.storeID, firstCommit: first,
       generation: replacesWhole ? generation : 0,
       origin: replacesWhole ? scan.header.origin : .recovery)
+    // Frees the room of the dropped tail and of the reservation for the copy.
+    if scan.fileSize > scan.end.offset { try candidate.file.truncate(to: scan.end.offset) }
     let active = try copy(scan, candidate.file, to: header)
     report.copiedCommitCount = scan.directory.lastCommit - scan.provenCommit
     report.notes.append(
@@ -53,7 +57,7 @@ extension Recovery {
       return recovered(segments, active, scan)
     }
     try candidate.file.truncate(to: scan.doubtful.offset)
-    try candidate.file.sync(.full)
+    try candidate.file.sync(.whole)
     candidate.file.close()
     var directory = scan.directory
     directory.removeCommits(after: scan.provenCommit, timestamp: scan.provenTimestamp)
@@ -62,7 +66,7 @@ extension Recovery {
     return recovered(segments + [old], active, scan)
   }
 
-  /// Writes a new segment with the commits of `scan` from `header.firstCommit` on and a mark.
+  /// Writes a new segment: the commits of `scan` from `header.firstCommit` on, then a mark.
   private func copy(
     _ scan: SegmentScan, _ source: any File, to header: SegmentHeader
   ) throws(TreeRingError) -> ActiveSegment {
@@ -131,8 +135,8 @@ extension Recovery {
     }
   }
 
-  /// Ends the log before the first flaw. What lies behind is ignored, and when opened for writing
-  /// set aside under other names, so that salvage still finds it.
+  /// Ends the log before the first flaw and ignores the rest. An opening for writing renames the
+  /// ignored files, so that salvage still finds them.
   mutating func cut(
     at scan: SegmentScan, _ candidate: Candidate, _ later: [SegmentName], _ error: TreeRingError
   ) throws(TreeRingError) -> RecoveredLog {
@@ -146,7 +150,10 @@ extension Recovery {
         path: scan.path, header: scan.header, directory: scan.directory, end: scan.end.offset)
       return recovered(segments + [last], nil, scan)
     }
-    for name in later.reversed() { try setAside(name) }
+    let first = scan.header.firstCommit
+    let lower = try removeLeftovers(before: isWhole ? first + 1 : first)
+    try cutSuperseded()
+    for name in (lower + later).sorted().reversed() { try setAside(name) }
     if isWhole {
       try fileSystem.syncDirectory(directory)
       return try settle(scan, candidate)

@@ -1,56 +1,56 @@
-// One segment read from its start, or from a place that has been read before: every frame checked
-// wholly, every link of the chain followed, until the end of the file or the first thing that is
-// wrong.
+// A scan of one segment from its start or from a known point. It checks every frame wholly and
+// follows every link of the chain, up to the end of the file or the first flaw.
 
-/// Where reading a segment goes on.
+/// The state at which a scan continues.
 struct ScanStart {
-  /// Where the next frame goes.
+  /// The position of the next frame.
   var end: ChainPosition
-  /// What is known about the frames before.
+  /// The directory of the frames before it.
   var directory: SegmentDirectory
-  /// The kind of the last one.
+  /// The kind of the last of these frames.
   var lastKind: Format.Kind
   /// The last commit among them.
   var last: LogPosition
 }
 
-/// What a segment holds up to its first flaw.
+/// The content of a segment up to its first flaw.
 struct SegmentScan {
   var path: String
   var header: SegmentHeader
-  /// Where every 64th sound commit lies.
+  /// The offsets of every 64th sound commit.
   var directory: SegmentDirectory
-  /// Where the first flaw is, or the end of the file; and what a frame there would refer to.
+  /// The position of the first flaw, or the end of the file, with the chain that a frame there
+  /// continues.
   var end: ChainPosition
   var fileSize: UInt64
-  /// What is wrong at `end`; nil if the file ends there.
+  /// The flaw at `end`; nil if the file ends there.
   var flaw: FrameFlaw?
-  /// The end of the last frame that a sound frame or mark vouches for: it was synced.
+  /// The end of the last frame that a sound frame or mark vouches for: synced up to here.
   var proven: UInt64
-  /// The newest commit before `proven`, its timestamp, and the chain behind it.
+  /// The newest commit before `proven`, and its timestamp.
   var provenCommit: CommitNumber
   var provenTimestamp: Timestamp
-  /// Where the first commit at or behind `proven` begins, and the chain there; equal to `end` if
+  /// The start of the first commit at or behind `proven`, and the chain there; equal to `end` if
   /// there is none.
   var doubtful: ChainPosition
   /// The kind of the last frame.
   var lastKind: Format.Kind
   /// The last commit in the segment; nil if it holds none.
   var last: LogPosition?
-  /// True if scanning stopped where it was to stop.
+  /// True if the scan stopped at the commit it was asked to reach.
   var isBounded = false
-  /// True if scanning stopped at a commit that the next segment holds.
+  /// True if the scan stopped at a commit that the next segment holds.
   var isSuperseded = false
 
   var hasDoubtfulCommits: Bool { provenCommit < directory.lastCommit }
-  /// The last commit number the segment covers, there or compacted away.
+  /// The last commit number that the segment covers, whether present or removed by compaction.
   var lastCommit: CommitNumber {
     header.isCompacted ? header.lastCommit : directory.lastCommit
   }
 }
 
 extension SegmentScan {
-  /// Reads the header that a file must begin with.
+  /// Reads the header at the start of a segment file.
   static func header(
     of file: any File, name: SegmentName
   ) throws(TreeRingError) -> (SegmentHeader, FrameHead) {
@@ -73,14 +73,19 @@ extension SegmentScan {
         throw .corruptLog(
           "the segment's header and its name differ", file: file.path, offset: 0)
       }
+      guard header.isCredible else {
+        throw .corruptLog(
+          "the segment's header states commit numbers that no store has", file: file.path,
+          offset: 0)
+      }
       return (header, head)
     }
   }
 
-  /// Reads a segment whose header has been read. O(bytes of the file).
+  /// Scans a segment whose header was read. O(bytes of the file).
   ///
   /// - Parameters:
-  ///   - limit: the first commit that a later segment holds instead of this one.
+  ///   - limit: the first commit that a later segment holds in place of this one.
   ///   - through: the last commit to read.
   static func scan(
     _ file: any File, _ header: SegmentHeader, _ head: FrameHead, limit: CommitNumber?,
@@ -97,9 +102,9 @@ extension SegmentScan {
     return scan
   }
 
-  /// Goes on reading a segment; what lies before `start` counts as synced. O(bytes read).
+  /// Continues the scan of a segment. Everything before `start` counts as synced. O(bytes read).
   ///
-  /// - Parameter chunk: how many bytes are read at a time.
+  /// - Parameter chunk: the number of bytes per read.
   static func scan(
     _ file: any File, _ header: SegmentHeader, from start: ScanStart, limit: CommitNumber?,
     through: CommitNumber = .max, chunk: Int = 1 << 20
@@ -119,7 +124,7 @@ extension SegmentScan {
     let reader = SegmentReader(file: file, end: fileSize, chunk: chunk)
     var tail = DoubtfulFrames()
     while end.offset < fileSize {
-      // A compacted segment was whole when it got its name.
+      // A compacted segment was complete when it received its name.
       if directory.lastCommit >= through, !header.isCompacted {
         isBounded = true
         break
@@ -142,7 +147,7 @@ extension SegmentScan {
     tail.settle(&self)
   }
 
-  /// Throws unless the frame is what must come next.
+  /// Throws unless the frame may follow the one before it.
   private func checkOrder(_ frame: ScannedFrame) throws(FrameFlaw) {
     let head = frame.head
     guard head.previousChecksum == end.checksum, head.synced <= head.offset,
@@ -162,8 +167,8 @@ extension SegmentScan {
     }
   }
 
-  /// Throws unless the directory on disk is the one that the commits before it give. Entries of
-  /// commits that were not read are taken from it, for its checksum has been found right.
+  /// Throws unless the directory on disk matches the commits before it. Entries of commits that
+  /// were not read come from the directory itself, whose checksum holds.
   private mutating func checkDirectory(
     _ reader: SegmentReader, _ frame: ScannedFrame
   ) throws(FrameFlaw) {
@@ -200,7 +205,7 @@ extension SegmentScan {
   }
 }
 
-/// Commits read so far that no later frame vouches for yet.
+/// Commits read so far that no later frame vouches for.
 private struct DoubtfulFrames {
   struct Frame {
     var start: ChainPosition
@@ -211,7 +216,7 @@ private struct DoubtfulFrames {
   var frames: [Frame] = []
   private var index = 0
 
-  /// Moves the commits before `proven` over to the proven ones.
+  /// Moves the commits before `proven` to the proven ones.
   mutating func settle(_ scan: inout SegmentScan) {
     while index < frames.count, frames[index].end.offset <= scan.proven {
       scan.provenCommit = frames[index].commit

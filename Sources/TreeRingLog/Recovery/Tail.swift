@@ -1,23 +1,24 @@
-// What the bytes behind the last sound frame of the last segment mean.
+// Judging the bytes behind the last sound frame of the last segment.
 //
-// Writes that were not synced reach the disk in any order, so a bad place may have sound frames
-// behind it, and bytes of lost frames may lie anywhere. Three questions settle it:
+// Writes that were not synced reach the disk in any order. So sound frames may follow a bad one,
+// and bytes of lost frames may lie anywhere. Three questions settle the verdict:
 //
-// 1. Are they zeros? Then they are room reserved ahead: a clean end.
-// 2. Is there, anywhere behind, a sound header of this segment at its own place that was built when
-//    the bad place had been synced already? Then what was once on the disk is wrong now: corruption.
-// 3. Are they the mark or directory that belongs here, but for a few bytes that no torn write can
-//    have left? Then a cleanly closed file was damaged: corruption. (Nothing follows a mark that
-//    could vouch for it; but all of its bytes are known beforehand.)
+// 1. Are the bytes zeros? Then they are reserved room: a clean end.
+// 2. Does any sound header of this segment, at its own offset behind the bad one, state that the
+//    file was synced beyond the bad offset? Then bytes that were once on the disk are wrong:
+//    corruption.
+// 3. Are the bytes the expected mark or directory except for a few bytes, in a way that no torn
+//    write can leave? Then a cleanly closed file was damaged: corruption. (No frame follows a mark
+//    to vouch for it, but all of its bytes are known beforehand.)
 //
-// Otherwise it is a torn tail: commits that never returned, or returned without being synced.
+// Otherwise it is a torn tail: commits that never returned, or returned without a sync.
 
 enum Tail {
   /// Nothing, or zeros to the end of the file.
   case clean
   /// Bytes of commits that were never synced.
   case torn
-  /// Bytes that had been synced are wrong.
+  /// Synced bytes are wrong.
   case corrupt(String)
 
   /// Judges the bytes from `scan.end` on. O(bytes of the tail).
@@ -25,10 +26,14 @@ enum Tail {
     let reader = SegmentReader(file: file, end: scan.fileSize)
     let start = scan.end.offset
     if try isZero(reader, from: start) { return .clean }
-    if let offset = try proof(reader, scan) {
+    let reason = scan.flaw?.problem ?? "the frame is wrong"
+    switch try proof(reader, scan) {
+    case .none: break
+    case .found(let offset):
       return .corrupt(
-        "\(scan.flaw?.problem ?? "the frame is wrong"), and the frame at offset \(offset) was "
-          + "written after this place had been synced")
+        "\(reason), and the frame at offset \(offset) was written after this place had been synced")
+    case .tooMany:
+      return .corrupt("\(reason), and more bytes behind look like headers than a write leaves")
     }
     var expected = [Mark.bytes(at: scan.end)]
     if scan.fileSize - start == UInt64(scan.directory.byteCount) {
@@ -56,24 +61,29 @@ enum Tail {
     return true
   }
 
-  /// The offset of a sound header of this segment that was built after `scan.end` had been synced.
-  private static func proof(
-    _ reader: SegmentReader, _ scan: SegmentScan
-  ) throws(TreeRingError) -> UInt64? {
-    var offset = scan.end.offset + 1
-    while let candidate = try nextCandidate(reader, from: offset) {
-      if case .success(let (head, _)) = try reader.header(at: candidate),
-        head.salt == scan.header.salt, head.synced > scan.end.offset
-      {
-        return candidate
-      }
-      offset = candidate + 1
-    }
-    return nil
+  private enum Proof {
+    case none
+    /// The offset of a sound header of this segment that was built after `scan.end` had been
+    /// synced.
+    case found(UInt64)
+    /// The search reached its limit before it had checked every candidate.
+    case tooMany
   }
 
-  /// The next offset at or after `offset` where a header might begin: where the four bytes of our
-  /// skippable frames stand.
+  private static func proof(
+    _ reader: SegmentReader, _ scan: SegmentScan
+  ) throws(TreeRingError) -> Proof {
+    var search = HeaderSearch(reader, salt: scan.header.salt, from: scan.end.offset)
+    var offset = scan.end.offset + 1
+    while let head = try search.next(from: offset) {
+      if head.synced > scan.end.offset { return .found(head.offset) }
+      offset = head.offset + 1
+    }
+    return search.isCutShort ? .tooMany : .none
+  }
+
+  /// The next offset at or after `offset` at which a header may begin: the next occurrence of the
+  /// magic number of our skippable frames.
   static func nextCandidate(
     _ reader: SegmentReader, from offset: UInt64
   ) throws(TreeRingError) -> UInt64? {
@@ -93,8 +103,8 @@ enum Tail {
     return nil
   }
 
-  /// True if `found` is `expected` but for at most three bytes, and is not what a write of
-  /// `expected` over zeros can leave behind when the power fails.
+  /// True if `found` differs from `expected` in one to three bytes and is not a result that a write
+  /// of `expected` over zeros can leave after a power failure.
   private static func isDamaged(
     _ found: UnsafeRawBufferPointer, expected: [UInt8], at offset: UInt64
   ) -> Bool {
@@ -102,8 +112,8 @@ enum Tail {
     return differing > 0 && differing <= 3 && !isTorn(found, expected: expected, at: offset)
   }
 
-  /// True if each sector's share of `found` is `expected` up to some byte and zeros from there on,
-  /// or the other way round.
+  /// True if, in each sector, `found` equals `expected` up to some byte and is zero after it, or
+  /// the reverse.
   private static func isTorn(
     _ found: UnsafeRawBufferPointer, expected: [UInt8], at offset: UInt64
   ) -> Bool {

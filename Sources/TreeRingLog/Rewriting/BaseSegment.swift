@@ -1,25 +1,37 @@
-// A log that begins with what is left of another one's commits: one compacted segment, as compaction
-// would have left it, which nothing was rewritten for. The log must hold nothing, or end in such a
-// segment.
+// Base segments: the remaining commits of another log as the beginning of a new one. A base segment
+// is one compacted segment, as compaction would have left it, but written directly. The log must be
+// empty or end in a base segment. Salvage also puts base segments behind other segments, for ranges
+// of numbers of which nothing is left.
 
-/// Where the next base segment of a log begins, and whose it is.
+/// The first commit and the store of the next base segment of a log.
 package struct BaseSegmentPlace: Hashable, Sendable {
   /// The first commit that it covers.
   package var firstCommit: CommitNumber
   fileprivate var storeID: UInt64?
+
+  /// The place behind all commits of a log. The log must then be sealed and closed.
+  package init(behind log: CommitLog) {
+    firstCommit = log.sequenced + 1
+    storeID = log.storeID
+  }
+
+  fileprivate init(firstCommit: CommitNumber, storeID: UInt64? = nil) {
+    self.firstCommit = firstCommit
+    self.storeID = storeID
+  }
 }
 
-/// Writes one base segment. One thread.
+/// Writes one base segment. For one thread.
 package final class BaseSegmentWriter {
   private let output: SegmentOutput
   private let encoder: FrameEncoder
   private var last: (number: CommitNumber, timestamp: Timestamp)?
 
-  /// Begins the segment; the caller keeps others from the log.
+  /// Begins the segment. The caller keeps other users away from the log.
   ///
   /// - Parameters:
-  ///   - place: as `place(in:fileSystem:)` says.
-  ///   - horizon: the last commit that it covers, and the log's horizon.
+  ///   - place: the result of `place(in:fileSystem:)`.
+  ///   - horizon: the last commit that the segment covers; it becomes the log's horizon.
   /// - Throws: `invalidInput` if the horizon lies before the place; `noSpace`, `io`.
   package init(
     at place: BaseSegmentPlace, horizon: CommitNumber, directory: String,
@@ -40,7 +52,7 @@ package final class BaseSegmentWriter {
     output = try SegmentOutput(header, in: directory, fileSystem: fileSystem, reserving: 0)
   }
 
-  /// Where a base segment may be put in a log: behind those that are there.
+  /// The place for the next base segment of a log: behind the base segments it holds.
   ///
   /// - Throws: `alreadyExists` if the log holds anything but base segments.
   package static func place(
@@ -68,8 +80,8 @@ package final class BaseSegmentWriter {
 
   /// Appends a commit.
   ///
-  /// - Throws: `invalidInput` if its number or timestamp goes back, or it lies outside the segment;
-  ///   `tooLarge`, `noSpace`, `io`. The segment is of no use then.
+  /// - Throws: `invalidInput` if its number or timestamp goes back, or if it lies outside the
+  ///   segment; `tooLarge`, `noSpace`, `io`. After a failure the segment is unusable.
   package func append(_ draft: CommitDraft) throws(TreeRingError) {
     let before = last?.number ?? output.header.firstCommit - 1
     guard draft.number > before, draft.number <= output.header.horizon,
@@ -88,7 +100,7 @@ package final class BaseSegmentWriter {
     last = (draft.number, draft.timestamp)
   }
 
-  /// Gives the segment its name, durably. Its last commit must have been appended.
+  /// Gives the segment its name, durably. The caller must have appended its last commit.
   package func finish() throws(TreeRingError) {
     guard last?.number == output.header.horizon else {
       output.abandon()
@@ -99,6 +111,6 @@ package final class BaseSegmentWriter {
     _ = try output.finish()
   }
 
-  /// Takes back what has been written.
+  /// Removes the unfinished segment.
   package func abandon() { output.abandon() }
 }

@@ -1,16 +1,16 @@
-// Reading a log whose segments are rewritten meanwhile: a path found in the state may be gone when
-// it is opened, and then another generation has taken its place.
+// Reading a log while its segments are rewritten. A path taken from the state may be gone when it
+// is opened; then a higher generation has replaced its file.
 
 extension CommitLog {
   /// The oldest commit whose state is still complete: the largest horizon that a segment was
-  /// compacted for; 0 if none was. Commits below it are there or not, one by one.
+  /// compacted for; 0 if none was. Of the commits below it, some are present and some are removed.
   package var horizon: CommitNumber {
     core.monitor.lock()
     defer { core.monitor.unlock() }
     return core.state.segments.reduce(0) { max($0, $1.header.horizon) }
   }
 
-  /// The error of a commit that compaction removed.
+  /// The error for a commit that compaction removed.
   func removed(_ number: CommitNumber) -> TreeRingError {
     let horizon = horizon
     return TreeRingError(
@@ -19,8 +19,8 @@ extension CommitLog {
       commit: number, current: horizon)
   }
 
-  /// The segment that covers a commit and is not written any more, and its open file; nil if there
-  /// is none. The file stays readable when the segment is rewritten.
+  /// The sealed segment that covers a commit, and its open file; nil if there is none. The file
+  /// stays readable after the segment is rewritten.
   func sealed(
     holding number: CommitNumber
   ) throws(TreeRingError) -> (Segment, any File)? {
@@ -34,10 +34,10 @@ extension CommitLog {
         try found.directory.check(file)
         return (found, file)
       } catch  where error.code == .notFound && found.path != missing {
-        // Rewritten between the two steps, unless it is the same path again.
+        // Rewritten between the two steps, unless the path is the same as before.
         missing = found.path
       } catch  where error.code == .notFound && core.options.access == .readOnly && refreshes < 9 {
-        // The writer has rewritten it.
+        // The writer's process has rewritten it.
         refreshes += 1
         try refresh()
       }

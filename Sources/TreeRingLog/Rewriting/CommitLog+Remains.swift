@@ -1,19 +1,21 @@
-// What may hold bytes of a commit although the log no longer does: files beside its segments, and logged
-// values that no operation refers to. Whoever proves that something is gone looks here too.
+// Bytes of a commit that may remain on disk although the log no longer holds them: files beside its
+// segments, and logged values without an operation that refers to them. A proof that data is erased
+// checks these too.
 
 extension CommitLog {
-  /// Files in the log's folder that are no segment of it.
+  /// Files in the log's folder that are not segments of the log.
   package struct Remains: Hashable, Sendable {
-    /// What rewriting left: files of older generations and of work that was not finished.
+    /// Leftovers of rewriting: lower generations and unfinished files.
     package var leftovers: [String] = []
-    /// What nothing removes by itself: segments that mode `prefix` has set aside, and unknown files.
+    /// Files that nothing removes automatically: segments that mode `prefix` set aside, and unknown
+    /// files.
     package var setAside: [String] = []
   }
 
-  /// The files beside the segments. What the log itself may be making at this moment, for commits after
-  /// one, is not among them. O(files).
+  /// The files beside the segments. Excludes a file that the log is creating at this moment for
+  /// commits after `newest`. O(files).
   ///
-  /// - Parameter newest: the newest commit that matters.
+  /// - Parameter newest: the newest commit to consider.
   package func remains(through newest: CommitNumber) throws(TreeRingError) -> Remains {
     core.rewriting.lock()
     defer { core.rewriting.unlock() }
@@ -24,14 +26,16 @@ extension CommitLog {
   package func removeLeftovers(through newest: CommitNumber) throws(TreeRingError) {
     core.rewriting.lock()
     defer { core.rewriting.unlock() }
+    try core.checkPlace()
     for path in try listRemains(through: newest).leftovers { try core.fileSystem.unlink(path) }
-    // Also for files whose removal was not made durable before.
+    // Covers also files whose earlier removal was not made durable.
     try core.fileSystem.syncDirectory(core.directory)
   }
 
   private func listRemains(through newest: CommitNumber) throws(TreeRingError) -> Remains {
     let files = try core.fileSystem.list(core.directory).sorted()
-    // After the listing: a segment begun meanwhile is not in it, or is known here, or is younger.
+    // After the listing: a segment begun since then is absent from the listing, known here, or
+    // younger.
     let segments = segments
     let known = Set(segments.map(\.path))
     let firsts = Set(segments.map(\.firstCommit))
@@ -54,26 +58,24 @@ extension CommitLog {
     return remains
   }
 
-  /// Which logged values a commit carries. O(64) headers.
+  /// The names of the logged values of a commit. O(64) headers.
   ///
   /// - Throws: `beyondHorizon`, `notFound`, `corruption`, `io`, `closed`.
   package func valueNames(of number: CommitNumber) throws(TreeRingError) -> [ValueName] {
     let result: Result<[ValueName], any Error> = Result {
       try withFrame(of: number) { frame in
-        frame.headBytes.withUnsafeBytes { head in
-          (0..<frame.fields.valueCount).map { ValueName(ValueEntry(head, $0)) }
-        }
+        (0..<frame.fields.valueCount).map { ValueName(ValueEntry(frame.head, $0)) }
       }
     }
     return try typed(result)
   }
 }
 
-/// A logged value's place in its commit.
+/// The name of a logged value inside its commit.
 package struct ValueName: Hashable, Sendable {
   /// The index of the operation.
   package var operation: UInt32
-  /// The number of the part, which may be one that this version does not know.
+  /// The number of the part; it may be one that this version does not know.
   package var part: UInt32
 
   package init(_ operation: UInt32, _ part: ValuePart) {

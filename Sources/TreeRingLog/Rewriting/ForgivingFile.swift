@@ -1,5 +1,5 @@
-// A file on a failing device, for reading what it still gives: blocks that cannot be read read as
-// zeros, which no checksum takes for data, and are noted.
+// A read-only view of a file on a failing device. A block that cannot be read is recorded and read
+// as zeros, which no checksum accepts as data.
 
 internal import Synchronization
 
@@ -12,7 +12,7 @@ final class ForgivingFile: File {
 
   var path: String { inner.path }
 
-  /// Where nothing could be read so far, in order, adjoining blocks as one.
+  /// The ranges that could not be read so far, in order; adjoining ranges are merged.
   var unreadable: [Range<UInt64>] {
     var ranges: [Range<UInt64>] = []
     for block in failed.withLock({ $0.sorted() }) {
@@ -68,9 +68,9 @@ final class ForgivingFile: File {
   func allocate(_ count: UInt64, at offset: UInt64) throws(TreeRingError) -> Bool {
     throw notAllowed
   }
-  func map(
-    at offset: UInt64, count: Int, writable: Bool
-  ) throws(TreeRingError) -> any FileMapping { throw notAllowed }
+  func map(at offset: UInt64, count: Int) throws(TreeRingError) -> any FileMapping {
+    throw notAllowed
+  }
   func close() { inner.close() }
 
   private var notAllowed: TreeRingError {

@@ -1,9 +1,9 @@
-// What opening asks of compacted segments. They were sealed before they got their name, so each must
-// be whole: nothing of them is ever a torn tail. And a log must reach its horizon: below it, states
-// are incomplete.
+// The checks of compacted segments during recovery. A compacted segment was sealed before it got
+// its name, so it must be whole: it never has a torn tail. And the log must reach its horizon,
+// because states below the horizon are incomplete.
 
 extension Recovery {
-  /// Throws if the segment is compacted and not whole.
+  /// Throws if the segment is compacted and damaged or incomplete.
   func checkCompacted(_ scan: SegmentScan) throws(TreeRingError) {
     guard scan.header.isCompacted else { return }
     if let flaw = scan.flaw {
@@ -16,7 +16,7 @@ extension Recovery {
     }
   }
 
-  /// Throws if the log would end, with this segment, before its own horizon.
+  /// Throws if the log, ending with this segment, would end before its own horizon.
   func checkHorizon(_ scan: SegmentScan) throws(TreeRingError) {
     let horizon = segments.reduce(scan.header.horizon) { max($0, $1.header.horizon) }
     guard scan.lastCommit < horizon else { return }
@@ -25,8 +25,8 @@ extension Recovery {
       offset: scan.end.offset, commit: horizon)
   }
 
-  /// Throws `flaw`, at which the log is to be cut, unless what lies before it can stand alone: a
-  /// compacted segment cannot be cut in two, nor a log before its horizon.
+  /// Throws `flaw`, the flaw at which the log is to be cut, unless the part before it can stand
+  /// alone. A compacted segment cannot be cut in two, nor a log before its horizon.
   func checkCut(at scan: SegmentScan, _ flaw: TreeRingError) throws(TreeRingError) {
     let isCut = scan.flaw != nil || scan.lastKind != .directory
     if scan.header.isCompacted, isCut { throw flaw }

@@ -1,28 +1,29 @@
-// What rewriting a segment is asked for, and what the log says about its segments.
+// The request to rewrite a segment, and the log's description of its segments.
 
-/// What becomes of one commit when its segment is rewritten.
+/// The treatment of one commit when its segment is rewritten.
 package enum Rewriting: Sendable {
-  /// It stays as it is, byte for byte.
+  /// Keeps the commit, byte for byte.
   case keep
-  /// It goes; reading it throws `beyondHorizon`. Only below the horizon.
+  /// Removes the commit; reading it then throws `beyondHorizon`. Allowed only below the horizon.
   case drop
-  /// Its payload is replaced and of its logged values only these stay, as they are stored. Number,
-  /// timestamp and operation count stay; its `CommitHeader.checksum` changes.
+  /// Replaces the payload and keeps only these logged values, in their stored form. Number,
+  /// timestamp and operation count stay; the commit's `CommitHeader.checksum` changes.
   case replace(payload: [UInt8], keptValues: [(operation: UInt32, part: ValuePart)])
 }
 
 /// One segment of a log.
 package struct SegmentInfo: Hashable, Sendable {
   package var firstCommit: CommitNumber
-  /// The last commit it covers, there or compacted away; `firstCommit - 1` if there is none.
+  /// The last commit it covers, present or removed by compaction; `firstCommit - 1` if there is
+  /// none.
   package var lastCommit: CommitNumber
   package var generation: UInt32
-  /// The horizon it was compacted for; 0 if it was not.
+  /// The horizon it was compacted for; 0 if it was not compacted.
   package var horizon: CommitNumber
-  /// Bytes up to the end of its last frame.
+  /// The bytes up to the end of its last frame.
   package var byteCount: UInt64
   package var path: String
-  /// True if it is not written any more.
+  /// True if the segment is no longer written.
   package var isSealed: Bool
 }
 
@@ -48,32 +49,34 @@ extension CommitLog {
       byteCount: segment.end, path: segment.path, isSealed: isSealed)
   }
 
-  /// Seals the active segment, if it holds a commit, so that it can be rewritten. Everything
-  /// sequenced before is written and synced; the next commit begins a new segment.
+  /// Seals the active segment, if it holds a commit, so that it can be rewritten. Writes and syncs
+  /// every commit sequenced before; the next commit begins a new segment.
   ///
   /// - Throws: `noSpace` (the segment stays active), `io`, `poisoned`, `closed`, `notAllowed`.
   package func seal() throws(TreeRingError) { try core.seal() }
 
-  /// Writes a sealed segment anew, in its next generation, and puts that in its place. Appending,
-  /// committing and reading go on meanwhile; readers that have the old file open finish with it.
-  /// One rewriting runs at a time, others wait.
+  /// Rewrites a sealed segment: writes its next generation and replaces the old file by it.
+  /// Appending, committing and reading continue concurrently; a reader that has the old file open
+  /// finishes with it. Only one rewriting runs at a time; others wait.
   ///
-  /// Crash-safe: written under a temporary name, checked, synced, renamed, the folder synced; only
-  /// then is the old file removed. Room for the whole old segment is reserved before anything is
-  /// written, where the file system can do that.
+  /// Crash-safe: the new file is written under a temporary name, checked, synced and renamed, and
+  /// the folder is synced. Only then is the old file removed. Where the file system supports it,
+  /// room for the whole old segment is reserved before anything is written.
   ///
   /// - Parameters:
   ///   - first: the segment's first commit.
-  ///   - horizon: from this commit on every commit stays; at most the newest one. The segment's old
-  ///     horizon counts if it is larger.
-  ///   - transform: called with each commit in order and its payload, valid until it returns. What
-  ///     it throws passes through, and nothing has happened. It must not close the log.
-  /// - Returns: bytes of the segment before and after.
-  /// - Throws: `notFound`, `notAllowed` (still active, or the log is for reading only),
-  ///   `invalidInput` (a horizon beyond the newest commit, a commit dropped that must stay, a value
-  ///   kept that is not there), `noSpace`, `corruption`, `io`, `poisoned`, `closed`. The old segment
-  ///   is in force then, except after a failure to remove it, which says so. The log's writer is
-  ///   never poisoned by it.
+  ///   - horizon: the commit from which on every commit stays; at most the newest one. The
+  ///     segment's old horizon applies if it is larger.
+  ///   - transform: called with each commit in order and its payload, which is valid until
+  ///     `transform` returns. Its errors are rethrown, and the log is unchanged then. It must not
+  ///     close the log.
+  /// - Returns: the bytes of the segment before and after.
+  /// - Throws: `notFound`, `notAllowed` (the segment is active, or the log is open for reading
+  ///   only), `invalidInput` (a horizon beyond the newest commit, or a dropped commit that must
+  ///   stay), `noSpace`, `corruption` (also for a kept value that the commit lacks), `io`,
+  ///   `poisoned`, `closed`. The old segment stays current, except after a failure to remove its
+  ///   file; the error says so. A failure does not poison the log, unless its folder was removed,
+  ///   moved or replaced.
   @discardableResult
   package func rewrite(
     segment first: CommitNumber, horizon: CommitNumber,
@@ -82,6 +85,7 @@ extension CommitLog {
     core.rewriting.lock()
     defer { core.rewriting.unlock() }
     let old = try core.rewritable(first, horizon: horizon)
+    try core.checkPlace()
     guard let (_, source) = try sealed(holding: first) else { throw removed(first) }
     var header = old.header
     header.salt = core.options.random()
@@ -100,8 +104,9 @@ extension CommitLog {
       try core.checkNotClosed()
       return try transform(header, payload)
     }
+    try core.checkPlace()
     try core.replace(old, with: new)
-    // Until its name is gone, readers that found the path before may still open it.
+    // Until its name is gone, readers that took the path before may still open it.
     defer { files.forget(old.path) }
     try rewriter.removeOlderGenerations()
     return (old.end, new.end)
@@ -111,7 +116,7 @@ extension CommitLog {
 extension GroupCommit {
   /// Seals the active segment if it holds a commit.
   func seal() throws(TreeRingError) {
-    // Keeps appenders out: what they have prepared refers to the active segment.
+    // Keeps appenders out: their prepared frames refer to the active segment.
     appending.lock()
     defer { appending.unlock() }
     monitor.lock()
@@ -132,7 +137,7 @@ extension GroupCommit {
     try sealActive(active)
   }
 
-  /// The segment that begins with a commit, if it may be rewritten for this horizon.
+  /// The segment that begins with `first`, if it may be rewritten for this horizon.
   func rewritable(
     _ first: CommitNumber, horizon: CommitNumber
   ) throws(TreeRingError) -> Segment {
@@ -140,7 +145,7 @@ extension GroupCommit {
     defer { monitor.unlock() }
     try checkWritable()
     if state.durable < horizon {
-      // A log must never end, after a crash, before its own horizon.
+      // After a crash a log must never end before its own horizon.
       monitor.unlock()
       let synced = Result { () throws(TreeRingError) in try sync() }
       monitor.lock()
@@ -164,13 +169,23 @@ extension GroupCommit {
     return segment
   }
 
+  /// Throws and poisons the log if its folder was removed, moved or replaced.
+  func checkPlace() throws(TreeRingError) {
+    do throws(TreeRingError) {
+      try options.placeCheck?(true)
+    } catch {
+      try withState { (state) throws(TreeRingError) in state.poison = state.poison ?? error }
+      throw error
+    }
+  }
+
   func checkNotClosed() throws(TreeRingError) {
     try withState { state throws(TreeRingError) in
       if state.isClosed { throw TreeRingError(.closed, "The log has been closed.") }
     }
   }
 
-  /// Puts a rewritten segment in the place of the old one, for readers that come from now on.
+  /// Replaces the old segment by the rewritten one for all later reads.
   func replace(_ old: Segment, with new: Segment) throws(TreeRingError) {
     try withState { state throws(TreeRingError) in
       guard let index = state.segments.firstIndex(where: { $0.path == old.path }) else {

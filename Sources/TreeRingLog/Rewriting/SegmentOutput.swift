@@ -1,12 +1,12 @@
-// A compacted segment on its way to the disk. It is written under a temporary name, read back and
-// checked, synced, renamed, the folder synced: afterwards it is whole, or not there.
+// The output file of a compacted segment. It is written under a temporary name, read back and
+// checked, synced and renamed, and the folder is synced. Afterwards the segment is whole or absent.
 //
-// Every byte of it is synced before it has its name, whatever its headers say of that.
+// All its bytes are synced before it gets its name, whatever its headers state as `synced`.
 
-/// A compacted segment that is being written. One thread.
+/// A compacted segment that is being written. For one thread.
 final class SegmentOutput {
   let header: SegmentHeader
-  /// Where the next frame goes.
+  /// The position of the next frame.
   private(set) var position: ChainPosition
   private let directory: String
   private let fileSystem: any FileSystem
@@ -17,12 +17,12 @@ final class SegmentOutput {
   private let temporary: String
   private let path: String
 
-  /// What the headers say of how far the file was synced.
+  /// The synced byte count that its headers state.
   static let synced = UInt64(Format.Segment.byteCount)
 
-  /// Makes the file and writes its header.
+  /// Creates the file and writes its header.
   ///
-  /// - Parameter reserved: bytes to reserve, so that a full device refuses before time is spent.
+  /// - Parameter reserved: the bytes to reserve, so that a full device fails early.
   init(
     _ header: SegmentHeader, in directory: String, fileSystem: any FileSystem,
     reserving reserved: UInt64
@@ -47,7 +47,7 @@ final class SegmentOutput {
     }
   }
 
-  /// Takes the file back. What stays aside is removed at the next opening.
+  /// Deletes the file. If that fails, the next opening removes it.
   func abandon() {
     file?.close()
     try? fileSystem.unlink(temporary)
@@ -55,7 +55,7 @@ final class SegmentOutput {
 
   // MARK: Frames
 
-  /// Appends a frame that `encode` builds in the buffer for the position.
+  /// Appends a frame that `encode` builds in the buffer for the given position.
   func append(
     _ encode: (ByteBuffer, ChainPosition) throws(TreeRingError) -> FrameEncoder.Encoded
   ) throws(TreeRingError) {
@@ -65,7 +65,7 @@ final class SegmentOutput {
     try flush()
   }
 
-  /// Appends a commit's header as it lies elsewhere; its content must follow.
+  /// Appends a commit's header copied from another file; its content must follow.
   func append(header head: [UInt8]) {
     let room = buffer.room(for: head.count)
     room.copyBytes(from: head)
@@ -81,7 +81,7 @@ final class SegmentOutput {
     try flush()
   }
 
-  /// Takes note of a commit whose frame began at an offset.
+  /// Records a commit whose frame began at `offset`.
   func note(_ commit: CommitNumber, offset: UInt64, timestamp: Timestamp) {
     written.append(commit, offset: offset, timestamp: timestamp)
   }
@@ -97,13 +97,13 @@ final class SegmentOutput {
 
   /// Writes the directory, checks everything, and gives the file its name.
   ///
-  /// If the folder cannot be synced, the name is taken back: what a crash would leave is not known then,
-  /// and either is a whole log.
+  /// If the folder cannot be synced, the name is removed again: the state after a crash is unknown
+  /// then, and either state is a whole log.
   func finish() throws(TreeRingError) -> Segment {
     do throws(TreeRingError) {
       guard let file else { throw TreeRingError(.closed, "The segment was given up.", file: path) }
       try close(file)
-      try file.sync(.full)
+      try file.sync(.whole)
       file.close()
       try fileSystem.rename(temporary, to: path)
     } catch {

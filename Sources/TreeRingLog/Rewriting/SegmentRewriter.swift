@@ -1,16 +1,17 @@
-// Writes one segment anew.
+// Rewrites one segment.
 //
-// 1. Make a file under a temporary name and reserve room for the whole old segment.
-// 2. Read the old segment frame by frame, each checked; ask what becomes of it; write it with this
-//    file's salt, offsets and chain. Values are copied as they are stored, their checksums compared.
-// 3. Write the directory, cut the reserved room, read the file back and check all of it.
+// 1. Create a file under a temporary name and reserve room for the whole old segment.
+// 2. Read the old segment frame by frame and check each frame. Ask `transform` for its treatment
+//    and write the result with the new file's salt, offsets and chain. Values are copied in their
+//    stored form; their checksums are compared.
+// 3. Write the directory, trim the reserved room, read the file back and check all of it.
 // 4. Sync, rename, sync the folder.
 //
-// Whatever fails before the rename leaves the old segment alone. If the folder cannot be synced, the
-// new name is taken back: which of the two a crash would then leave is not known, and either is a
-// whole segment. Steps 1, 3 and 4 are those of `SegmentOutput`.
+// A failure before the rename leaves the old segment unchanged. If the folder cannot be synced, the
+// new name is removed again: it is unknown which of the two a crash would leave, and either is a
+// whole segment. `SegmentOutput` implements steps 1, 3 and 4.
 
-/// One rewriting of one segment. One thread.
+/// One rewriting of one segment. For one thread.
 final class SegmentRewriter {
   private let old: Segment
   private let reader: SegmentReader
@@ -20,7 +21,7 @@ final class SegmentRewriter {
   private let encoder: FrameEncoder
   private let decoder: Decoder
 
-  /// - Parameter header: of the new segment.
+  /// - Parameter header: the header of the new segment.
   init(
     of old: Segment, source: any File, header: SegmentHeader, directory: String,
     fileSystem: any FileSystem
@@ -38,20 +39,20 @@ final class SegmentRewriter {
   func run(
     _ transform: (CommitHeader, UnsafeRawBufferPointer) throws -> Rewriting
   ) throws -> Segment {
-    // The old size, and room for a directory if the old one has none.
+    // The old size plus room for a directory, in case the old segment has none.
     let output = try SegmentOutput(
       header, in: directory, fileSystem: fileSystem, reserving: old.end + old.end / 256 + 4096)
     do {
       try copyCommits(to: output, transform)
     } catch {
-      // The first error is the one to report.
+      // Report the first error.
       output.abandon()
       throw error
     }
     return try output.finish()
   }
 
-  /// Removes what the new segment replaces, durably.
+  /// Removes the generations that the new segment replaces, durably.
   func removeOlderGenerations() throws(TreeRingError) {
     do throws(TreeRingError) {
       let names = try fileSystem.list(directory).compactMap(SegmentName.init(fileName:))
@@ -135,9 +136,8 @@ final class SegmentRewriter {
       let kept = Set(keptValues.map { ValueName($0.operation, $0.part) })
       let left = entries.filter { kept.contains(ValueName($0)) }
       guard left.count == kept.count else {
-        throw TreeRingError(
-          .invalidInput, "A value to be kept is not in commit \(fields.number).",
-          commit: fields.number)
+        throw corrupt(
+          "a value that an operation refers to is not in the commit", offset, fields.number)
       }
       let encoder = encoder
       try output.append { (buffer, position) throws(TreeRingError) in
@@ -167,7 +167,7 @@ final class SegmentRewriter {
     }
   }
 
-  /// Copies bytes of the old file behind what is written; returns their CRC-32C.
+  /// Copies bytes of the old file to the end of the output; returns their CRC-32C.
   private func copyBytes(
     at offset: UInt64, count: UInt64, to output: SegmentOutput
   ) throws(TreeRingError) -> UInt32 {

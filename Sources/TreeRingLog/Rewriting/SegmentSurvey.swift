@@ -1,10 +1,15 @@
-// A lenient walk over one segment file, damaged or not: the places of all commits whose header and
-// payload are sound, and the places where nothing is.
+// A lenient walk over one segment file, damaged or not. It yields the offsets of all commits whose
+// header and payload are sound, and the damaged ranges.
 //
-// Behind a damaged place the walk goes on at the next sound header: our skippable magic, a length
-// that fits, the checksum over the whole header, the file's salt, and the offset it states. Only
-// such a header's lengths are followed. If the content behind it is damaged, the search goes on
-// right behind the header, so that a length is never what decides where to look next.
+// After a damaged range the walk continues at the next sound header: our skippable magic, a length
+// that fits, a correct checksum over the whole header, the file's salt, and its own offset. The
+// walk follows only the lengths of sound headers. If the content behind such a header is damaged,
+// the search resumes directly after the header. So a length alone never decides where the search
+// continues.
+//
+// A sound header can still be forged. So a commit's number counts only if the segment can hold it:
+// a compacted segment holds the numbers it covers; any other holds no more commits before an offset
+// than the bytes before it have room for.
 
 final class SegmentSurvey {
   /// A commit whose header and payload are sound.
@@ -15,25 +20,51 @@ final class SegmentSurvey {
     var identity: UInt32
   }
 
+  /// The kind of the file's end.
+  enum Ending {
+    /// A mark: the log was closed there.
+    case mark
+    /// A directory: the segment was sealed.
+    case directory
+    /// A commit or zeros: no evidence that the log ended there.
+    case open
+    /// Bytes that are no frame.
+    case damaged
+  }
+
   let path: String
-  /// The file's header, if it is sound.
+  /// The file's header; nil if it is not sound.
   private(set) var header: SegmentHeader?
-  /// In order of offset, and of number: a number that goes back is damage.
+  /// True if at least one header of the file is sound.
+  var isReadable: Bool { salt != nil }
+  private(set) var ending = Ending.open
+  /// The newest commit proven by a sound header or by a damaged range between two frames; 0 if
+  /// there is no proof.
+  private(set) var reach: CommitNumber = 0
+  /// True if an unknown number of commits behind the last sound one is damaged.
+  private(set) var isUncounted = false
+  /// In order of offset and of number: a number that goes back counts as damage.
   private(set) var commits: [Commit] = []
   private(set) var damage: [LostPart] = []
   private let reader: SegmentReader
   private let decoder: Decoder
   private var salt: UInt64?
-  /// Where a damaged place begins that is not noted yet.
+  /// The start of a damaged range that is not recorded yet.
   private var damagedFrom: UInt64?
   private var problem = ""
   private var isSealed = false
+  /// The end of the last commit with damaged content, according to its sound header.
+  private var damagedUntil: UInt64?
+  private let name: SegmentName
 
   /// Walks over the file.
   ///
-  /// - Parameter decoder: may be used again when this returns.
-  init(file: any File, decoder: Decoder) throws(TreeRingError) {
+  /// - Parameters:
+  ///   - name: the name according to the file name; used only until a sound header states it.
+  ///   - decoder: free for other use after the return.
+  init(file: any File, name: SegmentName, decoder: Decoder) throws(TreeRingError) {
     path = file.path
+    self.name = name
     let forgiving = ForgivingFile(file)
     reader = SegmentReader(file: forgiving, end: try file.size())
     self.decoder = decoder
@@ -48,8 +79,14 @@ final class SegmentSurvey {
     }
   }
 
-  /// Of the commits that the header allows to be missing, those that compaction removed: all but
-  /// the ones that may have been in a damaged place.
+  /// True if no damage was found.
+  var isSound: Bool { header != nil && damage.isEmpty }
+
+  /// True if there is no damage and nothing can be missing, because the segment was sealed.
+  var isWhole: Bool { isSound && ending == .directory }
+
+  /// The commits that compaction removed: those that the header allows to be missing, except those
+  /// that a damaged range may have held.
   var removedCommits: [ClosedRange<CommitNumber>] {
     guard let header, header.isCompacted, header.horizon > header.firstCommit else { return [] }
     var start = header.firstCommit
@@ -66,7 +103,8 @@ final class SegmentSurvey {
 
   // MARK: Walking
 
-  /// The salt that most sound headers of the file agree on; the segment header's, if it is sound.
+  /// The segment header's salt if that header is sound, otherwise the most frequent salt of sound
+  /// headers.
   private func findSalt() throws(TreeRingError) -> UInt64? {
     var counts: [UInt64: Int] = [:]
     var from: UInt64 = 0
@@ -74,7 +112,7 @@ final class SegmentSurvey {
       from = candidate + 1
       guard case .success(let (head, bytes)) = try reader.header(at: candidate) else { continue }
       if candidate == 0, head.kind == .segmentHeader {
-        header = SegmentHeader(bytes)
+        header = SegmentHeader(bytes).flatMap { $0.isCredible ? $0 : nil }
         if header != nil { return head.salt }
       }
       counts[head.salt, default: 0] += 1
@@ -96,17 +134,20 @@ final class SegmentSurvey {
       }
     }
     let last = header.flatMap { $0.isCompacted ? $0.lastCommit + 1 : nil }
+    if damagedFrom != nil { ending = .damaged }
     endDamage(at: reader.end, before: isSealed ? nil : last)
+    if let header { reach = max(reach, header.firstCommit - 1, header.lastCommit) }
     if header?.isCompacted == true, !isSealed, damage.isEmpty {
       note(from: reader.end, to: reader.end, "a compacted segment has lost its end", before: last)
     }
   }
 
-  /// Goes on at the next sound header behind `offset`, where there is none.
+  /// Resumes at the next sound header after `offset`, at which there is none.
   private func resume(after offset: UInt64, _ what: String) throws(TreeRingError) -> UInt64 {
     if damagedFrom == nil {
-      // Room reserved ahead is no damage.
+      // Reserved room is no damage.
       if try Tail.isZero(reader, from: offset), header?.isCompacted != true {
+        ending = .open
         return reader.end
       }
       damagedFrom = offset
@@ -122,17 +163,40 @@ final class SegmentSurvey {
     return reader.end
   }
 
-  /// Takes the frame whose header stands at `offset`; returns where to go on.
+  /// Processes the frame whose header stands at `offset`; returns the offset at which to continue.
   private func take(
     _ head: FrameHead, _ fields: CommitFields?, at offset: UInt64
   ) throws(TreeRingError) -> UInt64 {
     isSealed = head.kind == .directory
-    guard head.kind == .commit else {
-      endDamage(at: offset, before: isSealed ? try lastCommit(head, at: offset) + 1 : nil)
+    switch head.kind {
+    case .segmentHeader:
+      if header == nil { damage(from: offset, "the segment's header makes no sense") }
       return offset + UInt64(head.byteCount)
+    case .mark:
+      noteUncounted(before: offset)
+      endDamage(at: offset, before: nil)
+      ending = .mark
+      return offset + UInt64(head.byteCount)
+    case .directory:
+      let last = try lastCommit(head, at: offset)
+      reach = max(reach, last ?? 0)
+      if last != nil { isUncounted = false }
+      endDamage(at: offset, before: last.map { $0 + 1 })
+      ending = .directory
+      return offset + UInt64(head.byteCount)
+    case .commit: break
     }
+    ending = .open
     let behindHeader = offset + UInt64(head.byteCount)
-    guard let fields,
+    guard let fields, isCredible(fields.number, at: offset) else {
+      damage(from: offset, "the segment cannot hold a commit of that number there")
+      return behindHeader
+    }
+    reach = max(reach, fields.number)
+    damagedUntil = fields.frameByteCount(
+      headerByteCount: head.byteCount, remaining: reader.end - offset
+    ).map { offset + $0 }
+    guard
       let whole = fields.frameByteCount(
         headerByteCount: head.byteCount, remaining: reader.end - offset),
       try reader.checksum(at: behindHeader, count: fields.payloadStored)
@@ -142,12 +206,10 @@ final class SegmentSurvey {
         byteCount: Int(fields.payloadPlain)) != nil,
       fields.number > commits.last?.number ?? 0
     else {
-      if damagedFrom == nil {
-        damagedFrom = offset
-        problem = "a commit's payload is damaged"
-      }
+      damage(from: offset, "a commit's payload is damaged")
       return behindHeader
     }
+    isUncounted = false
     endDamage(at: offset, before: fields.number)
     commits.append(
       Commit(number: fields.number, offset: offset, byteCount: whole, identity: fields.identity))
@@ -155,13 +217,45 @@ final class SegmentSurvey {
     return offset + whole
   }
 
-  /// The last commit that a directory names; in a compacted segment, that the segment covers.
+  /// The last commit according to a directory, or the last one covered if the segment is compacted.
+  /// Nil if the segment cannot hold it.
   private func lastCommit(
     _ head: FrameHead, at offset: UInt64
-  ) throws(TreeRingError) -> CommitNumber {
+  ) throws(TreeRingError) -> CommitNumber? {
     if let header, header.isCompacted { return header.lastCommit }
     let bytes = try reader.bytes(at: offset, count: head.byteCount)
-    return bytes.number(UInt64.self, at: Format.Directory.lastCommit)
+    let last = bytes.number(UInt64.self, at: Format.Directory.lastCommit)
+    return last == firstCommit - 1 || isCredible(last, at: offset) ? last : nil
+  }
+
+  /// The first commit that the segment may hold.
+  private var firstCommit: CommitNumber { header?.firstCommit ?? name.firstCommit }
+
+  /// True if the segment can hold a commit of this number before or at an offset.
+  private func isCredible(_ number: CommitNumber, at offset: UInt64) -> Bool {
+    guard number >= firstCommit, number <= SegmentHeader.largestCommit else { return false }
+    if let header, header.isCompacted { return number <= header.lastCommit }
+    // Without its header, a file of a later generation may be compacted.
+    if header == nil, name.generation > 0 { return true }
+    return number - firstCommit <= offset / UInt64(Format.Commit.values)
+  }
+
+  private func damage(from offset: UInt64, _ what: String) {
+    guard damagedFrom == nil else { return }
+    damagedFrom = offset
+    problem = what
+  }
+
+  /// Records that damaged commits before a mark cannot be counted, as no later commit number
+  /// follows. A range whose length is not a multiple of a mark's held at least one commit.
+  private func noteUncounted(before mark: UInt64) {
+    guard let start = damagedFrom, damagedUntil != mark,
+      mark - start >= UInt64(Format.Commit.values)
+    else { return }
+    isUncounted = true
+    if (mark - start) % UInt64(Format.Mark.byteCount) != 0 {
+      reach = max(reach, (commits.last?.number ?? firstCommit - 1) + 1)
+    }
   }
 
   private func noteDamagedValues(
@@ -196,7 +290,7 @@ final class SegmentSurvey {
   private func note(
     from start: UInt64, to end: UInt64, _ problem: String, before number: CommitNumber? = nil
   ) {
-    let first = (commits.last?.number ?? (header?.firstCommit ?? 1) - 1) + 1
+    let first = (commits.last?.number ?? firstCommit - 1) + 1
     var range: ClosedRange<CommitNumber>?
     if let number { if number > first { range = first...(number - 1) } }
     damage.append(
@@ -205,7 +299,7 @@ final class SegmentSurvey {
 
   // MARK: Reading
 
-  /// Reads a commit found before.
+  /// Reads a commit that the walk found.
   func read<R>(
     _ commit: Commit,
     _ body: (CommitHeader, UnsafeRawBufferPointer, [ValueEntry]) throws -> R
@@ -221,7 +315,7 @@ final class SegmentSurvey {
       let plain = decoder.decode(stored, byteCount: Int(fields.payloadPlain))
     else { throw changed(commit) }
     let header = CommitLog.header(fields, commit.byteCount, path, commit.offset)
-    // Values are decoded while the payload is looked at, so it needs memory of its own.
+    // `body` may decode values while it reads the payload, so the payload needs its own memory.
     let payload = [UInt8](plain)
     return try payload.withUnsafeBytes { try body(header, $0, entries) }
   }
@@ -239,6 +333,20 @@ final class SegmentSurvey {
     .corruptLog(
       "a frame changed while it was read", file: path, offset: commit.offset,
       commit: commit.number)
+  }
+}
+
+extension SegmentHeader {
+  /// The largest commit number that a store accepts: pages have no room for more (docs/pages.md).
+  static let largestCommit: CommitNumber = (1 << 47) - 1
+
+  /// True if a store can have written a segment with these numbers.
+  var isCredible: Bool {
+    guard firstCommit > 0, firstCommit <= Self.largestCommit, horizon <= Self.largestCommit else {
+      return false
+    }
+    return isCompacted
+      ? lastCommit >= firstCommit && lastCommit <= Self.largestCommit : horizon == 0
   }
 }
 

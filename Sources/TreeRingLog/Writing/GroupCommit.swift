@@ -1,34 +1,37 @@
 // Sequencing, writing and syncing of commits, shared by many threads.
 //
-// 1. `append` encodes a commit and puts its frame behind those sequenced before it, in memory.
-// 2. `complete` waits until the commit may become visible. The first thread to wait leads: it
-//    takes all frames sequenced so far, writes them with one call, syncs once if any of them asks
-//    for it, and wakes the others. Frames sequenced meanwhile wait for the next leader.
-// 3. What fails: a full device undoes the commits that were to be written (the file is cut back
-//    and synced before anybody is told); anything else poisons the log, for nothing is known then.
+// 1. `append` encodes a commit and places its frame in memory, behind those sequenced before it.
+// 2. `complete` waits until the commit may become visible. The first waiting thread leads: it takes
+//    all frames sequenced so far, writes them with one call, syncs once if any of them requires it,
+//    and wakes the others. Frames sequenced during that time wait for the next leader.
+// 3. A full device undoes the commits of the failed write: the leader cuts the file back and syncs
+//    it before any caller learns of the failure. Any other failure poisons the log, because the
+//    state of the file is unknown.
 //
-// All state is guarded by `monitor`. The file itself is touched by the leader alone, with the
-// monitor released; `isLeading` keeps others from it.
+// `monitor` guards all state. Only the leader accesses the file, with the monitor released;
+// `isLeading` excludes other threads.
 
 internal import Logging
 
-/// Names one appended commit, also after a full device had its number given out anew.
+/// The identity of one appended commit, also after a full device had its number reassigned.
 package struct CommitTicket: Hashable, Sendable {
   package var number: CommitNumber
   var epoch: Int
+  /// The durability to wait for, if it exceeds the one that the commit was appended with.
+  var durability = Durability.none
 }
 
-/// What the log's writers share: the frames on their way, and who writes them. Unchecked, because the
-/// compiler cannot see that `state` is guarded by `monitor`.
+/// The shared state of the log's writers. Unchecked, because the compiler cannot see that `monitor`
+/// guards `state`.
 final class GroupCommit: @unchecked Sendable {
-  // `state` is touched only between monitor.lock() and monitor.unlock().
+  // `state` is accessed only between monitor.lock() and monitor.unlock().
   let monitor = Monitor()
-  /// Broadcast whenever nobody leads any more, for those who want to lead.
+  /// Broadcast when a leader has finished, for threads that wait to lead.
   let idle = Condition()
   var state: State
-  /// Appenders stand in line here, so that frames are encoded outside the monitor.
+  /// Serializes appenders, so that frames are encoded outside the monitor.
   let appending = Monitor()
-  /// Held by who rewrites a segment, to the end.
+  /// Held by a thread that rewrites a segment, until it has finished.
   let rewriting = Monitor()
   private let encoder: FrameEncoder
   private let staging = ByteBuffer()
@@ -90,7 +93,7 @@ final class GroupCommit: @unchecked Sendable {
     return CommitTicket(number: draft.number, epoch: epoch)
   }
 
-  /// Makes sure that there is a segment with room, and says where the frame goes.
+  /// Ensures that there is a segment with room; returns the position of the frame.
   private func prepare(
     for draft: CommitDraft
   ) throws(TreeRingError) -> (ChainPosition, synced: UInt64, epoch: Int) {
@@ -153,14 +156,17 @@ final class GroupCommit: @unchecked Sendable {
       if ticket.epoch < state.rollbacks.count, ticket.number > state.rollbacks[ticket.epoch] {
         throw noSpace(ticket.number)
       }
-      if state.completed >= ticket.number { return }
+      let isCompleted = state.completed >= ticket.number
+      if isCompleted, isAsDurable(ticket) { return }
       if let poison = state.poison { throw unknown(ticket.number, because: poison) }
       guard ticket.number <= state.sequenced else {
         throw TreeRingError(
           .notFound, "Commit \(ticket.number) has not been appended.", commit: ticket.number)
       }
       if !state.isLeading {
-        lead(atLeast: nil)
+        lead(atLeast: isCompleted ? .full : nil)
+      } else if isCompleted {
+        idle.wait(monitor)
       } else if let batch = state.inFlight, let last = batch.frames.last,
         ticket.number <= last.number
       {
@@ -171,11 +177,26 @@ final class GroupCommit: @unchecked Sendable {
     }
   }
 
-  /// The ticket of a commit by its number alone: right unless the device has been full meanwhile.
-  func ticket(for number: CommitNumber) throws(TreeRingError) -> CommitTicket {
+  /// Whether a completed commit is as durable as its ticket requires. Starts the timer for a commit
+  /// that is to be synced later.
+  private func isAsDurable(_ ticket: CommitTicket) -> Bool {
+    if state.durable >= ticket.number { return true }
+    switch ticket.durability {
+    case .full, .barrier: return false
+    case .relaxed(let within):
+      arm(within: within)
+      return true
+    case .none: return true
+    }
+  }
+
+  /// The ticket of a commit by its number alone. Correct unless the device has been full since.
+  func ticket(
+    for number: CommitNumber, durability: Durability
+  ) throws(TreeRingError) -> CommitTicket {
     try withState { state throws(TreeRingError) in
       if number > state.sequenced, let error = state.noSpace { throw error }
-      return CommitTicket(number: number, epoch: state.rollbacks.count)
+      return CommitTicket(number: number, epoch: state.rollbacks.count, durability: durability)
     }
   }
 
@@ -209,8 +230,8 @@ final class GroupCommit: @unchecked Sendable {
 
   // MARK: Leading
 
-  /// Writes and syncs all that is pending. The monitor is held on entry and on return, and
-  /// released between; nobody else may be leading.
+  /// Writes and syncs all pending frames. The monitor is held on entry and on return, and released
+  /// in between. No other thread may lead.
   func lead(atLeast strength: SyncStrength?) {
     guard let active = state.active else { return }
     state.isLeading = true
@@ -230,8 +251,8 @@ final class GroupCommit: @unchecked Sendable {
     stopLeading(batch)
   }
 
-  /// Lets others lead, and wakes those whose batch is done and one of those whose batch is next;
-  /// all of them if what was next has been undone or will never be written.
+  /// Ends the leadership. Wakes the threads of the finished batch and one thread of the next batch;
+  /// all threads of the next batch if it was undone or will never be written.
   func stopLeading(_ batch: Batch?) {
     state.isLeading = false
     batch?.condition.broadcast()
@@ -259,7 +280,7 @@ final class GroupCommit: @unchecked Sendable {
 
   private enum Outcome {
     case done(fileSize: UInt64, reserves: Bool, syncCount: UInt64)
-    /// The device is full; the file ends where it did before.
+    /// The device is full; the file ends at its previous end.
     case full(TreeRingError)
     case failed(TreeRingError)
   }
@@ -287,16 +308,17 @@ final class GroupCommit: @unchecked Sendable {
     }
     do throws(TreeRingError) {
       if let sync { try active.file.sync(sync) }
+      try options.placeCheck?(false)
     } catch { return .failed(error) }
     return .done(
       fileSize: max(fileSize, end), reserves: reserves, syncCount: sync == nil ? 0 : 1)
   }
 
-  /// After a full device: makes the file end, durably, where it ended before.
+  /// After a full device: restores the file's previous end, durably.
   private func cutBack(_ active: ActiveSegment, because error: TreeRingError) -> Outcome {
     do throws(TreeRingError) {
       try active.file.truncate(to: active.written.offset)
-      try active.file.sync(.full)
+      try active.file.sync(.whole)
       return .full(error)
     } catch { return .failed(error) }
   }
@@ -328,7 +350,7 @@ final class GroupCommit: @unchecked Sendable {
     case .failed(let error):
       options.logger.error("A write to the log failed; it accepts no more: \(error)")
       state.poison = error
-      // A sync that finds the device full has failed like any other: nothing was undone.
+      // A sync that finds the device full is an ordinary failure: nothing was undone.
       if error.code == .noSpace { state.poison?.code = .io }
     }
   }
@@ -340,7 +362,7 @@ final class GroupCommit: @unchecked Sendable {
   #endif
 
   /// Undoes every sequenced commit that is not completed. The file ends, synced, behind the
-  /// completed ones.
+  /// completed commits.
   private func rollBack(because error: TreeRingError) {
     guard var active = state.active else { return }
     state.active = nil
@@ -350,7 +372,7 @@ final class GroupCommit: @unchecked Sendable {
     active.synced = active.written.offset
     state.active = active
     becameDurable(state.completed)
-    // Or the next relaxed commit would rely on a timer that may have gone off.
+    // Otherwise the next relaxed commit would rely on a timer that may have fired already.
     state.deadline = nil
     state.pending.reset()
     state.sequenced = state.completed

@@ -1,16 +1,20 @@
-// What group commit keeps: frames on their way, where the log stands, what went wrong.
+// The state of group commit: frames to write, the position of the log, failures.
 
 extension GroupCommit {
-  /// Frames on their way to the file.
+  /// Frames that are not completed.
   final class Batch {
-    /// Threads wait here for this batch to be completed; one of them is woken to lead it.
+    /// Awaited by the threads of this batch; one of them is woken to lead it.
     let condition = Condition()
     let buffer = ByteBuffer()
     var frames: [PendingFrame] = []
+    /// The value table indexes that readers have requested. Accessed only with the monitor held,
+    /// while the leader may be reading the frames.
+    var values: [CommitNumber: ValueTable] = [:]
     var isEmpty: Bool { frames.isEmpty }
 
     func reset() {
       buffer.reset()
+      values = [:]
       frames.removeAll(keepingCapacity: frames.count < 4096)
     }
   }
@@ -18,7 +22,7 @@ extension GroupCommit {
   struct PendingFrame {
     var number: CommitNumber
     var timestamp: Timestamp
-    /// Where the frame goes, and the chain behind it.
+    /// The offset of the frame, and the chain behind it.
     var offset: UInt64
     var after: ChainPosition
     var durability: Durability
@@ -28,9 +32,10 @@ extension GroupCommit {
   }
 
   struct State {
-    /// Segments that are not written any more, oldest first.
+    /// Segments that are no longer written, oldest first.
     var segments: [Segment]
-    /// Nil for reading only, and between sealing a segment and beginning the next.
+    /// Nil if the log is open for reading only, and between sealing a segment and beginning the
+    /// next.
     var active: ActiveSegment?
     var pending = Batch()
     var inFlight: Batch?
@@ -41,18 +46,18 @@ extension GroupCommit {
     var completed: CommitNumber
     var completedTimestamp: Timestamp
     var durable: CommitNumber
-    /// For each full device so far: the newest commit that stayed.
+    /// For each full device so far: the newest commit that was kept.
     var rollbacks: [CommitNumber] = []
     var noSpace: TreeRingError?
     var poison: TreeRingError?
     var isClosed = false
     /// False once the file system has refused to reserve room.
     var canReserve = true
-    /// When commits of relaxed durability must be synced.
+    /// The time at which commits of relaxed durability must be synced.
     var deadline: ContinuousClock.Instant?
     var statistics = LogStatistics()
     var trust = LogTrust.none
-    /// Where reading goes on, for a log that is followed; stays what opening found otherwise.
+    /// The state from which a followed log is read on; otherwise as opening found it.
     var end: ScanStart?
 
     init(recovered: RecoveredLog) {
@@ -64,6 +69,17 @@ extension GroupCommit {
       completedTimestamp = recovered.lastTimestamp
       durable = recovered.lastCommit
       end = recovered.end
+    }
+
+    /// The frame of a commit that is not completed: its batch and the frame in it.
+    func pendingFrame(_ number: CommitNumber) -> (Batch, PendingFrame)? {
+      for batch in [inFlight, pending] {
+        guard let batch, let first = batch.frames.first?.number, number >= first,
+          number - first < UInt64(batch.frames.count)
+        else { continue }
+        return (batch, batch.frames[Int(number - first)])
+      }
+      return nil
     }
   }
 }

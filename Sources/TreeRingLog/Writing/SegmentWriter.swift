@@ -1,8 +1,8 @@
 // The life of a segment beyond its commits: beginning, sealing, closing.
 //
-// - Begin: write the header under a temporary name, sync, rename, sync the folder. A file with a
-//   segment's name therefore always has a whole header.
-// - Seal: sync (done by the leader), trim what was reserved, append the directory, sync. Only then
+// - Begin: write the header under a temporary name, sync, rename, sync the folder. So a file with a
+//   segment's name always has a whole header.
+// - Seal: sync (done by the leader), trim the reserved room, append the directory, sync. Only then
 //   is the next segment begun. A sealed file is never written again.
 // - Close: sync, trim, append a mark, sync.
 
@@ -10,7 +10,7 @@ internal import Logging
 
 extension GroupCommit {
   /// Seals the active segment, if there is one, and begins the next. The monitor is held on entry
-  /// and on return; nothing is pending, all is synced, nobody is leading.
+  /// and on return. Nothing is pending, everything is synced, no thread leads.
   func roll(firstCommit: CommitNumber) throws(TreeRingError) {
     state.isLeading = true
     defer { stopLeading(nil) }
@@ -18,13 +18,14 @@ extension GroupCommit {
     let header = SegmentHeader(
       salt: options.random(), storeID: storeID, firstCommit: firstCommit, generation: 0,
       origin: .sealed)
-    let (directory, fileSystem) = (directory, fileSystem)
+    let (directory, fileSystem, options) = (directory, fileSystem, options)
     state.active = try exclusively { () throws(TreeRingError) in
-      try SegmentWriter.begin(header, in: directory, fileSystem: fileSystem)
+      try options.placeCheck?(true)
+      return try SegmentWriter.begin(header, in: directory, fileSystem: fileSystem)
     }
   }
 
-  /// Runs `body` with the monitor released. A full device is reported, anything else poisons.
+  /// Runs `body` with the monitor released. Any failure except `noSpace` poisons the log.
   private func exclusively<R>(_ body: () throws(TreeRingError) -> R) throws(TreeRingError) -> R {
     monitor.unlock()
     let result = Result { () throws(TreeRingError) in try body() }
@@ -33,7 +34,7 @@ extension GroupCommit {
     return try result.get()
   }
 
-  /// Seals the active segment: all of it is synced, this thread leads.
+  /// Seals the active segment. All of it is synced, and this thread leads.
   func sealActive(_ active: ActiveSegment) throws(TreeRingError) {
     var sealed = active.segment(
       completed: state.completed, timestamp: state.completedTimestamp)
@@ -52,7 +53,7 @@ extension GroupCommit {
     state.active = nil
   }
 
-  /// Flushes, trims, marks and closes. The log is closed afterwards whatever happens.
+  /// Flushes, trims, marks and closes. Afterwards the log is closed, also after a failure.
   func close() throws(TreeRingError) {
     monitor.lock()
     defer { monitor.unlock() }
@@ -79,14 +80,14 @@ extension GroupCommit {
     do throws(TreeRingError) {
       try SegmentWriter.finish(active, with: buffer)
     } catch  where error.code == .noSpace {
-      // Every commit is synced; only the mark is missing, which the next opening takes in stride.
+      // Every commit is synced. Only the mark is missing, and the next opening accepts that.
       options.logger.notice("There was no room to mark the log as closed: \(error)")
     }
   }
 }
 
 enum SegmentWriter {
-  /// Makes a segment with nothing but its header, durably, and opens it.
+  /// Creates a segment that holds only its header, durably, and opens it.
   static func begin(
     _ header: SegmentHeader, in directory: String, fileSystem: any FileSystem
   ) throws(TreeRingError) -> ActiveSegment {
@@ -105,8 +106,8 @@ enum SegmentWriter {
       written: position, synced: position.offset, fileSize: position.offset, endsInMark: false)
   }
 
-  /// Makes a file under a temporary name, lets `fill` write it, syncs it, gives it its name and
-  /// syncs the folder: afterwards it is whole, or not there.
+  /// Creates a file under a temporary name, lets `fill` write it, syncs it, renames it and syncs
+  /// the folder. Afterwards the file is whole or absent.
   static func writeAside(
     _ path: String, in directory: String, fileSystem: any FileSystem,
     fill: (any File) throws(TreeRingError) -> Void
@@ -122,7 +123,7 @@ enum SegmentWriter {
       file.close()
       try fileSystem.rename(aside, to: path)
     } catch {
-      // The first error is the one to report; a file left aside is removed at the next opening.
+      // Report the first error. The next opening removes a remaining temporary file.
       try? fileSystem.unlink(aside)
       throw error
     }
@@ -130,7 +131,7 @@ enum SegmentWriter {
     return try fileSystem.open(path, .readWrite)
   }
 
-  /// Trims a segment, whose frames are all synced, appends its last header, and syncs.
+  /// Trims a segment whose frames are all synced, appends its last header, and syncs.
   static func finish(_ active: ActiveSegment, with last: ByteBuffer) throws(TreeRingError) {
     let end = active.written.offset
     if active.fileSize > end { try active.file.truncate(to: end) }
@@ -138,9 +139,9 @@ enum SegmentWriter {
       try active.file.write(last.bytes, at: end)
     } catch  where error.code == .noSpace {
       try active.file.truncate(to: end)
-      try active.file.sync(.full)
+      try active.file.sync(.whole)
       throw error
     }
-    try active.file.sync(.full)
+    try active.file.sync(.whole)
   }
 }

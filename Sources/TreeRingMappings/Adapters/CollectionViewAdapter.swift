@@ -1,4 +1,4 @@
-// Collection views of UIKit and AppKit, driven by changes. What is decided is decided in ListDriver.
+// Applies changes to collection views of UIKit and AppKit. ListDriver makes all decisions.
 
 #if (canImport(UIKit) && !os(watchOS)) || (canImport(AppKit) && !targetEnvironment(macCatalyst))
   #if canImport(UIKit)
@@ -8,38 +8,39 @@
   #endif
 
   extension RowPath {
-    /// The path as UIKit and AppKit write it.
+    /// The path as an index path of UIKit and AppKit.
     public var indexPath: IndexPath { IndexPath(item: row, section: section) }
   }
 
-  /// Brings changes onto a collection view.
+  /// Applies changes to a collection view.
   @MainActor
   public final class CollectionViewAdapter: BatchListView {
     #if canImport(UIKit)
-      /// The view driven.
+      /// The type of the collection view.
       public typealias View = UICollectionView
-      /// What draws a row.
+      /// The type of the view that draws a row.
       public typealias Cell = UICollectionViewCell
     #else
-      /// The view driven.
+      /// The type of the collection view.
       public typealias View = NSCollectionView
-      /// What draws a row.
+      /// The type of the item that draws a row.
       public typealias Cell = NSCollectionViewItem
     #endif
 
-    /// What the collection's data source asks: the rows displayed.
+    /// The driver. The collection's data source reads the displayed rows from it.
     public let driver: ListDriver
-    /// Draws a visible cell's row anew.
+    /// Redraws a visible cell's row.
     public var configure: (Cell, RowPath) -> Void = { _, _ in }
     private weak var collection: View?
 
-    /// Drives this view, which must take its sections and items from `driver.displayed`.
+    /// Creates an adapter for this view, which must take its sections and items from
+    /// `driver.displayed`.
     public init(_ collection: View, policy: StagePolicy = .conservative) {
       self.collection = collection
       driver = ListDriver(policy: policy)
     }
 
-    /// Shows what a change leads to.
+    /// Shows the state after a change.
     public func apply(_ change: Change) { driver.apply(change, to: self) }
 
     public var displayedSectionCount: Int { collection?.numberOfSections ?? 0 }

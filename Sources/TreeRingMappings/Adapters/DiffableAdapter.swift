@@ -1,4 +1,5 @@
-// Diffable data sources of UIKit and AppKit. What is decided is decided in SectionedSnapshot.
+// Applies changes to diffable data sources of UIKit and AppKit. SectionedSnapshot makes all
+// decisions.
 
 #if (canImport(UIKit) && !os(watchOS)) || (canImport(AppKit) && !targetEnvironment(macCatalyst))
   #if canImport(UIKit)
@@ -11,14 +12,14 @@
 
   extension NSDiffableDataSourceSnapshot: SectionedSnapshot
   where SectionIdentifierType == GroupName, ItemIdentifierType == Placements.Member {
-    /// Edits the snapshot so that it shows what a change leads to. A snapshot that shows anything else
-    /// than the state before is filled anew.
+    /// Edits the snapshot so that it shows the state after a change. A snapshot that does not show
+    /// the state before is filled from scratch.
     ///
-    /// - Throws: `TreeRingError` if the index cannot be read; the snapshot is then as it was.
+    /// - Throws: `TreeRingError` if the index cannot be read; the snapshot is then unchanged.
     public mutating func apply(_ change: Change) throws(TreeRingError) { try show(change) }
 
     #if !canImport(UIKit)
-      /// AppKit has no reconfiguring: items are reloaded.
+      /// Reloads items, because AppKit cannot reconfigure them.
       package mutating func reconfigureItems(_ items: [ItemIdentifierType]) { reloadItems(items) }
     #endif
   }

@@ -1,17 +1,17 @@
-// A list of sections as one list of lines, for views that know rows only: each section's rows one after
-// the other, behind a line for the section itself if those are wanted.
+// A list of sections as one list of lines, for views that only have rows. The rows of each section
+// follow one another, optionally behind a line for the section itself.
 
-/// Where the rows of sections lie in one list of lines, kept up to date step by step.
+/// The lines of the rows of all sections, updated step by step.
 public struct FlatList: Hashable, Sendable {
-  /// What to do with lines, in the positions of the moment.
+  /// An edit of lines, in the positions at the time it is applied.
   public enum Edit: Hashable, Sendable {
-    /// Lines go.
+    /// Removes lines.
     case remove(Range<Int>)
-    /// Lines come.
+    /// Inserts lines.
     case insert(Range<Int>)
-    /// Takes a line out and inserts it where it stands afterwards.
+    /// Takes a line out and inserts it at its final position.
     case move(from: Int, to: Int)
-    /// The line at this place has a new content.
+    /// Refreshes the line at this position, whose content changed.
     case refresh(Int)
   }
 
@@ -25,7 +25,7 @@ public struct FlatList: Hashable, Sendable {
     counts = outline.map(\.count)
   }
 
-  /// How many lines there are. O(sections).
+  /// The number of lines. O(sections).
   public var count: Int { start(ofSection: counts.count) }
 
   /// The line of a row. O(sections).
@@ -33,8 +33,8 @@ public struct FlatList: Hashable, Sendable {
     start(ofSection: path.section) + (showsSections ? 1 : 0) + path.row
   }
 
-  /// The section a line belongs to, and the row in it; a nil row is the section's own line. Nil if
-  /// there is no such line. O(sections).
+  /// The section of a line, and the row in it; a nil row is the section's own line. Nil if there is
+  /// no such line. O(sections).
   public func place(ofLine line: Int) -> (section: Int, row: Int?)? {
     var rest = line
     if rest < 0 { return nil }
@@ -49,8 +49,8 @@ public struct FlatList: Hashable, Sendable {
     return nil
   }
 
-  /// Takes a step of a changeset, and says what that does to the lines. O(sections), and O(rows) of a
-  /// section that moves.
+  /// Applies a step of a changeset and returns its edits of the lines. O(sections), and O(rows) of
+  /// a section that moves.
   public mutating func apply(_ step: Step) -> [Edit] {
     switch step {
     case .deleteRow(_, let path):
@@ -81,7 +81,8 @@ public struct FlatList: Hashable, Sendable {
       counts.insert(counts.remove(at: from), at: to)
       let new = lines(ofSection: to)
       if old == new { return [] }
-      // Downward the first line goes to the end each time, upward each to its own place.
+      // Downward, each time the first line moves to the end; upward, each moves to its own
+      // position.
       return old.indices.map { index in
         old.lowerBound < new.lowerBound
           ? .move(from: old.lowerBound, to: new.upperBound - 1)

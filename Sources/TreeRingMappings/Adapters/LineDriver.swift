@@ -1,38 +1,38 @@
-// Brings changes onto a view that knows rows only and takes them one edit after the other. As in
-// ListDriver, all that is decided is decided here; the adapter of a real view passes calls on.
+// Applies changes to a view that only has rows and takes edits one after the other. As in
+// ListDriver, all decisions are made here; the adapter of a real view only passes calls on.
 
 /// A view of lines that takes edits one after the other, as `NSTableView` does.
 @MainActor
 public protocol LineListView: AnyObject {
-  /// How many lines the view believes to show.
+  /// The view's own count of its lines.
   var displayedLineCount: Int { get }
-  /// Whether edits can be animated at all: the view is in a window.
+  /// Whether edits can be animated: the view is in a window.
   var isOnScreen: Bool { get }
-  /// Performs edits, each in the positions of its moment, as one animation. The driver shows the
-  /// state after them already; none of them is a refresh.
+  /// Performs edits as one animation, each in the positions at its time. The driver already shows
+  /// the state after them; none of them is a refresh.
   func perform(_ edits: [FlatList.Edit])
-  /// Draws these lines anew.
+  /// Redraws these lines.
   func refresh(_ lines: [Int])
-  /// Reads everything anew.
+  /// Reads all data again.
   func reloadEverything()
 }
 
-/// Brings changes onto one view of lines, and is what its data source asks.
+/// Applies changes to one view of lines; the view's data source reads it.
 @MainActor
 public final class LineDriver {
-  /// What the view shows.
+  /// The displayed rows.
   public private(set) var displayed = ShownRows.nothing
-  /// Where sections and rows lie among the view's lines.
+  /// The lines of the displayed sections and rows.
   public private(set) var lines: FlatList
 
-  /// Begins with nothing shown.
+  /// A driver with nothing shown.
   ///
   /// - Parameter showsSections: Whether each section has a line of its own before its rows.
   public init(showingSections showsSections: Bool) {
     lines = FlatList(showingSections: showsSections)
   }
 
-  /// Brings a change onto a view; everything is reloaded if the view does not show the state before.
+  /// Applies a change to a view; reloads everything if the view does not show the state before.
   public func apply(_ change: Change, to view: some LineListView) {
     let isKnown =
       !change.isReset && view.isOnScreen && displayed.outline == change.before.outline
@@ -47,7 +47,7 @@ public final class LineDriver {
     var edits: [FlatList.Edit] = []
     var refreshed: [Int] = []
     for edit in change.changeset.steps().flatMap({ lines.apply($0) }) {
-      // Content comes last, so that these are positions in the end.
+      // Content comes last, so these are final positions.
       if case .refresh(let line) = edit { refreshed.append(line) } else { edits.append(edit) }
     }
     if !edits.isEmpty { view.perform(edits) }

@@ -1,45 +1,46 @@
-// Brings changes onto a view that takes batches. All that an adapter decides is decided here, so that
-// it can be tried on a model of such views; the adapters for real views only pass calls on.
+// Applies changes to a view that takes batches. All decisions are made here, so that tests can run
+// them on a model of such views. The adapters for real views only pass calls on.
 //
-//   1. The view shows a state of its own, the displayed one. It changes inside the view's batches and
-//      nowhere else, so that the view never sees a state its batch does not lead to.
-//   2. Before a batch the view is asked what it shows. If that is not the state before the change, as
-//      when it was reloaded meanwhile, everything is reloaded; so it is if a row that goes, moves or
-//      changes is not the one displayed there, as when a change was dropped. Nothing ever traps.
+//   1. The view shows the displayed state. That state changes only inside the view's batches, so
+//      the view never sees a state its batch does not lead to.
+//   2. Before a batch the driver compares the view's counts with the state before the change. It
+//      reloads everything if they differ, for example after a reload in between. It also reloads if
+//      a row that goes, moves or changes is not the one displayed there, for example after a
+//      dropped change. Nothing ever traps.
 //   3. Content is refreshed after the structure, at new paths, outside any batch.
 
 public import TreeRing
 public import TreeRingLog
 
-/// A view that shows sections of rows and takes batches of changes, as table and collection views do.
+/// A view that shows sections of rows and takes batches of changes, like a table view.
 @MainActor
 public protocol BatchListView: AnyObject {
-  /// How many sections the view believes to show.
+  /// The view's own count of its sections.
   var displayedSectionCount: Int { get }
-  /// How many rows the view believes to show in a section.
+  /// The view's own count of a section's rows.
   func displayedRowCount(inSection section: Int) -> Int
-  /// Whether batches can be animated at all: the view is in a window.
+  /// Whether batches can be animated: the view is in a window.
   var isOnScreen: Bool { get }
-  /// Performs the operations of a stage in one batch, and calls `swap` inside it, once and before the
-  /// view asks its data source anything.
+  /// Performs the operations of a stage in one batch. Calls `swap` once inside it, before the view
+  /// reads its data source.
   func performBatch(_ stage: Stage, swap: @escaping () -> Void)
-  /// Draws the rows at these paths anew, without a batch and without reloading them.
+  /// Redraws the rows at these paths, without a batch and without reloading them.
   func refresh(_ updates: [RowUpdate])
-  /// Reads everything anew.
+  /// Reads all data again.
   func reloadEverything()
 }
 
-/// What a view shows at the moment: the state after a change, or one on the way to it.
+/// The rows a view shows at the moment: the state after a change, or an intermediate one.
 public struct DisplayedRows: Sendable {
   private let before: ShownRows
   private let after: ShownRows
-  /// A stage on the way; nil once the change is complete.
+  /// An intermediate stage; nil once the change is complete.
   private let stage: StageState?
 
-  /// Each section's name and number of rows, in order.
+  /// The name and the number of rows of each section, in order.
   public let outline: [Section]
 
-  /// A state as such.
+  /// A complete state.
   public init(_ shown: ShownRows = .nothing) {
     before = shown
     after = shown
@@ -67,18 +68,18 @@ public struct DisplayedRows: Sendable {
   }
 }
 
-/// Brings changes onto one view, and is what its data source asks.
+/// Applies changes to one view; the view's data source reads it.
 @MainActor
 public final class ListDriver {
-  /// What the view shows.
+  /// The displayed rows.
   public private(set) var displayed = DisplayedRows()
-  /// When structure is split into several batches.
+  /// The policy for splitting structure into several batches.
   public var policy: StagePolicy
 
-  /// Begins with nothing shown.
+  /// A driver with nothing shown.
   public init(policy: StagePolicy = .conservative) { self.policy = policy }
 
-  /// Brings a change onto a view; everything is reloaded if the view does not show the state before.
+  /// Applies a change to a view; reloads everything if the view does not show the state before.
   public func apply(_ change: Change, to view: some BatchListView) {
     guard !change.isReset, view.isOnScreen, displayed.outline == change.before.outline,
       shows(displayed.outline, view),
@@ -109,8 +110,8 @@ public final class ListDriver {
 }
 
 extension RowChanges {
-  /// Whether every row that goes, moves or changes is the one displayed where it is said to be.
-  /// O(operations · log n).
+  /// Whether every deleted, moved or updated row is the one displayed at its old path. O(operations
+  /// · log n).
   func fit(_ row: (RowPath) throws(TreeRingError) -> RowID?) -> Bool {
     func isThere(_ expected: RowID, _ path: RowPath) -> Bool { (try? row(path)) == expected }
     return deletes.allSatisfy { isThere($0.row, $0.path) }

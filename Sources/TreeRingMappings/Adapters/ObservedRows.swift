@@ -1,4 +1,4 @@
-// What is shown, for SwiftUI: a state that views observe.
+// The rows shown, as an observable state for SwiftUI.
 
 #if canImport(Observation)
   public import Observation
@@ -13,27 +13,27 @@
   @MainActor
   @Observable
   public final class ObservedRows {
-    /// What is shown now.
+    /// The rows shown now.
     public private(set) var shown = ShownRows.nothing
-    /// How it got there.
+    /// The last change.
     public private(set) var lastChange: Change?
-    /// Changes what is shown.
+    /// The control of the mappings and ranges shown.
     @ObservationIgnored public let control: MappingControl
     @ObservationIgnored private let store: Store
 
-    /// Shows groups of an index of a store, once it is followed.
+    /// Shows groups of a store's index while ``follow()`` runs.
     public init(_ mappings: Mappings, in store: Store) {
       control = MappingControl(mappings)
       self.store = store
     }
 
-    /// Keeps what is shown up to date until the task is cancelled. The next call may begin at once: it
-    /// starts with the state as of then.
+    /// Keeps the rows shown up to date until the task is cancelled. The next call may begin at
+    /// once: it starts with the state at that time.
     ///
     /// - Throws: `closed` once the store is closed; `notFound` if the index is removed.
     public func follow() async throws(TreeRingError) {
       var changes = store.changes(of: control).makeAsyncIterator()
-      // A task that was cancelled meanwhile must not overwrite what the one after it shows.
+      // A cancelled task must not overwrite the rows that its successor shows.
       while let change = try await changes.next(), !Task.isCancelled {
         shown = change.after
         lastChange = change

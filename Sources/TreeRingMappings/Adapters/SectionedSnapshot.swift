@@ -1,36 +1,36 @@
-// Brings changes onto the snapshot of a diffable data source. The snapshot is edited, not made anew: that
-// would cost its whole length. What is decided is decided here, over the calls that such snapshots have,
-// so that it can be tried on a model of them.
+// Applies changes to the snapshot of a diffable data source. The snapshot is edited, because a
+// rebuild would cost its whole length. All decisions are made here, on a protocol of the calls that
+// such snapshots have, so that tests can run them on a model.
 
 package import TreeRing
 package import TreeRingLog
 
-/// A list of sections and their members, each known by itself, as snapshots of diffable data sources are.
-/// Naming a member or a section that is not there, or adding one that is, is a mistake that traps.
+/// A list of sections and their members with unique identities, like the snapshots of diffable data
+/// sources. Naming a missing member or section, or adding an existing one, is a mistake that traps.
 package protocol SectionedSnapshot {
   /// The sections, in order.
   var sectionIdentifiers: [GroupName] { get }
   func numberOfItems(inSection section: GroupName) -> Int
-  /// Where a member stands among all; nil if it is not there.
+  /// The position of a member among all; nil if it is missing.
   func indexOfItem(_ member: Placements.Member) -> Int?
   mutating func appendSections(_ sections: [GroupName])
-  /// Sections go, with their members.
+  /// Deletes sections with their members.
   mutating func deleteSections(_ sections: [GroupName])
   mutating func moveSection(_ section: GroupName, beforeSection next: GroupName)
   mutating func moveSection(_ section: GroupName, afterSection last: GroupName)
   mutating func appendItems(_ members: [Placements.Member], toSection section: GroupName?)
   mutating func insertItems(_ members: [Placements.Member], beforeItem next: Placements.Member)
   mutating func deleteItems(_ members: [Placements.Member])
-  /// Has members drawn anew.
+  /// Redraws members.
   mutating func reconfigureItems(_ members: [Placements.Member])
 }
 
 extension SectionedSnapshot {
-  /// Edits the snapshot so that it shows what a change leads to. One that shows anything else than the
-  /// state before, as far as its sections, their counts and the rows that the change names tell, is filled
-  /// anew. O(k log n + sections).
+  /// Edits the snapshot so that it shows the state after a change. It is filled from scratch if it
+  /// does not show the state before. That check covers the sections, their counts and the rows
+  /// named in the change. O(k log n + sections).
   ///
-  /// - Throws: `TreeRingError` if the index cannot be read; the snapshot is then as it was.
+  /// - Throws: `TreeRingError` if the index cannot be read; the snapshot is then unchanged.
   package mutating func show(_ change: Change) throws(TreeRingError) {
     var copy = self
     if !change.isReset, shows(change.before) {
@@ -51,7 +51,7 @@ extension SectionedSnapshot {
       && state.outline.allSatisfy { numberOfItems(inSection: $0.group) == $0.count }
   }
 
-  /// Whether every member is there that placements count on, and none that they bring.
+  /// Whether every member that the placements refer to is there, and none that they insert.
   private func has(_ placements: Placements) -> Bool {
     func has(_ member: Placements.Member) -> Bool { indexOfItem(member) != nil }
     var coming: Set<Placements.Member> = []

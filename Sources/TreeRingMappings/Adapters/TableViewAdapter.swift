@@ -1,28 +1,29 @@
-// Table views of UIKit and AppKit, driven by changes. They have but their name in common: the one takes
-// batches of sections and rows, the other one row after the other and knows no sections. What is decided
-// is decided in ListDriver and LineDriver.
+// Applies changes to table views of UIKit and AppKit. The two share only their name. UIKit's takes
+// batches of sections and rows; AppKit's takes one row after the other and has no sections.
+// ListDriver and LineDriver make all decisions.
 
 #if canImport(UIKit) && !os(watchOS)
   public import UIKit
 
-  /// Brings changes onto a table view.
+  /// Applies changes to a table view.
   @MainActor
   public final class TableViewAdapter: BatchListView {
-    /// What the table's data source asks: the rows displayed.
+    /// The driver. The table's data source reads the displayed rows from it.
     public let driver: ListDriver
-    /// Draws a visible cell's row anew.
+    /// Redraws a visible cell's row.
     public var configure: (UITableViewCell, RowPath) -> Void = { _, _ in }
-    /// How rows come and go.
+    /// The animation of inserted and deleted rows.
     public var animation: UITableView.RowAnimation = .automatic
     private weak var table: UITableView?
 
-    /// Drives this table, which must take its sections and rows from `driver.displayed`.
+    /// Creates an adapter for this table, which must take its sections and rows from
+    /// `driver.displayed`.
     public init(_ table: UITableView, policy: StagePolicy = .conservative) {
       self.table = table
       driver = ListDriver(policy: policy)
     }
 
-    /// Shows what a change leads to.
+    /// Shows the state after a change.
     public func apply(_ change: Change) { driver.apply(change, to: self) }
 
     public var displayedSectionCount: Int { table?.numberOfSections ?? 0 }
@@ -56,16 +57,17 @@
 #elseif canImport(AppKit) && !targetEnvironment(macCatalyst)
   public import AppKit
 
-  /// Brings changes onto a table view, whose rows are the lines of a ``FlatList``.
+  /// Applies changes to a table view, whose rows are the lines of a ``FlatList``.
   @MainActor
   public final class TableViewAdapter: LineListView {
-    /// What the table's data source asks: the rows displayed, and the lines they lie in.
+    /// The driver. The table's data source reads the displayed rows and their lines from it.
     public let driver: LineDriver
-    /// How rows come and go.
+    /// The animation of inserted and deleted rows.
     public var animation: NSTableView.AnimationOptions = .effectFade
     private weak var table: NSTableView?
 
-    /// Drives this table, which must take its rows from `driver.lines` and `driver.displayed`.
+    /// Creates an adapter for this table, which must take its rows from `driver.lines` and
+    /// `driver.displayed`.
     ///
     /// - Parameter showsSections: Whether each section has a row of its own before its rows.
     public init(_ table: NSTableView, showingSections showsSections: Bool) {
@@ -73,7 +75,7 @@
       driver = LineDriver(showingSections: showsSections)
     }
 
-    /// Shows what a change leads to.
+    /// Shows the state after a change.
     public func apply(_ change: Change) { driver.apply(change, to: self) }
 
     public var displayedLineCount: Int { table?.numberOfRows ?? 0 }

@@ -1,29 +1,29 @@
-// Arithmetic between two lists that agree but for a few positions.
+// Arithmetic between two lists that differ at only a few positions.
 //
-// Take `removed` positions out of the old list and `added` ones out of the new: what remains, the
-// kept elements, is the same in the same order. With the i-th removed position r, exactly r - i kept
-// elements precede it, and r - i never falls as i grows; so the j-th kept element stands in the old
-// list at j + (the number of i with r(i) - i <= j). Every question is one binary search.
+// Remove the `removed` positions from the old list and the `added` ones from the new. The kept
+// elements remain, in the same order on both sides. If r is the i-th removed position, exactly r -
+// i kept elements precede it, and r - i never falls as i grows. So the j-th kept element is at old
+// position j + (the number of i with r(i) - i <= j). Each query is one binary search.
 
-/// Which positions of two lists hold the same element.
+/// The correspondence of positions in two lists that hold the same elements.
 package struct Alignment: Sendable {
   /// Positions of the old list without counterpart, ascending.
   package var removed: [Int] = []
   /// Positions of the new list without counterpart, ascending.
   package var added: [Int] = []
 
-  /// Positions without counterpart, each list ascending.
+  /// An alignment by its unmatched positions, each list ascending.
   package init(removed: [Int] = [], added: [Int] = []) {
     self.removed = removed
     self.added = added
   }
 
-  /// How many kept elements precede an old position. O(log k).
+  /// The number of kept elements before an old position. O(log k).
   package func keptBefore(old position: Int) -> Int {
     position - removed.firstIndex(atLeast: position)
   }
 
-  /// How many kept elements precede a new position. O(log k).
+  /// The number of kept elements before a new position. O(log k).
   package func keptBefore(new position: Int) -> Int {
     position - added.firstIndex(atLeast: position)
   }
@@ -38,21 +38,21 @@ package struct Alignment: Sendable {
     keptBefore(new: positions.lowerBound)..<keptBefore(new: positions.upperBound)
   }
 
-  /// Where the j-th kept element stands in the old list. O(log k).
+  /// The old position of the j-th kept element. O(log k).
   package func oldPosition(ofKept kept: Int) -> Int { kept + removed.leaders(upTo: kept) }
 
-  /// Where the j-th kept element stands in the new list. O(log k).
+  /// The new position of the j-th kept element. O(log k).
   package func newPosition(ofKept kept: Int) -> Int { kept + added.leaders(upTo: kept) }
 }
 
 extension Range<Int> {
-  /// The positions both intervals have; empty if there are none.
+  /// The positions in both intervals; empty if there are none.
   func intersection(_ other: Range<Int>) -> Range<Int> {
     let lower = Swift.max(lowerBound, other.lowerBound)
     return lower..<Swift.max(lower, Swift.min(upperBound, other.upperBound))
   }
 
-  /// The positions of this interval that the other has not, before it and behind it.
+  /// The positions of this interval outside the other, before it and behind it.
   func subtracting(_ other: Range<Int>) -> [Range<Int>] {
     let common = intersection(other)
     if common.isEmpty { return isEmpty ? [] : [self] }
@@ -72,8 +72,8 @@ extension [Int] {
     return low
   }
 
-  /// How many of these positions, strictly ascending, stand before the kept element number `kept` or
-  /// beside it: those with `self[i] - i <= kept`.
+  /// The number of these strictly ascending positions that stand before kept element number `kept`
+  /// or directly beside it: those with `self[i] - i <= kept`.
   func leaders(upTo kept: Int) -> Int {
     var low = 0
     var high = count

@@ -1,4 +1,4 @@
-// Changesets put together from their operations, for those who keep changes in another form.
+// Changesets built from their operations, for callers that keep changes in another form.
 
 package import TreeRing
 

@@ -1,44 +1,46 @@
-// The minimal changeset between two layouts, from the touched rows alone.
+// The minimal changeset between two layouts, computed from the affected rows alone.
 //
-//   1. Sections: deletes and inserts are forced; moves are the common sections less the longest run
-//      of them that keeps its order.
-//   2. A touched row shown in surviving sections on both sides is a move if the sections differ, and a
-//      candidate if they are the same; shown on one side only, it is a delete or an insert.
-//   3. Untouched rows keep their order, so those that slide over an edge of a range are at most two
+//   1. Sections: deletes and inserts are forced. The moves are the common sections outside the
+//      longest run that keeps its order.
+//   2. An affected row shown in surviving sections on both sides is a move if the sections differ,
+//      else a candidate. Shown on one side only, it is a delete or an insert.
+//   3. Unaffected rows keep their order. Those that slide over an edge of a range form at most two
 //      intervals a side, found by arithmetic.
-//   4. In each section, what may stay is laid out in both orders by a `SectionPlan`, and the heaviest
-//      increasing subsequence of it stays.
-//   5. Rows drawn with a neighbour that changed are updates too; see Changeset+Neighbors.
-// O(k log n + k log k + operations), and O(groups) if sections change or the mappings are edited; no list
-// of a group's length is ever built.
+//   4. In each section, a `SectionPlan` lays out in both orders the rows that may stay. The
+//      heaviest increasing subsequence stays.
+//   5. Rows drawn with a changed neighbour are updates too; see Changeset+Neighbors.
+// O(k log n + k log k + operations), and O(groups) if sections change or the mappings are edited.
+// No step builds a list as long as a group.
 
 internal import TreeRing
 internal import TreeRingLog
 
-/// Computes one changeset. Use it once.
+/// Computes one changeset. Single use.
 struct MinimalChangeset<Groups: OrderedGroups> {
   let old: Layout
   let new: Layout
   let places: TouchedPlaces
   var groups: GroupCache<Groups>
   let limit: Int
-  /// The groups whose rows or windows may have changed, by ascending slot: those touched, and all if
-  /// mappings or ranges were edited.
+  /// The groups whose rows or windows may have changed, by ascending slot: the affected ones, or
+  /// all if mappings or ranges were edited.
   let slotsChanged: [Int]
   let flaw: Flaw
   var result: Changeset
-  /// Operations found so far, counted before any of their rows is looked up.
+  /// The operations found so far, counted before their rows are looked up.
   var count = 0
   private var chain = HeaviestChain()
-  /// Room for the numbers of touched rows in a section's plan.
+  /// A buffer for the numbers of affected rows in a section's plan.
   private var numbers: [Int] = []
+  /// By slot, the rows changed in place, as ascending positions among the unaffected ones.
+  private var changedInPlace: [Int: [Int]] = [:]
 
   /// - Parameters:
   ///   - old, new: The two states, over one table of groups.
-  ///   - places: The rows touched in between.
+  ///   - places: The affected rows between them.
   ///   - groups: The index at the new state.
-  ///   - limit: The most operations worth listing.
-  ///   - isEdited: Whether mappings or ranges were changed by hand in between.
+  ///   - limit: The maximum number of operations to list.
+  ///   - isEdited: Whether mappings or ranges were changed manually in between.
   init(
     from old: Layout, to new: Layout, places: TouchedPlaces, groups: GroupCache<Groups>,
     limit: Int, isEdited: Bool, flaw: Flaw = .none
@@ -75,7 +77,7 @@ struct MinimalChangeset<Groups: OrderedGroups> {
   /// Whether both sides show all groups as one and the same section.
   var isConsolidated: Bool { old.consolidated != nil && old.consolidated == new.consolidated }
 
-  /// Whether a group is shown in a section that survives: of the old side, and of the new one.
+  /// Whether a group's section survives, seen from the old side and from the new one.
   func survives(old slot: Int) -> Bool {
     old.groups[slot].section != nil
       && (isConsolidated || (isPlain && new.groups[slot].section != nil))
@@ -88,12 +90,12 @@ struct MinimalChangeset<Groups: OrderedGroups> {
   /// Whether each group has its own section on both sides.
   private var isPlain: Bool { old.consolidated == nil && new.consolidated == nil }
 
-  /// How a group's order changed; not at all, if nothing is known.
+  /// The change of a group's order; empty if the group was not affected.
   func delta(_ slot: Int) -> GroupDelta { places.delta(of: slot) ?? GroupDelta(slot: slot) }
 
   private func isTouched(_ slot: Int) -> Bool { places.hasDelta(of: slot) }
 
-  /// Whether a group's rows are shown the other way round from now on.
+  /// Whether a group's display order is reversed by this change.
   func turns(_ slot: Int) -> Bool {
     old.groups[slot].isReversed != new.groups[slot].isReversed
   }
@@ -122,7 +124,7 @@ struct MinimalChangeset<Groups: OrderedGroups> {
       let ascending = common.sorted()
       let kept = chain.kept(
         positions: common.map { ascending.firstIndex(atLeast: $0) },
-        weights: common.map { _ in 1 })
+        weights: common.map { _ in ChainWeight(1) })
       for (index, before) in common.enumerated() where !kept[index] {
         guard let after = new.groups[old.slots[before]].section else { continue }
         result.sections.moves.append(SectionMove(from: before, to: after))
@@ -131,9 +133,9 @@ struct MinimalChangeset<Groups: OrderedGroups> {
     count += result.sections.count
   }
 
-  // MARK: Touched rows
+  // MARK: Affected rows
 
-  /// Where a touched row was and is shown, as far as its section survives.
+  /// The old and the new path of an affected row; nil where its section does not survive.
   func ends(of touched: TouchedPlace) -> (from: RowPath?, to: RowPath?) {
     var from: RowPath?
     var to: RowPath?
@@ -147,7 +149,7 @@ struct MinimalChangeset<Groups: OrderedGroups> {
     return (from, to)
   }
 
-  /// By rank, so that lists that are sorted by path in the end are all but sorted already.
+  /// Lists affected rows by rank, so the final sort by path finds them nearly sorted.
   private mutating func listTouchedRows() throws(TreeRingError) {
     for delta in places.deltas {
       for index in delta.left {
@@ -169,7 +171,7 @@ struct MinimalChangeset<Groups: OrderedGroups> {
     }
   }
 
-  /// Lists what a row that changed its place is, but for a move within its section.
+  /// Lists the operations of a row that changed its place, except a move within its section.
   private mutating func listMovedRow(
     _ row: RowID, _ touched: TouchedPlace, from: RowPath, to: RowPath
   ) {
@@ -197,9 +199,9 @@ struct MinimalChangeset<Groups: OrderedGroups> {
     count += result.rows.count
   }
 
-  // MARK: Untouched rows
+  // MARK: Unaffected rows
 
-  /// Lists untouched rows that slid out of or into the range; false if that is over the limit.
+  /// Lists unaffected rows that slid out of or into the range; false if over the limit.
   private mutating func listSlides(_ delta: GroupDelta) throws(TreeRingError) -> Bool {
     if flaw == .slidesForgotten { return true }
     let slot = delta.slot
@@ -226,8 +228,13 @@ struct MinimalChangeset<Groups: OrderedGroups> {
     return true
   }
 
-  /// Lists the moves within sections; false if that is over the limit.
+  /// Lists the moves within sections; false if over the limit.
   private mutating func listMoves() throws(TreeRingError) -> Bool {
+    for updated in places.updated {
+      let kept = delta(updated.slot).alignment.keptBefore(new: updated.newRank)
+      changedInPlace[updated.slot, default: []].append(kept)
+    }
+    for slot in changedInPlace.keys { changedInPlace[slot]?.sort() }
     if isConsolidated, flaw != .consolidatedApart {
       let isReordered = old.slots != new.slots
       return try listMoves(from: old.slots[...], to: new.slots[...], isReordered: isReordered)
@@ -239,7 +246,7 @@ struct MinimalChangeset<Groups: OrderedGroups> {
     return true
   }
 
-  /// Lists the moves within a section that shows these groups; false if that is over the limit.
+  /// Lists the moves within a section that shows these groups; false if over the limit.
   private mutating func listMoves(
     from oldSlots: ArraySlice<Int>, to newSlots: ArraySlice<Int>, isReordered: Bool
   ) throws(TreeRingError) -> Bool {
@@ -248,7 +255,7 @@ struct MinimalChangeset<Groups: OrderedGroups> {
     for slot in newSlots {
       let part = part(slot)
       if part.isTurned {
-        // Of two untouched rows one has to move, so at most one of them all stays.
+        // Of any two unaffected rows one must move, so at most one of all stays.
         count += max(0, part.common.count - 1)
         guard count <= limit else { return false }
         count -= max(0, part.common.count - 1)
@@ -295,7 +302,7 @@ struct MinimalChangeset<Groups: OrderedGroups> {
     }
   }
 
-  /// What of one group may stay in its section.
+  /// The part of a group that may stay in its section.
   private func part(_ slot: Int) -> SectionPlan.Part {
     let delta = delta(slot)
     let before = survives(old: slot) ? old.groups[slot].shown : 0..<0
@@ -316,6 +323,7 @@ struct MinimalChangeset<Groups: OrderedGroups> {
     var part = SectionPlan.Part(
       slot: slot, common: common, isReversedBefore: old.groups[slot].isReversed,
       isReversedAfter: new.groups[slot].isReversed)
+    part.changed = changedInPlace[slot] ?? []
     for (index, touched) in delta.left.enumerated() where isCandidate(places.moved[touched]) {
       part.old.append(
         SectionPlan.Candidate(touched, clip(delta.alignment.removed[index] - index)))

@@ -1,28 +1,28 @@
-// Rows that are drawn with a neighbour, and whose neighbour is another row now, came, went or changed.
+// Rows drawn with a neighbour that was replaced, came, went or changed.
 //
-// Both sides are judged by the offsets of the group the row is in now, along the display order of the
-// whole group. An untouched row can be meant only if a touched place lies between it and one of its
-// neighbours, before or after, or if a neighbour changed in place; so the candidates stand at most
-// |offset| away from what was touched. Each one is then checked against both orders.
-// O(k · Σ|offset|) arithmetic, and lookups for the rows that are listed.
+// Both sides use the offsets of the row's present group, in the display order of the whole group.
+// An unaffected row is a candidate in two cases: an affected place lies between it and one of its
+// neighbours, before or after; or a neighbour changed in place. So candidates stand at most
+// |offset| away from an affected place. Each is then checked against both orders.
+// O(k · Σ|offset|) arithmetic, and one lookup per listed row.
 
 internal import TreeRing
 internal import TreeRingLog
 
 extension MinimalChangeset {
-  /// A row beside another one, without looking it up where that can be helped.
+  /// A neighbour of a row, identified without a lookup where possible.
   private enum Neighbor: Equatable {
     case nobody
-    /// By its index among the touched rows.
+    /// By its index among the affected rows.
     case touched(Int)
-    /// An untouched row of a slot, by its position among the untouched ones.
+    /// An unaffected row of a slot, by its position among the unaffected ones.
     case untouched(slot: Int, Int)
   }
 
   /// The new ranks of rows that changed in place, by slot.
   private typealias ChangedRanks = [Int: Set<Int>]
 
-  /// Adds the part `dependency` to the rows that have it; false if that is over the limit.
+  /// Adds the part `dependency` to the rows that have it; false if over the limit.
   mutating func listNeighbors() throws(TreeRingError) -> Bool {
     guard new.mappings.hasNeighbors else { return true }
     var changed: ChangedRanks = [:]
@@ -75,7 +75,7 @@ extension MinimalChangeset {
     return count <= limit
   }
 
-  /// The new ranks of untouched rows, shown, that may have another neighbour.
+  /// The new ranks of shown, unaffected rows that may have another neighbour.
   private func candidates(
     _ delta: GroupDelta, _ offsets: [Int], _ changed: Set<Int>
   ) -> Set<Int> {
@@ -91,7 +91,7 @@ extension MinimalChangeset {
     for offset in offsets {
       let offset =
         flaw == .nearNeighborsOnly ? offset.signum() : after.isReversed ? -offset : offset
-      /// The positions from which `place` lies on the way to the neighbour.
+      /// The positions from which the path to the neighbour crosses `place`.
       func positions(_ place: Int, in shown: Range<Int>) -> Range<Int> {
         let near =
           offset > 0
@@ -124,12 +124,12 @@ extension MinimalChangeset {
     return index < alignment.added.count && alignment.added[index] == rank
   }
 
-  /// Far offsets reach beyond any group, not beyond any number.
+  /// Clamps far offsets, which may exceed any group, so the difference cannot overflow.
   private static func difference(_ rank: Int, _ offset: Int) -> Int {
     rank - min(max(offset, -(.max / 2)), .max / 2)
   }
 
-  /// Whether any neighbour of a row is another one, came, went or changed.
+  /// Whether any neighbour of a row was replaced, came, went or changed.
   private mutating func isDependent(
     from: (slot: Int, rank: Int), to: (slot: Int, rank: Int), _ offsets: [Int],
     _ changed: ChangedRanks

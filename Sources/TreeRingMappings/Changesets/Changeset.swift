@@ -1,14 +1,17 @@
 // A changeset: the operations that turn one list of sections and rows into another.
 //
-// What makes it valid:
-//   1. an old path occurs at most once in deletes and move sources, a new path at most once in
-//      inserts and move targets, a row at most once in updates; the same for sections;
-//   2. nothing addresses a row of a deleted section on the old side, or of an inserted one on the
-//      new side: those rows come and go with their section. A row that leaves a surviving section
-//      for an inserted one is a delete; from a deleted one into a surviving one, an insert;
-//   3. with deletes and move sources taken out of the old list, and inserts and move targets out of
+// A changeset is valid if:
+//   1. each old path occurs at most once among deletes and move sources, each new path at most once
+//      among inserts and move targets, and each row at most once among updates; the same holds for
+//      sections;
+//   2. no operation addresses a row of a deleted section on the old side, or of an inserted one on
+//      the new side: those rows come and go with their section. A row that leaves a surviving
+//      section for an inserted one is a delete; from a deleted section into a surviving one, an
+//      insert;
+//   3. after removing deletes and move sources from the old list, and inserts and move targets from
 //      the new one, every surviving section has the same rows in the same order;
-//   4. updates are rows shown in surviving sections on both sides whose parts changed, moved or not.
+//   4. updates are the rows shown in surviving sections on both sides whose parts changed, moved or
+//      not.
 // It is minimal: no valid changeset between the two states has fewer operations.
 
 public import TreeRing
@@ -17,9 +20,9 @@ public import TreeRing
 public struct Changeset: Hashable, Sendable {
   let oldOutline: Outline
   let newOutline: Outline
-  /// What happens to sections.
+  /// The operations on sections.
   public internal(set) var sections = SectionChanges()
-  /// What happens to rows of surviving sections.
+  /// The operations on rows of surviving sections.
   public internal(set) var rows = RowChanges()
 
   init(before: Outline, after: Outline) {
@@ -38,7 +41,7 @@ public struct Changeset: Hashable, Sendable {
   public var isEmpty: Bool { count == 0 }
 }
 
-/// A section that changes its place among the surviving ones.
+/// A section that changes its position among the surviving ones.
 public struct SectionMove: Hashable, Sendable {
   /// Its position before.
   public let from: Int
@@ -46,13 +49,13 @@ public struct SectionMove: Hashable, Sendable {
   public let to: Int
 }
 
-/// What happens to sections.
+/// The operations on sections.
 public struct SectionChanges: Hashable, Sendable {
-  /// Old positions, ascending.
+  /// The old positions of deleted sections, ascending.
   public internal(set) var deletes: [Int] = []
-  /// New positions, ascending.
+  /// The new positions of inserted sections, ascending.
   public internal(set) var inserts: [Int] = []
-  /// By ascending new position.
+  /// The moves, by ascending new position.
   public internal(set) var moves: [SectionMove] = []
 
   /// The number of operations.
@@ -61,17 +64,17 @@ public struct SectionChanges: Hashable, Sendable {
   public var isEmpty: Bool { count == 0 }
 }
 
-/// A row that comes or goes, and where.
+/// A deleted or inserted row, with its path.
 public struct ListedRow: Hashable, Sendable {
-  /// Which row.
+  /// The row.
   public let row: RowID
-  /// Where it was, for a delete; where it is, for an insert.
+  /// The old path of a delete; the new path of an insert.
   public let path: RowPath
 }
 
-/// A row that changes its place among the rows that stay, within its section or to another one.
+/// A row that changes its position among the staying rows, within its section or to another one.
 public struct RowMove: Hashable, Sendable {
-  /// Which row.
+  /// The row.
   public let row: RowID
   /// Its path before.
   public let from: RowPath
@@ -81,25 +84,25 @@ public struct RowMove: Hashable, Sendable {
 
 /// A row whose content changed.
 public struct RowUpdate: Hashable, Sendable {
-  /// Which row.
+  /// The row.
   public let row: RowID
   /// Its path before.
   public let from: RowPath
   /// Its path after.
   public let to: RowPath
-  /// What of it changed.
+  /// The parts that changed.
   public let parts: Parts
 }
 
-/// What happens to rows of surviving sections.
+/// The operations on rows of surviving sections.
 public struct RowChanges: Hashable, Sendable {
-  /// By ascending old path.
+  /// The deleted rows, by ascending old path.
   public internal(set) var deletes: [ListedRow] = []
-  /// By ascending new path.
+  /// The inserted rows, by ascending new path.
   public internal(set) var inserts: [ListedRow] = []
-  /// By ascending new path.
+  /// The moves, by ascending new path.
   public internal(set) var moves: [RowMove] = []
-  /// By ascending new path.
+  /// The updates, by ascending new path.
   public internal(set) var updates: [RowUpdate] = []
 
   /// The number of operations.

@@ -1,23 +1,47 @@
-// The heaviest increasing subsequence, by a Fenwick tree that keeps prefix maxima: O(m log m).
+// The heaviest increasing subsequence, by a Fenwick tree of prefix maxima: O(m log m).
 
-/// Finds which elements of a sequence to keep so that their positions ascend and their weight is
-/// greatest. Keeps its buffers from one use to the next.
+/// The weight of an element: the first number counts, and each further one breaks ties.
+package struct ChainWeight: Comparable, Sendable {
+  package var first: Int
+  package var second: Int
+  package var third: Int
+
+  package init(_ first: Int, _ second: Int = 0, _ third: Int = 0) {
+    self.first = first
+    self.second = second
+    self.third = third
+  }
+
+  package static func < (a: ChainWeight, b: ChainWeight) -> Bool {
+    if a.first != b.first { return a.first < b.first }
+    return a.second != b.second ? a.second < b.second : a.third < b.third
+  }
+
+  static func + (a: ChainWeight, b: ChainWeight) -> ChainWeight {
+    ChainWeight(a.first + b.first, a.second + b.second, a.third + b.third)
+  }
+}
+
+/// Finds the elements of a sequence to keep so that their positions ascend and their total weight
+/// is greatest. Reuses its buffers between calls.
 package struct HeaviestChain {
-  /// Per Fenwick node the element that ends the heaviest chain among the positions it covers; -1 none.
+  /// Per Fenwick node, the element that ends the heaviest chain among the positions it covers; -1
+  /// for none.
   private var heaviest: [Int] = []
-  /// Per element the weight of the heaviest chain that ends with it, and the element before it there.
-  private var total: [Int] = []
+  /// Per element, the weight of the heaviest chain that ends with it, and the previous element
+  /// there.
+  private var total: [ChainWeight] = []
   private var previous: [Int] = []
 
   package init() {}
 
-  /// Tells of each element whether it belongs to the heaviest chain. Of equally heavy ones, the one
-  /// whose last element comes first is taken.
+  /// Returns for each element whether it belongs to the heaviest chain. Among equally heavy chains,
+  /// the one whose last element comes first wins.
   ///
   /// - Parameters:
   ///   - positions: A permutation of `0..<m`.
-  ///   - weights: Of each element, above 0.
-  package mutating func kept(positions: [Int], weights: [Int]) -> [Bool] {
+  ///   - weights: The weight of each element; its first number is above 0.
+  package mutating func kept(positions: [Int], weights: [ChainWeight]) -> [Bool] {
     let count = positions.count
     heaviest.removeAll(keepingCapacity: true)
     heaviest.append(contentsOf: repeatElement(-1, count: count + 1))
@@ -26,7 +50,7 @@ package struct HeaviestChain {
     var last = -1
     for element in 0..<count {
       let before = heaviestElement(below: positions[element])
-      let weight = weights[element] + (before < 0 ? 0 : total[before])
+      let weight = before < 0 ? weights[element] : total[before] + weights[element]
       total.append(weight)
       previous.append(before)
       record(element, at: positions[element])

@@ -1,21 +1,22 @@
-// What may stay in place in one section, laid out in both orders, ready for the heaviest chain.
+// The rows that may stay in one section, laid out in both orders for the heaviest chain.
 //
-// The untouched rows of a group that are shown on both sides are cut into blocks wherever a candidate,
-// a touched row shown in this section on both sides, stood or stands among them. A best set of rows to
-// keep takes each block whole or not at all, so it is the heaviest increasing subsequence over the
-// candidates and at most 2k + 1 blocks. A row weighs one; a candidate weighs a trifle less, so that
-// among equals fewer bystanders move.
+// A candidate is an affected row shown in this section on both sides. The unaffected rows of a
+// group shown on both sides are cut into blocks at every old and new position of a candidate. An
+// optimal set of staying rows takes each block whole or not at all. So it is the heaviest
+// increasing subsequence over the candidates and at most 2k + 1 blocks. The number of staying rows
+// decides. Ties are broken by the number of bystanders among them, rows without any change, and
+// then by the number of rows changed in place.
 //
-// A consolidated section shows several groups, one behind the other: their blocks and candidates lie
-// in one sequence, and a candidate may go from one group to another.
+// A consolidated section shows several groups, one behind the other. Their blocks and candidates
+// form one sequence, and a candidate may change its group.
 
-/// What may stay in place in one section. O(k log k) for k candidates, plus the groups shown in it.
+/// The rows that may stay in one section. O(k log k) for k candidates, plus the groups shown in it.
 struct SectionPlan {
-  /// A touched row shown in this section on both sides.
+  /// A affected row shown in this section on both sides.
   struct Candidate {
-    /// Its index among the touched rows.
+    /// Its index among the affected rows.
     let touched: Int
-    /// How many untouched rows of its group precede it, clipped to those shown on both sides.
+    /// The number of unaffected rows of its group before it, clipped to those shown on both sides.
     let untouchedBefore: Int
 
     init(_ touched: Int, _ untouchedBefore: Int) {
@@ -27,14 +28,16 @@ struct SectionPlan {
   /// One group of the section.
   struct Part {
     let slot: Int
-    /// The untouched rows shown on both sides.
+    /// The unaffected rows shown on both sides.
     let common: Range<Int>
     let isReversedBefore: Bool
     let isReversedAfter: Bool
-    /// The candidates that stood in this group, and those that stand in it, by rank.
+    /// The unaffected rows changed in place, as ascending positions among the unaffected ones.
+    var changed: [Int] = []
+    /// The candidates of this group on the old side and on the new side, by rank.
     var old: [Candidate] = []
     var new: [Candidate] = []
-    /// The first of its blocks among all elements; its blocks follow one another.
+    /// The index of its first block among all elements; its blocks are consecutive.
     fileprivate var firstBlock = 0
     fileprivate var blocks: [Range<Int>] = []
 
@@ -45,55 +48,53 @@ struct SectionPlan {
       self.isReversedAfter = isReversedAfter
     }
 
-    /// Whether its rows are shown the other way round from now on.
+    /// Whether its display order is reversed by this change.
     var isTurned: Bool { isReversedBefore != isReversedAfter }
   }
 
-  /// Something that stays or moves as a whole.
+  /// A unit that stays or moves as a whole.
   enum Element {
-    /// A row, by its index among the touched rows.
+    /// A row, by its index among the affected rows.
     case touched(Int)
-    /// Untouched rows of a slot.
+    /// Unaffected rows of a slot.
     case block(slot: Int, Range<Int>)
 
-    /// How many moves it takes.
+    /// The number of moves it needs.
     var rowCount: Int {
       if case .block(_, let block) = self { return block.count }
       return 1
     }
   }
 
-  /// The groups of the section, on either side.
+  /// The groups of the section on both sides.
   private var parts: [Part] = []
-  /// By slot, which of the parts it is, if there are several.
+  /// The index in `parts` by slot, if there are several.
   private var indexes: [Int: Int] = [:]
-  /// In the new order; with the position each has in the old order, and its weight.
+  /// The elements in the new order, with the old position and the weight of each.
   private(set) var elements: [Element] = []
   private(set) var positions: [Int] = []
-  private(set) var weights: [Int] = []
+  private(set) var weights: [ChainWeight] = []
 
-  /// Adds a group, which is not there yet.
+  /// Adds a group that is not there yet.
   mutating func add(_ part: Part) {
     if parts.count == 1 { indexes[parts[0].slot] = 0 }
     if !parts.isEmpty { indexes[part.slot] = parts.count }
     parts.append(part)
   }
 
-  /// Whether a group has been added.
+  /// Whether the group was added.
   func has(_ slot: Int) -> Bool { index(of: slot) != nil }
 
   private func index(of slot: Int) -> Int? {
     parts.count == 1 ? (parts[0].slot == slot ? 0 : nil) : indexes[slot]
   }
 
-  /// Cuts the untouched rows at every candidate and lays out both orders.
+  /// Cuts the unaffected rows at every candidate and lays out both orders.
   ///
-  /// - Parameter numbers: Room for a number per touched row.
+  /// - Parameter numbers: A buffer with one number per affected row.
   mutating func layOut(
     from oldSlots: ArraySlice<Int>, to newSlots: ArraySlice<Int>, numbers: inout [Int], flaw: Flaw
   ) {
-    // A row weighs `unit`, a candidate one less: k candidates never outweigh one row more.
-    let unit = parts.reduce(1) { $0 + $1.old.count }
     var all: [Element] = []
     var oldOrder: [Int] = []
     for slot in oldSlots {
@@ -110,7 +111,7 @@ struct SectionPlan {
     }
     var positionOfElement = [Int](repeating: 0, count: all.count)
     for (position, element) in oldOrder.enumerated() { positionOfElement[element] = position }
-    let weight = flaw == .bystandersEqual ? unit : unit - 1
+    let candidate = flaw == .bystandersEqual ? ChainWeight(1, 1, 1) : ChainWeight(1)
     for slot in newSlots {
       guard let index = index(of: slot) else { continue }
       let part = parts[index]
@@ -118,9 +119,10 @@ struct SectionPlan {
         elements.append(all[number])
         positions.append(positionOfElement[number])
         switch all[number] {
-        case .touched: weights.append(weight)
+        case .touched: weights.append(candidate)
         case .block(_, let block):
-          weights.append((flaw == .lightBlocks ? 1 : block.count) * unit)
+          let count = flaw == .lightBlocks ? 1 : block.count
+          weights.append(ChainWeight(count, count - part.changedCount(in: block), count))
         }
       }
     }
@@ -128,7 +130,7 @@ struct SectionPlan {
 }
 
 extension SectionPlan.Part {
-  /// The numbers of its blocks and of these candidates, in the order of display.
+  /// The numbers of its blocks and of these candidates, in display order.
   fileprivate func order(
     _ candidates: [SectionPlan.Candidate], reversed: Bool, _ numbers: [Int]
   ) -> [Int] {
@@ -149,12 +151,17 @@ extension SectionPlan.Part {
     return reversed ? order.reversed() : order
   }
 
-  /// Makes its blocks; of a group that is turned round, each row is one.
+  /// The number of rows of a block that changed in place. O(log of the changed rows).
+  fileprivate func changedCount(in block: Range<Int>) -> Int {
+    changed.firstIndex(atLeast: block.upperBound) - changed.firstIndex(atLeast: block.lowerBound)
+  }
+
+  /// Makes its blocks; in a reversed group, each row is one.
   fileprivate mutating func makeBlocks() {
     blocks = isTurned ? common.map { $0..<($0 + 1) } : cut()
   }
 
-  /// The pieces between cuts, none of them empty. Both lists of cuts ascend.
+  /// The non-empty pieces between cuts. Both lists of cuts ascend.
   private func cut() -> [Range<Int>] {
     var blocks: [Range<Int>] = []
     blocks.reserveCapacity(old.count + new.count + 1)

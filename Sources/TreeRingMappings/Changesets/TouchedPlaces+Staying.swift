@@ -1,34 +1,23 @@
-// Which rows of a group stay, for the windows of flexible ranges.
+// The staying rows of a group, for the windows of flexible ranges.
 //
-// A row stays if it is in the group before and after and passes no row that is there before and after.
-// Untouched rows never pass each other. A touched one that is in the group on both sides passes no
-// untouched row iff as many of them precede it as before; and no touched one iff it has the same index
-// among those in both orders, and the ones before it are the same. So re-labelling rows in place moves
-// nothing. O(rows touched).
+// A row stays if it is in the group before and after and passes no other such row. Unaffected rows
+// never pass each other. An affected row in the group on both sides passes no unaffected row iff as
+// many of them precede it as before. It passes no affected row iff it has the same index among
+// those in both orders, and the same ones precede it. So relabelling rows in place moves nothing.
+// O(affected rows).
 
 extension TouchedPlaces {
-  /// The ranks of rows that leave the group or come to it, a row that passes another counted as both.
+  /// The ranks of rows that leave or join the group; a row that passes another counts as both.
   func staying(_ delta: GroupDelta, flaw: Flaw = .none) -> Alignment {
     if flaw == .relabelledLeaves { return delta.alignment }
-    let remaining = remaining(delta)
-    if remaining.isEmpty { return delta.alignment }
-    var result = Alignment()
-    for (index, rank) in delta.alignment.removed.enumerated()
-    where !remaining.contains(delta.left[index]) {
-      result.removed.append(rank)
-    }
-    for (index, rank) in delta.alignment.added.enumerated()
-    where !remaining.contains(delta.taken[index]) {
-      result.added.append(rank)
-    }
-    return result
+    return delta.without(remaining(delta) { _ in true }).alignment
   }
 
-  /// The touched rows of a group that pass no other one.
-  private func remaining(_ delta: GroupDelta) -> Set<Int> {
+  /// The selected affected rows of a group that pass neither an unaffected row nor each other.
+  func remaining(_ delta: GroupDelta, where isAsked: (TouchedPlace) -> Bool) -> Set<Int> {
     var before: [Int: (index: Int, untouched: Int)] = [:]
     for (index, touched) in delta.left.enumerated()
-    where moved[touched].oldSlot == moved[touched].newSlot {
+    where moved[touched].oldSlot == moved[touched].newSlot && isAsked(moved[touched]) {
       before[touched] = (before.count, delta.alignment.removed[index] - index)
     }
     if before.isEmpty { return [] }
@@ -45,5 +34,23 @@ extension TouchedPlaces {
       seen += 1
     }
     return remaining
+  }
+}
+
+extension GroupDelta {
+  /// The delta with some affected rows counted as unaffected. These rows must keep their order
+  /// among themselves and the unaffected ones.
+  func without(_ rows: Set<Int>) -> GroupDelta {
+    if rows.isEmpty { return self }
+    var delta = GroupDelta(slot: slot)
+    for (rank, touched) in zip(alignment.removed, left) where !rows.contains(touched) {
+      delta.alignment.removed.append(rank)
+      delta.left.append(touched)
+    }
+    for (rank, touched) in zip(alignment.added, taken) where !rows.contains(touched) {
+      delta.alignment.added.append(rank)
+      delta.taken.append(touched)
+    }
+    return delta
   }
 }

@@ -1,27 +1,34 @@
-// The touched rows of the mapped groups, ranked: how each group's order changed.
+// The affected rows of the mapped groups, ranked: the change of each group's order.
 //
-// A change record holds places, not positions. Positions follow from the newest tree and the touched
-// rows alone, because the old list is the new one without the places taken and with the places left:
-//   1. rank every place left and every place taken in the newest tree;
-//   2. a place taken before a place left is one with a lower rank, so that the number of untouched
-//      rows before a place left is its rank less the number of those;
-//   3. its old rank is that number plus the places left before it.
-// Integers decide everything but the order of places left between the same two rows.
-// O(k log n) for the ranks and O(k log k) for the rest.
+// A change record holds places, not positions. Positions follow from the newest tree and the
+// affected rows alone, because the old list is the new one without the places taken and with the
+// places left:
+//   1. Rank every place left and every place taken in the newest tree.
+//   2. A place taken precedes a place left if its rank is lower. So the number of unaffected rows
+//      before a place left is its rank less the number of places taken before it.
+//   3. Its old rank is that number plus the number of places left before it.
+// Integers decide everything except the order of places left between the same two rows. O(k log n)
+// for the ranks and O(k log k) for the rest.
+//
+// In an index that compares rows a place is a label, and two builds of its trees give one row two
+// labels. So there a row has moved if its content differs, whatever its labels. Rows with other
+// labels are ranked as above, and those with equal content then count as unaffected again.
 
 internal import TreeRing
 internal import TreeRingLog
 
-/// A row that stands, or stood, in a mapped group and changed its place there. A row with several
-/// places is one of these per group.
+/// A row in a mapped group, before or after, that changed its place there. A row with several
+/// places has one entry per group.
 struct TouchedPlace: Sendable {
   let row: RowReference
-  /// What of its content changed; empty if it was not there before or is not now.
+  /// The parts of its content that changed; empty if it was inserted or deleted.
   let parts: Parts
-  /// The slot of the group it left, and its old rank there; -1 if it came from no mapped group.
+  /// Whether only its label changed, in an index that compares rows.
+  let isRelabeled: Bool
+  /// The slot of its old group, and its old rank there; -1 if it was in no mapped group.
   var oldSlot = -1
   var oldRank = -1
-  /// The slot of the group it is in, and its rank there; -1 if it is in no mapped group.
+  /// The slot of its new group, and its rank there; -1 if it is in no mapped group.
   var newSlot = -1
   var newRank = -1
 }
@@ -35,35 +42,38 @@ struct UpdatedPlace: Sendable {
   let newRank: Int
 }
 
-/// How the order of one group changed.
+/// The change of one group's order.
 struct GroupDelta: Sendable {
   let slot: Int
   /// The old ranks of the places left and the new ranks of the places taken.
   var alignment = Alignment()
-  /// The touched places, as `alignment.removed` and `alignment.added` list them.
+  /// The affected places, in the order of `alignment.removed` and `alignment.added`.
   var left: [Int] = []
   var taken: [Int] = []
 
-  /// How many rows the group gained, less those it lost.
+  /// The rows the group gained, less those it lost.
   var growth: Int { taken.count - left.count }
 }
 
-/// The touched rows of the mapped groups, ranked.
+/// The affected rows of the mapped groups, ranked.
 struct TouchedPlaces: Sendable {
-  /// Rows that changed their place.
+  /// The rows that changed their place.
   private(set) var moved: [TouchedPlace] = []
-  /// Rows that changed in place.
+  /// The rows that changed in place.
   private(set) var updated: [UpdatedPlace] = []
-  /// Per group that lost or gained a place, by ascending slot.
+  /// The change of each group that lost or gained a place, by ascending slot.
   private(set) var deltas: [GroupDelta] = []
-  /// The slots of groups that a touched row stood or stands in, ascending: also of one that was written
-  /// again as it was.
+  /// The slots of the groups of all affected rows, before and after, ascending. They include groups
+  /// of rows that were written without a change.
   private(set) var touchedSlots: [Int] = []
+  /// The old ranks of the rows in `moved`, for an index that compares rows: an old label has no
+  /// rank in other trees.
+  private var labeledRanks: [RowReference: [(slot: Int, rank: Int)]] = [:]
 
-  /// No row was touched.
+  /// The empty set of affected rows.
   init() {}
 
-  /// Ranks the touched rows in the newest trees.
+  /// Ranks the affected rows in the newest trees.
   init<Groups>(
     _ touched: TouchedRows, table: GroupTable, in groups: inout GroupCache<Groups>,
     flaw: Flaw = .none
@@ -80,7 +90,8 @@ struct TouchedPlaces: Sendable {
     }
     taken.sort { $0.precedes($1) }
     align(left, taken, flaw: flaw)
-    updated.reserveCapacity(collector.stayed.count)
+    if touched.comparesRows { restoreRelabeled() }
+    updated.reserveCapacity(updated.count + collector.stayed.count)
     let stays = try RankedPlace.list(collector.kept, in: &groups)
     var alignment = Alignment()
     var slot = -1
@@ -98,14 +109,43 @@ struct TouchedPlaces: Sendable {
     }
   }
 
-  /// How a group's order changed; nil if it did not. O(log of the groups touched).
+  /// Counts rows that only got a new label as unaffected. A row that passed another such row stays
+  /// affected; this happens when the index's closures do not depend on the rows alone.
+  private mutating func restoreRelabeled() {
+    for place in moved where place.oldSlot >= 0 {
+      labeledRanks[place.row, default: []].append((place.oldSlot, place.oldRank))
+    }
+    for index in deltas.indices {
+      let restored = remaining(deltas[index], where: \.isRelabeled)
+      deltas[index] = deltas[index].without(restored)
+      for index in restored.sorted() {
+        let place = moved[index]
+        moved[index].oldSlot = -1
+        moved[index].newSlot = -1
+        if place.parts.isEmpty { continue }
+        updated.append(
+          UpdatedPlace(
+            row: place.row, parts: place.parts, slot: place.newSlot, oldRank: place.oldRank,
+            newRank: place.newRank))
+      }
+    }
+    deltas.removeAll { $0.left.isEmpty && $0.taken.isEmpty }
+  }
+
+  /// The old rank of a row in a group, in an index that compares rows; nil if its label is
+  /// unchanged, or for other indexes. O(groups of the row).
+  func labeledRank(of row: RowReference, slot: Int) -> Int? {
+    labeledRanks[row]?.first { $0.slot == slot }?.rank
+  }
+
+  /// The change of a group's order; nil if there is none. O(log of the affected groups).
   func delta(of slot: Int) -> GroupDelta? { deltaIndex(of: slot).map { deltas[$0] } }
 
-  /// Whether a group lost or gained a place. O(log of the groups touched).
+  /// Whether a group lost or gained a place. O(log of the affected groups).
   func hasDelta(of slot: Int) -> Bool { deltaIndex(of: slot) != nil }
 
-  /// The rank a row had in a group, given the one that its old place there has in the newest tree.
-  /// O(log k), with as many calls of `precedes`.
+  /// The old rank of a row in a group, from the rank of its old place in the newest tree. O(log k),
+  /// with as many calls of `precedes`.
   ///
   /// - Parameter precedes: Whether another row that left the group stood before this one.
   func oldRank(
@@ -113,8 +153,8 @@ struct TouchedPlaces: Sendable {
     after precedes: (RowReference) -> Bool
   ) -> Int {
     let (alignment, kept) = (delta.alignment, delta.alignment.keptBefore(new: rank))
-    // Those that left from between the same two rows have one rank in the newest tree, or are told apart
-    // there only by rows that came; among themselves they lie in the old order.
+    // Rows that left from between the same two rows share one rank in the newest tree, or differ
+    // there only by rows that came. Among themselves they are in the old order.
     var low = alignment.removed.leaders(upTo: kept - 1)
     let end = alignment.removed.leaders(upTo: kept)
     var high = end
@@ -136,7 +176,7 @@ struct TouchedPlaces: Sendable {
     return low < deltas.count && deltas[low].slot == slot ? low : nil
   }
 
-  /// Turns ranks in the newest tree into the deltas, group by group. Both lists are in order.
+  /// Converts ranks in the newest tree to deltas, group by group. Both lists are sorted.
   private mutating func align(_ left: [RankedPlace], _ taken: [RankedPlace], flaw: Flaw) {
     var nextLeft = 0
     var nextTaken = 0
@@ -170,23 +210,24 @@ struct TouchedPlaces: Sendable {
   }
 }
 
-/// A place in a mapped group that a row left or took, or changed in.
+/// A place in a mapped group that a row left, took, or kept while it changed.
 private struct SlotPlace {
   let slot: Int
-  /// Which of the collector's moved rows; -1 for a row that stayed.
+  /// The index among the collector's moved rows; -1 for a row that stayed.
   let moved: Int
   let order: [UInt8]
 }
 
-/// A place with its rank in the newest tree. Without references, so that sorting only moves integers.
+/// A place with its rank in the newest tree. It holds no references, so sorting moves only
+/// integers.
 private struct RankedPlace {
   let slot: Int
   let rank: Int
   let moved: Int
-  /// Which of the collector's places.
+  /// The index among the collector's places.
   let place: Int
 
-  /// The rank of each place, by slot.
+  /// The ranks of the places, by slot.
   static func list<Groups>(
     _ places: [SlotPlace], in groups: inout GroupCache<Groups>
   ) throws(TreeRingError) -> [RankedPlace] {
@@ -217,25 +258,25 @@ private struct RankedPlace {
     return ranked
   }
 
-  /// Whether it comes first, as far as slot and rank tell.
+  /// Whether this place comes first by slot and rank.
   func precedes(_ other: RankedPlace) -> Bool {
     slot == other.slot ? rank < other.rank : slot < other.slot
   }
 }
 
-/// Sorts the places of touched rows into those left, those taken and those kept.
+/// Sorts the places of affected rows into left, taken and kept ones.
 private struct PlaceCollector {
   let table: GroupTable
   let flaw: Flaw
   var moved: [TouchedPlace] = []
   var left: [SlotPlace] = []
   var taken: [SlotPlace] = []
-  /// Rows that changed in place, and their places.
+  /// The rows that changed in place, and their places.
   var stayed: [(row: RowReference, parts: Parts)] = []
   var kept: [SlotPlace] = []
   /// The slots of all these rows' groups, and of rows that neither changed nor moved.
   private(set) var slots: Set<Int> = []
-  /// The group asked for last, and its slot: neighbouring questions are mostly the same.
+  /// The group of the last lookup, and its slot: consecutive lookups mostly concern one group.
   private var lastGroup: GroupName?
   private var lastSlot: Int?
 
@@ -244,37 +285,42 @@ private struct PlaceCollector {
     self.flaw = flaw
   }
 
-  /// A row with at most one place before and after keeps its identity from group to group; of one
-  /// with several at either end, each place stands for itself.
+  /// Adds a row. A row with at most one place on each side keeps its identity across groups. With
+  /// several places on either side, each place is independent.
   mutating func add(_ change: TouchedRow, of row: RowReference, in touched: TouchedRows) {
     let old = change.oldPlaces
     let new = change.newPlaces
     var parts = touched.parts(of: change) ?? []
+    // Whether its content decides its position; nil where a sort key does.
+    let isRewritten =
+      touched.comparesRows ? !parts.isDisjoint(with: [.object, .metadata]) : nil
     if flaw == .updatesUnchecked, change.newContent != nil { parts.insert(.object) }
     if old.count <= 1, new.count <= 1 {
-      pair(row, parts, old.first, new.first)
+      pair(row, parts, old.first, new.first, isRewritten)
       return
     }
     for place in old {
-      pair(row, parts, place, new.first { $0.group == place.group })
+      pair(row, parts, place, new.first { $0.group == place.group }, isRewritten)
     }
     for place in new where !old.contains(where: { $0.group == place.group }) {
-      pair(row, parts, nil, place)
+      pair(row, parts, nil, place, isRewritten)
     }
   }
 
   private mutating func pair(
-    _ row: RowReference, _ parts: Parts, _ old: RowPlace?, _ new: RowPlace?
+    _ row: RowReference, _ parts: Parts, _ old: RowPlace?, _ new: RowPlace?, _ isRewritten: Bool?
   ) {
-    if let old, let new, old.order == new.order, old.group == new.group {
+    let isInGroup = old != nil && old?.group == new?.group
+    if let new, isInGroup, old?.order == new.order, isRewritten != true {
       if parts.isEmpty, flaw == .rewritesUnasked { return }
-      // The group is noted in any case: its summary tells when a row was written.
+      // Records the group in any case: its summary depends on writes of its rows.
       guard let slot = slot(of: new.group), !parts.isEmpty else { return }
       stayed.append((row, parts))
       kept.append(SlotPlace(slot: slot, moved: -1, order: new.order))
       return
     }
-    var touched = TouchedPlace(row: row, parts: parts)
+    var touched = TouchedPlace(
+      row: row, parts: parts, isRelabeled: isInGroup && isRewritten == false)
     if let old, let slot = slot(of: old.group) {
       touched.oldSlot = slot
       left.append(SlotPlace(slot: slot, moved: moved.count, order: old.order))
@@ -286,7 +332,7 @@ private struct PlaceCollector {
     if touched.oldSlot >= 0 || touched.newSlot >= 0 { moved.append(touched) }
   }
 
-  /// The slot of a touched row's group, which is noted; nil if the group is not mapped.
+  /// The slot of an affected row's group, which is recorded; nil if the group is not mapped.
   private mutating func slot(of group: GroupName) -> Int? {
     if lastGroup != group {
       lastGroup = group

@@ -1,16 +1,16 @@
-// A group as the filter and the order of a dynamic list of groups see it.
+// A group summary: the argument of the filter and the order of a dynamic list of groups.
 
 public import TreeRing
 internal import TreeRingLog
 
 /// A group of an index at one commit: its name, its number of rows, its first row and its last.
 ///
-/// The rows are read only when they are asked for, from a snapshot that is held for the call: use it
-/// during the call only, and in its task, which is why it is not `Sendable`.
+/// Rows are read on demand from a snapshot that the store holds for the call. Use the summary only
+/// during the call and in its task; for that reason it is not `Sendable`.
 public struct GroupSummary {
   /// The group's name.
   public let name: GroupName
-  /// How many rows the group has: at least one.
+  /// The number of rows in the group: at least one.
   public let count: Int
   private let row: (Int) -> StoredRow?
 
@@ -20,23 +20,25 @@ public struct GroupSummary {
     self.row = row
   }
 
-  /// The first row in the index's order; nil if it cannot be read, which ends the call's use.
+  /// The first row in the index's order; nil if it cannot be read. A failed read ends the whole
+  /// call.
   public var first: StoredRow? { row(0) }
-  /// The last row in the index's order; nil if it cannot be read, which ends the call's use.
+  /// The last row in the index's order; nil if it cannot be read. A failed read ends the whole
+  /// call.
   public var last: StoredRow? { row(count - 1) }
 
-  /// The first row, decoded; nil if it is of another bucket or cannot be decoded.
+  /// The first row, decoded; nil if it belongs to another bucket or cannot be decoded.
   public func first<Row>(in bucket: Bucket<Row>) -> Row? { decode(first, bucket) }
-  /// The last row, decoded; nil if it is of another bucket or cannot be decoded.
+  /// The last row, decoded; nil if it belongs to another bucket or cannot be decoded.
   public func last<Row>(in bucket: Bucket<Row>) -> Row? { decode(last, bucket) }
 
   private func decode<Row>(_ row: StoredRow?, _ bucket: Bucket<Row>) -> Row? {
-    guard let row, row.bucket == bucket.name else { return nil }
+    guard let row, row.bucket.isSameName(as: bucket.name) else { return nil }
     return try? bucket.decode(row)
   }
 }
 
-/// A filter and an order of groups. Copies of mappings share it; two are equal if they are the same.
+/// A filter and an order of groups. Copies of mappings share one object; equality is identity.
 final class GroupChoice: Sendable {
   private let isIncluded: @Sendable (GroupSummary) -> Bool
   private let order: @Sendable (GroupSummary) -> [SortItem]
@@ -49,9 +51,9 @@ final class GroupChoice: Sendable {
     self.order = order
   }
 
-  /// What a group is ordered by among the groups listed; nil if it is not to be listed.
+  /// The group's sort key in the list of groups; nil if the filter excludes it.
   ///
-  /// - Throws: what reading its first or last row throws.
+  /// - Throws: the error of reading its first or last row.
   func orderKey<Group: OrderedGroup>(
     _ name: GroupName, _ group: Group, in groups: some OrderedGroups<Group>
   ) throws(TreeRingError) -> [UInt8]? {
@@ -76,7 +78,7 @@ final class GroupChoice: Sendable {
   }
 }
 
-/// What went wrong while a summary's rows were read.
+/// The error of a row read inside a summary.
 private final class ReadFailure {
   var error: TreeRingError?
 }

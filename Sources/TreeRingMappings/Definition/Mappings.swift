@@ -1,11 +1,11 @@
-// Which groups of a group index are shown, in which order, and how: the question that a changeset
-// answers. A pure value: nothing is read from a store until an observer or a state uses it.
+// Mappings: the choice, the order and the ranges of the groups shown. A pure value: nothing is read
+// from a store until an observer or a state uses it.
 
 public import TreeRing
 
 /// Groups of a group index, shown as sections.
 ///
-/// Each call returns a changed copy, so that the whole reads as one sentence:
+/// Each call returns a changed copy, so calls chain:
 /// ```swift
 /// let boards = Mappings(of: "departures", groups: ["EWR", "JFK", "LGA"])
 ///   .hidingEmptySections()
@@ -15,36 +15,36 @@ public import TreeRing
 public struct Mappings: Hashable, Sendable {
   /// The name of the group index.
   public let index: String
-  /// The mapped groups, in the order of their sections, each once; nil if a filter and an order
-  /// choose them.
+  /// The mapped groups in section order, each once; nil if a filter and an order choose them.
   public let groups: [GroupName]?
   /// Whether a group without a setting of its own is a section only while it shows a row.
   public private(set) var hidesEmptySections = false
-  /// The range of groups without a setting of their own; nil shows them whole.
+  /// The range of groups without a setting of their own; nil shows whole groups.
   public private(set) var defaultRange: RangeOptions?
-  /// When the groups are shown as one section; nil is never.
+  /// The condition for showing all groups as one section; nil for never.
   public private(set) var consolidation: Consolidation?
 
-  /// The groups in one section while they show few rows.
+  /// The rule that shows all groups as one section while they have few rows.
   public struct Consolidation: Hashable, Sendable {
-    /// The section's name. While it is that of a mapped group, the groups are not consolidated.
+    /// The section's name. The rule is off while a mapped group has this name.
     public let name: GroupName
-    /// The groups are consolidated while they show fewer rows than this, all together.
+    /// The number of rows from which each group has its own section. Below it, counted over all
+    /// groups, the groups are consolidated.
     public let threshold: Int
   }
 
-  /// How the groups are chosen, unless they are given.
+  /// The filter and the order that choose the groups; nil for a given list.
   let choice: GroupChoice?
-  /// Settings of single groups. They are kept for groups that are not mapped, so that a group finds
-  /// them again when it is.
+  /// Settings of single groups. Settings of unmapped groups are kept, so they apply again once the
+  /// group is mapped.
   private var options: [GroupName: GroupOptions] = [:]
 
   /// Shows these groups of an index, each as a section, whole and in the index's order.
   ///
   /// - Parameters:
   ///   - index: The name of the group index.
-  ///   - groups: The groups in the order of their sections; a repeated name counts once. A group that
-  ///     does not exist is an empty section.
+  ///   - groups: The groups in section order; a repeated name counts once. A group that does not
+  ///     exist is an empty section.
   public init(of index: String, groups: [GroupName]) {
     self.index = index
     var seen: Set<GroupName> = []
@@ -52,11 +52,10 @@ public struct Mappings: Hashable, Sendable {
     choice = nil
   }
 
-  /// Shows those groups of an index that a filter lets pass, in an order, whichever they are at the
-  /// commit shown.
+  /// Shows the groups of an index that pass a filter, in a computed order, as of the commit shown.
   ///
-  /// A group is asked about when its rows change or one of them is written. Filter and order must depend on
-  /// nothing but the summary they are given.
+  /// A group is evaluated again when its rows change or a commit writes one of them. Filter and
+  /// order must depend on the summary alone.
   /// ```swift
   /// Mappings(of: "chats", groupsWhere: { $0.count > 1 }, orderedBy: { group in
   ///   [.descending(group.last(in: messages)?.date, nils: .last)]
@@ -64,8 +63,8 @@ public struct Mappings: Hashable, Sendable {
   /// ```
   /// - Parameters:
   ///   - index: The name of the group index.
-  ///   - isIncluded: Whether a group, which has a row at least, is mapped.
-  ///   - order: What the groups are ordered by, the first item first, and then by name.
+  ///   - isIncluded: Whether a group is mapped. The group has at least one row.
+  ///   - order: The sort items of a group, most significant first; the name breaks ties.
   public init(
     of index: String,
     groupsWhere isIncluded: @escaping @Sendable (GroupSummary) -> Bool,
@@ -76,7 +75,7 @@ public struct Mappings: Hashable, Sendable {
     choice = GroupChoice(where: isIncluded, order: order)
   }
 
-  /// Shows every group as a section only while its range shows a row. Replaces what was set for
+  /// Shows every group as a section only while its range shows a row. Overrides the settings of
   /// single groups.
   public func hidingEmptySections(_ hides: Bool = true) -> Mappings {
     var copy = self
@@ -90,7 +89,7 @@ public struct Mappings: Hashable, Sendable {
     changing(group) { $0.hidesWhenEmpty = hides }
   }
 
-  /// Shows only a range of each group's rows; nil shows them all. Replaces what was set for single
+  /// Shows only a range of each group's rows; nil shows them all. Overrides the settings of single
   /// groups.
   public func range(_ range: RangeOptions?) -> Mappings {
     var copy = self
@@ -99,23 +98,23 @@ public struct Mappings: Hashable, Sendable {
     return copy
   }
 
-  /// Shows only a range of a group's rows; nil shows them all. The range counts in the order of
-  /// display, so that it means the same before and after ``reversed(_:_:)``.
+  /// Shows only a range of a group's rows; nil shows them all. The range counts in display order,
+  /// so it means the same before and after ``reversed(_:_:)``.
   public func range(_ range: RangeOptions?, of group: GroupName) -> Mappings {
     changing(group) { $0.range = .some(range) }
   }
 
-  /// Shows a group's rows last to first. On a list that is shown, this starts a range anew.
+  /// Shows a group's rows last to first. On a list already shown, this restarts the group's range.
   public func reversed(_ group: GroupName, _ isReversed: Bool = true) -> Mappings {
     changing(group) { $0.isReversed = isReversed }
   }
 
   /// Shows all groups as one section of this name while they show fewer rows than a threshold. The
-  /// section is there with no rows, too.
+  /// section exists even without rows.
   ///
   /// - Parameters:
-  ///   - threshold: The number of rows from which on each group has its own section; not negative.
-  ///   - name: The section's name. While it is that of a mapped group, nothing is consolidated.
+  ///   - threshold: The number of rows from which each group has its own section; not negative.
+  ///   - name: The section's name. While a mapped group has this name, nothing is consolidated.
   public func consolidated(below threshold: Int, as name: GroupName) -> Mappings {
     precondition(threshold >= 0, "a number of rows is not negative")
     var copy = self
@@ -130,12 +129,12 @@ public struct Mappings: Hashable, Sendable {
     return copy
   }
 
-  /// Says that each row of a group is drawn with the rows at these distances from it, in the order of
-  /// display of the whole group: -1 is the row above. A row gets the part `dependency` when a row it
-  /// is drawn with changes, comes or goes.
+  /// Declares that each row of a group is drawn with the rows at these distances from it: -1 is the
+  /// row above. Distances count in the display order of the whole group. A row gets the part
+  /// `dependency` when a row it is drawn with changes, comes or goes.
   ///
   /// - Parameters:
-  ///   - offsets: The distances; 0 counts for nothing, and none at all turns it off.
+  ///   - offsets: The distances; 0 is ignored, and an empty set turns the feature off.
   ///   - group: The group.
   public func drawn(withNeighborsAt offsets: Set<Int>, in group: GroupName) -> Mappings {
     changing(group) { $0.neighbors = offsets.subtracting([0, .min]).sorted() }
@@ -157,8 +156,8 @@ public struct Mappings: Hashable, Sendable {
   /// Whether any group's rows are drawn with others.
   var hasNeighbors: Bool { options.values.contains { !$0.neighbors.isEmpty } }
 
-  /// The groups that have a flexible range of their own, in name order: their windows are carried on
-  /// even while the groups are not mapped.
+  /// The groups with a flexible range of their own, in name order. Their windows are carried even
+  /// while the groups are not mapped.
   var carriedGroups: [GroupName] {
     options.filter { $0.value.range??.isFlexible ?? false }.keys.sorted()
   }
@@ -170,6 +169,20 @@ public struct Mappings: Hashable, Sendable {
   }
 }
 
+extension Mappings {
+  public static func == (a: Mappings, b: Mappings) -> Bool {
+    a.index.isSameName(as: b.index) && a.groups == b.groups
+      && a.hidesEmptySections == b.hidesEmptySections && a.defaultRange == b.defaultRange
+      && a.consolidation == b.consolidation && a.choice == b.choice && a.options == b.options
+  }
+  public func hash(into hasher: inout Hasher) {
+    index.hashName(into: &hasher)
+    hasher.combine(groups)
+    hasher.combine(choice)
+    hasher.combine(options)
+  }
+}
+
 extension GroupChoice: Hashable {
   static func == (a: GroupChoice, b: GroupChoice) -> Bool { a === b }
   func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
@@ -177,9 +190,9 @@ extension GroupChoice: Hashable {
 
 /// The settings of one group.
 private struct GroupOptions: Hashable, Sendable {
-  /// Nil: as the mappings say for all groups.
+  /// Nil: the setting for all groups applies.
   var hidesWhenEmpty: Bool?
-  /// Nil: as the mappings say for all groups; an inner nil: the whole group.
+  /// Nil: the setting for all groups applies; an inner nil: the whole group.
   var range: RangeOptions??
   var isReversed = false
   var neighbors: [Int] = []

@@ -1,51 +1,52 @@
-// A change as YapDatabase's views list it, for code that is ported from there.
+// A change in the form of YapDatabase's views, for code ported from there.
 //
-// The differences to a changeset: rows of deleted and inserted sections are listed too; a row whose
-// place changed is a move wherever it is shown on both sides, also from or to a section that goes or
-// comes, and never one that merely was in the way; an update stands under the path it had. A row whose
-// place changed and whose path did not is an update, provided it passed no row that stayed: only then
-// does the list still lead to the new state. In a section that shows all groups, rows are listed as the
-// changeset lists them; when all groups become one section or one becomes many, every row goes and
-// comes.
+// Differences from a changeset:
+//   - Rows of deleted and inserted sections are listed too.
+//   - A row whose place changed is a move wherever both sides show it, also from a deleted or to an
+//     inserted section. A row that was only in the way is never a move.
+//   - An update keeps its old path. A row whose place changed but not its path is an update,
+//     provided it passed no staying row; only then does the list lead to the new state.
+//   - In a consolidated section, rows are listed as in the changeset. When all groups become one
+//     section, or one becomes many, every row is deleted and inserted.
 
 public import TreeRing
 public import TreeRingLog
 
-/// A change as YapDatabase's views list it.
+/// A change in the form of YapDatabase's views.
 public struct LegacyChanges: Hashable, Sendable {
-  /// What happens to a section or row.
+  /// The kind of an operation on a section or row.
   public enum Kind: String, Hashable, Sendable {
-    /// By the names of YapDatabase.
+    /// The names are YapDatabase's.
     case delete, insert, move, update
   }
 
-  /// What happens to a section.
+  /// An operation on a section.
   public struct SectionChange: Hashable, Sendable {
-    /// What happens to it.
+    /// The kind of the operation.
     public let kind: Kind
     /// The section.
     public let group: GroupName
-    /// Its position before; nil for an insert.
+    /// The old position; nil for an insert.
     public let originalSection: Int?
-    /// Its position after; nil for a delete.
+    /// The new position; nil for a delete.
     public let finalSection: Int?
   }
 
-  /// What happens to a row.
+  /// An operation on a row.
   public struct RowChange: Hashable, Sendable {
-    /// What happens to it.
+    /// The kind of the operation.
     public let kind: Kind
     /// The row.
     public let row: RowID
-    /// What of its content changed; empty for deletes and inserts.
+    /// The parts of its content that changed; empty for deletes and inserts.
     public fileprivate(set) var parts: Parts
-    /// Its group and path before; nil for an insert.
+    /// The old group; nil for an insert.
     public let originalGroup: GroupName?
-    /// Its path before; nil for an insert.
+    /// The old path; nil for an insert.
     public let original: RowPath?
-    /// Its group and path after; nil for a delete.
+    /// The new group; nil for a delete.
     public let finalGroup: GroupName?
-    /// Its path after; nil for a delete.
+    /// The new path; nil for a delete.
     public let final: RowPath?
   }
 
@@ -56,8 +57,9 @@ public struct LegacyChanges: Hashable, Sendable {
 }
 
 extension Change {
-  /// The change as YapDatabase's views list it; nothing for a reset. O(k log n), O(rows) of deleted and
-  /// inserted sections, and O(groups) after a change of mappings or ranges by hand.
+  /// The change in the form of YapDatabase's views; empty for a reset. O(k log n), plus O(rows) of
+  /// deleted and inserted sections, and O(groups) after a change of mappings or a manual range
+  /// change.
   ///
   /// - Throws: `TreeRingError` if the index cannot be read.
   public func legacy() throws(TreeRingError) -> LegacyChanges { try legacy(flaw: .none) }
@@ -96,7 +98,7 @@ extension Change {
     return result
   }
 
-  /// Adds the untouched rows that slid over an edge of a range.
+  /// Adds the unaffected rows that slid over an edge of a range.
   private func appendSlides(
     _ projection: LegacyProjection, to rows: inout [LegacyChanges.RowChange]
   ) throws(TreeRingError) {
@@ -120,7 +122,7 @@ extension Change {
     }
   }
 
-  /// The rows as the changeset lists them; a row that moved and changed is one move.
+  /// The rows in the order of the changeset; a row that moved and changed is one move.
   private func listedRows(_ projection: LegacyProjection) -> [LegacyChanges.RowChange] {
     var parts: [RowPath: Parts] = [:]
     for update in rows.updates { parts[update.to] = update.parts }
@@ -138,7 +140,7 @@ extension Change {
     return changes
   }
 
-  /// Adds the part `dependency` to the rows that have it, which may not be listed yet.
+  /// Adds the part `dependency` to the rows that have it, including rows not yet listed.
   private func addNeighbors(
     _ projection: LegacyProjection, to rows: inout [LegacyChanges.RowChange]
   ) {
@@ -188,7 +190,7 @@ private struct LegacyProjection {
   let later: ShownRows.Later
   let flaw: Flaw
 
-  /// The change of a row, named by the ends it has.
+  /// The operation on a row; its kind follows from the ends that exist.
   func change(
     _ row: RowID, _ parts: Parts, from: RowPath?, to: RowPath?, isUpdate: Bool = false
   ) -> LegacyChanges.RowChange {
@@ -200,7 +202,7 @@ private struct LegacyProjection {
       finalGroup: to.flatMap { new.group(at: $0) }, final: to)
   }
 
-  /// Moves, deletes, inserts and updates of the rows touched.
+  /// The moves, deletes, inserts and updates of the affected rows.
   func touchedRows(
     in groups: any OrderedGroups
   ) throws(TreeRingError) -> [LegacyChanges.RowChange] {
@@ -228,7 +230,7 @@ private struct LegacyProjection {
     return changes
   }
 
-  /// Whether a row that kept its group also kept its place among the rows not touched.
+  /// Whether a row that kept its group also kept its position among the unaffected rows.
   private func passesNone(_ touched: TouchedPlace) -> Bool {
     if flaw == .legacyMovesMissed { return true }
     guard touched.oldSlot == touched.newSlot,
@@ -239,7 +241,7 @@ private struct LegacyProjection {
       == delta.alignment.keptBefore(new: touched.newRank)
   }
 
-  /// The untouched rows of a group that are shown on one side only; of a section turned round, all.
+  /// The unaffected rows of a group that only one side shows, or all rows of a reversed section.
   func slides(_ slot: Int) -> [(LegacyChanges.Kind, Int)] {
     if old.groups[slot] == new.groups[slot], later.places.delta(of: slot) == nil { return [] }
     let alignment = later.places.delta(of: slot)?.alignment ?? Alignment()
@@ -254,7 +256,7 @@ private struct LegacyProjection {
     return slides
   }
 
-  /// Where an untouched row was shown, and where it is.
+  /// The old path of an unaffected row; nil if it was hidden.
   func oldPath(_ slot: Int, _ kept: Int) -> RowPath? {
     let alignment = later.places.delta(of: slot)?.alignment ?? Alignment()
     return old.path(slot: slot, rank: alignment.oldPosition(ofKept: kept))

@@ -1,13 +1,13 @@
 // A change for keyed lists, such as the children of an element on a web page: ids to remove, then
-// elements to put before an element that already stands where it belongs.
+// elements to put before an element already in its final position.
 
 public import TreeRing
 public import TreeRingLog
 
-/// A change as removals by identity and placements beside a neighbour. Apply the parts in the order in
-/// which they are declared. A row's identity is its group and itself.
+/// A change as removals by identity and placements beside a neighbour. Apply the parts in the order
+/// of their declaration. A row's identity is its group and the row itself.
 public struct Placements: Hashable, Sendable {
-  /// A row as a member of its own group, whether or not the section shows other groups too.
+  /// A row as a member of its own group, even if the section shows several groups.
   public struct Member: Hashable, Sendable {
     /// The group.
     public let group: GroupName
@@ -15,53 +15,53 @@ public struct Placements: Hashable, Sendable {
     public let row: RowID
   }
 
-  /// A section to create with its rows, or to move, so that it stands right before another one.
+  /// A section to create with its rows, or to move, directly before another one.
   public struct SectionPlacement: Hashable, Sendable {
     /// The section.
     public let group: GroupName
-    /// Whether the section is new: it then brings all its rows.
+    /// Whether the section is new; a new section brings all its rows.
     public let isNew: Bool
-    /// The section that follows; nil for the last one.
+    /// The next section; nil for the last one.
     public let before: GroupName?
   }
 
-  /// A row to insert, or to move, so that it stands right before another one of its section.
+  /// A row to insert, or to move, directly before another one of its section.
   public struct RowPlacement: Hashable, Sendable {
-    /// The section it is to stand in.
+    /// The target section.
     public let section: GroupName
     /// The row.
     public let member: Member
-    /// The group the row stands in so far; nil if it is new.
+    /// The row's previous group; nil if the row is new.
     public let from: GroupName?
-    /// The member that follows; nil for the section's last one.
+    /// The next member; nil for the section's last one.
     public let before: Member?
   }
 
-  /// A row to draw anew.
+  /// A row to redraw.
   public struct Update: Hashable, Sendable {
     /// The row.
     public let member: Member
-    /// What of it changed.
+    /// The parts that changed.
     public let parts: Parts
   }
 
-  /// Rows that go.
+  /// The rows to remove.
   public internal(set) var remove: [Member] = []
-  /// Sections that go, with their rows.
+  /// The sections to remove, with their rows.
   public internal(set) var removeSections: [GroupName] = []
-  /// Sections that come or move, last to first.
+  /// The sections to insert or move, last to first.
   public internal(set) var placeSections: [SectionPlacement] = []
-  /// Rows that come or move, last to first: the row to stand before is always there already.
+  /// The rows to insert or move, last to first, so that the next member is always there already.
   public internal(set) var place: [RowPlacement] = []
-  /// Rows whose content changed.
+  /// The rows whose content changed.
   public internal(set) var update: [Update] = []
 }
 
 extension Change {
   /// The change as removals and placements. O(k log n) for k operations.
   ///
-  /// - Throws: `TreeRingError` if the index cannot be read: a row that follows a placed one is looked
-  ///   up.
+  /// - Throws: `TreeRingError` if the index cannot be read while looking up the row after a placed
+  ///   one.
   public func placements() throws(TreeRingError) -> Placements { try placements(flaw: .none) }
 
   package func placements(flaw: Flaw) throws(TreeRingError) -> Placements {
@@ -81,7 +81,7 @@ extension Change {
     for move in rows.moves { arrivals.append((move.row, move.to, move.from)) }
     arrivals += try membersThatStay()
     arrivals.sort { flaw == .placedLeftToRight ? $0.to < $1.to : $0.to > $1.to }
-    // The row after a placed one is mostly the one placed before it.
+    // The row after a placed one is mostly the one placed just before.
     var last: (member: Placements.Member, path: RowPath)?
     for (row, to, from) in arrivals {
       guard let arrival = member(row, at: to, of: after) else { continue }
@@ -104,8 +104,8 @@ extension Change {
     return result
   }
 
-  /// Rows of a section that shows all groups which change their group and not their place: they are
-  /// other members now.
+  /// The rows of a consolidated section that change their group and keep their position: each is
+  /// another member now.
   private func membersThatStay() throws(TreeRingError) -> [(RowID, RowPath, RowPath?)] {
     guard let later = before.later, let groups = before.groups, sections.isEmpty,
       before.isConsolidated, after.isConsolidated

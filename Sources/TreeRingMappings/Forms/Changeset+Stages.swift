@@ -1,45 +1,45 @@
 // Batch updates, for views that take a set of operations at once.
 //
-// Structure comes first, content after it: a view that is told to reload a row inside a batch makes it
-// a delete and an insert, at an index that ignores moves. A row that moved and changed is therefore
-// moved in a batch and refreshed after it, at its new path.
+// Structure comes before content. A view that reloads a row inside a batch turns it into a delete
+// and an insert, at an index that ignores moves. So a row that moved and changed is moved in a
+// batch and refreshed afterwards, at its new path.
 //
-// When a moved section also has rows that come, go or move, the structure is split in three, so that
+// If a moved section also has rows that come, go or move, the structure is split in three, so that
 // no batch holds both: (a) deletes of sections and rows, (b) section moves and inserts, (c) row
-// inserts and moves. Every stage brings the state its view is in once it is applied.
+// inserts and moves. Every stage carries the state of the view after it.
 
-/// When the structure of a changeset is split into several batches.
+/// The conditions for splitting the structure of a changeset into several batches.
 public enum StagePolicy: Hashable, Sendable {
-  /// Only where a moved section also changes.
+  /// Splits only if a moved section also changes.
   case combined
-  /// Also where rows move while sections come or go. For views that are not reliable there.
+  /// Splits also if rows move while sections come or go, for views that are unreliable there.
   case conservative
 }
 
 /// One batch of operations, and the state it leads to.
 public struct Stage: Hashable, Sendable {
-  /// Section operations, from the state before this stage to the one after it.
+  /// The section operations, from the state before this stage to the one after it.
   public let sections: SectionChanges
-  /// Row operations of this stage, in its paths. A stage with updates has nothing else: they are to be
-  /// refreshed in place.
+  /// The row operations, in the paths of this stage. A stage with updates has no other operations;
+  /// refresh its rows in place.
   public let rows: RowChanges
-  /// What is shown once the stage is applied.
+  /// The state after the stage.
   public let state: StageState
 }
 
-/// What is shown after a stage.
+/// The rows shown after a stage.
 public struct StageState: Hashable, Sendable {
-  /// Where to look a row up that a stage shows.
+  /// The location of a row that a stage shows.
   public enum Source: Hashable, Sendable {
-    /// At this path of the state before the change.
+    /// The row at this path of the state before the change.
     case before(RowPath)
-    /// At this path of the state after the change.
+    /// The row at this path of the state after the change.
     case after(RowPath)
   }
 
   /// The sections, in order.
   public let sections: [Section]
-  /// Per section the old section it is, with its deleted rows; empty for the final state.
+  /// Per section its old section and the deleted rows of that; empty for the final state.
   fileprivate let origins: [Origin]
 
   fileprivate enum Origin: Hashable, Sendable {
@@ -47,7 +47,7 @@ public struct StageState: Hashable, Sendable {
     case new(section: Int)
   }
 
-  /// Where to look up the row shown at a path; nil if there is none. O(log k).
+  /// The source of the row at a path; nil if there is none. O(log k).
   public func source(of path: RowPath) -> Source? {
     guard sections.indices.contains(path.section), path.row >= 0,
       path.row < sections[path.section].count
@@ -64,8 +64,7 @@ public struct StageState: Hashable, Sendable {
 }
 
 extension Changeset {
-  /// The changeset as batches, to be applied one after the other: structure, then content.
-  /// O(operations + sections).
+  /// The changeset as batches to apply in order: structure, then content. O(operations + sections).
   public func stages(_ policy: StagePolicy = .conservative) -> [Stage] {
     stages(policy, flaw: .none)
   }
@@ -113,7 +112,9 @@ extension Changeset {
     func surviving(_ section: Int) -> (Section, StageState.Origin) {
       let gone = gone[section] ?? []
       return (
-        Section(group: before[section].group, count: before[section].count - gone.count),
+        Section(
+          group: before[section].group, count: before[section].count - gone.count,
+          isConsolidated: before[section].isConsolidated),
         .old(section: section, gone: gone)
       )
     }
@@ -152,19 +153,19 @@ extension Changeset {
 }
 
 extension Stage {
-  /// A stage being put together.
+  /// A stage under construction.
   fileprivate struct Draft {
     var sections = SectionChanges()
     var rows = RowChanges()
 
-    /// The stage; nil if it does nothing.
+    /// The stage; nil if it has no operations.
     func stage(_ state: StageState) -> Stage? {
       sections.isEmpty && rows.isEmpty ? nil : Stage(sections: sections, rows: rows, state: state)
     }
   }
 }
 
-/// Which section became which.
+/// The correspondence of old and new sections.
 struct SectionCorrespondence {
   private var newOfOld: [Int: Int] = [:]
   private var oldOfNew: [Int: Int] = [:]

@@ -1,30 +1,30 @@
-// A changeset as operations to be applied one after the other, for arrays and for views that apply
-// each call at once: deletes from the back, then sections, then rows by ascending final place.
+// A changeset as sequential operations, for arrays and for views that apply each call at once:
+// deletes from the back, then sections, then rows by ascending final path.
 
 public import TreeRing
 
-/// One operation, in the positions of the moment it is applied. A move takes its element out first and
-/// then inserts it.
+/// One operation, in the positions at the time it is applied. A move takes its element out first
+/// and then inserts it.
 public enum Step: Hashable, Sendable {
-  /// A row goes.
+  /// Deletes a row.
   case deleteRow(RowID, at: RowPath)
-  /// A section goes.
+  /// Deletes a section.
   case deleteSection(at: Int)
   /// Inserts a section with all the rows that the state after the change shows in it.
   case insertSection(Section, at: Int)
-  /// A section moves.
+  /// Moves a section.
   case moveSection(from: Int, to: Int)
-  /// A row comes.
+  /// Inserts a row.
   case insertRow(RowID, at: RowPath)
-  /// A row moves.
+  /// Moves a row.
   case moveRow(RowID, from: RowPath, to: RowPath)
-  /// These parts of a row changed.
+  /// Updates these parts of a row.
   case updateRow(RowID, at: RowPath, Parts)
 }
 
 extension Changeset {
-  /// The changeset as a sequence of as many operations as it has. O(k log k) for k operations, and
-  /// O(sections) if sections change.
+  /// The changeset as a sequence with the same number of operations. O(k log k) for k operations,
+  /// and O(sections) if sections change.
   public func steps() -> [Step] { steps(flaw: .none) }
 
   package func steps(flaw: Flaw) -> [Step] {

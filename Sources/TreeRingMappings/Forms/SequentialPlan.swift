@@ -1,26 +1,26 @@
-// Turns a set of inserts and moves into operations to be applied one after the other.
+// Converts a set of inserts and moves to sequential operations.
 //
-// Deletes are done; what remains is one or more lists with elements to move away (sources) and final
-// positions to fill (targets), which are filled by ascending list and position. In a list, count the
-// elements that neither leave nor arrive: `kept`. A source with s kept elements before it and a target
-// with t of them before it meet like this:
-//   - a target is filled right behind kept element t - 1 and the targets filled there before it, so
-//     every source with s >= t still pending is behind it, every other one before it;
-//   - hence the current position of a target is its final one plus the pending sources with s < t;
-//   - and that of a source is s, plus the pending sources before it, plus the filled targets with
-//     t <= s.
+// Deletes are already applied. The remaining lists have elements to move away (sources) and final
+// positions to fill (targets). Targets are filled by ascending list and position. The `kept`
+// elements of a list neither leave nor arrive. Take a source with s kept elements before it and a
+// target with t:
+//   - A target is filled directly behind kept element t - 1 and the targets already filled there.
+//     So every pending source with s >= t is behind it, and every other one before it.
+//   - Hence the current position of a target is its final one plus the pending sources with s < t.
+//   - The current position of a source is s, plus the pending sources before it, plus the filled
+//     targets with t <= s.
 // A Fenwick tree counts the pending sources: O(k log k).
 
 /// The sources and targets of a sequence of inserts and moves.
 struct SequentialPlan {
-  /// An element to be moved away.
+  /// An element to move away.
   struct Source {
-    /// Its list, and its position there once deletes are done.
+    /// Its list, and its position there after the deletes.
     let list: Int
     let position: Int
   }
 
-  /// A final position to be filled.
+  /// A final position to fill.
   struct Target {
     let list: Int
     let position: Int
@@ -28,28 +28,28 @@ struct SequentialPlan {
     let source: Source?
   }
 
-  /// Where an operation finds its element, and where it puts it.
+  /// The source and the target position of one operation.
   struct Placement {
     /// The current position of the element; nil for an insert.
     let from: (list: Int, position: Int)?
-    /// The position to insert at, once the element has been taken out.
+    /// The position to insert at, after the element is taken out.
     let to: (list: Int, position: Int)
   }
 
-  /// A list's part of the sorted sources and targets.
+  /// The ranges of one list in the sorted sources and targets.
   private struct Span {
     var sources = 0..<0
     var targets = 0..<0
   }
 
   private let targets: [Target]
-  /// Per source and target, the kept elements before it.
+  /// The number of kept elements before each source and target.
   private var keptBeforeSource: [Int] = []
   private var keptBeforeTarget: [Int] = []
   private var spans: [Int: Span] = [:]
   /// The index of a target's source among the sorted sources; -1 for an insert.
   private var sourceOfTarget: [Int]
-  /// Fenwick tree over the sources: 1 while pending.
+  /// A Fenwick tree over the sources: 1 while pending.
   private var pending: [Int]
 
   /// - Parameter targets: By ascending list and position.
@@ -81,7 +81,7 @@ struct SequentialPlan {
     }
   }
 
-  /// The operations, one per target, in the order in which they are to be applied.
+  /// The operations, one per target, in the order to apply them.
   mutating func placements(flaw: Flaw = .none) -> [Placement] {
     var result: [Placement] = []
     result.reserveCapacity(targets.count)
@@ -102,7 +102,7 @@ struct SequentialPlan {
     return result
   }
 
-  /// The current position of a pending source, when the first `filled` targets have been filled.
+  /// The current position of a pending source after the first `filled` targets are filled.
   private func position(ofSource source: Int, in list: Int, filled: Int) -> Int {
     let span = spans[list] ?? Span()
     let kept = keptBeforeSource[source]

@@ -1,40 +1,70 @@
-// A change: the state before, the state after, and how to get from one to the other.
+// A change: the state before, the state after, and the operations between them.
 
-/// What happened to the sections and rows shown, between two commits or two mappings.
+package import TreeRing
+
+/// The change of the sections and rows shown, between two commits or two mappings.
 public struct Change: Sendable {
-  /// What was shown.
+  /// The state before.
   public let before: ShownRows
-  /// What is shown now.
+  /// The state after.
   public let after: ShownRows
-  /// The operations that lead from one to the other; none in a reset.
+  /// The operations that lead from one state to the other; none in a reset.
   public let changeset: Changeset
-  /// Whether the list is to be read anew from ``after``: for the first state, and when the operations
-  /// are too many to be worth listing.
-  public let isReset: Bool
+  /// The reason to read the list again from ``after``; nil if the changeset leads there.
+  public let resetReason: ResetReason?
 
-  /// What happens to sections.
+  /// Whether the list must be read again from ``after``; ``resetReason`` gives the reason.
+  public var isReset: Bool { resetReason != nil }
+  /// The operations on sections.
   public var sections: SectionChanges { changeset.sections }
-  /// What happens to rows of surviving sections.
+  /// The operations on rows of surviving sections.
   public var rows: RowChanges { changeset.rows }
-  /// Whether there is nothing to do.
+  /// Whether the change has no effect.
   public var isEmpty: Bool { !isReset && changeset.isEmpty }
 }
 
 extension Change {
-  /// The first state, or one that is to be read anew.
-  init(resetTo after: ShownRows) {
+  /// The change records' data about a row. `isOneRow`: it has one place before and one after, so it
+  /// keeps its identity in another group. `parts`: the parts that changed.
+  package func record(of row: RowID) -> (isOneRow: Bool, parts: Parts) {
+    guard let touched = before.later?.touched, let reference = before.groups?.reference(of: row),
+      let change = touched.rows[reference]
+    else { return (false, []) }
+    return (
+      change.oldPlaces.count == 1 && change.newPlaces.count == 1, touched.parts(of: change) ?? []
+    )
+  }
+}
+
+/// The reason why a change has no operations between its states.
+public enum ResetReason: String, Hashable, Sendable, CaseIterable {
+  /// Nothing was shown before.
+  case firstState
+  /// The rows of another index were shown before.
+  case otherIndex
+  /// The commit shown before cannot be read any more.
+  case beyondHorizon
+  /// The index was redefined, and the content shown by the earlier definition is unknown.
+  case definedAnew
+  /// The number of operations exceeds the observer's limit.
+  case overLimit
+}
+
+extension Change {
+  /// A reset to a state that must be read again.
+  init(resetTo after: ShownRows, because reason: ResetReason) {
     before = .nothing
     self.after = after
     changeset = Changeset(before: Outline([]), after: after.layout.outline)
-    isReset = true
+    resetReason = reason
   }
 
-  /// What leads from one state to the next; without a changeset a reset.
+  /// The change from one state to the next; a reset if there is no changeset.
   init(before: ShownRows, after: ShownRows, changeset: Changeset?) {
     self.before = before
     self.after = after
     self.changeset =
       changeset ?? Changeset(before: before.layout.outline, after: after.layout.outline)
-    isReset = changeset == nil
+    resetReason = changeset == nil ? .overLimit : nil
   }
 }

@@ -1,35 +1,36 @@
-// A stream of changes: an observer, pulled whenever a commit or a change by hand gives reason to.
+// A stream of changes: an observer that advances after each commit or manual change.
 
 public import TreeRing
 public import TreeRingLog
 
 extension Store {
-  /// The changes of what mappings show: first a reset with the full state, then one minimal change
-  /// after the other. A slow reader gets one merged change, never a backlog. Ends when the task is
-  /// cancelled.
+  /// The changes of the rows that mappings show: first a reset with the full state, then one
+  /// minimal change after the other. A slow reader gets one merged change, never a backlog. The
+  /// stream ends when the task is cancelled.
   ///
   ///     for try await change in store.changes(of: chats) {
   ///       table.apply(change)
   ///     }
   ///
   /// - Parameters:
-  ///   - mappings: What is shown.
-  ///   - limit: The most operations worth listing; a larger change is a reset.
+  ///   - mappings: The groups to show.
+  ///   - limit: The maximum number of operations to list; a larger change is a reset.
   public func changes(of mappings: Mappings, limit: Int = 500) -> MappingChanges {
     changes(of: MappingControl(mappings), limit: limit)
   }
 
-  /// The changes of what a control says is to be shown, which may change meanwhile.
+  /// The changes of the rows that a control's mappings show. The control may change them during the
+  /// stream.
   ///
   /// - Parameters:
-  ///   - control: Says what is shown, and goes on saying it.
-  ///   - limit: The most operations worth listing; a larger change is a reset.
+  ///   - control: The source of mappings and range changes.
+  ///   - limit: The maximum number of operations to list; a larger change is a reset.
   public func changes(of control: MappingControl, limit: Int = 500) -> MappingChanges {
     MappingChanges(store: self, control: control, limit: limit)
   }
 }
 
-/// A stream of the changes of what mappings show. Each iteration starts with a reset.
+/// A stream of the changes of the rows that mappings show. Each iteration starts with a reset.
 public struct MappingChanges: AsyncSequence, Sendable {
   /// A change.
   public typealias Element = Change
@@ -44,11 +45,11 @@ public struct MappingChanges: AsyncSequence, Sendable {
       control: control)
   }
 
-  /// Where one reader stands.
+  /// The position of one reader.
   public struct Iterator: AsyncIteratorProtocol {
     var observer: MappingObserver
     let control: MappingControl
-    /// The turn of the control that has been delivered.
+    /// The control's turn that was last delivered.
     private var delivered: Int?
 
     init(observer: MappingObserver, control: MappingControl) {
@@ -56,11 +57,12 @@ public struct MappingChanges: AsyncSequence, Sendable {
       self.control = control
     }
 
-    /// The next change, as soon as there is one in what is shown; nil once the task is cancelled.
+    /// The next non-empty change, as soon as there is one; nil once the task is cancelled.
     ///
-    /// - Throws: `closed` once the store is closed; `notFound` if the index is removed; `invalidInput`
-    ///   if a range was to change of a group that has none. After that one it goes on without; after any
-    ///   other, what its control was asked for still waits to be delivered.
+    /// - Throws: `closed` once the store is closed; `notFound` if the index is removed;
+    ///   `invalidInput` if a range change names a group that has no range. After `invalidInput` the
+    ///   stream continues without that request's range changes. After any other error, the
+    ///   control's requests still wait for delivery.
     public mutating func next() async throws(TreeRingError) -> Change? {
       while !Task.isCancelled {
         let (request, turn) = control.request()
@@ -86,7 +88,7 @@ public struct MappingChanges: AsyncSequence, Sendable {
       return nil
     }
 
-    /// Waits for a commit, or for the control.
+    /// Waits for a commit or a change of the control.
     private func wait(beyond shown: CommitNumber, _ turn: Int) async throws(TreeRingError) {
       let (store, control) = (observer.store, control)
       let failure = await withTaskGroup(of: TreeRingError?.self) { tasks in

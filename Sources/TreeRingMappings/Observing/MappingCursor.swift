@@ -1,55 +1,56 @@
-// Makes changes. It knows what is displayed, by row counts and windows, and nothing else.
+// The cursor makes changes. It knows the rows displayed only by row counts and windows.
 //
-// Going on to another commit and other mappings at once means the same as going there first and
-// changing the mappings then: windows are carried over the rows touched as they were set, and what is
-// changed by hand applies to the result. Still one minimal change comes out.
+// Advancing to another commit and other mappings in one call means the same as advancing first and
+// changing the mappings then. Windows are carried over the affected rows under the old settings,
+// and manual changes apply to the result. The outcome is still one minimal change.
 
 package import TreeRing
 package import TreeRingLog
 
-/// What a list shows, and the way to what it shows next. A value: it reads nothing by itself and pins
-/// nothing.
+/// The displayed state of a list, and the way to its next one. A value: it reads nothing by itself
+/// and pins nothing.
 package struct MappingCursor: Sendable {
-  /// How groups are shown.
+  /// The mappings in force.
   package private(set) var mappings: Mappings
-  /// The commit shown; 0 before anything was shown.
+  /// The commit shown; 0 before the first state.
   package private(set) var commit: CommitNumber = 0
   private var layout = Layout.empty
 
-  /// Nothing is shown yet.
+  /// A cursor that shows nothing yet.
   package init(_ mappings: Mappings) { self.mappings = mappings }
 
-  /// Where the flexible windows stand.
+  /// The positions of the flexible windows.
   var windows: [MappingPosition.WindowPosition] { layout.windows }
 
-  /// Shows a state from scratch; windows go on as far as the groups have rows. O(groups · log n).
+  /// Shows a state from scratch; windows continue, clipped to their groups. O(groups · log n).
   package mutating func reset<Groups: OrderedGroups>(
     to groups: Groups, at commit: CommitNumber, mappings target: Mappings? = nil,
-    edits: [RangeChange] = []
+    edits: [RangeChange] = [], because reason: ResetReason = .firstState
   ) throws(TreeRingError) -> Change {
-    try reset(
-      to: groups, at: commit, mappings: target, edits: edits, following: layout,
+    try show(
+      groups, at: commit, mappings: target, edits: edits, following: layout,
       carrying: layout.followedGroups)
+    return Change(
+      resetTo: ShownRows(commit: commit, layout: layout, groups: groups), because: reason)
   }
 
-  /// Shows a state from scratch, with windows as they stood somewhere else, clipped to the groups.
+  /// Shows a state from scratch, with saved windows, clipped to their groups.
   mutating func resume<Groups: OrderedGroups>(
     at groups: Groups, _ commit: CommitNumber, windows: [MappingPosition.WindowPosition]
-  ) throws(TreeRingError) -> Change {
-    // A group that has no rows at the moment may have left a window, too.
-    _ = try reset(
-      to: groups, at: commit, mappings: nil, edits: [], following: .empty,
+  ) throws(TreeRingError) {
+    // A group without rows at the moment may have left a window, too.
+    try show(
+      groups, at: commit, mappings: nil, edits: [], following: .empty,
       carrying: windows.map(\.group))
     layout = layout.placing(windows)
-    return Change(resetTo: ShownRows(commit: commit, layout: layout, groups: groups))
   }
 
-  private mutating func reset<Groups: OrderedGroups>(
-    to groups: Groups, at commit: CommitNumber, mappings target: Mappings?,
+  private mutating func show<Groups: OrderedGroups>(
+    _ groups: Groups, at commit: CommitNumber, mappings target: Mappings?,
     edits: [RangeChange], following known: Layout, carrying windowed: [GroupName]
-  ) throws(TreeRingError) -> Change {
+  ) throws(TreeRingError) {
     let target = try (target ?? mappings).edited(by: edits)
-    let isSameIndex = target.index == mappings.index
+    let isSameIndex = target.index.isSameName(as: mappings.index)
     let known = isSameIndex ? known : .empty
     let table = GroupTable(try Self.followed(by: target, in: groups))
       .adding(isSameIndex ? windowed : [])
@@ -59,20 +60,19 @@ package struct MappingCursor: Sendable {
     mappings = target
     self.commit = commit
     layout = next
-    return Change(resetTo: ShownRows(commit: commit, layout: layout, groups: groups))
   }
 
-  /// Shows another state. O(k log n) for k rows touched; O(groups) besides if a section comes, goes or
-  /// moves, and while all groups are one section; O(groups · log n) after a change of mappings.
+  /// Shows another state. O(k log n) for k affected rows; O(groups) more if a section comes, goes
+  /// or moves, and while all groups are one section; O(groups · log n) after a change of mappings.
   ///
   /// - Parameters:
   ///   - groups: The index at the commit to show.
-  ///   - touched: The rows touched between the commit shown and that one, in either direction.
+  ///   - touched: The affected rows between the commit shown and that one, in either direction.
   ///   - mappings: Other mappings of the same index; nil if they did not change.
-  ///   - edits: Ranges to change by hand.
-  ///   - isDefinedAnew: Whether the index's definition was replaced meanwhile: windows then keep their
-  ///     offset and length as far as the group reaches, not their rows.
-  ///   - limit: The most operations worth listing; beyond it the change is a reset.
+  ///   - edits: Manual range changes.
+  ///   - isDefinedAnew: Whether the index's definition was replaced in between. Windows then keep
+  ///     their offset and length as far as the group reaches, not their rows.
+  ///   - limit: The maximum number of operations to list; a larger change is a reset.
   package mutating func advance<Groups: OrderedGroups>(
     to groups: Groups, by touched: TouchedRows, mappings edited: Mappings? = nil,
     edits: [RangeChange] = [], isDefinedAnew: Bool = false, limit: Int = 500,
@@ -90,7 +90,8 @@ package struct MappingCursor: Sendable {
     var cache = GroupCache(groups, table: old.table)
     let places = try TouchedPlaces(touched, table: old.table, in: &cache, flaw: flaw)
     guard try Self.agree(old, places, in: &cache) else {
-      return try reset(to: groups, at: touched.to, mappings: edited, edits: edits)
+      return try reset(
+        to: groups, at: touched.to, mappings: edited, edits: edits, because: .definedAnew)
     }
     let keepsList = target.choice == mappings.choice
     var new = try old.advanced(
@@ -111,7 +112,8 @@ package struct MappingCursor: Sendable {
     return change
   }
 
-  /// The groups that mappings list or carry windows of. O(groups · log n) if a filter chooses them.
+  /// The groups that mappings list or whose windows they carry. O(groups · log n) if a filter
+  /// chooses them.
   private static func followed(
     by mappings: Mappings, in groups: some OrderedGroups
   ) throws(TreeRingError) -> [GroupName] {
@@ -120,8 +122,8 @@ package struct MappingCursor: Sendable {
     return GroupTable(listed).adding(mappings.carriedGroups).names
   }
 
-  /// Whether the rows touched account for how many rows the groups have now. They always do, unless
-  /// the list was shown by another definition of the index; then it has to be read anew.
+  /// Whether the affected rows account for the groups' present row counts. They always do, unless
+  /// another definition of the index showed the list; then it must be read again.
   private static func agree<Groups>(
     _ old: Layout, _ places: TouchedPlaces, in groups: inout GroupCache<Groups>
   ) throws(TreeRingError) -> Bool {
@@ -134,7 +136,7 @@ package struct MappingCursor: Sendable {
 }
 
 extension TouchedRows {
-  /// Every group that a touched row stood or stands in.
+  /// The groups of all affected rows, before and after.
   fileprivate var groupNames: [GroupName] {
     var names: Set<GroupName> = []
     for change in rows.values {

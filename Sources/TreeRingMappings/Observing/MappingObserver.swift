@@ -1,50 +1,52 @@
-// Watches a store through mappings, pulled by its owner.
+// Observes a store through mappings; its owner advances it.
 //
-// An observer waits without a pin and without a backlog: it knows the commit it shows, its row counts
-// and its windows. When it is asked, the engine merges what happened since, or compares two states if
-// that is no longer at hand, and one minimal change comes out, however many commits lie in between.
+// An observer waits without a pin and without a backlog: it keeps the commit shown, its row counts
+// and its windows. When it advances, the engine merges the changes since that commit, or compares
+// two states if the records are gone. The result is one minimal change, however many commits lie in
+// between.
 
 public import TreeRing
 public import TreeRingLog
 
 extension Store {
-  /// An observer to be pulled; it shows nothing yet.
+  /// An observer that its owner advances; it shows nothing yet.
   ///
   /// - Parameters:
-  ///   - mappings: What is shown.
-  ///   - limit: The most operations worth listing; a larger change is a reset.
+  ///   - mappings: The groups to show.
+  ///   - limit: The maximum number of operations to list; a larger change is a reset.
   public func observer(of mappings: Mappings, limit: Int = 500) -> MappingObserver {
     MappingObserver(store: self, mappings: mappings, limit: limit)
   }
 
-  /// An observer that goes on from where another one stood, perhaps before a restart. Its first change
-  /// leads on from there; it is a reset only if that commit cannot be read any more, or the index was
-  /// defined anew and the definition by which it was shown cannot be evaluated any more.
+  /// An observer that continues at another one's position, perhaps from before a restart. Its first
+  /// change leads on from there. It is a reset in two cases only: that commit cannot be read any
+  /// more, or the index was redefined and the definition that showed it cannot be evaluated any
+  /// more.
   ///
   /// - Parameters:
-  ///   - mappings: The mappings that were shown. Windows of ranges that were set otherwise start anew.
-  ///   - position: What ``MappingObserver/position`` said.
-  ///   - limit: The most operations worth listing; a larger change is a reset.
+  ///   - mappings: The mappings that were shown. Ranges with other options start with new windows.
+  ///   - position: A value of ``MappingObserver/position``.
+  ///   - limit: The maximum number of operations to list; a larger change is a reset.
   public func observer(
     of mappings: Mappings, from position: MappingPosition, limit: Int = 500
   ) -> MappingObserver {
     var observer = observer(of: mappings, limit: limit)
-    if position.index == mappings.index { observer.start = position }
+    if position.index.isSameName(as: mappings.index) { observer.start = position }
     return observer
   }
 }
 
-/// What a list shows of a store, and the way to what it shows next. A value: copies go on by
-/// themselves.
+/// The state that a list shows of a store, and the way to its next one. A value: copies advance
+/// independently.
 public struct MappingObserver: Sendable {
   /// The store observed.
   public let store: Store
-  /// The most operations worth listing; a larger change is a reset.
+  /// The maximum number of operations to list; a larger change is a reset.
   public var limit: Int
   private var cursor: MappingCursor
-  /// The definition by which the index was built that is shown; nil before anything is.
+  /// The definition of the index shown; nil before the first state.
   private var definition: IndexRecord?
-  /// Where to go on from, before anything is shown.
+  /// The position to continue from, before the first state.
   fileprivate var start: MappingPosition?
 
   init(store: Store, mappings: Mappings, limit: Int) {
@@ -53,34 +55,36 @@ public struct MappingObserver: Sendable {
     cursor = MappingCursor(mappings)
   }
 
-  /// How groups are shown.
+  /// The mappings in force.
   public var mappings: Mappings { cursor.mappings }
-  /// The commit shown; nil before anything is.
+  /// The commit shown; nil before the first state.
   public var commit: CommitNumber? { definition == nil ? nil : cursor.commit }
 
-  /// Where it stands, to go on from later; nil before anything is shown.
+  /// The observer's position, to continue from later. An observer made from a position keeps that
+  /// position until it advances, so it can be saved at any moment. Nil only if the observer has
+  /// shown nothing and has no position to keep.
   public var position: MappingPosition? {
-    definition.map {
-      MappingPosition(
-        index: cursor.mappings.index, commit: cursor.commit, definition: $0.number,
-        windows: cursor.windows)
-    }
+    guard let definition else { return start }
+    return MappingPosition(
+      index: cursor.mappings.index, commit: cursor.commit, definition: definition.number,
+      windows: cursor.windows)
   }
 
-  // MARK: - Going on
+  // MARK: - Advancing
 
-  /// Goes on to the newest commit. The first change is a reset; later ones may be empty.
+  /// Advances to the newest commit. The first change is a reset, unless the observer continues from
+  /// a position; later ones may be empty. ``Change/resetReason`` gives the reason for a reset.
   ///
-  /// O(k log n) for k rows touched since the commit shown; O(groups) besides if a section comes, goes or
-  /// moves, while all groups are one section, and after a change of mappings.
+  /// O(k log n) for k rows affected since the commit shown; O(groups) more if a section comes, goes
+  /// or moves, while all groups are one section, and after a change of mappings.
   /// - Parameters:
-  ///   - mappings: Other mappings to go on with; nil if they stay. With another index the change is a
+  ///   - mappings: Other mappings from now on; nil keeps them. With another index the change is a
   ///     reset.
-  ///   - changes: Ranges to change by hand, in this order.
-  /// - Throws: `notFound` if there is no such index; `closed` once the store is; `invalidInput` if a
-  ///   range is to change of a group that has none; `snapshotExpired` if the store's `pinLimit` is
-  ///   too short for what is read: one new snapshot after the other has expired by then. Whatever is thrown,
-  ///   the observer stands where it stood.
+  ///   - changes: Manual range changes, in this order.
+  /// - Throws: `notFound` if there is no such index; `closed` once the store is closed;
+  ///   `invalidInput` if a range change names a group that has no range; `snapshotExpired` if the
+  ///   store's `pinLimit` is too short for the read, so that each new snapshot expires during it.
+  ///   After an error the observer keeps its position.
   public mutating func advance(
     mappings: Mappings? = nil, changing changes: [RangeChange] = []
   ) throws(TreeRingError) -> Change {
@@ -90,55 +94,68 @@ public struct MappingObserver: Sendable {
     }
   }
 
-  /// Goes to any commit, forward or backward.
+  /// Moves to any commit, forward or backward.
   ///
   /// - Parameters:
   ///   - snapshot: The commit to show, of the same store.
-  ///   - mappings: Other mappings to go on with; nil if they stay.
-  ///   - changes: Ranges to change by hand, in this order.
-  /// - Throws: `snapshotExpired` if the snapshot was held longer than the store's `pinLimit` allows, and
-  ///   what ``advance(mappings:changing:)`` throws. Whatever is thrown, the observer stands where it stood.
+  ///   - mappings: Other mappings from now on; nil keeps them.
+  ///   - changes: Manual range changes, in this order.
+  /// - Throws: `snapshotExpired` if the snapshot was held longer than the store's `pinLimit`
+  ///   allows, and the errors of ``advance(mappings:changing:)``. After an error the observer keeps
+  ///   its position.
   public mutating func advance(
     to snapshot: Snapshot, mappings: Mappings? = nil, changing changes: [RangeChange] = []
   ) throws(TreeRingError) -> Change {
-    if let start { try resume(from: start, to: snapshot) }
+    var copy = self
+    let change = try copy.goOn(to: snapshot, mappings: mappings, changing: changes)
+    self = copy
+    return change
+  }
+
+  private mutating func goOn(
+    to snapshot: Snapshot, mappings: Mappings?, changing changes: [RangeChange]
+  ) throws(TreeRingError) -> Change {
+    var reason = ResetReason.firstState
+    if let start { reason = try resume(from: start, to: snapshot) ?? reason }
     let target = mappings ?? cursor.mappings
     let present = try snapshot.definition(ofIndex: target.index)
     let groups = try groups(by: present, at: snapshot)
-    var change: Change
-    if let definition, target.index == cursor.mappings.index,
-      let touched = try touchedRows(since: definition, to: snapshot, by: present)
-    {
-      change = try cursor.advance(
-        to: groups, by: touched, mappings: target, edits: changes,
-        isDefinedAnew: definition.number != present.number, limit: limit)
-    } else {
-      change = try cursor.reset(
-        to: groups, at: snapshot.commit, mappings: target, edits: changes)
+    defer { definition = present }
+    if let definition {
+      let isDefinedAnew = definition.number != present.number
+      if !target.index.isSameName(as: cursor.mappings.index) {
+        reason = .otherIndex
+      } else if let touched = try touchedRows(since: definition, to: snapshot, by: present) {
+        return try cursor.advance(
+          to: groups, by: touched, mappings: target, edits: changes,
+          isDefinedAnew: isDefinedAnew, limit: limit)
+      } else {
+        reason = isDefinedAnew ? .definedAnew : .beyondHorizon
+      }
     }
-    definition = present
-    return change
+    return try cursor.reset(
+      to: groups, at: snapshot.commit, mappings: target, edits: changes, because: reason)
   }
 
   // MARK: - Changing ranges
 
-  /// Goes on to the newest commit and shows this many rows more of a group, on the side away from the
-  /// pin; fewer if negative.
+  /// Advances to the newest commit and shows this many more rows of a group, on the side away from
+  /// the pin; fewer if negative.
   public mutating func extendRange(
     of group: GroupName, by rows: Int
   ) throws(TreeRingError) -> Change {
     try advance(changing: [RangeChange(.extend(by: rows), of: group)])
   }
 
-  /// Goes on to the newest commit and moves a group's range this many rows away from the pin; towards
-  /// it if negative.
+  /// Advances to the newest commit and moves a group's range this many rows away from the pin;
+  /// towards it if negative.
   public mutating func shiftRange(
     of group: GroupName, by rows: Int
   ) throws(TreeRingError) -> Change {
     try advance(changing: [RangeChange(.shift(by: rows), of: group)])
   }
 
-  /// Goes on to the newest commit and starts a group's range anew; nil shows the whole group.
+  /// Advances to the newest commit and restarts a group's range; nil shows the whole group.
   public mutating func setRange(
     _ range: RangeOptions?, of group: GroupName
   ) throws(TreeRingError) -> Change {
@@ -154,8 +171,8 @@ public struct MappingObserver: Sendable {
       snapshot: snapshot, reader: try snapshot.index(by: definition), names: store.rowNames)
   }
 
-  /// What happened since the commit shown by a definition; nil if that lies beyond the horizon, or the
-  /// definition was replaced and it cannot be told what that changed.
+  /// The rows affected since the commit shown by a definition. Nil if that commit lies beyond the
+  /// horizon, or if the effect of a replaced definition cannot be determined.
   private func touchedRows(
     since definition: IndexRecord, to snapshot: Snapshot, by present: IndexRecord
   ) throws(TreeRingError) -> TouchedRows? {
@@ -171,11 +188,13 @@ public struct MappingObserver: Sendable {
     }
   }
 
-  /// Takes up what was shown at a position. If that commit cannot be read, or not by the same
-  /// definition, only the windows are taken up, at the commit to be shown.
+  /// Resumes from a position. If its commit cannot be read, or not by the same definition, only the
+  /// windows are restored, at the commit to be shown.
+  /// - Returns: The reason why the next change is a reset; nil if it is not.
   private mutating func resume(
     from position: MappingPosition, to snapshot: Snapshot
-  ) throws(TreeRingError) {
+  ) throws(TreeRingError) -> ResetReason? {
+    var reason = ResetReason.definedAnew
     var shown: (definition: IndexRecord, groups: StoreGroups)?
     do throws(TreeRingError) {
       let past = try store.snapshot(at: .commit(position.commit))
@@ -186,15 +205,17 @@ public struct MappingObserver: Sendable {
       let isGone = [.beyondHorizon, .snapshotExpired, .notFound, .indexDefinedInCode]
         .contains(error.code)
       guard isGone else { throw error }
+      if [.beyondHorizon, .snapshotExpired].contains(error.code) { reason = .beyondHorizon }
     }
     if let shown {
-      _ = try cursor.resume(at: shown.groups, position.commit, windows: position.windows)
+      try cursor.resume(at: shown.groups, position.commit, windows: position.windows)
     } else {
       let present = try snapshot.definition(ofIndex: position.index)
-      _ = try cursor.resume(
+      try cursor.resume(
         at: try groups(by: present, at: snapshot), snapshot.commit, windows: position.windows)
     }
     definition = shown?.definition
     start = nil
+    return shown == nil ? reason : nil
   }
 }

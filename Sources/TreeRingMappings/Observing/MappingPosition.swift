@@ -1,26 +1,34 @@
-// Where an observer stands, to be kept somewhere and gone on from: after a restart, in another process,
-// at another time.
+// The position of an observer, saved to continue later: after a restart, or in another process.
 
 public import TreeRing
 internal import TreeRingLog
 
-/// What an observer knows about what it shows: a commit, and where its flexible windows stand.
+/// The saved state of an observer: a commit, and the positions of its flexible windows.
 ///
-/// It holds no rows and pins nothing. Together with the same mappings it leads to the changes since.
+/// It holds no rows and pins nothing. With the same mappings it leads to the changes since.
 public struct MappingPosition: Hashable, Sendable, Codable {
   /// The name of the group index.
   public let index: String
   /// The commit shown.
   public let commit: CommitNumber
-  /// The definition by which the index was built.
+  /// The number of the index's definition.
   let definition: UInt32
   let windows: [WindowPosition]
 
-  /// Where a flexible window stands in its group.
+  public static func == (a: MappingPosition, b: MappingPosition) -> Bool {
+    a.commit == b.commit && a.definition == b.definition && a.windows == b.windows
+      && a.index.isSameName(as: b.index)
+  }
+  public func hash(into hasher: inout Hasher) {
+    index.hashName(into: &hasher)
+    hasher.combine(commit)
+  }
+
+  /// The position of a flexible window in its group.
   struct WindowPosition: Hashable, Sendable, Codable {
     private let name: [UInt8]
     let window: Window
-    /// How many rows the group has.
+    /// The number of rows in the group.
     let count: Int
     private let length: Int
     private let offset: Int
@@ -41,13 +49,13 @@ public struct MappingPosition: Hashable, Sendable, Codable {
 
     var group: GroupName { GroupName(bytes: name) }
 
-    /// Whether it is the window of a range that was set with these options.
+    /// Whether the window belongs to a range with these options.
     func isOf(_ range: RangeOptions, isReversed: Bool) -> Bool {
       range.isFlexible && range.length == length && range.offset == offset && range.pin == pin
         && isReversed == self.isReversed && isSound
     }
 
-    /// Whether it can be a window at all; what was kept elsewhere may have been changed there.
+    /// Whether the values form a valid window; a saved position may have been altered.
     private var isSound: Bool {
       count >= 0 && window.offset >= 0 && window.length >= 0
         && (window.length == 0

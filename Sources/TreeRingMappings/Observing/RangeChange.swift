@@ -1,13 +1,13 @@
-// Changes of ranges by hand, collected until they are delivered.
+// Manual range changes, collected until they are delivered.
 
 public import TreeRing
 internal import TreeRingLog
 
-/// A change of one group's range by hand.
+/// A manual change of one group's range.
 public struct RangeChange: Hashable, Sendable {
-  /// Whose range.
+  /// The group.
   public let group: GroupName
-  /// What becomes of it.
+  /// The edit of its range.
   public let edit: RangeEdit
 
   /// An edit of the range of a group.
@@ -18,10 +18,10 @@ public struct RangeChange: Hashable, Sendable {
 }
 
 extension Mappings {
-  /// The mappings that follow from changes of ranges by hand: what is set, and the length and offset
-  /// of fixed ranges. Of flexible ones only the windows change.
+  /// The mappings after manual range changes: newly set ranges, and the length and offset of fixed
+  /// ranges. For flexible ranges only the windows change.
   ///
-  /// - Throws: `invalidInput` if a group is shown whole that is to be extended or shifted.
+  /// - Throws: `invalidInput` if a change extends or shifts the range of a group shown whole.
   func edited(by changes: [RangeChange]) throws(TreeRingError) -> Mappings {
     var result = self
     for change in changes {

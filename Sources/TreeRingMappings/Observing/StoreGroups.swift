@@ -1,17 +1,17 @@
-// A store's index as the changeset algorithm reads it.
+// A store's index, read by the changeset algorithm.
 
 internal import Synchronization
 package import TreeRing
 package import TreeRingLog
 
-/// An index of a store at one commit. Holds the snapshot, which keeps its pages.
+/// An index of a store at one commit. Holds the snapshot, which pins its pages.
 package final class StoreGroups: OrderedGroups {
   let snapshot: Snapshot
   let reader: IndexReader
   let names: RowNames
   private let found = Mutex(FoundGroups())
 
-  /// An index as a snapshot reads it.
+  /// An index read through a snapshot.
   package init(snapshot: Snapshot, reader: IndexReader, names: RowNames) {
     self.snapshot = snapshot
     self.reader = reader
@@ -50,14 +50,14 @@ package final class StoreGroups: OrderedGroups {
 
 extension GroupEntries: OrderedGroup {}
 
-/// The groups asked for so far, each found once.
+/// The groups looked up so far, each once.
 private struct FoundGroups {
-  /// The one asked for last: neighbouring questions are mostly about the same one.
+  /// The group of the last lookup: consecutive lookups mostly concern one group.
   private(set) var last: GroupEntries?
-  /// The others.
+  /// The other groups.
   private var groups: [GroupName: GroupEntries] = [:]
 
-  /// A group that was found before.
+  /// A group looked up before; nil if there is none.
   mutating func group(_ name: GroupName) -> GroupEntries? {
     if let last, last.name == name { return last }
     guard let group = groups.removeValue(forKey: name) else { return nil }

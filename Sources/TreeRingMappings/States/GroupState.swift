@@ -1,26 +1,26 @@
-// One group in one state: how many rows it has, which of them are shown, and where.
+// One group in one state: its number of rows, the rows shown, and their position on screen.
 
 internal import TreeRing
 
-/// The groups that the two layouts of a change speak of, numbered. A slot is a group's number, so that
-/// everything inside the algorithm is an array access.
+/// The groups of the two layouts of a change, numbered. A slot is a group's number; it makes every
+/// access inside the algorithm an array access.
 final class GroupTable: Sendable {
   let names: [GroupName]
   private let slots: [GroupName: Int]
 
-  /// Each name must stand here once.
+  /// Each name must occur once.
   init(_ names: [GroupName]) {
     self.names = names
     slots = Dictionary(uniqueKeysWithValues: names.enumerated().map { ($1, $0) })
   }
 
-  /// The number of a group; nil if neither side knows it.
+  /// The number of a group; nil if neither side has it.
   func slot(of group: GroupName) -> Int? {
-    // A few names are compared faster than one is hashed.
+    // Comparing a few names is faster than hashing one.
     names.count <= 4 ? names.firstIndex(of: group) : slots[group]
   }
 
-  /// This table, with further groups behind the ones it has.
+  /// This table with further groups behind its own.
   func adding(_ others: some Sequence<GroupName>) -> GroupTable {
     var seen: Set<GroupName> = []
     let fresh = others.filter { slots[$0] == nil && seen.insert($0).inserted }
@@ -28,34 +28,34 @@ final class GroupTable: Sendable {
   }
 }
 
-/// One group in one state. Holds no references, so that copying many is copying memory.
+/// One group in one state. It holds no references, so copying many is copying memory.
 struct GroupState: Sendable, Equatable {
-  /// How many rows the group has.
+  /// The number of rows in the group.
   private(set) var count = 0
-  /// The ranks shown: positions in the index's order, whatever the order of display.
+  /// The ranks shown: positions in the index's order, whatever the display order.
   private(set) var shown = 0..<0
   /// Whether the rows are shown last to first.
   private(set) var isReversed = false
   /// The rows shown; nil shows all.
   private(set) var range: RangeOptions?
-  /// Where the range stands; nil without a range.
+  /// The position of the range in the group; nil without a range.
   private(set) var window: Window?
   private var hidesWhenEmpty = true
-  /// Whether its rows are counted and its window is carried on.
+  /// Whether its rows are counted and its window is carried.
   private(set) var isTracked = false
-  /// Its position among the groups listed; nil if the list does not admit it.
+  /// Its position among the listed groups; nil if it is not listed.
   var position: Int?
-  /// Its section; nil if it is none.
+  /// Its section; nil if it has none.
   var section: Int?
   /// The position of its first row in the section.
   var firstRow = 0
 
-  /// A group of which nothing is known.
+  /// An untracked group.
   init() {}
 
-  /// A group as mappings show it from now on.
+  /// A group as mappings show it.
   ///
-  /// - Parameter known: The state it was in, if it was followed before.
+  /// - Parameter known: The group's previous state, if it was followed before.
   init(_ name: GroupName, in mappings: Mappings, count: Int, following known: GroupState? = nil) {
     self.count = count
     isReversed = mappings.isReversed(name)
@@ -79,9 +79,9 @@ struct GroupState: Sendable, Equatable {
     show()
   }
 
-  /// Gives the group the rows it has after a change, and its window the place that follows from it.
+  /// Applies a change to the group's row count and its window.
   ///
-  /// - Parameter staying: Which rows stay; asked only for a flexible range.
+  /// - Parameter staying: The rows that stay; called only for a flexible range.
   mutating func advance(by growth: Int, staying: () -> Alignment, flaw: Flaw) {
     let old = count
     count += growth
@@ -96,8 +96,7 @@ struct GroupState: Sendable, Equatable {
     show()
   }
 
-  /// Gives the group the rows it has when its rows came to be ordered otherwise: the window stands
-  /// where it stood.
+  /// Applies a change of order to the row count; the window keeps its position.
   mutating func clip(by growth: Int) {
     let old = count
     count += growth
@@ -111,7 +110,7 @@ struct GroupState: Sendable, Equatable {
     show()
   }
 
-  /// Changes the window by hand. Its options, and all of a fixed range, are in the mappings already.
+  /// Changes the window manually. The mappings already hold its options, and all of a fixed range.
   mutating func edit(_ edit: RangeEdit) {
     guard let range, range.isFlexible else { return }
     switch edit {
@@ -122,7 +121,7 @@ struct GroupState: Sendable, Equatable {
     show()
   }
 
-  /// Puts a flexible window where it stood somewhere else, clipped to the group.
+  /// Restores a flexible window from a saved position, clipped to the group.
   mutating func place(_ position: MappingPosition.WindowPosition) {
     guard let range, position.isOf(range, isReversed: isReversed) else { return }
     var window = position.window
@@ -136,26 +135,27 @@ struct GroupState: Sendable, Equatable {
     if let range, let window { shown = window.ranks(range, count: count, isReversed: isReversed) }
   }
 
-  /// Whether the group is to be a section, as far as it is listed.
+  /// Whether the group is a section, provided it is listed.
   var isSection: Bool { position != nil && (!hidesWhenEmpty || !shown.isEmpty) }
 
-  /// Whether it has a window that goes on by itself, also while it is not listed or has no rows.
+  /// Whether it has a flexible window, which is carried even while the group is unlisted or empty.
   var carriesWindow: Bool { range?.isFlexible ?? false }
 
-  /// Where the window stands, in the order of display.
+  /// The window's position, in display order.
   var rangePosition: RangePosition {
     let (before, behind) = (shown.lowerBound, count - shown.upperBound)
     return RangePosition(
       offsetFromBeginning: isReversed ? behind : before,
-      offsetFromEnd: isReversed ? before : behind, length: shown.count)
+      offsetFromEnd: isReversed ? before : behind, length: shown.count,
+      missing: max(0, (window?.offset ?? 0) - count))
   }
 
-  /// The position among the rows shown of a rank that is.
+  /// The position of a shown rank among the shown rows.
   func displayed(_ rank: Int) -> Int {
     isReversed ? shown.upperBound - 1 - rank : rank - shown.lowerBound
   }
 
-  /// The rank of the row at a position among the rows shown.
+  /// The rank of the row at a position among the shown rows.
   func rank(ofDisplayed row: Int) -> Int {
     isReversed ? shown.upperBound - 1 - row : shown.lowerBound + row
   }

@@ -1,7 +1,7 @@
-// The sections of one state: which groups are listed, which ranks of them are shown, and where.
+// The layout of one state: its sections, the groups listed and the ranges shown.
 //
-// The groups of a layout are those listed and those whose windows are carried on meanwhile. A section
-// shows one group or, in a consolidated layout, all that are listed, one behind the other.
+// A layout holds the listed groups and unlisted ones whose windows are carried. A section shows one
+// group. In a consolidated layout, one section shows all listed groups, one behind the other.
 
 internal import TreeRing
 internal import TreeRingLog
@@ -10,22 +10,22 @@ internal import TreeRingLog
 struct Layout: Sendable {
   let mappings: Mappings
   let table: GroupTable
-  /// By slot.
+  /// The groups by slot.
   private(set) var groups: SharedArray<GroupState>
-  /// The slots that the list of groups admits, in order.
+  /// The slots of the listed groups, in order.
   private(set) var listed: [Int] = []
-  /// What the groups listed are ordered by, where an order chooses them.
+  /// The sort keys of the listed groups, if an order chooses them.
   private var orderKeys: [Int: [UInt8]] = [:]
-  /// The slots that are shown, in the order of display: one a section, or all in one.
+  /// The slots shown, in display order: one a section, or all in one.
   private(set) var slots: [Int] = []
-  /// Those of them that show a row.
+  /// The shown slots that show a row.
   private(set) var filled: [Int] = []
-  /// How many rows are shown in all.
+  /// The number of rows shown in total.
   private(set) var rowCount = 0
   /// The name of the one section that shows all groups; nil if each has its own.
   private(set) var consolidated: GroupName?
 
-  /// The layout of nothing: before the first state.
+  /// The empty layout before the first state.
   static let empty = Layout(
     Mappings(of: "", groups: []), table: GroupTable([]), groups: [])
 
@@ -38,8 +38,8 @@ struct Layout: Sendable {
   /// A layout from scratch. O(groups · log n) if an order chooses them, else O(groups).
   ///
   /// - Parameters:
-  ///   - table: The groups to follow, all that are listed among them.
-  ///   - known: What was shown before, whose windows go on where they may.
+  ///   - table: The groups to follow; it includes all listed ones.
+  ///   - known: The previous layout, whose windows continue where they may.
   init<Groups>(
     _ mappings: Mappings, table: GroupTable, following known: Layout = .empty,
     in cache: inout GroupCache<Groups>
@@ -55,7 +55,7 @@ struct Layout: Sendable {
     try list(in: &cache)
   }
 
-  /// The same sections, numbered by another table. Groups it has not are left out.
+  /// The same sections, numbered by another table. Groups not in the table are dropped.
   func numbered(by other: GroupTable) -> Layout {
     var copy = Layout(
       mappings, table: other, groups: other.names.map { state(of: $0) ?? GroupState() })
@@ -71,8 +71,8 @@ struct Layout: Sendable {
     return copy
   }
 
-  /// The same layout, following further groups that had no rows. Groups that have none left are
-  /// forgotten by then, unless a window of theirs is carried on.
+  /// The same layout, following further groups that had no rows. Groups without rows are dropped,
+  /// unless they carry a window.
   func following(_ names: some Sequence<GroupName>) -> Layout {
     if table.adding(names) === table { return self }
     let known = groups.indices.filter { groups[$0].count > 0 || groups[$0].carriesWindow }
@@ -87,12 +87,12 @@ struct Layout: Sendable {
 
   // MARK: - Changes
 
-  /// The layout once these changes have happened. O(groups touched), and O(groups) if a section comes,
-  /// goes or moves, and while all groups are one section.
+  /// The layout after these changes. O(affected groups); O(groups) if a section comes, goes or
+  /// moves, and while all groups are one section.
   ///
   /// - Parameters:
-  ///   - list: Whether the list of groups follows too; not if it is about to be replaced.
-  ///   - carries: Whether windows keep to their rows; else they are clipped to their groups.
+  ///   - list: Whether the list of groups follows too; false if it is about to be replaced.
+  ///   - carries: Whether windows follow their rows; else they are clipped to their groups.
   func advanced<Groups>(
     by places: TouchedPlaces, list: Bool, carries: Bool, in cache: inout GroupCache<Groups>,
     flaw: Flaw
@@ -117,7 +117,7 @@ struct Layout: Sendable {
     return copy
   }
 
-  /// The layout under other mappings, once the changes have happened. O(groups).
+  /// The layout under other mappings, after the changes. O(groups).
   func edited<Groups>(
     to target: Mappings, in cache: inout GroupCache<Groups>
   ) throws(TreeRingError) -> Layout {
@@ -138,7 +138,7 @@ struct Layout: Sendable {
     return copy
   }
 
-  /// The layout, under mappings that are edited already, once ranges have been changed by hand.
+  /// The layout after manual range changes, under mappings that already include them.
   func editing(_ changes: [RangeChange]) -> Layout {
     if changes.isEmpty { return self }
     var copy = self
@@ -149,7 +149,7 @@ struct Layout: Sendable {
     return copy
   }
 
-  /// The layout with windows as they stood somewhere else, where the ranges are the same.
+  /// The layout with saved windows, restored where the range options are equal.
   func placing(_ windows: [MappingPosition.WindowPosition]) -> Layout {
     var copy = self
     for window in windows {
@@ -159,7 +159,7 @@ struct Layout: Sendable {
     return copy
   }
 
-  /// Changes a group; tells whether the sections have to be arranged anew.
+  /// Changes a group and returns whether the sections must be arranged again.
   private mutating func change(_ slot: Int, _ body: (inout GroupState) -> Void) -> Bool {
     let old = groups[slot]
     body(&groups[slot])
@@ -186,7 +186,7 @@ struct Layout: Sendable {
     placeList()
   }
 
-  /// Asks the filter and the order about touched groups; tells whether the list changed.
+  /// Evaluates filter and order for affected groups and returns whether the list changed.
   private mutating func ask<Groups>(
     _ touched: [Int], _ choice: GroupChoice, in cache: inout GroupCache<Groups>
   ) throws(TreeRingError) -> Bool {
@@ -219,14 +219,14 @@ struct Layout: Sendable {
     return true
   }
 
-  /// The order of the list: order key, then name.
+  /// The list order: sort key, then name.
   private func precedes(_ a: Int, _ b: Int) -> Bool {
     let (first, second) = (orderKeys[a] ?? [], orderKeys[b] ?? [])
     if first != second { return first.lexicographicallyPrecedes(second) }
     return table.names[a] < table.names[b]
   }
 
-  /// Gives the groups of a fresh list their positions, and arranges the sections.
+  /// Sets the positions of a new list's groups and arranges the sections.
   private mutating func placeList() {
     for (position, slot) in listed.enumerated() { groups[slot].position = position }
     rowCount = listed.reduce(0) { $0 + groups[$1].shown.count }
@@ -235,14 +235,14 @@ struct Layout: Sendable {
 
   // MARK: - Sections
 
-  /// The name of the consolidated section, if there is to be one.
+  /// The name of the consolidated section; nil if the groups are not to be consolidated.
   private var consolidatedName: GroupName? {
     guard let rule = mappings.consolidation, rowCount < rule.threshold else { return nil }
     if let slot = table.slot(of: rule.name), groups[slot].position != nil { return nil }
     return rule.name
   }
 
-  /// Lays the groups listed out in sections. O(groups listed).
+  /// Arranges the listed groups in sections. O(listed groups).
   private mutating func arrange() {
     for slot in slots { groups[slot].section = nil }
     slots.removeAll(keepingCapacity: true)
@@ -258,7 +258,7 @@ struct Layout: Sendable {
     }
   }
 
-  /// How many sections there are.
+  /// The number of sections.
   var sectionCount: Int { consolidated == nil ? slots.count : 1 }
 
   /// The slots that a section shows, in order.
@@ -266,9 +266,11 @@ struct Layout: Sendable {
     consolidated == nil ? slots[section...section] : slots[...]
   }
 
-  /// The sections as their users see them. O(1).
+  /// The public description of the sections. O(1).
   var outline: Outline {
-    if let consolidated { return Outline([Section(group: consolidated, count: rowCount)]) }
+    if let consolidated {
+      return Outline([Section(group: consolidated, count: rowCount, isConsolidated: true)])
+    }
     return Outline(slots: slots, groups: groups, table: table)
   }
 
@@ -282,25 +284,25 @@ struct Layout: Sendable {
   /// The state of a group; nil if it is not followed.
   func state(of name: GroupName) -> GroupState? { table.slot(of: name).map { groups[$0] } }
 
-  /// Where the flexible windows stand.
+  /// The positions of the flexible windows.
   var windows: [MappingPosition.WindowPosition] {
     zip(table.names, groups).compactMap { MappingPosition.WindowPosition(of: $0, $1) }
   }
 
-  /// The groups listed and those whose windows are carried on.
+  /// The listed groups and those whose windows are carried.
   var followedGroups: [GroupName] {
     groups.indices.filter { groups[$0].position != nil || groups[$0].carriesWindow }
       .map { table.names[$0] }
   }
 
-  /// Where the row of this rank is shown; nil if it is not.
+  /// The path of the row with this rank; nil if it is not shown.
   func path(slot: Int, rank: Int) -> RowPath? {
     let group = groups[slot]
     guard let section = group.section, group.shown.contains(rank) else { return nil }
     return RowPath(section: section, row: group.firstRow + group.displayed(rank))
   }
 
-  /// The slot and the rank shown at a path; nil if there is none. O(log groups) if consolidated.
+  /// The slot and the rank at a path; nil if there is none. O(log groups) if consolidated.
   func place(at path: RowPath) -> (slot: Int, rank: Int)? {
     guard path.section >= 0, path.section < sectionCount, path.row >= 0 else { return nil }
     let slot: Int
@@ -319,8 +321,8 @@ struct Layout: Sendable {
   /// The group of the row shown at a path; nil if there is none.
   func group(at path: RowPath) -> GroupName? { place(at: path).map { table.names[$0.slot] } }
 
-  /// The path nearest to a row of a listed group that is not shown, by its rank; nil if nothing is
-  /// shown. O(log groups).
+  /// The path nearest to a hidden row of a listed group, by its rank; nil if nothing is shown.
+  /// O(log groups).
   func nearestPath(slot: Int, rank: Int) -> RowPath? {
     let group = groups[slot]
     guard let position = group.position else { return nil }
@@ -339,7 +341,8 @@ struct Layout: Sendable {
 }
 
 extension [Int] {
-  /// The first index whose element fits, if those that fit come last; else the count. O(log n).
+  /// The first index that satisfies the predicate, given that all later ones do; else the count.
+  /// O(log n).
   func partitionPoint(_ fits: (Int) -> Bool) -> Int {
     var low = 0
     var high = count

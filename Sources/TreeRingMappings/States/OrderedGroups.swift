@@ -1,4 +1,4 @@
-// What the changeset algorithm asks of a group index at one commit.
+// The changeset algorithm's view of a group index at one commit.
 
 package import TreeRing
 package import TreeRingLog
@@ -9,18 +9,18 @@ package protocol OrderedGroups<Group>: Sendable {
 
   /// Every group that has rows. O(groups · log n).
   func groupNames() throws(TreeRingError) -> [GroupName]
-  /// A group to ask of; one that does not exist has no rows. O(log n).
+  /// A group; one that does not exist has no rows. O(log n).
   func group(_ name: GroupName) throws(TreeRingError) -> Group
   /// A row's places, in group order; empty if it is not in the index. O(log n).
   func places(of row: RowReference) throws(TreeRingError) -> [RowPlace]
-  /// Calls `body` with each group a row stands in, in group order, and the row's position there.
+  /// Calls `body` with each group that holds the row, in group order, and the row's position there.
   /// O(log n) for each.
   func forEachRank(
     of row: RowReference, _ body: (GroupName, Int) -> Void
   ) throws(TreeRingError)
   /// A row with its content. O(log n).
   func stored(_ row: RowReference) throws(TreeRingError) -> StoredRow?
-  /// A row's public identity, also of a row that is not there any more, or not yet. O(1).
+  /// A row's public identity, also for a row that is deleted or not yet inserted. O(1).
   func id(of row: RowReference) throws(TreeRingError) -> RowID
   /// The row of a public identity; nil if there never was such a row. O(1).
   func reference(of id: RowID) -> RowReference?
@@ -28,13 +28,13 @@ package protocol OrderedGroups<Group>: Sendable {
 
 /// One group: a strict total order of rows, with order statistics. Every call costs O(log n).
 package protocol OrderedGroup {
-  /// How many rows it has.
+  /// The number of its rows.
   var count: Int { get }
-  /// How many of its rows stand before this place, whether or not a row stands at it.
+  /// The number of its rows before this place, whether or not a row stands at it.
   func rank(of order: [UInt8]) throws(TreeRingError) -> Int
-  /// The same of many places, in their order.
+  /// The ranks of many places, in their order.
   func ranks(of places: [[UInt8]]) throws(TreeRingError) -> [Int]
-  /// The row at a position, less than the count.
+  /// The row at a position below the count.
   func row(at position: Int) throws(TreeRingError) -> RowReference
 }
 
@@ -57,15 +57,15 @@ extension OrderedGroup {
   }
 }
 
-/// The groups of an index by slot, each found once.
+/// The groups of an index by slot, each looked up once.
 struct GroupCache<Groups: OrderedGroups> {
   let groups: Groups
   private let table: GroupTable
   private var found: [(slot: Int, group: Groups.Group)] = []
-  /// By slot, which of the groups found it is, once there are more than a few.
+  /// The index of each slot in `found`, once there are more than a few groups.
   private var indexes: [Int: Int] = [:]
   private static var few: Int { 4 }
-  /// The slot asked for last and its group: neighbouring questions are mostly about the same one.
+  /// The slot of the last lookup, and its group: consecutive lookups mostly concern one group.
   private var lastSlot = -1
   private var last = 0
 
@@ -74,19 +74,19 @@ struct GroupCache<Groups: OrderedGroups> {
     self.table = table
   }
 
-  /// How many rows the group of a slot has.
+  /// The number of rows in a slot's group.
   mutating func count(_ slot: Int) throws(TreeRingError) -> Int {
     try find(slot)
     return found[last].group.count
   }
 
-  /// How many rows of a slot's group stand before a place.
+  /// The number of rows of a slot's group before a place.
   mutating func rank(of order: [UInt8], slot: Int) throws(TreeRingError) -> Int {
     try find(slot)
     return try found[last].group.rank(of: order)
   }
 
-  /// The same of many places of one slot, in their order.
+  /// The ranks of many places of one slot, in their order.
   mutating func ranks(of places: [[UInt8]], slot: Int) throws(TreeRingError) -> [Int] {
     try find(slot)
     return try found[last].group.ranks(of: places)
@@ -103,7 +103,7 @@ struct GroupCache<Groups: OrderedGroups> {
     try groups.id(of: try row(at: position, slot: slot))
   }
 
-  /// What a slot's group is ordered by in a list of groups; nil if it is not to be listed.
+  /// The sort key of a slot's group in the list of groups; nil if the filter excludes it.
   mutating func orderKey(
     _ slot: Int, by choice: GroupChoice
   ) throws(TreeRingError) -> [UInt8]? {

@@ -1,5 +1,5 @@
-// Each section's name and number of rows. Kept by every change, before and after; so it shares what it
-// says with the layout it is of, and is listed only when somebody asks for it.
+// The outline: each section's name and number of rows. Every change keeps two of them, so an
+// outline shares storage with its layout and builds the list only on demand.
 
 internal import TreeRing
 
@@ -11,15 +11,15 @@ struct Outline: Hashable, Sendable {
   }
   private let content: Content
 
-  /// These sections.
+  /// An outline of these sections.
   init(_ sections: [Section]) { content = .listed(sections) }
 
-  /// The sections that show these slots, one each. O(1).
+  /// The outline of the sections that show these slots, one each. O(1).
   init(slots: [Int], groups: SharedArray<GroupState>, table: GroupTable) {
     content = .laidOut(slots: slots, groups: groups, table: table)
   }
 
-  /// How many sections there are. O(1).
+  /// The number of sections. O(1).
   var count: Int {
     switch content {
     case .listed(let sections): sections.count

@@ -1,25 +1,28 @@
-// The words a changeset is made of: sections, paths, row identities.
+// The vocabulary of a changeset: sections and row paths.
 
 public import TreeRing
 
-/// A group as it is shown: its place on screen is its position in the list of sections.
+/// A group on screen. Its index is its position in the list of sections.
 public struct Section: Hashable, Sendable {
-  /// The group shown.
+  /// The group shown, or the name of the consolidated section.
   public let group: GroupName
-  /// How many of its rows are shown.
+  /// The number of its rows that are shown.
   public let count: Int
+  /// Whether it is the consolidated section, which shows all groups.
+  public let isConsolidated: Bool
 
-  package init(group: GroupName, count: Int) {
+  package init(group: GroupName, count: Int, isConsolidated: Bool = false) {
     self.group = group
     self.count = count
+    self.isConsolidated = isConsolidated
   }
 }
 
-/// Where a row is shown.
+/// The position of a row on screen.
 public struct RowPath: Hashable, Comparable, Sendable, CustomStringConvertible {
   /// The section's position in the list of sections.
   public var section: Int
-  /// The row's position among the section's rows, in the order of display.
+  /// The row's position among the section's rows, in display order.
   public var row: Int
 
   /// A path.

@@ -1,17 +1,17 @@
-// An array of which a changed copy shares nearly everything with the original, so that a state of many
-// groups costs a change of one group no more than one of few groups would.
+// A persistent array: a changed copy shares nearly everything with the original. So a change of one
+// group costs about the same in a state of many groups as in one of few.
 
-/// An array in runs of runs. To change one element of a copy costs O(run length), and a reference for each
-/// thousand elements; to read one costs O(1).
+/// An array in runs of runs. Changing one element of a copy costs O(run length), plus one reference
+/// per thousand elements. Reading one costs O(1).
 struct SharedArray<Element: Sendable>: RandomAccessCollection, MutableCollection, Sendable {
   private static var bits: Int { 5 }
   private static var mask: Int { (1 << bits) - 1 }
 
-  /// Runs of runs of 32 elements, all full but the last ones.
+  /// Runs of runs of 32 elements, all full except the last ones.
   private(set) var runs: [[[Element]]]
   let count: Int
 
-  /// Shares nothing with anything. O(n).
+  /// An array that shares nothing yet. O(n).
   init(_ elements: [Element]) {
     count = elements.count
     let width = Self.mask + 1

@@ -1,41 +1,42 @@
-// Lookups both ways between sections and groups, paths and rows. Out of range is nil, never a trap.
+// Lookups both ways between sections and groups, paths and rows. Out of range returns nil; nothing
+// traps.
 
 public import TreeRing
 public import TreeRingLog
 
 extension ShownRows {
-  /// The names of the sections, in order: their groups, or the name they are consolidated under.
+  /// The names of the sections, in order; a consolidated section has the name of its rule.
   public var visibleGroups: [GroupName] { outline.map(\.group) }
-  /// How many rows are shown in all.
+  /// The number of rows shown in total.
   public var rowCount: Int { layout.rowCount }
-  /// Whether no row is shown; there may be sections nevertheless.
+  /// Whether no row is shown; sections may still exist.
   public var isEmpty: Bool { layout.rowCount == 0 }
   /// Whether one section shows all groups.
   public var isConsolidated: Bool { layout.consolidated != nil }
 
-  /// How many rows a section shows; nil if there is no such section. O(1).
+  /// The number of rows in a section; nil if there is no such section. O(1).
   public func rowCount(inSection section: Int) -> Int? {
     layout.section(at: section)?.count
   }
 
-  /// The section of a group, or of the name they are consolidated under; nil if it is no section. O(1).
+  /// The section of a group or of the consolidated name; nil if there is none. O(1).
   public func section(of group: GroupName) -> Int? {
     if group == layout.consolidated { return 0 }
     return layout.state(of: group)?.section
   }
 
-  /// The group of a section, or the name they are consolidated under; nil if there is no such section.
+  /// The group of a section, or the consolidated name; nil if there is no such section.
   public func group(ofSection section: Int) -> GroupName? {
     layout.section(at: section)?.group
   }
 
-  /// The group that the row at a path stands in, consolidated or not; nil if there is no such row.
-  /// O(log groups).
+  /// The group of the row at a path, consolidated or not; nil if there is no such row. O(log
+  /// groups).
   public func group(at path: RowPath) -> GroupName? {
     layout.group(at: path)
   }
 
-  /// Where the window of a mapped group stands in the group; nil if the group is not mapped. O(1).
+  /// The position of a mapped group's window in the group; nil if the group is not mapped. O(1).
   public func rangePosition(of group: GroupName) -> RangePosition? {
     guard let state = layout.state(of: group), state.position != nil else { return nil }
     return state.rangePosition
@@ -57,8 +58,8 @@ extension ShownRows {
     return try groups.id(of: try groups.group(layout.table.names[place.slot]).row(at: rank))
   }
 
-  /// Where a row is shown: by ascending path, once for each of its groups that show it.
-  /// O(log n) for each of its groups.
+  /// The paths of a row, ascending: one for each of its groups that shows it. O(log n) for each of
+  /// its groups.
   ///
   /// - Throws: `TreeRingError` if the index cannot be read.
   public func paths(of row: RowID) throws(TreeRingError) -> [RowPath] {
@@ -69,7 +70,7 @@ extension ShownRows {
     return paths.sorted()
   }
 
-  /// Where a row is shown; the first path if several groups show it, nil if none does. O(log n).
+  /// The path of a row; the first if several groups show it, nil if none does. O(log n).
   ///
   /// - Throws: `TreeRingError` if the index cannot be read.
   public func path(of row: RowID) throws(TreeRingError) -> RowPath? {
@@ -81,9 +82,10 @@ extension ShownRows {
     return first
   }
 
-  /// The path of a row, or the nearest one if it is hidden: inside its group if that shows rows, else
-  /// the end of the nearest earlier group that does, else the start of the nearest later one. Nil if
-  /// the row is in no mapped group, or nothing is shown. O(log n).
+  /// The path of a row, or the nearest one if it is hidden. The nearest path lies in the row's
+  /// group if that group shows rows. Else it is the end of the nearest earlier group that does,
+  /// else the start of the nearest later one. Nil if the row is in no mapped group, or nothing is
+  /// shown. O(log n).
   ///
   /// - Throws: `TreeRingError` if the index cannot be read.
   public func nearestPath(to row: RowID) throws(TreeRingError) -> RowPath? {
@@ -101,14 +103,14 @@ extension ShownRows {
     return shown ?? nearest?.path
   }
 
-  /// Every path there is, in order.
+  /// All paths, in order.
   var allPaths: [RowPath] {
     outline.enumerated().flatMap { section, part in
       (0..<part.count).map { RowPath(section: section, row: $0) }
     }
   }
 
-  /// Calls `body` with the slots of the groups listed that a row stands in, and its rank in each.
+  /// Calls `body` with the slot of each listed group that holds the row, and its rank there.
   private func forEachPosition(
     of row: RowID, _ body: (_ slot: Int, _ rank: Int) -> Void
   ) throws(TreeRingError) {
@@ -124,6 +126,12 @@ extension ShownRows {
       }
     }
     for place in touched.oldPlaces {
+      if let slot = layout.table.slot(of: place.group),
+        let rank = later.places.labeledRank(of: reference, slot: slot)
+      {
+        found(place.group, rank) { _ in rank }
+        continue
+      }
       let rank = try groups.group(place.group).rank(of: place.order)
       found(place.group, rank) { delta in
         later.places.oldRank(of: reference, at: rank, in: delta) { other in

@@ -1,40 +1,41 @@
-// What is shown at one commit: a collection of sections, which are collections of rows.
+// The rows shown at one commit: a collection of sections, each a collection of rows.
 //
-// The state after a change asks the index at its own commit. The state before it is answered from that
-// same index and the touched rows: a position leads to a touched row that left it, or else to an
-// untouched row, which the newest tree finds. So an observer that waits pins nothing.
+// The state after a change reads the index at its own commit. The state before a change reads that
+// same index and the affected rows. A position leads to an affected row that left it, or to an
+// unaffected row, which the newest tree finds. So an observer that waits pins nothing.
 
 public import TreeRing
 public import TreeRingLog
 
-/// The sections and rows shown at one commit. It never changes.
+/// The sections and rows shown at one commit. The value never changes.
 ///
 /// ```swift
 /// for section in shown.sections { print(section.group, section.count, section.first ?? "empty") }
 /// ```
-/// Subscripts of sections and rows trap out of range, as those of an array do, and if the index cannot
-/// be read. The lookups by path say nil for what is out of range or not shown, and throw if the index
-/// cannot be read. All of them cost O(log n).
+/// Subscripts of sections and rows trap when out of range, like those of an array, and when the
+/// index cannot be read. Lookups by path return nil for a path out of range or a row not shown, and
+/// throw when the index cannot be read. Each costs O(log n).
 ///
-/// The two states of a change hold one snapshot, of the later commit read. In a store with a `pinLimit` it
-/// may expire while they are kept: lookups then throw `snapshotExpired`, and subscripts of rows trap. Where
-/// a limit is set and states are kept, read rows with ``row(at:)``, and go on to the next change or begin
-/// anew when it throws. What a layout knows by itself (``outline``, counts, groups, ranges) is there always.
+/// Both states of a change hold one snapshot, that of the later commit. In a store with a
+/// `pinLimit` the snapshot may expire while they are kept. Lookups then throw `snapshotExpired`,
+/// and subscripts of rows trap. With a limit and states that are kept, read rows with ``row(at:)``;
+/// when it throws, advance to the next change or start over. Data of the layout itself
+/// (``outline``, counts, groups, ranges) stays available.
 public struct ShownRows: Sendable {
-  /// The rows between this state and the commit that `groups` stands at.
+  /// The affected rows between this state and the commit of `groups`.
   struct Later: Sendable {
     let touched: TouchedRows
     let places: TouchedPlaces
-    /// The groups that may be shown otherwise, by ascending slot: those touched, and all if mappings or
-    /// ranges were edited.
+    /// The groups that may be shown differently, by ascending slot: the affected ones, or all if
+    /// mappings or ranges were edited.
     let slotsChanged: [Int]
   }
 
-  /// The commit; 0 before anything was shown.
+  /// The commit; 0 before the first state.
   public let commit: CommitNumber
   let layout: Layout
   let groups: (any OrderedGroups)?
-  /// The changes since, for a state that is no longer the newest one.
+  /// The changes since this state; nil for the newest state.
   let later: Later?
 
   init(commit: CommitNumber, layout: Layout, groups: (any OrderedGroups)?, later: Later? = nil) {
@@ -44,12 +45,12 @@ public struct ShownRows: Sendable {
     self.later = later
   }
 
-  /// Nothing: the state before the first one.
+  /// The empty state before the first one.
   public static let nothing = ShownRows(commit: 0, layout: .empty, groups: nil)
 }
 
 extension ShownRows {
-  /// Each section's name and number of rows, in order. O(sections).
+  /// The name and the number of rows of each section, in order. O(sections).
   public var outline: [Section] { layout.outline.sections }
 
   /// The sections, in order.
@@ -78,12 +79,15 @@ public struct ShownSection: RandomAccessCollection, Sendable {
   /// The section's position in the list of sections.
   public let index: Int
 
-  /// The group shown, or the name of a section that shows them all.
+  /// The group shown, or the name of the consolidated section.
   public var group: GroupName { section.group }
+  /// Whether it is the consolidated section, which shows all groups.
+  public var isConsolidated: Bool { section.isConsolidated }
   public var startIndex: Int { 0 }
   public var endIndex: Int { section.count }
 
-  /// The row at a position. O(log n). Traps if the index cannot be read; see ``ShownRows/row(at:)``.
+  /// The row at a position. O(log n). Traps if the index cannot be read; see
+  /// ``ShownRows/row(at:)``.
   public subscript(row: Int) -> RowID {
     let found: RowID?
     do {

@@ -1,30 +1,35 @@
-// Where a range stands in its group: an offset from the pinned end and a number of rows. That is all a
-// flexible range carries from one delivery to the next; no row is ever remembered.
+// The position of a range in its group: an offset from the pinned end and a number of rows. A
+// flexible range carries only these two from one delivery to the next; it remembers no row.
 //
-// Carrying it over a change, in the order of display:
-//   1. A row stays if it is in the group at both ends and passes no other such row. Count, in terms of
-//      staying rows, what stands before the window's edges: a' and b'.
+// Carrying a window over a change, in display order:
+//   1. A row stays if it is in the group before and after and passes no other such row. Let a' and
+//      b' be the number of staying rows before the window's two edges.
 //   2. A row that comes with p staying rows before it moves an edge back by one if it stands before
-//      it: p < a', or p = a' unless the start grows; p < b', or p = b' if the end grows.
-//   3. If no row of the window stays, a' = b': a gap, which takes in whatever comes into it.
-//   4. Then the limits: the most rows, kept on the pin side; the fewest, found on the pin side first.
-// An offset beyond the group's end waits: nothing is shown until the group has more rows than that.
+//      that edge. Start edge: p < a', or p = a' unless the start grows. End edge: p < b', or p = b'
+//      if the end grows.
+//   3. If no row of the window stays, a' = b': a gap, which takes in every row that comes into it.
+//   4. The limits apply last: `max` keeps rows on the pin side; `min` adds rows on the pin side
+//      first.
+// A window whose offset lies beyond the group's end waits: it shows nothing until the group has
+// more rows than the offset. In an empty group, the window starts with the first rows that come, at
+// its initial length.
 
-/// The place of a range in its group.
+/// The current position of a range in its group.
 struct Window: Hashable, Sendable, Codable {
-  /// Rows between the pinned end of the group and the window; more than the group has while it waits.
+  /// The rows between the pinned end of the group and the window; more than the group has while it
+  /// waits.
   private(set) var offset: Int
-  /// Rows shown.
+  /// The number of rows shown.
   private(set) var length: Int
 
-  /// The window of options that have just been set, in a group of `count` rows.
+  /// The window of newly set options, in a group of `count` rows.
   init(_ options: RangeOptions, count: Int) {
     offset = options.offset
     length = min(options.length, max(0, count - options.offset))
     limit(options, count)
   }
 
-  /// The ranks shown of a group of `count` rows: positions in the index's order.
+  /// The shown ranks of a group of `count` rows: positions in the index's order.
   func ranks(_ options: RangeOptions, count: Int, isReversed: Bool) -> Range<Int> {
     let near = min(offset, count)
     let far = near + min(length, count - near)
@@ -34,14 +39,14 @@ struct Window: Hashable, Sendable, Codable {
   /// Carries a flexible window over a change of its group.
   ///
   /// - Parameters:
-  ///   - change: Which rows stay, by rank.
-  ///   - oldCount: How many rows the group had.
-  ///   - newCount: How many it has.
+  ///   - change: The rows that stay, by rank.
+  ///   - oldCount: The group's number of rows before the change.
+  ///   - newCount: The group's number of rows after it.
   mutating func carry(
     _ options: RangeOptions, over change: Alignment, from oldCount: Int, to newCount: Int,
     isReversed: Bool, flaw: Flaw = .none
   ) {
-    if offset > oldCount {
+    if offset > oldCount || oldCount == 0 {
       wake(options, newCount)
       return limit(options, newCount, flaw: flaw)
     }
@@ -57,9 +62,9 @@ struct Window: Hashable, Sendable, Codable {
     limit(options, newCount, flaw: flaw)
   }
 
-  /// Keeps the window as far as the group has rows, when it is not known what happened to them.
+  /// Clips the window to the group when the changes of its rows are unknown.
   mutating func clip(_ options: RangeOptions, from oldCount: Int, to newCount: Int) {
-    if offset > oldCount {
+    if offset > oldCount || oldCount == 0 {
       wake(options, newCount)
     } else {
       offset = min(offset, newCount)
@@ -68,14 +73,15 @@ struct Window: Hashable, Sendable, Codable {
     limit(options, newCount)
   }
 
-  /// Shows rows more on the side away from the pin, or fewer.
+  /// Shows more rows on the side away from the pin, or fewer.
   mutating func extend(by rows: Int, _ options: RangeOptions, count: Int) {
     guard offset <= count else { return }
     length = Self.sum(length, rows, atMost: count - offset)
     limit(options, count)
   }
 
-  /// Moves the window away from the pin, or towards it. One that waits starts once it meets the group.
+  /// Moves the window away from the pin, or towards it. A waiting window starts once it reaches the
+  /// group.
   mutating func shift(by rows: Int, _ options: RangeOptions, count: Int) {
     if offset > count {
       offset = Self.sum(offset, rows, atMost: .max)
@@ -86,7 +92,7 @@ struct Window: Hashable, Sendable, Codable {
     limit(options, count)
   }
 
-  /// Applies the limits to the window as it stands.
+  /// Applies the limits to the current window.
   mutating func limit(_ options: RangeOptions, _ count: Int, flaw: Flaw = .none) {
     length = min(length, options.maxLength)
     let wanted = min(options.minLength, options.maxLength)
@@ -119,12 +125,15 @@ struct Window: Hashable, Sendable, Codable {
   }
 }
 
-/// Where a group's window stands, in the order of display.
+/// The position of a group's window in the group, in display order.
 public struct RangePosition: Hashable, Sendable {
-  /// Rows of the group before the window.
+  /// The number of the group's rows before the window.
   public let offsetFromBeginning: Int
-  /// Rows of the group behind the window.
+  /// The number of the group's rows behind the window.
   public let offsetFromEnd: Int
-  /// Rows shown.
+  /// The number of rows shown.
   public let length: Int
+  /// The number of rows that the group lacks up to the offset of a waiting range. Such a range
+  /// shows nothing until the group has more. 0 for a range that does not wait.
+  public let missing: Int
 }

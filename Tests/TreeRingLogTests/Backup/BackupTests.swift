@@ -1,5 +1,5 @@
-// Backups of a log: each one equals the log at its moment, whatever came before it and whatever fails
-// on the way.
+// Backups of a log: each equals the log at its moment, whatever preceded it and whatever fails
+// during it.
 
 import Logging
 import TestSupport
@@ -63,7 +63,7 @@ struct BackupTests {
       #expect(try work.disk.list("out").sorted() == ["LOCK", "log"], "\(context)")
       #expect(
         try work.disk.list("out/log").count == report.segmentCount, "\(context): leftovers")
-      // Nothing has changed since: nothing is copied.
+      // Nothing has changed, so nothing is copied.
       let again = try backUp(log, work.disk, mayLink: mayLink)
       #expect(again.keptByteCount == again.byteCount && again.removedFiles == [], "\(context)")
     }
@@ -77,7 +77,7 @@ struct BackupTests {
     base.segmentSize = 700
     let log = try base.open()
     for _ in 0..<8 { try base.commit(log, .none) }
-    // Half of the sweeps begin without an older backup.
+    // Half of the sweeps begin without an earlier backup.
     if seed % 2 == 0 { try backUp(log, base.disk) }
     let before = seed % 2 == 0 ? try base.forms(of: log) : nil
     for _ in 0..<(seed % 3 == 0 ? 3 : 1) { try change(base, log) }
@@ -92,8 +92,8 @@ struct BackupTests {
     let base = RewriteWork(seed: seed)
     base.segmentSize = seed % 2 == 0 ? 700 : 30_000
     let log = try base.open()
-    // Of those at the front, frames behind say that they were synced; of the others in the backup, only what
-    // is committed after it, if anything is.
+    // Later frames state that the first commits were synced. For the others only commits made after
+    // them state it, if there are any.
     for number in 0..<8 { try base.commit(log, number < 4 ? .full : .none) }
     try backUp(log, base.disk)
     let before = try base.forms(of: log)
@@ -101,10 +101,10 @@ struct BackupTests {
     try sweep(base, since: before, seed: seed)
   }
 
-  /// Backs a log up again and again to where an older backup may be, and lets the power fail at every call
-  /// of that.
+  /// Repeats a backup of a log to a folder that may hold an earlier backup, with a power failure at
+  /// every call.
   ///
-  /// - Parameter before: what the older backup holds; nil if there is none.
+  /// - Parameter before: the content of the earlier backup; nil if there is none.
   private func sweep(_ base: RewriteWork, since before: [CommitForm?]?, seed: UInt64) throws {
     var call = 1
     while true {
@@ -112,7 +112,7 @@ struct BackupTests {
       let work = RewriteWork(seed: seed, disk: disk)
       let log = try work.open(.readWrite)
       let after = try work.forms(of: log)
-      /// What a disk holds as the backup; nil if none opens.
+      /// The content of the backup on a disk; nil if no backup opens.
       func check(_ found: SimulatedFileSystem, _ context: String) -> [CommitForm?]? {
         let now = (try? open(found)).flatMap { try? work.forms(of: $0) }
         if let now {
@@ -135,7 +135,7 @@ struct BackupTests {
         let context = "seed \(seed) call \(call) keep \(keep) \(disk.recentCalls)"
         let found = disk.afterCrash(seed: seed &* 1000 &+ UInt64(call) &* 10 &+ keep)
         let now = check(found, context)
-        // The next backup makes it good; so does opening for writing.
+        // The next backup repairs it; so does opening for writing.
         work.disk = found.afterKill()
         let source = try work.open(.readWrite)
         if now != nil {
@@ -149,7 +149,7 @@ struct BackupTests {
         #expect(isWhole, "\(context) again")
         #expect(try work.disk.list("out").sorted() == ["LOCK", "log"], "\(context)")
       }
-      // Only the process was killed; the power fails while the next one sees to what it has left.
+      // Only the process was killed; power fails while the next one cleans up after it.
       for second in 1...8 where disk.paths.contains(where: { $0.hasPrefix("out/next/") }) {
         let killed = disk.afterKill()
         killed.crash(after: second)
@@ -228,7 +228,7 @@ struct BackupTests {
     try other.complete(other.append(CommitLogTests.draft(1)))
     try other.close()
     try expect(.alreadyExists, "other")
-    // A backup that has gone further on its own.
+    // A backup that was continued as a store of its own.
     try backUp(log, work.disk)
     let copy = try open(work.disk, "out", .readWrite)
     for number in 11...12 as ClosedRange<CommitNumber> {

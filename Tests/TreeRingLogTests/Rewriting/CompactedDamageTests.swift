@@ -1,5 +1,5 @@
-// Damage in compacted segments: each byte changed, each cut, in turn. A typed error, or what was
-// written; nothing of a compacted segment is ever taken for a torn tail.
+// Damage in compacted segments: each byte changed, each cut, in turn. The result is a typed error
+// or the written data; a compacted segment never has a torn tail.
 
 import Logging
 import TestSupport
@@ -10,10 +10,10 @@ struct CompactedDamageTests {
   /// A log of three segments: two compacted, the last one active or compacted too.
   struct Sample {
     var files: [String: [UInt8]] = [:]
-    /// What each commit holds; nil where it is gone.
+    /// The content of each commit; nil if it was removed.
     var commits: [[UInt8]?] = []
     var value: [UInt8] = []
-    /// The place behind the last commit.
+    /// The position of the last commit.
     let position: LogPosition
 
     init(endsCompacted: Bool) throws {
@@ -60,7 +60,7 @@ struct CompactedDamageTests {
       return disk
     }
 
-    /// Reads everything; the error that keeps it from being read, if it is one of damage.
+    /// Reads everything. Returns the error of damage that prevents it, if any.
     func read(
       _ disk: MemoryFileSystem, _ access: LogAccess, _ mode: RecoveryMode = .tail,
       trusting position: LogPosition? = nil
@@ -70,7 +70,7 @@ struct CompactedDamageTests {
         options.trusted = position
         let log = try CommitLog(directory: "log", fileSystem: disk, options: options)
         if position != nil {
-          // First, because what has been looked at once is known to be sound.
+          // First, because content that was checked once counts as sound.
           for moment in 1...10 where commits[moment - 1] != nil {
             let found = try log.newest(atOrBefore: Timestamp(microseconds: Int64(moment)))
             #expect(found == CommitNumber(moment))
@@ -104,7 +104,7 @@ struct CompactedDamageTests {
       }
     }
 
-    /// Opens the log trusting the position behind the last commit, and goes through all commits at once.
+    /// Opens the log with the last commit's position to trust, and replays all commits at once.
     func replayAlone(_ disk: MemoryFileSystem) -> TreeRingError? {
       do {
         var options = DamageTests.options(.readOnly)
@@ -141,7 +141,7 @@ struct CompactedDamageTests {
         #expect(disk.contents(of: "log/\(name)") == changed)
         #expect(!verifyLog(directory: "log", fileSystem: disk).isEmpty, "\(name) at \(index)")
         if index % 7 == 0 {
-          // Where the log cannot be cut, the flaw is thrown as in mode `tail`.
+          // If the log cannot be cut, the flaw is thrown as in mode `tail`.
           let error = sample.read(disk, .readWrite, .prefix)
           #expect(error == nil || error?.code == .corruption, "\(name) at \(index)")
         }

@@ -1,5 +1,5 @@
-// Salvage's reading: whatever is damaged, every commit whose bytes are untouched is found, nothing is
-// invented, and what is missing is named.
+// The reads of salvage: after any damage, every commit with unchanged bytes is found, nothing is
+// invented, and every missing commit is named.
 
 import Logging
 import TestSupport
@@ -7,10 +7,10 @@ import Testing
 import TreeRingLog
 
 struct ReadableTests {
-  /// The log of a workload, with where each commit's frame lies.
+  /// The log of a workload, with the range of each commit's frame.
   private struct Sample {
     var files: [String: [UInt8]] = [:]
-    /// By commit: payload and object as they are now; nil if removed.
+    /// By commit: its current payload and object; nil if removed.
     var commits: [CommitNumber: (payload: [UInt8], object: [UInt8]?)] = [:]
     /// By commit: its file and frame.
     var frames: [CommitNumber: (name: String, range: Range<Int>)] = [:]
@@ -122,7 +122,8 @@ struct ReadableTests {
     }
   }
 
-  /// Every untouched commit is there; what is there is right; what is not is named.
+  /// Checks that every undamaged commit is present, every present one is right, and every other is
+  /// named.
   private func check(
     _ found: Found, _ sample: Sample, touched: [(String, Range<Int>)], _ context: String
   ) {
@@ -166,7 +167,7 @@ struct ReadableTests {
         #expect((found.commits[number] == nil) == (frame.name == name))
       }
     }
-    // The same commits under a lower generation, as a crash may leave them.
+    // The same commits in a lower generation, as after a crash.
     let work = RewriteWork(seed: 5)
     work.segmentSize = 50_000
     let log = try work.open()
@@ -183,7 +184,7 @@ struct ReadableTests {
     let found = try scan(disk)
     #expect((1...10).allSatisfy { found.commits[$0] != nil })
     #expect(found.log.lostCommits == [] && !found.log.damage.isEmpty)
-    // Alone, it loses some.
+    // Alone, it lacks some commits.
     let alone = try scan(sample.disk([names[1]: new]))
     #expect(!alone.log.lostCommits.isEmpty && alone.commits.count > 4)
   }

@@ -1,4 +1,4 @@
-// Readers and writers on other threads while segments are rewritten again and again.
+// Readers and writers on other threads while segments are rewritten repeatedly.
 
 import Dispatch
 import Foundation
@@ -71,7 +71,7 @@ struct RewriteConcurrencyTests {
     var last = number - 1
     try log.replay(from: number, through: log.completed) { header, bytes in
       #expect(header.number > last && [UInt8](bytes) == CommitLogTests.payload(header.number))
-      // A gap is dropped commits only.
+      // Only dropped commits leave gaps.
       for missing in last + 1..<header.number { #expect(missing % 3 != 0) }
       last = header.number
       return true
@@ -138,7 +138,7 @@ struct RewriteConcurrencyTests {
       do {
         try log.rewrite(segment: 1, horizon: 0) { _, _ in
           begun.signal()
-          // Until the log is closed, which the next commit finds out.
+          // Until the log is closed, which the next commit detects.
           while (try? log.header(of: 1)) != nil {}
           return .keep
         }

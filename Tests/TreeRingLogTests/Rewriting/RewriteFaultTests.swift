@@ -1,5 +1,5 @@
-// What fails while a segment is rewritten, and when: every commit stays readable in its old form or
-// in its new one, never missing; and nothing that fails there touches the log's writer.
+// Failures during the rewriting of a segment: every commit stays readable in its old or its new
+// form, none is missing, and no failure affects the log's writer.
 
 import Logging
 import TestSupport
@@ -7,7 +7,7 @@ import Testing
 import TreeRingLog
 
 struct RewriteFaultTests {
-  /// A log of some segments, closed, and one that is opened from a copy of its disk.
+  /// A closed log of some segments, and a log opened from a copy of its disk.
   private func work(_ seed: UInt64, on base: RewriteWork) -> RewriteWork {
     let work = RewriteWork(seed: seed, disk: base.disk.afterKill())
     work.original = base.original
@@ -23,7 +23,7 @@ struct RewriteFaultTests {
     return base
   }
 
-  /// Rewrites every sealed segment, newest first, commits on the way, and does it all again.
+  /// Rewrites every sealed segment, newest first, with commits in between, twice.
   private func run(_ work: RewriteWork, _ log: CommitLog) throws {
     for _ in 0..<2 {
       try log.seal()
@@ -60,7 +60,7 @@ struct RewriteFaultTests {
         do {
           try work.check(work.open(.readOnly), context + " read only", reopened: true)
           let found = try work.open(.readWrite)
-          // The commit that was under way when the power failed may be there or not.
+          // The commit in progress at the power failure may be present or not.
           #expect(found.completed + 1 >= CommitNumber(work.original.count), "\(context)")
           try work.check(found, context, reopened: true)
           try found.close()

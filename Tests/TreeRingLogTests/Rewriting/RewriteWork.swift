@@ -1,29 +1,29 @@
-// A log whose segments are rewritten at random, and what each of its commits may look like.
+// A log whose segments are rewritten at random, and the allowed forms of each of its commits.
 
 import Logging
 import TestSupport
 import Testing
 import TreeRingLog
 
-/// One commit as it can be read: nil in place of what is not there.
+/// The readable form of one commit: nil for each absent part.
 struct CommitForm: Hashable {
   var payload: [UInt8]
   var object: [UInt8]?
   var metadata: [UInt8]?
 }
 
-/// What each commit of a segment is; nil if it has been dropped.
+/// The form of each commit of a segment; nil if it was dropped.
 typealias Forms = [CommitNumber: CommitForm?]
 
-/// What has been written, and how a rewriting changed it.
+/// The written commits, and their forms after each rewriting.
 final class RewriteWork {
   var disk: SimulatedFileSystem
   var random: SeededGenerator
   /// The first form of each commit, oldest first.
   var original: [CommitForm] = []
-  /// For each segment rewritten, by first commit: what its commits are now; nil if dropped.
+  /// For each rewritten segment, by first commit: the current forms of its commits.
   private var forms: [CommitNumber: Forms] = [:]
-  /// What they may be instead on the disk, after a rewriting that failed.
+  /// The alternative forms on the disk after a failed rewriting.
   private var others: [CommitNumber: [Forms]] = [:]
   var horizon: CommitNumber = 0
   var segmentSize: UInt64 = 1_200
@@ -66,9 +66,9 @@ final class RewriteWork {
     try log.complete(ticket)
   }
 
-  /// What one commit becomes; noted.
+  /// Chooses the treatment of one commit and records it.
   func choose(_ number: CommitNumber, in first: CommitNumber) -> Rewriting {
-    // The form it has now: an earlier rewriting may have changed it.
+    // The current form: an earlier rewriting may have changed it.
     let now = form(of: number, in: first) ?? original[Int(number) - 1]
     let chance = Int.random(in: 0..<10, using: &random)
     if number < horizon, chance < 5 {
@@ -99,7 +99,7 @@ final class RewriteWork {
     forms[first]?[number] ?? nil
   }
 
-  /// Rewrites one segment; `between` runs before each commit is decided.
+  /// Rewrites one segment; `between` runs before the treatment of each commit is chosen.
   func rewrite(
     _ log: CommitLog, _ segment: SegmentInfo, between: () throws -> Void = {}
   ) throws {
@@ -129,8 +129,8 @@ final class RewriteWork {
     others[first] = nil
   }
 
-  /// Reads every commit in every way and compares. A log that has been reopened after a failure may
-  /// hold what the failed rewriting would have made.
+  /// Reads every commit in every way and compares. A log reopened after a failure may hold the
+  /// result of the failed rewriting.
   func check(_ log: CommitLog, _ context: String, reopened: Bool = false) throws {
     let segments = log.segments
     var present: [CommitNumber] = []
@@ -163,7 +163,7 @@ final class RewriteWork {
     }
   }
 
-  /// What every commit of a log is, oldest first.
+  /// The form of every commit of a log, oldest first.
   func forms(of log: CommitLog) throws -> [CommitForm?] {
     guard log.completed > 0 else { return [] }
     return try (1...log.completed).map { try read(log, $0, "forms") }
@@ -191,7 +191,7 @@ final class RewriteWork {
       }
       guard case .failure(let error) = result else { return try result.get() }
       if error.code == .notFound { return nil }
-      // Up to the horizon a value that is not there may have been removed.
+      // Up to the horizon, an absent value may have been removed.
       if error.code == .beyondHorizon, number <= log.horizon, error.current == log.horizon {
         return nil
       }

@@ -1,4 +1,4 @@
-// Checkpoints that are made while commits become visible: what each writes must account for every page.
+// Checkpoints while commits become visible: each must account for every page that it writes.
 
 import Dispatch
 import Synchronization

@@ -1,5 +1,5 @@
-// Memory that is full of dirty pages. A checkpoint frees them as it goes, and a transaction writes its own early;
-// what has left the heap is on the device, so a failure half-way spoils neither memory nor file.
+// Memory full of dirty pages. A checkpoint frees them as it proceeds, and a transaction writes its
+// own early. Evicted pages are on the device, so a failure half-way spoils neither memory nor file.
 
 import Dispatch
 import Synchronization
@@ -10,7 +10,8 @@ import TreeRingLog
 @testable import TreeRing
 
 @Suite("Memory full of dirty pages", .leavesSoundStores) struct CheckpointMemoryTests {
-  /// A store whose heap is nearly full of pages that the file does not hold, while others have left it.
+  /// A store whose heap is nearly full of pages that the file does not hold. Other pages have been
+  /// evicted.
   private final class Run {
     let disk = SimulatedFileSystem(seed: 1)
     let store: Store
@@ -23,9 +24,11 @@ import TreeRingLog
       disk.watchWrites(refuseTwins)
       store = try Self.open(disk)
       let checkpointer = try #require(store.engine.checkpointer)
-      // None is made in the background meanwhile; who makes the first one after that does not matter.
+      // The lock prevents checkpoints in the background. After it, either thread may make the first
+      // one.
       try checkpointer.running.withLock { _ in
-        // So many rows that pages are written early; all but the last of them stay where they are.
+        // Enough rows that pages are written early. Later commits change only the last of these
+        // pages.
         try write((0..<1250).map { 10_000 + $0 })
         let early = Int(store.pages.pageNumberBound) - store.pages.heapPageCounts.all
         try #require(early > 50, "nothing has left the heap")
@@ -43,7 +46,7 @@ import TreeRingLog
       return try Store(path: "store", fileSystem: disk, options: options)
     }
 
-    /// A commit that writes some rows here and there.
+    /// Makes a commit that writes some random rows.
     func writeSome() throws {
       try write((0..<20).map { _ in Int.random(in: 0..<1000, using: &random) })
     }
@@ -73,7 +76,7 @@ import TreeRingLog
   @Test(
     "Writers are short of memory no more when a checkpoint has written a part, far from its end")
   func roomBeforeTheEnd() throws {
-    // As the page file is synced, up to the first meta.
+    // At each sync of the page file, up to the first meta.
     let seen = Mutex<(counts: [(all: Int, dirty: Int)], isOver: Bool)>(([], false))
     let run = try Run(seed: 1) { run in
       let pages = run.store.pages
@@ -100,7 +103,8 @@ import TreeRingLog
     try run.store.close()
   }
 
-  /// How many calls change something in a checkpoint, and which of them sync the page file.
+  /// The number of changing calls in a checkpoint, and the indexes of those that sync the page
+  /// file.
   private func calls(_ seed: UInt64) throws -> (count: Int, syncs: [Int]) {
     var begin = 0
     let syncs = Mutex<[Int]>([])
@@ -120,7 +124,7 @@ import TreeRingLog
   @Test("A device that is full, or fails, at any point of a checkpoint", arguments: seeds(1...2))
   func faults(seed: UInt64) throws {
     let (calls, syncs) = try calls(seed)
-    // The lists and the meta are at the end.
+    // The lists and the meta are written at the end.
     let points =
       Array(stride(from: 1, to: calls - 6, by: max(1, calls / 3))) + (calls - 6...calls)
       + syncs
@@ -135,7 +139,7 @@ import TreeRingLog
         }
         let goesOn = (try? run.writeSome()) != nil
         #expect(goesOn || failed == .io, "\(label): \(failed)")
-        // What the device does not hold is not in the system's memory any more either.
+        // Pages that the device does not hold are not in the system's memory either.
         run.store.moveOutCleanPages()
         run.disk.dropCaches()
         #expect(try run.isRight(run.store), "\(label)")
@@ -155,8 +159,8 @@ import TreeRingLog
     }
   }
 
-  /// A run whose first checkpoint has found the device full when a part of its pages was durable; now there is room
-  /// again, and no other checkpoint is under way.
+  /// A run whose first checkpoint found the device full after a part of its pages was durable. Now
+  /// there is room again, and no other checkpoint runs.
   private func halfWritten(_ seed: UInt64, _ syncs: [Int]) throws -> Run {
     let first = try #require(syncs.first)
     let run = try Run(seed: seed) { $0.disk.failAll(after: first + 1, with: .noSpace) }
@@ -167,7 +171,7 @@ import TreeRingLog
     return run
   }
 
-  /// Makes a last checkpoint, after which everything has to be right.
+  /// Makes a last checkpoint and checks everything after it.
   private func end(_ run: Run, _ label: String) throws {
     try run.store.checkpoint()
     #expect(try run.isRight(run.store), "\(label)")
@@ -229,7 +233,7 @@ import TreeRingLog
             try store.checkpoint()
           case 1: while !isDone.load(ordering: .relaxed) { store.moveOutCleanPages() }
           default:
-            // Frames are used again at once.
+            // The next pages reuse the frames.
             for number in 0..<50 where !isDone.load(ordering: .relaxed) {
               try store.write { try $0.put([1], for: Key("\(number)"), in: .bytes("others")) }
             }

@@ -1,4 +1,4 @@
-// Stores whose trees live in a page file: opened from checkpoints, larger than memory, damaged.
+// Stores with trees in a page file: opened from checkpoints, larger than memory, damaged.
 
 import Foundation
 import Synchronization
@@ -161,7 +161,7 @@ import TreeRingLog
     try check(store.snapshot(at: .commit(1)), earlyModel)
     #expect(store.newestCommit == newest)
     try store.close()
-    // From the log alone.
+    // The next opening builds the trees from the log alone.
     try files.system.unlink("store/pages")
     store = try files.open(budget: 1 << 20, indexes: [])
     try check(store.snapshot(), model)
@@ -203,7 +203,7 @@ import TreeRingLog
       try garbage.withUnsafeBytes { try file.write($0, at: page * 4096) }
     }
     file.close()
-    // Whatever is read is right or an error; after an error the next opening makes the file anew.
+    // Every read is right or throws; after an error the next opening rebuilds the file.
     var attempts = 0
     while true {
       attempts += 1
@@ -212,7 +212,7 @@ import TreeRingLog
         try store.write { try $0.put([1], for: "probe", in: blobs) }
         try store.write { try $0.delete("probe", in: blobs.name) }
         _ = try store.checkInvariants()
-        // All of them: every root that the file keeps has to be read.
+        // All states, so that the store reads every root of the file.
         for commit in history.model.states.indices.reversed() {
           try history.check(
             store.snapshot(at: .commit(CommitNumber(commit))), label: "seed \(seed) at \(commit)")

@@ -1,4 +1,4 @@
-// What one checkpoint after the other leaves behind, in memory and in the file.
+// Memory and file after a series of checkpoints.
 
 import Synchronization
 import TestSupport
@@ -10,7 +10,7 @@ import TreeRingLog
 @Suite("Many checkpoints", .leavesSoundStores) struct CheckpointUpkeepTests {
   private static let path = "store/pages"
 
-  /// A store of few rows that are all written again and again, with a checkpoint after each time. Commit n
+  /// A store of few rows. Each commit rewrites all of them, and a checkpoint follows. Commit n
   /// gives each row the value n.
   private final class Run {
     let disk = SimulatedFileSystem(seed: 1)
@@ -51,7 +51,7 @@ import TreeRingLog
       #expect(Set(listed).count { clean.contains(Int($0)) } == clean.count, "one was forgotten")
       written = checkpointer.state.withLock { $0.statistics.writtenPages }
     }
-    // All of them can still be moved out.
+    // All of them can still be evicted.
     run.store.moveOutCleanPages()
     #expect(run.store.pages.heapPageCounts == (all: 0, dirty: 0))
     #expect(try run.store.snapshot().get("row 7", in: blobs) == Run.value(of: run.commit))
@@ -59,7 +59,7 @@ import TreeRingLog
 
   @Test("A meta that the device has lost: the one before finds every root that it keeps")
   func lostMeta() throws {
-    // So little that few earlier states are kept at hand beside those of the file.
+    // A small budget, so that memory keeps few earlier states beside those of the file.
     let run = try Run(memoryBudget: 8 << 20)
     let metas = 0..<2 * PageLayout.pageByteCount
     var droppedCount = 0
@@ -71,8 +71,8 @@ import TreeRingLog
       try run.rewrite()
       guard dropped > 0 else { continue }
       droppedCount += dropped
-      // The meta of the second checkpoint never reached the device, and the third one's did not when the
-      // power failed.
+      // The device lost the meta of the second checkpoint, and did not yet have that of the third
+      // when the power failed.
       let found = run.disk.afterKill()
       for offset in metas { found.damage(Self.path, at: offset) { _ in before[offset] } }
       #expect(
@@ -102,7 +102,7 @@ import TreeRingLog
       options: StoreOptions(mode: .readOnly, logger: quietLogger))
     let writer = try Run.open(run.disk, 64 << 20)
     let (seen, inUse) = (try reader.statistics().pageCount, try writer.statistics().pageCount)
-    // The writer also counts the lists of the meta before.
+    // The writer also counts the lists of the previous meta.
     #expect(abs(seen - inUse) < 10, "\(seen) instead of \(inUse)")
     #expect(2 * seen < Int(writer.pages.pageNumberBound))
     try writer.close()
@@ -115,7 +115,7 @@ import TreeRingLog
     let begun = try run.store.statistics()
     #expect(begun.slowedCommitCount == 0)
     #expect(begun.slowedTime == .zero)
-    // The checkpointer cannot help: it is held up.
+    // The checkpointer cannot free pages, because this thread holds its lock.
     let checkpointer = try #require(run.store.engine.checkpointer)
     try checkpointer.running.withLock { _ in
       for round in 0..<40 where try run.store.statistics().slowedCommitCount == 0 {

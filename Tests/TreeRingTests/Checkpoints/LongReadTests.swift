@@ -1,4 +1,4 @@
-// Readers that take their time, in code of the caller's or of the engine's, do not hold up whoever writes.
+// Slow readers, in the caller's code or in the engine's, do not block writers.
 
 import Foundation
 import Synchronization
@@ -15,7 +15,7 @@ import TreeRingLog
       options: StoreOptions(durability: .none, memoryBudget: 2 << 20, logger: quietLogger))
   }
 
-  /// Makes many times as many pages as the budget has room for.
+  /// Writes many times as many pages as fit the budget.
   private static func write(_ store: Store, round: UInt8 = 0) throws {
     for part in 0..<100 {
       try store.write { tx in
@@ -155,7 +155,7 @@ import TreeRingLog
     try snapshot.forEachRow(in: "blobs") { row in
       if seen == 0 {
         for round in 1..<200 as Range<UInt8> { try write(round) }
-        // Long enough for whoever does not care for readers.
+        // Long enough for a writer that ignores readers.
         usleep(50_000)
       }
       #expect(row.object.first == 0 && row.object.last == 0)

@@ -1,5 +1,5 @@
-// The page file's lists, and any part of it, may be lost: changed on the device, or not readable any more.
-// The log has all of it, so the store goes on after the next opening at the latest.
+// Loss of the page file's lists or of any part of it: the device changes it or can no longer read
+// it. The log has all contents, so the store continues after the next opening at the latest.
 
 import TestSupport
 import Testing
@@ -10,7 +10,7 @@ import TreeRingLog
 @Suite("Lost parts of the page file") struct LostListTests {
   private static let path = "store/pages"
 
-  /// A store of few rows that are all written again and again, with a checkpoint after each time.
+  /// A store of few rows. Each commit rewrites all of them, and a checkpoint follows.
   private final class Run {
     let disk = SimulatedFileSystem(seed: 1)
     private(set) var store: Store
@@ -40,7 +40,7 @@ import TreeRingLog
       store = try Self.open(disk, .readWrite)
     }
 
-    /// Every row is as it was written last, and the page file is sound.
+    /// Checks that every row has its last value, and that the page file is sound.
     func check(_ label: String) throws {
       let snapshot = try store.snapshot()
       for number in 0..<200 {
@@ -51,7 +51,7 @@ import TreeRingLog
     }
   }
 
-  /// What the newest meta names: its lists, and the trees' roots.
+  /// The pages that the newest meta names: its lists and the trees' roots.
   private struct Parts {
     var lists: [PageNumber] = []
     var deadLists: [PageNumber] = []
@@ -89,7 +89,7 @@ import TreeRingLog
       do { try run.rewrite() } catch { failure = error as? TreeRingError }
     }
     #expect(failure?.code == (isUnreadable ? .io : .corruption), "\(String(describing: failure))")
-    // It is not tried again and again.
+    // The store does not try the checkpoint again.
     #expect(code { try run.store.put([1], for: "other") } == .poisoned)
     try run.reopen()
     try run.check("reopened")
@@ -118,7 +118,7 @@ import TreeRingLog
         do {
           try rows(store)
         } catch let error as TreeRingError where error.code == .io {
-          // It came to light when a row was read: the writer's next checkpoint gives the file up.
+          // A read found the damage. The writer's next checkpoint abandons the file.
           guard mode == .readWrite else { continue }
           _ = try? store.put([1], for: "other")
           #expect(code { try store.checkpoint() } == .io, "\(place)")

@@ -1,5 +1,5 @@
-// A device that loses writes of the page file, or puts them elsewhere, and says that all went well. The
-// store that wrote reads its pages again: it gives what was written, or a typed error.
+// A device that loses or misdirects writes of the page file and reports success. When the writing
+// store reads its pages again, it returns the written data or throws a typed error.
 
 import TestSupport
 import Testing
@@ -7,7 +7,7 @@ import TreeRing
 import TreeRingLog
 
 @Suite("Lost and misdirected pages") struct LostPageTests {
-  /// A store on a disk that lies, and what it must hold.
+  /// A store on a lying disk, and its expected contents.
   private final class Run {
     let disk: SimulatedFileSystem
     var rows: [Key: [UInt8]] = [:]
@@ -25,7 +25,7 @@ import TreeRingLog
       return try Store(path: "store", fileSystem: disk, options: options)
     }
 
-    /// A commit that puts rows and deletes some.
+    /// Makes a commit that puts rows and deletes some.
     func write(_ numbers: some Sequence<Int>, _ value: Int, byteCount: Int = 40) throws {
       var after = rows
       try store.write { tx in
@@ -48,7 +48,7 @@ import TreeRingLog
       Array("\(number) \(value) ".utf8) + [UInt8](repeating: UInt8(value % 251), count: byteCount)
     }
 
-    /// Whether every row is read as it must be; false if an error says that a page is not sound.
+    /// Whether every row has its expected value; false if an error reports an unsound page.
     static func isRight(_ store: Store, _ rows: [Key: [UInt8]]) throws -> Bool {
       do {
         let snapshot = try store.snapshot()
@@ -66,15 +66,15 @@ import TreeRingLog
       }
     }
 
-    /// The same when no page of the store is in its memory, nor in the system's if a write was lost: one
-    /// that went astray may have hit a page which had been fetched before, and that is not noticed.
+    /// The same with no page in the store's memory, and after a lost write none in the system's. A
+    /// misdirected write may have hit a page that was fetched before, which goes unnoticed.
     func isRightFromTheFile(_ fault: SilentFault) throws -> Bool {
       store.moveOutCleanPages()
       if fault == .lost { disk.dropCaches() }
       return try Self.isRight(store, rows)
     }
 
-    /// What another opening finds, after the process was killed; false if it was refused.
+    /// The same for another opening after a kill; false if the opening was refused.
     func isRightReopened() throws -> Bool {
       do {
         return try Self.isRight(try Self.open(disk.afterKill(), 8), rows)
@@ -84,8 +84,8 @@ import TreeRingLog
     }
   }
 
-  /// Does something on disks that do to one write after the other what they should not.
-  /// Returns how often an error told of it.
+  /// Runs `body` on disks on which one write after the other goes wrong. Returns the number of runs
+  /// in which an error reported it.
   private func deceive(
     _ fault: SilentFault, every stride: Int = 1, _ body: (Run) throws -> Void
   ) throws -> Int {
@@ -172,7 +172,7 @@ import TreeRingLog
       try run.write((0..<40).map { _ in Int.random(in: 0..<300, using: &random) }, round)
       states[newest + 1] = run.rows
       try run.store.checkpoint()
-      // Then it writes more pages, for a commit that may be lost, and dies amid them.
+      // Then the store writes more pages, for a commit that may be lost, and is killed amid them.
       try run.write(300..<340, round)
       states[newest + 2] = run.rows
       disk.crash(after: 1 + round % 6)
@@ -184,7 +184,7 @@ import TreeRingLog
     expectBounded(sizes)
   }
 
-  /// Twice what live pages and the earlier roots' allowance take at most.
+  /// Expects sizes of at most twice the live pages and the allowance for earlier roots.
   private func expectBounded(_ sizes: [Int]) {
     let bound = 2 * (200 + 1024) * PageLayout.pageByteCount
     #expect((sizes.max() ?? 0) <= bound, "\(sizes)")
@@ -201,5 +201,49 @@ import TreeRingLog
       sizes.append(disk.contents(of: "store/pages")?.count ?? 0)
     }
     expectBounded(sizes)
+  }
+
+  @Test(
+    "A place that the file holds in part is not given out while its page could be taken for a new one"
+  )
+  func partialPage() throws {
+    let disk = SimulatedFileSystem(seed: 1)
+    let run = try Run(on: disk)
+    for value in 1...3 { try run.write(0..<40, value) }
+    let newest = run.store.newestCommit
+    try run.store.close()
+    // An unfinished transaction wrote a page here, and the file was cut where the page is zero.
+    let before = try #require(disk.contents(of: "store/pages"))
+    let number = PageNumber(before.count / PageLayout.pageByteCount - 1)
+    let page = Self.image(number, birth: newest + 1, value: [UInt8](repeating: 0, count: 600))
+    #expect(page.suffix(512).allSatisfy { $0 == 0 })
+    disk.replace("store/pages", with: before + page.dropLast(512))
+    let store = try Run.open(disk, 8)
+    try store.write { tx in
+      for number in 0..<2000 {
+        try tx.put(Run.object(number, 4, 9), for: Key("\(number)"), in: blobs)
+      }
+    }
+    try store.close()
+    let after = try #require(disk.contents(of: "store/pages"))
+    #expect(after.count > before.count + 10 * PageLayout.pageByteCount)
+    let place = Int(PageFileLayout.offset(of: number))
+    #expect(Array(after[place..<place + PageLayout.pageByteCount]) == page)
+  }
+
+  /// The image of a leaf with one entry, as in the file.
+  private static func image(
+    _ number: PageNumber, birth: CommitNumber, value: [UInt8]
+  ) -> [UInt8] {
+    let pages = PageStore()
+    let editor = PageEditor(pages: pages, epoch: birth)
+    var root = TreeRoot.empty
+    editor.put(&root, Array("key".utf8), value)
+    let page = pages.page(root.page)
+    page.number = number
+    var image = [UInt8](repeating: 0, count: PageLayout.pageByteCount)
+    image.withUnsafeMutableBytes { PageImage.write(page, to: $0) }
+    page.number = root.page
+    return image
   }
 }

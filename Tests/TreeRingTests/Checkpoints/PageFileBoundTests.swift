@@ -1,5 +1,5 @@
-// How large the page file may become: twice the live pages, what earlier roots may keep, and what live pins
-// keep.
+// The bound of the page file's size: twice the live pages, the allowance for earlier roots, and the
+// pages that live pins keep.
 
 import TestSupport
 import Testing
@@ -8,17 +8,17 @@ import TreeRingLog
 @testable import TreeRing
 
 @Suite("The page file's bound", .leavesSoundStores) struct PageFileBoundTests {
-  /// A store that is written at random, and how large its page file may be.
+  /// A store with random writes, and the bound of its page file.
   private struct Churn {
     let seed: UInt64
-    /// Without a disk: a sync that takes seconds would let writers pass.
+    /// In memory: on a disk, a sync that takes seconds would let writers pass.
     let system = MemoryFileSystem()
     private(set) var store: Store
     let rowCount: Int
     var random: SeededGenerator
-    /// The largest bound that there was: room is used again, and does not go.
+    /// The largest bound so far. Free pages are reused, but the file does not shrink.
     var bound = 0
-    /// The most live pages there were.
+    /// The largest number of live pages so far.
     var live = 0
 
     init(seed: UInt64, rowCount: Int) throws {
@@ -32,12 +32,12 @@ import TreeRingLog
       _ system: MemoryFileSystem, _ mode: StoreMode = .create
     ) throws -> Store {
       var options = StoreOptions(mode: mode, durability: .none, logger: quietLogger)
-      // Few rows in a page are many pages.
+      // Few rows to a page make many pages.
       options.pageCellCapacity = 4
       return try Store(path: "store", fileSystem: system, options: options)
     }
 
-    /// Opens the store once more, and has the page file made anew from the log if that is asked.
+    /// Reopens the store, and first removes the page file if `rebuilding` is true.
     mutating func reopen(rebuilding: Bool) throws {
       try store.close()
       if rebuilding {
@@ -47,7 +47,7 @@ import TreeRingLog
       store = try Self.open(system)
     }
 
-    /// Writes rows at random, one in ten of them a delete.
+    /// Writes random rows; one write in ten is a delete.
     mutating func commit(_ count: Int) throws {
       try store.write { tx in
         for _ in 0..<count {
@@ -62,7 +62,10 @@ import TreeRingLog
     }
 
     /// Counts the live pages one by one, and compares the file with the largest bound so far.
-    mutating func check(_ moment: String) throws {
+    /// - Parameter leavesNoRoom: whether pins leave no room below the bound. In that case writers
+    ///   may exceed it before a checkpoint has ended, by an eighth of the live pages, at least a
+    ///   megabyte.
+    mutating func check(_ moment: String, leavesNoRoom: Bool = false) throws {
       let statistics = try store.statistics()
       let pages = store.pages
       var reached = 0
@@ -76,8 +79,10 @@ import TreeRingLog
         1024)
       bound = max(bound, 2 * reached + allowance + statistics.pinnedPageCount)
       let size = Int(statistics.pageFileByteCount) / 4096
+      let surplus = leavesNoRoom ? max(reached / 8, 256) : 0
       #expect(
-        size <= bound, "seed \(seed), \(moment): \(size) pages, \(bound) allowed")
+        size <= bound + surplus,
+        "seed \(seed), \(moment): \(size) pages, \(bound) + \(surplus) allowed")
     }
 
     func finish() throws {
@@ -94,7 +99,7 @@ import TreeRingLog
       var held: [Snapshot] = []
       for round in 1...100 {
         try churn.commit(1000)
-        // Also before a snapshot goes: then the bound is largest.
+        // Also before the end of a snapshot, when the bound is largest.
         if round % 2 == 0 { try churn.check("round \(round)") }
         if round > 30, round % 16 == 0 { held.append(try churn.store.snapshot()) }
         if round > 60, round % 16 == 8 { held.removeFirst() }
@@ -121,9 +126,9 @@ import TreeRingLog
     let count = try read.count(in: "blobs")
     for round in 0..<120 {
       try churn.commit(200)
-      if round % 4 == 0 { try churn.check("round \(round)") }
+      if round % 4 == 0 { try churn.check("round \(round)", leavesNoRoom: true) }
     }
-    // It reads a state of which nothing is live any more.
+    // The snapshot reads a state that shares no page with the newest one.
     let statistics = try churn.store.statistics()
     #expect(statistics.pinnedPageCount > churn.live / 2, "\(statistics)")
     #expect(try read.count(in: "blobs") == count)

@@ -1,5 +1,6 @@
 import TestSupport
 import Testing
+import TreeRingLog
 
 @testable import TreeRing
 
@@ -19,6 +20,39 @@ import Testing
     }
   }
 
+  @Test("Counts of operations that go back, as no store writes them, choose some root to drop")
+  func disorder() throws {
+    var ledger = RootLedger()
+    for number in 1...20 as ClosedRange<CommitNumber> {
+      ledger.entries.append(entry(number, operations: number % 2 == 0 ? 5 : .max / 2, pages: 5))
+    }
+    let dropped = try ledger.surplus(
+      excess: 50, isDue: { _ in false }, load: { pages($0, bornAt: $0.commit) })
+    #expect(!dropped.isEmpty && dropped[20] == nil)
+    #expect(ledger.widestGap(to: 3) > 0)
+  }
+
+  @Test("Counts that no store reaches are damage of the list", arguments: 0..<3)
+  func hugeCounts(field: Int) throws {
+    for (count, isSound) in [(1 << 40, true), (1 << 63, false), (.max, false)] as [(UInt64, Bool)] {
+      var roots = Roots()
+      roots.commit = 7
+      switch field {
+      case 0: roots.operationCount = count
+      case 1: roots.payloadByteCount = count
+      default:
+        var index = IndexRoots(number: 1)
+        index.undecodable = count
+        roots.indexes.set(index)
+      }
+      let bytes = RetainedRoot.encode([RetainedRoot(roots: roots, deadLists: [])])
+      #expect(code { try RetainedRoot.decode(bytes) } == (isSound ? nil : .corruption))
+    }
+    let list = BlobReference(page: 1, birth: 1, byteCount: 1 << 42)
+    let many = RetainedRoot(roots: Roots(), deadLists: Array(repeating: list, count: 4))
+    #expect(code { try RetainedRoot.decode(RetainedRoot.encode([many])) } == .corruption)
+  }
+
   @Test("Gaps double, the oldest first, and the newest root stays")
   func doubling() throws {
     var ledger = RootLedger()
@@ -34,7 +68,7 @@ import Testing
     }
     #expect(ledger.deadPageCount <= 110)
     #expect(ledger.entries.count >= 18)
-    // 400 roots on 20 places: no gap is more than four times the even one.
+    // 400 roots in room for 20: no gap is more than four times the average.
     #expect(widest <= 4 * 4000 / 20)
     let commits = ledger.entries.map(\.commit)
     #expect(commits == commits.sorted())
@@ -56,7 +90,7 @@ import Testing
   @Test("What an older root reaches is not free before that root has gone too")
   func shared() throws {
     var ledger = RootLedger()
-    // Nobody would miss the first one least.
+    // The first root would be the least useful one.
     ledger.entries = (1...10).map {
       entry(CommitNumber($0 * 10), operations: 1000 + UInt64($0), pages: 5)
     }
@@ -65,24 +99,24 @@ import Testing
         excess: excess, isDue: { _ in false }, load: { pages($0, bornAt: min(birth, $0.commit)) }
       ).keys.sorted()
     }
-    // Each root has its own pages: one is enough.
+    // Each root has its own pages: dropping one is enough.
     #expect(try dropped(3, bornAt: .max) == [20])
-    // The first root reaches all of them: what the others leave is free when it goes.
+    // The first root reaches all of them: pages of the other roots become free when it is dropped.
     #expect(try dropped(3, bornAt: 10) == Array(stride(from: 10, through: 90, by: 10)))
-    // The third one does, and the second has its own.
+    // The third root reaches them, and the second has its own pages.
     #expect(try dropped(5, bornAt: 30) == [20])
     #expect(try dropped(0, bornAt: 10) == [])
   }
 
   @Test("Numbers are taken, given back and counted")
-  func numbers() {
+  func numbers() throws {
     var free = BitSet()
     for member in [2, 5, 64, 130] { free.insert(member) }
     #expect(free.count == 4 && free.members(below: 130) == [2, 5, 64])
     let pages = PageStore()
     pages.adopt(bound: 131, free: free)
     #expect(pages.livePageCount == 126)
-    #expect(pages.reserveNumbers(5) == [2, 5, 64, 130, 131])
+    #expect(try pages.reserveNumbers(5) == [2, 5, 64, 130, 131])
     pages.free([64])
     #expect(pages.numbers.free.members(below: 200) == [64])
     let (number, _) = pages.allocate(isPrivate: true)

@@ -1,5 +1,5 @@
-// What a compacted history begins with, read from one store and written into another: the same states at
-// every commit that can be read.
+// Bases of a compacted history, read from one store and written into another: the states are the
+// same at every readable commit.
 
 import TestSupport
 import Testing
@@ -8,7 +8,7 @@ import TreeRingLog
 @testable import TreeRing
 
 @Suite("Bases of compacted histories", .leavesSoundStores) struct BaseTests {
-  /// Writes the bases of a store into a new one.
+  /// Writes the bases of a store into a new store.
   private func copyBases(
     of store: Store, to folder: String, on files: any FileSystem
   ) throws -> [CommitNumber] {

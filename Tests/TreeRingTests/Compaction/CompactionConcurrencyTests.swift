@@ -1,5 +1,5 @@
-// Compaction beside writers and readers: nobody sees anything but what was committed, and nobody waits
-// for it for ever.
+// Compaction beside writers and readers: every reader sees committed states only, and no thread
+// waits for ever.
 
 import Synchronization
 import TestSupport
@@ -8,7 +8,7 @@ import TreeRingLog
 
 @testable import TreeRing
 
-/// What the threads of a test tell each other.
+/// The state that the threads of a test share.
 private final class Shared: Sendable {
   let writersLeft = Atomic<Int>(2)
   let reads = Atomic<Int>(0)
@@ -105,7 +105,7 @@ private final class Shared: Sendable {
         let sum = try sum(store.snapshot(at: .commit(commit)))
         #expect(sum == 1600, "at \(commit)")
       } catch let error as TreeRingError where error.code == .beyondHorizon {
-        // The store compacts by itself too, and may not have ended.
+        // The store also compacts itself, and that may still be running.
         #expect(commit < store.horizon)
       }
     }

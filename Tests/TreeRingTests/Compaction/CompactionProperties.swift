@@ -1,6 +1,6 @@
-// Compaction proven on logs in memory: random histories, horizons and tags, segments rewritten newest
-// first and stopped anywhere. Whatever has been rewritten so far, replay must lead to exactly the
-// states that the whole log leads to, at the horizon, at every commit after it and at every kept tag.
+// Properties of compaction on logs in memory: random histories, horizons and tags; segments
+// rewritten newest first, with a stop at any point. After every rewrite, replay must give exactly
+// the states of the whole log: at the horizon, at every later commit and at every kept tag.
 
 import TestSupport
 import Testing
@@ -30,7 +30,7 @@ import TreeRingLog
       }
       if last == 0 {
         try log.check(points, store, label, &random, all: true)
-        // Segments rewritten for this very horizon before may hold tags that have been given up since.
+        // Segments rewritten for this horizon before may hold tags that are no longer kept.
         if points.horizon > before { try log.checkShrunk(points, store, label) }
       }
     }
@@ -82,7 +82,7 @@ import TreeRingLog
         }
         history.noteEmptyCommit()
       case 2:
-        // Buckets that come and go.
+        // Buckets that are created and deleted.
         try store.write { tx in
           try tx.put([UInt8(step)], for: "x", in: Bucket.bytes("bucket \(step % 7)"))
         }
@@ -104,7 +104,7 @@ import TreeRingLog
     }
   }
 
-  /// Places rows by hand, takes some out, and now and then removes the index.
+  /// Places rows manually, removes some, and sometimes removes the index.
   private func arrange(_ store: Store, _ random: inout SeededGenerator) throws {
     guard store.indexes.contains(where: \.isManual) else {
       try store.define("shelves", ManualIndex(on: "items"))
@@ -131,7 +131,7 @@ import TreeRingLog
     }
   }
 
-  /// A horizon not before the old one, and tags that may still be kept.
+  /// A horizon not before the old one, and a choice of the tags that can still be kept.
   private func newPoints(
     after old: KeptPoints, newest: CommitNumber, _ random: inout SeededGenerator
   ) -> KeptPoints {

@@ -1,5 +1,5 @@
-// Compaction of whole stores: what stays readable is what the model says, also after reopening, with
-// and without a page file; what does not is refused by name.
+// Compaction of whole stores: the readable history equals the model, also after reopening, with and
+// without a page file. The rest is refused with a typed error.
 
 import TestSupport
 import Testing
@@ -71,7 +71,7 @@ import TreeRingLog
     #expect(try store.checkInvariants().isEmpty, "\(label)")
   }
 
-  /// A store of rows that are written again and again.
+  /// A store of rows that are written repeatedly.
   private func churned(_ options: StoreOptions = StoreOptions(logger: quietLogger)) throws -> Store
   {
     var options = options
@@ -184,7 +184,7 @@ import TreeRingLog
     #expect(try await whole.next()?.number == 400)
     let versions = try store.history(of: "k7", in: "blobs")
     #expect(versions.count > 5)
-    // The last one is how the row was at the horizon.
+    // The last version is the row's state at the horizon.
     #expect(versions.dropLast().allSatisfy { $0.commit > 400 })
     #expect(versions.last.map { $0.commit <= 400 } ?? false)
     #expect(versions.last?.kind == .put)

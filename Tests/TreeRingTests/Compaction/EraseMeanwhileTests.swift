@@ -1,5 +1,5 @@
-// Erasing while others read the past and write: no snapshot brings the row back, and what is written
-// meanwhile is not taken for what had to go.
+// Erasing beside readers of the past and writers: no snapshot brings the row back, and erasing does
+// not remove new writes.
 
 import Dispatch
 import Foundation
@@ -20,7 +20,7 @@ import TreeRingLog
       path: "store", fileSystem: files, options: StoreOptions(logger: quietLogger))
   }
 
-  /// So many commits that the states before them are not at hand any more.
+  /// Makes enough commits that memory no longer keeps the states before them.
   private func writeMany(_ store: Store) throws {
     for number in 0..<100 as Range<UInt8> { try store.put([number], for: "other") }
   }
@@ -33,7 +33,7 @@ import TreeRingLog
     let store = try open(hook)
     try store.put([1], for: Self.secret)
     let deleted = try store.put([2], for: "other") + 1
-    // Its root holds the row.
+    // The root of this checkpoint holds the row.
     try store.checkpoint()
     let taken = Mutex<Snapshot?>(nil)
     var isFirst = true
@@ -41,7 +41,8 @@ import TreeRingLog
       guard isFirst else { return }
       isFirst = false
       do { try writeMany(store) } catch { Issue.record(error) }
-      // The trees are about to be made anew: the log is rewritten, and the old ones serve.
+      // The trees are about to be rebuilt: the log is rewritten, and readers still use the old
+      // trees.
       hook.set { path in
         guard path == "store/pages" else { return false }
         taken.withLock { $0 = try? store.snapshot(at: .commit(deleted + 1)) }
@@ -71,7 +72,7 @@ import TreeRingLog
       guard isFirst else { return }
       isFirst = false
       do { try writeMany(store) } catch { Issue.record(error) }
-      // After the first segment, in which the row still is, the reader stops.
+      // The reader stops after the first segment, which still holds the row.
       let segments = store.log.segments.map(\.path)
       hook.set { path in
         guard Thread.current.name == "reader", path == segments[1] else { return false }
@@ -120,7 +121,7 @@ import TreeRingLog
       #expect(conflict?.commit == again)
       let row = try store.snapshot().row(Self.secret, in: "blobs")
       #expect(row?.object == (isDeleted ? nil : [2]))
-      // What was there before is gone all the same.
+      // The earlier version is gone nevertheless.
       #expect(try store.history(of: Self.secret, in: "blobs").first { $0.object == [1] } == nil)
       try store.erase(Self.secret, in: "blobs")
       #expect(try store.history(of: Self.secret, in: "blobs").isEmpty)
@@ -146,7 +147,7 @@ import TreeRingLog
     }
     #expect(early.mentions == 1 && !early.searchedPageFile)
     try store.erase(Self.secret, in: Self.others.name)
-    // Once the log has been looked through, when the page file is about to be searched.
+    // The next mention comes after the search of the log and before that of the page file.
     try store.put([1], for: Self.secret)
     let old = store.engine
     hook.set { path in

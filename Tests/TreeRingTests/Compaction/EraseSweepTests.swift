@@ -1,5 +1,5 @@
-// Power fails before every call of an erasing. Whatever is found: the newest state is whole, the other
-// rows are as they were at every commit, and erasing again leaves nothing of the row.
+// Power fails before every call of an erasing. In every state found, the newest state is whole, the
+// other rows have their values of every commit, and a second erasing leaves nothing of the row.
 
 import Synchronization
 import TestSupport
@@ -48,7 +48,7 @@ import TreeRingLog
     #expect(states > 20)
   }
 
-  /// Makes rows and their history; returns the other rows at each commit.
+  /// Writes rows and their history; returns the other rows at each commit.
   private func fill(_ disk: SimulatedFileSystem, seed: UInt64) throws -> [[StoredRow]] {
     var random = SeededGenerator(seed: seed)
     let store = try open(disk)

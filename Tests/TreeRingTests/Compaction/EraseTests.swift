@@ -1,4 +1,5 @@
-// Erasing a row: nothing of it is left in any file, everything else is as it was, and history goes on.
+// Erasing a row: no file keeps any of its bytes, everything else is unchanged, and history
+// continues.
 
 import Foundation
 import TestSupport
@@ -8,7 +9,7 @@ import TreeRingLog
 @testable import TreeRing
 
 @Suite("Erasing", .leavesSoundStores) struct EraseTests {
-  /// Bytes that do not compress and come up nowhere by chance.
+  /// Bytes that do not compress and occur nowhere by chance.
   private static func noise(_ count: Int, seed: UInt64) -> [UInt8] {
     var random = SeededGenerator(seed: seed)
     return (0..<count).map { _ in UInt8.random(in: 0...255, using: &random) }
@@ -16,8 +17,8 @@ import TreeRingLog
 
   private static let secret = Key("the secret key of nobody")
 
-  /// A store whose rows have large and small objects, metadata, indexes, tags and a long history; one
-  /// of them is to be erased.
+  /// Fills a store with rows that have large and small objects, metadata, indexes, tags and a long
+  /// history. One of them will be erased.
   private func fill(_ store: Store, big: [UInt8]) throws {
     try store.define("byGroup", RandomHistory.fieldIndex)
     let items = Bucket<Item>("items")
@@ -157,7 +158,7 @@ import TreeRingLog
     #expect(try store.snapshot(at: .commit(3)).count(in: "items") == 10)
   }
 
-  // MARK: - What is no part of the log
+  // MARK: - Files beside the log
 
   @Test("It refuses while segments that were cut off lie aside, and names them")
   func setAside() throws {
@@ -166,7 +167,7 @@ import TreeRingLog
     try fill(store, big: Self.noise(3000, seed: 11))
     let segments = store.log.segments
     try store.close()
-    // Damage in the midst of the log; what lies behind it is set aside, and holds the row too.
+    // Damage in the middle of the log. The bytes after it are set aside, and hold the row too.
     let damaged = segments[segments.count / 2]
     disk.files.damage(damaged.path, at: 200) { $0 ^ 1 }
     store = try disk.open(segmentSize: 4 << 10, recovery: .prefix)
@@ -232,7 +233,7 @@ import TreeRingLog
     let bytes = try #require(disk.files.contents(of: segment.path))
     try store.compact(to: .before(10))
     try #require(!store.log.segments.map(\.path).contains(segment.path))
-    // As if the old file could not be removed, and another could not be finished.
+    // As after a failure to remove the old file and to finish another.
     disk.files.replace(segment.path, with: bytes)
     let unfinished = segment.path.replacing(".0.lz4", with: ".7.lz4.tmp")
     disk.files.replace(unfinished, with: Self.secret.bytes)
@@ -250,7 +251,7 @@ import TreeRingLog
     try store.put([1], for: "other")
     try store.write { try $0.delete(Self.secret, in: "blobs") }
     try store.log.seal()
-    // The operation goes, its value stays: a mistake that the proof has to find.
+    // The operation is removed, its value stays: the proof has to find this mistake.
     try store.log.rewrite(segment: 1, horizon: 0) { header, payload in
       guard header.number == written else { return .keep }
       let new = try PayloadRewriter.rewrite(payload, of: written) { _ in .drop }

@@ -1,4 +1,4 @@
-// A log as a list of segments in memory, to be rewritten and replayed in tests of compaction.
+// A log as a list of segments in memory that tests of compaction rewrite and replay.
 
 import TestSupport
 import Testing
@@ -15,7 +15,7 @@ struct LogInMemory {
   struct Commit {
     var header: CommitHeader
     var payload: [UInt8]
-    /// The logged values that are still there.
+    /// The remaining logged values.
     var values: Set<LoggedName>
   }
 
@@ -62,7 +62,7 @@ struct LogInMemory {
     }
   }
 
-  /// The kind of every operation left.
+  /// The kinds of the remaining operations.
   var operations: [OperationKind] {
     get throws {
       try segments.flatMap(\.commits).flatMap { commit in
@@ -97,7 +97,7 @@ struct LogInMemory {
     return planner.finish()
   }
 
-  /// Rewrites one segment as a compaction would; false if it need not be.
+  /// Rewrites one segment as a compaction would; false if it need not be rewritten.
   mutating func rewrite(
     _ index: Int, _ plan: CompactionPlan, _ store: Store, _ random: inout SeededGenerator,
     always: Bool = false
@@ -132,7 +132,7 @@ struct LogInMemory {
 
   // MARK: - Checking
 
-  /// Replays to kept states, a few or all, and compares every tree with the store's.
+  /// Replays to some or all kept states, and compares every tree with the store's.
   func check(
     _ points: KeptPoints, _ store: Store, _ label: String, _ random: inout SeededGenerator,
     all: Bool = false
@@ -141,7 +141,7 @@ struct LogInMemory {
     if !all { kept = kept.filter { _ in Int.random(in: 0..<6, using: &random) == 0 } }
     for commit in Set(kept).union([points.horizon, newest]) {
       try check(commit, points, store, "\(label), at \(commit)")
-      // And from a kept state on, as from a checkpoint.
+      // Also replays from a kept state, as from a checkpoint.
       if let base = kept.filter({ $0 < commit }).randomElement(using: &random) {
         try check(commit, from: base, points, store, "\(label), at \(commit) from \(base)")
       }
@@ -155,10 +155,10 @@ struct LogInMemory {
     let start = try store.snapshot(at: .commit(base)).version
     let expected = try store.snapshot(at: .commit(target))
     var roots = start.roots
-    roots.indexes = []
+    roots.indexes = IndexTrees()
     let editor = StateEditor(
-      pages: store.pages, epoch: max(1, target), base: roots, catalog: start.catalog, active: [],
-      code: [], values: ValueSource(log: store.log), recorder: nil)
+      pages: store.pages, epoch: max(1, target), base: roots, catalog: start.catalog,
+      active: ActiveIndexes(), code: [], values: ValueSource(log: store.log), recorder: nil)
     defer { editor.editor.discard() }
     for commit in segments.flatMap(\.commits)
     where commit.header.number > base && commit.header.number <= target {
@@ -196,7 +196,7 @@ struct LogInMemory {
     return count
   }
 
-  /// Every logged value that a state refers to must still be there.
+  /// Checks that every logged value that a state refers to remains.
   private func checkValues(of snapshot: Snapshot, _ label: String) throws {
     var present: [CommitNumber: Set<LoggedName>] = [:]
     for commit in segments.flatMap(\.commits) { present[commit.header.number] = commit.values }
@@ -213,10 +213,10 @@ struct LogInMemory {
     }
   }
 
-  /// Nothing is left that only history before the horizon needed.
+  /// Checks that nothing remains that only history before the horizon needed.
   func checkShrunk(_ points: KeptPoints, _ store: Store, _ label: String) throws {
     var rows = 0
-    // A segment that was compacted before need not be rewritten.
+    // A segment from an earlier compaction need not be rewritten.
     let rewritten = segments.filter { $0.horizon == points.horizon }
     for commit in rewritten.flatMap(\.commits) where commit.header.number <= points.horizon {
       try commit.payload.withUnsafeBytes { payload in

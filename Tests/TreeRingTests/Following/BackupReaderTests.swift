@@ -1,4 +1,4 @@
-// Readers of a backup that changes from one whole log to another: each of them finds the one or the other.
+// Readers of a backup that changes from one whole log to another: each finds one of the two.
 
 import Synchronization
 import TestSupport
@@ -11,7 +11,7 @@ import TreeRingLog
     Array(repeating: UInt8(truncatingIfNeeded: number), count: Int(number * 131 % 3000))
   }
 
-  /// A store whose next backup replaces segments of the one before.
+  /// A store whose next backup replaces segments of the previous one.
   private struct Scene {
     let disk = MemoryFileSystem()
     let store: Store
@@ -42,8 +42,8 @@ import TreeRingLog
       return try Store(path: "backup", fileSystem: files, options: options)
     }
 
-    /// Compares a reader with one of the two states. What compaction took while it was read may be
-    /// refused by name.
+    /// Compares a reader with one of the two states. A read of history that compaction dropped
+    /// during the read may be refused with a typed error.
     func check(_ reader: Store, _ context: String) throws {
       #expect(reader.newestCommit == old || reader.newestCommit == new, "\(context)")
       var rows: [Key: [UInt8]] = [:]

@@ -1,4 +1,5 @@
-// What a follower reads of the page file: from the first checkpoint on, and checked under each root anew.
+// A follower reads the page file from the first checkpoint on, and checks its pages again under
+// each root.
 
 import TestSupport
 import Testing
@@ -7,7 +8,7 @@ import TreeRingLog
 @testable import TreeRing
 
 @Suite("The page file of a follower") struct FollowedPagesTests {
-  /// Puts every row anew.
+  /// Rewrites every row.
   private func rewrite(_ store: Store, _ value: UInt8, rows: Int = 200) throws {
     try store.write { tx in
       for number in 0..<rows { try tx.put([value], for: Key("row \(number)"), in: blobs) }
@@ -19,7 +20,7 @@ import TreeRingLog
     #expect(found.count == rows && found.allSatisfy { $0.1 == [value] })
   }
 
-  /// Lets a follower look until something is so.
+  /// Polls with a follower until a condition holds.
   private func look(_ reader: Store, until isDone: () throws -> Bool) throws {
     let follower = try #require(reader.follower)
     for _ in 0..<20_000 where try !isDone() { follower.poll() }
@@ -47,7 +48,7 @@ import TreeRingLog
     try look(reader) { reader.followedRoot == writer.newestCommit }
     try expect(reader.snapshot(), 2)
     if let kept { try expect(kept, 1) }
-    // What it shows of the log alone is held as long as somebody reads it.
+    // The follower pins its state from the log alone while a snapshot reads it.
     #expect(try writer.compact(to: .dropHistory).horizon == first)
     kept = nil
     try look(reader) {
@@ -71,7 +72,7 @@ import TreeRingLog
   func usedAgain() throws {
     let disk = SimulatedFileSystem(seed: 1)
     var options = FollowerTests.options(.create)
-    // So that few earlier states are kept at hand.
+    // A small budget, so that memory keeps few earlier states.
     options.memoryBudget = 8 << 20
     let writer = try Store(path: "store", fileSystem: disk, options: options)
     try rewrite(writer, 1)
@@ -99,6 +100,45 @@ import TreeRingLog
     disk.flipBit("store/pages", in: start..<start + PageLayout.pageByteCount, seed: 1)
     #expect(code { try reader.snapshot().rows(in: blobs) } == .corruption)
     try reader.close()
+  }
+
+  @Test("A follower of a page file that is made anew moves over to the new one")
+  func madeAnew() throws {
+    let disk = MemoryFileSystem()
+    var writer = try FollowerTests.open(disk, .create)
+    try rewrite(writer, 1)
+    try writer.checkpoint()
+    let reader = try FollowerTests.open(disk, .readOnly)
+    let first = try #require(reader.followedRoot)
+    var kept: Snapshot? = try reader.snapshot()
+    try rewrite(writer, 2)
+    try look(reader) { reader.newestCommit == writer.newestCommit }
+    try writer.close()
+    try disk.unlink("store/pages")
+    writer = try FollowerTests.open(disk, .readWrite)
+    try rewrite(writer, 3)
+    try writer.checkpoint()
+    // While the old file is read, the follower follows the log alone.
+    try look(reader) { reader.newestCommit == writer.newestCommit && reader.followedRoot == nil }
+    try expect(reader.snapshot(), 3)
+    for _ in 0..<2_000 { reader.follower?.poll() }
+    #expect(reader.followedRoot == nil)
+    if let kept { try expect(kept, 1) }
+    kept = nil
+    try look(reader) {
+      reader.reclaimer.settle()
+      return reader.followedRoot == writer.newestCommit
+    }
+    try expect(reader.snapshot(), 3)
+    #expect(leaves(of: reader).keys.allSatisfy { $0 < PageTable.firstPrivateNumber })
+    #expect(try reader.checkInvariants() == [])
+    try look(reader) {
+      reader.reclaimer.settle()
+      return try names(disk).allSatisfy { $0.hasPrefix("\(writer.newestCommit)-") }
+    }
+    #expect(writer.newestCommit > first)
+    try reader.close()
+    try writer.close()
   }
 
   /// The leaves of the visible rows, with their births.

@@ -1,4 +1,5 @@
-// Followers beside a writer that compacts and erases: what they read stays right, or is refused by name.
+// Followers beside a writer that compacts and erases: their reads stay right, or are refused with a
+// typed error.
 
 import Dispatch
 import TestSupport
@@ -8,7 +9,7 @@ import TreeRingLog
 @testable import TreeRing
 
 @Suite("Following through compaction", .leavesSoundStores) struct FollowerCompactionTests {
-  /// A writer whose segments are small, some commits, and a checkpoint.
+  /// A writer with small segments, some commits, and a checkpoint.
   private func writer(
     _ disk: any FileSystem, commits: Int, pinLimit: PinLimit? = nil
   ) throws -> Store {
@@ -20,7 +21,7 @@ import TreeRingLog
     return store
   }
 
-  /// Puts a large and a small row, one of a few, and deletes another.
+  /// Puts a large row and a small one of a few, and deletes another.
   private func commit(_ number: Int, to store: Store) throws {
     try store.write { tx in
       let bytes = [UInt8](repeating: UInt8(truncatingIfNeeded: number), count: 1_500)
@@ -31,7 +32,7 @@ import TreeRingLog
     }
   }
 
-  /// Everything a snapshot holds, logged values included.
+  /// All contents of a snapshot, including logged values.
   private func contents(_ snapshot: Snapshot) throws -> [String] {
     var lines = try FollowerTests.contents(snapshot)
     try snapshot.forEachRow(in: "blobs") { row in
@@ -57,7 +58,7 @@ import TreeRingLog
     let text = try #require(report.held.first?.description)
     #expect(text.hasPrefix("process ") && text.hasSuffix(" s"), "\(text)")
     #expect(try contents(kept) == before)
-    // A store that is itself open for reading does not count its own.
+    // A store that is itself open for reading does not count its own pin.
     #expect(try reader.holdings(against: .dropHistory).filter { $0.kind == .follower } == [])
     try reader.close()
     #expect(try writer.compact(to: .dropHistory).horizon == writer.newestCommit)
@@ -109,7 +110,7 @@ import TreeRingLog
     try await reader.reached(writer.newestCommit)
     let horizon = try writer.compact(to: .dropHistory).horizon
     #expect(horizon == writer.newestCommit)
-    // Rows lie in pages, which are kept; values in the log are not.
+    // Pinned pages keep the rows; values in the log are dropped.
     #expect(try FollowerTests.contents(kept) == rows)
     let refusal = error { try contents(kept) }
     #expect(refusal?.code == .beyondHorizon && refusal?.current == horizon, "\(refusal as Any)")
@@ -126,8 +127,8 @@ import TreeRingLog
     try await writer.write { try $0.tag("kept", commit: 13) }
     try writer.checkpoint()
     let kept = try contents(writer.snapshot(at: .commit(13)))
-    // Each reads once, for the first reading shows it the log as it is now. The last segments it has open
-    // since the beginning, and what it finds there is whole.
+    // Each reader reads once, because its first read shows it the log's new state. It has had the
+    // last segments open since the beginning, and their contents are whole.
     func readers() throws -> [CommitNumber: Store] {
       try Dictionary(
         uniqueKeysWithValues: stride(from: 1, to: 26, by: 4).map {
@@ -207,7 +208,7 @@ import TreeRingLog
     let report = try writer.compact(to: .dropHistory)
     #expect(report.horizon == first && report.held.map(\.kind) == [.follower])
     #expect(try contents(reader.snapshot()) == contents(writer.snapshot()))
-    // A store that is itself open for reading does not count its own.
+    // A store that is itself open for reading does not count its own pin.
     #expect(try reader.holdings(against: .dropHistory).filter { $0.kind == .follower } == [])
     try reader.close()
     #expect(try disk.list("store/readers") == [])
@@ -219,7 +220,8 @@ import TreeRingLog
   func lagsBehindErasing() async throws {
     let disk = MemoryFileSystem()
     let writer = try writer(disk, commits: 31)
-    // Held back at its next call, it has not read the delete before that is gone.
+    // The gate holds the follower at its next call, so that it reads the log only after the delete
+    // is gone.
     let gate = DispatchSemaphore(value: 1)
     let files = HookedFileSystem(disk) {
       gate.wait()
@@ -248,7 +250,7 @@ import TreeRingLog
   func standsOnErased() async throws {
     let disk = MemoryFileSystem()
     let writer = try writer(disk, commits: 30)
-    // It reads the log alone and is in no list, as where the folder cannot be written to.
+    // It reads the log alone and is in no list, as in a folder without write permission.
     var options = FollowerTests.options(.readOnly)
     options.readsPages = false
     let reader = try Store(path: "store", fileSystem: disk, options: options)

@@ -1,4 +1,4 @@
-// A store open for reading keeps in step with the one that writes, through everything that does.
+// A store open for reading follows the writer through all its operations.
 
 import Foundation
 import TestSupport
@@ -22,7 +22,7 @@ struct FollowerTests {
       path: "store", fileSystem: disk, options: options(mode, segmentSize: segmentSize))
   }
 
-  /// Everything that readers see: rows, and the index in its order.
+  /// Everything that readers see: rows, and the index in order.
   static func contents(_ snapshot: Snapshot) throws -> [String] {
     var lines = ["commit \(snapshot.commit)"]
     for (key, note) in try snapshot.rows(in: notes) { lines.append("\(key) \(note)") }
@@ -33,7 +33,7 @@ struct FollowerTests {
     return lines
   }
 
-  /// A commit of some puts and deletes.
+  /// Makes a commit of some puts and deletes.
   static func write(
     _ store: Store, _ random: inout SeededGenerator, operations: Int = 4, keys: Int = 300
   ) throws {
@@ -122,7 +122,7 @@ struct FollowerTests {
       try writer.close()
       writer = try Self.open(disk, .readWrite)
       try await reader.reached(writer.newestCommit)
-      // It looks for a newer checkpoint now and then.
+      // The follower looks for a newer checkpoint at intervals.
       var naps = 0
       while reader.followedRoot == root, naps < 10_000 {
         try await Task.sleep(for: .milliseconds(1))
@@ -136,7 +136,7 @@ struct FollowerTests {
       #expect(try reader.checkInvariants() == [])
       let touched = try reader.touchedRows(ofIndex: "byGroup", from: first, to: seen)
       let expected = try writer.touchedRows(ofIndex: "byGroup", from: first, to: wanted)
-      // Merged records may name rows that are back where they were.
+      // Merged records may name rows that have returned to their old state.
       let isWhole = Set(expected.rows.keys).isSubset(of: touched.rows.keys)
       #expect(isWhole, "round \(round)")
     }
@@ -263,7 +263,7 @@ struct FollowerTests {
     for number in 0..<50 as Range<UInt8> { try store.put([number], for: Key("\(number)")) }
     let replay = PrivateReplay(
       pages: store.pages, pins: store.engine.pins, reclaimer: store.reclaimer, log: store.log,
-      code: [])
+      code: [], recordByteLimit: 1 << 20)
     let base = try replay.version(of: Roots())
     var asked = 0
     let failure = code {

@@ -1,5 +1,4 @@
-// A store may be verified while it is written: nothing is said that is not so, and damage is found all
-// the same.
+// Verification of a store beside its writer: it reports no false problems, and still finds damage.
 
 import Foundation
 import Synchronization
@@ -81,7 +80,7 @@ struct StoreFilesCheckTests {
       let segments = try found.list("store/log").sorted()
       let path = place == "log" ? "store/log/\(segments[0])" : "store/pages"
       let size = try #require(found.contents(of: path)?.count)
-      // Any bit of a segment, and those of all pages in use, are looked at.
+      // Verification reads every bit of a segment, and those of all pages in use.
       var isFound = false
       for seed in 0..<20 as Range<UInt64> where !isFound {
         found.flipBit(path, in: (place == "log" ? 0 : 8192)..<size, seed: seed)

@@ -1,4 +1,4 @@
-// Indexes that compare rows: the order is the closure's, however the index came to be.
+// Indexes that compare rows: the closure decides the order, whatever the origin of the index.
 
 import TestSupport
 import Testing
@@ -6,7 +6,7 @@ import TreeRing
 import TreeRingLog
 
 @Suite("Indexes that compare rows", .leavesSoundStores) struct ComparedIndexTests {
-  /// An order that ties often, and no sort key in sight.
+  /// An order with many ties, and no sort key.
   @Sendable private static func precedes(_ a: Note, _ b: Note) -> Bool {
     a.number % 7 == b.number % 7 ? a.text.count < b.text.count : a.number % 7 < b.number % 7
   }
@@ -17,7 +17,7 @@ import TreeRingLog
       sortedBy: { (a: Note, b: Note) in version == 1 ? precedes(a, b) : precedes(b, a) })
   }
 
-  /// Notes with a long text stand in a second group too.
+  /// The groups of a note; notes with a long text are in a second group too.
   private static func groups(of note: Note) -> [String] {
     guard let group = note.group else { return [] }
     return note.text.count > 3 ? [group, "long"] : [group]
@@ -35,7 +35,7 @@ import TreeRingLog
       text: String(repeating: "x", count: Int.random(in: 0..<7, using: &random)))
   }
 
-  /// What a snapshot must show.
+  /// Checks the expected contents of a snapshot.
   private static func check(_ snapshot: Snapshot, isReversed: Bool = false, _ label: String) throws
   {
     let label = Comment(rawValue: "\(label), commit \(snapshot.commit)")
@@ -108,7 +108,7 @@ import TreeRingLog
       if round == 2 { try store.checkpoint() }
       try store.close()
       if round == 3 { try files.unlink("store/pages") }
-      // Now and then somebody writes who does not know the closure.
+      // Sometimes a writer without the closure commits.
       if round % 2 == 0 {
         let other = try Self.open(files, indexes: [])
         try other.put(Self.note(&random), for: "other")
@@ -190,7 +190,7 @@ import TreeRingLog
       sortedBy: { (a: Note, b: Note) in abs(a.number) > abs(b.number) })
     let store = try Store.tiny(indexes: [index])
     try store.put(Note(number: 0), for: "end")
-    // Each before the last one, behind all others.
+    // Each goes before the last one and after all others.
     for number in 0..<1_200 { try store.put(Note(number: 5_000 - number), for: Key("k\(number)")) }
     let reader = try store.snapshot().index("ranking")
     #expect(

@@ -1,4 +1,4 @@
-// Filters that are data: known to every process, through whatever they filter.
+// Filters that are data: every process knows them, whatever index they filter.
 
 import TestSupport
 import Testing
@@ -39,7 +39,7 @@ import TreeRingLog
       }
       if turn == 40 {
         try store.close()
-        // No process needs to tell the definitions again.
+        // No process needs to repeat the definitions.
         store = try Store(path: "store", fileSystem: files, options: StoreOptions())
       }
       let snapshot = try store.snapshot()
@@ -71,7 +71,7 @@ import TreeRingLog
     let told = try #require(store.indexes.first { $0.name == "few" })
     #expect(told.filter == filter && told.parent == "all" && told.buckets == ["rows"])
     #expect(told.fields == nil && !told.isManual)
-    // Of what is placed by hand, too.
+    // A filter of a manual index.
     try store.define("hand", ManualIndex(on: "rows"))
     try store.define("handFew", FieldFilter(of: "hand", where: ["s=x"]))
     try store.write { tx in

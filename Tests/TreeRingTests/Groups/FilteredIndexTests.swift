@@ -8,7 +8,7 @@ import TreeRingLog
 struct FilteredIndexTests {
   static let rows = Bucket<[UInt8]>.bytes("rows")
 
-  /// The first byte names the group, the second orders.
+  /// The first byte names the group, the second gives the order.
   static func base(_ version: UInt32 = 1, descending: Bool = false) -> GroupIndex {
     GroupIndex("base", on: rows, version: version) { (row: [UInt8]) in
       Place(
@@ -82,7 +82,7 @@ struct FilteredIndexTests {
 
     let again = try Store(at: folder.path, indexes: [Self.base(2, descending: true), Self.even])
     try Self.put(0, 2, "new", in: again)
-    // Without its parent's closure it is left behind.
+    // Without its parent's closure the index becomes stale.
     #expect(throws: TreeRingError.self) { try again.snapshot().index("even") }
     try again.register(Self.filter("small", of: "base", below: 5))
     #expect(try Self.keys(again, "even", "g0") == ["k4", "k2", "new", "k0"])

@@ -1,4 +1,4 @@
-// Building an index whose entries do not fit in memory.
+// Building an index whose entries do not fit into memory.
 
 import TestSupport
 import Testing
@@ -43,11 +43,12 @@ import TreeRingLog
           pages: store.pages, epoch: version.roots.commit, isPrivate: true)
         defer { editor.discard() }
         var spills = 0
-        let built = try IndexEditor(editor: editor).build(
-          index, rows: rows, catalog: version.catalog,
+        let all = try IndexEditor(editor: editor).build(
+          [index], rows: rows, catalog: version.catalog,
           catalogTree: Tree(version.roots.catalog, pages: store.pages),
           values: ValueSource(log: store.log), entryByteLimit: limit,
           spill: { (_) throws(TreeRingError) in spills += 1 })
+        let built = try #require(all.first)
         #expect(built.undecodable == kept.undecodable)
         #expect(built.order.count == kept.order.count && built.order.count > 0)
         for (one, other) in [(built.order, kept.order), (built.places, kept.places)] {
@@ -68,7 +69,7 @@ import TreeRingLog
     let share = MemoryBudget(byteCount: 1 << 20).heap(tableByteCount: 0)
     try store.write { tx in
       try tx.define("byGroup", RandomHistory.fieldIndex)
-      // What is dirty beyond is what sixty-four entries may change.
+      // Sixty-four entries may dirty these pages beyond the share.
       #expect(store.pages.heapPageCounts.dirty <= share.pages + 64)
     }
     let version = try store.snapshot().version

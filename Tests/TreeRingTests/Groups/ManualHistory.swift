@@ -1,11 +1,11 @@
-// Random commits that place rows by hand, in a store and in lists alike.
+// Random commits that place rows manually, in a store and in lists.
 
 import TestSupport
 import Testing
 import TreeRing
 import TreeRingLog
 
-/// A seeded run of commits over one manual index, and the lists they should lead to.
+/// A seeded run of commits over one manual index, and the lists they should give.
 struct ManualHistory {
   /// The rows of the newest state, and the lists by group.
   struct State: Equatable {
@@ -15,15 +15,15 @@ struct ManualHistory {
 
   static let index = "shelves"
   static let groups: [GroupName] = ["red", "green", "blue"]
-  /// Of the index, the rows with an even number.
+  /// A filter of the index: the rows with an even number.
   static let even = GroupIndex("even", filtering: index, on: notes, version: 1) {
     $0.row.number % 2 == 0
   }
 
-  /// By commit.
+  /// The states by commit.
   private(set) var states: [State] = [State()]
   private var random: SeededGenerator
-  /// How many different keys there are.
+  /// The number of different keys.
   private let keyCount: Int
 
   init(seed: UInt64, keyCount: Int = 14) {
@@ -35,20 +35,20 @@ struct ManualHistory {
 
   static func id(_ key: Key) -> RowID { RowID(bucket: notes.name, key: key) }
 
-  /// Notes a commit that changes neither rows nor places.
+  /// Records a commit that changes neither rows nor places.
   mutating func noteOther() { states.append(newest) }
 
-  /// Notes a commit that brings an earlier state back.
+  /// Records a commit that restores an earlier state.
   mutating func noteReverted(to commit: CommitNumber) { states.append(states[Int(commit)]) }
 
-  /// Notes a commit that deletes a row.
+  /// Records a commit that deletes a row.
   mutating func noteDeleted(_ key: Key) {
     var state = newest
     Self.delete(key, &state)
     states.append(state)
   }
 
-  /// Makes a row as if it had never been.
+  /// Removes a row from all states.
   mutating func forget(_ key: Key) {
     for index in states.indices { Self.delete(key, &states[index]) }
   }
@@ -60,11 +60,11 @@ struct ManualHistory {
 
   // MARK: - Making commits
 
-  /// One commit of a few operations.
+  /// Makes one commit of a few operations.
   mutating func commit(to store: Store) throws {
     var state = newest
     let written = try store.write { tx in
-      // So that every turn makes a commit.
+      // The note makes a commit even if the operations change nothing.
       tx.note = "turn"
       for _ in 0..<Int.random(in: 1...5, using: &random) { try operation(tx, &state) }
     }
@@ -76,7 +76,7 @@ struct ManualHistory {
     let key = Key("k\(Int.random(in: 0..<keyCount, using: &random))")
     let name = Self.groups[Int.random(in: 0..<Self.groups.count, using: &random)]
     guard state.rows[key] != nil else {
-      // A row that comes, maybe again, stands nowhere.
+      // A new row, or one that was deleted before, is in no group.
       let note = Note(group: "x", number: Int.random(in: 0..<10, using: &random))
       try tx.put(note, for: key, in: notes)
       state.rows[key] = note
@@ -134,8 +134,7 @@ struct ManualHistory {
 
   // MARK: - Comparing
 
-  /// Compares a snapshot with the lists of its commit, in the manual index and in the one that filters
-  /// it.
+  /// Compares a snapshot with the lists of its commit, in the manual index and in its filter.
   func check(_ snapshot: Snapshot, _ label: String) throws {
     let state = states[Int(snapshot.commit)]
     let label = Comment(rawValue: "\(label), commit \(snapshot.commit)")

@@ -1,4 +1,4 @@
-// Rows placed by hand, through everything that goes over a log.
+// Manual indexes through every operation on a log.
 
 import TestSupport
 import Testing
@@ -9,7 +9,7 @@ import TreeRingLog
   private static func open(
     _ files: any FileSystem, _ mode: StoreMode = .create, segmentSize: UInt64 = 4 << 10
   ) throws -> Store {
-    // The filter's parent must be there before it is registered.
+    // The filter's parent must exist before the registration of the filter.
     let isThere = try files.exists("store/log")
     var options = StoreOptions(
       mode: mode, segmentSize: segmentSize, indexes: isThere ? [ManualHistory.even] : [],
@@ -227,7 +227,8 @@ import TreeRingLog
       let entry = try index.entry(at: position, in: "g")
       #expect(entry.order.count - entry.row.key.count - 5 <= 64)
     }
-    // Rows around got new labels now and then; few commits did more than put and place.
+    // Neighbouring rows sometimes got new labels; few commits have operations besides put and
+    // place.
     let many = try (2...store.newestCommit).filter { try store.commit($0).operationCount > 2 }
     #expect(!many.isEmpty && many.count < 20)
     #expect(try store.checkInvariants() == [])
@@ -299,7 +300,7 @@ import TreeRingLog
     #expect(try keys() == ["b", "a"])
     try store.define("list", ManualIndex(on: "notes"))
     #expect(try keys() == ["a"])
-    // The definition in force answers at every commit.
+    // The current definition answers at every commit.
     #expect(try store.snapshot(at: .commit(both)).index("list").keys("g") == ["a"])
     try store.define("list", ManualIndex(on: "notes", "blobs"))
     #expect(try keys() == ["a"])

@@ -9,7 +9,7 @@ import Testing
     var random = SeededGenerator(seed: seed)
     var labels: [[UInt8]] = []
     for _ in 0..<400 {
-      // Now and then many go to the same place.
+      // Sometimes many labels go to the same position.
       let position =
         seed % 3 == 0 ? labels.count / 2 : Int.random(in: 0...labels.count, using: &random)
       let label = try #require(
@@ -21,7 +21,7 @@ import Testing
     }
     for (lower, upper) in zip(labels, labels.dropFirst()) {
       #expect(lower.lexicographicallyPrecedes(upper), "seed \(seed)")
-      // As sort keys none is a prefix of another.
+      // As a sort key, no label is a prefix of another.
       let (one, other) = (OrderLabel.sortKey(lower), OrderLabel.sortKey(upper))
       #expect(!other.starts(with: one), "seed \(seed)")
     }
@@ -73,7 +73,7 @@ import Testing
   func keeping(seed: UInt64) throws {
     var random = SeededGenerator(seed: seed)
     let all = try #require(OrderLabel.spread(60, between: nil, nil))
-    // Some labels in order, some out of it, and rows without one.
+    // Some labels in order, some out of order, and rows without labels.
     var old: [[UInt8]?] = all.map { Int.random(in: 0..<4, using: &random) == 0 ? nil : $0 }
     for _ in 0..<Int.random(in: 0..<6, using: &random) {
       let label = old.remove(at: Int.random(in: 0..<old.count, using: &random))
@@ -83,7 +83,7 @@ import Testing
     #expect(labels.count == old.count)
     for (a, b) in zip(labels, labels.dropFirst()) { #expect(a.lexicographicallyPrecedes(b)) }
     #expect(labels.allSatisfy { OrderLabel.isSound($0) })
-    // The longest increasing run, the slow way.
+    // The longest increasing run, computed the slow way.
     var lengths: [Int] = []
     for (index, label) in old.enumerated() {
       let before = zip(old[..<index], lengths).filter { other, _ in

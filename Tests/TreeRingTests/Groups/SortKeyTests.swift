@@ -12,7 +12,8 @@ import TreeRingLog
     Place(in: GroupName("g"), by: items).sortKey(context: context ?? self.context)
   }
 
-  /// Checks that keys of values order as the values do, both ways, and that none is a prefix.
+  /// Checks that the keys of values have the order of the values, in both directions, and that none
+  /// is a prefix.
   private func check<Value: SortValue>(_ values: [Value], _ less: (Value, Value) -> Bool) {
     for a in values {
       for b in values {
@@ -73,7 +74,7 @@ import TreeRingLog
 
   @Test("Dates and timestamps order by time")
   func dates() {
-    // Before 1970, at it, beside 2001 (Foundation's zero), with fractions.
+    // Dates before and at 1970, near 2001 (Foundation's zero), and with fractions.
     let seconds = [-62_135_596_800, -1e9, -1, -0.5, 0, 0.25, 1, 978_307_199.5, 978_307_200, 2e9]
     check(seconds.map { Date(timeIntervalSince1970: $0) } + [.distantPast, .distantFuture], <)
     check([nil, Date(timeIntervalSince1970: -5), .distantPast] as [Date?]) { a, b in

@@ -156,14 +156,14 @@ import TreeRingLog
       return TreeRoot(
         page: .random(in: 1...PageFileLayout.maxPageNumber, using: &random),
         birth: PageBirth(.random(in: 0...commit, using: &random)),
-        count: .random(in: 1...UInt64.max, using: &random))
+        count: .random(in: 1...1 << 39, using: &random))
     }
     return (0..<Int.random(in: 0..<9, using: &random)).map { _ in
       commit += .random(in: 1...1_000_000, using: &random)
       var roots = Roots()
       roots.commit = commit
       roots.timestamp = Timestamp(microseconds: Int64(bitPattern: random.next()))
-      roots.operationCount = random.next()
+      roots.operationCount = random.next() >> 2
       roots.payloadByteCount = random.next() >> 20
       roots.rows = tree(&random)
       roots.graves = tree(&random)
@@ -173,7 +173,7 @@ import TreeRingLog
         index.order = tree(&random)
         index.places = tree(&random)
         index.undecodable = random.next() % 3
-        roots.indexes.append(index)
+        roots.indexes.set(index)
       }
       let lists = (0..<Int.random(in: 0..<3, using: &random)).map { _ in
         BlobReference(

@@ -1,4 +1,4 @@
-// The two metas: what is written is read, and nothing else is.
+// The two metas: reading returns what was written, and nothing else.
 
 import TestSupport
 import Testing
@@ -92,7 +92,7 @@ import TreeRingLog
 }
 
 extension PageFile {
-  /// Writes a blob to the pages whose numbers the closure gives for 0, 1, …
+  /// Writes a blob to the pages whose numbers the closure returns for 0, 1, …
   func writeBlob(
     _ bytes: Bytes, birth: CommitNumber, to number: (Int) -> PageNumber
   ) throws -> BlobReference {

@@ -1,5 +1,5 @@
-// Readers fetch and look while the writer writes: no lock is taken by an address, and nobody reads a
-// place that is being written.
+// Readers fetch and read pages while the writer writes: looking up an address takes no lock, and no
+// reader reads a slot that is being written.
 
 import Synchronization
 import TestSupport

@@ -1,6 +1,7 @@
-// A checkpoint's order of writing, at every place where the power may fail: pages, sync, meta, sync.
-// Whatever survives, the last meta that was synced is there, or the one being written; and everything
-// reached from the two newest is as it was written. Pages of older checkpoints are written over.
+// The order of a checkpoint's writes, with a power failure at every point: pages, sync, meta, sync.
+// In every state found, the newest meta is the last one synced or the one being written, and
+// everything reachable from the two newest metas is as written. Checkpoints overwrite pages of
+// older checkpoints.
 
 import TestSupport
 import Testing
@@ -8,7 +9,7 @@ import TreeRing
 import TreeRingLog
 
 @Suite("The page file after a crash") struct PageFileCrashTests {
-  /// What a checkpoint wrote.
+  /// The contents of a checkpoint.
   struct Checkpoint {
     var meta: Meta
     var pages: [WrittenPage]
@@ -16,17 +17,17 @@ import TreeRingLog
     var roots: [RetainedRoot]
   }
 
-  /// Makes checkpoints as a store would, each of one commit, and keeps what they must read as.
+  /// Makes checkpoints like a store, each of one commit, and keeps their expected contents.
   final class Writer {
     static let firstBlobPage: PageNumber = 120
     let file: PageFile
     private let maker: PageMaker
     private var random: SeededGenerator
     private var freeBlobPages = Array(firstBlobPage..<firstBlobPage + 24)
-    /// By checkpoint: pages that no meta reaches once the checkpoint after it is durable.
+    /// By checkpoint: the pages that no meta reaches once the next checkpoint is durable.
     private var retired: [UInt64: [PageNumber]] = [:]
     private var blobs: [UInt64: [BlobReference]] = [:]
-    /// Begun, in order; of all but the last it is known that they are durable.
+    /// The checkpoints begun, in order; all but the last are durable.
     private(set) var begun: [Checkpoint] = []
     private(set) var durableCount = 0
 
@@ -58,7 +59,7 @@ import TreeRingLog
       try file.writeMeta(meta)
       try file.sync()
       durableCount = begun.count
-      // Of the metas that count now, none reaches what the one before the older had.
+      // The two newest metas do not reach these pages of the meta before the older one.
       maker.pages.free(retired.removeValue(forKey: sequence &- 1) ?? [])
       for blob in blobs.removeValue(forKey: sequence &- 2) ?? [] {
         freeBlobPages += try file.pages(of: blob)
@@ -86,7 +87,7 @@ import TreeRingLog
     }
   }
 
-  /// Runs checkpoints until a fault set at a call stops them.
+  /// Runs checkpoints until the fault stops them.
   static func run(
     seed: UInt64, checkpoints: Int, _ fault: (SimulatedFileSystem) -> Void
   ) throws -> (SimulatedFileSystem, Writer) {

@@ -1,4 +1,4 @@
-// docs/pages.md is the page file's format: its byte maps are those of PageFileLayout.swift.
+// docs/pages.md is the page file's format: its byte maps equal those of PageFileLayout.swift.
 
 import TestSupport
 import Testing
@@ -6,7 +6,7 @@ import TreeRing
 import TreeRingLog
 
 @Suite("The page file as documented") struct PageFileFormatTests {
-  /// The rows of the table that follows a heading: offset, type, field.
+  /// The rows of the table after a heading: offset, type, field.
   static func table(_ heading: String) throws -> [String] {
     let document = try PageImageTests.document()
     let lines = document.split(separator: "\n", omittingEmptySubsequences: false)
@@ -83,7 +83,7 @@ import TreeRingLog
     var index = IndexRoots(number: 9)
     index.places = TreeRoot(page: 10, birth: 11, count: 12)
     index.undecodable = 13
-    roots.indexes = [index]
+    roots.indexes.set(index)
     let dead = BlobReference(page: 14, birth: 15, byteCount: 16)
     let commit: Bytes = [0xAC, 0x02]
     let head = [1, 1] + commit + [1, 0, 0, 0, 0, 0, 0, 0, 4, 5] + [6, 7, 8, 0, 0, 0, 0, 0, 0]

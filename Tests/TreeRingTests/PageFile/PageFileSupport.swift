@@ -1,19 +1,19 @@
-// What the page file's tests share: trees whose pages and images are known, files of each kind, bytes
-// changed behind the file's back.
+// The common part of the page file's tests: trees with known pages and images, files of each kind,
+// and changes of bytes behind the file's back.
 
 import TestSupport
 import Testing
 import TreeRing
 import TreeRingLog
 
-/// A page as it was written.
+/// A page and its image when it was written.
 struct WrittenPage {
   var number: PageNumber
   var birth: PageBirth
   var image: Bytes
 }
 
-/// A tree that is edited commit by commit, and its pages' images.
+/// A tree that is edited commit by commit, and the images of its pages.
 final class PageMaker {
   let pages = PageStore(cellCapacity: 8)
   private(set) var root = TreeRoot.empty
@@ -22,7 +22,7 @@ final class PageMaker {
 
   init(seed: UInt64) { random = SeededGenerator(seed: seed) }
 
-  /// Makes one more commit of some random puts and removals. Returns the pages it replaced.
+  /// Makes one more commit of some random puts and removals. Returns the replaced pages.
   func edit(_ count: Int) -> [RetiredPage] {
     commit += 1
     let editor = PageEditor(pages: pages, epoch: commit)
@@ -69,7 +69,7 @@ extension PageFile {
     return Bytes(UnsafeRawBufferPointer(start: address, count: PageLayout.pageByteCount))
   }
 
-  /// Fetches pages that must be what they were written as.
+  /// Fetches pages and compares them with their images.
   func expect(_ pages: [WrittenPage], _ note: String) throws {
     for page in pages {
       let image = try image(page.number, birth: page.birth)
@@ -78,7 +78,7 @@ extension PageFile {
   }
 }
 
-/// Expects corruption, told with its place and what to do.
+/// Expects a corruption error that states the file, the offset and the remedy.
 func expectDamage(_ note: String, at offset: UInt64? = nil, _ body: () throws -> Void) {
   do {
     try body()
@@ -108,7 +108,7 @@ extension FileSystem {
 }
 
 extension Meta {
-  /// A meta with something in every field.
+  /// A meta with a value in every field.
   static func example(sequence: UInt64) -> Meta {
     Meta(
       storeID: 0x0123_4567_89AB_CDEF, sequence: sequence,

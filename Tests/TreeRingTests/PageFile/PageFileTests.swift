@@ -1,4 +1,4 @@
-// Pages to the file and back: what is fetched is what was written, or an error.
+// Pages written to the file and fetched: a fetch returns the written page or throws.
 
 import TestSupport
 import Testing
@@ -168,7 +168,7 @@ import TreeRingLog
     #expect(try file.size() >= PageFileLayout.minGrowth)
     disk.fail(after: 1, with: .inputOutput)
     #expect(code { try file.sync() } == .io)
-    // The device would take the next one: it has forgotten what was to be kept.
+    // The device would accept the next sync, but it has lost the pages of the failed one.
     #expect(code { try file.sync() } == .io)
     disk.crash(after: 1)
     #expect(throws: TreeRingError.self) { try file.write(1, page) }

@@ -1,12 +1,12 @@
-// The rule that lost and misdirected writes are found by: under one number and birth nothing is written
-// where something else lies under that number and birth.
+// The rule that makes lost and misdirected writes detectable: no write replaces a page of the same
+// number and birth with different content.
 
 import TestSupport
 import Testing
 import TreeRing
 
-/// A watcher of writes that reports a page written over its twin: a tree's page of the same number and
-/// birth with other content.
+/// A watcher of writes that reports a page written over its twin: a tree's page of the same number
+/// and birth with different content.
 @Sendable func refuseTwins(_ path: String, _ offset: Int, _ old: [UInt8], _ new: [UInt8]) {
   guard path.hasSuffix("/pages"), offset % PageLayout.pageByteCount == 0 else { return }
   for start in stride(from: 0, to: old.count, by: PageLayout.pageByteCount) {
@@ -28,7 +28,7 @@ import TreeRing
   }
 }
 
-/// Whether bytes are a page of a tree that would be believed.
+/// Whether bytes are a tree's page that passes its checks.
 private func isPage(_ bytes: ArraySlice<UInt8>) -> Bool {
   let copy = UnsafeMutableRawBufferPointer.allocate(byteCount: bytes.count, alignment: 8)
   defer { copy.deallocate() }

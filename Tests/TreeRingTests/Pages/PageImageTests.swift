@@ -10,7 +10,7 @@ import TreeRingLog
 #endif
 
 @Suite("Pages as bytes") struct PageImageTests {
-  /// docs/pages.md, found from this file's place in the package.
+  /// The text of docs/pages.md, found relative to this file.
   static func document() throws -> String {
     var folder = URL(fileURLWithPath: #filePath)
     for _ in 0..<4 { folder.deleteLastPathComponent() }
@@ -110,7 +110,7 @@ import TreeRingLog
     let tree = Tree(root, pages: pages)
     tree.forEachPage { page in
       #expect(page.layoutFlaw() == nil)
-      // Whatever the bytes, looking at them stays inside the page; most damage is noticed.
+      // Whatever the bytes, reading stays inside the page; the checks find most damage.
       for _ in 0..<40 {
         let bytes = UnsafeMutableRawBufferPointer.allocate(
           byteCount: PageLayout.pageByteCount, alignment: 8)

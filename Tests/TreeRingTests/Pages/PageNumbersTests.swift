@@ -5,32 +5,32 @@ import Testing
 
 @Suite struct PageNumbersTests {
   @Test func givesFreeNumbersInAscendingOrderRoundAndRoundBeforeNewOnes() {
-    var numbers = PageNumbers(next: 1)
-    #expect((0..<300).map { _ in numbers.take() } == Array(1...300))
+    var numbers = PageNumbers(next: 1, end: .max)
+    #expect((0..<300).compactMap { _ in numbers.take() } == Array(1...300))
     for number: PageNumber in [7, 65, 129, 200] { numbers.giveBack(number) }
     #expect(numbers.take() == 7)
     numbers.giveBack(3)
-    #expect((0..<5).map { _ in numbers.take() } == [65, 129, 200, 3, 301])
+    #expect((0..<5).compactMap { _ in numbers.take() } == [65, 129, 200, 3, 301])
     #expect(numbers.usedCount == 301 && numbers.free.count == 0)
   }
 
   @Test func withholdsWhatAFileHadFreeUntilItIsReleased() {
     var free = BitSet()
     for member in [2, 64, 70] { free.insert(member) }
-    var numbers = PageNumbers(next: 100, free: free, isWithholding: true)
+    var numbers = PageNumbers(next: 100, end: .max, free: free, isWithholding: true)
     #expect(numbers.usedCount == 96 && numbers.take() == 100)
     numbers.giveBack(50)
     #expect(numbers.free.members(below: 128) == [2, 50, 64, 70])
     #expect(!numbers.isUsed(64) && !numbers.isUsed(50) && numbers.isUsed(3))
     #expect(numbers.take() == 50 && numbers.take() == 101)
     numbers.releaseWithheld()
-    #expect((0..<4).map { _ in numbers.take() } == [64, 70, 2, 102])
+    #expect((0..<4).compactMap { _ in numbers.take() } == [64, 70, 2, 102])
   }
 
   @Test func givesOutAWithheldNumberOnceItHasBeenInspected() {
     var free = BitSet()
     for member in [2, 3, 4, 64] + Array(70..<100) { free.insert(member) }
-    var numbers = PageNumbers(next: 100, free: free, isWithholding: true)
+    var numbers = PageNumbers(next: 100, end: .max, free: free, isWithholding: true)
     #expect(numbers.nextToInspect() == 2..<5 && !numbers.hasAvailable)
     numbers.release(3)
     #expect(numbers.hasAvailable && numbers.take() == 3 && numbers.take() == 100)
@@ -48,15 +48,16 @@ import Testing
     #expect(last.rawValue == .max && last.commit == (1 << 48) - 1)
   }
 
-  @Test(arguments: seeds(1...8)) func agreesWithAModel(seed: UInt64) {
+  @Test(arguments: seeds(1...8)) func agreesWithAModel(seed: UInt64) throws {
     var random = SeededGenerator(seed: seed)
     let first: PageNumber = seed % 2 == 0 ? 1 : PageTable.firstPrivateNumber
-    var numbers = PageNumbers(next: first)
+    var numbers = PageNumbers(next: first, end: .max)
     var used: Set<PageNumber> = []
     for _ in 0..<3000 {
       if used.isEmpty || random.next() % 5 < 3 {
         let (bound, isFull) = (numbers.next, used.count == Int(numbers.next - first))
-        let number = numbers.take()
+        let taken = numbers.take()
+        let number = try #require(taken)
         #expect(used.insert(number).inserted && isFull == (number == bound), "seed \(seed)")
       } else if let number = used.randomElement(using: &random) {
         used.remove(number)
@@ -65,6 +66,31 @@ import Testing
       #expect(numbers.usedCount == used.count, "seed \(seed)")
     }
     for number in first..<numbers.next { #expect(numbers.isUsed(number) == used.contains(number)) }
+  }
+}
+
+extension PageNumbersTests {
+  @Test func endsWhereThereAreNoMoreNumbers() {
+    var numbers = PageNumbers(next: 1, end: 4)
+    #expect((0..<5).map { _ in numbers.take() } == [1, 2, 3, nil, nil])
+    numbers.giveBack(2)
+    #expect(numbers.take() == 2 && numbers.take() == nil && numbers.next == 4)
+  }
+
+  @Test(arguments: seeds(1...4)) func rangesOfASetAreSetAndRemovedByWords(seed: UInt64) {
+    var random = SeededGenerator(seed: seed)
+    for _ in 0..<300 {
+      var (set, model) = (BitSet(), Set<Int>())
+      for _ in 0..<3 {
+        let start = Int.random(in: 0...200, using: &random)
+        let end = Int.random(in: start...300, using: &random)
+        set.set(start..<end)
+        model.formUnion(start..<end)
+      }
+      let end = Int.random(in: 0...320, using: &random)
+      set.removeAll(from: end)
+      #expect(set.members(below: 400) == model.filter { $0 < end }.sorted(), "seed \(seed)")
+    }
   }
 }
 

@@ -41,6 +41,31 @@ import TreeRingLog
     second.discard()
   }
 
+  @Test("A stamp does not come back after 2^32 editors", arguments: [1, 3, UInt64(UInt32.max)])
+  func manyEditors(first: UInt64) {
+    // The pages of the editor with the stamp `first`, seen by the editor 2^32 stamps later.
+    let pages = PageStore(firstOwner: first + 1 << 32)
+    var root = TreeRoot.empty
+    let old = PageEditor(pages: pages, epoch: 7)
+    for number: UInt8 in 0..<200 { old.put(&root, [number], [1]) }
+    _ = old.finish()
+    Tree(root, pages: pages).forEachPage { $0.owner = first }
+    let new = PageEditor(pages: pages, epoch: 8)
+    #expect(new.owner > UInt64(UInt32.max))
+    let before = root
+    for number: UInt8 in 0..<200 { new.put(&root, [number], [2]) }
+    for number: UInt8 in 0..<200 { #expect(Tree(before, pages: pages).get([number]) == [1]) }
+    #expect(new.retired.count == new.allocated.count)
+    new.discard()
+  }
+
+  @Test("No stamp has a lower half of 0, which stands for no owner in the file")
+  func stampsPassOverZero() {
+    let pages = PageStore(firstOwner: UInt64(UInt32.max))
+    let owners = (0..<3).map { PageEditor(pages: pages, epoch: $0).owner }
+    #expect(owners == [0xffff_ffff, 0x1_0000_0001, 0x1_0000_0002])
+  }
+
   @Test("An editor that is dropped frees its pages")
   func dropped() {
     let pages = PageStore()
@@ -96,7 +121,8 @@ import TreeRingLog
     pages.noteWritten([old])
     #expect(pages.heapPageCounts == (all: 1, dirty: 0))
     pages.free([old.number])
-    // Its content is undefined until the writer sets it; here it is the old page's, birth and all.
+    // Its content is undefined until the writer sets it; here it still is the old page's, including
+    // the birth.
     let new = pages.allocate()
     #expect(new.number == old.number && new.page.birth == old.birth)
     #expect(pages.moveOut(old) == nil)
@@ -130,7 +156,8 @@ import TreeRingLog
       #expect(taken.insert(pages.allocate().number).inserted)
       #expect(seen.count - before <= 256)
     }
-    // Passed over by 1/256 of their number, and the file grows by no more pages than that.
+    // Each allocation skips at most 256 refused numbers, and the file grows by 1/256 of their
+    // number at most.
     for _ in 0..<10_100 { allocate() }
     #expect(pages.pageNumberBound <= bound + refused / 256 + 1 + 100)
     #expect(taken.filter { $0 <= refused } == [])

@@ -5,7 +5,7 @@ import TreeRing
 import TreeRingLog
 
 @Suite("Pages that live elsewhere") struct PageSupplyTests {
-  /// A tree written to memory that stands for a mapped page file.
+  /// A tree written to memory that replaces a mapped page file.
   final class File: Sendable {
     let memory: Mutex<UInt>
     let byteCount: Int
@@ -13,7 +13,7 @@ import TreeRingLog
     let model: ModelMap
     let numberBound: PageNumber
     let free: BitSet
-    /// Where pages lie that were moved out of a heap.
+    /// The addresses of the pages evicted from a heap.
     let moved = Mutex<[PageNumber: UInt]>([:])
 
     init(entryCount: Int, cellCapacity: Int) {
@@ -164,7 +164,7 @@ import TreeRingLog
       if let frame = pages.moveOut(page) { frames.append(frame) }
     }
     #expect(frames.count == allocated.count)
-    // A cursor keeps its place though every page of its path has to be fetched again.
+    // A cursor keeps its position although every page of its path has to be fetched again.
     expectSame(root, model, pages, "moved")
     #expect(pages.fetchFailureCount == 0)
     pages.releaseFrames(frames)
@@ -176,6 +176,55 @@ import TreeRingLog
     #expect(Set(retired.map(\.number)).isSuperset(of: allocated))
     pages.free(retired.map(\.number))
     #expect(pages.frameCount == 0)
+  }
+
+  @Test("A failed fetch ends the section that met it and no other")
+  func failsForOneThread() throws {
+    let file = File(entryCount: 400, cellCapacity: 8)
+    file.bytes[Int(file.root.page) * PageLayout.pageByteCount + 100] ^= 1
+    let pages = file.open()
+    let root = file.root
+    let before = pages.fetchFailureCount
+    // A section that does not read that page continues while another thread fails on it.
+    let answer = try pages.reading {
+      onThreads(1) { _ in
+        #expect(throws: TreeRingError.self) {
+          try pages.reading { Tree(root, pages: pages).get([1]) }
+        }
+      }
+      return 7
+    }
+    #expect(answer == 7 && pages.fetchFailureCount > before)
+    try pages.checkFetches(since: before)
+    // Its own failure ends a section, and so does that of an inner one; the next section is
+    // unaffected.
+    let error = #expect(throws: TreeRingError.self) {
+      try pages.reading {
+        _ = try? pages.reading { Tree(root, pages: pages).get([1]) }
+      }
+    }
+    #expect(error?.code == .corruption)
+    #expect(try pages.reading { 8 } == 8)
+  }
+
+  @Test("A transaction that needs more pages than there are numbers ends in an error")
+  func outOfNumbers() throws {
+    let supply = PageSupply { (number, _) throws(TreeRingError) in
+      throw TreeRingError(.corruption, "there is no page \(number)")
+    }
+    let pages = PageStore(supply: supply, cellCapacity: 4, numberEnd: 20)
+    var root = TreeRoot.empty
+    let editor = PageEditor(pages: pages, epoch: 1)
+    let error = #expect(throws: TreeRingError.self) {
+      try pages.reading { for key: UInt8 in 0..<100 { editor.put(&root, [key], [key]) } }
+    }
+    #expect(error?.code == .tooLarge)
+    #expect(pages.privatePageCount > 0 && pages.filePageCount == 19)
+    editor.discard()
+    #expect(pages.livePageCount == 0)
+    let code = #expect(throws: TreeRingError.self) { _ = try pages.reserveNumbers(20) }?.code
+    #expect(code == .tooLarge && pages.livePageCount == 0)
+    #expect(try pages.reserveNumbers(19).count == 19)
   }
 
   @Test("A page that cannot be fetched is counted, and reading on is safe", arguments: 1...4)
@@ -209,7 +258,7 @@ import TreeRingLog
     diff.forEach { _, _, _ in true }
     #expect(!TreeChecker.check(file.root, pages: pages).isEmpty)
     #expect(pages.lastFetchFailure?.code == .corruption)
-    // A transaction on such a tree must be discarded, and can be.
+    // A transaction on such a tree must be discarded, and discarding works.
     var root = file.root
     let editor = PageEditor(pages: pages, epoch: 4)
     for key in file.model.keys.shuffled(using: &random) {
@@ -221,7 +270,7 @@ import TreeRingLog
 }
 
 extension Tree {
-  /// Goes some entries forward and back with a cursor.
+  /// Moves a cursor some entries forward and back.
   fileprivate func makeCursorAndWalk(from key: UnsafeRawBufferPointer) -> Int {
     var cursor = makeCursor()
     var sum = 0

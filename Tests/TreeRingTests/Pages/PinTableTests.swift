@@ -1,9 +1,11 @@
+import TestSupport
 import Testing
-import TreeRing
 import TreeRingLog
 
+@testable import TreeRing
+
 @Suite("Pins and dead pages") struct PinTableTests {
-  /// Pages 1... of a store, each of them a tree of its own, made at the commits given.
+  /// Pages 1... of a store, each a tree of its own, made at the given commits.
   static func makePages(births: [CommitNumber]) -> (PageStore, [RetiredPage]) {
     let pages = PageStore()
     let retired = births.map { birth in
@@ -40,7 +42,7 @@ import TreeRingLog
     pins.unpin(8)
     #expect(pins.deadPageCount(of: 6) == 2)
     pins.unpin(6)
-    // The page born at 6 is not reached from 4.
+    // The pin at 4 does not reach the page born at 6.
     #expect(pages.livePageCount == 1)
     #expect(pins.deadPageCount(of: 4) == 1)
     pins.unpin(2)
@@ -64,7 +66,7 @@ import TreeRingLog
     #expect(pages.livePageCount == 0)
   }
 
-  /// All orders of letting go of five pins, against the definition.
+  /// Tries all orders of releasing five pins, and compares with the definition.
   @Test("Whatever the order of unpinning, exactly the reachable pages live")
   func everyOrder() {
     let commits: [CommitNumber] = [1, 2, 3, 4, 5]
@@ -101,4 +103,69 @@ import TreeRingLog
     }
     visit(commits.count)
   }
+
+  @Test("Pins may go in any order, kept ones among them, and pages stay while one reaches them")
+  func randomOrders() {
+    for seed in 1...20 as ClosedRange<UInt64> {
+      var random = SeededGenerator(seed: seed)
+      let count = CommitNumber(40)
+      var spans: [(birth: CommitNumber, end: CommitNumber)] = []
+      for end in 2...count {
+        for _ in 0..<4 { spans.append((CommitNumber.random(in: 1..<end, using: &random), end)) }
+      }
+      let (pages, retired) = Self.makePages(births: spans.map(\.birth))
+      let pins = PinTable(pages: pages)
+      var pinned = Set(1...count)
+      for commit in 1...count { pins.pin(commit) }
+      let kept = Set((0..<5).map { _ in CommitNumber.random(in: 1...count, using: &random) })
+      for commit in kept { pins.keep(commit) }
+      for end in 2...count {
+        pins.retire(zip(spans, retired).filter { $0.0.end == end }.map(\.1), at: end)
+      }
+      for commit in (1...count).shuffled(using: &random) {
+        if kept.contains(commit) { pins.unkeep(commit, saved: []) }
+        pins.unpin(commit)
+        pinned.remove(commit)
+        let live = zip(spans, retired).filter { span, _ in
+          pinned.contains { span.birth <= $0 && $0 < span.end }
+        }
+        #expect(pages.livePageCount == live.count, "seed \(seed)")
+        #expect(live.allSatisfy { pages.contains($0.1.number) }, "seed \(seed)")
+        #expect(pins.deadPageCount == live.count, "seed \(seed)")
+        #expect(pins.pinnedCommits.map(\.commit) == pinned.sorted(), "seed \(seed)")
+        #expect(pins.oldestPinnedCommit == pinned.min(), "seed \(seed)")
+      }
+    }
+  }
+
+  #if DEBUG || TREERING_COUNTED
+    @Test("In whatever order pins go, the pages that hang on them move a few times each")
+    func movedPages() {
+      func moves(_ count: Int, _ order: ([CommitNumber]) -> [CommitNumber]) -> Int {
+        let commits = (1...CommitNumber(count)).map { $0 }
+        // Half of the pages that a commit replaces are as old as the store.
+        let (pages, retired) = Self.makePages(births: commits.flatMap { [1, $0] })
+        let pins = PinTable(pages: pages)
+        for commit in commits {
+          pins.pin(commit)
+          let index = Int(commit - 1) * 2
+          pins.retire(Array(retired[index...index + 1]), at: commit + 1)
+        }
+        for commit in order(commits) { pins.unpin(commit) }
+        #expect(pages.livePageCount == 0)
+        return pins.moveCount
+      }
+      let orders: [@Sendable ([CommitNumber]) -> [CommitNumber]] = [
+        { $0 }, { $0.reversed() },
+        { commits in
+          var random = SeededGenerator(seed: 3)
+          return commits.shuffled(using: &random)
+        },
+      ]
+      for order in orders {
+        let (few, many) = (moves(250, order), moves(1_000, order))
+        #expect(many <= few * 7, "\(few) and \(many) moves")
+      }
+    }
+  #endif
 }

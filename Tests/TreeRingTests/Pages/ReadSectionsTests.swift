@@ -37,7 +37,7 @@ import TreeRing
         #expect(drawn + length <= round, "a section begun before it is open")
       }
       tickets.removeFirst(passed.count)
-      // Those of two swaps may be waited for.
+      // A ticket may wait for the sections of two swaps.
       #expect(tickets.count <= 2 * length + 2)
     }
   }
@@ -50,7 +50,7 @@ import TreeRing
     #expect(shared.wrong.load(ordering: .relaxed) == 0)
   }
 
-  /// Cells that hold 1 while they may be read, and the index of the one to be read.
+  /// Cells that hold 1 while reading them is allowed, and the index of the current one.
   private final class Shared: Sendable {
     let sections = ReadSections()
     let cells: UnsafeCells

@@ -53,8 +53,8 @@ import TreeRingLog
       let shift = Int64.random(in: 0...40, using: &random)
       let timestamp = Timestamp(microseconds: Int64(bitPattern: random.next()) >> shift)
       let minutes = Int.random(in: -1439...1439, using: &random)
-      // At the far ends of time a local date may leave the range of timestamps; the date still
-      // reads back, because the offset is taken off before the bounds are checked.
+      // At the far ends of time a local date may leave the range of timestamps. The date still
+      // reads back, because the parser subtracts the offset before it checks the bounds.
       let text = ISO8601.format(timestamp, offsetMinutes: minutes)
       #expect(try ISO8601.parse(text) == timestamp, "seed \(seed): \(text)")
       if abs(timestamp.microseconds) < 1 << 55 {

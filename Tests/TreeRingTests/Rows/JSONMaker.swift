@@ -57,7 +57,7 @@ struct JSONMaker {
     return "{" + (members.isEmpty ? space() : members.joined(separator: ",")) + "}"
   }
 
-  /// The text with a few bytes changed, taken out or put in.
+  /// The text with a few bytes changed, removed or inserted.
   mutating func spoilt(_ text: String) -> [UInt8] {
     var bytes = Array(text.utf8)
     for _ in 0..<Int.random(in: 1...3, using: &random) {

@@ -11,7 +11,7 @@ import TreeRingLog
     return lines
   }
 
-  /// A reader whose source gives a few bytes at a time.
+  /// A reader with a source that gives a few bytes at a time.
   private func slowReader(_ bytes: [UInt8], piece: Int) -> LineReader {
     var offset = 0
     return LineReader { (target) throws(TreeRingError) in
@@ -22,7 +22,7 @@ import TreeRingLog
     }
   }
 
-  /// The bytes as an LZ4 frame of uncompressed blocks, as the format allows.
+  /// The bytes as an LZ4 frame of uncompressed blocks, which the format allows.
   private func frame(_ text: String, blockByteCount: Int = 100) -> [UInt8] {
     // Magic, version 1 with independent blocks, 64 KiB blocks, and the header's checksum byte.
     var bytes: [UInt8] = [0x04, 0x22, 0x4D, 0x18, 0x60, 0x40, 0x82]

@@ -1,4 +1,4 @@
-// The payload's bytes are what docs/rows.md says, and reading gives back what was written.
+// The payload's bytes match docs/rows.md, and reading returns what was written.
 
 import Foundation
 import TestSupport
@@ -28,7 +28,7 @@ import TreeRingLog
     return writer.payload(notes: notes)
   }
 
-  /// The example as compaction leaves it: `k` was last written here, the delete is not needed.
+  /// The example after compaction: `k` was last written here, and the delete is not needed.
   private static func compacted() throws -> [UInt8] {
     let original = example()
     return try original.withUnsafeBytes { payload in
@@ -63,7 +63,7 @@ import TreeRingLog
       .map { try #require(UInt8($0, radix: 16), "\($0) is not a byte") }
   }
 
-  /// Every kind of operation there is.
+  /// One operation of every kind.
   private static func everyKind() -> [UInt8] {
     var writer = PayloadWriter(commit: 7)
     let bucket = BucketReference(number: 1, name: "b")

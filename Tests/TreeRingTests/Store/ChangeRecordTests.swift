@@ -1,4 +1,4 @@
-// Change records: per commit and merged, forward and backward, told from memory or by comparing
+// Change records: per commit and merged, forward and backward, from memory or from a comparison of
 // trees. Rules 7 and 8 of the contract, one by one.
 
 import TestSupport
@@ -12,7 +12,7 @@ struct ChangeRecordTests {
 
   init() throws {
     store = try Store.tiny(indexes: [byGroup()])
-    // Neighbours, so that trees have more than one page.
+    // Other rows, so that trees have more than one page.
     try store.write { tx in
       for number in 0..<30 {
         try tx.put(Note(group: "z", number: number), for: Key("z\(number)"), in: notes)
@@ -20,7 +20,8 @@ struct ChangeRecordTests {
     }
   }
 
-  /// Every row that differs as "key old places → new places parts"; the same by records and by diff.
+  /// Every differing row as "key old places → new places parts". Records and a comparison must give
+  /// the same.
   private func changes(from: CommitNumber, to: CommitNumber) throws -> [String] {
     let old = try store.snapshot(at: .commit(from))
     let new = try store.snapshot(at: .commit(to))
@@ -38,7 +39,7 @@ struct ChangeRecordTests {
     }.sorted()
   }
 
-  /// What a write did to the index, and what undoing it would.
+  /// The changes of a write to the index, and those of undoing it.
   private func changes(_ body: (Transaction) throws -> Void) throws -> [[String]] {
     let from = store.newestCommit
     let to = try store.write(body).commit
@@ -248,7 +249,7 @@ struct ChangeRecordTests {
 }
 
 extension TouchedRows {
-  /// Without the rows that stand where they stood and show what they showed.
+  /// The changes without rows whose places and contents are as before.
   var significant: [RowReference: TouchedRow] {
     rows.filter { _, row in
       row.oldPlaces != row.newPlaces

@@ -1,5 +1,5 @@
-// The eleven ways in which storage engines have failed their users, one test for each. The sweeps try
-// the same and far more; here each rule can be read.
+// Eleven ways in which storage engines have failed their users, one test for each. The sweeps try
+// the same and far more; here each rule is readable.
 
 import Foundation
 import TestSupport
@@ -30,8 +30,8 @@ struct FailureRulesTests {
       #expect(try store.snapshot().get("a", in: blobs) == [1])
       #expect(code { try store.close() } != nil)
       #expect(disk.files.calls(after: failed).allSatisfy { !$0.hasPrefix("sync store/log") })
-      // The system's memory still holds what the device lost: it is not taken for safe, but copied
-      // to a new segment and synced there, before anybody sees it.
+      // The system's memory still holds the commit that the device lost. The store does not take it
+      // for durable, but copies it to a new segment and syncs that before the commit is visible.
       let found = Disk(disk.files.afterKill())
       let reopened = try found.open()
       let seen = try #require(try reopened.snapshot().get("a", in: blobs))
@@ -70,7 +70,7 @@ struct FailureRulesTests {
     }
     #expect(error.code == .corruption && error.offset != nil && error.file == Self.firstSegment)
     #expect(error.description.contains("salvage"))
-    // Old bytes of another log at this place do not pass for new ones.
+    // Old bytes of another log at this offset do not pass for new ones.
     let other = Disk(seed: 2)
     let stranger = try other.open()
     for number in 1...4 { try stranger.put(Self.value(9 - number), for: "a") }
@@ -84,7 +84,7 @@ struct FailureRulesTests {
     var store = try disk.open(segmentSize: 400)
     for number in 1...40 {
       try store.put(Self.value(number), for: Key("k\(number)"))
-      // Power fails: every name made, changed or removed since its folder's sync is lost.
+      // Power fails: every name created, changed or removed since its folder's last sync is lost.
       let found = try Disk(disk.files.afterCrash(seed: UInt64(number), odds: 0)).open()
       #expect(try found.snapshot().count(in: "blobs") == number)
       if number % 10 == 0 {
@@ -146,7 +146,7 @@ struct FailureRulesTests {
     #expect(failure?.code == .corruption && failure?.file == Self.firstSegment)
     #expect(try snapshot.get("small", in: blobs) == [1])
     #expect(!verifyLog(directory: "store/log", fileSystem: disk.files).isEmpty)
-    // Sound bytes at a wrong place are as bad: a frame copied over another one.
+    // Sound bytes at a wrong offset are as bad: a frame copied over another one.
     let other = Disk()
     let second = try other.open()
     try second.put([1], for: "a")
@@ -167,6 +167,7 @@ struct FailureRulesTests {
     for (number, time) in [10, 30, 20, 5, 40].enumerated() {
       try store.write { tx in
         tx.timestamp = Timestamp(microseconds: Int64(time))
+        tx.timestampAllowance = .clamping
         try tx.put(Self.value(number), for: "a", in: blobs)
       }
     }
@@ -188,7 +189,7 @@ struct FailureRulesTests {
     try store.close()
     let bytes = try #require(disk.files.contents(of: Self.firstSegment))
     let length = 8 + Int(bytes[start + 4]) + Int(bytes[start + 5]) << 8
-    // Every field of the commit's header and value table, with a checksum that fits the damage.
+    // Every field of the commit's header and value table, with a checksum that matches the damage.
     for field in stride(from: start, to: start + length, by: 4) where field != start + 12 {
       for value in [0, 1, 0x7FFF_FFFF, 0xFFFF_FFFF] as [UInt32] {
         for width in [4, 8] where field + width <= start + length {
@@ -208,7 +209,7 @@ struct FailureRulesTests {
             let store = try found.open()
             try store.snapshot().forEachRow(in: "blobs") { _ in true }
           }
-          // Not found: the value is there, but under the number of another operation.
+          // Not found: the value exists, but under the number of another operation.
           let codes: [TreeRingError.Code?] = [.corruption, .unsupportedFormat, .notFound, nil]
           #expect(codes.contains(outcome?.code), "\(field - start) = \(value): \(outcome as Any)")
         }
@@ -236,7 +237,7 @@ struct FailureRulesTests {
     for number in 4...6 as ClosedRange<UInt64> {
       #expect(try await feed.next()?.number == number)
     }
-    // A walk over rows ends with the error of the row that cannot be read.
+    // A scan ends with the error of the unreadable row.
     let large = [UInt8](repeating: 3, count: 5000)
     try store.put(large, for: "k3")
     disk.files.failReads(of: Self.firstSegment, in: 0..<Int.max)
@@ -263,7 +264,7 @@ struct FailureRulesTests {
       #expect(try killed.snapshot().get("a", in: blobs) == [2])
       let dark = try Disk(disk.files.afterCrash(seed: 1, odds: 0)).open()
       #expect(try dark.snapshot().get("a", in: blobs) == [kept ? 2 : 1])
-      // What was found once is there for good.
+      // A commit found once remains.
       let again = try Disk(killed.path.map { _ in disk.files.afterKill() } ?? disk.files).open()
       #expect(again.newestCommit == 2)
     }
@@ -280,7 +281,7 @@ struct FailureRulesTests {
     var store: Store? = try Store(at: path)
     #expect(code { try Store(at: path) } == .locked)
     if let isFree = try isFree() { #expect(!isFree) }
-    // With locks that belong to the process, any close of the file would give it free.
+    // With locks that belong to the process, any close of the file would release the lock.
     for _ in 0..<2 { _ = FileManager.default.contents(atPath: path + "/LOCK") }
     #expect(code { try Store(at: path) } == .locked)
     if let isFree = try isFree() { #expect(!isFree) }

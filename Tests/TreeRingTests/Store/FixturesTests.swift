@@ -1,4 +1,4 @@
-// Stores written by released formats open for ever, to the same contents.
+// Stores written by released formats always open, to the same contents.
 
 import Foundation
 import TestSupport
@@ -76,7 +76,7 @@ import TreeRingLog
       let store = try Store(at: path, options: StoreOptions(mode: mode, logger: quietLogger))
       let statistics = try store.statistics()
       #expect(store.newestCommit == 50 && store.horizon == 44)
-      // Were it made anew, it would have one root.
+      // A rebuilt page file would have one root.
       #expect(statistics.retainedRootCount > 2, "\(mode)")
       #expect(statistics.pageFileByteCount >= 147_456, "\(mode)")
       #expect(try store.checkInvariants() == [])

@@ -1,5 +1,5 @@
 // Group indexes through the store: defining, replacing and removing them while in use, reading them
-// now and in the past, and what happens without their closure.
+// now and in the past, and their behaviour without their closure.
 
 import TestSupport
 import Testing
@@ -192,7 +192,7 @@ struct GroupIndexTests {
     try store.close()
     store = try files.open(capacity: 4, indexes: [])
     #expect(store.indexes.map(\.name) == ["byGroup"])
-    // Its trees are as they were; what follows cannot keep them up.
+    // Its trees are unchanged; later commits cannot maintain them.
     #expect(try store.snapshot().index("byGroup").count == 10)
     try store.write { tx in
       try tx.put(Note(group: "g0", number: -99), for: "99", in: notes)
@@ -202,7 +202,7 @@ struct GroupIndexTests {
     try store.write { try $0.delete("3", in: "notes") }
     let newest = store.newestCommit
     #expect(code { try store.snapshot(at: .commit(5)).index("byGroup") } == .indexDefinedInCode)
-    // Another version's closure does not stand in for it.
+    // Another version's closure does not replace it.
     try store.close()
     store = try files.open(capacity: 4, indexes: [])
     try store.register(byGroup())

@@ -1,4 +1,4 @@
-// History: what every version of a row was, the feed of commits, waiting, and going back.
+// History: every version of a row, the feed of commits, waiting, and reverting.
 
 import Synchronization
 import TestSupport
@@ -12,6 +12,24 @@ struct HistoryTests {
     try store.history(of: key, in: "blobs").map { version in
       "\(version.commit) \(version.kind) \(version.object ?? []) \(version.metadata ?? [])"
     }
+  }
+
+  @Test("A row that its last commit wrote twice has a history also once that lies at the horizon")
+  func compacted() throws {
+    let store = try Store.inMemory(options: StoreOptions(logger: quietLogger))
+    try store.put([1], for: "a")
+    let commit = try store.write { tx in
+      try tx.put([2], for: "a", in: blobs)
+      try tx.touch("a", in: "blobs")
+    }.commit
+    for _ in 0..<40 { try store.put([UInt8](repeating: 7, count: 900), for: "other") }
+    try store.compact(to: .dropHistory)
+    #expect(store.horizon > commit)
+    let versions = try store.history(of: "a", in: "blobs")
+    #expect(versions.map(\.commit) == [commit] && versions.last?.object == [2])
+    try store.put([3], for: "a")
+    #expect(try store.history(of: "a", in: "blobs").map(\.object) == [[3], [2]])
+    try store.close()
   }
 
   @Test("A row's history lists every version, newest first, through deletes of all kinds")
@@ -210,7 +228,7 @@ struct HistoryTests {
     #expect(try store.operations(of: 1).operations.count == 1)
   }
 
-  // MARK: - Going back
+  // MARK: - Reverting
 
   @Test("revert makes every row what it was, in one new commit that can itself be reverted")
   func revert() throws {

@@ -1,15 +1,15 @@
-// Writers, readers, observers and upkeep at once; each notes what it did and saw. Afterwards the notes
-// are checked against each other: there is one order of commits, that of their numbers, and everybody
-// saw what it says.
+// Writers, readers, observers and upkeep at once; each records its actions and observations.
+// Afterwards the test checks the records against each other. There is one order of commits, that of
+// their numbers, and every thread saw states of that order.
 //
-// Every write puts values that nobody else ever puts, so what a reader saw tells which commits it saw.
-// - A snapshot at commit n shows, for each account, the newest write at or below n: no part of a later
-//   commit, nothing of an unfinished one, none missing (snapshot isolation).
-// - The money is all there in every snapshot.
-// - A write that was decided on what a snapshot showed, and guarded by preconditions, followed directly
-//   on the writes it had read: no update is lost.
-// - A snapshot of now shows at least every commit that had returned before it was taken.
-// - The feed gives every commit once, in order.
+// Every write puts unique values, so the values that a reader saw identify the commits that it saw.
+// - A snapshot at commit n shows, for each account, the newest write at or below n: no part of a
+//   later commit, nothing of an unfinished one, none missing (snapshot isolation).
+// - Every snapshot contains all the money.
+// - A write based on a snapshot and guarded by preconditions followed directly on the writes it had
+//   read: no update is lost.
+// - A snapshot of now shows at least every commit that had returned before the snapshot was taken.
+// - The feed returns every commit once, in order.
 
 import Dispatch
 import Synchronization
@@ -22,23 +22,23 @@ import TreeRingLog
 struct IsolationConcurrencyTests {
   struct Account: Codable, Hashable {
     var balance: Int
-    /// Of the write that put it; no two are the same.
+    /// The unique mark of the write that put it.
     var mark: UInt64
   }
 
-  /// A commit as its writer saw it.
+  /// A commit in its writer's view.
   struct Transfer: Sendable {
     var commit: CommitNumber
-    /// By account: the commit that the writer believed to be its last.
+    /// By account: the commit that the writer took for its last.
     var read: [Int: CommitNumber] = [:]
-    /// By account: what it holds from now on.
+    /// By account: its new contents.
     var wrote: [Int: Account] = [:]
   }
 
-  /// A snapshot as its reader saw it.
+  /// A snapshot in its reader's view.
   struct Observation: Sendable {
     var commit: CommitNumber
-    /// The newest commit known to have returned before the snapshot of now was taken; 0 for the past.
+    /// The newest commit known to have returned before a snapshot of now was taken; 0 for the past.
     var known: CommitNumber
     var accounts: [Int: Account]
   }
@@ -50,7 +50,7 @@ struct IsolationConcurrencyTests {
     func take() -> Snapshot? { snapshot.withLock { $0.take() } }
   }
 
-  /// What everybody noted.
+  /// The records of all threads.
   final class Notes: Sendable {
     let transfers = Mutex<[Transfer]>([])
     let observations = Mutex<[Observation]>([])
@@ -75,7 +75,7 @@ struct IsolationConcurrencyTests {
   }
   static func key(_ account: Int) -> Key { Key("account \(account)") }
 
-  /// What goes on beside the work; each is done again and again.
+  /// Work beside the writers and readers, repeated until the end.
   static let upkeep: [(name: String, body: @Sendable (Store) throws -> Void)] = [
     ("sync", { try $0.sync() }),
     ("checkpoint", { try $0.checkpoint() }),
@@ -96,7 +96,7 @@ struct IsolationConcurrencyTests {
       onDisk
       ? try Store(at: folder.path + "/s", options: options) : try Store.inMemory(options: options)
     try Self.fill(store, notes)
-    // Taken before anything is compacted, so that what follows can be observed from the beginning.
+    // Taken before any compaction, so that the observer can follow from the beginning.
     let first = First(try store.snapshot(at: .commit(2)))
     let roles = writers + 3 + Self.upkeep.count
     onThreads(roles) { role in
@@ -124,7 +124,7 @@ struct IsolationConcurrencyTests {
       }
     }
     #expect(notes.failures.withLock { $0 } == [], "seed \(seed)")
-    // If somebody held everything to the end, nothing has been compacted so far.
+    // If snapshots were held to the end, nothing has been compacted so far.
     try store.compact(to: .keeping(.last(commits: 60)))
     try Self.check(notes, store, seed)
     #expect(try store.checkInvariants() == [], "seed \(seed)")
@@ -152,7 +152,7 @@ struct IsolationConcurrencyTests {
 
   // MARK: - Writing
 
-  /// Moves money. Half of the transfers are decided on a snapshot and guarded by preconditions, the
+  /// Moves money. Half of the transfers are based on a snapshot and guarded by preconditions; the
   /// others read inside the write.
   private static func transfer(
     _ store: Store, mark: UInt64, _ notes: Notes, _ random: inout SeededGenerator
@@ -194,7 +194,7 @@ struct IsolationConcurrencyTests {
     }
   }
 
-  // MARK: - Looking
+  // MARK: - Reading
 
   private static func state(of snapshot: Snapshot) throws -> [Int: Account] {
     var found: [Int: Account] = [:]
@@ -241,7 +241,7 @@ struct IsolationConcurrencyTests {
     }
   }
 
-  /// Follows the commits, and what changed between the snapshots it gets to see.
+  /// Follows the commits, and the changes between the snapshots it gets.
   private static func observe(_ store: Store, from first: First, _ notes: Notes) throws {
     var last = try #require(first.take())
     var rounds = 0

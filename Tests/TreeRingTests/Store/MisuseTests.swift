@@ -1,4 +1,4 @@
-// What callers may do wrong, and that it is told clearly and harms nothing.
+// Misuse by callers: the error states it clearly, and it does no harm.
 
 import TestSupport
 import Testing
@@ -67,7 +67,7 @@ struct MisuseTests {
         #expect(code { try tx.delete(row.key, in: "notes") } == .notAllowed)
         return true
       }
-      // Collected first, they may be written.
+      // Collected first, the rows may be written.
       for (key, note) in try tx.rows(in: notes) {
         try tx.put(Note(group: "h", number: note.number), for: key, in: notes)
       }
@@ -158,7 +158,7 @@ struct MisuseTests {
       #expect(code { try store.erase("0 0", in: "blobs") } == .notAllowed)
       #expect(code { try store.backUp(to: folder.path + "/other") } == .notAllowed)
       #expect(code { try store.close() } == .notAllowed)
-      // What is no such work may be done.
+      // Allowed work inside these calls.
       #expect(code { try store.put([1], for: "inside") } == nil)
     }
     try store.backUp(to: folder.path + "/b") { _ in
@@ -217,7 +217,7 @@ struct MisuseTests {
     #expect(code { try one.snapshot().diff(from: other.snapshot()) } == .invalidInput)
   }
 
-  /// Writes when it goes.
+  /// Writes in its deinitializer.
   private final class Parting: Sendable {
     let store: Store
     init(_ store: Store) { self.store = store }

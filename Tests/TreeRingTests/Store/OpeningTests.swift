@@ -82,7 +82,7 @@ struct OpeningTests {
       #expect(code { try reader.revert(to: .commit(3)) } == .notAllowed)
       try reader.close()
       #expect(found.contents == before)
-      // Its file in `readers/`, made and removed.
+      // The calls that create and remove its file in `readers/`.
       #expect(found.files.callCount <= calls + 3)
     }
   }

@@ -1,4 +1,4 @@
-// Makes random commits, in a store and in the model alike, and compares the two.
+// Makes random commits in a store and in the model, and compares the two.
 
 import Foundation
 import TestSupport
@@ -27,7 +27,7 @@ struct Item: Codable, Hashable, Sendable {
   var text: String
 }
 
-/// A seeded run of commits and what they should lead to.
+/// A seeded run of commits and their expected results.
 struct RandomHistory {
   private(set) var model = ModelStore()
   private var random: SeededGenerator
@@ -46,7 +46,7 @@ struct RandomHistory {
     }
   }()
 
-  /// One index with several places a row, one ordered by creation.
+  /// One index with several places for a row, one ordered by creation.
   static let codeIndexes: [GroupIndex] = [
     GroupIndex("digits", on: items, version: 1) { item in
       item.text.prefix(2).map { Place(in: String($0), by: .ascending(item.number)) }
@@ -77,7 +77,7 @@ struct RandomHistory {
     }
   }
 
-  /// One random operation; false if it did nothing.
+  /// Makes one random operation; false if it changed nothing.
   private mutating func operation(
     _ tx: Transaction, _ number: UInt64, _ index: Int, _ rows: inout [RowID: ModelRow]
   ) throws -> Bool {
@@ -213,7 +213,7 @@ struct RandomHistory {
     }
   }
 
-  /// What rows of the model are ordered by.
+  /// The order values of the model's rows.
   private enum Order: Comparable {
     case fields(Int, String)
     case birth([UInt64])
@@ -265,7 +265,7 @@ struct RandomHistory {
     }
   }
 
-  /// Changes from records, from trees, and by comparing the model's states are the same.
+  /// Checks that records, trees and a comparison of the model's states give the same changes.
   func checkChanges(_ store: Store, label: String) throws {
     let newest = Int(store.newestCommit)
     for name in ["byGroup", "digits", "byCreation"] {

@@ -1,4 +1,4 @@
-// The README's program, run: what it prints there is what it prints.
+// Runs the README's program and checks its output.
 
 import Foundation
 import Testing

@@ -1,4 +1,4 @@
-// Earlier states that are rebuilt from the log, and what they cost.
+// Earlier states rebuilt from the log, and their costs.
 
 import TestSupport
 import Testing
@@ -36,10 +36,10 @@ import TreeRingLog
     store = try Store(path: "store", fileSystem: files, options: Self.options())
     let limit = MemoryBudget(byteCount: 1 << 20).rebuiltPages
     var rebuilt = 0
-    /// The pages of the state rebuilt last, which is kept however many it has.
+    /// The pages of the last rebuilt state, which is kept whatever their number.
     var kept = 0
     for look in 0..<200 {
-      // Here and there, and step by step.
+      // First random commits, then consecutive ones.
       let commit = look < 100 ? Int.random(in: 1...1500, using: &random) : 500 + look
       let snapshot = try store.snapshot(at: .commit(CommitNumber(commit)))
       for row in 0..<10 {
@@ -55,6 +55,81 @@ import TreeRingLog
     try store.close()
   }
 
+  /// The expected contents of a group of an index over notes, computed from the rows.
+  private static func expected(_ group: String, in snapshot: Snapshot) throws -> [Key] {
+    try snapshot.rows(in: notes).filter { $0.row.group == group }
+      .sorted { ($0.row.number, $0.key) < ($1.row.number, $1.key) }.map(\.key)
+  }
+
+  @Test(
+    "An index that was registered later is made once for a commit, and for its neighbours by what differs"
+  )
+  func laterIndex() throws {
+    let store = try Store(
+      path: "store", fileSystem: MemoryFileSystem(),
+      options: StoreOptions(durability: .none, logger: quietLogger))
+    var random = SeededGenerator(seed: 41)
+    let rowCount = 4_000
+    func note() -> Note {
+      Note(
+        group: ["a", "b", nil].randomElement(using: &random) ?? nil,
+        number: Int.random(in: 0..<50, using: &random))
+    }
+    try store.write { tx in
+      for row in 0..<rowCount { try tx.put(note(), for: Key("row \(row)"), in: notes) }
+    }
+    for _ in 0..<300 {
+      try store.write { tx in
+        for _ in 0..<20 {
+          let key = Key("row \(Int.random(in: 0..<rowCount, using: &random))")
+          if Int.random(in: 0..<5, using: &random) == 0 {
+            try tx.delete(key, in: notes)
+          } else {
+            try tx.put(note(), for: key, in: notes)
+          }
+        }
+      }
+      if store.newestCommit == 150 { try store.checkpoint() }
+    }
+    let evaluated = Counter()
+    try store.register(
+      GroupIndex("later", on: notes, version: 1) { note in
+        _ = evaluated.next()
+        if note.number == 7 { throw CancellationError() }
+        return note.group.map { [Place(in: $0, by: .ascending(note.number))] } ?? []
+      })
+    var before = evaluated.count
+    /// The number of rows evaluated to show the index as of a commit.
+    func look(_ commit: CommitNumber) throws -> Int {
+      before = evaluated.count
+      let snapshot = try store.snapshot(at: .commit(commit))
+      let index = try snapshot.index("later")
+      for group in ["a", "b"] {
+        let found = try index.rows(in: GroupName(group)).map(\.key)
+        let wanted = try Self.expected(group, in: snapshot)
+        let numbers = try wanted.filter { try snapshot.get($0, in: notes)?.number != 7 }
+        #expect(found == numbers, "commit \(commit)")
+      }
+      return evaluated.count - before
+    }
+    // Near the newest commit the index is built from the differences. The same commit again costs
+    // nothing.
+    #expect(try look(295) < 1_000)
+    #expect(try look(295) == 0)
+    // The index is built once from all rows, since most differ, and for its neighbours from the
+    // differences.
+    #expect(try look(30) >= rowCount / 2)
+    #expect(try look(30) == 0)
+    #expect(try look(32) < 1_000)
+    #expect(try look(27) < 1_000)
+    #expect(try look(32) == 0)
+    // A root of the page file.
+    #expect(try look(150) > 0)
+    #expect(try look(150) == 0)
+    #expect(try store.leakedPageCount(beside: []) == 0)
+    try store.close()
+  }
+
   @Test("A snapshot that expires while its state is rebuilt keeps nothing of it")
   func expiresMeanwhile() throws {
     let hook = CallHook()
@@ -65,7 +140,7 @@ import TreeRingLog
     for number in 0..<10 as Range<UInt8> { try store.put([number], for: Key("row \(number)")) }
     try store.log.seal()
     for number in 0..<100 as Range<UInt8> { try store.put([number], for: "other") }
-    // The segment is opened to be replayed.
+    // The replay opens the segment.
     hook.set { path in
       guard path.hasPrefix("store/log/") else { return false }
       _ = try? store.put([1], for: "newest")

@@ -1,4 +1,4 @@
-// Snapshots: of now, of a commit, a date, a tag; that they never change; that they leak nothing.
+// Snapshots of now, of a commit, a date, a tag: they never change and leak nothing.
 
 import Foundation
 import TestSupport
@@ -137,7 +137,7 @@ struct SnapshotTests {
     #expect(try store.leakedPageCount(beside: held.map(\.0)) == 0, "seed \(seed)")
     held = []
     #expect(try store.leakedPageCount(beside: []) == 0, "seed \(seed)")
-    // What recent states keep goes as new ones come.
+    // New states replace the recent ones that memory keeps.
     for number in 0..<80 { try store.put([UInt8(number)], for: "a") }
     #expect(try store.leakedPageCount(beside: []) == 0, "seed \(seed)")
     #expect(try store.statistics().pinnedPageCount < 1000, "seed \(seed)")

@@ -1,4 +1,4 @@
-// Backups of a store in use, and stores made of them.
+// Backups of a store in use, and stores made from them.
 
 import Dispatch
 import Foundation
@@ -9,7 +9,7 @@ import TreeRingLog
 
 @Suite("Backing up concurrently and restoring", .leavesSoundStores)
 struct StoreBackupConcurrencyTests {
-  /// What the rows are at a commit, if commit n puts row n % 50 and deletes row n % 7.
+  /// The rows at a commit, if commit n puts row n % 50 and deletes row n % 7.
   private static func rows(at commit: CommitNumber) -> [String: [UInt8]] {
     var rows: [String: [UInt8]] = [:]
     for number in 1...max(commit, 1) where commit > 0 {
@@ -73,7 +73,7 @@ struct StoreBackupConcurrencyTests {
       }
       group.wait()
       try store.backUp(to: folder.path + "/b", on: files, mayLink: true)
-      // A backup is a store: it can be opened for writing, too, and goes its own way from there.
+      // A backup is a store: it can also be opened for writing, and then diverges.
       let restored = folder.path + "/c"
       let report = try Store.restore(from: folder.path + "/b", to: restored, on: files)
       #expect(report.lastCommit == 300 && report.linkedByteCount == 0)
@@ -144,7 +144,7 @@ struct StoreBackupConcurrencyTests {
       let backup = try Store(path: "b", fileSystem: files, options: options(.readOnly))
       let now = try backup.snapshot()
       #expect(try backup.checkInvariants() == [], "round \(round)")
-      // What is half erased has rows whose values are gone.
+      // A half-erased store has rows without values.
       try now.forEachRow(in: "blobs") { _ in true }
       if backup.horizon > 0 {
         try backup.snapshot(at: .commit(backup.horizon)).forEachRow(in: "blobs") { _ in true }
@@ -182,7 +182,7 @@ struct StoreBackupConcurrencyTests {
     try Store.restore(from: "b", to: "c", on: files)
     let copy = try Store(path: "c", fileSystem: files, options: options(.readWrite))
     try Self.check(copy, "restored")
-    // A restored store may be backed up to the same backup, and the original goes on too.
+    // A backup of a restored store may go to the same folder, and the original continues too.
     try copy.backUp(to: "b", on: files, mayLink: true)
     try Self.commit(61, to: store)
     try store.backUp(to: "b", on: files, mayLink: true)

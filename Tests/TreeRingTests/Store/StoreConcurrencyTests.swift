@@ -1,5 +1,5 @@
-// Many threads at once: writers that move money between accounts, readers of snapshots now and then,
-// readers of indexes, the feed, asynchronous writers. Made to be run under the thread sanitizer too.
+// Many threads at once: writers that move money between accounts, occasional readers of snapshots,
+// readers of indexes, the feed, asynchronous writers. They also run under the thread sanitizer.
 
 import Foundation
 import Synchronization
@@ -79,7 +79,8 @@ struct StoreConcurrencyTests {
     try tx.put([count[0] + 1], for: "transfers", in: counters)
   }
 
-  /// Checks one state: the money is all there, index and rows agree. Returns the transfers so far.
+  /// Checks one state: all the money is there, and index and rows agree. Returns the number of
+  /// transfers so far.
   @discardableResult
   private static func check(_ snapshot: Snapshot) throws -> Int {
     var sum = 0
@@ -140,7 +141,7 @@ struct StoreConcurrencyTests {
     }
 
     #expect(try Self.check(store.snapshot()) == expected)
-    // The transfers before each commit are those that its state has counted: commits are serial.
+    // Each state has counted exactly the transfers before its commit: commits are serial.
     for commit in stride(from: UInt64(2), through: store.newestCommit, by: 17) {
       #expect(try Self.check(store.snapshot(at: .commit(commit))) == Int(commit) - 2)
     }
@@ -149,7 +150,7 @@ struct StoreConcurrencyTests {
     try store.close()
   }
 
-  /// Synchronous writers and, until they are done, readers.
+  /// Runs synchronous writers and, until they are done, readers.
   private static func runThreads(
     _ store: Store, writers: Int, transfers: Int
   ) throws {
@@ -176,7 +177,7 @@ struct StoreConcurrencyTests {
     if let error = failure.withLock({ $0 }) { throw error }
   }
 
-  /// Looks at the present, at random commits and at changes between them.
+  /// Reads the newest state, random commits and the changes between them.
   private static func read(
     _ store: Store, _ random: inout SeededGenerator, whileNot isDone: () -> Bool
   ) throws {

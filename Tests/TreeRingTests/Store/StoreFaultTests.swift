@@ -1,4 +1,4 @@
-// A full device and failing syncs, seen from the store; and payloads that nobody should have written.
+// A full device and failing syncs in the view of the store, and invalid payloads.
 
 import TestSupport
 import Testing
@@ -82,7 +82,6 @@ struct StoreFaultTests {
     }
     #expect(store.newestCommit == 1)
     for ticket in [second.ticket, first.ticket] {
-      let ticket = try #require(ticket)
       #expect(code { try store.complete(ticket) } == .noSpace)
     }
     disk.files.setCapacity(nil)
@@ -118,7 +117,7 @@ struct StoreFaultTests {
     let first = try store.sequence(durability: .full, expecting: nil) {
       try $0.put([2], for: "a", in: blobs)
     }
-    let ticket = try #require(first.ticket)
+    let ticket = first.ticket
     let second = error {
       try store.write { tx in
         #expect(code { try store.complete(ticket) } == .noSpace)
@@ -150,7 +149,6 @@ struct StoreFaultTests {
     #expect(again.commit == first.commit)
     #expect(empty.value)
     for ticket in [again.ticket, first.ticket, empty.ticket] {
-      let ticket = try #require(ticket)
       #expect(code { try store.complete(ticket) } == .noSpace)
     }
     disk.files.setCapacity(nil)
@@ -166,7 +164,7 @@ struct StoreFaultTests {
     let disk = Disk(seed: seed)
     let store = try disk.open()
     try store.put([1], for: "a")
-    // Every call fails until the sync has.
+    // Every call fails until the sync has failed.
     disk.files.failAll(after: 2, with: .inputOutput)
     let failed = error {
       try store.write { tx in
@@ -307,8 +305,8 @@ struct StoreFaultTests {
     #expect(try open(payload, operations: writer.count)?.code == .corruption)
   }
 
-  /// Opens a store whose only commit has this payload, and reads all there is.
-  /// - Returns: the error that kept it from that.
+  /// Opens a store whose only commit has this payload, and reads all its contents.
+  /// - Returns: the error of opening or reading.
   @discardableResult
   private func open(
     _ payload: [UInt8], operations: UInt32, mustOpen: Bool = false

@@ -1,5 +1,5 @@
 // Random histories against the model: after each commit, at every earlier commit, and again after
-// reopening, rows, indexes, histories and changes are what the model says.
+// reopening, rows, indexes, histories and changes equal the model's.
 
 import Foundation
 import TestSupport

@@ -1,11 +1,11 @@
-// What the tests of the store share: a typed bucket, and short ways to look at errors and rows.
+// The common part of the store's tests: a typed bucket, and short forms for errors and rows.
 
 import TestSupport
 import Testing
 import TreeRing
 import TreeRingLog
 
-/// A row with a group to stand in and a number to be ordered by.
+/// A row with a group and a number for its order.
 struct Note: Codable, Hashable, Sendable {
   var group: String?
   var number: Int
@@ -27,7 +27,7 @@ func code<R>(of body: () throws -> R) -> TreeRingError.Code? {
   error(of: body)?.code
 }
 
-/// The error that `body` throws; nil if it throws none of ours.
+/// The error that `body` throws; nil if it throws no `TreeRingError`.
 func error<R>(of body: () throws -> R) -> TreeRingError? {
   do {
     _ = try body()
@@ -37,7 +37,7 @@ func error<R>(of body: () throws -> R) -> TreeRingError? {
   }
 }
 
-/// The error that `body` throws; nil if it throws none of ours.
+/// The error that `body` throws; nil if it throws no `TreeRingError`.
 func error<R>(of body: () async throws -> R) async -> TreeRingError? {
   do {
     _ = try await body()
@@ -48,19 +48,19 @@ func error<R>(of body: () async throws -> R) async -> TreeRingError? {
 }
 
 extension Store {
-  /// Puts bytes under a key, in a commit of their own.
+  /// Puts bytes under a key, in a separate commit.
   @discardableResult
   func put(_ bytes: [UInt8], for key: Key) throws -> CommitNumber {
     try write { try $0.put(bytes, for: key, in: blobs) }.commit
   }
 
-  /// Puts a note under a key, in a commit of its own.
+  /// Puts a note under a key, in a separate commit.
   @discardableResult
   func put(_ note: Note, for key: Key) throws -> CommitNumber {
     try write { try $0.put(note, for: key, in: notes) }.commit
   }
 
-  /// A store in memory whose pages hold few cells, so that few rows make deep trees.
+  /// A store in memory with few cells to a page, so that few rows make deep trees.
   static func tiny(indexes: [GroupIndex] = []) throws -> Store {
     var options = StoreOptions(indexes: indexes)
     options.pageCellCapacity = 4
@@ -74,7 +74,7 @@ extension Snapshot {
 }
 
 extension IndexReader {
-  /// The keys of a group's rows, in their order.
+  /// The keys of a group's rows, in order.
   func keys(_ group: GroupName, _ range: Range<Int>? = nil, reversed: Bool = false) throws
     -> [String]
   {

@@ -1,4 +1,4 @@
-// Writes: numbers, emptiness, failure, preconditions, and what a commit carries beside its rows.
+// Writes: numbers, emptiness, failure, preconditions, and data of a commit besides its rows.
 
 import TestSupport
 import Testing
@@ -170,28 +170,7 @@ struct WritingTests {
     #expect(long?.code == .tooLarge)
   }
 
-  // MARK: - What commits carry
-
-  @Test("Timestamps never go back: an earlier one is clamped, a future one drags the next along")
-  func timestamps() throws {
-    let store = try Store.inMemory()
-    let future = Timestamp(microseconds: Timestamp.now.microseconds + 3_600_000_000)
-    func put(at time: Timestamp?) throws -> Timestamp {
-      let commit = try store.write {
-        $0.timestamp = time
-        try $0.put([1], for: "a", in: blobs)
-      }.commit
-      return try store.commit(commit).timestamp
-    }
-    let early = Timestamp(microseconds: -5_000_000)
-    #expect(try put(at: early) == early)
-    #expect(try put(at: Timestamp(microseconds: -6_000_000)) == early)
-    let before = Timestamp.now
-    #expect(try put(at: nil) >= before)
-    #expect(try put(at: future) == future)
-    #expect(try put(at: nil) == future)
-    #expect(try store.snapshot().timestamp == future)
-  }
+  // MARK: - Data of commits
 
   @Test("Note, annotation and tags come back with the commit, and after reopening")
   func carried() throws {

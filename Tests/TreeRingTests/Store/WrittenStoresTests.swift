@@ -1,4 +1,4 @@
-// What looks at stores after a test must itself find what is wrong, and nothing where nothing is.
+// The check of stores after a test must find every problem, and report nothing in a sound store.
 
 import Foundation
 import Synchronization
@@ -28,7 +28,7 @@ import TreeRingLog
       let hooked = HookedFileSystem(memory) {
         guard calls.next() + 1 == call else { return }
         try? store.close()
-        // Who follows sees now what was synced only when the store was closed.
+        // A follower sees now the commits that closing the store has synced.
         Thread.sleep(forTimeInterval: 0.01)
       }
       let written = WrittenStores()

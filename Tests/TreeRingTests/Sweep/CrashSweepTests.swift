@@ -1,6 +1,6 @@
-// Power fails before every call of a workload, and the disk keeps this or that of what was not synced.
-// Whatever it keeps: promised commits are there, what is found is a state that was, indexes and history
-// agree with it, what was seen once stays, and work goes on.
+// Power fails before every call of a workload, and the disk keeps some of the unsynced writes. In
+// every such state, promised commits exist, the store shows a state that existed, indexes and
+// history agree with it, a state seen once remains, and work continues.
 
 import Synchronization
 import TestSupport
@@ -10,10 +10,12 @@ import TreeRingLog
 
 @Suite("Crash sweep of the store")
 struct CrashSweepTests {
-  /// A moment of a run: the disk before a call, and what was promised by then.
+  /// A moment of a run: the disk before a call, and the promises so far.
   struct Moment: Sendable {
     var call: Int
     var what: String
+    /// The name of the running step.
+    var step: String
     var promised: Promised
     var disk: SimulatedFileSystem
   }
@@ -62,25 +64,28 @@ struct CrashSweepTests {
     #expect(tally.states > 50)
   }
 
-  /// Runs a workload without any fault, and returns every moment of it.
+  /// Runs a workload without faults, and returns all its moments.
   static func moments(of workload: SweepWorkload, seed: UInt64) throws -> [Moment] {
     let moments = Mutex<[Moment]>([])
     let disk = SimulatedFileSystem(seed: seed)
     let run = SweepRun(workload, on: disk)
     let promises = run.promises
     disk.observe { call, what, disk in
-      let moment = Moment(call: call, what: what, promised: promises.value, disk: disk)
+      let step = workload.steps[min(Int(promises.step.value), workload.steps.count - 1)].name
+      let moment = Moment(
+        call: call, what: what, step: step, promised: promises.value, disk: disk)
       moments.withLock { $0.append(moment) }
     }
     try run.run()
     disk.observe(nil)
     let last = Moment(
-      call: disk.callCount + 1, what: "the end", promised: promises.value, disk: disk.afterKill())
+      call: disk.callCount + 1, what: "the end", step: "close", promised: promises.value,
+      disk: disk.afterKill())
     return moments.withLock { $0 } + [last]
   }
 
-  /// Opens what a crash left; now and then power fails on the way again, the store is read first, or
-  /// the workload goes on to its end.
+  /// Opens the store after a crash. In some states power fails again during the opening, a reader
+  /// opens the store first, or the workload continues to its end.
   private static func check(
     _ found: SimulatedFileSystem, _ workload: SweepWorkload, _ moment: Moment, seed: UInt64,
     _ tally: SweepTally
@@ -94,7 +99,7 @@ struct CrashSweepTests {
         throw SweepFlaw("the reader lacks some")
       }
       try workload.check(reader, past: 1, &random)
-      // A reader says in `readers/` what it reads, and changes nothing else.
+      // A reader writes its pin to `readers/`, and changes nothing else.
       guard disk.recentCalls.allSatisfy({ $0.contains("store/readers") }) else {
         throw SweepFlaw("reading changed \(disk.recentCalls)")
       }
@@ -113,7 +118,7 @@ struct CrashSweepTests {
       try workload.checkBeside(disk, moment.promised)
     }
     guard isThorough else { return }
-    // What has been seen stays, whatever the next crash takes.
+    // Commits seen once remain, whatever the next crash loses.
     let again = disk.afterCrash(seed: seed, odds: 0)
     let seen = try workload.open(again)
     tally.add(states: 1)
@@ -146,7 +151,7 @@ struct CrashSweepTests {
     return disk
   }
 
-  /// Goes on with the workload where the store is, to the end, and looks at everything.
+  /// Continues the workload to its end from the store's state, and checks everything.
   static func finish(
     _ workload: SweepWorkload, on disk: SimulatedFileSystem, promised: Promised,
     _ random: inout SeededGenerator
@@ -165,7 +170,7 @@ struct CrashSweepTests {
     try workload.checkBeside(disk, run.promises.value)
   }
 
-  /// Each number of the page file is free, or in use for one thing.
+  /// Checks that each number of the page file is free, or in use once.
   private static func checkPages(_ disk: SimulatedFileSystem) throws {
     let findings = try verifyPageFile("store/pages", fileSystem: disk)
     guard findings.isEmpty else { throw SweepFlaw("\(findings)") }
@@ -173,7 +178,7 @@ struct CrashSweepTests {
 }
 
 extension SweepWorkload {
-  /// All kinds of steps; the next ones are added here.
+  /// All kinds of steps; new steps belong here.
   static func mixed(seed: UInt64) throws -> SweepWorkload {
     try SweepWorkload(
       seed: seed, segmentSize: [1500, 4000, 12000][Int(seed % 3)],
@@ -187,8 +192,8 @@ extension SweepWorkload {
       ])
   }
 
-  /// With the least memory: a transaction's pages are written early and read again, and checkpoints come
-  /// by themselves.
+  /// With the smallest budget: a transaction's pages are written early and read again, and
+  /// checkpoints start by themselves.
   static func crowded(seed: UInt64) throws -> SweepWorkload {
     try SweepWorkload(
       seed: seed, segmentSize: [12000, 40000][Int(seed % 2)], memoryBudget: 1 << 20,
@@ -198,7 +203,7 @@ extension SweepWorkload {
       ])
   }
 
-  /// A few steps of each kind, for sweeps that run it anew for every call.
+  /// A few steps of each kind, for sweeps that run the workload once for every call.
   static func short(seed: UInt64) throws -> SweepWorkload {
     try SweepWorkload(
       seed: seed, segmentSize: [1500, 3000][Int(seed % 2)],
@@ -208,7 +213,7 @@ extension SweepWorkload {
       ])
   }
 
-  /// The same with the least memory.
+  /// The short workload with the smallest budget.
   static func shortCrowded(seed: UInt64) throws -> SweepWorkload {
     try SweepWorkload(
       seed: seed, segmentSize: 12000, memoryBudget: 1 << 20,

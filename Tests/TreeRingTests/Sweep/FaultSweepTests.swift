@@ -1,7 +1,7 @@
-// Every call of a workload fails, in turn: once, or from then on. The error is a typed one, reads go
-// on, what was promised is there after reopening, and the workload can be brought to its end. And a
-// device that lies: writes that are lost or land elsewhere though they were confirmed, and bits that
-// flip; then what is found is right, or an error says that it is not.
+// Every call of a workload fails, in turn: once, or from then on. The error is a typed one, reads
+// continue, promised commits exist after reopening, and the workload can be completed. Also a
+// device that lies: confirmed writes that are lost or misdirected, and flipped bits. Every read
+// then returns right data or throws an error that reports the damage.
 
 import TestSupport
 import Testing
@@ -41,7 +41,7 @@ struct FaultSweepTests {
     tally.report("calls fail with \(fault), seed \(seed)")
   }
 
-  /// Runs into the fault, looks at the store that is left, and at what is found in its place.
+  /// Runs a workload into the fault, and checks the store in use and the disk found afterwards.
   private func endure(
     _ run: SweepRun, _ fault: DiskFault, seed: UInt64, _ tally: SweepTally
   ) throws {
@@ -51,7 +51,7 @@ struct FaultSweepTests {
       try run.run()
     } catch let error as TreeRingError {
       try Self.checkCode(error)
-      // What is open goes on being read, and says what it said.
+      // The open store still serves reads, with the same contents.
       if let store = run.store {
         guard store.newestCommit >= run.promises.commits.value else {
           throw SweepFlaw("a promise is gone")
@@ -59,12 +59,12 @@ struct FaultSweepTests {
         try Self.checkWhatIsLeft(store, run, &random)
         if Bool.random(using: &random) { try Self.checkWhatIsKept(store, run, &random) }
         if error.code == .noSpace, fault == .noSpace {
-          // There is room again: the same store takes up its work.
+          // There is room again: the same store resumes its work.
           disk.failAll(after: nil, with: fault)
           do {
             try run.run()
           } catch let error as TreeRingError where [.poisoned, .io].contains(error.code) {
-            // A sync had failed, or cutting the tail back.
+            // A sync had failed, or the truncation of the tail.
           }
         }
       }
@@ -84,7 +84,7 @@ struct FaultSweepTests {
       try run.workload.check(store, past: 1, &random)
       try run.workload.checkBeside(found, promised)
       let newest = store.newestCommit
-      // What has been seen stays, though the system took lost pages for clean ones.
+      // Commits seen once remain, although the system took lost pages for clean ones.
       let seen = try run.workload.open(found.afterCrash(seed: 5, odds: 0))
       guard seen.newestCommit == newest else {
         throw SweepFlaw("\(newest) commits were seen, \(seen.newestCommit) are there")
@@ -96,8 +96,9 @@ struct FaultSweepTests {
     }
   }
 
-  /// What a store says in which a call has failed. Where a row is half erased and the trees could not be
-  /// made anew, the past is refused; then no commit is accepted either.
+  /// Checks the contents of a store in which a call has failed. If a row is half erased and the
+  /// trees could not be rebuilt, the store refuses reads of the past; then it accepts no commit
+  /// either.
   private static func checkWhatIsLeft(
     _ store: Store, _ run: SweepRun, _ random: inout SeededGenerator
   ) throws {
@@ -111,8 +112,8 @@ struct FaultSweepTests {
     }
   }
 
-  /// The same when the system has dropped from its memory what a failed sync has left clean: what is read is right,
-  /// or an error says that it is lost.
+  /// The same after the system has dropped pages that a failed sync left clean: a read is right, or
+  /// an error reports the loss.
   private static func checkWhatIsKept(
     _ store: Store, _ run: SweepRun, _ random: inout SeededGenerator
   ) throws {
@@ -126,7 +127,7 @@ struct FaultSweepTests {
   }
 
   private static func checkCode(_ error: TreeRingError) throws {
-    // A conflict: the commit before it in the same group was undone by a full device.
+    // A conflict: a full device undid the previous commit of the same group.
     let allowed: [TreeRingError.Code] = [.io, .noSpace, .unknown, .poisoned, .conflict]
     guard allowed.contains(error.code) else { throw SweepFlaw("\(error.code): \(error)") }
   }
@@ -215,6 +216,11 @@ struct FaultSweepTests {
         tally.add(states: 1)
         do {
           if try !Self.isRightOrRefused(disk, workload, seed: flip) { refused += 1 }
+        } catch let error as TreeRingError
+          where error.code == .notAStore && moment.promised.commits == 0
+        {
+          // Without a segment only LOCK tells whose folder it is.
+          refused += 1
         } catch {
           Issue.record(
             "seed \(seed), \(moment.call) \(moment.what), flip \(flip) \(path): \(error)")
@@ -224,7 +230,7 @@ struct FaultSweepTests {
     tally.report("bits flip, seed \(seed), \(refused) refused")
   }
 
-  /// What an error may say of damage.
+  /// Whether an error may stand for damage.
   private static func detects(_ error: TreeRingError) -> Bool {
     let codes: [TreeRingError.Code] = [
       .corruption, .unsupportedFormat, .logBehindPages, .poisoned, .unknown, .io, .notFound,
@@ -232,8 +238,9 @@ struct FaultSweepTests {
     return codes.contains(error.code)
   }
 
-  /// The same of the store that wrote, when all its pages have to be read again from the file. A write
-  /// that went astray may have hit a page which was fetched before; so the system keeps its copies then.
+  /// The same for the store that wrote, when it has to read all its pages again from the file. A
+  /// misdirected write may have hit a page that was fetched before; so the system keeps its copies
+  /// in that case.
   private static func isRightOrRefused(
     _ store: Store, _ run: SweepRun, _ fault: SilentFault, seed: UInt64
   ) throws -> Bool {
@@ -249,8 +256,8 @@ struct FaultSweepTests {
     return true
   }
 
-  /// Opens a store and compares it with the script; false if it was refused. Throws if what it
-  /// says is wrong.
+  /// Opens a store and compares it with the script; false if it was refused. Throws if its contents
+  /// are wrong.
   private static func isRightOrRefused(
     _ disk: SimulatedFileSystem, _ workload: SweepWorkload, seed: UInt64
   ) throws -> Bool {

@@ -1,6 +1,6 @@
-// The page file can be had again from the log. Whatever happens to it while nobody looks, the store gives
-// the same answers: at once, or, where damage shows only when a page is read, after a typed error and
-// another opening.
+// The log can rebuild the page file. Whatever damages the file while the store is closed, the store
+// gives the same answers. It does so at once, or after a typed error and another opening if the
+// damage shows only when a page is read.
 
 import TestSupport
 import Testing
@@ -11,7 +11,7 @@ import TreeRingLog
 struct PageDamageTests {
   private static let path = "store/pages"
 
-  /// A store that has been used and closed, or left in the middle of things.
+  /// A store that has been used and closed, or abandoned in the middle of its work.
   private static func used(seed: UInt64, isClosed: Bool) throws -> (
     SweepWorkload, SimulatedFileSystem
   ) {
@@ -21,8 +21,8 @@ struct PageDamageTests {
     return (workload, moment.disk.afterCrash(seed: seed))
   }
 
-  /// Opens a store and compares everything; a second time if a damaged page has come to light.
-  /// Returns how often it was opened.
+  /// Opens a store and compares everything; a second time if a read found a damaged page. Returns
+  /// the number of openings.
   @discardableResult
   private static func answers(
     _ disk: SimulatedFileSystem, _ workload: SweepWorkload, seed: UInt64, past: Int? = 3
@@ -82,7 +82,7 @@ struct PageDamageTests {
     var reopened = 0
     for flip in 0..<UInt64(60 * SweepTally.scale) {
       let found = disk.afterKill()
-      // Half of them where the metas are.
+      // Half of them in the metas.
       found.flipBit(Self.path, in: 0..<(flip % 2 == 0 ? min(size, 8192) : size), seed: flip)
       do {
         if try Self.answers(found, workload, seed: flip) > 1 { reopened += 1 }

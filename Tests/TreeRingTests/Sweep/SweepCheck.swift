@@ -1,4 +1,4 @@
-// Compares a store with what the script says of its commits.
+// Compares a store with the script of its commits.
 
 import Foundation
 import TestSupport
@@ -6,17 +6,17 @@ import Testing
 import TreeRing
 import TreeRingLog
 
-/// What is wrong with a store that was found.
+/// A flaw of a store that was found.
 struct SweepFlaw: Error, CustomStringConvertible {
   var description: String
   init(_ description: String) { self.description = description }
 }
 
 extension SweepScript {
-  /// Throws what is wrong with a snapshot.
+  /// Throws a snapshot's first flaw.
   ///
-  /// - Parameter newest: the newest commit of the store. If that has deleted the secret row, erasing
-  ///   is under way or done, and earlier commits may show earlier versions of it or none.
+  /// - Parameter newest: the newest commit of the store. If it has deleted the secret row, erasing
+  ///   is running or done, and earlier commits may show earlier versions of the row or none.
   func check(_ snapshot: Snapshot, newest: CommitNumber) throws {
     let number = Int(snapshot.commit)
     guard number < states.count else { throw SweepFlaw("commit \(number) was never made") }
@@ -58,7 +58,7 @@ extension SweepScript {
     }
   }
 
-  /// Throws what is wrong with the tags and indexes of a snapshot.
+  /// Throws the first flaw of a snapshot's tags and indexes.
   func checkIndexes(_ snapshot: Snapshot) throws {
     let state = states[Int(snapshot.commit)]
     var tags: [String: CommitNumber] = [:]
@@ -85,9 +85,9 @@ extension SweepScript {
 }
 
 extension SweepWorkload {
-  /// Throws what is wrong with an open store: rows, tags and indexes now, and at other commits.
+  /// Throws the first flaw of an open store: rows, tags and indexes now, and at other commits.
   ///
-  /// - Parameter past: how many other commits are looked at, chosen by `random`; nil for all.
+  /// - Parameter past: the number of other commits to check, chosen by `random`; nil for all.
   func check(_ store: Store, past: Int?, _ random: inout SeededGenerator) throws {
     let newest = store.newestCommit
     let now = try store.snapshot()
@@ -123,7 +123,7 @@ extension SweepWorkload {
     }
   }
 
-  /// Throws what is wrong with the backup beside the store, and with what was to be erased.
+  /// Throws the first flaw of the backup beside the store, and of the row to be erased.
   func checkBeside(_ disk: SimulatedFileSystem, _ promised: Promised) throws {
     if try promised.backup > 0 || disk.exists("backup/log") {
       do {
@@ -133,13 +133,14 @@ extension SweepWorkload {
         guard copy.newestCommit >= promised.backup else {
           throw SweepFlaw("the backup has \(copy.newestCommit) of \(promised.backup) commits")
         }
-        // In a backup made before, the erased row is still there.
+        // An earlier backup still contains the erased row.
         let now = try copy.snapshot()
         try script.check(now, newest: copy.newestCommit)
       } catch let error as TreeRingError
-        where promised.backup == 0 && [.notFound, .corruption].contains(error.code)
+        where promised.backup == 0
+        && [.notFound, .corruption, .unfinishedCopy].contains(error.code)
       {
-        // A first backup that was not finished does not open.
+        // An unfinished first backup does not open.
       }
     }
     guard promised.isErased else { return }

@@ -1,5 +1,5 @@
-// A store in use on a disk that fails: goes through the steps of a workload, notes what was promised,
-// and can go on on another disk after a failure.
+// A store in use on a failing disk: it runs the steps of a workload, records the promises, and can
+// continue on another disk after a failure.
 
 import Synchronization
 import TestSupport
@@ -7,12 +7,12 @@ import Testing
 import TreeRing
 import TreeRingLog
 
-/// One step of a workload. A step may be done again if it failed or was cut off.
+/// One step of a workload. It may run again after a failure or an interruption.
 struct SweepStep: Sendable {
   var name: String
-  /// How many commits of the script the step makes.
+  /// The number of the script's commits that the step makes.
   var commits = 0
-  /// Whether it must be done again though its commits are there, because there is more to it.
+  /// Whether the step must run again although its commits exist, because it does more.
   var isRepeated = false
   var body: @Sendable (SweepRun) throws -> Void
 
@@ -22,19 +22,19 @@ struct SweepStep: Sendable {
     self.body = body
   }
 
-  /// Commits one after the other, each with the script's durability.
+  /// Makes commits one after the other, each with the script's durability.
   static func write(_ count: Int) -> SweepStep {
     SweepStep("write \(count)", commits: count) { run in
       while run.needsCommit { try run.write() }
     }
   }
 
-  /// A commit that makes more pages than a small memory budget has room for, and one that undoes it.
+  /// Makes a commit with more pages than fit a small memory budget, and one that undoes it.
   static let flood = SweepStep("flood", commits: 2) { run in
     while run.needsCommit { try run.write() }
   }
 
-  /// Commits that are all on their way before the first is complete.
+  /// Makes commits that are all in progress before the first is complete.
   static func group(_ count: Int) -> SweepStep {
     SweepStep("group of \(count)", commits: count) { try $0.writeGroup() }
   }
@@ -52,14 +52,14 @@ struct SweepStep: Sendable {
 
   static let checkpoint = SweepStep("checkpoint") { try $0.needStore().checkpoint() }
 
-  /// The page file goes while nobody looks.
+  /// Removes the page file while the store is closed.
   static let losePages = SweepStep("lose the page file") { run in
     try run.close()
     run.disk.replace("store/pages", with: nil)
     try run.open()
   }
 
-  /// Looks back, which makes states beside the present one.
+  /// Reads the past, which makes states beside the newest one.
   static let lookBack = SweepStep("look back") { run in
     let store = try run.needStore()
     run.held.append(try store.snapshot())
@@ -70,16 +70,17 @@ struct SweepStep: Sendable {
   }
 }
 
-/// A workload: its steps, its script, and how a store is opened for it.
+/// A workload: its steps, its script, and the options of its store.
 struct SweepWorkload: Sendable {
   var script: SweepScript
   var steps: [SweepStep]
   var segmentSize: UInt64
   var memoryBudget: Int
-  /// The commit that each step ends with.
+  /// The last commit of each step.
   private(set) var targets: [CommitNumber] = []
 
-  /// - Parameter steps: opening is not among them; it makes the first commit, which registers an index.
+  /// - Parameter steps: the steps without the opening, which makes the first commit: it registers
+  ///   an index.
   init(
     seed: UInt64, segmentSize: UInt64, memoryBudget: Int = 64 << 20, steps: [SweepStep]
   ) throws {
@@ -106,7 +107,11 @@ struct SweepWorkload: Sendable {
   }
 
   func open(_ disk: SimulatedFileSystem, _ mode: StoreMode = .create) throws -> Store {
-    try Store(path: "store", fileSystem: disk, options: options(mode))
+    try open(on: disk, mode)
+  }
+
+  func open(on fileSystem: any FileSystem, _ mode: StoreMode = .create) throws -> Store {
+    try Store(path: "store", fileSystem: fileSystem, options: options(mode))
   }
 }
 
@@ -117,8 +122,10 @@ final class SweepRun {
   var held: [Snapshot] = []
   /// Called after each step.
   var afterStep: ((Store) throws -> Void)?
-  /// The step to be done next.
-  private(set) var next = 0
+  /// The index of the next step.
+  private(set) var next = 0 {
+    didSet { promises.step.raise(to: UInt64(next)) }
+  }
   let promises: Promises
 
   init(_ workload: SweepWorkload, on disk: SimulatedFileSystem, promised: Promised = Promised()) {
@@ -130,7 +137,7 @@ final class SweepRun {
 
   var stepName: String { next < workload.steps.count ? workload.steps[next].name : "close" }
 
-  /// Opens the store, goes on with the first step that is not done, and closes the store.
+  /// Opens the store, continues with the first unfinished step, and closes the store.
   func run() throws {
     if store == nil { try open() }
     while next < workload.steps.count {
@@ -141,14 +148,14 @@ final class SweepRun {
     try close()
   }
 
-  /// Lets go of everything without closing, as a process does that dies, and goes on elsewhere.
+  /// Drops everything without closing, like a killed process, and continues on another disk.
   func move(to disk: SimulatedFileSystem) {
     held = []
     store = nil
     self.disk = disk
   }
 
-  // MARK: What steps are made of
+  // MARK: Parts of steps
 
   func needStore() throws -> Store { try #require(store, "the store is open") }
 
@@ -161,7 +168,7 @@ final class SweepRun {
     store = opened
     // Opening makes the first commit, with the store's own durability.
     promise(1)
-    // Steps whose commits are all there were done before the failure, or need not be done again.
+    // Steps whose commits all exist were done before the failure, or need not run again.
     while next < workload.steps.count, workload.steps[next].commits > 0,
       !workload.steps[next].isRepeated, workload.targets[next] <= opened.newestCommit
     {
@@ -190,7 +197,7 @@ final class SweepRun {
   func writeGroup() throws {
     let store = try needStore()
     guard store.newestCommit < workload.targets[next] else { return }
-    var tickets: [(CommitTicket?, Durability)] = []
+    var tickets: [(CommitTicket, Durability)] = []
     var failure: (any Error)?
     for number in store.newestCommit + 1...workload.targets[next] {
       let commit = workload.script.commits[Int(number)]
@@ -201,13 +208,12 @@ final class SweepRun {
         try #require(sequenced.commit == number)
         tickets.append((sequenced.ticket, commit.durability))
       } catch {
-        // Those before it are on their way all the same.
+        // The earlier commits are in progress nevertheless.
         failure = error
         break
       }
     }
     for (ticket, durability) in tickets {
-      let ticket = try #require(ticket)
       try store.complete(ticket)
       if durability == .full { promise(ticket.number) }
     }
@@ -215,21 +221,23 @@ final class SweepRun {
   }
 }
 
-/// What must be found, whatever happens.
+/// The promises of a store, which hold after any failure.
 struct Promised: Sendable {
   /// Commits up to this one must survive anything.
   var commits: CommitNumber = 0
   /// The backup must hold these commits; 0 if there is none yet.
   var backup: CommitNumber = 0
-  /// Whether nothing of the secret row may be found any more.
+  /// Whether every trace of the secret row must be gone.
   var isErased = false
 }
 
-/// The same while it grows.
+/// The promises of a running store.
 final class Promises: Sendable {
   let commits: SharedNumber
   let backup: SharedNumber
   let erased: SharedNumber
+  /// The index of the running step.
+  let step = SharedNumber(0)
 
   init(_ promised: Promised) {
     commits = SharedNumber(promised.commits)
@@ -242,7 +250,7 @@ final class Promises: Sendable {
   }
 }
 
-/// A number that only grows, and that who watches the disk may ask for at any moment.
+/// A number that only grows. A watcher of the disk may read it at any moment.
 final class SharedNumber: Sendable {
   private let number: Atomic<UInt64>
   init(_ number: UInt64) { self.number = Atomic(number) }

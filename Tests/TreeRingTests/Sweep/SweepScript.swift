@@ -1,7 +1,7 @@
-// What the sweeps write. Every commit is a function of the seed and its number, so the state that
-// belongs to each number is known beforehand, whatever failed on the way to it: a run that was cut off
-// goes on with the next number, and a store found after a crash is compared with the state of the
-// number it has come to.
+// The commits of the sweeps. Every commit is a function of the seed and its number, so the state at
+// each number is known beforehand, whatever failed before. An interrupted run continues with the
+// next number. A store found after a crash is compared with the state of its newest commit's
+// number.
 
 import TestSupport
 import TreeRing
@@ -17,32 +17,32 @@ enum ScriptedOperation: Sendable {
   case delete(RowID)
   case deleteRange(String, Key, Key)
   case tag(String, CommitNumber)
-  /// Places a note on a shelf by hand; without a position it is taken off.
+  /// Places a note on a shelf manually; without a position, removes it.
   case arrange(Key, GroupName, Int?)
 }
 
-/// A row as it must be found.
+/// A row in its expected state.
 struct ScriptedRow: Hashable, Sendable {
   var object: [UInt8]
   var metadata: [UInt8]?
   var written: CommitNumber
   var created: CommitNumber
-  /// What the object says, if it is a note.
+  /// The note in the object, if it is one.
   var note: Note?
 }
 
-/// Everything that must be found at one commit.
+/// The expected state at one commit.
 struct ScriptedState: Sendable {
   var rows: [RowID: ScriptedRow] = [:]
   var tags: [String: CommitNumber] = [:]
-  /// Keys by group, in order, of the index that a closure defines and of the one that fields define.
+  /// Keys by group, in order, of the index by a closure and of the one by fields.
   var byGroup: [GroupName: [Key]] = [:]
   var byNumber: [GroupName: [Key]]?
-  /// Keys by group of the index whose rows are placed by hand.
+  /// Keys by group of the manual index.
   var shelves: [GroupName: [Key]]?
 }
 
-/// One commit: what it does and how durable it is to be.
+/// One commit: its operations and its durability.
 struct ScriptedCommit: Sendable {
   var operations: [ScriptedOperation] = []
   var durability: Durability
@@ -54,10 +54,10 @@ struct ScriptedCommit: Sendable {
 enum Secret {
   static let id = RowID(bucket: "blobs", key: "secret")
   static let writes: Set<CommitNumber> = [5, 8]
-  /// Bytes that stand nowhere else.
+  /// Bytes that occur nowhere else.
   static let mark = Array("Wq7#zK!u2mVx@4LpT9^sEo1&dRyB".utf8)
 
-  /// What the row holds after a commit that puts it: first in the tree, then in the log alone.
+  /// The row's object after a commit that puts it: first in the tree, then in the log alone.
   static func object(_ commit: CommitNumber) -> [UInt8] {
     var random = SeededGenerator(seed: commit)
     let count = commit == 5 ? 30 : 2600
@@ -65,11 +65,11 @@ enum Secret {
   }
 }
 
-/// Rows that one commit puts and the next deletes: more pages than a small memory budget has room for.
+/// Rows that one commit puts and the next deletes: more pages than fit a small memory budget.
 enum Flood {
   static let keys = (0..<220).map { Key("f\($0)") }
 
-  /// What the first of the two commits does, or the second.
+  /// The operations of the first of the two commits, or of the second.
   static func operations(puts: Bool) -> [ScriptedOperation] {
     guard puts else { return [.deleteRange("notes", "f", "g")] }
     return keys.enumerated().map { index, key in
@@ -80,9 +80,9 @@ enum Flood {
 
 struct SweepScript: Sendable {
   let seed: UInt64
-  /// By commit number; the first, and that which registers the closure's index, are empty.
+  /// The commits by number. The first, and the one that registers the closure's index, are empty.
   private(set) var commits: [ScriptedCommit] = []
-  /// By commit number.
+  /// The states by commit number.
   private(set) var states: [ScriptedState] = [ScriptedState()]
 
   static let fieldIndex: FieldIndex = {
@@ -92,7 +92,7 @@ struct SweepScript: Sendable {
     } catch { preconditionFailure("the definition is well formed") }
   }()
 
-  /// The commit that deletes the secret row when it is erased; nil if it never is.
+  /// The commit that deletes the secret row when it is erased; nil if no step erases it.
   let erasure: CommitNumber?
 
   /// - Parameter floods: commits that flood the memory; the ones after them undo it.
@@ -179,7 +179,7 @@ struct SweepScript: Sendable {
       return position == old ? nil : .arrange(id.key, name, position)
     case 0..<9:
       if isNote { return .put(id.key, note(&random), metadata: metadata) }
-      // Over a page's room for values, so that some lie in the log alone.
+      // Beyond a page's room for values, so that some lie in the log alone.
       let count = Int.random(in: 0..<4, using: &random) == 0 ? 2500 : 80
       return .putBlob(id.key, bytes(count, &random), metadata: metadata)
     case 9: return isNote && isThere ? .putObject(id.key, note(&random)) : nil
@@ -232,7 +232,7 @@ struct SweepScript: Sendable {
     }
   }
 
-  /// Rows that are gone leave their shelves.
+  /// Removes deleted rows from their shelves.
   private static func takeOff(_ state: inout ScriptedState) {
     let rows = state.rows
     state.shelves = state.shelves?.mapValues { keys in
@@ -240,7 +240,7 @@ struct SweepScript: Sendable {
     }
   }
 
-  /// Puts the rows into the order in which each index must hold them.
+  /// Sorts the rows into the expected order of each index.
   private static func arrange(_ state: inout ScriptedState) {
     var groups: [GroupName: [(number: Int, key: Key)]] = [:]
     for (id, row) in state.rows {
@@ -257,10 +257,12 @@ struct SweepScript: Sendable {
 }
 
 extension ScriptedCommit {
-  /// Does in a store's transaction what the script says of a commit.
+  /// Performs a commit's operations in a store's transaction.
   func perform(_ tx: Transaction) throws {
     let number = tx.commit
     tx.timestamp = Timestamp(microseconds: Int64(number) * 1_000_000)
+    // An erasing before it leaves a commit with today's date.
+    tx.timestampAllowance = .clamping
     if number % 5 == 0 { tx.note = "commit \(number)" }
     if number % 7 == 0 { tx.idempotencyKey = [UInt8(truncatingIfNeeded: number)] }
     if definesIndex {

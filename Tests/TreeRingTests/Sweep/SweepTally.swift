@@ -1,15 +1,15 @@
-// How much the sweeps try, and how much they have tried.
+// Counts of the sweeps.
 //
 // A *crash point* is a call of a workload before which power failed or which failed. A *state* is a
-// disk found afterwards that was opened and compared; of those that a crash point gives several times
-// with the same bytes only one is opened and counted.
+// disk found afterwards that was opened and compared. Of the states of one crash point with the
+// same bytes, only one is opened and counted.
 
 import Foundation
 import Synchronization
 import TestSupport
 import TreeRingLog
 
-/// Numbers of one sweep, and of all together.
+/// The counts of one sweep, and of all together.
 final class SweepTally: Sendable {
   static let all = SweepTally()
 
@@ -25,7 +25,7 @@ final class SweepTally: Sendable {
 
   var states: Int { numbers.withLock { $0.states } }
 
-  /// Prints what one sweep has tried.
+  /// Prints the counts of one sweep.
   func report(_ name: String) {
     let mine = numbers.withLock { $0 }
     let total = Self.all.numbers.withLock { $0 }
@@ -34,14 +34,14 @@ final class SweepTally: Sendable {
         + "so far \(total.points) crash points, \(total.states) states")
   }
 
-  /// How many times the usual number of states to try: the environment variable TREERING_SWEEP.
+  /// The factor for the usual number of states: the environment variable TREERING_SWEEP.
   static var scale: Int {
     max(1, Int(ProcessInfo.processInfo.environment["TREERING_SWEEP"] ?? "") ?? 1)
   }
 }
 
 extension SimulatedFileSystem {
-  /// A number for the bytes and names on the disk; different disks have different ones, nearly always.
+  /// A hash of the bytes and names on the disk; different disks nearly always have different ones.
   var fingerprint: Int {
     var hasher = Hasher()
     for path in paths {

@@ -14,14 +14,14 @@ extension SweepStep {
     run.promises.backup.raise(to: newest)
   }
 
-  /// Gives up history but for the newest commits.
+  /// Drops history except the newest commits.
   static func compact(keeping count: Int) -> SweepStep {
     SweepStep("compact") { run in
       try run.needStore().compact(to: .keeping(.last(commits: count)))
     }
   }
 
-  /// Takes the secret row out of all of history.
+  /// Erases the secret row from all of history.
   static let erase: SweepStep = {
     var step = SweepStep("erase", commits: 1) { run in
       run.held = []

@@ -5,7 +5,7 @@ import TreeRing
 import TreeRingLog
 
 @Suite("Readers beside a writer") struct TreeConcurrencyTests {
-  /// A published root and how it is pinned, as a store does it.
+  /// A published root, pinned as in a store.
   final class Published: Sendable {
     let pages: PageStore
     let pins: PinTable
@@ -35,8 +35,8 @@ import TreeRingLog
     }
   }
 
-  /// Every commit n holds, for each key, a value derived from n, so that a reader can tell whether
-  /// all it sees is of one commit.
+  /// Every commit n holds, for each key, a value derived from n. So a reader can tell whether all
+  /// its values are from one commit.
   @Test("A reader sees one commit, whole and unchanged", arguments: [4, 20])
   func readersAndWriter(capacity: Int) {
     let store = Published(cellCapacity: capacity)

@@ -4,7 +4,7 @@ import TreeRing
 import TreeRingLog
 
 @Suite("Editing a tree") struct TreeEditTests {
-  /// One kind of workload: how many cells a page may hold, and what keys and values look like.
+  /// One kind of workload: the number of cells to a page, and the form of keys and values.
   enum Shape: CaseIterable {
     case tinyPages, wholePages, longKeys, manyPrefixes, bigCells
     var cellCapacity: Int { self == .tinyPages ? 4 : .max }
@@ -55,7 +55,7 @@ import TreeRingLog
       for step in 0..<shape.stepCount {
         let note = "\(shape), seed \(seed), step \(step)"
         let key = shape.key(&random)
-        // Grows for two thirds of the steps, then shrinks.
+        // The tree grows for two thirds of the steps, then shrinks.
         let putShare = step < shape.stepCount * 2 / 3 ? 0.75 : 0.2
         if Double.random(in: 0..<1, using: &random) < putShare {
           let value = shape.value(&random, keyLength: key.count)

@@ -1,5 +1,5 @@
-// What a descent costs: every lookup, rank and select goes through one page a level, so the number of
-// levels bounds the pages visited. Counted, not timed.
+// The cost of a descent: every lookup, rank and select visits one page per level, so the number of
+// levels bounds the pages visited. The test counts; it does not time.
 
 import TestSupport
 import Testing

@@ -1,5 +1,5 @@
-// What the tree tests share: seeded randomness, a sorted-array model, and a bench that edits both
-// and compares everything that can be read.
+// The common part of the tree tests: seeded randomness, a sorted-array model, and a bench that
+// edits both and compares all reads.
 
 import TestSupport
 import Testing
@@ -84,7 +84,7 @@ extension Tree {
   }
 }
 
-/// Checks the invariants and that a full scan is the model.
+/// Checks the invariants, and that a full scan equals the model.
 func expectSame(
   _ root: TreeRoot, _ model: ModelMap, _ pages: PageStore, _ note: String,
   sourceLocation: SourceLocation = #_sourceLocation

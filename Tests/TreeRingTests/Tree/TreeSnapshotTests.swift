@@ -4,7 +4,7 @@ import TreeRing
 import TreeRingLog
 
 @Suite("Old roots, reclamation, differences") struct TreeSnapshotTests {
-  /// A chain of commits with some of them pinned, and what each must read as.
+  /// A chain of commits, some of them pinned, and their expected contents.
   struct History {
     let pages: PageStore
     let pins: PinTable
@@ -17,7 +17,7 @@ import TreeRingLog
       pins.pin(0)
     }
 
-    /// Commits some random edits; keeps the newest root pinned as a store does.
+    /// Commits some random edits; pins the newest root like a store.
     mutating func commit(_ random: inout SeededGenerator) {
       guard var (root, model) = roots[newest] else { return }
       let number = newest + 1
@@ -45,7 +45,8 @@ import TreeRingLog
       if !pins.pinnedCommits.contains(where: { $0.commit == commit }) { roots[commit] = nil }
     }
 
-    /// Every pinned root reads as it did, and exactly the pages they reach are alive.
+    /// Checks that every pinned root reads as before, and that exactly the pages they reach are
+    /// live.
     func check(_ note: String) {
       var reachable: Set<PageNumber> = []
       for (commit, pinned) in roots {
@@ -139,7 +140,7 @@ import TreeRingLog
     _ = second.finish()
     let result = Self.differences(old, root, pages)
     #expect(result.list.count == 3)
-    // Three root-to-leaf paths on each side, and a page or two where splits moved the pairing.
+    // Three root-to-leaf paths on each side, and a page or two where splits shifted the pairing.
     #expect(result.visitedPageCount < 2 * 3 * 8, "\(result.visitedPageCount) pages visited")
     #expect(Self.differences(root, root, pages).visitedPageCount == 0)
   }

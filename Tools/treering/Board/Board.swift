@@ -1,4 +1,4 @@
-// A board: what is shown of an index, and where it is drawn.
+// A board: the shown rows of an index, drawn on a terminal or printed.
 
 import Foundation
 import TreeRing
@@ -28,7 +28,8 @@ struct Board {
     self.isOnScreen = isOnScreen
   }
 
-  /// Shows the first state. On a terminal `close` is owed from here on, even if this fails.
+  /// Shows the first state. On a terminal the caller must call `close` afterwards, even if this
+  /// throws.
   mutating func begin(at commit: CommitNumber) throws {
     let snapshot = try observer.store.snapshot(at: .commit(commit))
     let change = try observer.advance(to: snapshot)
@@ -36,8 +37,8 @@ struct Board {
     try show(change, snapshot)
   }
 
-  /// Goes on to a commit.
-  /// - Returns: whether that has changed what is shown.
+  /// Advances to a commit.
+  /// - Returns: true if the shown rows changed.
   mutating func advance(to commit: CommitNumber) throws -> Bool {
     let snapshot = try observer.store.snapshot(at: .commit(commit))
     let start = ContinuousClock.now
@@ -47,7 +48,7 @@ struct Board {
     return true
   }
 
-  /// Gives the terminal back.
+  /// Restores the terminal.
   func close() { try? screen?.close() }
 
   private mutating func show(
@@ -79,14 +80,15 @@ struct Board {
     }
   }
 
-  /// Says how it goes on, below the lines; draws them anew if the terminal has another size.
+  /// Shows the player's state below the lines; redraws the lines if the terminal's size has
+  /// changed.
   mutating func say(_ state: String) throws {
     guard screen != nil else { return }
     if screen?.hasNewSize() == true { try screen?.draw(lines) }
     try screen?.footer("[\(state)]  \(footer)  space n + - q")
   }
 
-  /// Ends the flip of lines that have changed.
+  /// Ends the highlighting of changed lines.
   mutating func settle() throws { try screen?.settle(lines) }
 
   private func printFrame() throws {
@@ -114,7 +116,7 @@ struct Board {
     }
   }
 
-  /// A field for a person: a scalar's text, an array or object as it is written.
+  /// The text of a field for a person: a scalar's text, an array or object as it is written.
   private static func shown(_ field: JSONPath, of object: UnsafeRawBufferPointer) -> String {
     guard let found = try? JSONScanner.find(field, in: object) else { return "-" }
     let value = UnsafeRawBufferPointer(rebasing: object[found])

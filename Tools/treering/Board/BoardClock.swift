@@ -3,24 +3,24 @@
 import TreeRing
 import TreeRingLog
 
-/// A clock that runs at a chosen speed, and may be paused.
+/// A clock that runs at a chosen speed and can be paused.
 struct BoardClock {
   private(set) var speed: Double
   private(set) var isPaused = false
-  /// The history's time when the clock was last set, and when that was.
+  /// The history's time at the last setting of the clock, and the moment of that setting.
   private var history: Timestamp
   private var set: ContinuousClock.Instant
 
-  /// - Parameter speed: how many seconds of history a second shows; the nearest speed there is, 1/1024 to
-  ///   1,000,000,000.
+  /// - Parameter speed: seconds of history per second; clamped to 1/1024 through 1,000,000,000.
   init(at history: Timestamp, speed: Double, now: ContinuousClock.Instant = .now) {
     self.history = history
     self.speed = Self.nearest(speed)
     set = now
   }
 
-  /// The moment at which a replay begins that is to begin at a point, with a commit: that date, or that
-  /// of the commit where the point is none; not before the first commit, which one would wait for else.
+  /// The moment of history at which a replay from a point with a commit begins: the point's date,
+  /// or the commit's date if the point is no date. It is not before the first commit, so that the
+  /// replay does not wait for that commit.
   static func start(
     at point: Point, _ commit: CommitNumber, in store: Store
   ) throws -> Timestamp {
@@ -37,14 +37,14 @@ struct BoardClock {
     return Timestamp(microseconds: history.microseconds + Int64(min(passed, 1e17)))
   }
 
-  /// Stops the clock, or lets it go on.
+  /// Pauses the clock, or resumes it.
   mutating func pause(_ now: ContinuousClock.Instant = .now) {
     history = time(now)
     set = now
     isPaused.toggle()
   }
 
-  /// Makes it run so many times as fast.
+  /// Multiplies the speed.
   mutating func change(speed factor: Double, _ now: ContinuousClock.Instant = .now) {
     history = time(now)
     set = now
@@ -53,7 +53,7 @@ struct BoardClock {
 
   private static func nearest(_ speed: Double) -> Double { min(max(speed, 1.0 / 1024), 1e9) }
 
-  /// Goes to a moment of the history, and on from there unless it is paused.
+  /// Jumps to a moment of the history. The clock runs on from there unless it is paused.
   mutating func go(to moment: Timestamp, _ now: ContinuousClock.Instant = .now) {
     history = moment
     set = now

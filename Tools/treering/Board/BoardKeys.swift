@@ -2,7 +2,7 @@
 
 import Foundation
 
-/// What a person may ask of a board.
+/// The keys that control a board.
 enum BoardKey: Character {
   case pause = " "
   case step = "n"
@@ -11,8 +11,8 @@ enum BoardKey: Character {
   case quit = "q"
 }
 
-/// A keyboard read key by key, without waiting. Take it for a board on the screen only, since whoever reads
-/// a board from a pipe wants the keys; give it back with `close`.
+/// A keyboard read key by key, without waiting. Only a board on the screen may take it: a program
+/// that reads a board from a pipe needs the keys itself. `close` restores it.
 struct BoardKeys {
   private var before = termios()
   private let isTerminal: Bool
@@ -25,14 +25,14 @@ struct BoardKeys {
     tcsetattr(STDIN_FILENO, TCSANOW, &raw)
   }
 
-  /// Gives the keyboard back as it was.
+  /// Restores the keyboard's settings.
   func close() {
     guard isTerminal else { return }
     var before = before
     tcsetattr(STDIN_FILENO, TCSANOW, &before)
   }
 
-  /// The next key that means something; nil if none is waiting.
+  /// The next key that has a meaning; nil if none is waiting.
   func next() -> BoardKey? {
     guard isTerminal else { return nil }
     while true {

@@ -1,12 +1,12 @@
-// What a board shows, line by line: a heading for each section and a line for each row. It is made once,
-// from the first state, and from then on only steps of changesets touch it.
+// The lines of a board: a heading for each section and a line for each row. They are built once,
+// from the first state; after that only steps of changesets modify them.
 
 import TreeRing
 import TreeRingMappings
 
 /// The lines of a board.
 struct BoardLines {
-  /// A change of the lines, in the positions of its moment.
+  /// A change of the lines; its positions are those at the moment of the step.
   enum Edit: Equatable {
     case insert(Int)
     case delete(Int)
@@ -17,23 +17,23 @@ struct BoardLines {
     var text: String
     /// The row shown; nil for a heading.
     var row: RowID?
-    /// The number of the change that brought or rewrote it.
+    /// The number of the change that inserted or rewrote the line.
     fileprivate(set) var change = 0
     var isHeading: Bool { row == nil }
   }
 
-  /// The text of a row that comes or has changed.
+  /// Returns the text of a new or changed row.
   typealias Text = (RowID) throws -> String
 
   private var sections: [[Line]] = []
-  /// How many lines there are.
+  /// The number of lines.
   private(set) var count = 0
-  /// How many changes there have been.
+  /// The number of changes so far.
   private var change = 0
-  /// The rows that the last change brought, took away, moved or rewrote; after a reset all rows.
+  /// The rows that the last change inserted, deleted, moved or rewrote; after a reset all rows.
   private(set) var touched: Set<RowID> = []
 
-  /// The lines at some positions; fewer if there are fewer. O(sections + positions).
+  /// The lines at the positions that exist. O(sections + positions).
   func lines(at positions: Range<Int>) -> [Line] {
     var found: [Line] = []
     var first = 0
@@ -45,10 +45,10 @@ struct BoardLines {
     return found
   }
 
-  /// Whether the last change brought or rewrote a line; nothing is new after a reset.
+  /// Whether the last change inserted or rewrote a line; no line is new after a reset.
   func isNew(_ line: Line) -> Bool { line.change == change }
 
-  /// Takes a state as it is, for a first one and for one that is to be read anew.
+  /// Replaces all lines by those of a state: the first state, or one after a reset.
   mutating func reset(to shown: ShownRows, _ text: Text) throws {
     sections = []
     count = 0
@@ -60,8 +60,8 @@ struct BoardLines {
     change += 1
   }
 
-  /// Does what a changeset says.
-  /// - Returns: what became of the lines, in order.
+  /// Applies a changeset.
+  /// - Returns: the edits of the lines, in order.
   mutating func apply(_ change: Change, _ text: Text) throws -> [Edit] {
     var edits: [Edit] = []
     touched = []
@@ -72,7 +72,7 @@ struct BoardLines {
     let outline = change.after.outline
     for index in sections.indices {
       let heading = Self.heading(outline[index])
-      if sections[index][0].text != heading {
+      if !sections[index][0].text.isSameName(as: heading) {
         sections[index][0] = Line(text: heading, change: self.change)
         edits.append(.rewrite(line(index, -1)))
       }
@@ -101,7 +101,7 @@ struct BoardLines {
       touched.formUnion(removeSection(index, &edits).compactMap(\.row))
     case .moveSection(let from, let to): insertSection(removeSection(from, &edits), to, &edits)
     case .insertSection(let section, let index):
-      // A new section comes with all the rows it has in the state after.
+      // The new section has all the rows it has in the state after the change.
       guard let shown = after.sections.first(where: { $0.group == section.group }) else { return }
       insertSection(try lines(of: shown, in: after, text), index, &edits)
     }
@@ -113,8 +113,8 @@ struct BoardLines {
     "\(JSONText.shown(key: section.group.bytes))  (\(Units.count(section.count, "row")))"
   }
 
-  /// The lines of a section with all its rows, which are touched. The rows are looked up by path, since
-  /// a section as a collection cannot say that the index cannot be read.
+  /// The lines of a section with all its rows; adds the rows to `touched`. It finds rows by path,
+  /// because a section as a collection cannot throw when the index is unreadable.
   private mutating func lines(
     of section: ShownSection, in shown: ShownRows, _ text: Text
   ) throws -> [Line] {
@@ -126,7 +126,7 @@ struct BoardLines {
     return try [Line(text: heading)] + rows.map { Line(text: try text($0), row: $0) }
   }
 
-  /// The position of a row's line; of the heading for row -1. O(sections).
+  /// The position of a row's line, or of the heading for row -1. O(sections).
   private func line(_ section: Int, _ row: Int) -> Int {
     sections[..<section].reduce(0) { $0 + $1.count } + row + 1
   }

@@ -1,9 +1,9 @@
-// A board on a terminal. Lines are inserted, deleted and rewritten where the changeset says so; the
-// terminal moves the others. Nothing is drawn that has not changed, but lines that come up from below.
+// A board on a terminal. It inserts, deletes and rewrites lines as the changeset lists them; the
+// terminal moves the others. It draws only changed lines and lines that scroll in from below.
 //
-// Lines are not wrapped: of one that is too long, however many columns its characters take, the terminal
-// shows the beginning. Each place is cleared before it is written, since behind a full line the cursor
-// still stands in it.
+// Lines do not wrap. The terminal shows the beginning of a line that is too long, whatever the
+// width of its characters. Each line is cleared before it is written, because after a full line the
+// cursor still stands within it.
 
 import Foundation
 
@@ -12,18 +12,18 @@ struct BoardScreen {
   private let output: Output
   private var height = 24
   private var width = 80
-  /// Lines drawn in reverse because they have just changed.
+  /// Lines drawn in reverse because the last change affected them.
   private var flipped: Set<Int> = []
 
   init(output: Output) throws {
     self.output = output
     measure()
-    // Another screen, no cursor, no wrapping, and lines scroll above the footer only.
+    // Alternative screen, no cursor, no wrapping; lines scroll above the footer only.
     try put("\u{1B}[?1049h\u{1B}[?25l\u{1B}[?7l\u{1B}[2J\u{1B}[1;\(visible)r")
     try output.flush()
   }
 
-  /// Gives the terminal back as it was.
+  /// Restores the terminal.
   func close() throws {
     try put("\u{1B}[r\u{1B}[?7h\u{1B}[?25h\u{1B}[?1049l")
     try output.flush()
@@ -36,17 +36,17 @@ struct BoardScreen {
     (height, width) = size
   }
 
-  /// Draws every line that fits: at first, and when the terminal has another size.
+  /// Draws every line that fits. Called at first, and after the terminal's size has changed.
   mutating func draw(_ lines: BoardLines) throws {
     try put("\u{1B}[1;\(visible)r\u{1B}[2J")
     for index in 0..<min(visible, lines.count) { try write(index, of: lines) }
     flipped = []
   }
 
-  /// Does on the screen what has been done to the lines, and flips those that are new or changed.
+  /// Applies edits of the lines to the screen, and highlights new and changed lines.
   mutating func apply(_ edits: [BoardLines.Edit], to lines: BoardLines) throws {
     var old = flipped
-    // So many lines at the bottom show nothing yet of what has come up from below.
+    // The number of lines at the bottom that scrolled in and are still blank.
     var risen = 0
     for edit in edits {
       switch edit {
@@ -67,7 +67,7 @@ struct BoardScreen {
     for index in stale.sorted() { try write(index, of: lines, isFlipped: flipped.contains(index)) }
   }
 
-  /// Draws the lines that are flipped as they are.
+  /// Draws the highlighted lines normally.
   mutating func settle(_ lines: BoardLines) throws {
     for index in flipped { try write(index, of: lines) }
     flipped = []
@@ -79,7 +79,7 @@ struct BoardScreen {
     try output.flush()
   }
 
-  /// Whether the terminal has another size than when it was last asked.
+  /// Whether the terminal's size has changed since the last call.
   mutating func hasNewSize() -> Bool {
     let (oldHeight, oldWidth) = (height, width)
     measure()
@@ -101,10 +101,10 @@ struct BoardScreen {
 }
 
 extension Set<Int> {
-  /// The positions after a line was put in at one of them.
+  /// The positions after the insertion of a line at `index`.
   fileprivate func opened(at index: Int) -> Self { Set(map { $0 >= index ? $0 + 1 : $0 }) }
 
-  /// The positions after the line at one of them was taken out.
+  /// The positions after the removal of the line at `index`.
   fileprivate func closed(at index: Int) -> Self {
     Set(filter { $0 != index }.map { $0 > index ? $0 - 1 : $0 })
   }

@@ -1,4 +1,4 @@
-// What makes a board go on: commits of another process, a clock, or keys.
+// Advances a board: by commits of another process, a clock, or keys.
 
 import Foundation
 import TreeRing
@@ -10,13 +10,13 @@ struct Player {
   private(set) var board: Board
   private let limit: Int
   private var clock: BoardClock?
-  /// The last commit of a replay; nil for what is live.
+  /// The last commit of a replay; nil for a live board.
   private let last: CommitNumber?
   /// The next key pressed; nil if none is waiting.
   private let nextKey: () -> BoardKey?
   private var isPaused = false
   private var changes = 0
-  /// When the last change was shown.
+  /// The moment at which the last change was shown.
   private var shownAt = ContinuousClock.now
 
   init(
@@ -31,7 +31,8 @@ struct Player {
     self.nextKey = nextKey
   }
 
-  /// Goes on until the replay is over, the limit is reached, somebody quits, or nobody reads any more.
+  /// Plays until the replay is over, the limit is reached, the user quits, or the reader closes the
+  /// pipe.
   mutating func play() throws {
     try board.say(state)
     while changes < limit, !Interrupt.isRequested {
@@ -73,7 +74,7 @@ struct Player {
     }
   }
 
-  /// Goes on to the next commit that changes what is shown, and sets the clock by it.
+  /// Advances to the next commit that changes the shown rows, and sets the clock to it.
   private mutating func step() throws {
     let end = last ?? store.newestCommit
     while board.commit < end, !Interrupt.isRequested {
@@ -84,7 +85,7 @@ struct Player {
     clock?.go(to: moment)
   }
 
-  /// The commit to be shown now.
+  /// The commit that is due now.
   private func target() throws -> CommitNumber {
     if isPaused { return board.commit }
     guard let last else { return store.newestCommit }
@@ -92,16 +93,16 @@ struct Player {
     return min(try store.commit(at: .date(clock.time())), last)
   }
 
-  /// Goes on to a commit; a live board to the horizon, where that has passed the commit.
-  /// - Returns: whether that has changed what is shown.
+  /// Advances to a commit. A live board advances to the horizon if that lies beyond the commit.
+  /// - Returns: true if the shown rows changed.
   @discardableResult
   private mutating func advance(to target: CommitNumber) throws -> Bool {
     do {
       guard try board.advance(to: target) else { return false }
     } catch let error as TreeRingError where error.code == .beyondHorizon {
       guard last == nil, let horizon = error.current, horizon > target else { throw error }
-      // Who follows a writer may hear of its horizon before that commit is visible here; a snapshot of
-      // the newest state waits for it.
+      // A follower may learn of the writer's horizon before that commit is visible here. A snapshot
+      // of the newest state waits for it.
       _ = try store.snapshot()
       return try advance(to: horizon)
     }
@@ -111,8 +112,8 @@ struct Player {
     return true
   }
 
-  /// A moment in which nothing happens; lines that have flipped turn back, and what ends the following
-  /// is thrown.
+  /// Pauses for a moment, and ends the highlighting of changed lines.
+  /// - Throws: the error that ended following the writer; `OutputClosed` if the pipe is closed.
   private mutating func wait() throws {
     if ContinuousClock.now - shownAt > .milliseconds(700) {
       try board.settle()

@@ -15,7 +15,8 @@ struct BackupCommand: StoreCommand {
       """)
 
   @OptionGroup var arguments: StoreArguments
-  @Argument(help: "The backup's folder.") var out: String
+  @Argument(help: "The backup's folder.", transform: NegativeNumber.shown)
+  var out: String
   @Flag(help: "Copy everything that is new; give nothing a second name.") var copy = false
 
   func run(_ output: Output) throws {
@@ -24,9 +25,10 @@ struct BackupCommand: StoreCommand {
     guard try disk.exists(arguments.store + "/log") else {
       throw Failure(.noInput, "There is no store at \(arguments.store). Check the path.")
     }
-    let log = try CommitLog.forBackup(of: arguments.store, fileSystem: disk)
     let report = try work.run {
-      try log.backUp(to: out, fileSystem: disk, mayLink: !copy) {
+      try CommitLog.backUp(
+        of: arguments.store, to: out, fileSystem: disk, mayLink: !copy
+      ) {
         guard work.goOn($0) else { throw TreeRingError(.cancelled, "Interrupted.") }
       }
     }

@@ -18,7 +18,8 @@ struct BoardCommand: StoreCommand {
       """)
 
   @OptionGroup var arguments: StoreArguments
-  @Argument(help: "The index.") var index: String
+  @Argument(help: "The index.", transform: NegativeNumber.shown)
+  var index: String
   @OptionGroup var shown: MappingArguments
   @Option(
     help: "F,…: the JSON fields of a row to show; without it the whole object.",
@@ -34,7 +35,7 @@ struct BoardCommand: StoreCommand {
 
   @Sendable private static func paths(_ text: String) throws -> [JSONPath] {
     do throws(TreeRingError) {
-      return try text.split(separator: ",", omittingEmptySubsequences: false)
+      return try NegativeNumber.shown(text).split(separator: ",", omittingEmptySubsequences: false)
         .map { field throws(TreeRingError) in try JSONPath(field) }
     } catch {
       throw ValidationError(error.description)
@@ -59,11 +60,11 @@ struct BoardCommand: StoreCommand {
     if to != nil, last < first {
       throw Failure(.no, "--to is commit \(last), before --from, commit \(first).")
     }
-    let isOnScreen = output.isTerminal && !output.isJSON
+    let isOnScreen = output.isTerminal && !output.isJSON && !Terminal.isDumb
     var board = Board(
       store: store, mappings: shown.mappings(of: index),
       fields: fields, output: output, isOnScreen: isOnScreen)
-    // Before the beginning, which takes the terminal and may fail then.
+    // Before `begin`, which takes the terminal and may throw afterwards.
     defer { board.close() }
     try board.begin(at: first)
     var clock: BoardClock?
@@ -78,5 +79,6 @@ struct BoardCommand: StoreCommand {
       last: from == nil ? nil : last, nextKey: { keys?.next() })
     try player.play()
     try store.close()
+    if Interrupt.isRequested { throw Failure(.interrupted) }
   }
 }

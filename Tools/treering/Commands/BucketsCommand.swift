@@ -1,4 +1,4 @@
-// `treering buckets`: buckets and how many rows they have.
+// `treering buckets`: buckets and their row counts.
 
 import ArgumentParser
 import TreeRing

@@ -13,7 +13,8 @@ struct ChangesCommand: StoreCommand {
   enum Form: String, ExpressibleByArgument, CaseIterable { case batch, steps, placements, yap }
 
   @OptionGroup var arguments: StoreArguments
-  @Argument(help: "The index.") var index: String
+  @Argument(help: "The index.", transform: NegativeNumber.shown)
+  var index: String
   @Option(help: "The point in history before.", transform: Point.parse) var from: Point
   @Option(help: "The point in history after.", transform: Point.parse) var to: Point
   @OptionGroup var shown: MappingArguments

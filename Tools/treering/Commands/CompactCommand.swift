@@ -1,4 +1,4 @@
-// `treering compact`: gives up history and says what it brought.
+// `treering compact`: drops history and reports the gain.
 
 import ArgumentParser
 import TreeRing
@@ -83,7 +83,7 @@ struct CompactCommand: StoreCommand {
 }
 
 extension JSONText {
-  /// What holds history, as an array of objects.
+  /// The holders of history, as an array of objects.
   static func held(_ held: [Holding]) -> String {
     array(
       held.map {

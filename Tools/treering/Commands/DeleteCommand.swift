@@ -10,8 +10,10 @@ struct DeleteCommand: StoreCommand {
     abstract: "Deletes one row in one commit; exit code 1 if there is no such row.")
 
   @OptionGroup var arguments: StoreArguments
-  @Argument(help: "The bucket.") var bucket: String
-  @Argument(help: "The key.") var key: String
+  @Argument(help: "The bucket.", transform: NegativeNumber.shown)
+  var bucket: String
+  @Argument(help: "The key.", transform: NegativeNumber.shown)
+  var key: String
   @Option(help: "Fail unless the row was last written at this commit.")
   var expect: CommitNumber?
 

@@ -11,7 +11,8 @@ struct DiffCommand: StoreCommand {
   @OptionGroup var arguments: StoreArguments
   @Argument(help: "The point in history before.", transform: Point.parse) var before: Point
   @Argument(help: "The point in history after.", transform: Point.parse) var after: Point
-  @Option(help: "Only rows of this bucket.") var bucket: String?
+  @Option(help: "Only rows of this bucket.", transform: NegativeNumber.shown)
+  var bucket: String?
 
   func run(_ output: Output) throws {
     let store = try openForReading()
@@ -19,7 +20,7 @@ struct DiffCommand: StoreCommand {
     let new = try store.snapshot(at: after)
     var count = 0
     try new.diff(from: old) { difference in
-      if let bucket, difference.id.bucket != bucket { return true }
+      if let bucket, !difference.id.bucket.utf8.elementsEqual(bucket.utf8) { return true }
       count += 1
       try list(difference, output)
       return true

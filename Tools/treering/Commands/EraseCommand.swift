@@ -15,8 +15,10 @@ struct EraseCommand: StoreCommand {
       """)
 
   @OptionGroup var arguments: StoreArguments
-  @Argument(help: "The row's bucket.") var bucket: String
-  @Argument(help: "The row's key.") var key: String
+  @Argument(help: "The row's bucket.", transform: NegativeNumber.shown)
+  var bucket: String
+  @Argument(help: "The row's key.", transform: NegativeNumber.shown)
+  var key: String
 
   func run(_ output: Output) throws {
     let store = try openForWriting()
@@ -59,7 +61,7 @@ struct EraseCommand: StoreCommand {
         progress.update(done: UInt64(part * 1000), count: done.doneByteCount >> 20, unit: "MB")
       }
     } catch let error as TreeRingError where error.code == .notAllowed && error.file == nil {
-      // Unless files beside the log are in the way, other processes are: here nothing else reads.
+      // No file is in the way, so another process is: this one has no other readers.
       throw Failure(.locked, error.description)
     }
   }

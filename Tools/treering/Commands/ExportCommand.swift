@@ -21,9 +21,12 @@ struct ExportCommand: StoreCommand {
   var at: Point?
   @Option(help: "commits: the history, one line each. rows: the state in key order.")
   var format = Format.commits
-  @Option(help: "Only rows of this bucket (with --format rows).") var bucket: String?
-  @Option(help: "The first commit (with --format commits).") var from: CommitNumber?
-  @Option(help: "The last commit (with --format commits).") var to: CommitNumber?
+  @Option(help: "Only rows of this bucket (with --format rows).", transform: NegativeNumber.shown)
+  var bucket: String?
+  @Option(help: "The first commit (with --format commits).", transform: Point.parse)
+  var from: Point?
+  @Option(help: "The last commit (with --format commits).", transform: Point.parse)
+  var to: Point?
 
   func validate() throws {
     if format == .commits, bucket != nil {
@@ -45,8 +48,8 @@ struct ExportCommand: StoreCommand {
 
   private func exportCommits(_ store: Store, _ output: Output) throws {
     let newest = store.newestCommit
-    let last = try at.map { try $0.commit(in: store) } ?? min(to ?? newest, newest)
-    var first = max(from ?? 1, 1)
+    let last = try at?.commit(in: store) ?? min(to?.number(in: store) ?? newest, newest)
+    var first = max(try from?.number(in: store) ?? 1, 1)
     let bases = try store.baseCommits()
     if let horizon = bases.last, first <= horizon {
       if last < horizon { _ = try store.commit(last) }
@@ -70,10 +73,11 @@ struct ExportCommand: StoreCommand {
   }
 
   private func exportRows(_ snapshot: Snapshot, _ output: Output) throws {
+    if let bucket { try snapshot.checkKnows(bucket: bucket) }
     for (name, rows) in try snapshot.buckets() where rows > 0 {
-      if let bucket, bucket != name { continue }
+      if let bucket, !bucket.utf8.elementsEqual(name.utf8) { continue }
       try snapshot.forEachRow(in: name) { row in
-        try output.object {
+        try output.object(isExact: true) {
           $0.text("bucket", name)
           $0.key("key", row.key.bytes)
           $0.exactContent("object", row.object)

@@ -1,4 +1,4 @@
-// `treering frames`: what a segment file holds, sound or not.
+// `treering frames`: the contents of a segment file, sound or damaged.
 
 import ArgumentParser
 import TreeRing
@@ -9,7 +9,8 @@ struct FramesCommand: ParsableCommand {
     commandName: "frames",
     abstract: "Dumps a segment of a log, reading past damage; exit code 1 if there is any.")
 
-  @Argument(help: "The segment file.") var file: String
+  @Argument(help: "The segment file.", transform: NegativeNumber.shown)
+  var file: String
   @Flag(help: "Print one JSON object per line.") var json = false
 
   func run() throws {

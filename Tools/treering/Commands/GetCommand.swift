@@ -8,19 +8,31 @@ struct GetCommand: StoreCommand {
     commandName: "get", abstract: "Prints a row's object; exit code 1 if there is no such row.")
 
   @OptionGroup var arguments: StoreArguments
-  @Argument(help: "The bucket.") var bucket: String
-  @Argument(help: "The key.") var key: String
+  @Argument(help: "The bucket.", transform: NegativeNumber.shown)
+  var bucket: String
+  @Argument(help: "The key.", transform: NegativeNumber.shown)
+  var key: String
   @Option(help: "The point in history to read at.", transform: Point.parse) var at: Point?
   @Flag(help: "Print the metadata too, on a second line.") var metadata = false
 
   func run(_ output: Output) throws {
-    let snapshot = try openForReading().snapshot(at: at)
-    guard let row = try snapshot.row(try Typed.key(key), in: bucket) else {
-      let key = NegativeNumber.shown(key)
-      throw Failure(.no, "There is no row \(key) in bucket \(bucket) at commit \(snapshot.commit).")
+    let (found, commit) = try find(in: try openForReading())
+    guard let row = found else {
+      throw Failure(.no, "There is no row \(key) in bucket \(bucket) at commit \(commit).")
     }
     if output.isJSON { return try output.row(row) }
     try output.line(JSONText.shown(row.object))
     if metadata, let metadata = row.metadata { try output.line(JSONText.shown(metadata)) }
+  }
+
+  /// The row, and the commit at which it was read.
+  private func find(in store: Store) throws -> (StoredRow?, CommitNumber) {
+    let key = try Typed.key(key)
+    guard let at else {
+      let snapshot = try store.snapshot()
+      return (try snapshot.row(key, in: bucket), snapshot.commit)
+    }
+    let commit = try at.commit(in: store)
+    return (try store.row(key, in: bucket, at: .commit(commit)), commit)
   }
 }

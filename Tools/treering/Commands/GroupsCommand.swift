@@ -8,7 +8,8 @@ struct GroupsCommand: StoreCommand {
     commandName: "groups", abstract: "Lists the groups of an index with the number of their rows.")
 
   @OptionGroup var arguments: StoreArguments
-  @Argument(help: "The index.") var index: String
+  @Argument(help: "The index.", transform: NegativeNumber.shown)
+  var index: String
   @Option(help: "The point in history to read at.", transform: Point.parse) var at: Point?
 
   func run(_ output: Output) throws {

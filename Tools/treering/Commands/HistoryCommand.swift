@@ -10,14 +10,16 @@ struct HistoryCommand: StoreCommand {
     abstract: "Lists every version of a row, newest first; exit code 1 if it never was.")
 
   @OptionGroup var arguments: StoreArguments
-  @Argument(help: "The bucket.") var bucket: String
-  @Argument(help: "The key.") var key: String
+  @Argument(help: "The bucket.", transform: NegativeNumber.shown)
+  var bucket: String
+  @Argument(help: "The key.", transform: NegativeNumber.shown)
+  var key: String
 
   func run(_ output: Output) throws {
     let versions = try openForReading().history(of: try Typed.key(key), in: bucket)
     guard !versions.isEmpty else {
       throw Failure(
-        .no, "There never was a row \(NegativeNumber.shown(key)) in bucket \(bucket).")
+        .no, "There never was a row \(key) in bucket \(bucket).")
     }
     let table = Table(
       output, [.right("commit"), .left("at"), .left("kind"), .left("metadata"), .left("object")])

@@ -10,23 +10,30 @@ struct ImportCommand: StoreCommand {
     abstract: "Imports commits, one per line, or rows, into a store; creates the store.",
     discussion: """
       A line that cannot be imported ends the import with its number and exit code 65; the commits \
-      before it are kept, and --resume goes on after them. Ctrl-C also stops between two commits.
+      before it are kept, and --resume goes on after them. Ctrl-C also stops between two commits. Input \
+      whose first line is the store's first commit, date and all, is refused: --resume skips what is there, \
+      --again imports it once more.
       """)
 
   enum Format: String, ExpressibleByArgument, CaseIterable { case commits, rows }
   enum Syncing: String, ExpressibleByArgument, CaseIterable { case relaxed, full, none }
 
   @OptionGroup var arguments: StoreArguments
-  @Argument(help: "Files to read, LZ4-compressed or not; without any, standard input.")
+  @Argument(
+    help: "Files to read, LZ4-compressed or not; without any, standard input.",
+    transform: NegativeNumber.shown)
   var files: [String] = []
   @Option(help: "commits: one commit per line. rows: one JSON object per line, or CSV.")
   var format = Format.commits
-  @Option(help: "The bucket of the rows.") var bucket: String?
-  @Option(help: "The field of a row that is its key.") var key: String?
+  @Option(help: "The bucket of the rows.", transform: NegativeNumber.shown)
+  var bucket: String?
+  @Option(help: "The field of a row that is its key.", transform: NegativeNumber.shown)
+  var key: String?
   @Option(help: "How many rows make one commit.") var rowsPerCommit: Int?
   @Option(help: "relaxed: synced at least every second and before the summary.")
   var durability = Syncing.relaxed
   @Flag(help: "Skip the lines that are commits of the store already.") var resume = false
+  @Flag(help: "Import commits that the store begins with once more.") var again = false
 
   func validate() throws {
     let options = [bucket != nil, key != nil, rowsPerCommit != nil]
@@ -36,6 +43,7 @@ struct ImportCommand: StoreCommand {
     if format == .rows, bucket == nil || key == nil {
       throw ValidationError("--format rows needs --bucket and --key.")
     }
+    if resume, again { throw ValidationError("--resume and --again exclude each other.") }
     if let rowsPerCommit, rowsPerCommit < 1 {
       throw ValidationError("--rows-per-commit must be at least 1.")
     }
@@ -53,7 +61,7 @@ struct ImportCommand: StoreCommand {
     var failure: (any Error)?
     do {
       switch format {
-      case .commits: try work.importCommits(after: bases, resuming: resume)
+      case .commits: try work.importCommits(after: bases, resuming: resume, again: again)
       case .rows:
         try work.importRows(
           bucket: bucket ?? "", key: key ?? "", perCommit: rowsPerCommit ?? 1, resuming: resume)
@@ -61,7 +69,7 @@ struct ImportCommand: StoreCommand {
     } catch {
       failure = error
     }
-    // What was imported before a bad line is kept, and durable.
+    // Commits before a bad line are kept; closing makes them durable.
     try store.close()
     if let failure { throw failure }
     let seconds = (ContinuousClock.now - start) / .seconds(1)

@@ -22,15 +22,21 @@ struct IndexAddCommand: StoreCommand {
       """)
 
   @OptionGroup var arguments: StoreArguments
-  @Argument(help: "The index's name.") var name: String
-  @Option(help: "The bucket whose rows it covers.") var bucket: String?
-  @Option(help: "The field that names a row's group.") var group: String?
-  @Option(help: "What rows are ordered by: FIELD[:desc][,…].") var order: String?
-  @Option(help: "The index whose rows it filters.") var parent: String?
+  @Argument(help: "The index's name.", transform: NegativeNumber.shown)
+  var name: String
+  @Option(help: "The bucket whose rows it covers.", transform: NegativeNumber.shown)
+  var bucket: String?
+  @Option(help: "The field that names a row's group.", transform: NegativeNumber.shown)
+  var group: String?
+  @Option(help: "What rows are ordered by: FIELD[:asc|:desc][,…].", transform: NegativeNumber.shown)
+  var order: String?
+  @Option(help: "The index whose rows it filters.", transform: NegativeNumber.shown)
+  var parent: String?
   @Flag(help: "Rows are placed by hand.") var manual = false
   @Option(
     name: .customLong("where"), parsing: .singleValue,
-    help: "FIELD=V[,V…]: only rows whose field has one of these texts. Repeats are and-ed.")
+    help: "FIELD=V[,V…]: only rows whose field has one of these texts. Repeats are and-ed.",
+    transform: NegativeNumber.shown)
   var conditions: [String] = []
 
   private enum Definition {
@@ -39,13 +45,14 @@ struct IndexAddCommand: StoreCommand {
     case manual(ManualIndex)
   }
 
-  /// The definition that the options make together.
+  /// The definition that the options describe.
   private func definition() throws -> Definition {
     do throws(TreeRingError) {
       switch (bucket, group, order, parent, manual) {
       case (let bucket?, let group?, let order?, nil, false):
         return .fields(
-          try FieldIndex(bucket: bucket, group: group, order: order, where: conditions))
+          try FieldIndex(
+            bucket: bucket, group: group, order: try Self.order(order), where: conditions))
       case (nil, nil, nil, let parent?, false):
         return .filter(try FieldFilter(of: parent, where: conditions))
       case (let bucket?, nil, nil, nil, true) where conditions.isEmpty:
@@ -61,12 +68,33 @@ struct IndexAddCommand: StoreCommand {
         + "with the first two.")
   }
 
+  /// The order fields in the library's form, which knows only `:desc`.
+  static func order(_ text: String) throws(TreeRingError) -> String {
+    var fields: [String] = []
+    for field in text.split(separator: ",", omittingEmptySubsequences: false) {
+      guard let colon = field.lastIndex(of: ":") else {
+        fields.append(String(field))
+        continue
+      }
+      switch field[field.index(after: colon)...] {
+      case "desc": fields.append(String(field))
+      case "asc" where !field[..<colon].hasSuffix(":desc"): fields.append(String(field[..<colon]))
+      default:
+        throw TreeRingError(
+          .invalidInput,
+          "“\(field)” says no order: write FIELD, FIELD:asc or FIELD:desc; a field whose name holds a "
+            + "colon needs one of the two behind it.")
+      }
+    }
+    return fields.joined(separator: ",")
+  }
+
   func run(_ output: Output) throws {
     let definition = try definition()
     let store = try openForWriting()
     Interrupt.watch()
     let rows = try store.snapshot().buckets().reduce(0) {
-      bucket == nil || $1.name == bucket ? $0 + $1.rows : $0
+      bucket == nil || bucket.isSameName(as: $1.name) ? $0 + $1.rows : $0
     }
     let progress = ProgressBar("Building \(name)", total: UInt64(rows))
     try define(definition, in: store) { done in
@@ -75,16 +103,17 @@ struct IndexAddCommand: StoreCommand {
     }
     progress.finish()
     let list = IndexList(output)
-    try list.add(store.indexes.filter { $0.name == name }, try store.snapshot())
+    try list.add(store.indexes.filter { $0.name.isSameName(as: name) }, try store.snapshot())
     try list.finish()
     try store.close()
   }
 
-  /// Defines the index unless that is its definition; another one gets the next version.
+  /// Defines the index unless it already has that definition. A different definition gets the next
+  /// version.
   private func define(
     _ definition: Definition, in store: Store, progress: (Int) -> Bool
   ) throws {
-    let existing = store.indexes.first { $0.name == name }
+    let existing = store.indexes.first { $0.name.isSameName(as: name) }
     let version = existing?.version ?? 1
     let next = existing.map { $0.version + 1 } ?? 1
     switch definition {
@@ -118,7 +147,8 @@ struct IndexRemoveCommand: StoreCommand {
     commandName: "remove", abstract: "Removes a group index.")
 
   @OptionGroup var arguments: StoreArguments
-  @Argument(help: "The index's name.") var name: String
+  @Argument(help: "The index's name.", transform: NegativeNumber.shown)
+  var name: String
 
   func run(_ output: Output) throws {
     let store = try openForWriting()
@@ -189,7 +219,7 @@ private final class IndexList {
       groups.map { "\($0)" } ?? "")
   }
 
-  /// How rows come into groups of an index that is not defined by fields.
+  /// The way rows get into the groups of an index that is not defined by fields.
   private func way(of index: IndexInfo) -> String {
     if index.isManual { return "(by hand)" }
     return index.filter.map { "(filters \($0.parent))" } ?? "(in code)"

@@ -9,15 +9,17 @@ struct LogCommand: StoreCommand {
     commandName: "log", abstract: "Lists commits.")
 
   @OptionGroup var arguments: StoreArguments
-  @Option(help: "The first commit; by default the oldest readable one.") var from: CommitNumber?
-  @Option(help: "The last commit.") var to: CommitNumber?
+  @Option(
+    help: "The first commit; by default the oldest readable one.", transform: Point.parse)
+  var from: Point?
+  @Option(help: "The last commit.", transform: Point.parse) var to: Point?
   @Flag(help: "Newest first.") var reverse = false
   @Option(help: "List at most so many.") var limit: Int?
 
   func run(_ output: Output) throws {
     let store = try openForReading()
-    let first = max(from ?? store.horizon, 1)
-    let last = min(to ?? .max, store.newestCommit)
+    let first = max(try from?.number(in: store) ?? store.horizon, 1)
+    let last = min(try to?.number(in: store) ?? .max, store.newestCommit)
     guard first <= last else { return }
     var tags: [CommitNumber: [String]] = [:]
     for tag in try store.snapshot().tags() { tags[tag.commit, default: []].append(tag.name) }

@@ -9,19 +9,24 @@ struct PutCommand: StoreCommand {
     commandName: "put", abstract: "Writes one row in one commit.")
 
   @OptionGroup var arguments: StoreArguments
-  @Argument(help: "The bucket.") var bucket: String
-  @Argument(help: "The key.") var key: String
-  @Argument(help: "The object, JSON or {\"$base64\":\"…\"}; without it, standard input.")
+  @Argument(help: "The bucket.", transform: NegativeNumber.shown)
+  var bucket: String
+  @Argument(help: "The key.", transform: NegativeNumber.shown)
+  var key: String
+  @Argument(
+    help: "The object, JSON or {\"$base64\":\"…\"}; without it, standard input.",
+    transform: NegativeNumber.shown)
   var object: String?
-  @Option(help: "The metadata, JSON or {\"$base64\":\"…\"}.") var metadata: String?
+  @Option(help: "The metadata, JSON or {\"$base64\":\"…\"}.", transform: NegativeNumber.shown)
+  var metadata: String?
   @Option(help: "Fail unless the row was last written at this commit (0: unless it is absent).")
   var expect: CommitNumber?
 
   func run(_ output: Output) throws {
-    let text = try object.map { Array(NegativeNumber.shown($0).utf8) } ?? StandardInput.all()
+    let text = try object.map { Array($0.utf8) } ?? StandardInput.all()
     let object = try Typed.content(text, "object")
     let metadata = try metadata.map {
-      try Typed.content(Array(NegativeNumber.shown($0).utf8), "metadata")
+      try Typed.content(Array($0.utf8), "metadata")
     }
     let key = try Typed.key(key)
     let store = try openForWriting()

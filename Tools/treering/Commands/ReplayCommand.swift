@@ -17,21 +17,24 @@ struct ReplayCommand: StoreCommand {
 
   @OptionGroup var arguments: StoreArguments
   @Option(help: "The last commit to replay.", transform: Point.parse) var to: Point?
-  @Option(help: "The folder of a new store.") var into: String?
+  @Option(help: "The folder of a new store.", transform: NegativeNumber.shown)
+  var into: String?
 
-  /// What was replayed.
+  /// The result of a replay.
   private struct Report {
     var last: CommitNumber
-    /// The newest of the commits that it begins with the states of; 0 without any.
+    /// The commit of the newest base; 0 without bases.
     var base: CommitNumber
     var rows: Int
-    /// How the store differs from it; nil if they were not compared.
+    /// The differences from the store; nil if they were not compared.
     var differences: [String]?
   }
 
   func run(_ output: Output) throws {
-    if let into, FileManager.default.fileExists(atPath: into) {
-      throw Failure(.cannotCreate, "There is something at \(into) already; name a new folder.")
+    if let into {
+      try CopyWork.refusing {
+        try UnfinishedCopy.checkMayBegin(.replay, in: into, fileSystem: PosixFileSystem())
+      }
     }
     let start = ContinuousClock.now
     let report = try WholeHistory.reading(arguments.store) { store in
@@ -54,20 +57,20 @@ struct ReplayCommand: StoreCommand {
     _ store: Store, through last: CommitNumber, into folder: String
   ) throws -> Report {
     Interrupt.watch()
-    do {
-      let copy = try Replayer(store).replay(into: folder, on: PosixFileSystem(), through: last) {
-        try StoreAccess.open(folder, .create)
-      }
-      defer { try? copy.close() }
-      let report = Report(
-        last: last, base: try base(of: store, through: last), rows: try copy.statistics().rows)
-      try copy.close()
-      return report
-    } catch let error as TreeRingError where error.code == .beyondHorizon {
-      // It begins with what has been given up, and is begun anew.
-      try? FileManager.default.removeItem(atPath: folder)
-      throw error
+    let disk = PosixFileSystem()
+    let marker = try CopyWork.refusing {
+      try UnfinishedCopy.begin(.replay, in: folder, fileSystem: disk)
     }
+    defer { marker.release() }
+    let copy = try Replayer(store).replay(into: folder, on: disk, through: last) {
+      try StoreAccess.open(folder, .create, isUnfinishedCopy: true)
+    }
+    defer { try? copy.close() }
+    let report = Report(
+      last: last, base: try base(of: store, through: last), rows: try copy.statistics().rows)
+    try copy.close()
+    try marker.finish()
+    return report
   }
 
   private func base(of store: Store, through last: CommitNumber) throws -> CommitNumber {

@@ -11,8 +11,10 @@ struct RestoreCommand: ParsableCommand {
     abstract: "Makes a store of a backup by copying and checking it.",
     discussion: "STORE must be a new or an empty folder; nothing is overwritten.")
 
-  @Argument(help: "The backup's folder.") var backup: String
-  @Argument(help: "The folder of the new store.") var store: String
+  @Argument(help: "The backup's folder.", transform: NegativeNumber.shown)
+  var backup: String
+  @Argument(help: "The folder of the new store.", transform: NegativeNumber.shown)
+  var store: String
   @Flag(help: "Print one JSON object per line.") var json = false
 
   func run() throws {

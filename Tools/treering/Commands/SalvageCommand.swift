@@ -1,7 +1,6 @@
-// `treering salvage`: everything still readable of a damaged store, as a new store.
+// `treering salvage`: copies every readable commit of a damaged store into a new store.
 
 import ArgumentParser
-import Foundation
 import TreeRing
 import TreeRingLog
 
@@ -11,16 +10,16 @@ struct SalvageCommand: StoreCommand {
     abstract: "Copies every readable commit of a damaged store into a new one.",
     discussion: """
       The damaged store is not changed. Commits keep their numbers; lost ones have no operations and a \
-      note in the new store. Lists what was lost; exit code 1 if anything was.
+      note in the new store. Lists what was lost, and why more may be: a log that was not closed does not \
+      tell where it ended. Exit code 1 unless it is certain that nothing was lost.
       """)
 
   @OptionGroup var arguments: StoreArguments
-  @Argument(help: "The folder of the new store.") var out: String
+  @Argument(help: "The folder of the new store.", transform: NegativeNumber.shown)
+  var out: String
 
   func run(_ output: Output) throws {
-    guard FileManager.default.fileExists(atPath: arguments.store + "/log") else {
-      throw Failure(.noInput, "There is no store at \(arguments.store). Check the path.")
-    }
+    try StoreAccess.checkExists(arguments.store, "Check the path.")
     let work = CopyWork("Salvaging")
     let report = try work.run {
       try Store.salvage(from: arguments.store, to: out) { work.goOn($0) }
@@ -32,20 +31,46 @@ struct SalvageCommand: StoreCommand {
     }
     for range in report.lostCommits { try show(lost: range, output) }
     for finding in report.findings { try show(finding, output) }
-    let lost = report.lostCommits.reduce(0) { $0 + $1.count }
+    for doubt in report.doubts { try show(doubt, output) }
     if output.isJSON {
       try output.object {
         $0.number("commits", report.commitCount)
         $0.number("last", report.lastCommit)
-        $0.number("lost", lost)
+        $0.number("lost", report.lostCommitCount)
         $0.number("leftOut", report.findings.count { $0.wasLeftOut })
+        $0.bool("certain", report.doubts.isEmpty)
+        if report.horizon > 0 { $0.number("horizon", report.horizon) }
       }
     } else {
       try output.line(
         "Salvaged \(Units.count(report.commitCount, "commit")) to \(out); "
-          + (report.isComplete ? "nothing was lost." : "\(Units.count(lost, "commit")) lost."))
+          + outcome(report))
+      if report.horizon > 0 {
+        try output.line("It can be read from commit \(report.horizon) on.")
+      }
     }
     if !report.isComplete { throw Failure(.no) }
+  }
+
+  private func outcome(_ report: SalvageReport) -> String {
+    if report.isComplete { return "nothing was lost." }
+    var parts: [String] = []
+    if report.lostCommitCount > 0 {
+      parts.append("\(Units.count(report.lostCommitCount, "commit")) lost")
+    }
+    if !report.findings.isEmpty {
+      parts.append("\(Units.count(report.findings.count, "operation")) not as it was")
+    }
+    if !report.doubts.isEmpty { parts.append("whether more was lost is not certain") }
+    return parts.joined(separator: ", ") + "."
+  }
+
+  private func show(_ doubt: LogDoubt, _ output: Output) throws {
+    guard output.isJSON else { return try output.line("\(doubt.file): \(doubt.problem)") }
+    try output.object {
+      $0.text("file", doubt.file)
+      $0.text("doubt", doubt.problem)
+    }
   }
 
   private func show(_ part: LostPart, _ output: Output) throws {
@@ -76,7 +101,7 @@ struct SalvageCommand: StoreCommand {
   private func show(lost range: ClosedRange<CommitNumber>, _ output: Output) throws {
     guard output.isJSON else {
       return try output.line(
-        range.count == 1
+        range.lowerBound == range.upperBound
           ? "Commit \(range.lowerBound) is lost."
           : "Commits \(range.lowerBound) to \(range.upperBound) are lost.")
     }

@@ -5,13 +5,18 @@ import TreeRing
 
 struct ScanCommand: StoreCommand {
   static let configuration = CommandConfiguration(
-    commandName: "scan", abstract: "Prints rows of a bucket in key order.")
+    commandName: "scan",
+    abstract: "Prints rows of a bucket in key order; exit code 1 if there is no such bucket.")
 
   @OptionGroup var arguments: StoreArguments
-  @Argument(help: "The bucket.") var bucket: String
-  @Option(help: "Only keys that begin like this.") var prefix: String?
-  @Option(help: "Only this key and those after it.") var from: String?
-  @Option(help: "Only keys before this one.") var to: String?
+  @Argument(help: "The bucket.", transform: NegativeNumber.shown)
+  var bucket: String
+  @Option(help: "Only keys that begin like this.", transform: NegativeNumber.shown)
+  var prefix: String?
+  @Option(help: "Only this key and those after it.", transform: NegativeNumber.shown)
+  var from: String?
+  @Option(help: "Only keys before this one.", transform: NegativeNumber.shown)
+  var to: String?
   @Flag(help: "Last key first.") var reverse = false
   @Option(help: "Print at most so many.") var limit: Int?
   @Option(help: "The point in history to read at.", transform: Point.parse) var at: Point?
@@ -19,6 +24,7 @@ struct ScanCommand: StoreCommand {
 
   func run(_ output: Output) throws {
     let snapshot = try openForReading().snapshot(at: at)
+    try snapshot.checkKnows(bucket: bucket)
     let (lower, upper) = try bounds()
     let table = Table(output, [.left("key"), .left("object")])
     var count = 0

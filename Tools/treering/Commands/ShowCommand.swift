@@ -1,4 +1,4 @@
-// `treering show`: what one commit did.
+// `treering show`: the operations of one commit.
 
 import ArgumentParser
 import TreeRing
@@ -24,7 +24,7 @@ struct ShowCommand: StoreCommand {
     if let note = info.note { try output.line("note   \(note)") }
     if !info.tags.isEmpty { try output.line("tags   \(info.tags.joined(separator: " "))") }
     for operation in operations {
-      // Each in a writer of its own, so that no comma stands before it.
+      // Each operation gets its own writer, so that no comma precedes it.
       var single = CommitLineWriter()
       single.operation(operation)
       try output.line(String(decoding: single.output, as: UTF8.self))

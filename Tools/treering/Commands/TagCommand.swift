@@ -9,7 +9,8 @@ struct TagCommand: StoreCommand {
     commandName: "tag", abstract: "Names a commit, or moves a name to it.")
 
   @OptionGroup var arguments: StoreArguments
-  @Argument(help: "The name.") var name: String
+  @Argument(help: "The name.", transform: NegativeNumber.shown)
+  var name: String
   @Argument(help: "The commit; without it, the newest.", transform: Point.parse)
   var commit: Point?
 

@@ -17,9 +17,7 @@ struct VerifyCommand: StoreCommand {
   @Flag(help: "Compare indexes with rows and trees with the log too.") var deep = false
 
   func run(_ output: Output) throws {
-    guard try PosixFileSystem().exists(arguments.store + "/log") else {
-      throw Failure(.noInput, "There is no store at \(arguments.store).")
-    }
+    try StoreAccess.checkExists(arguments.store, "Check the path.")
     let files = try checkFiles()
     var findings = files.findings
     var commits: CommitNumber = 0
@@ -55,8 +53,8 @@ struct VerifyCommand: StoreCommand {
     }
   }
 
-  /// What is wrong with a store that can be opened.
-  /// - Throws: `beyondHorizon` if it is compacted meanwhile.
+  /// The problems of a store that can be opened.
+  /// - Throws: `beyondHorizon` if another process compacts the store during the check.
   private func check(_ store: Store) throws -> [LogFinding] {
     var problems = try store.checkInvariants(comparesIndexes: deep)
     if deep {
@@ -66,18 +64,22 @@ struct VerifyCommand: StoreCommand {
     return problems.map { LogFinding(file: arguments.store, offset: 0, problem: $0) }
   }
 
-  /// An error as a finding.
-  /// - Throws: the failure that it is, unless it says that there is damage.
+  /// An error as a finding. This includes errors about input: the only input here is the store.
+  /// - Throws: the error's failure if the error does not stand for damage.
   func finding(_ error: TreeRingError) throws -> LogFinding {
-    guard [.corruption, .logBehindPages].contains(error.code) else {
+    guard Self.damage.contains(error.code) else {
       let failure = Failure(error)
-      // Exit code 1 would say that there is damage.
+      // Exit code 1 would mean damage.
       throw failure.status == .no ? Failure(.io, failure.message) : failure
     }
     return LogFinding(
       file: error.file ?? arguments.store, offset: error.offset ?? 0, commit: error.commit,
       problem: error.message)
   }
+
+  private static let damage: Set<TreeRingError.Code> = [
+    .corruption, .notAStore, .logBehindPages, .invalidInput, .tooLarge, .conflict, .alreadyExists,
+  ]
 
   private func report(_ finding: LogFinding, _ output: Output) throws {
     guard output.isJSON else {

@@ -16,11 +16,15 @@ struct WatchCommand: StoreCommand {
       """)
 
   @OptionGroup var arguments: StoreArguments
-  @Argument(help: "The index whose changes are printed; without it, commits are.")
+  @Argument(
+    help: "The index whose changes are printed; without it, commits are.",
+    transform: NegativeNumber.shown)
   var index: String?
   @OptionGroup var shown: MappingArguments
-  @Option(help: "The first commit to print, or the commit to begin changes from; without it, now.")
-  var from: CommitNumber?
+  @Option(
+    help: "The first commit to print, or the one to begin changes from; without it, now.",
+    transform: Point.parse)
+  var from: Point?
   @Option(help: "End after so many commits or changesets.") var limit: Int?
 
   func run(_ output: Output) throws {
@@ -32,10 +36,11 @@ struct WatchCommand: StoreCommand {
       try watchCommits(store, output)
     }
     try store.close()
+    if Interrupt.isRequested { throw Failure(.interrupted) }
   }
 
   private func watchCommits(_ store: Store, _ output: Output) throws {
-    var next = from ?? store.newestCommit + 1
+    var next = try from?.number(in: store) ?? store.newestCommit + 1
     var count = 0
     while count < limit ?? .max, try wait(for: next, in: store) {
       let newest = store.newestCommit
@@ -54,7 +59,7 @@ struct WatchCommand: StoreCommand {
   }
 
   private func watch(_ index: String, _ store: Store, _ output: Output) throws {
-    let first = try from.map { try store.snapshot(at: .commit($0)) } ?? store.snapshot()
+    let first = try store.snapshot(at: from)
     var observer = store.observer(of: shown.mappings(of: index), limit: 100_000)
     _ = try observer.advance(to: first)
     var last = first.commit
@@ -70,19 +75,11 @@ struct WatchCommand: StoreCommand {
     }
   }
 
-  /// Waits for a commit; false if the watching is to end.
+  /// Waits for a commit; false if watching should end.
   private func wait(for commit: CommitNumber, in store: Store) throws -> Bool {
-    var naps = 0
-    while store.newestCommit < commit {
-      if Interrupt.isRequested { return false }
-      // What ends the following is thrown here.
-      if naps % 64 == 0 {
-        _ = try store.commit(at: .commit(0))
-        if Output.isClosed { throw OutputClosed() }
-      }
-      naps += 1
-      usleep(1_000)
+    try store.wait(for: commit) {
+      if Output.isClosed { throw OutputClosed() }
+      return Interrupt.isRequested
     }
-    return !Interrupt.isRequested
   }
 }

@@ -1,25 +1,28 @@
-// The beginning of an import whose history was cut by compaction: its bases, which are written before the
+// The beginning of an import whose history was compacted: its bases. They are written before the
 // store is opened.
 
 import TreeRing
 import TreeRingLog
 
-/// Makes a store's beginning out of the lines that begin with “base”.
+/// Makes the beginning of a store from the lines that start with “base”.
 struct BaseImport {
   let path: String
   let input: InputFiles
   /// The commits of the bases read, oldest first.
   private(set) var commits: [CommitNumber] = []
   private(set) var operationCount: UInt64 = 0
-  /// Bases passed over because the store begins with them already.
+  /// The number of bases skipped because the store already begins with them.
   private(set) var skippedCount: UInt64 = 0
+  /// The number of dates before that of the previous commit, or after that of their base.
+  private(set) var clampedCount: UInt64 = 0
+  private var newest: Timestamp?
 
   init(path: String, input: InputFiles) {
     self.path = path
     self.input = input
   }
 
-  /// Takes the bases that the input begins with; does nothing if there are none.
+  /// Imports the bases at the beginning of the input; does nothing if there are none.
   mutating func run(resuming: Bool) throws {
     guard try isAtBase() else { return }
     var line = CommitLine()
@@ -59,11 +62,15 @@ struct BaseImport {
     }
   }
 
-  private func write(_ line: CommitLine, _ given: BaseInfo, to writer: BaseWriter) throws {
+  private mutating func write(_ line: CommitLine, _ given: BaseInfo, to writer: BaseWriter) throws {
     var info = given
     info.note = line.note
     info.buckets = line.buckets
     var dates = line.dates[...]
+    for date in dates.map(\.at) + [info.timestamp] {
+      if date < newest ?? date || date > info.timestamp { clampedCount += 1 }
+      newest = max(newest ?? date, min(date, info.timestamp))
+    }
     try writer.write(info) { write in
       for operation in line.operations {
         let commit = operation.written.commit
@@ -80,11 +87,15 @@ struct BaseImport {
 
   // MARK: - Resuming
 
-  /// Passes over the bases that the store begins with.
+  /// Skips the bases that the store begins with.
   private mutating func skipBases(_ line: inout CommitLine) throws {
-    let files = PosixFileSystem()
-    guard try files.exists(path + "/log"), try !files.list(path + "/log").isEmpty else { return }
-    let store = try StoreAccess.open(path, .readOnly)
+    let store: Store
+    do {
+      store = try StoreAccess.open(path, .readOnly)
+    } catch let failure as Failure where failure.status == .noInput {
+      // The first base was not completely written.
+      return
+    }
     defer { try? store.close() }
     while try isAtBase(), commits.last ?? 0 < store.horizon {
       let (commit, at) = try parse(&line)

@@ -3,7 +3,7 @@
 import TreeRing
 import TreeRingLog
 
-/// Prints bases. However long a line gets, no more than a piece of it is in memory.
+/// Prints bases. It holds only a piece of a line in memory, however long the line is.
 struct BasePrinter {
   let store: Store
   let output: Output

@@ -41,7 +41,7 @@ struct ChangePrinter {
 
   // MARK: - Forms
 
-  /// Everything at once, old paths in the state before, new paths in the state after.
+  /// All operations at once, with old paths in the state before and new paths in the state after.
   func batch() throws {
     guard output.isJSON else { return try text() }
     let (sections, rows) = (change.sections, change.rows)
@@ -67,7 +67,7 @@ struct ChangePrinter {
     }
   }
 
-  /// One operation after the other, in the positions of its moment.
+  /// One operation after the other, with the positions at the moment of each.
   func steps() throws {
     let steps = change.changeset.steps()
     guard output.isJSON else {
@@ -127,7 +127,7 @@ struct ChangePrinter {
     }
   }
 
-  /// The change as YapDatabase's views list it.
+  /// The change in the form of YapDatabase's views.
   func yap() throws {
     let legacy = try change.legacy()
     func optional(_ text: String?) -> String { text ?? "null" }

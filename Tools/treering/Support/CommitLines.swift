@@ -1,10 +1,10 @@
-// Commits of a store as lines of the import format, and lines applied to a store.
+// Writes commits of a store as lines of the import format, and applies such lines to a store.
 
 import TreeRing
 import TreeRingLog
 
 extension CommitLineWriter {
-  /// Writes a commit of a store; with `number`, a line for showing only.
+  /// Writes a commit of a store. A line with `number` is for showing only.
   mutating func commit(
     _ info: CommitInfo, _ operations: [CommitOperation], number: CommitNumber? = nil
   ) {
@@ -91,7 +91,7 @@ extension CommitLineWriter {
     }
   }
 
-  /// Writes a definition as the store will hold it.
+  /// Writes a definition in the form in which the store will hold it.
   private mutating func index(
     _ line: CommitLine, _ operation: CommitLine.Operation,
     _ part: (Range<Int>) -> UnsafeRawBufferPointer
@@ -112,15 +112,15 @@ private func withBytes(_ bytes: [UInt8]?, _ body: (UnsafeRawBufferPointer?) -> V
   bytes.withUnsafeBytes { body($0) }
 }
 
-/// The definition of an index made in code, which the store only knows the name, the buckets and the
-/// version of: `{"code":[BUCKET…],"version":N}`; or of one whose rows are placed by hand:
+/// The definition of an index made in code, of which the store knows only the name, the buckets and
+/// the version: `{"code":[BUCKET…],"version":N}`. Or that of a manual index:
 /// `{"manual":[BUCKET…],"version":N}`.
 struct CodeDefinition {
   var buckets: [String]
   var version: UInt32
-  /// The index it filters; nil if it filters none.
+  /// The index that this one filters; nil if it is no filter.
   var parent: String?
-  /// Whether its rows are placed by hand.
+  /// Whether the index is manual.
   var isManual = false
 
   init(buckets: [String], version: UInt32, parent: String? = nil, isManual: Bool = false) {
@@ -130,7 +130,7 @@ struct CodeDefinition {
     self.isManual = isManual
   }
 
-  /// Reads a definition; nil if it is one by fields.
+  /// Reads a definition; nil for a definition by fields.
   init?(json: UnsafeRawBufferPointer) throws {
     let manual = try JSONScanner.find(JSONPath("manual"), in: json)
     isManual = manual != nil
@@ -164,7 +164,7 @@ struct CodeDefinition {
 }
 
 extension IndexRecord.Definition {
-  /// Reads a definition by fields, or one made in code, and its version.
+  /// Reads a definition by fields or in code, and its version.
   static func read(
     _ json: UnsafeRawBufferPointer
   ) throws(TreeRingError) -> (version: UInt32, Self) {
@@ -173,7 +173,7 @@ extension IndexRecord.Definition {
     if let code {
       if code.isManual { return (code.version, .manual(buckets: code.buckets)) }
       guard let parent = code.parent else { return (code.version, .code(buckets: code.buckets)) }
-      // Known by its name alone; whoever defines it in a store looks it up there.
+      // Only the parent's name is known here; `defineAnew` looks it up in the store.
       return (code.version, .filtered(.named(parent), buckets: code.buckets))
     }
     if let found = try? JSONScanner.find(JSONPath("filters"), in: json), !found.isEmpty {
@@ -186,14 +186,14 @@ extension IndexRecord.Definition {
 }
 
 extension IndexRecord {
-  /// Stands for an index of which only the name is known.
+  /// A stand-in for an index of which only the name is known.
   fileprivate static func named(_ name: String) -> IndexRecord {
     IndexRecord(name: name, number: 0, version: 0, definition: .removed)
   }
 }
 
 extension CommitLine {
-  /// An operation of a base with copies of its bytes.
+  /// An operation of a base, with copies of its bytes.
   func content(of operation: Operation) throws -> CommitOperation {
     let row = RowID(bucket: text(operation.bucket), key: Key(bytes: Array(bytes(operation.key))))
     switch operation.kind {
@@ -223,7 +223,7 @@ extension CommitLine {
     }
   }
 
-  /// The group of a manual index that an operation places a row in.
+  /// The group of a manual index into which an operation places a row.
   func place(of operation: Operation) -> PlaceAddress {
     PlaceAddress(
       index: text(operation.index), group: GroupName(bytes: bytes(operation.group)))
@@ -231,7 +231,7 @@ extension CommitLine {
 }
 
 extension Transaction {
-  /// Defines an index as another store or a file has it; what it filters is looked up by name.
+  /// Defines an index as in another store or a file; finds the index that it filters by name.
   func defineAnew(
     _ name: String, version: UInt32, _ definition: IndexRecord.Definition
   ) throws(TreeRingError) {
@@ -245,16 +245,16 @@ extension Transaction {
   }
 }
 
-/// Applies lines to transactions. It remembers the last bucket's name, so that naming it again
-/// allocates nothing.
+/// Applies lines to transactions. It remembers the last bucket's name, so that a repeated name
+/// costs no allocation.
 struct CommitLineApplier {
-  /// Commits that bases were given of: they can be named though they lie before the horizon.
+  /// The commits of the bases. Lines can name them although they lie before the horizon.
   var baseCommits: Set<CommitNumber> = []
   private var bucketBytes: [UInt8] = []
   private var bucketName = ""
 
-  /// Makes the operations of a line those of a commit.
-  /// - Throws: `invalidInput` if the line is a base: that can only be the beginning of a store.
+  /// Adds the operations of a line to a commit.
+  /// - Throws: `invalidInput` if the line is a base, which only the beginning of a store can be.
   mutating func apply(_ line: CommitLine, to tx: Transaction) throws {
     if let base = line.base {
       throw TreeRingError(
@@ -263,6 +263,7 @@ struct CommitLineApplier {
     }
     tx.baseCommits = baseCommits
     tx.timestamp = line.at
+    tx.timestampAllowance = [.clamping, .ahead]
     tx.note = line.note
     tx.tags = line.tags
     tx.keepsEmptyCommit = true
@@ -276,7 +277,7 @@ struct CommitLineApplier {
     }
   }
 
-  /// Places a row by the label given, or else before the row named.
+  /// Places a row at the given label, or else before the named row.
   private func place(
     _ operation: CommitLine.Operation, of line: CommitLine, to tx: Transaction
   ) throws {

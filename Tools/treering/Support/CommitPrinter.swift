@@ -1,4 +1,4 @@
-// A commit as `treering log` and `treering watch` list it.
+// A commit in the output of `treering log` and `treering watch`.
 
 import TreeRing
 import TreeRingLog
@@ -16,7 +16,7 @@ enum CommitPrinter {
     }
   }
 
-  /// One line for a person, when nothing is known of the lines to come.
+  /// One line for a person. It does not depend on later lines.
   static func line(_ info: CommitInfo, _ output: Output) throws {
     var parts = [
       "\(info.number)", ISO8601.format(info.timestamp),

@@ -1,4 +1,4 @@
-// What backup, restore and salvage share: progress, Ctrl-C, and what they print in the end.
+// The common part of backup, restore and salvage: progress, Ctrl-C, and the final report.
 
 import TreeRing
 import TreeRingLog
@@ -15,7 +15,7 @@ final class CopyWork {
     Interrupt.watch()
   }
 
-  /// Draws how far the work is; false if it is to stop.
+  /// Draws the progress; false if the work should stop.
   func goOn(_ progress: CopyProgress) -> Bool {
     let bar = bar ?? ProgressBar(what, total: progress.byteCount)
     self.bar = bar
@@ -24,15 +24,20 @@ final class CopyWork {
     return !Interrupt.isRequested
   }
 
-  /// Takes the bar away; returns the seconds since the beginning.
+  /// Removes the bar; returns the seconds since the beginning.
   func finish() -> Double {
     bar?.finish()
     return (ContinuousClock.now - start) / .seconds(1)
   }
 
-  /// Runs the work; a target that cannot be made gets its exit code.
+  /// Runs the work. A target that cannot be created gets exit code 73.
   func run<R>(_ body: () throws -> R) throws -> R {
     defer { bar?.finish() }
+    return try Self.refusing(body)
+  }
+
+  /// Runs work that creates a folder. A folder that cannot be created gets exit code 73.
+  static func refusing<R>(_ body: () throws -> R) throws -> R {
     do {
       return try body()
     } catch let error as TreeRingError where [.alreadyExists, .conflict].contains(error.code) {
@@ -42,7 +47,7 @@ final class CopyWork {
     }
   }
 
-  /// Prints what a copy holds.
+  /// Prints the contents of a copy.
   static func report(
     _ report: CopyReport, _ seconds: Double, sentence: String, _ output: Output
   ) throws {

@@ -1,4 +1,4 @@
-// How the tool fails: a sentence for stderr and an exit code that scripts rely on.
+// Failures of the tool: a sentence for stderr and an exit code that scripts rely on.
 
 import TreeRingLog
 
@@ -6,7 +6,7 @@ import TreeRingLog
 enum ExitStatus: Int32 {
   /// The answer is no: a key is absent, damage or differences were found.
   case no = 1
-  /// The command line makes no sense.
+  /// The command line is invalid.
   case usage = 64
   /// Input data that cannot be read.
   case badInput = 65
@@ -18,13 +18,13 @@ enum ExitStatus: Int32 {
   case cannotCreate = 73
   /// Reading or writing failed, or what was read is damaged.
   case io = 74
-  /// Another process has the store open, or changes what is to be read faster than that goes.
+  /// Another process has the store open, or compacts history faster than this one can read it.
   case locked = 75
   /// Ctrl-C.
   case interrupted = 130
 }
 
-/// Why a command ends early.
+/// The reason why a command ends early.
 struct Failure: Error {
   var status: ExitStatus
   /// The sentence for stderr; none if empty.
@@ -35,29 +35,29 @@ struct Failure: Error {
     self.message = message
   }
 
-  /// The library's error as the tool's.
+  /// Converts an error of the library.
   init(_ error: TreeRingError) {
     self.init(Self.status(of: error.code) ?? .bug, error.description)
   }
 
-  /// The exit code for an error of the library; nil if nobody has decided on one.
+  /// The exit code for an error of the library; nil for an unknown code.
   static func status(of code: TreeRingError.Code) -> ExitStatus? {
     switch code {
     case .notFound, .alreadyExists, .conflict, .beyondHorizon, .indexDefinedInCode, .notAllowed,
       .snapshotExpired:
       .no
-    case .invalidInput, .tooLarge: .badInput
+    case .invalidInput, .tooLarge, .dateRefused: .badInput
     case .locked: .locked
     case .io, .noSpace, .poisoned, .unknown, .corruption, .unsupportedFormat, .logBehindPages,
-      .storeRewound, .notSupported:
+      .storeRewound, .notSupported, .notAStore, .unfinishedCopy:
       .io
     case .cancelled: .interrupted
-    // No command uses what it has closed.
+    // No command uses a store that it has closed.
     case .closed: .bug
     default: nil
     }
   }
 }
 
-/// The reader of standard output has gone; the tool ends quietly.
+/// The reader of standard output has closed the pipe; the tool ends without an error message.
 struct OutputClosed: Error {}

@@ -1,18 +1,18 @@
-// The work of an import: lines become commits, one each.
+// The work of an import: each line becomes a commit.
 
 import TreeRing
 import TreeRingLog
 
-/// An import on its way.
+/// A running import.
 struct ImportWork {
   let store: Store
   let input: InputFiles
   let durability: Durability
   private(set) var commitCount: UInt64 = 0
   private(set) var operationCount: UInt64 = 0
-  /// Dates that lay before the commit before them.
+  /// The number of dates before that of the previous commit.
   private(set) var clampedCount: UInt64 = 0
-  /// Lines passed over because they are commits already.
+  /// The number of lines skipped because they are already commits.
   private(set) var skippedCount: UInt64 = 0
   private(set) var wasInterrupted = false
   private let progress: ProgressBar
@@ -29,31 +29,34 @@ struct ImportWork {
 
   /// Imports lines of the commit format.
   ///
-  /// - Parameter bases: what the input began with.
-  mutating func importCommits(after bases: BaseImport, resuming: Bool) throws {
+  /// - Parameters:
+  ///   - bases: the bases at the beginning of the input.
+  ///   - again: true to import the history that the store begins with once more.
+  mutating func importCommits(after bases: BaseImport, resuming: Bool, again: Bool) throws {
     defer { progress.finish() }
     var line = CommitLine()
     var applier = CommitLineApplier()
     applier.baseCommits = Set(bases.commits)
     operationCount = bases.operationCount
     skippedCount = bases.skippedCount
+    clampedCount = bases.clampedCount
     if resuming { try skipCommits(&line, after: bases) }
-    var newest = try store.snapshot().timestamp
+    let held = resuming || again || !bases.commits.isEmpty ? 0 : store.newestCommit
+    var isFirst = true
     while let text = try input.next() {
       try input.failing { try line.parse(text) }
-      if let at = line.at {
-        if at < newest { clampedCount += 1 }
-        newest = max(newest, at)
-      }
+      if isFirst, held > 0 { try checkIsNew(line) }
+      isFirst = false
       try input.failing {
-        _ = try store.write(durability: durability) { try applier.apply(line, to: $0) }
+        let written = try store.write(durability: durability) { try applier.apply(line, to: $0) }
+        if written.isClamped, line.at != nil { clampedCount += 1 }
       }
       operationCount += UInt64(line.operations.count)
       if try !goOn() { return }
     }
   }
 
-  /// Imports rows, a number of them for each commit.
+  /// Imports rows, `perCommit` of them in each commit.
   mutating func importRows(
     bucket: String, key: String, perCommit: Int, resuming: Bool
   ) throws {
@@ -61,6 +64,7 @@ struct ImportWork {
     var rows = try RowReader(input, key: key)
     if resuming { try skipRows(&rows, bucket: bucket, perCommit: perCommit) }
     var isAtEnd = try !rows.next()
+    if !isAtEnd, !resuming { try noteIfHeld(rows, in: bucket) }
     while !isAtEnd {
       var count = 0
       try input.failing {
@@ -81,7 +85,7 @@ struct ImportWork {
     }
   }
 
-  /// Counts a commit; false if the work is to stop.
+  /// Counts a commit; false if the work should stop.
   private mutating func goOn() throws -> Bool {
     commitCount += 1
     if commitCount & 255 == 0 {
@@ -93,7 +97,38 @@ struct ImportWork {
 
   // MARK: - Resuming
 
-  /// Passes over as many lines as there are commits, if the last of them is the last commit.
+  /// Throws if the first line is the store's first commit with its date. Such input was imported
+  /// before and would double the whole history. A line without a date causes only a message,
+  /// because the repetition may be intended.
+  private func checkIsNew(_ line: CommitLine) throws {
+    guard store.horizon <= 1 else { return }
+    let (info, operations) = try store.operations(of: 1)
+    guard Self.matches(line, info, operations) else { return }
+    if line.at == nil {
+      return StandardError.line(
+        "\(input.place) is what commit 1 did; it is imported once more. --resume skips what is there."
+      )
+    }
+    guard line.at == info.timestamp else { return }
+    throw Failure(
+      .badInput,
+      "\(input.place): this is commit 1 of the store already; nothing was imported. --resume goes on "
+        + "after the commits that are there, --again imports all of them once more.")
+  }
+
+  /// Prints a message if the first row equals the first put of the store's first commit.
+  private func noteIfHeld(_ rows: RowReader, in bucket: String) throws {
+    guard store.newestCommit > 0, store.horizon <= 1,
+      case .put(let id, let object, _, _)? = try store.operations(of: 1).operations.first,
+      id.bucket.isSameName(as: bucket), id.key.bytes == rows.key, object == rows.object
+    else { return }
+    StandardError.line(
+      "\(input.place) is the first row of commit 1; rows are imported once more. --resume skips those "
+        + "that are there.")
+  }
+
+  /// Skips as many lines as there are commits, after checking that the last of them is the last
+  /// commit.
   private mutating func skipCommits(_ line: inout CommitLine, after bases: BaseImport) throws {
     let count = store.newestCommit
     var commit = bases.commits.last ?? 0
@@ -121,7 +156,7 @@ struct ImportWork {
     }
     for operation in operations {
       guard try rows.next() else { throw tooShort(commits) }
-      guard case .put(let id, let object, nil, _) = operation, id.bucket == bucket,
+      guard case .put(let id, let object, nil, _) = operation, id.bucket.isSameName(as: bucket),
         id.key.bytes == rows.key, object == rows.object
       else { throw different(commits) }
     }
@@ -143,13 +178,15 @@ struct ImportWork {
         + "the store was made from. Import into another store.")
   }
 
-  /// Whether a line is a commit of the store. A delete of an absent row leaves no operation behind,
-  /// a row placed before another one as many as rows got labels, and a date may have been set to that of
-  /// the commit before.
+  /// Whether a line is a commit of the store. The commit may differ from the line in three ways. A
+  /// delete of an absent row leaves no operation. A row placed before another leaves an operation
+  /// for each row that got a label. A date may have been set to that of the previous commit.
   private static func matches(
     _ line: CommitLine, _ info: CommitInfo, _ operations: [CommitOperation]
   ) -> Bool {
-    if line.note != info.note || line.tags != info.tags { return false }
+    if !line.note.isSameName(as: info.note) || !line.tags.areSameNames(as: info.tags) {
+      return false
+    }
     if let at = line.at, at > info.timestamp { return false }
     var rest = operations[...]
     for operation in line.operations {
@@ -177,7 +214,7 @@ struct ImportWork {
 }
 
 extension CommitLine.Operation {
-  /// Whether it says where a row goes but not by which label.
+  /// Whether the operation states a row's position but no label.
   fileprivate var isPlacedByHand: Bool {
     kind == .unplace || kind == .place && label == nil
   }

@@ -9,16 +9,16 @@ final class InputFiles {
   private var waiting: [String]
   private var reader: LineReader?
   private var descriptor: Int32 = -1
-  /// The next line, if it has been looked at; nil inside at the end of the input.
+  /// The next line if `peek` has read it; the inner nil stands for the end of the input.
   private var peeked: UnsafeRawBufferPointer??
   private var finishedBytes: UInt64 = 0
   private var finishedSourceBytes: UInt64 = 0
-  /// The file being read; `-` is standard input.
+  /// The name of the current file; `-` is standard input.
   private(set) var name = "-"
-  /// The sizes of all files together; nil for standard input.
+  /// The total size of all files in bytes; nil if standard input is among them.
   let totalByteCount: UInt64?
 
-  /// The files, which must exist; without any, standard input.
+  /// The input files, which must exist; standard input if there are none.
   init(_ files: [String]) throws {
     waiting = files.isEmpty ? ["-"] : files
     var total: UInt64? = 0
@@ -38,14 +38,14 @@ final class InputFiles {
 
   deinit { close() }
 
-  /// The number of the line last handed out, in its file.
+  /// The number of the last returned line, in its file.
   var lineNumber: Int { reader?.lineNumber ?? 0 }
-  /// Bytes read, as they lie in the files.
+  /// The number of bytes read from the files, before decompression.
   var sourceByteCount: UInt64 { finishedSourceBytes + (reader?.sourceByteCount ?? 0) }
-  /// Bytes of the lines handed out.
+  /// The number of bytes of the returned lines.
   var lineByteCount: UInt64 { finishedBytes + (reader?.lineByteCount ?? 0) }
 
-  /// The line that `next` will give; nil at the end of the last file.
+  /// The line that `next` will return; nil at the end of the last file.
   func peek() throws -> UnsafeRawBufferPointer? {
     if let peeked { return peeked }
     let line = try read()
@@ -53,8 +53,8 @@ final class InputFiles {
     return line
   }
 
-  /// The next line of all files; nil at the end of the last one. Valid until the next call of this or
-  /// `peek`.
+  /// The next line of all files; nil at the end of the last one. Valid until the next call of this
+  /// or `peek`.
   func next() throws -> UnsafeRawBufferPointer? {
     let line = try peek()
     peeked = nil
@@ -65,7 +65,9 @@ final class InputFiles {
     while true {
       if let reader {
         do {
-          if let line = try reader.next() { return line }
+          if let line = try reader.next() {
+            return reader.lineNumber == 1 ? withoutMark(line) : line
+          }
         } catch {
           throw error.code == .invalidInput
             ? Failure(.badInput, "\(name), line \(reader.lineNumber + 1): \(error.description)")
@@ -80,10 +82,15 @@ final class InputFiles {
     }
   }
 
-  /// Where the line last handed out stands, for a sentence.
+  /// A file's first line without a byte order mark.
+  private func withoutMark(_ line: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer {
+    line.starts(with: [0xEF, 0xBB, 0xBF]) ? UnsafeRawBufferPointer(rebasing: line[3...]) : line
+  }
+
+  /// The file and number of the last returned line, for a message.
   var place: String { name == "-" ? "line \(lineNumber)" : "\(name), line \(lineNumber)" }
 
-  /// Gives errors that are the line's fault the line's place.
+  /// Adds the line's file and number to errors that the line causes.
   func failing<R>(_ body: () throws -> R) throws -> R {
     do {
       return try body()

@@ -1,22 +1,26 @@
-// How the groups of an index are shown, on the command line.
+// Command-line arguments for the shown groups of an index.
 
 import ArgumentParser
 import TreeRing
 import TreeRingMappings
 
-/// Which groups are shown, how much of each, and in which direction.
+/// The shown groups, the range of each, and its direction.
 struct MappingArguments: ParsableArguments {
-  @Option(help: "G,…: the groups shown, in order; without it all, in name order, hidden if empty.")
+  @Option(
+    help: "G,…: the groups shown, in order; without it all, in name order, hidden if empty.",
+    transform: NegativeNumber.shown)
   var groups: String?
   @Flag(help: "A group is a section only while it shows a row.") var hideEmpty = false
   @Option(
     parsing: .singleValue, help: "G=R: shows only a range of a group's rows.",
     transform: GroupRange.parse)
   var range: [GroupRange] = []
-  @Option(parsing: .singleValue, help: "G: shows a group's rows last to first.")
+  @Option(
+    parsing: .singleValue, help: "G: shows a group's rows last to first.",
+    transform: NegativeNumber.shown)
   var reverse: [String] = []
 
-  /// The mappings of an index; without groups given, of all there are at the commit shown.
+  /// The mappings of an index; without given groups, of all groups at the shown commit.
   func mappings(of index: String) -> Mappings {
     var mappings: Mappings
     if let groups {

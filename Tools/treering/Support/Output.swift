@@ -1,33 +1,40 @@
-// Standard output, collected and written in large pieces. With `--json` a command writes one object
+// Standard output, buffered and written in large pieces. With `--json` a command writes one object
 // per line and nothing else; otherwise tables and sentences.
 
 import Foundation
 import TreeRing
 import TreeRingLog
 
-/// What a command prints.
+/// The terminal in which the tool runs.
+enum Terminal {
+  /// Whether the terminal knows no controls but the end of a line.
+  static let isDumb = ProcessInfo.processInfo.environment["TERM"] == "dumb"
+}
+
+/// The output of a command.
 final class Output {
   /// Whether to print one JSON object per line.
   let isJSON: Bool
-  /// Whether standard output is a terminal that colours are welcome on.
+  /// Whether standard output is a terminal that may show colours.
   let isColoured: Bool
   private var buffer: [UInt8] = []
   private static let pieceByteCount = 1 << 16
 
-  /// Whether what is printed goes to a terminal.
+  /// Whether the output goes to a terminal.
   let isTerminal: Bool
   private let descriptor: Int32
 
-  /// - Parameter descriptor: where to write; standard output unless said otherwise.
+  /// - Parameter descriptor: the file descriptor to write to; by default standard output.
   init(isJSON: Bool, descriptor: Int32 = STDOUT_FILENO) {
     self.isJSON = isJSON
     self.descriptor = descriptor
     isTerminal = isatty(descriptor) == 1
-    isColoured = isTerminal && ProcessInfo.processInfo.environment["NO_COLOR"] == nil
+    isColoured =
+      isTerminal && !Terminal.isDumb && ProcessInfo.processInfo.environment["NO_COLOR"] == nil
     buffer.reserveCapacity(2 * Self.pieceByteCount)
   }
 
-  /// Prints a line of text, without the controls that names and notes may hold.
+  /// Prints a line of text, with the controls in names and notes escaped.
   func line(_ text: String) throws { try put(JSONText.shown(text)) }
 
   /// Prints the line above a table.
@@ -41,33 +48,39 @@ final class Output {
     try flushIfFull()
   }
 
-  /// Says something on stderr that is not part of the answer.
+  /// Prints a message on stderr that is not part of the answer.
   func notice(_ text: String) { StandardError.line(text) }
 
-  /// Prints bytes as they are.
+  /// Prints bytes unchanged.
   func write(_ bytes: [UInt8]) throws {
     buffer.append(contentsOf: bytes)
     try flushIfFull()
   }
 
-  /// Prints one JSON object on a line of its own.
-  func object(_ build: (inout JSONObject) -> Void) throws {
+  /// Prints one JSON object on a separate line.
+  ///
+  /// - Parameter isExact: true to print strings byte by byte, for lines that can be imported.
+  ///   Otherwise characters that control a terminal are escaped, which does not change the meaning
+  ///   of the JSON.
+  func object(isExact: Bool = false, _ build: (inout JSONObject) -> Void) throws {
+    let start = buffer.count
     var object = JSONObject(output: buffer)
     buffer = []
     build(&object)
     buffer = object.finish()
+    if !isExact { JSONText.escapeControls(in: &buffer, from: start) }
     buffer.append(UInt8(ascii: "\n"))
     try flushIfFull()
   }
 
-  /// How many characters the terminal has; nil if there is none.
+  /// The size of the terminal in characters; nil if the output is no terminal.
   var terminalSize: (rows: Int, columns: Int)? {
     var size = winsize()
     guard ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0 else { return nil }
     return (Int(size.ws_row), Int(size.ws_col))
   }
 
-  /// Whether nobody reads what is printed any more.
+  /// Whether the reader of the output has closed the pipe.
   static var isClosed: Bool {
     var state = pollfd(fd: STDOUT_FILENO, events: 0, revents: 0)
     return poll(&state, 1, 0) > 0 && state.revents & Int16(POLLERR | POLLHUP | POLLNVAL) != 0
@@ -77,7 +90,7 @@ final class Output {
     if buffer.count >= Self.pieceByteCount { try flush() }
   }
 
-  /// Writes everything that has been collected.
+  /// Writes the buffered output.
   func flush() throws {
     defer { buffer.removeAll(keepingCapacity: true) }
     try buffer.withUnsafeBytes { bytes in
@@ -97,7 +110,7 @@ final class Output {
   }
 }
 
-/// One JSON object in the making, its members in the order they are added.
+/// A JSON object under construction, with members in the order of their addition.
 struct JSONObject {
   private var output: [UInt8]
   private var hasMember = false
@@ -151,7 +164,7 @@ struct JSONObject {
     raw(name, JSONText.array(values.map { JSONText.quoted($0) }))
   }
 
-  /// JSON as it is.
+  /// A JSON value, unchanged.
   mutating func raw(_ name: String, _ json: String) {
     self.name(name)
     output.append(contentsOf: json.utf8)
@@ -169,7 +182,7 @@ struct JSONObject {
     content.withUnsafeBytes { JSONText.appendShown($0, to: &output) }
   }
 
-  /// The same so that importing it gives the same bytes.
+  /// An object or metadata in a form whose import gives the same bytes.
   mutating func exactContent(_ name: String, _ content: [UInt8]) {
     self.name(name)
     content.withUnsafeBytes { CommitLineWriter.appendContent($0, to: &output) }
@@ -197,14 +210,14 @@ enum JSONText {
 
   static func array(_ elements: [String]) -> String { "[" + elements.joined(separator: ",") + "]" }
 
-  /// Appends contents for reading: JSON without space outside strings, anything else in base 64.
+  /// Appends contents for display: JSON without space outside strings, anything else in base 64.
   static func appendShown(_ content: UnsafeRawBufferPointer, to output: inout [UInt8]) {
     if Base64.isWrapped(content) || (try? JSONScanner.appendCompact(content, to: &output)) == nil {
       Base64.appendWrapping(content, to: &output)
     }
   }
 
-  /// Contents for a person: as they are if they are text on one line.
+  /// Contents for a person: unchanged if they are text on one line.
   static func shown(_ content: [UInt8]) -> String {
     if isPlain(content) { return String(decoding: content, as: UTF8.self) }
     var output: [UInt8] = []
@@ -217,30 +230,42 @@ enum JSONText {
     isPlain(key) ? String(decoding: key, as: UTF8.self) : shown(quoted(key: key))
   }
 
-  /// Text for a person: controls, which a terminal would obey, escaped as JSON escapes them.
+  /// Text for a person, with controls escaped as in JSON.
   static func shown(_ text: String) -> String {
-    if !holdsControls(text.utf8) { return text }
-    return text.unicodeScalars.reduce(into: "") { shown, scalar in
-      if scalar.properties.generalCategory == .control {
-        shown += String(format: "\\u%04x", scalar.value)
-      } else {
-        shown.unicodeScalars.append(scalar)
+    var text = text
+    let isPlain = text.withUTF8 {
+      ControlCharacters.first(in: UnsafeRawBufferPointer($0), from: 0) == nil
+    }
+    if isPlain { return text }
+    var bytes = Array(text.utf8)
+    escapeControls(in: &bytes, from: 0)
+    return String(decoding: bytes, as: UTF8.self)
+  }
+
+  /// Escapes the controls in the UTF-8 from an offset on, as JSON does within strings. JSON has no
+  /// controls outside strings.
+  static func escapeControls(in bytes: inout [UInt8], from start: Int) {
+    let first = bytes.withUnsafeBytes { ControlCharacters.first(in: $0, from: start) }
+    guard let first else { return }
+    let text = Array(bytes[first...])
+    bytes.removeSubrange(first...)
+    text.withUnsafeBytes { text in
+      var run = 0
+      while let at = ControlCharacters.first(in: text, from: run) {
+        bytes.append(contentsOf: text[run..<at])
+        let length = text[at] < 0x80 ? 1 : text[at] < 0xE0 ? 2 : 3
+        let scalar = String(decoding: text[at..<(at + length)], as: UTF8.self).unicodeScalars.first
+        bytes.append(contentsOf: String(format: "\\u%04x", scalar?.value ?? 0).utf8)
+        run = at + length
       }
+      bytes.append(contentsOf: text[run...])
     }
   }
 
-  /// Whether bytes are text that leaves a terminal as it is.
+  /// Whether bytes are text without controls.
   private static func isPlain(_ bytes: [UInt8]) -> Bool {
-    !holdsControls(bytes) && bytes.withUnsafeBytes { JSONScanner.isUTF8($0) }
-  }
-
-  private static func holdsControls(_ bytes: some Sequence<UInt8>) -> Bool {
-    var last: UInt8 = 0
-    for byte in bytes {
-      // In UTF-8 the controls U+0080 to U+009F are C2 and a byte below A0.
-      if byte < 0x20 || byte == 0x7F || (last == 0xC2 && byte < 0xA0) { return true }
-      last = byte
+    bytes.withUnsafeBytes {
+      ControlCharacters.first(in: $0, from: 0) == nil && JSONScanner.isUTF8($0)
     }
-    return false
   }
 }

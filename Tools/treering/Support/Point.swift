@@ -1,18 +1,18 @@
-// A point in history as it is typed: a commit number, a date, `tag:NAME`, or `-K`.
+// A point in history on the command line: a commit number, a date, `tag:NAME`, or `-K`.
 
 import ArgumentParser
 import TreeRing
 import TreeRingLog
 
-/// A point in history, not looked up yet.
+/// A point in history, not yet resolved.
 enum Point {
   case commit(CommitNumber)
-  /// So many commits back from the newest one.
+  /// A number of commits back from the newest one.
   case back(CommitNumber)
   case date(Timestamp)
   case tag(String)
 
-  /// A point from what was typed. For use as the transform of an argument.
+  /// Parses a point. The transform of an argument.
   @Sendable static func parse(_ argument: String) throws -> Point {
     let text = NegativeNumber.shown(argument)
     if text.hasPrefix("tag:") { return .tag(String(text.dropFirst(4))) }
@@ -29,7 +29,7 @@ enum Point {
     }
   }
 
-  /// The point as the library reads it.
+  /// The point in the library's form.
   func readPoint(in store: Store) throws -> ReadPoint {
     switch self {
     case .commit(let number): return .commit(number)
@@ -44,6 +44,12 @@ enum Point {
     }
   }
 
+  /// The number of the commit. A commit given as a number may be absent.
+  func number(in store: Store) throws -> CommitNumber {
+    if case .commit(let number) = self { return number }
+    return try commit(in: store)
+  }
+
   /// The commit's number.
   func commit(in store: Store) throws -> CommitNumber {
     try store.commit(at: try readPoint(in: store))
@@ -51,7 +57,7 @@ enum Point {
 }
 
 extension Store {
-  /// The store as it was at a point; as it is now without one.
+  /// The store's state at a point; the newest state without one.
   func snapshot(at point: Point?) throws -> Snapshot {
     guard let point else { return try snapshot() }
     return try snapshot(at: try point.readPoint(in: self))

@@ -1,5 +1,5 @@
-// A progress bar on stderr with rate and time left, for work that takes over a second and only if a
-// person is watching. Output on stdout is not touched by it.
+// A progress bar on stderr with rate and time left. It appears for work that takes over a second,
+// if stderr is a terminal that is not dumb. It does not affect stdout.
 
 import Foundation
 
@@ -12,22 +12,22 @@ final class ProgressBar {
   private var last = ContinuousClock.now
   private var hasDrawn = false
 
-  /// Told of every update, drawn or not; for tests.
+  /// Called for every update, drawn or not; for tests.
   @TaskLocal static var whenUpdated: (@Sendable (_ what: String, _ done: UInt64) -> Void)?
 
-  /// Progress of work with a name; `total` is the amount to reach, if known.
+  /// Progress of work with a name; `total` is the final amount, if known.
   init(_ what: String, total: UInt64?) {
     self.what = what
     self.total = total
-    isShown = isatty(STDERR_FILENO) == 1
+    isShown = isatty(STDERR_FILENO) == 1 && !Terminal.isDumb
   }
 
-  /// Draws, at most ten times a second, how far the work is.
+  /// Draws the progress, at most ten times a second.
   ///
   /// - Parameters:
   ///   - done: the amount reached, in the unit of the total.
-  ///   - total: the amount to reach, if it was not known before.
-  ///   - count: how many things were handled, for the rate.
+  ///   - total: the final amount, if it was unknown before.
+  ///   - count: the number of things handled, for the rate.
   func update(done: UInt64, of total: UInt64? = nil, count: UInt64, unit: String) {
     Self.whenUpdated?(what, done)
     guard isShown else { return }
@@ -48,7 +48,7 @@ final class ProgressBar {
     StandardError.write(line)
   }
 
-  /// Takes the bar away.
+  /// Removes the bar.
   func finish() {
     if hasDrawn { StandardError.write("\r\u{1B}[K") }
   }

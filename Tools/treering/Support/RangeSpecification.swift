@@ -1,11 +1,11 @@
-// A range as it is typed: `fixed:LENGTH[:OFFSET[:begin|end]]` or
+// A range on the command line: `fixed:LENGTH[:OFFSET[:begin|end]]` or
 // `flexible:LENGTH[:OFFSET[:begin|end]][:min=N][:max=N][:grow=pin|nonpin|both|none]`.
 
 import ArgumentParser
 import Foundation
 import TreeRingMappings
 
-/// The window of a group, as typed.
+/// The window of a group, as the user gave it.
 struct RangeSpecification: Equatable {
   enum Grow: String { case pin, nonpin, both, none }
 
@@ -17,8 +17,9 @@ struct RangeSpecification: Equatable {
   var maximum: Int?
   var grow: Grow?
 
-  /// A range from what was typed. For use as the transform of an argument.
-  @Sendable static func parse(_ text: String) throws -> RangeSpecification {
+  /// Parses a range. The transform of an argument.
+  @Sendable static func parse(_ argument: String) throws -> RangeSpecification {
+    let text = NegativeNumber.shown(argument)
     let bad = ValidationError(
       "“\(text)” is no range: write fixed:LENGTH[:OFFSET[:begin|end]] or "
         + "flexible:LENGTH[:OFFSET[:begin|end]][:min=N][:max=N][:grow=pin|nonpin|both|none].")
@@ -59,7 +60,7 @@ struct RangeSpecification: Equatable {
     return range
   }
 
-  /// The range as the library takes it.
+  /// The range in the library's form.
   var options: RangeOptions {
     let pin: RangeOptions.Pin = isPinnedToEnd ? .end : .beginning
     guard isFlexible else { return .fixed(length: length, offset: offset, pin: pin) }
@@ -81,8 +82,9 @@ struct GroupRange {
   var group: String
   var range: RangeSpecification
 
-  /// From what was typed. A group's name may hold `=`; the range follows the last one before it.
-  @Sendable static func parse(_ text: String) throws -> GroupRange {
+  /// Parses `G=R`. A group's name may contain `=`; the range follows the last one.
+  @Sendable static func parse(_ argument: String) throws -> GroupRange {
+    let text = NegativeNumber.shown(argument)
     for kind in ["=fixed:", "=flexible:"] {
       var found: String.Index?
       var rest = text[...]

@@ -1,7 +1,7 @@
-// Writes the commits of a store into another one, one by one, and compares what comes of it. The copy
-// maintains its indexes commit by commit, where opening a store builds them at the end: so the
-// comparison also holds one against the other. Of a compacted store the base is what its log alone leads to,
-// read without the page file, so that this too is compared with what the page file holds.
+// Writes the commits of a store into another one, one by one, and compares the two. The copy
+// maintains its indexes commit by commit; opening a store builds them at the end. So the comparison
+// also tests one way against the other. For a compacted store the base comes from its log alone,
+// without the page file, so that the comparison includes the contents of the page file.
 
 import Foundation
 import TreeRing
@@ -14,11 +14,13 @@ struct Replayer {
 
   init(_ store: Store) { self.store = store }
 
-  /// Writes every commit up to one into a new store, after the bases that the history begins with.
+  /// Writes every commit up to `last` into a new store, after the bases at the beginning of the
+  /// history.
   ///
-  /// - Parameter open: opens the new store, whose folder may hold its beginning by then.
-  /// - Throws: `beyondHorizon` if history is given up before it has been read; `corruption` if a commit
-  ///   cannot follow from those before it; a failure with exit code 130 after Ctrl-C, if that is watched.
+  /// - Parameter open: opens the new store; its folder may already hold the beginning.
+  /// - Throws: `beyondHorizon` if compaction drops history before it has been read; `corruption` if
+  ///   a commit cannot follow from those before it; a failure with exit code 130 after Ctrl-C, if
+  ///   that is watched.
   func replay(
     into folder: String, on fileSystem: any FileSystem, through last: CommitNumber,
     open: () throws -> Store
@@ -33,14 +35,17 @@ struct Replayer {
     for number in first...last {
       try Interrupt.check()
       let (info, operations) = try operations(of: number)
-      try copy.write(durability: Durability.none) { tx in
-        tx.timestamp = info.timestamp
-        tx.note = info.note
-        tx.annotation = info.annotation
-        tx.tags = info.tags
-        tx.keepsEmptyCommit = true
-        tx.baseCommits = Set(bases)
-        for operation in operations { try apply(operation, of: number, to: tx) }
+      try following(number) {
+        _ = try copy.write(durability: Durability.none) { tx in
+          tx.timestamp = info.timestamp
+          tx.timestampAllowance = .ahead
+          tx.note = info.note
+          tx.annotation = info.annotation
+          tx.tags = info.tags
+          tx.keepsEmptyCommit = true
+          tx.baseCommits = Set(bases)
+          for operation in operations { try apply(operation, to: tx) }
+        }
       }
       if number & 255 == 0 {
         let done = number + 1 - first
@@ -53,30 +58,33 @@ struct Replayer {
   private func replay(
     _ bases: [CommitNumber], into folder: String, on fileSystem: any FileSystem
   ) throws {
-    let writer = try BaseWriter(folder: folder, fileSystem: fileSystem)
+    let writer = try BaseWriter(folder: folder, fileSystem: fileSystem, isUnfinishedCopy: true)
     defer { writer.close() }
     var previous: CommitNumber = 0
     for base in bases {
-      try writer.write(try store.baseInfo(of: base)) { write in
-        try store.forEachBaseOperation(of: base, after: previous) {
-          try Interrupt.check()
-          try write($0)
+      let info = try store.baseInfo(of: base)
+      try following(base) {
+        try writer.write(info) { write in
+          try store.forEachBaseOperation(of: base, after: previous) {
+            try Interrupt.check()
+            try write($0)
+          }
         }
       }
       previous = base
     }
-    // Bases that others took the place of meanwhile may have been read of what was left of them.
+    // If compaction replaced the bases in between, the remains of the old ones may have been read.
     guard try store.baseCommits().filter({ $0 <= previous }) == bases else {
       throw overtaken(at: previous)
     }
   }
 
-  /// What a commit did, all of it.
+  /// All operations of a commit.
   private func operations(
     of number: CommitNumber
   ) throws -> (info: CommitInfo, operations: [CommitOperation]) {
     let commit = try store.operations(of: number)
-    // Read of a segment that was rewritten meanwhile, the commit may lack some.
+    // If the segment was rewritten in between, the commit may lack operations.
     guard store.horizon < number else { throw overtaken(at: number) }
     return commit
   }
@@ -87,8 +95,8 @@ struct Replayer {
       commit: number, current: store.horizon)
   }
 
-  /// One sentence for each way in which a store at a commit is not what its log says, a hundred at most.
-  /// The copy made meanwhile, as large as the store, is removed also if Ctrl-C ends it.
+  /// One sentence for each difference between a store at a commit and its log, a hundred at most.
+  /// The temporary copy is as large as the store. It is removed even if Ctrl-C ends the comparison.
   static func differences(in store: Store, at path: String, commit last: CommitNumber) throws
     -> [String]
   {
@@ -99,14 +107,13 @@ struct Replayer {
   }
 
   private func differences(from held: Store, at last: CommitNumber) throws -> [String] {
-    // Not before: opening a store does not look at it.
+    // Not earlier, because opening a store does not check for Ctrl-C.
     Interrupt.watch()
-    // In a folder, not in memory: a store may be larger than that.
-    let folder = FileManager.default.temporaryDirectory
-      .appendingPathComponent("treering-replay-\(UUID().uuidString)").path
-    defer { try? FileManager.default.removeItem(atPath: folder) }
-    let copy = try replay(into: folder, on: PosixFileSystem(), through: last) {
-      try StoreAccess.open(folder, .create)
+    // In a folder, because the store may be larger than memory.
+    let comparison = try ComparisonFolder()
+    defer { comparison.remove() }
+    let copy = try replay(into: comparison.path, on: PosixFileSystem(), through: last) {
+      try StoreAccess.open(comparison.path, .create, isUnfinishedCopy: true)
     }
     defer { try? copy.close() }
     let (held, replayed) = (try held.snapshot(at: .commit(last)), try copy.snapshot())
@@ -118,14 +125,14 @@ struct Replayer {
         found.append("Bucket \(bucket) holds \(count) rows; the log gives \(other).")
       }
       try compare(bucket, held, replayed, &found)
-      // A compacted log has forgotten deletes that the trees may remember.
+      // A compacted log has lost deletes that the trees may still have.
       if store.horizon == 0 { try compareGraves(of: bucket, held, replayed, &found) }
     }
     if try held.tags() != replayed.tags() { found.append("The tags are not what the log gives.") }
-    let names = Set(replayed.indexes.map(\.name))
+    let names = Set(replayed.indexes.map { StoreName($0.name) })
     for index in held.indexes {
-      guard names.contains(index.name) else {
-        // Of an earlier commit the definitions of now are shown.
+      guard names.contains(StoreName(index.name)) else {
+        // For an earlier commit the store shows the newest definitions.
         if last == store.newestCommit { found.append("The log knows of no index \(index.name).") }
         continue
       }
@@ -211,13 +218,14 @@ struct Replayer {
     }
   }
 
-  private func apply(
-    _ operation: CommitOperation, of number: CommitNumber, to tx: Transaction
-  ) throws {
+  /// Repeats the operations of a commit. The log should not hold operations that the library
+  /// refuses.
+  private func following(_ number: CommitNumber, _ body: () throws -> Void) throws {
     do {
-      try apply(operation, to: tx)
+      try body()
     } catch let error as TreeRingError
-      where [.notFound, .alreadyExists, .conflict, .invalidInput, .tooLarge].contains(error.code)
+      where [.notFound, .alreadyExists, .conflict, .invalidInput, .tooLarge, .notAllowed].contains(
+        error.code)
     {
       throw TreeRingError(
         .corruption, "An operation of the log does not follow from those before: \(error.message)",

@@ -1,9 +1,9 @@
-// Rows as `get`, `scan` and `rows` print them.
+// Rows in the output of `get`, `scan` and `rows`.
 
 import TreeRing
 
 extension Output {
-  /// Prints a row as one JSON object, its object only if asked for.
+  /// Prints a row as one JSON object, with the row's object only if `withObject` is true.
   func row(_ row: StoredRow, withObject: Bool = true) throws {
     try object {
       $0.text("bucket", row.bucket)

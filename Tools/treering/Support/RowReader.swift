@@ -1,8 +1,8 @@
-// Rows of an import that is not in the commit format: one JSON object per line, or CSV with a header
-// line, which is told by its first byte not being `{`.
+// Rows of an import that is not in the commit format: one JSON object per line, or CSV with a
+// header line. Input is CSV if its first byte is not `{`.
 //
-// In CSV, a field that is written like a JSON number becomes that number, a quoted or other field a
-// string, and an empty unquoted one null.
+// In CSV, an unquoted field with the form of a JSON number becomes that number. An empty unquoted
+// field becomes null, any other field a string.
 
 import TreeRing
 import TreeRingLog
@@ -14,9 +14,9 @@ struct RowReader {
   private var heads: [[UInt8]]?
   private var hasStarted = false
   private var pending: [UInt8] = []
-  /// The object last read: JSON without space outside strings.
+  /// The last row's object: JSON without space outside strings.
   private(set) var object: [UInt8] = []
-  /// The key last read.
+  /// The last row's key.
   private(set) var key: [UInt8] = []
 
   init(_ input: InputFiles, key: String) throws {
@@ -24,7 +24,7 @@ struct RowReader {
     keyPath = try JSONPath(key)
   }
 
-  /// Reads the next row into `object` and `key`; false at the end. Empty lines are passed over.
+  /// Reads the next row into `object` and `key`; false at the end. Skips empty lines.
   mutating func next() throws -> Bool {
     object.removeAll(keepingCapacity: true)
     key.removeAll(keepingCapacity: true)
@@ -33,7 +33,7 @@ struct RowReader {
       if !hasStarted {
         hasStarted = true
         if !startsObject(line) {
-          heads = try record(line).map(\.text)
+          try readHeads(line)
           continue
         }
       }
@@ -52,6 +52,33 @@ struct RowReader {
     line.first { $0 != UInt8(ascii: " ") && $0 != UInt8(ascii: "\t") } == UInt8(ascii: "{")
   }
 
+  private mutating func readHeads(_ line: UnsafeRawBufferPointer) throws {
+    guard !startsArray(line) else {
+      throw Failure(
+        .badInput,
+        "\(input.place): this is a JSON array, not one object per line. Split it, as with jq -c '.[]'."
+      )
+    }
+    let heads = try record(line).map(\.text)
+    guard heads.allSatisfy({ $0.withUnsafeBytes { JSONScanner.isUTF8($0) } }) else {
+      throw Failure(.badInput, "\(input.place): a field's name is not valid UTF-8.")
+    }
+    guard heads.contains(Array("\(keyPath)".utf8)) else {
+      throw Failure(
+        .badInput,
+        "\(input.place): the header has no field “\(keyPath)”, which is to be the key. Rows are JSON "
+          + "objects, one per line, or CSV with a header.")
+    }
+    self.heads = heads
+  }
+
+  /// Whether a line begins a JSON array, and is no list of fields.
+  private func startsArray(_ line: UnsafeRawBufferPointer) -> Bool {
+    let text = line.filter { $0 != UInt8(ascii: " ") && $0 != UInt8(ascii: "\t") }
+    return text.first == UInt8(ascii: "[")
+      && (text.count == 1 || Array("{[]".utf8).contains(text[1]))
+  }
+
   private func failing<R>(_ body: () throws -> R) throws -> R {
     do { return try body() } catch let error as TreeRingError {
       throw Failure(.badInput, "\(input.place): \(error.description)")
@@ -64,11 +91,21 @@ struct RowReader {
         guard let range = try JSONScanner.find(keyPath, in: bytes) else { return nil }
         var text: [UInt8] = []
         let value = UnsafeRawBufferPointer(rebasing: bytes[range])
+        if value.first == UInt8(ascii: "\""), !JSONScanner.appendString(value, to: &text) {
+          throw TreeRingError(
+            .invalidInput, "The row's key \(JSONScanner.loneSurrogate).")
+        }
+        text = []
+        if value.elementsEqual("null".utf8) { return nil }
         return JSONScanner.appendText(ofScalar: value, to: &text) ? text : nil
       }
     }
-    guard let found else {
-      throw Failure(.badInput, "\(input.place): the row has no scalar in its field “\(keyPath)”.")
+    guard let found, !found.isEmpty else {
+      throw Failure(
+        .badInput,
+        found == nil
+          ? "\(input.place): the row has no scalar in its field “\(keyPath)”."
+          : "\(input.place): the row's field “\(keyPath)” is empty, so it has no key.")
     }
     key = found
   }
@@ -112,7 +149,7 @@ struct RowReader {
     }
   }
 
-  /// Splits a record, which goes on over the next lines while a quote is open.
+  /// Splits a record, which continues on the next lines while a quote is open.
   private mutating func record(_ first: UnsafeRawBufferPointer) throws -> [Field] {
     var text = Array(first)
     let place = input.place

@@ -1,10 +1,11 @@
-// The streams that every process is given, which may be closed or have nobody at the other end.
+// The streams of every process, which may be closed or have no reader.
 
 import Foundation
+import Logging
 
-/// Standard error. What cannot be said there is dropped: the answer and the exit code stand without it.
+/// Standard error. Failures to write are ignored: the answer and the exit code do not depend on it.
 enum StandardError {
-  /// Says a sentence, without the controls that names in it may hold.
+  /// Prints a sentence, with the controls in names escaped.
   static func line(_ text: String) { write("treering: \(JSONText.shown(text))\n") }
 
   static func write(_ text: String) {
@@ -12,9 +13,22 @@ enum StandardError {
   }
 }
 
+/// Prints the library's log messages as sentences on standard error.
+struct StandardErrorLog: LogHandler {
+  var logLevel = Logger.Level.error
+  var metadata: Logger.Metadata = [:]
+
+  subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+    get { metadata[key] }
+    set { metadata[key] = newValue }
+  }
+
+  func log(event: LogEvent) { StandardError.line("\(event.message)") }
+}
+
 /// Standard input, for commands that read it as a whole.
 enum StandardInput {
-  /// Everything that comes until it ends.
+  /// All bytes until the end of the input.
   static func all() throws -> [UInt8] {
     do {
       return Array(try FileHandle.standardInput.readToEnd() ?? Data())
@@ -26,11 +40,12 @@ enum StandardInput {
 
 /// Standard input, output and error together.
 enum StandardStreams {
-  /// Takes the places of those that are closed, so that no file of a store is opened in one of them and
-  /// given what is meant for a person. To read or write there fails, as if they were still closed.
+  /// Opens `/dev/null` for each closed stream. Otherwise a file of a store could get the stream's
+  /// number and receive messages for a person. Reading or writing the stream fails, as if it were
+  /// still closed.
   static func fill() {
     for descriptor in STDIN_FILENO...STDERR_FILENO where fcntl(descriptor, F_GETFD) == -1 {
-      // The lowest number that is free is the one given.
+      // `open` returns the lowest free number.
       _ = open("/dev/null", descriptor == STDIN_FILENO ? O_WRONLY : O_RDONLY)
     }
   }

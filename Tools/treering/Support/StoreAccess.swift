@@ -1,4 +1,5 @@
-// What every command on a store shares: the folder, `--json`, and opening with errors that name it.
+// The common part of all commands on a store: the folder, `--json`, and opening with errors that
+// name the store.
 
 import ArgumentParser
 import Foundation
@@ -6,13 +7,14 @@ import Logging
 import TreeRing
 import TreeRingLog
 
-/// The store of a command and how it answers.
+/// The store of a command and the form of its answer.
 struct StoreArguments: ParsableArguments {
-  @Argument(help: "The store's folder.") var store: String
+  @Argument(help: "The store's folder.", transform: NegativeNumber.shown)
+  var store: String
   @Flag(help: "Print one JSON object per line.") var json = false
 }
 
-/// A command about a store.
+/// A command on a store.
 protocol StoreCommand: ParsableCommand {
   var arguments: StoreArguments { get }
   func run(_ output: Output) throws
@@ -38,35 +40,53 @@ extension StoreCommand {
 }
 
 enum StoreAccess {
-  /// Opens a store quietly: what recovery has to say belongs to `verify`.
+  /// Opens a store without messages: `verify` reports recovery.
   ///
-  /// - Parameter readsPages: false to make all trees from the log; for reading only.
+  /// - Parameters:
+  ///   - readsPages: false to build all trees from the log; for reading only.
+  ///   - isUnfinishedCopy: true for a copy that this program is making.
   static func open(
-    _ path: String, _ mode: StoreMode, readsPages: Bool = true
+    _ path: String, _ mode: StoreMode, readsPages: Bool = true, isUnfinishedCopy: Bool = false
   ) throws -> Store {
-    if mode != .create, !FileManager.default.fileExists(atPath: path + "/log") {
-      throw Failure(.noInput, "There is no store at \(path). Check the path, or import one.")
-    }
-    var logger = Logger(label: "treering") { StreamLogHandler.standardError(label: $0) }
+    if mode != .create { try checkExists(path, "Check the path, or import one.") }
+    var logger = Logger(label: "treering") { _ in StandardErrorLog() }
     logger.logLevel = .error
     var options = StoreOptions(mode: mode, logger: logger)
     options.readsPages = readsPages
+    options.isUnfinishedCopy = isUnfinishedCopy
     do throws(any Error) {
       return try opened(path, options)
     } catch let error as TreeRingError {
-      let isNew = mode == .create && !FileManager.default.fileExists(atPath: path + "/log")
+      if error.code == .notFound, mode != .create {
+        throw Failure(.noInput, error.description)
+      }
+      let isNew = try mode == .create && !PosixFileSystem().exists(path + "/log")
       guard isNew, error.code != .locked else { throw error }
       throw Failure(.cannotCreate, "No store can be made at \(path): \(error.description)")
     }
   }
 
-  /// Opens a store, with a progress bar while commits are replayed.
+  /// Throws a failure with exit code 66 if there is no store. The exit code is 74 if that is
+  /// unknown, as in a folder without permission to enter.
+  static func checkExists(_ path: String, _ remedy: String) throws {
+    let disk = PosixFileSystem()
+    if try disk.exists(path + "/log") {
+      if try UnfinishedCopy.kind(in: path, fileSystem: disk) != nil { return }
+      switch try StoreFolder(path, fileSystem: disk) {
+      case .store, .damaged: return
+      case .absent, .empty, .foreign: break
+      }
+    }
+    throw Failure(.noInput, "There is no store at \(path). \(remedy)")
+  }
+
+  /// Opens a store, with a progress bar during a replay.
   private static func opened(_ path: String, _ options: StoreOptions) throws -> Store {
     let bar = ProgressBar("Opening", total: nil)
     defer { bar.finish() }
     var begun: CommitNumber?
     return try Store(at: path, options: options) { progress in
-      // Where replaying began is not said: often it is not the log's start.
+      // The progress does not state its first commit, which is often not the start of the log.
       let first = begun ?? progress.commit
       begun = first
       let done = progress.commit - first
@@ -77,15 +97,14 @@ enum StoreAccess {
 
 /// A key, a bucket or an object on the command line.
 enum Typed {
-  /// The bytes of a key: its UTF-8, or what `{"$base64":"…"}` stands for.
+  /// The bytes of a key: its UTF-8, or the bytes that `{"$base64":"…"}` encodes.
   static func key(_ argument: String) throws -> Key {
-    let text = NegativeNumber.shown(argument)
-    guard text.hasPrefix("{\"$base64\":") else { return Key(text) }
-    return Key(bytes: try Base64.unwrap(Array(text.utf8)) ?? Array(text.utf8))
+    guard argument.hasPrefix("{\"$base64\":") else { return Key(argument) }
+    return Key(bytes: try Base64.unwrap(Array(argument.utf8)) ?? Array(argument.utf8))
   }
 
-  /// The bytes of an object or metadata: JSON without space outside strings, or what
-  /// `{"$base64":"…"}` stands for.
+  /// The bytes of an object or metadata: JSON without space outside strings, or the bytes that
+  /// `{"$base64":"…"}` encodes.
   static func content(_ text: [UInt8], _ what: String) throws -> [UInt8] {
     var output: [UInt8] = []
     do {
@@ -100,7 +119,14 @@ enum Typed {
 }
 
 extension Snapshot {
-  /// A reader of an index; nil if closures define it, which are not here.
+  /// Throws a failure with exit code 1 unless a bucket of this name exists or existed.
+  func checkKnows(bucket name: String) throws {
+    guard try buckets().contains(where: { $0.name.utf8.elementsEqual(name.utf8) }) else {
+      throw Failure(.no, "There is no bucket \(name) at commit \(commit).")
+    }
+  }
+
+  /// A reader of an index; nil if the index is defined in code, which the tool does not have.
   func readableIndex(_ name: String) throws -> IndexReader? {
     do {
       return try index(name)

@@ -1,12 +1,12 @@
-// Tables for people: columns aligned, heads coloured and lines cut at the edge on a terminal. The
-// widths come from the first rows, so that a long table starts to appear at once; a column that is
-// empty in all of them is left out.
+// Tables for people. On a terminal, columns are aligned, heads coloured, and lines cut at the edge.
+// The first rows determine the widths, so that a long table appears at once. A column that is empty
+// in all of these rows is omitted.
 
 import Foundation
 
 /// A table on standard output.
 final class Table {
-  /// A column's head and which side its cells stand on.
+  /// A column's head and the alignment of its cells.
   struct Column {
     var head: String
     var isRight: Bool
@@ -20,11 +20,13 @@ final class Table {
   private var widths: [Int]
   private var waiting: [[String]] = []
   private var hasBegun = false
-  /// The columns that are shown.
+  /// The shown columns.
   private var shown: [Int] = []
-  /// How many characters fit a line of the terminal; nil if it is none.
+  /// The width of the terminal in characters; nil if the output is no terminal.
   private let lineWidth: Int?
+  private var waitingByteCount = 0
   private static let waitingLimit = 500
+  private static let waitingByteLimit = 1 << 20
 
   init(_ output: Output, _ columns: [Column]) {
     self.output = output
@@ -43,10 +45,13 @@ final class Table {
       return
     }
     waiting.append(cells)
-    if waiting.count >= Self.waitingLimit { try begin() }
+    waitingByteCount += cells.reduce(0) { $0 + $1.utf8.count }
+    if waiting.count >= Self.waitingLimit || waitingByteCount >= Self.waitingByteLimit {
+      try begin()
+    }
   }
 
-  /// Prints what has been waiting for the widths. A table without rows prints nothing.
+  /// Prints the rows that wait for the widths. A table without rows prints nothing.
   func finish() throws {
     if !hasBegun, !waiting.isEmpty { try begin() }
   }
@@ -55,11 +60,19 @@ final class Table {
     hasBegun = true
     shown = columns.indices.filter { index in waiting.contains { !$0[index].isEmpty } }
     for cells in waiting {
-      for (index, cell) in cells.enumerated() { widths[index] = max(widths[index], cell.count) }
+      for index in shown where needsWidth(index) {
+        widths[index] = max(widths[index], cells[index].count)
+      }
     }
     try output.head(padded(columns.map(\.head)))
     for cells in waiting { try print(cells) }
     waiting = []
+  }
+
+  /// False for a last column aligned to the left, because nothing follows it. Counting the
+  /// characters of large contents takes far longer than printing them.
+  private func needsWidth(_ index: Int) -> Bool {
+    index != shown.last || columns[index].isRight
   }
 
   private func print(_ cells: [String]) throws { try output.line(padded(cells)) }
@@ -68,12 +81,18 @@ final class Table {
   private func padded(_ cells: [String]) -> String {
     var line = ""
     for index in shown {
+      guard needsWidth(index) else {
+        line += cells[index]
+        continue
+      }
       let space = String(repeating: " ", count: max(0, widths[index] - cells[index].count))
       line += columns[index].isRight ? space + cells[index] : cells[index] + space
       line += "  "
     }
     while line.last == " " { line.removeLast() }
-    if let lineWidth, line.count > lineWidth { line = line.prefix(lineWidth - 1) + "…" }
+    if let lineWidth, line.prefix(lineWidth + 1).count > lineWidth {
+      line = line.prefix(lineWidth - 1) + "…"
+    }
     return line
   }
 }

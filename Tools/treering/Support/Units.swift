@@ -3,12 +3,12 @@
 import Foundation
 
 enum Units {
-  /// A number of things: `1 row`, `2 rows`.
+  /// A number with its noun: `1 row`, `2 rows`.
   static func count(_ count: some BinaryInteger, _ thing: String) -> String {
     count == 1 ? "1 \(thing)" : "\(count) \(thing)s"
   }
 
-  /// A number of bytes in a unit that suits it.
+  /// A number of bytes in a suitable unit.
   static func bytes(_ count: some BinaryInteger) -> String {
     var value = Double(count)
     for unit in ["B", "KB", "MB", "GB", "TB"] {
@@ -20,7 +20,7 @@ enum Units {
     return "\(count) B"
   }
 
-  /// A number of seconds with as many digits as help.
+  /// A number of seconds with a useful number of digits.
   static func seconds(_ seconds: Double) -> String {
     String(format: seconds < 10 ? "%.2f s" : "%.1f s", seconds)
   }

@@ -1,5 +1,5 @@
-// Commands that read all of a store's history beside a writer that may give up part of it meanwhile: who
-// follows a store keeps what leads on from the page file's root, not what lies before.
+// Commands that read all of a store's history beside a writer that may drop part of it at the same
+// time. A follower pins the history after the page file's root, not the history before it.
 
 import TreeRing
 import TreeRingLog
@@ -8,11 +8,11 @@ import TreeRingLog
 enum WholeHistory {
   private static let attempts = 5
 
-  /// Calls `body` with the store, opened for reading; again, with the store opened anew, when history that
-  /// it was to read has been given up meanwhile.
+  /// Calls `body` with the store, opened for reading. If history that `body` needs is dropped
+  /// during the call, reopens the store and calls `body` again.
   ///
-  /// - Throws: what `body` throws; a failure with exit code 75 if history is given up faster than it can
-  ///   be read.
+  /// - Throws: the errors of `body`; a failure with exit code 75 if history is dropped faster than
+  ///   it can be read.
   static func reading<R>(_ path: String, _ body: (Store) throws -> R) throws -> R {
     var overtaken: (horizon: CommitNumber, error: TreeRingError)?
     for _ in 0..<attempts {

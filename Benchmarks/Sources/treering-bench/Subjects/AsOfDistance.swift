@@ -1,5 +1,5 @@
-// How long a snapshot of the past takes, by how far back it lies. Roots that checkpoints have kept bound
-// the replay; states that are still in memory need none.
+// The time for a snapshot of the past, by its distance. Roots kept by checkpoints bound the replay;
+// states that are still in memory need no replay.
 
 internal import BenchmarkHarness
 internal import TreeRing
@@ -23,7 +23,7 @@ let asOfDistance = Subject(name: "AsOfDistance") { context in
       unit: "ms, p50", .lower)
     var digest: UInt64 = 0
     for attempt in 0..<context.pick(small: 5, full: 15) {
-      // A little further each time, so that no answer is one kept from before.
+      // A little further each time, so that no result is cached.
       let commit = UInt64(commits - distance - attempt * 37)
       var count = 0
       let seconds = try Clocks.wallSeconds {

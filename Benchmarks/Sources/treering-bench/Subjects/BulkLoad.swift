@@ -1,5 +1,5 @@
-// Loading a whole table, v100: in key order, and in no order in batches of 1,000; not durable, but
-// synced once at the end.
+// Loading a whole table, v100: in key order, and in random order in batches of 1,000; not durable,
+// but synced once at the end.
 
 internal import BenchmarkHarness
 

@@ -1,6 +1,6 @@
-// How long an observer of one large group takes to find the minimal changeset of a commit that
-// inserts, deletes, moves and updates a quarter of its rows each, and how many moves it lists. Beside it
-// are ways that compare the two whole lists, which they get for nothing.
+// The time in which an observer of one large group finds the minimal changeset of a commit, and the
+// number of moves it lists. The commit inserts, deletes, moves and updates a quarter of its rows
+// each. For comparison: algorithms that compare the two whole lists, which they receive at no cost.
 
 internal import BenchmarkHarness
 internal import TreeRing
@@ -42,7 +42,7 @@ private func changesetLines(
   let moves = Measurement("Changesets", "\(what), moves", unit: "moves", .lower)
   var digest: UInt64 = 0
   for _ in 0..<context.runs {
-    // Listing all rows has emptied the caches; a list on screen is looked at often.
+    // Listing all rows has emptied the caches; a list on screen is read often.
     for _ in 0..<10 {
       let (change, seconds) = try list.change(changes)
       time.add(TreeRingEngine.name, seconds * 1000)
@@ -73,7 +73,7 @@ private struct ObservedList {
   private let store: Store
   private var observer: MappingObserver
   private let bucket = Bucket.bytes("rows")
-  /// What each row is ordered by, and the version of its content.
+  /// The sort key of each row, and the version of its content.
   private var orders: [UInt64] = []
   private var versions: [Int] = []
   private var present: [Int] = []
@@ -113,13 +113,13 @@ private struct ObservedList {
     try put(row, tx)
   }
 
-  /// Commits changes to that many rows and lets the observer find them.
+  /// Commits changes to `count` rows and lets the observer find them.
   mutating func change(_ count: Int) throws -> (change: Change, seconds: Double) {
     try store.write { tx in
       for number in 0..<count {
         let place = Int(random.next() % UInt64(present.count))
         let row = present[place]
-        // One change is a move, the hardest to find.
+        // A single change is a move, the hardest to find.
         switch count == 1 ? 2 : number % 4 {
         case 0: try insert(tx)
         case 1:

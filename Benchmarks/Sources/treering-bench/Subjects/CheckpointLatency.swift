@@ -1,4 +1,4 @@
-// What a checkpoint costs those who commit meanwhile, and how fast it writes.
+// The cost of a checkpoint for concurrent commits, and its write rate.
 
 internal import BenchmarkHarness
 internal import TreeRing
@@ -26,7 +26,7 @@ let checkpointLatency = Subject(name: "CheckpointLatency") { context in
     let alone = try rows.durableCommits(
       commits, below: count, version: version, &random, in: store)
     quiet.add(TreeRingEngine.name, alone.percentile(0.99) / 1000)
-    // Enough operations for a checkpoint, which begins while the next commits come.
+    // Enough operations for a checkpoint, which begins during the next commits.
     for _ in 0..<6 {
       try rows.update(1_000, below: count, version: version, &random, in: store)
     }
@@ -35,7 +35,7 @@ let checkpointLatency = Subject(name: "CheckpointLatency") { context in
     beside.add(TreeRingEngine.name, together.percentile(0.99) / 1000)
     longest.add(TreeRingEngine.name, together.percentile(1) / 1000)
     version += 1
-    // The checkpoint at close writes what these few have changed.
+    // The checkpoint at close writes the changes of these few operations.
     for _ in 0..<4 {
       try rows.update(1_000, below: count, version: version, &random, in: store)
     }

@@ -1,4 +1,4 @@
-// What compaction costs those who commit meanwhile, and how fast it goes through the log.
+// The cost of compaction for concurrent commits, and its rate through the log.
 
 internal import BenchmarkHarness
 internal import Synchronization
@@ -42,7 +42,7 @@ let compactionLatency = Subject(name: "CompactionLatency") { context in
   for measurement in [quiet, beside, longest, speed, rest] { context.report.add(measurement) }
 }
 
-/// Commits single rows durably as long as a compaction to the newest commit takes.
+/// Commits single rows durably until a compaction to the newest commit ends.
 private func commitsBesideCompaction(
   _ store: Store, _ rows: PlainRows, below count: Int
 ) throws -> (latencies: [UInt64], report: CompactionReport, seconds: Double) {

@@ -1,6 +1,6 @@
-// How long a consumer takes for one batch of 100 changes in a long list: a quarter each of updates, moves,
-// deletes and inserts. The list is plain, carries values over, or is in sections, many or few. Each has a
-// delegate, as on screen.
+// The time in which a consumer processes one batch of 100 changes in a long list: a quarter each of
+// updates, moves, deletes and inserts. The list is plain, carries values over, or has many or few
+// sections. Each has a delegate, as on screen.
 
 internal import BenchmarkHarness
 internal import TreeRingCollections
@@ -10,7 +10,7 @@ let consumers = Subject(name: "Consumers") { context in
   let rows = context.pick(small: 5000, full: 1_000_000)
   let plain = PlainConsumer<Int>()
   let recurrent = RecurrentConsumer<Int>(carryingOver: { _, new in new })
-  // Rows are a thousand apart: sections of a hundred rows, and fifty sections in all.
+  // Rows are a thousand apart. That gives sections of a hundred rows, or fifty sections in all.
   let sectioned = SectionedConsumer<Int, Int>(title: { $0 / 100_000 })
   let few = SectionedConsumer<Int, Int>(title: { $0 / (rows * 20) })
   let delegate = Listener()
@@ -24,7 +24,7 @@ let consumers = Subject(name: "Consumers") { context in
   try consumerLine(context, "in 50 sections", rows, few)
 }
 
-/// Is told, and counts.
+/// A delegate that counts its calls.
 private final class Listener: PlainConsumerDelegate, SectionedConsumerDelegate {
   var calls = 0
   func consumerDidUpdate(_ model: Int, at index: Int) { calls += 1 }
@@ -66,7 +66,8 @@ private func consumerLine(
   context.report.add(line, bar: .absolute(1))
 }
 
-/// Of each eight rows in turn, two are updated, two trade places, two go, and beside two a row comes.
+/// Of every eight rows, two are updated, two trade positions, two are deleted, and two are followed
+/// by an inserted row.
 private func change(_ consumer: some BatchConsumer<Int>, _ values: [Int], _ places: [Int]) {
   for start in stride(from: 0, to: places.count, by: 8) {
     let eight = Array(places[start..<start + 8])
@@ -74,7 +75,7 @@ private func change(_ consumer: some BatchConsumer<Int>, _ values: [Int], _ plac
     consumer.update(values[eight[4]] + 1, at: eight[4])
     consumer.move(values[eight[5]] + 1, from: eight[1], to: eight[5])
     consumer.move(values[eight[1]] + 1, from: eight[5], to: eight[1])
-    // A delete before each insert: positions before and after agree elsewhere.
+    // A delete before each insert keeps the positions before and after equal elsewhere.
     for (gone, come) in [(eight[2], eight[3]), (eight[6], eight[7])] {
       consumer.remove(at: gone)
       consumer.add(values[come] + 2, at: come)

@@ -1,4 +1,4 @@
-// The room that a loaded store takes on the device once it has come to rest and is closed.
+// The disk space of a loaded store after it has settled and closed.
 
 internal import BenchmarkHarness
 

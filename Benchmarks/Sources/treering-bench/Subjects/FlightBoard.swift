@@ -1,6 +1,7 @@
-// A board of the departures of JFK, kept up to date by changesets while flights are committed as they
-// happened: per change the rows written, the operations listed, the time to find them, and the time to
-// bring them onto the screen, which reads what the rows say that come or change.
+// A board of the departures of JFK that follows the flights by changesets while they are committed
+// in their original order. Measured per change: the rows written, the operations listed, the time
+// to find them, and the time to apply them to the screen, which reads the content of inserted and
+// updated rows.
 
 internal import BenchmarkHarness
 internal import TreeRing
@@ -13,9 +14,9 @@ let flightBoard = Subject(name: "FlightBoard") { context in
   try boardLines(context, path, "board of all rows", whole)
 }
 
-/// What a change took.
+/// The measurements of one change.
 private struct BoardSample {
-  /// Rows that the commit wrote.
+  /// The number of rows that the commit wrote.
   let rows: Int
   let operations: Int
   let finding: UInt64
@@ -57,7 +58,7 @@ private func boardLines(
   }
 }
 
-/// Commits the flights one line after the other, the board following each.
+/// Commits the flights line by line while the board follows.
 private func replay(_ path: String, _ mappings: Mappings) throws -> [BoardSample] {
   let store = try Store.inMemory(options: StoreOptions(durability: .none))
   var observer = store.observer(of: mappings, limit: .max)
@@ -82,11 +83,11 @@ private func replay(_ path: String, _ mappings: Mappings) throws -> [BoardSample
   return samples
 }
 
-/// What a board displays: one section, the content of each row.
+/// The content of a board: one section, the content of each row.
 private struct Screen {
   private var rows: [[UInt8]] = []
 
-  /// Does what a changeset says.
+  /// Applies a changeset.
   mutating func apply(_ change: Change, _ snapshot: Snapshot) throws {
     if change.isReset {
       rows = try Self.rows(change.after, snapshot)
@@ -105,7 +106,7 @@ private struct Screen {
     }
   }
 
-  /// Throws unless this is what a full reading shows.
+  /// Throws unless the screen equals a full reading.
   func check(_ shown: ShownRows, _ snapshot: Snapshot) throws {
     guard try rows == Self.rows(shown, snapshot) else {
       throw BenchmarkError("the board does not show commit \(snapshot.commit)")

@@ -1,5 +1,6 @@
-// How long after a commit has become durable a follower shows it. The follower is a second opening of the
-// store, for reading; it learns of commits as one in another process does, through the store's files.
+// The delay from the durability of a commit to its visibility in a follower. The follower is a
+// second opening of the store, for reading. It learns of commits through the store's files, as one
+// in another process does.
 
 internal import BenchmarkHarness
 internal import Foundation
@@ -34,7 +35,8 @@ let followerDelay = Subject(name: "FollowerDelay") { context in
   context.report.add(slow, bar: .absolute(10))
 }
 
-/// Commits one row a millisecond; nanoseconds from each commit's return to its being seen.
+/// Commits one row per millisecond. Returns the nanoseconds from each commit's return to its
+/// visibility.
 private func delays(
   _ count: Int, _ rows: PlainRows, of store: Store, to follower: Store, version: Int
 ) throws -> [UInt64] {
@@ -61,6 +63,6 @@ private func delays(
     }
     times.withLock { [taken] in $0.seen = taken }
   }
-  // A commit may be seen before the write that made it has returned.
+  // A commit may be visible before the write that made it has returned.
   return times.withLock { zip($0.durable, $0.seen).map { $1 > $0 ? $1 - $0 : 0 } }
 }

@@ -1,4 +1,4 @@
-// Importing the flights: each line a commit with its date, and one declarative index kept meanwhile.
+// Importing the flights: each line is a commit with its date, under one declarative index.
 
 internal import BenchmarkHarness
 internal import TreeRing
@@ -15,7 +15,7 @@ let importFlights = Subject(name: "Import") { context in
     guard let store else { continue }
     measurement.add(TreeRingEngine.name, seconds)
     commits = Int(store.newestCommit)
-    // Every flight is cleaned up in the end, so a state in the middle is looked at.
+    // In the end every flight has been deleted, so a state in the middle is read.
     let middle = try store.snapshot(at: .commit(store.newestCommit / 2))
     try measurement.check(try digest(of: middle), of: TreeRingEngine.name)
     try store.close()
@@ -33,8 +33,8 @@ func importedStore(_ path: String, in folder: String) throws -> Store {
   return store
 }
 
-/// Commits each line of a file of flights, with an index kept meanwhile of those that have not left, and
-/// calls `body` after each with the number of rows it wrote.
+/// Commits each line of a file of flights, under an index of those that have not departed. Calls
+/// `body` after each commit with the number of rows it wrote.
 func replayFlights(
   _ path: String, into store: Store, _ body: (_ rows: Int) throws -> Void
 ) throws {
@@ -51,6 +51,8 @@ func replayFlights(
     var rows = 0
     try store.write { tx in
       tx.timestamp = date
+      // As the import does: the log may name an earlier date than the commit before.
+      tx.timestampAllowance = [.clamping, .ahead]
       while let operation = try line.nextOperation() {
         rows += 1
         switch operation {
@@ -85,8 +87,8 @@ func digest(of snapshot: Snapshot) throws -> UInt64 {
   return scan.digest &+ UInt64(scan.count)
 }
 
-/// A line of the flights file, read in place: {"at":DATE,"ops":[["put",BUCKET,KEY,OBJECT]…]}.
-/// It takes for granted what that file is known to hold: no spaces, no escapes in keys.
+/// A line of the flights file, parsed in place: {"at":DATE,"ops":[["put",BUCKET,KEY,OBJECT]…]}.
+/// Relies on known properties of that file: no spaces, no escapes in keys.
 private struct FlightLine {
   enum Operation {
     case put(Key, [UInt8])
@@ -132,7 +134,7 @@ private struct FlightLine {
       (0..<count).reduce(0) { $0 * 10 + Int(bytes[text.lowerBound + start + $1]) - 48 }
     }
     let (year, month, day) = (number(0, 4), number(5, 2), number(8, 2))
-    // Days since 1970 of a Gregorian date, by shifting the year's start to March.
+    // Days since 1970 of a Gregorian date; the year's start is shifted to March.
     let shifted = month <= 2 ? year - 1 : year
     let dayOfYear = (153 * (month + (month > 2 ? -3 : 9)) + 2) / 5 + day - 1
     let days = 365 * shifted + shifted / 4 - shifted / 100 + shifted / 400 + dayOfYear - 719_468

@@ -1,5 +1,5 @@
-// A store far larger than its memory budget: loaded, then read and written at random. How much anonymous
-// memory that takes, and how long the longest commit waits while another writer fills the budget.
+// A store far larger than its memory budget: loaded, then read and written at random. Measures the
+// anonymous memory, and the longest wait of a commit while another writer fills the budget.
 
 internal import BenchmarkHarness
 internal import Foundation
@@ -58,14 +58,14 @@ let largeStore = Subject(name: "LargeStore") { context in
   context.report.add(longestUpdate, bar: .absolute(100))
 }
 
-/// Nanoseconds of each commit, and how many rows a second were updated.
+/// The nanoseconds of each commit, and the number of rows updated per second.
 private struct Beside {
   var commits: [UInt64] = []
   var updates: [UInt64] = []
   var rowsPerSecond = 0.0
 }
 
-/// Durable commits of single rows, while another thread commits a thousand random rows at a time.
+/// Durable commits of single rows while another thread commits a thousand random rows at a time.
 private func commitsBesideUpdates(
   _ store: Store, _ rows: PlainRows, _ commits: Int, below count: Int
 ) throws -> Beside {

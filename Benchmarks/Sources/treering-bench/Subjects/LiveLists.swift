@@ -1,6 +1,6 @@
-// How long lists that follow a store take for one commit that inserts, deletes, moves and updates a quarter of
-// 100 rows each, among many: a tracker with an order of its own, which keeps every row, and a live collection
-// that shows all of them.
+// The time in which lists that follow a store process one commit that inserts, deletes, moves and
+// updates a quarter of 100 rows each, among many. The lists are a tracker with its own order, which
+// keeps every row, and a live collection that shows all rows.
 
 internal import BenchmarkHarness
 internal import Synchronization
@@ -18,7 +18,7 @@ private struct Entry: ValueModel, Equatable {
   var rank: Int
 }
 
-/// Rows of eight bytes each, the rank in them.
+/// Rows of eight bytes each, which hold the rank.
 private let entries = Bucket(
   "entries",
   coder: RowCoder<Int>(
@@ -27,7 +27,7 @@ private let entries = Bucket(
 
 private func key(_ number: Int) -> Key { Key("\(100_000_000 + number)") }
 
-/// The rows of a list, and the edits of one commit after the other.
+/// The rows of a list and the edits of successive commits.
 private struct Edits {
   var random = Random(seed: 9)
   var numbers: [Int]
@@ -40,7 +40,7 @@ private struct Edits {
 
   private mutating func below(_ bound: Int) -> Int { Int(random.next() % UInt64(bound)) }
 
-  /// Edits of 100 rows: number and rank, nil for one that goes.
+  /// Edits of 100 rows: number and rank; the rank is nil for a deleted row.
   mutating func take() -> [(number: Int, rank: Int?)] {
     var edits: [(number: Int, rank: Int?)] = []
     for turn in 0..<100 {
@@ -106,7 +106,7 @@ private func collectionLine(_ context: Context, _ count: Int) throws {
     "LiveLists",
     "100 changes, live collection of \(Report.format(Double(count))) models, CPU", unit: "ms",
     .lower)
-  // What happens waits here, and runs as one: together, as the changes of a commit do.
+  // Queues the events of a commit, to run them together.
   let waiting = Mutex<[@Sendable () -> Void]>([])
   let collection = LiveCollection<Entry>(
     source: MemorySource<Int>(),

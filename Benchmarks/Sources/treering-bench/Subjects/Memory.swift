@@ -1,5 +1,5 @@
-// The most anonymous memory that a store takes while far more is written to it and read from it than
-// its budget. Mapped pages of files are the kernel's and do not count.
+// The peak of anonymous memory while a store writes and reads far more than its budget. Mapped
+// pages of files belong to the kernel and do not count.
 
 internal import BenchmarkHarness
 internal import Foundation
@@ -49,9 +49,9 @@ let memory = Subject(name: "Memory") { context in
   context.report.add(reading, bar: .absolute(1.5 * Double(budget) / 1e6))
 }
 
-/// Looks at this process's memory now and then.
+/// Samples this process's memory periodically.
 enum MemoryWatch {
-  /// Anonymous memory in use, in bytes; nil where the system does not tell.
+  /// The anonymous memory in use, in bytes; nil if the system does not report it.
   static var anonymousByteCount: Int? {
     guard let text = try? String(contentsOfFile: "/proc/self/status", encoding: .utf8) else {
       return nil
@@ -62,7 +62,7 @@ enum MemoryWatch {
     return nil
   }
 
-  /// How far memory rises above what it was before while `body` runs, in bytes.
+  /// The peak of memory during `body` above the level before, in bytes.
   static func peak(_ body: () throws -> Void) throws -> Int {
     let before = anonymousByteCount ?? 0
     let watch = Watch()
@@ -81,7 +81,7 @@ enum MemoryWatch {
     return max(0, watch.highest.load(ordering: .relaxed) - before)
   }
 
-  /// What the watching thread and its maker share.
+  /// The shared state of the sampling thread and its creator.
   private final class Watch: Sendable {
     let highest = Atomic<Int>(0)
     let isDone = Atomic<Bool>(false)

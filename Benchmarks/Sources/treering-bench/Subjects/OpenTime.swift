@@ -1,5 +1,5 @@
-// How long it takes to open a store and read one row: after a clean close, and after the process was
-// killed with commits since the last checkpoint.
+// The time to open a store and read one row: after a clean close, and after a kill with commits
+// since the last checkpoint.
 
 internal import BenchmarkHarness
 internal import Foundation
@@ -20,7 +20,7 @@ let openTime = Subject(name: "OpenTime") { context in
     try store.close()
     for run in 0..<context.runs {
       try measure(clean, folder, row: random.rows(1, below: count)[0])
-      // Commits that no checkpoint knows of when the copy is made, or few do.
+      // Commits of which checkpoints cover few or none when the copy is made.
       store = try Store(at: folder)
       for _ in 0..<20 {
         try rows.update(100, below: count, version: run, &random, in: store)

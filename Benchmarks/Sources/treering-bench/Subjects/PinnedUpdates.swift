@@ -1,4 +1,4 @@
-// How much a store grows on the device while random rows are updated and one old snapshot is held.
+// The growth of a store on the device during random updates while one old snapshot is held.
 
 internal import BenchmarkHarness
 internal import TreeRing
@@ -29,7 +29,7 @@ let pinnedUpdates = Subject(name: "PinnedUpdates") { context in
   }
   let snapshot = try store.snapshot()
   try pages.check(mix(digest ^ UInt64(try snapshot.count(in: "rows"))), of: TreeRingEngine.name)
-  // The last checkpoint is made at the end, while the snapshot is still held.
+  // The last checkpoint happens at the end, while the snapshot is still held.
   try store.close()
   withExtendedLifetime(pinned) {}
   if pagesBefore > 0 {

@@ -1,5 +1,5 @@
-// Gets of random keys from a warm store: thread CPU time with one reader, and what a second reader
-// running at the same time costs.
+// Gets of random keys from a warm store: thread CPU time with one reader, and the cost of a second
+// concurrent reader.
 
 internal import BenchmarkHarness
 internal import Synchronization
@@ -25,8 +25,8 @@ let randomGets = Subject(name: "RandomGets") { context in
   context.report.add(two, bar: .absolute(1.8))
 }
 
-/// Runs readers at the same time.
-/// - Returns: CPU seconds of all of them, and the sum of what they read.
+/// Runs readers concurrently.
+/// - Returns: the CPU seconds of all readers, and the sum of their results.
 private func readers(
   _ count: Int, of engine: any Engine, gets: Int, below bound: Int
 ) throws -> (seconds: Double, sum: UInt64) {

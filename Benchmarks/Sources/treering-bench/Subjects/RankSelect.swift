@@ -1,4 +1,4 @@
-// Positions in one large group: the position of a row, and the row at a position; and the same of a
+// Positions in one large group: the position of a row, and the row at a position; and the same in a
 // list that shows the group.
 
 internal import BenchmarkHarness

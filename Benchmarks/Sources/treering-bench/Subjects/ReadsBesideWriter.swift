@@ -1,4 +1,4 @@
-// How long one get takes, in a new view each time, while another thread commits single rows durably.
+// The time of one get, in a new view each time, while another thread commits single rows durably.
 
 internal import BenchmarkHarness
 internal import Synchronization
@@ -33,7 +33,7 @@ let readsBesideWriter = Subject(name: "ReadsBesideWriter") { context in
   context.report.add(slow)
 }
 
-/// Wall-clock nanoseconds of each read, ascending.
+/// The wall-clock nanoseconds of each read, ascending.
 private func latencies(
   _ reads: Int, of engine: any Engine, below bound: Int, run: Int
 ) throws -> [UInt64] {

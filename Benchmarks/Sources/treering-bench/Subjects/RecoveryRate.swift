@@ -1,4 +1,4 @@
-// How fast the page file is rebuilt from the log when it is missing or damaged.
+// The rate at which a missing or damaged page file is rebuilt from the log.
 
 internal import BenchmarkHarness
 internal import TreeRing

@@ -1,4 +1,4 @@
-// Opening a store without its page file: the whole log is replayed into trees.
+// Opening a store without its page file: replays the whole log into trees.
 
 internal import BenchmarkHarness
 internal import TreeRing

@@ -1,0 +1,95 @@
+// The date of a commit: the clock's, one that the writer gives, or that of the previous commit.
+//
+// Dates never decrease from one commit to the next, so that a lookup by date finds one commit. A
+// clock is trusted no more than necessary: a commit without a date takes the clock's date, or the
+// previous commit's if the clock is behind that, and the write reports this. A date that the writer
+// gives is taken unchanged or refused.
+
+internal import Logging
+internal import Synchronization
+internal import TreeRingLog
+
+/// Kinds of dates that are refused unless allowed.
+public struct TimestampAllowance: OptionSet, Hashable, Sendable {
+  public let rawValue: UInt8
+  public init(rawValue: UInt8) { self.rawValue = rawValue }
+
+  /// A date earlier than the newest commit's becomes that commit's date. `Written.isClamped`
+  /// reports it.
+  public static let clamping = TimestampAllowance(rawValue: 1)
+  /// A date may lie more than a minute ahead of the clock.
+  public static let ahead = TimestampAllowance(rawValue: 2)
+}
+
+/// The date of a commit.
+struct CommitDate {
+  var timestamp: Timestamp
+  /// Whether it is later than the requested date, or than the clock.
+  var isClamped: Bool
+}
+
+extension Timestamp {
+  /// The maximum lead of a date over the clock, in microseconds.
+  static let tolerance: Int64 = 60_000_000
+
+  /// The date of an index defined before there is any data: 0001-01-01T00:00:00Z, earlier than any
+  /// date of data.
+  static let beforeData = Timestamp(microseconds: -62_135_596_800_000_000)
+
+  /// Whether it is too far ahead of a clock to be accepted.
+  func isAhead(of clock: Timestamp) -> Bool {
+    let (limit, overflow) = clock.microseconds.addingReportingOverflow(Self.tolerance)
+    return !overflow && microseconds > limit
+  }
+}
+
+extension Store {
+  /// The date of a finished transaction.
+  ///
+  /// - Parameter newest: the state that the transaction builds on.
+  /// - Throws: `dateRefused` for a date earlier than that of the newest commit, or more than a
+  ///   minute ahead of the clock, unless the transaction allows it.
+  func date(
+    of transaction: Transaction, after newest: Roots
+  ) throws(TreeRingError) -> CommitDate {
+    let last = newest.timestamp
+    let allowance = transaction.timestampAllowance
+    guard let wanted = transaction.timestamp else {
+      if transaction.takesDateOfNewest {
+        let date = newest.commit == 0 ? Timestamp.beforeData : last
+        return CommitDate(timestamp: date, isClamped: false)
+      }
+      let clock = options.clock()
+      if last.isAhead(of: clock) { warn(of: newest, at: clock) }
+      return CommitDate(timestamp: max(last, clock), isClamped: clock < last)
+    }
+    if wanted < last, !allowance.contains(.clamping) {
+      throw TreeRingError(
+        .dateRefused,
+        "The commit is to be dated \(ISO8601.format(wanted)), but the newest commit, "
+          + "\(newest.commit), is dated \(ISO8601.format(last)), and dates never go back. "
+          + "Nothing was written. Give a later date or none, or allow the newest commit's with "
+          + "`timestampAllowance = .clamping`.", commit: newest.commit)
+    }
+    if !allowance.contains(.ahead), wanted.isAhead(of: options.clock()) {
+      throw TreeRingError(
+        .dateRefused,
+        "The commit is to be dated \(ISO8601.format(wanted)), over a minute ahead of the clock; "
+          + "every later commit would get no earlier date. Nothing was written. "
+          + "Set the clock right, give an earlier date or none, or allow it with "
+          + "`timestampAllowance = .ahead`.")
+    }
+    return CommitDate(timestamp: max(last, wanted), isClamped: wanted < last)
+  }
+
+  /// Logs, once, that commits get a date that the clock has not reached.
+  private func warn(of newest: Roots, at clock: Timestamp) {
+    if hasWarnedOfDates.exchange(true, ordering: .relaxed) { return }
+    options.logger.warning(
+      "the newest commit is dated ahead of the clock; commits get its date until then",
+      metadata: [
+        "commit": "\(newest.commit)", "date": "\(ISO8601.format(newest.timestamp))",
+        "clock": "\(ISO8601.format(clock))",
+      ])
+  }
+}

@@ -1,0 +1,197 @@
+// The state of one row as of a past commit, from the operations on that row alone. Each operation
+// on a row states the commit of the previous one. So the walk goes back from a later state through
+// the row's own versions:
+//
+//   1. The later state names the commit that last wrote or deleted the row. If it is not after the
+//      requested commit, the row has not changed since.
+//   2. Otherwise go back from commit to commit, to the first that is not after the requested one.
+//   3. Go further back until the operations give the whole row: to a put of it, to its creation, or
+//      to an earlier state at hand.
+//   4. From there, apply the operations in order, as a replay does.
+//
+// A walk ends without an answer where compaction or erasing removed operations, or when it would
+// exceed its read limit. Then the caller has to replay.
+
+internal import TreeRingLog
+
+/// Finds the record of one row as of one commit.
+struct RowWalk {
+  let log: CommitLog
+  let pages: PageStore
+  let bucket: UInt32
+  let key: [UInt8]
+  /// The requested commit.
+  let commit: CommitNumber
+  /// Whether the caller needs only the presence, the object and the coder of the record.
+  let needsObjectOnly: Bool
+
+  /// One operation on the row. Its bytes lie in an arena.
+  private struct Step {
+    var change: RowChange
+    var stamp: Stamp
+  }
+
+  /// The row in the later state.
+  private enum Start<R> {
+    /// The row has not changed since the requested commit.
+    case answer(R)
+    /// A later commit has written the row; `created` is the row's creation if the row existed
+    /// already.
+    case written(CommitNumber, created: Stamp?)
+  }
+
+  /// Calls `body` with the record, or nil without a row. Its bytes are valid until `body` returns.
+  ///
+  /// - Parameters:
+  ///   - later: a state at the commit or after it.
+  ///   - earlier: a state at the commit or before it; the log has every operation after it. Nil for
+  ///     the empty state.
+  ///   - byteLimit: the maximum number of payload bytes to read.
+  /// - Returns: the result of `body`; nil if the walk has no answer.
+  func read<R>(
+    from later: Roots, to earlier: Roots?, byteLimit: UInt64, _ body: (RowRecord?) throws -> R
+  ) throws -> R? {
+    let start: Start<R> = try pages.reading {
+      if let record = try record(in: later) {
+        if record.written.commit <= commit { return .answer(try body(record)) }
+        let wasThere = record.created.commit <= commit
+        return .written(record.written.commit, created: wasThere ? record.created : nil)
+      }
+      let grave = try grave(in: later)
+      return grave <= commit ? .answer(try body(nil)) : .written(grave, created: nil)
+    }
+    switch start {
+    case .answer(let answer): return answer
+    case .written(let written, let created):
+      return try walk(from: written, to: earlier, created: created, byteLimit, body)
+    }
+  }
+
+  private func walk<R>(
+    from written: CommitNumber, to earlier: Roots?, created: Stamp?, _ byteLimit: UInt64,
+    _ body: (RowRecord?) throws -> R
+  ) throws -> R? {
+    let arena = ByteArena()
+    var steps: [Step] = []
+    var isWhole = false
+    var next = written
+    var byteCount: UInt64 = 0
+    while next > earlier?.commit ?? 0, !isWhole {
+      let current = next
+      byteCount += try log.header(of: current).payloadByteCount
+      if byteCount > byteLimit { return nil }
+      guard let (found, previous) = try self.steps(in: current, arena), previous < current else {
+        return nil
+      }
+      next = previous
+      if current > commit { continue }
+      let last = found.lastIndex { isEnough($0.change, isCreatedKnown: created != nil) }
+      isWhole = last != nil
+      steps.insert(contentsOf: found[(last ?? 0)...], at: 0)
+    }
+    return try pages.reading {
+      var record: RowRecord?
+      if !isWhole, next > 0, let earlier { record = try self.record(in: earlier) }
+      for step in steps { record = try step.change.successor(of: record, at: step.stamp) }
+      if let created { record?.created = created }
+      return try body(record)
+    }
+  }
+
+  /// Whether the record before a change does not matter.
+  private func isEnough(_ change: RowChange, isCreatedKnown: Bool) -> Bool {
+    switch change {
+    case .row, .delete: true
+    case .put: isCreatedKnown || needsObjectOnly
+    case .object: needsObjectOnly
+    case .metadata, .touch: false
+    }
+  }
+
+  /// The operations of a commit on the row, and the commit that wrote the row before; nil if there
+  /// are none.
+  private func steps(
+    in number: CommitNumber, _ arena: ByteArena
+  ) throws -> (steps: [Step], previous: CommitNumber)? {
+    try log.readPayload(of: number) { header, payload in
+      var reader = try PayloadReader(payload, commit: number)
+      var steps: [Step] = []
+      var first: CommitNumber?
+      while true {
+        let stamp = Stamp(commit: number, operation: reader.count)
+        guard let operation = try reader.next() else { break }
+        guard let (change, previous) = operation.change(of: key, in: bucket) else { continue }
+        first = first ?? previous
+        if number <= commit {
+          steps.append(Step(change: change.copied(to: arena), stamp: stamp))
+        }
+      }
+      return first.map { (steps, $0) }
+    }
+  }
+
+  private func record(in roots: Roots) throws(TreeRingError) -> RowRecord? {
+    try value(in: roots.rows).map { (bytes) throws(TreeRingError) in try RowRecord(bytes) }
+  }
+
+  /// The commit that deleted the row; 0 if no delete is known.
+  private func grave(in roots: Roots) throws(TreeRingError) -> CommitNumber {
+    guard let bytes = value(in: roots.graves) else { return 0 }
+    var reader = ByteReader(bytes)
+    return try reader.integer()
+  }
+
+  private func value(in root: TreeRoot) -> UnsafeRawBufferPointer? {
+    key.withUnsafeBytes { key in
+      RowKey.with(bucket: bucket, key: key) { Tree(root, pages: pages).value(of: $0) }
+    }
+  }
+}
+
+extension Operation {
+  /// The change of the row, and the commit that wrote the row before; nil if the operation concerns
+  /// another row.
+  fileprivate func change(
+    of key: [UInt8], in bucket: UInt32
+  ) -> (change: RowChange, previous: CommitNumber)? {
+    if case .deleteRange(let range, let rows) = self {
+      guard range.number == bucket, let row = rows.first(where: { $0.key.elementsEqual(key) })
+      else { return nil }
+      return (.delete, row.previous)
+    }
+    guard let row, row.bucket.number == bucket, row.key.elementsEqual(key) else { return nil }
+    let change: RowChange
+    switch self {
+    case .put(_, let coder, let object, let metadata):
+      change = .put(object: object, metadata: metadata, coder: coder)
+    case .object(_, let coder, let object): change = .object(object, coder: coder)
+    case .metadata(_, let metadata): change = .metadata(metadata)
+    case .touch: change = .touch
+    case .delete: change = .delete
+    case .row(_, let record): change = .row(record)
+    case .deleteRange, .tag, .index, .place, .stub, .held: return nil
+    }
+    return (change, row.previous)
+  }
+}
+
+extension RowChange {
+  /// The same change with its bytes copied to an arena.
+  fileprivate func copied(to arena: ByteArena) -> RowChange {
+    func copy(_ value: StoredValue) -> StoredValue {
+      if case .inline(let bytes) = value { return .inline(arena.copy(bytes)) }
+      return value
+    }
+    switch self {
+    case .put(let object, let metadata, let coder):
+      return .put(object: copy(object), metadata: metadata.map(copy), coder: coder)
+    case .object(let object, let coder): return .object(copy(object), coder: coder)
+    case .metadata(let metadata): return .metadata(copy(metadata))
+    case .row(var record):
+      record.object = copy(record.object)
+      record.metadata = record.metadata.map(copy)
+      return .row(record)
+    case .touch, .delete: return self
+    }
+  }
+}

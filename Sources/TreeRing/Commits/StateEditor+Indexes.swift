@@ -1,0 +1,146 @@
+// The effect of a change of a row on the indexes over its bucket. All of it is determined before
+// any edit.
+
+internal import TreeRingLog
+
+extension StateEditor {
+  /// The change of a row's places in one index.
+  struct IndexEdit {
+    /// The number of the index.
+    var index: UInt32
+    var old: [EncodedPlace]
+    var new: [EncodedPlace]
+    /// The change of the number of rows that the index cannot decode.
+    var undecodable: Int
+  }
+
+  /// The changes of a row's places in every index, and the row's content for the change records.
+  struct Edits {
+    var indexes: [IndexEdit] = []
+    /// The changes of other rows, in indexes that compare rows.
+    var relabeled: [Relabeled] = []
+    var oldContent: RowContent?
+    var newContent: RowContent?
+  }
+
+  /// Determines the effect of a new record of a row, or of its delete, on the indexes over its
+  /// bucket. The row is read and decoded once for all of them.
+  func indexEdits(
+    from old: RowRecord?, to new: RowRecord?, in reference: BucketReference,
+    key: UnsafeRawBufferPointer
+  ) throws(TreeRingError) -> Edits {
+    let covering = active.covering(reference.name)
+    if covering.isEmpty { return Edits() }
+    var edits = Edits()
+    let prefix = PlaceKey.prefix(bucket: reference.number, key: key)
+    var rows: [IndexedChange] = []
+    rows.reserveCapacity(covering.count)
+    for index in covering {
+      guard let roots = roots.index(index.number) else { continue }
+      var row = IndexedChange(index: index)
+      if old != nil {
+        row.before = PlaceKey.places(in: Tree(roots.places, pages: pages), prefix: prefix)
+        row.mayHaveBeenUndecodable = row.before.isEmpty && roots.undecodable > 0
+      }
+      if let name = index.manualName {
+        row.byHand = manualPlaces.places(of: name, bucket: reference.number, key: key)
+      }
+      rows.append(row)
+    }
+    if let new { try place(new, after: old, &rows, in: reference, key: key, &edits) }
+    if let old { try countUndecodable(old, &rows, in: reference, key: key) }
+    for row in rows where row.changesIndex {
+      edits.indexes.append(
+        IndexEdit(
+          index: row.index.number, old: row.before, new: row.after ?? [],
+          undecodable: row.undecodable))
+    }
+    if recorder != nil, !edits.indexes.isEmpty {
+      edits.oldContent = old?.content
+      edits.newContent = new?.content
+    }
+    return edits
+  }
+
+  /// One row in one index, before and after a change.
+  private struct IndexedChange {
+    let index: ActiveIndex
+    var before: [EncodedPlace] = []
+    /// The places after the change; nil if the index cannot decode the row.
+    var after: [EncodedPlace]? = []
+    var byHand: [EncodedPlace] = []
+    var mayHaveBeenUndecodable = false
+    var wasUndecodable = false
+
+    /// Whether placing the row requires its content.
+    var looksAtRow: Bool { index.manualName == nil || !byHand.isEmpty }
+
+    var undecodable: Int { (after == nil ? 1 : 0) - (wasUndecodable ? 1 : 0) }
+
+    var changesIndex: Bool { !before.isEmpty || !(after?.isEmpty ?? true) || undecodable != 0 }
+  }
+
+  /// Finds the places of the new record.
+  private func place(
+    _ new: RowRecord, after old: RowRecord?, _ rows: inout [IndexedChange],
+    in reference: BucketReference, key: UnsafeRawBufferPointer, _ edits: inout Edits
+  ) throws(TreeRingError) {
+    guard rows.contains(where: \.looksAtRow) else { return }
+    let readsMetadata = rows.contains { $0.index.readsMetadata }
+    try values.withInput(
+      of: new, bucket: reference.number, key: key, readsMetadata: readsMetadata
+    ) { (input) throws(TreeRingError) in
+      for position in rows.indices {
+        let row = rows[position]
+        var after = try row.index.places(of: input, byHand: row.byHand)
+        if let groups = after, row.index.comparison != nil {
+          let labeling = try labeling(
+            groups, of: new, input, after: old, before: row.before, in: reference, row.index)
+          after = labeling.places
+          edits.relabeled += labeling.relabeled.values
+        }
+        rows[position].after = after
+      }
+    }
+  }
+
+  /// Determines which indexes could not decode the old record.
+  private func countUndecodable(
+    _ old: RowRecord, _ rows: inout [IndexedChange], in reference: BucketReference,
+    key: UnsafeRawBufferPointer
+  ) throws(TreeRingError) {
+    let readsMetadata = rows.contains { $0.mayHaveBeenUndecodable && $0.index.readsMetadata }
+    guard rows.contains(where: { $0.mayHaveBeenUndecodable && $0.looksAtRow }) else { return }
+    try values.withInput(
+      of: old, bucket: reference.number, key: key, readsMetadata: readsMetadata
+    ) { (input) throws(TreeRingError) in
+      for position in rows.indices where rows[position].mayHaveBeenUndecodable {
+        let row = rows[position]
+        rows[position].wasUndecodable =
+          try row.index.places(of: input, byHand: row.byHand) == nil
+      }
+    }
+  }
+
+  /// Applies the edits that `indexEdits` returned.
+  func commit(_ edits: Edits, bucket: UInt32, key: UnsafeRawBufferPointer) {
+    commit(edits.relabeled)
+    if edits.indexes.isEmpty { return }
+    let indexEditor = IndexEditor(editor: editor)
+    let prefix = PlaceKey.prefix(bucket: bucket, key: key)
+    for edit in edits.indexes {
+      guard var index = roots.index(edit.index) else { continue }
+      if edit.undecodable > 0 { index.undecodable += 1 }
+      if edit.undecodable < 0, index.undecodable > 0 { index.undecodable -= 1 }
+      if edit.old != edit.new {
+        indexEditor.replace(
+          &index, bucket: bucket, key: key, prefix: prefix, old: edit.old, new: edit.new)
+      }
+      roots.indexes.set(index)
+      if edit.old.isEmpty, edit.new.isEmpty { continue }
+      recorder?.note(
+        index: edit.index, bucket: bucket, key: key, old: edit.old, new: edit.new,
+        oldContent: edits.oldContent, newContent: edits.newContent)
+    }
+  }
+}

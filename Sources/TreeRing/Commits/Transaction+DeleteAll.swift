@@ -1,0 +1,68 @@
+// Deletes many rows by one operation, some at a time. Memory grows only by the keys of the rows,
+// which the commit's payload holds.
+
+public import TreeRingLog
+
+extension Transaction {
+  /// Deletes the rows of a bucket with `lower` ≤ key < `upper`; nil is no bound. Without bounds it
+  /// deletes the whole bucket.
+  ///
+  /// Changed pages are written early when memory is short. The commit's payload, which names every
+  /// row, stays in memory.
+  ///
+  /// - Returns: the number of rows deleted. O(rows deleted · log n).
+  @discardableResult
+  public func deleteAll(
+    in bucket: String, from lower: Key? = nil, to upper: Key? = nil
+  ) throws(TreeRingError) -> Int {
+    try beginEdit()
+    guard let number = editor.catalog.buckets[bucket] else { return 0 }
+    func positions() -> Range<Int> {
+      RowKey.positions(in: editor.rows, bucket: number, from: lower, to: upper)
+    }
+    let rowCount = positions().count
+    if rowCount == 0 { return 0 }
+    let stamp = Stamp(commit: commit, operation: payload.next)
+    let bucket = BucketReference(number: number, name: bucket)
+    payload.beginDeleteRange(bucket, rowCount: rowCount)
+    do throws(TreeRingError) {
+      var deletedCount = 0
+      while deletedCount < rowCount {
+        // The earlier rows are gone, so the remaining ones begin at the start of the range.
+        let keys = keys(at: positions().prefix(Self.deletedAtOnce))
+        if keys.isEmpty { throw ByteReader.damaged }
+        for key in keys {
+          try typed { try key.withUnsafeBytes { try delete($0, in: bucket, at: stamp) } }
+          try noteEdit()
+        }
+        deletedCount += keys.count
+      }
+    } catch {
+      // The payload names more rows than were deleted.
+      failure = error
+      throw error
+    }
+    return rowCount
+  }
+
+  private func keys(at positions: Range<Int>) -> [[UInt8]] {
+    var keys: [[UInt8]] = []
+    editor.rows.forEach(in: positions) { key, _ in
+      keys.append(Array(RowKey.key(of: key)))
+      return true
+    }
+    return keys
+  }
+
+  private func delete(
+    _ key: UnsafeRawBufferPointer, in bucket: BucketReference, at stamp: Stamp
+  ) throws(TreeRingError) {
+    guard let previous = try editor.apply(.delete, in: bucket, key: key, at: stamp) else {
+      throw ByteReader.damaged
+    }
+    payload.deleteRange(key, previous: previous)
+  }
+
+  /// The maximum number of keys held at a time.
+  private static let deletedAtOnce = 256
+}

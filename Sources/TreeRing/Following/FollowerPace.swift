@@ -1,0 +1,109 @@
+// Decides when a follower polls its writer's shared word.
+//
+// - After a change it polls again a millisecond later: commits come in bursts, and one poll serves
+//   many.
+// - Then it waits until the file of the shared word is written. Not every file system reports that,
+//   least of all one on another machine. So it polls ten times a second in any case.
+// - Where the system reports nothing, it waits a millisecond. Each poll without news makes the wait
+//   half as long again, up to twenty milliseconds.
+
+internal import Synchronization
+internal import TreeRingLog
+
+#if canImport(Glibc)
+  internal import Glibc
+#elseif canImport(Musl)
+  internal import Musl
+#else
+  internal import Darwin
+#endif
+
+/// The pauses between a follower's polls. Only its thread waits; any thread may end the waiting.
+final class FollowerPace: Sendable {
+  /// The outcome of a poll.
+  enum Outcome: Sendable {
+    case nothing
+    /// Something new, and all of it was read.
+    case news
+    /// Something new that cannot be read yet.
+    case unfinished
+  }
+
+  private struct State: Sendable {
+    var watch: (any FileWatch)?
+    /// The wait where no changes are reported, in microseconds.
+    var pause = 1_000
+    /// Something may have changed before the watch began.
+    var outcome = Outcome.unfinished
+    var nextRare = ContinuousClock.now + FollowerPace.rareInterval
+    var isEnded = false
+  }
+  private let lockPath: String
+  private let fileSystem: any FileSystem
+  private let state: Mutex<State>
+
+  /// The longest wait that a change ends, in milliseconds.
+  private static let longest = 100
+  /// The longest wait where no changes are reported, in microseconds.
+  private static let longestPause = 20_000
+  /// The time between two checks of what seldom changes.
+  private static let rareInterval = Duration.milliseconds(500)
+
+  init(lockPath: String, fileSystem: any FileSystem) {
+    self.lockPath = lockPath
+    self.fileSystem = fileSystem
+    state = Mutex(State(watch: fileSystem.watch(lockPath)))
+  }
+
+  /// Waits until the next poll is due.
+  func wait() {
+    let (watch, pause, outcome) = state.withLock { ($0.watch, $0.pause, $0.outcome) }
+    switch outcome {
+    case .unfinished: usleep(1_000)
+    case .news where watch != nil:
+      // The next poll also sees the changes of this time.
+      usleep(1_000)
+      // The watch still reports a change between the last poll and now.
+      fallthrough
+    case .nothing, .news:
+      guard let watch else {
+        usleep(UInt32(pause))
+        return
+      }
+      if !watch.wait(milliseconds: Self.longest) {
+        state.withLock { $0.watch = nil }
+      }
+    }
+  }
+
+  /// Records the outcome of a poll.
+  func note(_ outcome: Outcome) {
+    state.withLock { state in
+      state.outcome = outcome
+      state.pause = outcome == .nothing ? min(state.pause * 3 / 2, Self.longestPause) : 1_000
+    }
+  }
+
+  /// Whether a check of what seldom changes is due. If so, and there is no watch, starts one.
+  func isRareDue() -> Bool {
+    let now = ContinuousClock.now
+    let (isDue, isWatched) = state.withLock { state -> (Bool, Bool) in
+      guard state.nextRare <= now else { return (false, true) }
+      state.nextRare = now + Self.rareInterval
+      return (true, state.watch != nil || state.isEnded)
+    }
+    if !isWatched, let watch = fileSystem.watch(lockPath) {
+      state.withLock { state in if !state.isEnded { state.watch = watch } }
+    }
+    return isDue
+  }
+
+  /// Ends the current wait.
+  func end() {
+    let watch = state.withLock { state in
+      state.isEnded = true
+      return state.watch
+    }
+    watch?.cancel()
+  }
+}

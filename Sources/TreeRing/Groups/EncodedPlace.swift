@@ -1,0 +1,50 @@
+// The places of a row as an index stores them. A row's places in one index are a list in group
+// order with one place a group. So one pass compares two such lists.
+
+internal import TreeRingLog
+
+/// One place of a row: a group and the sort key in its order.
+package struct EncodedPlace: Hashable, Sendable {
+  package var group: GroupName
+  /// Order-preserving bytes, at most `Limits.sortKeyByteCount` of them.
+  package var sortKey: [UInt8]
+
+  package init(group: GroupName, sortKey: [UInt8]) {
+    self.group = group
+    self.sortKey = sortKey
+  }
+}
+
+extension [EncodedPlace] {
+  /// Calls `body` with the places of each group in which two lists differ; both lists are in group
+  /// order. O(n).
+  static func forEachDifference(
+    from old: [EncodedPlace], to new: [EncodedPlace],
+    _ body: (_ old: EncodedPlace?, _ new: EncodedPlace?) -> Void
+  ) {
+    var (before, after) = (0, 0)
+    while before < old.count || after < new.count {
+      if after == new.count || before < old.count && old[before].group < new[after].group {
+        body(old[before], nil)
+        before += 1
+      } else if before == old.count || new[after].group < old[before].group {
+        body(nil, new[after])
+        after += 1
+      } else {
+        if old[before].sortKey != new[after].sortKey { body(old[before], new[after]) }
+        before += 1
+        after += 1
+      }
+    }
+  }
+
+  /// Replaces the list's place in the same group; does nothing without one. O(log n).
+  mutating func replace(with place: EncodedPlace) {
+    var (low, high) = (0, count)
+    while low < high {
+      let middle = (low + high) / 2
+      if self[middle].group < place.group { low = middle + 1 } else { high = middle }
+    }
+    if low < count, self[low].group == place.group { self[low] = place }
+  }
+}

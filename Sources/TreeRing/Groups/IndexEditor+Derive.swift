@@ -1,0 +1,85 @@
+// Derives an index that a commit does not maintain from the same index at another commit. Only rows
+// that differ between both are placed anew. The trees share all other pages.
+
+internal import TreeRingLog
+
+extension IndexEditor {
+  /// A state that has the trees of the index.
+  struct Donor {
+    var rows: Tree
+    var catalog: Catalog
+    var index: IndexRoots
+  }
+
+  /// Derives the trees of an index for other rows. O(rows that differ · log n).
+  ///
+  /// - Parameter limit: the maximum number of rows that differ.
+  /// - Returns: the trees; nil if more rows differ, or if the index cannot be derived row by row,
+  ///   because it compares rows or is manual.
+  /// - Throws: the error that prevents the derivation; the caller then has to discard its pages.
+  func derive(
+    _ index: ActiveIndex, from donor: Donor, for rows: Tree, catalog: Catalog,
+    values: ValueSource, limit: Int
+  ) throws(TreeRingError) -> IndexRoots? {
+    if index.comparison != nil || index.manualName != nil { return nil }
+    let buckets = Set(
+      index.buckets.compactMap { donor.catalog.buckets[$0] ?? catalog.buckets[$0] })
+    guard
+      let keys = try differingKeys(from: donor.rows, to: rows, in: buckets, limit: limit)
+    else { return nil }
+    var roots = donor.index
+    var next = 0
+    while next < keys.count {
+      let part = keys[next..<min(next + StateReader.sectionEntryCount, keys.count)]
+      try typed {
+        try editor.pages.reading {
+          for key in part {
+            try key.withUnsafeBytes { treeKey in
+              try move(&roots, index, treeKey, from: donor.rows, to: rows, values)
+            }
+          }
+        }
+      }
+      next = part.endIndex
+    }
+    return roots
+  }
+
+  /// The keys of differing rows in the row tree; nil if they exceed the limit.
+  private func differingKeys(
+    from old: Tree, to new: Tree, in buckets: Set<UInt32>, limit: Int
+  ) throws(TreeRingError) -> [[UInt8]]? {
+    var keys: [[UInt8]] = []
+    try typed {
+      try editor.pages.reading {
+        var difference = TreeDiff(from: old.root, to: new.root, pages: editor.pages)
+        difference.forEach { key, _, _ in
+          if buckets.contains(RowKey.bucket(of: key)) { keys.append(Array(key)) }
+          return keys.count <= limit
+        }
+      }
+    }
+    return keys.count <= limit ? keys : nil
+  }
+
+  /// Replaces the old places of one row by its new places.
+  private func move(
+    _ roots: inout IndexRoots, _ index: ActiveIndex, _ treeKey: UnsafeRawBufferPointer,
+    from old: Tree, to new: Tree, _ values: ValueSource
+  ) throws(TreeRingError) {
+    let (bucket, key) = (RowKey.bucket(of: treeKey), RowKey.key(of: treeKey))
+    func places(in rows: Tree) throws(TreeRingError) -> [EncodedPlace]? {
+      guard let bytes = rows.value(of: treeKey) else { return [] }
+      return try values.withInput(
+        of: try RowRecord(bytes), bucket: bucket, key: key, readsMetadata: index.readsMetadata
+      ) { (input) throws(TreeRingError) in try index.places(of: input) }
+    }
+    if roots.undecodable > 0, try places(in: old) == nil { roots.undecodable -= 1 }
+    let now = try places(in: new)
+    if now == nil { roots.undecodable += 1 }
+    let prefix = PlaceKey.prefix(bucket: bucket, key: key)
+    let before = PlaceKey.places(
+      in: Tree(roots.places, pages: editor.pages), prefix: prefix)
+    replace(&roots, bucket: bucket, key: key, prefix: prefix, old: before, new: now ?? [])
+  }
+}

@@ -1,0 +1,62 @@
+// Names as the store compares them: by bytes. Swift's texts are equal if they look alike, however
+// their letters are composed. Two such names are two keys of a tree, so they are two names
+// everywhere.
+
+/// The name of a bucket, an index or a tag, compared byte by byte: two spellings of one letter are
+/// two names, though Swift's texts are equal.
+public struct StoreName: Hashable, Comparable, Sendable, ExpressibleByStringLiteral,
+  CustomStringConvertible
+{
+  /// The name as text.
+  public let text: String
+
+  /// Creates a name from a text.
+  public init(_ text: some StringProtocol) { self.text = String(text) }
+  public init(stringLiteral value: String) { text = value }
+
+  public static func == (a: StoreName, b: StoreName) -> Bool { a.text.isSameName(as: b.text) }
+  public static func < (a: StoreName, b: StoreName) -> Bool {
+    a.text.utf8.lexicographicallyPrecedes(b.text.utf8)
+  }
+  public func hash(into hasher: inout Hasher) { text.hashName(into: &hasher) }
+  /// The name as text.
+  public var description: String { text }
+}
+
+extension String {
+  /// Whether two texts have the same bytes.
+  package func isSameName(as other: String) -> Bool {
+    utf8.count == other.utf8.count && utf8.elementsEqual(other.utf8)
+  }
+
+  /// Adds the bytes to a hash.
+  package func hashName(into hasher: inout Hasher) {
+    var text = self
+    text.withUTF8 { hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
+    hasher.combine(UInt8.max)
+  }
+}
+
+extension Optional<String> {
+  /// Whether both are nil, or texts of the same bytes.
+  package func isSameName(as other: String?) -> Bool {
+    switch (self, other) {
+    case (nil, nil): true
+    case (let a?, let b?): a.isSameName(as: b)
+    default: false
+    }
+  }
+}
+
+extension [String] {
+  /// The texts as names.
+  package var names: [StoreName] { map { StoreName($0) } }
+
+  /// Whether one of the texts has the same bytes. O(n).
+  package func containsName(_ name: String) -> Bool { contains { $0.isSameName(as: name) } }
+
+  /// Whether the texts have the same bytes, pair by pair.
+  package func areSameNames(as others: [String]) -> Bool {
+    elementsEqual(others) { $0.isSameName(as: $1) }
+  }
+}

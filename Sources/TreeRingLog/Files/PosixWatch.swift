@@ -1,0 +1,33 @@
+// Waiting for changes of a file of the operating system.
+
+internal import CTreeRing
+
+#if canImport(Darwin)
+  internal import Darwin
+#elseif canImport(Musl)
+  internal import Musl
+#else
+  internal import Glibc
+#endif
+
+/// A descriptor that reports the changes of a file.
+final class PosixWatch: FileWatch {
+  private let descriptor: Int32
+  private let watch: Int32
+
+  /// Nil if the system does not support watches, or has none left for this process.
+  init?(_ path: String) {
+    var watch: Int32 = -1
+    descriptor = treering_watch_open(path, &watch)
+    self.watch = watch
+    if descriptor < 0 { return nil }
+  }
+
+  deinit { if descriptor >= 0 { close(descriptor) } }
+
+  func wait(milliseconds: Int) -> Bool {
+    treering_watch_wait(descriptor, Int32(clamping: milliseconds)) >= 0
+  }
+
+  func cancel() { treering_watch_cancel(descriptor, watch) }
+}

@@ -1,0 +1,125 @@
+// Files in the log's folder that are no current segments, and their removal.
+//
+// - A lower generation is removed when this opening has read its replacement whole and the
+//   replacement holds every commit that the lower one still holds. Until then it may be the only
+//   sound copy. So a segment with a lower generation is read whole even where others are only
+//   glanced at.
+// - An unfinished temporary file is removed too: nothing depends on it.
+// - Both are removed after the whole log has been judged and before any other change, because the
+//   opening may need their room.
+// - A tail that recovery has copied to another segment and not cut off yet follows the same rule.
+// - Mode `prefix` sets lower generations from the flaw on aside, like the files that replaced them.
+//   Under their own names they would become current once those files are gone.
+
+/// The files of a log's folder.
+struct LogFiles {
+  /// The current segments, oldest first.
+  var names: [SegmentName] = []
+  /// Lower generations of the current segments.
+  var lower: [SegmentName] = []
+  /// Unfinished temporary files.
+  var temporary: [String] = []
+
+  init(_ found: [String]) {
+    var newest: [CommitNumber: SegmentName] = [:]
+    for name in found.compactMap(SegmentName.init(fileName:)).sorted() {
+      if let other = newest.updateValue(name, forKey: name.firstCommit) { lower.append(other) }
+    }
+    names = newest.values.sorted()
+    temporary = found.filter { $0.hasSuffix(Format.temporarySuffix) }.sorted()
+  }
+}
+
+extension Recovery {
+  /// True if the segment replaces a lower generation that is still there and may be removed.
+  func isReplacing(_ name: SegmentName) -> Bool {
+    mayWrite && files.lower.contains { $0.firstCommit == name.firstCommit }
+  }
+
+  /// Throws if a segment that was read whole lacks a commit that a lower generation of it holds.
+  func checkReplaced(by scan: SegmentScan, _ name: SegmentName) throws(TreeRingError) {
+    guard mayWrite else { return }
+    for lower in files.lower where lower.firstCommit == name.firstCommit {
+      let file = try fileSystem.open("\(directory)/\(lower.fileName)", .readOnly)
+      defer { file.close() }
+      let last: CommitNumber
+      do throws(TreeRingError) {
+        let (header, head) = try SegmentScan.header(of: file, name: lower)
+        last = try SegmentScan.scan(file, header, head, limit: nil).lastCommit
+      } catch {
+        // It holds nothing readable.
+        guard error.code == .corruption else { throw error }
+        continue
+      }
+      guard scan.lastCommit < last else { continue }
+      throw .corruptLog(
+        "\(lower.fileName), whose place the segment has taken, reaches to commit \(last)",
+        file: scan.path, offset: scan.end.offset, commit: scan.lastCommit + 1)
+    }
+  }
+
+  /// Removes temporary files, and the lower generations of segments that begin before `bound`. The
+  /// replacements of these must have been read whole.
+  /// - Returns: the remaining lower generations.
+  @discardableResult
+  mutating func removeLeftovers(
+    before bound: CommitNumber = .max
+  ) throws(TreeRingError) -> [SegmentName] {
+    let names = files.lower.filter { $0.firstCommit < bound }.map(\.fileName) + files.temporary
+    for name in names {
+      let path = "\(directory)/\(name)"
+      try fileSystem.unlink(path)
+      report.removedFiles.append(path)
+      report.notes.append("Removed \(path), a leftover of work that was interrupted.")
+    }
+    if !names.isEmpty { try fileSystem.syncDirectory(directory) }
+    return files.lower.filter { $0.firstCommit >= bound }
+  }
+
+  /// Records the tail behind the sound part of a segment whose successor was begun by recovery.
+  mutating func noteSuperseded(_ scan: SegmentScan, _ file: any File) throws(TreeRingError) {
+    var last = scan.lastCommit
+    if scan.isSuperseded, let newest = scan.last {
+      let start = ScanStart(
+        end: scan.end, directory: scan.directory, lastKind: scan.lastKind, last: newest)
+      last = try SegmentScan.scan(file, scan.header, from: start, limit: nil).lastCommit
+    }
+    cuts.append(
+      SupersededTail(
+        path: scan.path, offset: scan.end.offset, byteCount: scan.fileSize - scan.end.offset,
+        lastCommit: last))
+  }
+
+  /// Throws if the log, whose last segment was read, ends before a commit that recovery had copied.
+  func checkSuperseded(by scan: SegmentScan) throws(TreeRingError) {
+    guard let cut = cuts.first(where: { scan.lastCommit < $0.lastCommit }) else { return }
+    throw .corruptLog(
+      "\(cut.path), whose commits were copied to later segments, reaches to commit "
+        + "\(cut.lastCommit)", file: scan.path, offset: scan.end.offset, commit: scan.lastCommit + 1
+    )
+  }
+
+  /// Cuts off the copied tails, durably. Syncs also a file that a killed opening has cut already.
+  mutating func cutSuperseded() throws(TreeRingError) {
+    for cut in cuts {
+      let file = try fileSystem.open(cut.path, .readWrite)
+      defer { file.close() }
+      if cut.byteCount > 0 {
+        try file.truncate(to: cut.offset)
+        report.notes.append(
+          "Cut \(cut.path) at offset \(cut.offset); what followed had been copied to the next "
+            + "segment.")
+      }
+      try file.sync(.whole)
+    }
+  }
+}
+
+/// The tail of a segment that recovery has copied to the next segment.
+struct SupersededTail {
+  var path: String
+  var offset: UInt64
+  var byteCount: UInt64
+  /// The last commit in it.
+  var lastCommit: CommitNumber
+}

@@ -1,0 +1,1 @@
+../TestSupport/Damage/ChecksumRepair.swift

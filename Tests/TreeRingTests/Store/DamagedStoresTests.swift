@@ -1,0 +1,51 @@
+// Some hundred of the damaged stores that `Tools/damage` tries in any number.
+
+import TestSupport
+import Testing
+import TreeRing
+import TreeRingLog
+
+@Suite("Damaged stores")
+struct DamagedStoresTests {
+  @Test("Every call answers as the sound store did, or with a typed error", arguments: seeds(1...1))
+  func trials(seed: UInt64) throws {
+    let samples = try DamageSample.all()
+    for number in 0..<200 as Range<UInt64> {
+      var trial = DamageTrial(samples, seed: seed, number: number)
+      trial.runInMemory()
+      #expect(trial.problems == [], "seed \(seed), trial \(number): \(trial.label)")
+    }
+  }
+
+  @Test("The same in folders on the disk, where what is mapped for reading cannot be written")
+  func folders() throws {
+    let samples = try DamageSample.all()
+    for number in 0..<30 as Range<UInt64> {
+      let folder = try TemporaryFolder()
+      var trial = DamageTrial(samples, seed: 2, number: number)
+      try trial.runOnDisk(below: folder.path)
+      #expect(trial.problems == [], "trial \(number): \(trial.label)")
+    }
+  }
+
+  @Test("Every sample is sound as it was written")
+  func samples() throws {
+    for sample in try DamageSample.all() {
+      let disk = MemoryFileSystem()
+      try disk.setFiles(sample.files, in: "store")
+      var options = DamageSample.options(.readOnly)
+      for readsPages in [true, false] {
+        options.readsPages = readsPages
+        let store = try Store(path: "store", fileSystem: disk, options: options)
+        #expect(store.newestCommit == sample.record.newest, "\(sample.name)")
+        #expect(try store.checkInvariants() == [], "\(sample.name)")
+        let state = try StoreState(store.snapshot())
+        let expected = sample.record.states[store.newestCommit] ?? []
+        #expect(
+          expected.contains { state.difference(from: $0) == nil },
+          "\(sample.name), pages \(readsPages)")
+        try store.close()
+      }
+    }
+  }
+}
