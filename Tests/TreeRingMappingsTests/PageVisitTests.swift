@@ -1,4 +1,4 @@
-#if DEBUG || TREERING_COUNTED
+#if DEBUG
   import TestSupport
   import Testing
   import TreeRingLog

@@ -147,11 +147,13 @@ import TreeRingLog
     let arguments =
       command == "replay" ? ["replay", source, "--into", target] : [command, source, target]
     var unfinished = 0
-    for delay in stride(from: 0.02, to: 1.2, by: 0.04) {
+    // From the moment the copy begins, in milliseconds.
+    for delay in 0..<40 {
       try? FileManager.default.removeItem(atPath: target)
       let tool = try Child("treering", arguments)
       try tool.process.run()
-      Thread.sleep(forTimeInterval: delay)
+      while !FileManager.default.fileExists(atPath: target), tool.process.isRunning { usleep(100) }
+      usleep(UInt32(delay * 1000))
       kill(tool.process.processIdentifier, SIGKILL)
       tool.process.waitUntilExit()
       let found = try Self.run(["verify", target])

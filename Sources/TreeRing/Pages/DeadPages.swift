@@ -9,7 +9,7 @@ struct DeadPages: Sendable {
   /// The pages: in order of arrival if they were never handed on, otherwise in no order.
   private(set) var pages: [RetiredPage] = []
   private var isHeap = false
-  #if DEBUG || TREERING_COUNTED
+  #if DEBUG
     /// The number of moves of pages within the heaps that make up this one.
     private(set) var moveCount = 0
   #endif
@@ -46,7 +46,7 @@ struct DeadPages: Sendable {
     var other = other
     if other.pages.count > pages.count { swap(&self, &other) }
     makeHeap()
-    #if DEBUG || TREERING_COUNTED
+    #if DEBUG
       moveCount += other.moveCount + other.pages.count
     #endif
     for page in other.pages { append(page) }
@@ -83,7 +83,7 @@ struct DeadPages: Sendable {
 
   private mutating func exchange(_ a: Int, _ b: Int) {
     pages.swapAt(a, b)
-    #if DEBUG || TREERING_COUNTED
+    #if DEBUG
       moveCount += 1
     #endif
   }

@@ -29,7 +29,7 @@ struct PageTable: @unchecked Sendable {
   /// The supply for pages without an address. The page store retains it as long as the table.
   private let supply: Unmanaged<PageSupply>?
 
-  #if DEBUG || TREERING_COUNTED
+  #if DEBUG
     /// The number of page accesses, so that tests can count instead of timing. Only counted builds
     /// have it.
     var visitCount: Int { visits.pointee.load(ordering: .relaxed) }
@@ -38,7 +38,7 @@ struct PageTable: @unchecked Sendable {
 
   init(supply: PageSupply?) {
     blocks = Self.reserveWords(Self.blockCount)
-    #if DEBUG || TREERING_COUNTED
+    #if DEBUG
       visits.initialize(to: Atomic(0))
     #endif
     self.supply = supply.map { .passUnretained($0) }
@@ -70,7 +70,7 @@ struct PageTable: @unchecked Sendable {
       }
     }
     Self.release(blocks, Self.blockCount)
-    #if DEBUG || TREERING_COUNTED
+    #if DEBUG
       visits.deinitialize(count: 1)
       visits.deallocate()
     #endif
@@ -78,7 +78,7 @@ struct PageTable: @unchecked Sendable {
 
   @inline(__always)
   private func countVisit() {
-    #if DEBUG || TREERING_COUNTED
+    #if DEBUG
       visits.pointee.add(1, ordering: .relaxed)
     #endif
   }

@@ -35,7 +35,7 @@ package final class PinTable: Sendable {
     var pins: [CommitNumber: Pin] = [:]
     var oldest: CommitNumber?
     var newest: CommitNumber?
-    #if DEBUG || TREERING_COUNTED
+    #if DEBUG
       /// The number of moves of pages on lists that no longer exist.
       var moveCount = 0
     #endif
@@ -193,7 +193,7 @@ package final class PinTable: Sendable {
       } else {
         freed = pin.dead.pages
       }
-      #if DEBUG || TREERING_COUNTED
+      #if DEBUG
         if pin.older == nil { state.moveCount += pin.dead.moveCount }
       #endif
       pages.free(freed)
@@ -239,7 +239,7 @@ package final class PinTable: Sendable {
     }
   }
 
-  #if DEBUG || TREERING_COUNTED
+  #if DEBUG
     /// The number of moves of pages on lists that no longer exist, for tests. Only counted builds
     /// have it.
     var moveCount: Int { state.withLock { $0.moveCount } }

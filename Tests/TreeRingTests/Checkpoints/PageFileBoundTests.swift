@@ -16,7 +16,8 @@ import TreeRingLog
     private(set) var store: Store
     let rowCount: Int
     var random: SeededGenerator
-    /// The largest bound so far. Free pages are reused, but the file does not shrink.
+    /// The largest bound so far, read after every commit: a follower that moves on pins fewer pages
+    /// again. Free pages are reused, but the file does not shrink.
     var bound = 0
     /// The largest number of live pages so far.
     var live = 0
@@ -59,6 +60,7 @@ import TreeRingLog
           }
         }
       }
+      bound = max(bound, try #require(store.engine.checkpointer).pageUse.bound)
     }
 
     /// Counts the live pages one by one, and compares the file with the largest bound so far.

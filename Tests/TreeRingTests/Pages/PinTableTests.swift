@@ -138,7 +138,7 @@ import TreeRingLog
     }
   }
 
-  #if DEBUG || TREERING_COUNTED
+  #if DEBUG
     @Test("In whatever order pins go, the pages that hang on them move a few times each")
     func movedPages() {
       func moves(_ count: Int, _ order: ([CommitNumber]) -> [CommitNumber]) -> Int {

@@ -96,7 +96,7 @@ import TreeRingLog
     #expect(try !new.contains(1))
   }
 
-  #if DEBUG || TREERING_COUNTED
+  #if DEBUG
     @Test("Asking for a kept commit visits as many pages with many tags as with few")
     func questionCost() throws {
       func visits(_ count: Int) throws -> Int {
