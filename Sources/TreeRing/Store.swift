@@ -310,7 +310,7 @@ public final class Store: Sendable {
     return true
   }
 
-  /// Waits until a commit is visible. Calls `isOver` ten times a second.
+  /// Waits until a commit is visible. Calls `isOver` five times a second.
   /// - Returns: False if `isOver` returned true.
   /// - Throws: `closed`; the error that ended the following of a writer; the errors of `isOver`.
   package func wait(for commit: CommitNumber, unless isOver: () throws -> Bool) throws -> Bool {
@@ -321,7 +321,7 @@ public final class Store: Sendable {
       if newestCommit >= commit { return true }
       try checkOpen()
       try follower?.check()
-      _ = visible.wait(timeout: .now() + .milliseconds(100))
+      _ = visible.wait(timeout: .now() + .milliseconds(200))
     }
   }
 

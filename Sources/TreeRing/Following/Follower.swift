@@ -1,6 +1,6 @@
 // Keeps a store that is open for reading in step with the process that writes it.
 //
-// The follower's thread checks the shared word when its file has been written, and ten times a
+// The follower's thread checks the shared word when its file has been written, and some times a
 // second in any case. Where the system does not report writes, it checks after a millisecond and
 // then less and less often. When the writer has published more, the follower reads on in the log
 // and replays each commit into private pages. All of them become visible through the commit queue,
@@ -96,7 +96,7 @@ final class Follower: Sendable {
     self.replayer = replayer
     self.logger = logger
     self.checkpoints = checkpoints
-    pace = FollowerPace(lockPath: lockPath, fileSystem: fileSystem)
+    pace = FollowerPace { fileSystem.watch(lockPath) }
     state = Mutex(State(word: word, said: said ?? word?.value, root: root, pin: pin))
   }
 

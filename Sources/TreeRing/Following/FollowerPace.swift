@@ -3,7 +3,9 @@
 // - After a change it polls again a millisecond later: commits come in bursts, and one poll serves
 //   many.
 // - Then it waits until the file of the shared word is written. Not every file system reports that,
-//   least of all one on another machine. So it polls ten times a second in any case.
+//   least of all one on another machine. So it polls ten times a second in any case, and twice a
+//   second while nothing happens. News that was not reported shows that the file system reports
+//   nothing; from then on it polls ten times a second.
 // - Where the system reports nothing, it waits a millisecond. Each poll without news makes the wait
 //   half as long again, up to twenty milliseconds.
 
@@ -35,29 +37,37 @@ final class FollowerPace: Sendable {
     var pause = 1_000
     /// Something may have changed before the watch began.
     var outcome = Outcome.unfinished
+    /// The longest wait for a report, in milliseconds.
+    var patience = FollowerPace.shortestPatience
+    /// Whether the last wait for a report was in vain.
+    var hasTimedOut = false
+    /// Whether something has happened without a report.
+    var hasMissedReport = false
     var nextRare = ContinuousClock.now + FollowerPace.rareInterval
     var isEnded = false
   }
-  private let lockPath: String
-  private let fileSystem: any FileSystem
+  private let startWatch: @Sendable () -> (any FileWatch)?
   private let state: Mutex<State>
 
-  /// The longest wait that a change ends, in milliseconds.
-  private static let longest = 100
+  /// The bounds of a wait for a report, in milliseconds.
+  private static let shortestPatience = 100
+  private static let longestPatience = 500
   /// The longest wait where no changes are reported, in microseconds.
   private static let longestPause = 20_000
   /// The time between two checks of what seldom changes.
   private static let rareInterval = Duration.milliseconds(500)
 
-  init(lockPath: String, fileSystem: any FileSystem) {
-    self.lockPath = lockPath
-    self.fileSystem = fileSystem
-    state = Mutex(State(watch: fileSystem.watch(lockPath)))
+  /// - Parameter startWatch: starts a watch of the shared word's file, if the system supports it.
+  init(startWatch: @escaping @Sendable () -> (any FileWatch)?) {
+    self.startWatch = startWatch
+    state = Mutex(State(watch: startWatch()))
   }
 
   /// Waits until the next poll is due.
   func wait() {
-    let (watch, pause, outcome) = state.withLock { ($0.watch, $0.pause, $0.outcome) }
+    let (watch, pause, patience, outcome) = state.withLock {
+      ($0.watch, $0.pause, $0.patience, $0.outcome)
+    }
     switch outcome {
     case .unfinished: usleep(1_000)
     case .news where watch != nil:
@@ -70,8 +80,10 @@ final class FollowerPace: Sendable {
         usleep(UInt32(pause))
         return
       }
-      if !watch.wait(milliseconds: Self.longest) {
-        state.withLock { $0.watch = nil }
+      let report = watch.wait(milliseconds: patience)
+      state.withLock { state in
+        state.hasTimedOut = report == .timedOut
+        if report == .ended { state.watch = nil }
       }
     }
   }
@@ -81,6 +93,13 @@ final class FollowerPace: Sendable {
     state.withLock { state in
       state.outcome = outcome
       state.pause = outcome == .nothing ? min(state.pause * 3 / 2, Self.longestPause) : 1_000
+      if state.hasTimedOut, outcome != .nothing { state.hasMissedReport = true }
+      if outcome == .nothing, !state.hasMissedReport {
+        state.patience = min(state.patience * 2, Self.longestPatience)
+      } else {
+        state.patience = Self.shortestPatience
+      }
+      state.hasTimedOut = false
     }
   }
 
@@ -92,7 +111,7 @@ final class FollowerPace: Sendable {
       state.nextRare = now + Self.rareInterval
       return (true, state.watch != nil || state.isEnded)
     }
-    if !isWatched, let watch = fileSystem.watch(lockPath) {
+    if !isWatched, let watch = startWatch() {
       state.withLock { state in if !state.isEnded { state.watch = watch } }
     }
     return isDue

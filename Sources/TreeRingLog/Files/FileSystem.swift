@@ -119,12 +119,21 @@ package protocol FileMapping: AnyObject, Sendable {
   var bytes: UnsafeMutableRawBufferPointer { get }
 }
 
+/// The reason why a wait for the changes of a file ended.
+package enum FileWatchOutcome: Sendable {
+  /// The file has changed.
+  case changed
+  /// The time is over.
+  case timedOut
+  /// The file is gone, or the watch was cancelled.
+  case ended
+}
+
 /// A watch for the changes of a file. It ends when it is deallocated.
 package protocol FileWatch: AnyObject, Sendable {
   /// Waits until the file has changed since the previous call, for at most `milliseconds`. One
   /// thread at a time.
-  /// - Returns: false if the watch has ended, because the file is gone or after `cancel`.
-  func wait(milliseconds: Int) -> Bool
+  func wait(milliseconds: Int) -> FileWatchOutcome
   /// Ends the watch and the wait of another thread.
   func cancel()
 }

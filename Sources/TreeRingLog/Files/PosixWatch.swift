@@ -25,8 +25,9 @@ final class PosixWatch: FileWatch {
 
   deinit { if descriptor >= 0 { close(descriptor) } }
 
-  func wait(milliseconds: Int) -> Bool {
-    treering_watch_wait(descriptor, Int32(clamping: milliseconds)) >= 0
+  func wait(milliseconds: Int) -> FileWatchOutcome {
+    let result = treering_watch_wait(descriptor, Int32(clamping: milliseconds))
+    return result < 0 ? .ended : result == 0 ? .timedOut : .changed
   }
 
   func cancel() { treering_watch_cancel(descriptor, watch) }

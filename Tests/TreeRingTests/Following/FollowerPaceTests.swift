@@ -1,0 +1,79 @@
+// The waits of a follower between two polls.
+
+import Synchronization
+import Testing
+import TreeRingLog
+
+@testable import TreeRing
+
+@Suite("The waits of a follower") struct FollowerPaceTests {
+  /// A watch that returns at once, records the times it was asked to wait, and says what it is told.
+  private final class Script: FileWatch {
+    private let state = Mutex((outcome: FileWatchOutcome.timedOut, waits: [Int]()))
+
+    var waits: [Int] { state.withLock { $0.waits } }
+    func set(_ outcome: FileWatchOutcome) { state.withLock { $0.outcome = outcome } }
+    func wait(milliseconds: Int) -> FileWatchOutcome {
+      state.withLock { state in
+        state.waits.append(milliseconds)
+        return state.outcome
+      }
+    }
+    func cancel() { set(.ended) }
+  }
+
+  @Test("While nothing happens, a follower waits longer for a report, up to half a second")
+  func patience() {
+    let script = Script()
+    let pace = FollowerPace { script }
+    for _ in 0..<5 {
+      pace.note(.nothing)
+      pace.wait()
+    }
+    #expect(script.waits == [200, 400, 500, 500, 500])
+    script.set(.changed)
+    pace.wait()
+    pace.note(.news)
+    pace.wait()
+    #expect(script.waits.suffix(2) == [500, 100])
+    pace.note(.nothing)
+    pace.wait()
+    #expect(script.waits.last == 200, "reported news does not make a follower distrust reports")
+  }
+
+  @Test("News without a report shows that nothing is reported: a follower then polls often")
+  func missedReport() {
+    let script = Script()
+    let pace = FollowerPace { script }
+    for _ in 0..<4 {
+      pace.note(.nothing)
+      pace.wait()
+    }
+    pace.note(.news)
+    for _ in 0..<4 {
+      pace.wait()
+      pace.note(.nothing)
+    }
+    #expect(script.waits == [200, 400, 500, 500, 100, 100, 100, 100])
+  }
+
+  @Test("After the watch has ended, a follower polls without it, and looks for a new one")
+  func ended() {
+    let script = Script()
+    let starts = Mutex(0)
+    let pace = FollowerPace {
+      starts.withLock { $0 += 1 }
+      return script
+    }
+    script.set(.ended)
+    pace.note(.nothing)
+    pace.wait()
+    pace.note(.nothing)
+    pace.wait()
+    #expect(script.waits.count == 1)
+    while !pace.isRareDue() {}
+    #expect(starts.withLock { $0 } == 2)
+    pace.wait()
+    #expect(script.waits.count == 2)
+  }
+}
