@@ -30,7 +30,8 @@ let bestsellers = GroupIndex(
 ) { $0.row.sales > 100_000 }
 
 let store = try Store.inMemory(indexes: [salesRank, byTitle, bestsellers])
-try store.define("In stock", FieldFilter(of: "SalesRank", where: [.init("stock", in: ["yes"])]))
+let inStock = FieldIndex.Condition("stock", in: ["yes"])
+try store.define("In stock", FieldFilter(of: "SalesRank", where: [inStock]))
 try store.write { tx in
   try tx.put(mobyDick, for: "moby", in: books)
   try tx.put(Book(title: "Ubik", genre: "sci-fi", sales: 9), for: "ubik", in: books)

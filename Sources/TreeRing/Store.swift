@@ -366,10 +366,6 @@ public final class Store: Sendable {
   /// Throws `closed` once the store is closed.
   @inline(__always)
   func checkOpen() throws(TreeRingError) {
-    if isClosed.load(ordering: .relaxed) { throw Self.closedError }
-  }
-
-  static var closedError: TreeRingError {
-    TreeRingError(.closed, "The store has been closed. Open it again to go on.")
+    if isClosed.load(ordering: .relaxed) { throw TreeRingError.storeClosed }
   }
 }

@@ -1,5 +1,6 @@
-// As much of AppKit as the adapters call, declared as Apple's documentation declares it, so that the
-// adapters can be compiled where there is no AppKit. Nothing here does anything; Tools/adapters uses it.
+// As much of AppKit as the adapters call, declared as Apple's documentation declares it, so that
+// the adapters can be compiled where there is no AppKit. Nothing here does anything; Tools/adapters
+// uses it.
 
 @_exported import Foundation
 

@@ -79,7 +79,7 @@ struct LookupTests {
   }
 
   @Test(
-    "Values of a commit that is not written yet are found, and those of its neighbours are not taken"
+    "Values of a commit that is not written yet are found, and no values of its neighbours"
   )
   func pendingValues() throws {
     let log = try Self.open(disk)

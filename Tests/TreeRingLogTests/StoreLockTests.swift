@@ -92,9 +92,11 @@ import TreeRingLog
     let path = folder.path + "/LOCK"
     try StoreLock(path: path, fileSystem: disk).release()
     let isDone = Counter()
+    let isEnough = Counter()
     let word = try #require(try SharedWord.opened(path, disk))
     Thread.detachNewThread {
-      for round in 1...20 as ClosedRange<CommitNumber> {
+      // Until the reader has met some writers; how soon depends on the machine.
+      for round in 1...100_000 as ClosedRange<CommitNumber> where isEnough.count == 0 {
         guard let lock = try? StoreLock(path: path, fileSystem: disk) else { continue }
         // Each writer's commits are in a separate range.
         for commit in 0..<500 { lock.publish(durable: round * 1_000 + CommitNumber(commit)) }
@@ -109,6 +111,7 @@ import TreeRingLog
       #expect(durable >= newest[value.incarnation] ?? 0)
       #expect(durable / 1_000 == (newest[value.incarnation] ?? durable) / 1_000)
       newest[value.incarnation] = durable
+      if newest.count == 10 { _ = isEnough.next() }
     }
     #expect(newest.count > 1)
   }

@@ -5,12 +5,6 @@ import TreeRingLog
 
 @testable import TreeRingMappings
 
-/// The properties that `violations` checks. Their names let a test state which one caught a flaw.
-enum Property: String, CaseIterable {
-  case valid, minimal, updates, bystanders, batch, steps, stepCount, keyed, stages, before, after
-  case legacy, reset
-}
-
 /// All violations by the change that the algorithm returns for a case.
 ///
 /// - Parameter looksAfter: whether to look up every row of the new state.

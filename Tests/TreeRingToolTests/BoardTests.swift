@@ -51,7 +51,7 @@ import TreeRingMappings
   }
 
   @Test(
-    "The screen shows the first lines after every change, those in reverse that it brought or rewrote",
+    "The screen shows the first lines after every change; new and rewritten lines are in reverse",
     arguments: seeds(1...6))
   func screen(seed: UInt64) throws {
     var random = SeededGenerator(seed: seed)

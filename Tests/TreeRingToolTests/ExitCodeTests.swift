@@ -22,7 +22,7 @@ import TreeRingLog
   @Test("Every code of an error that the library declares has an exit code")
   func codes() throws {
     let file = URL(filePath: #filePath).deletingLastPathComponent()
-      .appending(path: "../../Sources/TreeRingLog/TreeRingError.swift")
+      .appending(path: "../../Sources/TreeRingLog/Errors/TreeRingError.swift")
     let text = try String(contentsOf: file, encoding: .utf8)
     let declared = text.matches(of: #/static let \w+ = Code\("(\w+)"\)/#)
       .map { TreeRingError.Code(String($0.1)) }

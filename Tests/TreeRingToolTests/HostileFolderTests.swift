@@ -138,7 +138,7 @@ import TreeRingLog
   }
 
   @Test(
-    "Killed at any moment, a restore, salvage or replay is not taken for whole, and works the second time",
+    "A killed restore, salvage, replay or backup is not taken for whole, and works the second time",
     arguments: ["restore", "salvage", "replay", "backup"])
   func killedCopies(command: String) throws {
     let folder = try TemporaryFolder()

@@ -78,7 +78,8 @@ struct TreeRingTool: ParsableCommand {
       else {
         throw Failure(
           .usage,
-          "Argument \(index) is not UTF-8. Write the bytes of a key or group as {\"$base64\":\"…\"}."
+          "Argument \(index) is not UTF-8. Write the bytes of a key or group as "
+            + "{\"$base64\":\"…\"}."
         )
       }
     }

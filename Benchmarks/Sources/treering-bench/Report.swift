@@ -4,7 +4,7 @@
 internal import BenchmarkHarness
 internal import Foundation
 
-/// Whether a larger or a smaller figure is better.
+/// The direction of better figures.
 enum Direction: String, Codable {
   case higher, lower
 }

@@ -4,53 +4,6 @@
 
 package import TreeRingLog
 
-/// A row's identity inside the engine: its bucket's number and its key.
-package struct RowReference: Hashable, Comparable, Sendable {
-  /// The bucket's number in this store.
-  package var bucket: UInt32
-  /// The key's bytes.
-  package var key: [UInt8]
-
-  package init(bucket: UInt32, key: [UInt8]) {
-    self.bucket = bucket
-    self.key = key
-  }
-
-  package static func < (a: RowReference, b: RowReference) -> Bool {
-    a.bucket == b.bucket ? a.key.lexicographicallyPrecedes(b.key) : a.bucket < b.bucket
-  }
-}
-
-/// One entry of a row in a group index.
-package struct RowPlace: Hashable, Sendable {
-  /// The group of the entry.
-  package var group: GroupName
-  /// The key in the group's strict total order, compared byte by byte: sort key, then the bucket's
-  /// number (4 bytes, big-endian), then the row's key.
-  package var order: [UInt8]
-
-  package init(group: GroupName, order: [UInt8]) {
-    self.group = group
-    self.order = order
-  }
-}
-
-/// The part of a row's content that a change record needs to report the changed parts.
-package struct RowContent: Hashable, Sendable {
-  /// A 64-bit digest of the object.
-  package var object: UInt64
-  /// A 64-bit digest of the metadata; nil without metadata.
-  package var metadata: UInt64?
-  /// The commit of the row's last touch; 0 if it was never touched.
-  package var touched: CommitNumber
-
-  package init(object: UInt64, metadata: UInt64?, touched: CommitNumber) {
-    self.object = object
-    self.metadata = metadata
-    self.touched = touched
-  }
-}
-
 /// One row of a change record: its places and content before and after.
 package struct TouchedRow: Hashable, Sendable {
   /// The row's places before, in group order; empty if it was in no group.

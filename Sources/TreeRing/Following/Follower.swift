@@ -1,11 +1,9 @@
 // Keeps a store that is open for reading in step with the process that writes it.
 //
-// The follower's thread checks the shared word when its file has been written, and some times a
-// second in any case. Where the system does not report writes, it checks after a millisecond and
-// then less and less often. When the writer has published more, the follower reads on in the log
-// and replays each commit into private pages. All of them become visible through the commit queue,
-// in order, with their change records. So snapshots, waiting, feeds and observers work as they do
-// in the writer's process.
+// The follower's thread polls the writer's shared word (FollowerPace.swift). When the writer has
+// published more, the follower reads on in the log and replays each commit into private pages. All
+// of them become visible through the commit queue, in order, with their change records. So
+// snapshots, waiting, feeds and observers work as they do in the writer's process.
 //
 // Private pages grow, and the root that the follower began with keeps pages in the writer's file.
 // So after a while the follower moves over to a newer checkpoint. It registers the new root,
@@ -18,9 +16,8 @@
 // over to the new file when nothing reads the old one any more, because both number their pages
 // alike.
 //
-// If compaction has passed the follower, or a row in its visible state was erased, it moves over to
-// a newer checkpoint in the same way, or begins again with the log's start. It never shows the
-// commits between.
+// If compaction has passed the follower, or a row in its visible state was erased, it moves over in
+// the same way, or begins again with the log's start. It never shows the commits between.
 
 internal import Logging
 internal import Synchronization
@@ -225,7 +222,7 @@ final class Follower: Sendable {
     try typed {
       try engine.pages.withSection {
         try log.replay(from: first, through: reached) { header, payload in
-          if isClosing.load(ordering: .acquiring) { throw Store.closedError }
+          if isClosing.load(ordering: .acquiring) { throw TreeRingError.storeClosed }
           let base = queue.newest
           guard header.number == base.roots.commit + 1 else {
             throw TreeRingError(
@@ -304,7 +301,9 @@ final class Follower: Sendable {
     let begun = state.root?.roots.commit ?? 0
     guard let root = try newestRoot(after: visible == nil ? shown : begun, state) else {
       if visible != nil { return }
-      if state.root == nil { return try beginAnew(&state) }
+      if state.root == nil {
+        return try standOnLog(through: log.completed, bornAfter: 0, show: showAlone)
+      }
       throw TreeRingError(
         .beyondHorizon,
         "The log has been rewritten up to commit \(log.horizon), and \(shown) is the newest that "
@@ -366,11 +365,6 @@ final class Follower: Sendable {
     upon base: Version, through commit: CommitNumber
   ) throws(TreeRingError) -> Version {
     try replayer.version(upon: base, through: commit) { isClosing.load(ordering: .acquiring) }
-  }
-
-  /// Replays all of the log, for a follower that reads nothing else.
-  private func beginAnew(_ state: inout State) throws(TreeRingError) {
-    try standOnLog(through: log.completed, bornAfter: 0, show: showAlone)
   }
 
   /// Leaves a page file that another one has replaced.

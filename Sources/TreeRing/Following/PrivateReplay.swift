@@ -47,7 +47,7 @@ struct PrivateReplay: Sendable {
             reached(editor.roots.commit)
             return !isOver()
           }
-          if isOver() { throw Store.closedError }
+          if isOver() { throw TreeRingError.storeClosed }
           try editor.buildMissingIndexes()
         }
       }

@@ -9,7 +9,7 @@ package enum ListPage {
   private typealias Layout = PageFileLayout.List
 
   /// The header that a blob requires of one of its pages.
-  package struct Place: Hashable, Sendable {
+  package struct Location: Hashable, Sendable {
     package var number: PageNumber
     package var birth: CommitNumber
     /// The index of the page in the blob, counted from 0.
@@ -32,25 +32,25 @@ package enum ListPage {
   /// Writes the image of a page into a zeroed buffer of one page.
   /// - Parameter next: the number of the next page; 0 for the last.
   package static func write(
-    _ place: Place, next: PageNumber, payload: UnsafeRawBufferPointer,
+    _ location: Location, next: PageNumber, payload: UnsafeRawBufferPointer,
     to image: UnsafeMutableRawBufferPointer
   ) {
-    precondition(payload.count == place.payloadByteCount && place.isLast == (next == 0))
+    precondition(payload.count == location.payloadByteCount && location.isLast == (next == 0))
     image.put(Layout.formatVersion, at: Layout.formatVersionOffset)
-    image.put(place.number, at: Layout.numberOffset)
+    image.put(location.number, at: Layout.numberOffset)
     image.put(next, at: Layout.nextOffset)
-    image.put(place.birth, at: Layout.birthOffset)
+    image.put(location.birth, at: Layout.birthOffset)
     image.put(UInt16(payload.count), at: Layout.payloadByteCountOffset)
     image.put(Layout.kind, at: Layout.kindOffset)
-    image.put(place.position, at: Layout.positionOffset)
-    image.put(next == 0 ? 0 : place.birth, at: Layout.nextBirthOffset)
+    image.put(location.position, at: Layout.positionOffset)
+    image.put(next == 0 ? 0 : location.birth, at: Layout.nextBirthOffset)
     UnsafeMutableRawBufferPointer(rebasing: image[Layout.payloadOffset...])
       .copyMemory(from: payload)
     image.put(checksum(of: UnsafeRawBufferPointer(image)), at: Layout.checksumOffset)
   }
 
   /// The flaw of a page's image, in words; nil if it is the required page. O(page).
-  package static func flaw(in image: UnsafeRawBufferPointer, at place: Place) -> String? {
+  package static func flaw(in image: UnsafeRawBufferPointer, at location: Location) -> String? {
     guard image.count == PageLayout.pageByteCount else {
       return "a page is \(PageLayout.pageByteCount) bytes long, not \(image.count)"
     }
@@ -62,27 +62,27 @@ package enum ListPage {
     let kind = image.number(UInt16.self, at: Layout.kindOffset)
     if kind != Layout.kind { return "it is of kind \(kind), not \(Layout.kind)" }
     let number = image.number(UInt32.self, at: Layout.numberOffset)
-    if number != place.number { return "it is page \(number), not \(place.number)" }
+    if number != location.number { return "it is page \(number), not \(location.number)" }
     let birth = image.number(UInt64.self, at: Layout.birthOffset)
-    if birth != place.birth { return "it was born at commit \(birth), not \(place.birth)" }
+    if birth != location.birth { return "it was born at commit \(birth), not \(location.birth)" }
     let position = image.number(UInt32.self, at: Layout.positionOffset)
-    if position != place.position {
-      return "it is piece \(position) of a blob, not \(place.position)"
+    if position != location.position {
+      return "it is piece \(position) of a blob, not \(location.position)"
     }
     let count = Int(image.number(UInt16.self, at: Layout.payloadByteCountOffset))
-    if count != place.payloadByteCount {
-      return "it holds \(count) bytes, not \(place.payloadByteCount)"
+    if count != location.payloadByteCount {
+      return "it holds \(count) bytes, not \(location.payloadByteCount)"
     }
     let next = next(in: image)
-    if place.isLast != (next == 0) || next > PageFileLayout.maxPageNumber {
+    if location.isLast != (next == 0) || next > PageFileLayout.maxPageNumber {
       return "page \(next) follows it"
     }
     let nextBirth = image.number(UInt64.self, at: Layout.nextBirthOffset)
-    if nextBirth != (place.isLast ? 0 : place.birth) {
+    if nextBirth != (location.isLast ? 0 : location.birth) {
       return "what follows it was born at commit \(nextBirth)"
     }
     if !isZero(image, Layout.zeroOffset, 3)
-      || !image.isZero(from: Layout.payloadOffset + place.payloadByteCount)
+      || !image.isZero(from: Layout.payloadOffset + location.payloadByteCount)
     {
       return "bytes not in use are not zero"
     }
@@ -96,9 +96,9 @@ package enum ListPage {
 
   /// The part of the blob in a sound page.
   package static func payload(
-    in image: UnsafeRawBufferPointer, at place: Place
+    in image: UnsafeRawBufferPointer, at location: Location
   ) -> UnsafeRawBufferPointer {
-    let end = Layout.payloadOffset + place.payloadByteCount
+    let end = Layout.payloadOffset + location.payloadByteCount
     return UnsafeRawBufferPointer(rebasing: image[Layout.payloadOffset..<end])
   }
 

@@ -18,15 +18,15 @@ extension PageFile {
     blob.page = chain[0]
     var run = PageRun()
     for position in chain.indices.sorted(by: { chain[$0] < chain[$1] }) {
-      let place = ListPage.Place(
+      let location = ListPage.Location(
         of: blob, position: UInt64(position), number: chain[position])
-      let image = try run.room(for: place.number, in: self)
+      let image = try run.room(for: location.number, in: self)
       bytes.withUnsafeBytes { bytes in
         let start = position * size
         ListPage.write(
-          place, next: place.isLast ? 0 : chain[position + 1],
+          location, next: location.isLast ? 0 : chain[position + 1],
           payload: UnsafeRawBufferPointer(
-            rebasing: bytes[start..<start + place.payloadByteCount]),
+            rebasing: bytes[start..<start + location.payloadByteCount]),
           to: image)
       }
     }
@@ -68,11 +68,11 @@ extension PageFile {
     // Exactly as many steps as the length requires, wherever the chain leads.
     for position in 0..<blob.pageCount {
       try read(number, into: buffer)
-      let place = ListPage.Place(of: blob, position: position, number: number)
-      if let flaw = ListPage.flaw(in: image, at: place) {
+      let location = ListPage.Location(of: blob, position: position, number: number)
+      if let flaw = ListPage.flaw(in: image, at: location) {
         throw damaged("list page \(number) is not what was written: \(flaw)", page: number)
       }
-      body(number, ListPage.payload(in: image, at: place))
+      body(number, ListPage.payload(in: image, at: location))
       number = ListPage.next(in: image)
     }
   }

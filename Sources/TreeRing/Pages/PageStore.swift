@@ -22,8 +22,9 @@ package final class PageStore: Sendable {
   let table: PageTable
   /// The read sections that hold pointers into pages.
   package let sections = ReadSections()
-  private let supply: PageSupply?
-  private let countsReaders: Bool
+  let supply: PageSupply?
+  /// False in a store whose pages never move, which needs no read sections.
+  let countsReaders: Bool
 
   // Sendable under the lock: the frames in it are reachable only through it or through the table.
   private struct State: @unchecked Sendable {
@@ -338,47 +339,6 @@ package final class PageStore: Sendable {
         state.arena.deallocate(frame)
       }
     }
-  }
-
-  /// The number of failed fetches, on all threads.
-  package var fetchFailureCount: UInt64 { supply?.failureCount ?? 0 }
-  /// The error of the latest failed fetch.
-  package var lastFetchFailure: TreeRingError? { supply?.lastFailure }
-
-  /// Runs a read section. Pointers into pages stay valid inside `body`. Sections may nest.
-  /// - Returns: the result of `body`, which read whole pages only.
-  /// - Throws: the error of a page that this thread could not read; otherwise errors of `body`.
-  @inline(__always)
-  package func reading<R>(_ body: () throws -> R) throws -> R {
-    guard countsReaders else { return try body() }
-    let place = sections.enter()
-    defer { sections.leave(place) }
-    guard let supply else { return try body() }
-    let count = supply.failureCount
-    let result: R
-    do {
-      result = try body()
-    } catch {
-      // The missing page may have caused this error, so the fetch error takes precedence.
-      throw supply.failure(since: count) ?? error
-    }
-    if let failure = supply.failure(since: count) { throw failure }
-    return result
-  }
-
-  /// Runs a read section that keeps pointers valid. The caller checks for failed fetches.
-  package func withSection<R>(_ body: () throws -> R) rethrows -> R {
-    guard countsReaders else { return try body() }
-    let place = sections.enter()
-    defer { sections.leave(place) }
-    return try body()
-  }
-
-  /// Checks for failed fetches of this thread.
-  /// - Parameter count: an earlier `fetchFailureCount`.
-  /// - Throws: the error of a page that this thread could not read since then.
-  package func checkFetches(since count: UInt64) throws(TreeRingError) {
-    if let failure = supply?.failure(since: count) { throw failure }
   }
 
   /// Begins a transaction.

@@ -17,8 +17,3 @@ extension Timestamp {
   /// The same moment as a date.
   public var date: Date { Date(timeIntervalSince1970: Double(microseconds) / 1_000_000) }
 }
-
-extension ReadPoint {
-  /// The last commit not later than a date.
-  public static func date(_ date: Date) -> ReadPoint { .date(Timestamp(date)) }
-}

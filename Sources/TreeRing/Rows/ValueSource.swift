@@ -51,22 +51,6 @@ package struct ValueSource: Sendable {
     case .logged(let reference): try read(reference, part: part)
     }
   }
-
-  /// Calls `body` with a row in the form that definitions read. Its bytes are read once, however
-  /// many definitions use them.
-  func withInput<R>(
-    of record: RowRecord, bucket: UInt32, key: UnsafeRawBufferPointer, readsMetadata: Bool,
-    _ body: (RowInput) throws(TreeRingError) -> R
-  ) throws(TreeRingError) -> R {
-    try withBytes(of: record.object, part: .object) { (object) throws(TreeRingError) -> R in
-      var input = RowInput(bucket: bucket, key: key, object: object, of: record)
-      guard let metadata = record.metadata, readsMetadata else { return try body(input) }
-      return try withBytes(of: metadata, part: .metadata) { (bytes) throws(TreeRingError) -> R in
-        input.metadata = bytes
-        return try body(input)
-      }
-    }
-  }
 }
 
 /// The logged values of the commit being written. Unchecked, because only the thread that holds the

@@ -59,23 +59,3 @@ final class SnapshotPin: Sendable {
 
   deinit { store.pinRegistry.remove(registration) }
 }
-
-/// A live snapshot, as `Store.pins` lists it.
-public struct PinInfo: Hashable, Sendable {
-  /// The commit that the snapshot keeps readable.
-  public let commit: CommitNumber
-  /// The time since the snapshot was taken.
-  public let age: Duration
-  /// The position in the program that took it: file and line.
-  public let creator: String
-}
-
-/// A point in history to read at.
-public enum ReadPoint: Hashable, Sendable {
-  /// The commit of that number; 0 is the empty store before the first commit.
-  case commit(CommitNumber)
-  /// The last commit not later than that date.
-  case date(Timestamp)
-  /// The commit that the tag names.
-  case tag(String)
-}

@@ -74,7 +74,8 @@ struct SectionedPlan {
         !parting.contains(next - 1), !parting.contains(next)
       {
         throw BatchCheck.refusal(
-          "the row at index \(row.index) after the batch has another title than the section around it; "
+          "the row at index \(row.index) after the batch has another title than the "
+            + "section around it; "
             + "sort the list by section first")
       }
     }

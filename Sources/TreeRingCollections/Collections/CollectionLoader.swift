@@ -250,8 +250,10 @@ where DataSource.Data == Source.Data {
           guard (try? await clock.sleep(for: timeout)) != nil else { return }
           let error = TreeRingError(
             .cancelled,
-            "Preparing the child \(child.key) took longer than \(timeout); its row stays as it was until it "
-              + "is heard of or loaded again. CollectionOptions.prepareTimeout sets how long it may take."
+            "Preparing the child \(child.key) took longer than \(timeout); its row stays "
+              + "as it was until it "
+              + "is heard of or loaded again. CollectionOptions.prepareTimeout sets how long "
+              + "it may take."
           )
           self?.post { $0.settle(child.key, token, .failure(error)) }
         })

@@ -354,12 +354,13 @@ final class BackupTarget {
     }
   }
 
-  /// Gives a file a second name. Returns false if the file system does not support that.
+  /// Gives a file a second name. Returns false if the file system does not support that, or if
+  /// another process has rewritten the file; if it was opened in advance, it can still be copied.
   private func link(_ path: String, to newPath: String) throws(TreeRingError) -> Bool {
     do throws(TreeRingError) {
       try fileSystem.link(path, to: newPath)
       return true
-    } catch  where error.code == .notSupported { return false }
+    } catch  where [.notSupported, .notFound].contains(error.code) { return false }
   }
 
   private func checkIsWhole(

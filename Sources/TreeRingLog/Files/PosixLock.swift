@@ -64,7 +64,8 @@ final class PosixLock: FileLock {
   private static func lost(_ path: String) -> TreeRingError {
     TreeRingError(
       .poisoned,
-      "\(path) was removed, moved or replaced while the store was open. Another process may write the "
+      "\(path) was removed, moved or replaced while the store was open. Another process "
+        + "may write the "
         + "store now, and commits since may be lost. Close the store and open it again.", file: path
     )
   }

@@ -124,7 +124,8 @@ extension CommitLog {
   private func rewound(_ commit: CommitNumber, _ reason: String) -> TreeRingError {
     TreeRingError(
       .storeRewound,
-      "The log was replaced or cut back while it was followed: commit \(commit) had been shown, and "
+      "The log was replaced or cut back while it was followed: commit \(commit) had been "
+        + "shown, and "
         + "\(reason). What was read of it may be gone; open the store again to see what it holds.",
       file: core.directory, commit: commit)
   }

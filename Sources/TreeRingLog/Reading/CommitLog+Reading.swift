@@ -107,7 +107,7 @@ extension CommitLog {
           let fields = CommitFields(head)
           return try body(
             FoundFrame(
-              header: Self.header(fields, UInt64(frame.count), path, offset), segment: nil,
+              header: CommitHeader(fields, UInt64(frame.count), path, offset), segment: nil,
               fields: fields, head: head, decoder: decoder, source: .memory(frame)))
         }
       case .file(let file, let segment, let entry, let end):
@@ -125,7 +125,7 @@ extension CommitLog {
               guard fields.number == number else { break }
               return try body(
                 FoundFrame(
-                  header: Self.header(fields, frame.byteCount, path, offset), segment: segment,
+                  header: CommitHeader(fields, frame.byteCount, path, offset), segment: segment,
                   fields: fields, head: head, decoder: decoder, source: .file(reader)))
             }
           }
@@ -153,15 +153,6 @@ extension CommitLog {
     case .success(let frame):
       return (frame, try reader.bytes(at: offset, count: frame.head.byteCount))
     }
-  }
-
-  static func header(
-    _ fields: CommitFields, _ storedByteCount: UInt64, _ path: String, _ offset: UInt64
-  ) -> CommitHeader {
-    CommitHeader(
-      number: fields.number, timestamp: fields.timestamp, operationCount: fields.operationCount,
-      payloadByteCount: fields.payloadPlain, storedByteCount: storedByteCount,
-      valueCount: fields.valueCount, file: path, offset: offset, checksum: fields.identity)
   }
 
   func locate(_ number: CommitNumber) throws(TreeRingError) -> Place {

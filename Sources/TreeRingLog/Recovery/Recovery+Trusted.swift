@@ -137,7 +137,8 @@ extension Recovery {
       .logBehindPages,
       "The log ends before commit \(lastCommit + 1), but the page file was made of a log that held "
         + "all up to \(position.commit), synced: the log has lost durable commits. Restore what "
-        + "\(directory) held from a backup, or delete the file `pages` to go on with what there is.",
+        + "\(directory) held from a backup, or delete the file `pages` to go on with what "
+        + "there is.",
       file: file, offset: offset, commit: lastCommit + 1)
   }
 }

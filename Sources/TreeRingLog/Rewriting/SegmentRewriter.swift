@@ -114,7 +114,7 @@ final class SegmentRewriter {
     guard crc32c(stored) == fields.payloadChecksum,
       let plain = decoder.decode(stored, byteCount: Int(fields.payloadPlain))
     else { throw corrupt("the payload's checksum is wrong", offset, fields.number) }
-    let described = CommitLog.header(fields, frame.byteCount, old.path, offset)
+    let described = CommitHeader(fields, frame.byteCount, old.path, offset)
     let entries = (0..<fields.valueCount).map { index in
       head.withUnsafeBytes { ValueEntry($0, index) }
     }

@@ -314,7 +314,7 @@ final class SegmentSurvey {
     guard fields.number == commit.number,
       let plain = decoder.decode(stored, byteCount: Int(fields.payloadPlain))
     else { throw changed(commit) }
-    let header = CommitLog.header(fields, commit.byteCount, path, commit.offset)
+    let header = CommitHeader(fields, commit.byteCount, path, commit.offset)
     // `body` may decode values while it reads the payload, so the payload needs its own memory.
     let payload = [UInt8](plain)
     return try payload.withUnsafeBytes { try body(header, $0, entries) }

@@ -126,6 +126,47 @@ struct RewriteConcurrencyTests {
     group.wait()
   }
 
+  @Test("A segment that is rewritten before it gets a second name is copied as it was opened")
+  func rewrittenBeforeLink() throws {
+    let folder = try TemporaryFolder()
+    let files = PosixFileSystem()
+    let store = folder.path + "/store"
+    try files.makeDirectory(store)
+    let lock = try StoreLock(path: store + "/LOCK", fileSystem: files)
+    var options = GroupCommitTests.quiet()
+    options.segmentSize = 3_000
+    options.durableChanged = { lock.publish(durable: $0) }
+    let log = try CommitLog(directory: store + "/log", fileSystem: files, options: options)
+    for number in 1...60 as ClosedRange<CommitNumber> {
+      try log.complete(log.append(CommitLogTests.draft(number, .none)))
+    }
+    try log.sync()
+    let sealed = log.segments.filter(\.isSealed)
+    #expect(sealed.count > 3)
+    // Each time that a segment is about to get a second name, all get new generations.
+    let links = Counter()
+    let target = HookedFileSystem(files) { path in
+      guard path.hasPrefix(store + "/log/") else { return }
+      let horizon = CommitNumber(links.next() + 2)
+      for segment in sealed {
+        do {
+          try log.rewrite(segment: segment.firstCommit, horizon: horizon) { _, _ in .keep }
+        } catch { Issue.record("\(error)") }
+      }
+    }
+    let reader = try CommitLog.forBackup(of: store, fileSystem: files)
+    let report = try reader.backUp(to: folder.path + "/out", fileSystem: target, mayLink: true)
+    #expect(links.count == sealed.count, "the backup did not begin again")
+    #expect(report.linkedByteCount == 0 && report.lastCommit == 60)
+    let copy = try CommitLog(
+      directory: folder.path + "/out/log", fileSystem: files,
+      options: GroupCommitTests.quiet(.readOnly))
+    #expect(copy.completed == 60)
+    var random = SeededGenerator(seed: 1)
+    for _ in 0..<20 { try read(copy, &random) }
+    try log.close()
+  }
+
   @Test("Closing while a segment is rewritten stops the rewriting and waits for it")
   func closing() throws {
     let work = RewriteWork(seed: 4)

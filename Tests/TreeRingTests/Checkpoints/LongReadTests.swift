@@ -63,7 +63,7 @@ import TreeRingLog
   }
 
   @Test(
-    "A difference whose pages cannot be had any more half-way ends in an error, and says nothing wrong"
+    "A difference that loses its pages half-way ends in an error and reports nothing wrong"
   )
   func pagesLostAmidADifference() throws {
     for place in [512, 700] {

@@ -204,7 +204,7 @@ import TreeRingLog
   }
 
   @Test(
-    "A place that the file holds in part is not given out while its page could be taken for a new one"
+    "A slot that the file holds in part is not allocated while its page could pass for a new one"
   )
   func partialPage() throws {
     let disk = SimulatedFileSystem(seed: 1)

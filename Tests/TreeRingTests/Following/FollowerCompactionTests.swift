@@ -266,7 +266,7 @@ import TreeRingLog
   }
 
   @Test(
-    "Whoever opens or follows while the log is compacted and segments roll sees what the writer wrote",
+    "A reader that opens or follows beside compaction and new segments sees what the writer wrote",
     arguments: seeds(1...2))
   func beside(seed: UInt64) async throws {
     let disk = MemoryFileSystem()

@@ -7,7 +7,8 @@ import TreeRingLog
 @testable import TreeRing
 
 @Suite("The waits of a follower") struct FollowerPaceTests {
-  /// A watch that returns at once, records the times it was asked to wait, and says what it is told.
+  /// A watch that returns at once, records the times it was asked to wait, and says what it is
+  /// told.
   private final class Script: FileWatch {
     private let state = Mutex((outcome: FileWatchOutcome.timedOut, waits: [Int]()))
 

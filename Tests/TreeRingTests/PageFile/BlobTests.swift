@@ -130,7 +130,7 @@ import TreeRingLog
       PageNumber(4 + $0)
     }
     for (position, next) in [(0, 1), (1, 1), (1, 2), (0, 3), (1, 5), (0, 99), (0, 1 << 31)] {
-      let place = ListPage.Place(
+      let place = ListPage.Location(
         of: blob, position: UInt64(position), number: PageNumber(position + 1))
       let offset = PageFileLayout.offset(of: place.number)
       let sound = try disk.bytes("pages", at: offset, count: 4096)

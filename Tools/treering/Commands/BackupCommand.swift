@@ -9,9 +9,9 @@ struct BackupCommand: StoreCommand {
     commandName: "backup",
     abstract: "Backs a store up to a folder, also while another process writes it.",
     discussion: """
-      If OUT holds an older backup of the same store, only what is new is copied. On the same device \
-      sealed segments get a second name instead of a copy; --copy copies them, so that the backup \
-      shares nothing with the store.
+      If OUT holds an older backup of the same store, only what is new is copied. On the same \
+      device sealed segments get a second name instead of a copy; --copy copies them, so that the \
+      backup shares nothing with the store.
       """)
 
   @OptionGroup var arguments: StoreArguments

@@ -12,9 +12,9 @@ struct BoardCommand: StoreCommand {
     abstract: "Shows an index live in the terminal, as another process writes it, or replays it.",
     discussion: """
       Only changesets are applied to what is on the screen; rows that have changed are shown in \
-      reverse. The footer says what the last change has cost. Keys: space pauses, n goes to the next \
-      change, + and - change the speed, q quits. Into a pipe it prints the whole board after each \
-      change.
+      reverse. The footer says what the last change has cost. Keys: space pauses, n goes to the \
+      next change, + and - change the speed, q quits. Into a pipe it prints the whole board after \
+      each change.
       """)
 
   @OptionGroup var arguments: StoreArguments

@@ -9,9 +9,9 @@ struct EraseCommand: StoreCommand {
     commandName: "erase",
     abstract: "Deletes a row and every byte of its history, and proves it by a scan.",
     discussion: """
-      Commit numbers stay; the operations on the row become stubs. Notes, annotations, tags and other \
-      rows are not touched, also if their text names the key; the scan counts the commits where it \
-      does. Backups made before still hold the row until they are refreshed.
+      Commit numbers stay; the operations on the row become stubs. Notes, annotations, tags and \
+      other rows are not touched, also if their text names the key; the scan counts the commits \
+      where it does. Backups made before still hold the row until they are refreshed.
       """)
 
   @OptionGroup var arguments: StoreArguments
@@ -45,7 +45,8 @@ struct EraseCommand: StoreCommand {
           + "every payload, \(Units.count(report.scannedValues, "logged value"))\(pages).")
       if report.mentions > 0 {
         try output.line(
-          "The key's bytes also stand in \(Units.count(report.mentions, "commit")) as part of other "
+          "The key's bytes also stand in \(Units.count(report.mentions, "commit")) as part "
+            + "of other "
             + "rows or of texts; those were not touched.")
       }
       try output.line("Backups made before still hold the row until they are refreshed.")

@@ -9,8 +9,8 @@ struct ExportCommand: StoreCommand {
     commandName: "export",
     abstract: "Writes the history in import format, or the rows at one commit.",
     discussion: """
-      The history of a compacted store begins with the state at the horizon, after those at the tags \
-      before it, in lines that begin with “base”.
+      The history of a compacted store begins with the state at the horizon, after those at the \
+      tags before it, in lines that begin with “base”.
       """)
 
   enum Format: String, ExpressibleByArgument, CaseIterable { case commits, rows }

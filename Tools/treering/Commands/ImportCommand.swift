@@ -10,9 +10,9 @@ struct ImportCommand: StoreCommand {
     abstract: "Imports commits, one per line, or rows, into a store; creates the store.",
     discussion: """
       A line that cannot be imported ends the import with its number and exit code 65; the commits \
-      before it are kept, and --resume goes on after them. Ctrl-C also stops between two commits. Input \
-      whose first line is the store's first commit, date and all, is refused: --resume skips what is there, \
-      --again imports it once more.
+      before it are kept, and --resume goes on after them. Ctrl-C also stops between two commits. \
+      Input whose first line is the store's first commit, date and all, is refused: --resume skips \
+      what is there, --again imports it once more.
       """)
 
   enum Format: String, ExpressibleByArgument, CaseIterable { case commits, rows }
@@ -111,7 +111,8 @@ struct ImportCommand: StoreCommand {
     }
     if work.clampedCount > 0 {
       try output.line(
-        "Moved \(Units.count(work.clampedCount, "date")) that went back to that of the commit before."
+        "Moved \(Units.count(work.clampedCount, "date")) that went back to that of the "
+          + "commit before."
       )
     }
   }

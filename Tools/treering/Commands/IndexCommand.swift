@@ -14,11 +14,11 @@ struct IndexAddCommand: StoreCommand {
   static let configuration = CommandConfiguration(
     commandName: "add", abstract: "Stores the definition of an index, and builds it.",
     discussion: """
-      By fields: --bucket, --group and --order, and --where for some of the rows. A row without the \
-      group field is not in the index. By another index: --parent and --where, for those of its rows \
-      that fit, in its groups and its order. By hand: --manual and --bucket; rows are placed by the \
-      operations “place” and “unplace” of an import, or by a program. Adding another definition under a \
-      name that is taken replaces the index and raises its version.
+      By fields: --bucket, --group and --order, and --where for some of the rows. A row without \
+      the group field is not in the index. By another index: --parent and --where, for those of \
+      its rows that fit, in its groups and its order. By hand: --manual and --bucket; rows are \
+      placed by the operations “place” and “unplace” of an import, or by a program. Adding another \
+      definition under a name that is taken replaces the index and raises its version.
       """)
 
   @OptionGroup var arguments: StoreArguments
@@ -64,7 +64,8 @@ struct IndexAddCommand: StoreCommand {
     }
     throw Failure(
       .usage,
-      "An index needs --bucket, --group and --order, or --parent, or --manual and --bucket; --where goes "
+      "An index needs --bucket, --group and --order, or --parent, or --manual and "
+        + "--bucket; --where goes "
         + "with the first two.")
   }
 
@@ -82,7 +83,8 @@ struct IndexAddCommand: StoreCommand {
       default:
         throw TreeRingError(
           .invalidInput,
-          "“\(field)” says no order: write FIELD, FIELD:asc or FIELD:desc; a field whose name holds a "
+          "“\(field)” says no order: write FIELD, FIELD:asc or FIELD:desc; a field whose "
+            + "name holds a "
             + "colon needs one of the two behind it.")
       }
     }

@@ -9,9 +9,9 @@ struct SalvageCommand: StoreCommand {
     commandName: "salvage",
     abstract: "Copies every readable commit of a damaged store into a new one.",
     discussion: """
-      The damaged store is not changed. Commits keep their numbers; lost ones have no operations and a \
-      note in the new store. Lists what was lost, and why more may be: a log that was not closed does not \
-      tell where it ended. Exit code 1 unless it is certain that nothing was lost.
+      The damaged store is not changed. Commits keep their numbers; lost ones have no operations \
+      and a note in the new store. Lists what was lost, and why more may be: a log that was not \
+      closed does not tell where it ended. Exit code 1 unless it is certain that nothing was lost.
       """)
 
   @OptionGroup var arguments: StoreArguments

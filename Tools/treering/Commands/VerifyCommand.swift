@@ -9,8 +9,8 @@ struct VerifyCommand: StoreCommand {
     commandName: "verify",
     abstract: "Checks a store and changes nothing; exit code 1 if there is damage.",
     discussion: """
-      Without --deep: checksums, the chain of commits, the trees' own rules. With --deep also every \
-      index against the rows, and the trees against the log.
+      Without --deep: checksums, the chain of commits, the trees' own rules. With --deep also \
+      every index against the rows, and the trees against the log.
       """)
 
   @OptionGroup var arguments: StoreArguments

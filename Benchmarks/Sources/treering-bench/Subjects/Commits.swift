@@ -1,4 +1,5 @@
-// Single-row commits of random keys, v100: durable with 1, 8 and 64 writers, and not durable with one.
+// Single-row commits of random keys, v100: durable with 1, 8 and 64 writers, and not durable with
+// one.
 
 internal import BenchmarkHarness
 

@@ -1,0 +1,56 @@
+// The choice of the date of a commit (Dating.swift).
+
+internal import Logging
+internal import Synchronization
+internal import TreeRingLog
+
+extension Store {
+  /// The date of a finished transaction.
+  ///
+  /// - Parameter newest: the state that the transaction builds on.
+  /// - Throws: `dateRefused` for a date earlier than that of the newest commit, or more than a
+  ///   minute ahead of the clock, unless the transaction allows it.
+  func date(
+    of transaction: Transaction, after newest: Roots
+  ) throws(TreeRingError) -> CommitDate {
+    let last = newest.timestamp
+    let allowance = transaction.timestampAllowance
+    guard let wanted = transaction.timestamp else {
+      if transaction.takesDateOfNewest {
+        let date = newest.commit == 0 ? Timestamp.beforeData : last
+        return CommitDate(timestamp: date, isClamped: false)
+      }
+      let clock = options.clock()
+      if last.isAhead(of: clock) { warn(of: newest, at: clock) }
+      return CommitDate(timestamp: max(last, clock), isClamped: clock < last)
+    }
+    if wanted < last, !allowance.contains(.clamping) {
+      throw TreeRingError(
+        .dateRefused,
+        "The commit is to be dated \(ISO8601.format(wanted)), but the newest commit, "
+          + "\(newest.commit), is dated \(ISO8601.format(last)), and dates never go back. "
+          + "Nothing was written. Give a later date or none, or allow the newest commit's with "
+          + "`timestampAllowance = .clamping`.", commit: newest.commit)
+    }
+    if !allowance.contains(.ahead), wanted.isAhead(of: options.clock()) {
+      throw TreeRingError(
+        .dateRefused,
+        "The commit is to be dated \(ISO8601.format(wanted)), over a minute ahead of the clock; "
+          + "every later commit would get no earlier date. Nothing was written. "
+          + "Set the clock right, give an earlier date or none, or allow it with "
+          + "`timestampAllowance = .ahead`.")
+    }
+    return CommitDate(timestamp: max(last, wanted), isClamped: wanted < last)
+  }
+
+  /// Logs, once, that commits get a date that the clock has not reached.
+  private func warn(of newest: Roots, at clock: Timestamp) {
+    if hasWarnedOfDates.exchange(true, ordering: .relaxed) { return }
+    options.logger.warning(
+      "the newest commit is dated ahead of the clock; commits get its date until then",
+      metadata: [
+        "commit": "\(newest.commit)", "date": "\(ISO8601.format(newest.timestamp))",
+        "clock": "\(ISO8601.format(clock))",
+      ])
+  }
+}

@@ -1,0 +1,359 @@
+// Writes: sequencing under the writer lock, then completion together with other waiting writers.
+
+internal import Synchronization
+public import TreeRingLog
+
+/// The result of a write.
+public struct Written<Value> {
+  /// The commit's number. If there was nothing to write, the newest commit's number; if the
+  /// idempotency key was used before, the number of the first commit under it. Use it to read the
+  /// write again, to wait for it, or to query changes since then.
+  public let commit: CommitNumber
+  /// The date of the new commit; nil if the write made none.
+  public let timestamp: Timestamp?
+  /// Whether that date is the previous commit's, because the clock was behind it, or because an
+  /// earlier date was requested and ``TimestampAllowance/clamping`` was allowed.
+  public let isClamped: Bool
+  /// The return value of the closure.
+  public let value: Value
+}
+
+extension Written: Sendable where Value: Sendable {}
+
+extension Written {
+  fileprivate init(_ sequenced: Store.Sequenced<Value>) {
+    commit = sequenced.commit
+    timestamp = sequenced.date?.timestamp
+    isClamped = sequenced.date?.isClamped ?? false
+    value = sequenced.value
+  }
+}
+
+extension Store {
+  /// Writes one commit. It returns when the commit is visible and as durable as `durability`
+  /// states. If the closure throws, nothing is written.
+  ///
+  /// The same holds for every commit that it returns or names: the one of a repeated idempotency
+  /// key, the newest one where nothing was written, and the newest one at a `conflict`.
+  ///
+  /// Commits of several threads that wait at the same time share one sync.
+  ///
+  /// It blocks its thread, so it is for code that is not asynchronous and for the top level of a
+  /// program. In asynchronous functions and closures, `write` is the asynchronous variant, called
+  /// with `try await`. To block there on purpose, call a function of your own that is not
+  /// asynchronous and writes.
+  ///
+  /// - Parameters:
+  ///   - durability: the durability of this commit; nil for the store's.
+  ///   - expected: the newest commit that the write was based on; nil for any.
+  ///   - body: adds the commit's operations. It must not start another write.
+  /// - Throws: the error of the closure; `conflict` if `expected` is not the newest commit;
+  ///   `dateRefused` for a given date that the commit cannot have, see ``Transaction/timestamp``;
+  ///   `noSpace`, `poisoned`, `unknown`, `io` if the log cannot store it.
+  @discardableResult
+  public func write<Value>(
+    durability: Durability? = nil, expecting expected: CommitNumber? = nil,
+    _ body: (Transaction) throws -> Value
+  ) throws -> Written<Value> {
+    let sequenced: Sequenced<Value>
+    do {
+      sequenced = try sequence(
+        durability: durability ?? options.durability, expecting: expected, body)
+    } catch let refusal as Refusal {
+      try complete(refusal.ticket)
+      throw refusal.error
+    }
+    try complete(sequenced.ticket, pageCount: sequenced.pageCount)
+    return Written(sequenced)
+  }
+
+  /// Writes one commit without blocking the caller's thread.
+  ///
+  /// In all else it equals the synchronous variant. The closure runs on the store's own thread, so
+  /// it and its result are `Sendable`: use constants of the surrounding function in it, and return
+  /// its findings as the value.
+  @discardableResult
+  public func write<Value: Sendable>(
+    durability: Durability? = nil, expecting expected: CommitNumber? = nil,
+    _ body: @escaping @Sendable (Transaction) throws -> Value
+  ) async throws -> Written<Value> {
+    try await withCheckedThrowingContinuation { continuation in
+      asyncWriter.add(
+        AsyncWriter.Job(
+          sequence: { [self] in
+            do {
+              let sequenced = try sequence(
+                durability: durability ?? options.durability, expecting: expected, body)
+              let written = Written(sequenced)
+              return AsyncWriter.Waiting(
+                ticket: sequenced.ticket, pageCount: sequenced.pageCount
+              ) { error in
+                continuation.resume(with: error.map { .failure($0) } ?? .success(written))
+              }
+            } catch let refusal as Refusal {
+              return AsyncWriter.Waiting(ticket: refusal.ticket, pageCount: 0) { error in
+                continuation.resume(throwing: error ?? refusal.error)
+              }
+            } catch {
+              continuation.resume(throwing: error)
+              return nil
+            }
+          },
+          complete: { [self] ticket, pageCount throws(TreeRingError) in
+            try complete(ticket, pageCount: pageCount)
+          }))
+    }
+  }
+
+  /// A commit with its position in the log that is not complete yet; or an earlier commit that
+  /// stands in for it.
+  package struct Sequenced<Value> {
+    package var commit: CommitNumber
+    package var value: Value
+    /// The date of the new commit; nil if the write made none.
+    var date: CommitDate?
+    /// The ticket that completes the commit.
+    package var ticket: CommitTicket
+    /// The number of pages that the commit has allocated.
+    var pageCount = 0
+  }
+
+  /// A conflict, and the ticket that completes the newest commit at that time.
+  struct Refusal: Error {
+    var error: TreeRingError
+    var ticket: CommitTicket
+  }
+
+  /// Builds a commit and gives it its position in the log.
+  /// - Throws: `Refusal` for a conflict; otherwise the errors of `write`.
+  package func sequence<Value>(
+    durability: Durability, expecting expected: CommitNumber?,
+    _ body: (Transaction) throws -> Value
+  ) throws -> Sequenced<Value> {
+    guard options.mode != .readOnly else {
+      throw TreeRingError(
+        .notAllowed, "The store was opened for reading. Open it with mode .readWrite to write.")
+    }
+    var result: Sequenced<Value>?
+    try writerLock.checkOutside()
+    try writerLock.withLock {
+      try checkOpen()
+      try checkPageFile()
+      let base = currentBase()
+      do {
+        try check(base, is: expected)
+        result = try pages.withSection { try build(on: base, durability: durability, body) }
+      } catch let error as TreeRingError where error.code == .conflict {
+        throw Refusal(
+          error: error, ticket: try log.ticket(for: base.roots.commit, durability: durability))
+      }
+    }
+    guard let result else { throw TreeRingError(.closed, "The write did not run.") }
+    return result
+  }
+
+  /// Throws `conflict` unless the expected commit is the newest one.
+  private func check(_ base: Version, is expected: CommitNumber?) throws(TreeRingError) {
+    let newest = base.roots.commit
+    guard let expected, expected != newest else { return }
+    throw TreeRingError(
+      .conflict, "The newest commit is \(newest), not \(expected). Read again and decide anew.",
+      current: newest)
+  }
+
+  /// Throws `poisoned` if writing the page file has failed.
+  private func checkPageFile() throws(TreeRingError) {
+    guard let failure = engine.checkpointer?.failure else { return }
+    throw TreeRingError(
+      .poisoned,
+      "The page file could not be written, so no more commits are accepted; reopen the store to go "
+        + "on. The failure: \(failure.message)",
+      file: failure.file, offset: failure.offset, errno: failure.errno)
+  }
+
+  /// The version to build on, after dropping the commits that the log has undone.
+  private func currentBase() -> Version {
+    let newest = queue.newest
+    if newest.roots.commit == log.sequenced { return newest }
+    queue.rollBack(to: log.sequenced, pages: pages)
+    // The numbers of undone definitions are reused.
+    definitions.clear()
+    return queue.newest
+  }
+
+  private func build<Value>(
+    on base: Version, durability: Durability, _ body: (Transaction) throws -> Value
+  ) throws -> Sequenced<Value> {
+    let number = base.roots.commit + 1
+    let fetchFailures = pages.fetchFailureCount
+    let pending = PendingValues(commit: number)
+    let recorder = ChangeRecorder(byteLimit: records.byteLimit)
+    let edition = definitions.edition
+    let code = code.withLock { $0 }
+    let active = try definitions.active(for: base, code: code)
+    let editor = StateEditor(
+      pages: pages, epoch: number, base: base.roots, catalog: base.catalog, active: active,
+      code: code, values: ValueSource(log: log, pending: pending), recorder: recorder)
+    let transaction = Transaction(
+      editor: editor, commit: number, pending: pending, horizon: pinRegistry.horizon)
+    editor.spill = engine.checkpointer?.spill
+    defer { transaction.end() }
+    var isSequenced = false
+    defer { if !isSequenced { editor.editor.discard() } }
+
+    try editor.buildMissingIndexes()
+    let before = editor.roots.indexes
+    let value: Value
+    do {
+      value = try body(transaction)
+    } catch {
+      try pages.checkFetches(since: fetchFailures)
+      throw error
+    }
+    if let failure = transaction.failure { throw failure }
+    // After a failed page fetch, reads in the closure may have returned wrong data.
+    try pages.checkFetches(since: fetchFailures)
+    if let key = transaction.idempotencyKey,
+      let first = try transaction._reader.commit(idempotencyKey: key)
+    {
+      return Sequenced(
+        commit: first, value: value, ticket: try log.ticket(for: first, durability: durability))
+    }
+    let notes = transaction.notes
+    if transaction.payload.count == 0, notes.isEmpty, !transaction.keepsEmptyCommit {
+      let seen = base.roots.commit
+      return Sequenced(
+        commit: seen, value: value, ticket: try log.ticket(for: seen, durability: durability))
+    }
+    let replacements = try replacements(by: transaction, of: base)
+    let date = try date(of: transaction, after: base.roots)
+    let ticket = try append(transaction, notes, at: date.timestamp, durability)
+    isSequenced = true
+    let changes = recorder.changes(
+      from: before, to: editor.roots.indexes, by: editor.active, replacements: replacements)
+    let pageCount = add(editor, changes, edition)
+    return Sequenced(
+      commit: number, value: value, date: date, ticket: ticket, pageCount: pageCount)
+  }
+
+  /// Appends a finished transaction to the log.
+  private func append(
+    _ transaction: Transaction, _ notes: CommitNotes, at timestamp: Timestamp,
+    _ durability: Durability
+  ) throws(TreeRingError) -> CommitTicket {
+    let number = transaction.commit
+    for tag in notes.tags {
+      try Limits.check(name: tag, of: "tag")
+      try transaction.editor.setTag(tag, commit: number)
+    }
+    if let key = notes.idempotencyKey {
+      guard key.count <= Limits.nameByteCount else {
+        throw TreeRingError(
+          .tooLarge, "The idempotency key has over \(Limits.nameByteCount) bytes.")
+      }
+      transaction.editor.setIdempotencyKey(key, commit: number)
+    }
+    let payload = transaction.adopted?.payload ?? transaction.payload.takePayload(notes: notes)
+    let count = transaction.adopted?.operationCount ?? transaction.payload.count
+    transaction.editor.setCommit(
+      number, timestamp: timestamp, operationCount: count, payloadByteCount: payload.count)
+    let draft = CommitDraft(
+      number: number, timestamp: timestamp, operationCount: count, payload: payload,
+      values: transaction.pendingValues, durability: durability)
+    do {
+      return try log.append(draft)
+    } catch {
+      if error.code != .conflict { throw error }
+      // Numbers are assigned under the writer lock, so only undone commits can conflict here.
+      throw TreeRingError(
+        .noSpace,
+        "The device was full, so the commits that this one was built on were undone. Make room "
+          + "and try again.", commit: number)
+    }
+  }
+
+  /// Queues the new version until it becomes visible.
+  private func add(
+    _ editor: StateEditor, _ changes: CommitChanges, _ edition: ActiveIndexCache.Edition
+  ) -> Int {
+    let number = editor.roots.commit
+    let (allocated, retired) = editor.editor.finish()
+    pinTable.pin(number)
+    let version = Version(
+      roots: editor.roots, catalog: editor.catalog, pages: pages, lease: .pinned,
+      reclaimer: reclaimer)
+    definitions.keep(editor.active, of: version, edition)
+    queue.append(
+      SequencedCommit(version: version, retired: retired, allocated: allocated, changes: changes))
+    return allocated.count
+  }
+
+  /// The effects of the definitions that a finished transaction replaced, for the change records.
+  private func replacements(
+    by transaction: Transaction, of base: Version
+  ) throws(TreeRingError) -> [UInt32: IndexReplacement] {
+    let editor = transaction.editor
+    if editor.catalog.keepsDefinitions(of: base.catalog) { return [:] }
+    let old = StateReader(
+      roots: base.roots, catalog: base.catalog, pages: pages, values: editor.values)
+    return try IndexReplacement.all(from: old, to: transaction._reader)
+  }
+
+  /// Waits until a sequenced commit is as durable as requested, and makes it visible.
+  /// - Parameter pageCount: the number of pages that the commit has allocated. The checkpointer may
+  ///   throttle the caller by it.
+  package func complete(_ ticket: CommitTicket, pageCount: Int = 0) throws(TreeRingError) {
+    try log.complete(ticket)
+    defer { engine.checkpointer?.throttle(after: pageCount) }
+    // One of the writers that waited for a sync makes all their commits visible.
+    if queue.visibleCommit >= ticket.number { return }
+    reclaimer.drain { queue.publish(through: log.completed) }
+    if let checkpointer = engine.checkpointer { checkpointer.consider(queue.visible.roots) }
+    expirePins()
+    considerCompaction()
+  }
+
+  /// Makes all earlier writes durable.
+  public func sync() throws(TreeRingError) {
+    try checkOpen()
+    try log.sync()
+  }
+
+  /// Registers a group index defined in code. If the index or its version is new, a commit records
+  /// it; its trees are built when they are first needed. That commit has the date of the newest
+  /// commit, or one before any data.
+  /// - Returns: the commit that registered it; the newest commit if it was known.
+  @discardableResult
+  public func register(_ index: GroupIndex) throws -> CommitNumber {
+    let replaced = code.withLock { code in
+      // Closures of other versions continue to serve snapshots in which they are in force.
+      let isReplaced: (CodeIndex) -> Bool = {
+        $0.name.isSameName(as: index.name) && $0.version == index.version
+      }
+      defer {
+        code.removeAll(where: isReplaced)
+        code.append(index.code)
+      }
+      return code.filter(isReplaced)
+    }
+    definitions.clear()
+    // Release objects that only their closures retain here, outside the locks.
+    withExtendedLifetime(replaced) {}
+    let code = index.code
+    let visible = queue.visible
+    if code.isInForce(in: visible.catalog) {
+      let commit = visible.roots.commit
+      try complete(log.ticket(for: commit, durability: options.durability))
+      return commit
+    }
+    return try write { tx in
+      tx.takesDateOfNewest = true
+      if case .filter(let parent, _) = code.closure {
+        try tx.define(
+          code.name, version: code.version, filtering: parent, buckets: code.buckets)
+      } else {
+        try tx.define(code.name, version: code.version, .code(buckets: code.buckets))
+      }
+    }.commit
+  }
+}

@@ -1,0 +1,255 @@
+// Reads of the commits themselves: the operations of a commit, every version of a row, the feed of
+// commits.
+
+public import TreeRingLog
+
+extension Store {
+  /// Returns the properties of a commit. O(size of the commit).
+  /// - Throws: `notFound` if there is no such visible commit; `beyondHorizon` if history no longer
+  ///   reaches back to it.
+  public func commit(_ number: CommitNumber) throws(TreeRingError) -> CommitInfo {
+    try readWhole(number, unless: checkReadable) { (header, reader) throws(TreeRingError) in
+      info(header, reader.notes)
+    }
+  }
+
+  /// Returns the properties and the operations of a commit.
+  /// - Throws: `beyondHorizon` for a commit up to the horizon, because compaction may have removed
+  ///   some of its operations.
+  package func operations(
+    of number: CommitNumber
+  ) throws(TreeRingError) -> (info: CommitInfo, operations: [CommitOperation]) {
+    try readWhole(number, unless: checkOperations) { (header, reader) throws(TreeRingError) in
+      var operations: [CommitOperation] = []
+      while let operation = try reader.next() {
+        try append(operation, to: &operations)
+      }
+      return (info(header, reader.notes), operations)
+    }
+  }
+
+  /// Throws `beyondHorizon` unless all operations of the commit are known.
+  private func checkOperations(of number: CommitNumber) throws(TreeRingError) {
+    let horizon = horizon
+    if number > horizon || number == 0 { return }
+    try checkReadable(number)
+    throw TreeRingError(
+      .beyondHorizon,
+      "What commit \(number) did was compacted away for the horizon, \(horizon); the state it led "
+        + "to can be read.", commit: number, current: horizon)
+  }
+
+  /// Returns every version of a row that history reaches back to, newest first. The last one may be
+  /// the row as of the horizon. O(versions · size of their commits), because each version states
+  /// the one before it.
+  public func history(of key: Key, in bucket: String) throws(TreeRingError) -> [RowVersion] {
+    var versions: [RowVersion] = []
+    var next = try lastWritten(key, in: bucket)
+    while next > 0 {
+      let commit = next
+      next = 0
+      var found: [RowVersion] = []
+      try readIfThere(commit) { (header, reader) throws(TreeRingError) in
+        while let operation = try reader.next() {
+          guard
+            let (version, previous) = try version(
+              of: key, in: bucket, by: operation, at: header)
+          else { continue }
+          if found.isEmpty { next = previous }
+          found.append(version)
+        }
+      }
+      // Check now: the horizon may have passed the commit before the read.
+      if commit <= horizon {
+        // Compaction drops a delete up to the horizon, and every version before the last write; so
+        // the walk ends here. If a commit wrote the row twice, the later operation names that same
+        // commit as the previous one.
+        if let last = found.last, last.kind != .delete { versions.append(last) }
+        break
+      }
+      guard next < commit else { throw ByteReader.damaged }
+      versions.append(contentsOf: found.reversed())
+    }
+    return versions
+  }
+
+  /// The commits in order, beginning with `first`: those in the log, then each new one as it
+  /// becomes visible. The feed ends when the task is cancelled. It throws `closed` when the store
+  /// is closed, and `beyondHorizon` when history no longer reaches back to its position.
+  ///
+  /// - Parameter first: the first commit of the feed; nil for the oldest readable one.
+  public func commits(from first: CommitNumber? = nil) -> CommitFeed {
+    CommitFeed(store: self, next: max(first ?? horizon, 1))
+  }
+
+  // MARK: - Parts
+
+  /// Reads a commit that compaction may be rewriting. The checks before and after the read keep the
+  /// rest of a commit from passing for the whole. A follower may detect only by reading that the
+  /// writer has moved the horizon.
+  private func readWhole<R>(
+    _ number: CommitNumber, unless refusal: (CommitNumber) throws(TreeRingError) -> Void,
+    _ body: (CommitHeader, inout PayloadReader) throws(TreeRingError) -> R
+  ) throws(TreeRingError) -> R {
+    try refusal(number)
+    let found = Result { () throws(TreeRingError) in try read(number, body) }
+    try refusal(number)
+    return try found.get()
+  }
+
+  /// Reads a commit that compaction may have removed.
+  private func readIfThere(
+    _ number: CommitNumber,
+    _ body: (CommitHeader, inout PayloadReader) throws(TreeRingError) -> Void
+  ) throws(TreeRingError) {
+    do throws(TreeRingError) {
+      try read(number, body)
+    } catch {
+      if error.code != .beyondHorizon { throw error }
+    }
+  }
+
+  private func read<R>(
+    _ number: CommitNumber,
+    _ body: (CommitHeader, inout PayloadReader) throws(TreeRingError) -> R
+  ) throws(TreeRingError) -> R {
+    try checkOpen()
+    guard number >= 1, number <= newestCommit else {
+      throw TreeRingError(
+        .notFound, "There is no commit \(number); the newest is \(newestCommit).", commit: number)
+    }
+    return try typed {
+      try log.readPayload(of: number) { header, payload in
+        var reader = try PayloadReader(payload, commit: number)
+        return try body(header, &reader)
+      }
+    }
+  }
+
+  private func info(_ header: CommitHeader, _ notes: CommitNotes) -> CommitInfo {
+    CommitInfo(
+      number: header.number, timestamp: header.timestamp,
+      operationCount: Int(header.operationCount), byteCount: Int(header.storedByteCount),
+      note: notes.note, annotation: notes.annotation, tags: notes.tags)
+  }
+
+  /// The visible commit that last wrote or deleted a row; 0 if there is none.
+  private func lastWritten(_ key: Key, in bucket: String) throws(TreeRingError) -> CommitNumber {
+    try checkOpen()
+    let version = queue.visible
+    guard let number = version.catalog.buckets[bucket] else { return 0 }
+    let editor = StateEditor(
+      pages: version.pages, epoch: version.roots.commit, base: version.roots.withoutIndexes,
+      catalog: version.catalog, active: ActiveIndexes(), code: [], values: ValueSource(log: log),
+      recorder: nil, isPrivate: true)
+    defer { editor.editor.discard() }
+    return try typed {
+      try version.pages.reading {
+        try key.bytes.withUnsafeBytes { try editor.lastWritten(bucket: number, key: $0) }
+      }
+    }
+  }
+
+  private func bytes(_ value: StoredValue, _ part: ValuePart) throws(TreeRingError) -> [UInt8] {
+    try ValueSource(log: log).bytes(of: value, part: part)
+  }
+
+  private func append(
+    _ operation: Operation, to operations: inout [CommitOperation]
+  ) throws(TreeRingError) {
+    switch operation {
+    case .put(let row, let coder, let object, let metadata):
+      operations.append(
+        .put(
+          RowID(row), object: try bytes(object, .object),
+          metadata: try metadata.map { (value) throws(TreeRingError) in
+            try bytes(value, .metadata)
+          }, coder: coder))
+    case .object(let row, let coder, let object):
+      operations.append(.object(RowID(row), object: try bytes(object, .object), coder: coder))
+    case .metadata(let row, let metadata):
+      operations.append(.metadata(RowID(row), metadata: try bytes(metadata, .metadata)))
+    case .touch(let row): operations.append(.touch(RowID(row)))
+    case .delete(let row): operations.append(.delete(RowID(row)))
+    case .deleteRange(let bucket, let rows):
+      for row in rows {
+        operations.append(.delete(RowID(bucket: bucket.name, key: Key(bytes: row.key))))
+      }
+    case .tag(let name, let commit): operations.append(.tag(name: name, commit: commit))
+    case .index(let record):
+      operations.append(
+        .index(name: record.name, version: record.version, record.definition))
+    case .row(let row, let record):
+      operations.append(
+        .put(
+          RowID(row), object: try bytes(record.object, .object),
+          metadata: try record.metadata.map { (value) throws(TreeRingError) in
+            try bytes(value, .metadata)
+          }, coder: record.coder))
+    case .place(let place, let row, let label):
+      operations.append(.place(place, RowID(row), label: Array(label)))
+    case .stub, .held: break
+    }
+  }
+
+  /// The version of the row that an operation wrote, and the commit that wrote the row before; nil
+  /// if the operation concerns another row.
+  private func version(
+    of key: Key, in bucket: String, by operation: Operation, at header: CommitHeader
+  ) throws(TreeRingError) -> (RowVersion, previous: CommitNumber)? {
+    func version(
+      _ kind: RowVersion.Kind, object: [UInt8]? = nil, metadata: [UInt8]? = nil,
+      coder: UInt32? = nil
+    ) -> RowVersion {
+      RowVersion(
+        commit: header.number, timestamp: header.timestamp, kind: kind, object: object,
+        metadata: metadata, coder: coder)
+    }
+    if case .deleteRange(let range, let rows) = operation {
+      guard range.name.isSameName(as: bucket),
+        let row = rows.first(where: { $0.key.elementsEqual(key.bytes) })
+      else { return nil }
+      return (version(.delete), row.previous)
+    }
+    guard let row = operation.row, row.bucket.name.isSameName(as: bucket),
+      row.key.elementsEqual(key.bytes)
+    else { return nil }
+    switch operation {
+    case .put(_, let coder, let object, let metadata):
+      let metadata = try metadata.map { (value) throws(TreeRingError) in
+        try bytes(value, .metadata)
+      }
+      let object = try bytes(object, .object)
+      return (version(.put, object: object, metadata: metadata, coder: coder), row.previous)
+    case .object(_, let coder, let object):
+      return (version(.put, object: try bytes(object, .object), coder: coder), row.previous)
+    case .metadata(_, let metadata):
+      return (version(.metadata, metadata: try bytes(metadata, .metadata)), row.previous)
+    case .touch: return (version(.touch), row.previous)
+    case .delete: return (version(.delete), row.previous)
+    case .row(_, let record):
+      let metadata = try record.metadata.map { (value) throws(TreeRingError) in
+        try bytes(value, .metadata)
+      }
+      let object = try bytes(record.object, .object)
+      return (
+        version(.put, object: object, metadata: metadata, coder: record.coder), row.previous
+      )
+    case .deleteRange, .tag, .index, .place, .stub, .held: return nil
+    }
+  }
+}
+
+extension RowID {
+  /// Creates the id of the row that an operation writes.
+  init(_ row: RowAddress) { self.init(bucket: row.bucket.name, key: Key(bytes: row.key)) }
+}
+
+extension Roots {
+  /// The same state without the trees of its indexes.
+  fileprivate var withoutIndexes: Roots {
+    var roots = self
+    roots.indexes = IndexTrees()
+    return roots
+  }
+}

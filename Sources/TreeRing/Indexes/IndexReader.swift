@@ -1,0 +1,236 @@
+// Reads a group index at one commit. Positions in a group are ranks in the order tree. A group's
+// rows are adjacent there, so a position is the group's first rank plus an offset.
+
+public import TreeRingLog
+
+/// A group index at one commit.
+///
+/// It keeps its snapshot alive. A reader from a transaction is valid until the transaction's next
+/// write.
+public struct IndexReader: Sendable {
+  /// The index's name.
+  public let name: String
+  let state: StateReader
+  let roots: IndexRoots
+  let order: Tree
+  let placeTree: Tree
+  /// Keeps the state readable; nil in a transaction.
+  private let pin: (any AnyObject & Sendable)?
+
+  init(name: String, state: StateReader, roots: IndexRoots, pin: (any AnyObject & Sendable)?) {
+    self.pin = pin
+    self.name = name
+    self.state = state
+    self.roots = roots
+    order = Tree(roots.order, pages: state.pages)
+    placeTree = Tree(roots.places, pages: state.pages)
+  }
+
+  /// The commit that it reads.
+  public var commit: CommitNumber { state.roots.commit }
+
+  /// The number of entries in all groups.
+  public var count: Int { order.count }
+
+  /// The number of rows left out because the closure cannot decode them.
+  public var undecodableCount: Int { Int(roots.undecodable) }
+
+  /// Whether the index has no rows.
+  public var isEmpty: Bool { order.isEmpty }
+
+  // MARK: - Groups
+
+  /// Every group that has rows, in name order. O(groups · log n).
+  public func groups() throws(TreeRingError) -> [GroupName] {
+    try groupCounts().map(\.group)
+  }
+
+  /// Every group that has rows, in name order, with the number of its rows. O(groups · log n).
+  public func groupCounts() throws(TreeRingError) -> [(group: GroupName, rows: Int)] {
+    var groups: [(group: GroupName, rows: Int)] = []
+    var position = 0
+    while position < order.count {
+      try state.read {
+        let group = try order.withEntry(at: position) { key, value in
+          try OrderEntry(key: key, value: value).groupName
+        }
+        let end = OrderKey.end(ofGroup: group.encoded).withUnsafeBytes { order.rank(of: $0) }
+        guard end > position else { throw ByteReader.damaged }
+        groups.append((group, end - position))
+        position = end
+      }
+    }
+    return groups
+  }
+
+  /// The number of rows of a group; 0 for one that does not exist. O(log n).
+  public func count(in group: GroupName) throws(TreeRingError) -> Int {
+    try positions(of: group).count
+  }
+
+  /// The range of a group's entries in the order tree.
+  package func positions(of group: GroupName) throws(TreeRingError) -> Range<Int> {
+    try state.read {
+      let start = group.encoded
+      let lower = start.withUnsafeBytes { order.rank(of: $0) }
+      let upper = OrderKey.end(ofGroup: start).withUnsafeBytes { order.rank(of: $0) }
+      return lower..<max(lower, upper)
+    }
+  }
+
+  /// The number of rows of a group before `place`, which need not be the place of a row. O(log n).
+  package func rank(of place: [UInt8], in group: GroupName) throws(TreeRingError) -> Int {
+    try state.read {
+      let start = group.encoded
+      let lower = start.withUnsafeBytes { order.rank(of: $0) }
+      return (start + place).withUnsafeBytes { order.rank(of: $0) } - lower
+    }
+  }
+
+  /// The entry at a position of a group, which must exist. O(log n).
+  package func entry(
+    at index: Int, in group: GroupName
+  ) throws(TreeRingError) -> (order: [UInt8], row: RowReference) {
+    try state.read {
+      let lower = group.encoded.withUnsafeBytes { order.rank(of: $0) }
+      // There are fewer entries only if a page could not be fetched.
+      guard lower + index < order.count else { throw ByteReader.damaged }
+      return try order.withEntry(at: lower + index) { key, value in
+        let entry = try OrderEntry(key: key, value: value)
+        return (Array(entry.order), entry.row)
+      }
+    }
+  }
+
+  /// Calls `body` with the entries at these positions of a group, which must exist.
+  package func forEachEntry(
+    in group: GroupName, _ range: Range<Int>, reversed: Bool = false,
+    _ body: (OrderEntry) throws -> Bool
+  ) throws {
+    let start = try positions(of: group).lowerBound
+    let range = start + range.lowerBound..<start + range.upperBound
+    let pages = state.pages
+    let failures = pages.fetchFailureCount
+    func visit(_ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) throws -> Bool {
+      // After a failed page fetch the entry may be a wrong one.
+      try pages.checkFetches(since: failures)
+      return try body(try OrderEntry(key: key, value: value))
+    }
+    try state.forEach(in: range, of: order, reversed: reversed, visit)
+  }
+
+  /// The places of a row, in group order.
+  package func places(of row: RowReference) throws(TreeRingError) -> [RowPlace] {
+    try state.read {
+      row.key.withUnsafeBytes { key in
+        PlaceKey.places(in: placeTree, prefix: PlaceKey.prefix(bucket: row.bucket, key: key)).map {
+          RowPlace(
+            group: $0.group,
+            order: OrderKey.order(sortKey: $0.sortKey, bucket: row.bucket, key: key))
+        }
+      }
+    }
+  }
+
+  // MARK: - Rows
+
+  /// The identity of the row at a position of a group; nil beyond its end. O(log n).
+  public func id(at index: Int, in group: GroupName) throws(TreeRingError) -> RowID? {
+    try self.group(group).id(at: index)
+  }
+
+  /// The row at a position of a group; nil beyond its end. O(log n).
+  public func row(at index: Int, in group: GroupName) throws(TreeRingError) -> StoredRow? {
+    guard let id = try id(at: index, in: group) else { return nil }
+    return try state.row(id)
+  }
+
+  /// The first row of a group. O(log n).
+  public func first(in group: GroupName) throws(TreeRingError) -> StoredRow? {
+    try row(at: 0, in: group)
+  }
+
+  /// The last row of a group. O(log n).
+  public func last(in group: GroupName) throws(TreeRingError) -> StoredRow? {
+    try row(at: try count(in: group) - 1, in: group)
+  }
+
+  /// The groups of a row and its position in each, in group order. O(places · log n).
+  public func positions(
+    of id: RowID
+  ) throws(TreeRingError) -> [(group: GroupName, index: Int)] {
+    guard let row = state.reference(id) else { return [] }
+    var positions: [(group: GroupName, index: Int)] = []
+    for place in try places(of: row) {
+      positions.append((place.group, try rank(of: place.order, in: place.group)))
+    }
+    return positions
+  }
+
+  /// The position of a row in a group; nil if the row is not in the group. O(log n).
+  public func index(of id: RowID, in group: GroupName) throws(TreeRingError) -> Int? {
+    try self.group(group).index(of: id)
+  }
+
+  /// Calls `body` with the rows at positions of a group, clipped to the group, until it returns
+  /// false. O(log n + rows read).
+  public func forEachRow(
+    in group: GroupName, _ range: Range<Int>? = nil, reversed: Bool = false,
+    _ body: (_ index: Int, StoredRow) throws -> Bool
+  ) throws {
+    let all = 0..<(try count(in: group))
+    let range = (range ?? all).clamped(to: all)
+    var index = reversed ? range.upperBound - 1 : range.lowerBound
+    try forEachEntry(in: group, range, reversed: reversed) { entry in
+      defer { index += reversed ? -1 : 1 }
+      return try body(index, try state.row(try state.id(entry.row)))
+    }
+  }
+
+  /// The rows at positions of a group, clipped to the group. O(log n + rows read).
+  public func rows(in group: GroupName, _ range: Range<Int>? = nil) throws -> [StoredRow] {
+    var rows: [StoredRow] = []
+    try forEachRow(in: group, range) { _, row in
+      rows.append(row)
+      return true
+    }
+    return rows
+  }
+
+  /// The position of the first row of a group that fits, found by binary search; the group's count
+  /// if none fits. `fits` must be false for a head of the group and true for the rest. O(log² n).
+  public func firstIndex(
+    in group: GroupName, where fits: (StoredRow) throws -> Bool
+  ) throws -> Int {
+    var low = 0
+    var high = try count(in: group)
+    while low < high {
+      let middle = (low + high) / 2
+      guard let row = try row(at: middle, in: group) else { break }
+      if try fits(row) { high = middle } else { low = middle + 1 }
+    }
+    return low
+  }
+}
+
+extension StateReader {
+  /// A row's public identity.
+  package func id(_ row: RowReference) throws(TreeRingError) -> RowID {
+    guard let bucket = catalog.buckets.name(of: row.bucket) else { throw ByteReader.damaged }
+    return RowID(bucket: bucket, key: Key(bytes: row.key))
+  }
+
+  /// A row's identity inside the engine; nil if the bucket never existed.
+  package func reference(_ id: RowID) -> RowReference? {
+    catalog.buckets[id.bucket].map { RowReference(bucket: $0, key: id.key.bytes) }
+  }
+
+  /// Returns a row that an index names.
+  func row(_ id: RowID) throws(TreeRingError) -> StoredRow {
+    guard let row = try storedRow(bucket: id.bucket, key: id.key) else {
+      throw TreeRingError(
+        .corruption, "An index names the row \(id), which does not exist. Run `treering verify`.")
+    }
+    return row
+  }
+}

@@ -1,0 +1,80 @@
+// A row in the form that index definitions read: its bytes and the decoded row. All definitions
+// that evaluate one write of a row share one input. So each coder decodes the row once.
+
+internal import TreeRingLog
+
+/// A row in the form that a definition reads. The bytes are valid during the call only.
+package struct RowInput {
+  package var bucket: UInt32
+  package var key: UnsafeRawBufferPointer
+  package var object: UnsafeRawBufferPointer
+  package var metadata: UnsafeRawBufferPointer?
+  /// The version of the coder that wrote the object.
+  package var coder: UInt32
+  package var created: Stamp
+  package var written: Stamp
+  private let decoded = DecodedRow()
+
+  /// The values that `.created` and `.modified` order by.
+  var sortContext: SortKeyContext {
+    SortKeyContext(created: created, modified: written)
+  }
+
+  init(
+    bucket: UInt32, key: UnsafeRawBufferPointer, object: UnsafeRawBufferPointer,
+    of record: RowRecord
+  ) {
+    self.bucket = bucket
+    self.key = key
+    self.object = object
+    coder = record.coder
+    created = record.created
+    written = record.written
+  }
+
+  /// Returns the decoded row. The first call decodes it; if that fails, every call throws the
+  /// error.
+  func row<Row>(by coder: RowCoder<Row>) throws -> IndexedRow<Row> {
+    try decoded.row(by: coder.identity) {
+      IndexedRow(
+        row: try coder.decode(object, self.coder), key: Key(bytes: key),
+        metadata: metadata.map { Array($0) })
+    }
+  }
+}
+
+/// The row as decoded by each coder. One thread at a time uses it.
+private final class DecodedRow {
+  private final class Box<Row> {
+    let result: Result<Row, any Error>
+    init(_ result: Result<Row, any Error>) { self.result = result }
+  }
+  private var known: [(coder: CoderIdentity, box: AnyObject)] = []
+
+  func row<Row>(by coder: CoderIdentity, decode: () throws -> Row) throws -> Row {
+    for entry in known where entry.coder == coder {
+      if let box = entry.box as? Box<Row> { return try box.result.get() }
+    }
+    let result = Result { try decode() }
+    known.append((coder, Box(result)))
+    return try result.get()
+  }
+}
+
+extension ValueSource {
+  /// Calls `body` with a row in the form that definitions read. Its bytes are read once, however
+  /// many definitions use them.
+  func withInput<R>(
+    of record: RowRecord, bucket: UInt32, key: UnsafeRawBufferPointer, readsMetadata: Bool,
+    _ body: (RowInput) throws(TreeRingError) -> R
+  ) throws(TreeRingError) -> R {
+    try withBytes(of: record.object, part: .object) { (object) throws(TreeRingError) -> R in
+      var input = RowInput(bucket: bucket, key: key, object: object, of: record)
+      guard let metadata = record.metadata, readsMetadata else { return try body(input) }
+      return try withBytes(of: metadata, part: .metadata) { (bytes) throws(TreeRingError) -> R in
+        input.metadata = bytes
+        return try body(input)
+      }
+    }
+  }
+}

@@ -1,0 +1,67 @@
+// The definition of a group index, as operations and the catalog hold it. IndexRecord+Coding.swift
+// has its bytes.
+
+/// The definition of a group index in the log and in the catalog.
+package struct IndexRecord: Hashable, Sendable {
+  /// The rule that gives a row its places.
+  package enum Definition: Hashable, Sendable {
+    /// The index was removed.
+    case removed
+    /// By fields of a JSON object; the canonical text of the definition.
+    case fields(String)
+    /// By a closure that some process registers.
+    case code(buckets: [String])
+    /// By another index, as it was defined then, and a closure that some process registers, which
+    /// selects its rows.
+    indirect case filtered(IndexRecord, buckets: [String])
+    /// By another index, as it was defined then, and fields of a JSON object; the canonical text of
+    /// the filter.
+    indirect case selected(IndexRecord, String)
+    /// Manual: rows of these buckets stand where they were placed.
+    case manual(buckets: [String])
+
+    package static func == (a: Definition, b: Definition) -> Bool {
+      switch (a, b) {
+      case (.removed, .removed): true
+      case (.fields(let a), .fields(let b)): a.isSameName(as: b)
+      case (.code(let a), .code(let b)), (.manual(let a), .manual(let b)):
+        a.areSameNames(as: b)
+      case (.filtered(let a, let buckets), .filtered(let b, let others)):
+        a == b && buckets.areSameNames(as: others)
+      case (.selected(let a, let text), .selected(let b, let other)):
+        a == b && text.isSameName(as: other)
+      default: false
+      }
+    }
+    package func hash(into hasher: inout Hasher) {
+      switch self {
+      case .removed: hasher.combine(0)
+      case .fields(let text): text.hashName(into: &hasher)
+      case .code(let buckets), .manual(let buckets): hasher.combine(buckets.names)
+      case .filtered(let parent, _), .selected(let parent, _): hasher.combine(parent)
+      }
+    }
+  }
+  package var name: String
+  /// The number of this definition in this store; a new definition gets a new number.
+  package var number: UInt32
+  /// The version that its author assigned.
+  package var version: UInt32
+  package var definition: Definition
+
+  package init(name: String, number: UInt32, version: UInt32, definition: Definition) {
+    self.name = name
+    self.number = number
+    self.version = version
+    self.definition = definition
+  }
+
+  package static func == (a: IndexRecord, b: IndexRecord) -> Bool {
+    a.number == b.number && a.version == b.version && a.name.isSameName(as: b.name)
+      && a.definition == b.definition
+  }
+  package func hash(into hasher: inout Hasher) {
+    name.hashName(into: &hasher)
+    hasher.combine(number)
+  }
+}

@@ -1,0 +1,165 @@
+// The store's state beside its rows: bucket numbers, tags, index definitions, idempotency keys. The
+// catalog tree holds all of it. Buckets and definitions are few and every operation reads them, so
+// they are also kept decoded here. `StateEditor` edits both together.
+//
+//   1 · bucket name       → number (LEB128)
+//   2 · tag               → commit (LEB128)
+//   3 · index name        → definition (as in the log)
+//   4 · idempotency key   → commit (LEB128)
+//   5 · manual place      → label (ManualPlaces.swift)
+//   6 · commit, tag       → nothing (TagReader.swift)
+
+internal import TreeRingLog
+
+/// The decoded part of a catalog at one commit. Every commit copies it a few times, so it is a
+/// single reference.
+package struct Catalog: Sendable {
+  private struct Content {
+    var buckets = BucketTable()
+    /// Replaced after each change of a definition.
+    var definitions = Definitions()
+    var indexes = IndexTable()
+    var manualNumbers: [UInt32] = []
+    var manualNumbersByBucket: [StoreName: [UInt32]] = [:]
+    var nextIndexNumber: UInt32 = 1
+    var nextBucketNumber: UInt32 = 1
+  }
+  /// An identity: two catalogs with the same object have the same definitions.
+  private final class Definitions: Sendable {}
+  // Changed only while a single catalog refers to it.
+  private final class Storage: @unchecked Sendable {
+    var content: Content
+    init(_ content: Content) { self.content = content }
+  }
+  private var storage = Storage(Content())
+
+  /// The buckets that have been written to.
+  package var buckets: BucketTable { storage.content.buckets }
+  /// The index definitions in force, by name.
+  package var indexes: IndexTable { storage.content.indexes }
+  /// The numbers of the manual indexes in force, ascending.
+  var manualNumbers: [UInt32] { storage.content.manualNumbers }
+  /// The numbers of the manual indexes over a bucket, ascending. O(1).
+  func manualNumbers(over bucket: String) -> [UInt32] {
+    storage.content.manualNumbersByBucket[StoreName(bucket)] ?? []
+  }
+  /// The number that the next index definition gets.
+  package var nextIndexNumber: UInt32 { storage.content.nextIndexNumber }
+  /// The number that the next bucket gets.
+  package var nextBucketNumber: UInt32 { storage.content.nextBucketNumber }
+
+  package init() {}
+
+  /// Reads the catalog that a catalog tree holds. O(buckets + definitions). Inside a read section.
+  init(_ tree: Tree) throws {
+    try Self.forEach(CatalogKey.bucket, in: tree) { name, value in
+      var reader = ByteReader(value)
+      add(BucketReference(number: try reader.integer32(), name: name))
+    }
+    try Self.forEach(CatalogKey.index, in: tree) { _, value in
+      var reader = ByteReader(value)
+      set(try IndexRecord(&reader))
+    }
+  }
+
+  private static func forEach(
+    _ kind: UInt8, in tree: Tree, _ body: (String, UnsafeRawBufferPointer) throws -> Void
+  ) throws {
+    try [kind].withUnsafeBytes { lower in
+      try [kind + 1].withUnsafeBytes { upper in
+        try tree.forEach(from: lower, to: upper) { key, value in
+          try body(String(decoding: key.dropFirst(), as: UTF8.self), value)
+          return true
+        }
+      }
+    }
+  }
+
+  /// The indexes that filter another index, in name order.
+  func filters(of name: String) -> [IndexRecord] {
+    indexes.values.filter { $0.parent?.name.isSameName(as: name) ?? false }
+      .sorted { StoreName($0.name) < StoreName($1.name) }
+  }
+
+  /// Whether every definition of an earlier catalog is still in force. O(1) if none has changed.
+  func keepsDefinitions(of old: Catalog) -> Bool {
+    if storage.content.definitions === old.storage.content.definitions { return true }
+    return old.indexes.values.allSatisfy { indexes[$0.name]?.number == $0.number }
+  }
+
+  mutating func add(_ bucket: BucketReference) {
+    change { content in
+      content.buckets.add(bucket)
+      content.nextBucketNumber = max(content.nextBucketNumber, bucket.number &+ 1)
+    }
+  }
+
+  mutating func set(_ record: IndexRecord) {
+    change { content in
+      content.definitions = Definitions()
+      content.nextIndexNumber = max(content.nextIndexNumber, record.number &+ 1)
+      if let old = content.indexes[record.name] {
+        content.manualNumbers.removeAll { $0 == old.number }
+        if case .manual(let buckets) = old.definition {
+          for bucket in buckets.names {
+            content.manualNumbersByBucket[bucket]?.removeAll { $0 == old.number }
+          }
+        }
+      }
+      if case .removed = record.definition {
+        content.indexes[record.name] = nil
+      } else {
+        content.indexes[record.name] = record
+      }
+      if case .manual(let buckets) = record.definition {
+        content.manualNumbers.append(record.number)
+        content.manualNumbers.sort()
+        for bucket in Set(buckets.names) {
+          content.manualNumbersByBucket[bucket, default: []].append(record.number)
+          content.manualNumbersByBucket[bucket]?.sort()
+        }
+      }
+    }
+  }
+
+  private mutating func change(_ body: (inout Content) -> Void) {
+    if !isKnownUniquelyReferenced(&storage) { storage = Storage(storage.content) }
+    body(&storage.content)
+  }
+}
+
+/// Index definitions by name.
+package struct IndexTable: Sendable {
+  private var byName: [StoreName: IndexRecord] = [:]
+
+  /// The definition of an index; setting nil removes it. O(1).
+  package subscript(name: String) -> IndexRecord? {
+    get { byName[StoreName(name)] }
+    set { byName[StoreName(name)] = newValue }
+  }
+
+  /// All definitions, in no order.
+  package var values: Dictionary<StoreName, IndexRecord>.Values { byName.values }
+}
+
+/// Keys of the catalog tree: the kind of the entry, then its name.
+enum CatalogKey {
+  static let bucket: UInt8 = 1
+  static let tag: UInt8 = 2
+  static let index: UInt8 = 3
+  static let idempotencyKey: UInt8 = 4
+  static let place: UInt8 = 5
+  static let taggedCommit: UInt8 = 6
+
+  static func of(_ kind: UInt8, _ name: some Sequence<UInt8>) -> [UInt8] { [kind] + name }
+
+  /// The key of a tag by its commit; without a name, the lower bound of the tags of that commit.
+  static func tag(
+    of commit: CommitNumber, _ name: some Sequence<UInt8> = EmptyCollection()
+  ) -> [UInt8] {
+    [taggedCommit] + withUnsafeBytes(of: commit.bigEndian) { Array($0) } + name
+  }
+
+  /// The offset of the name in such a key.
+  static let tagNameOffset = 9
+}

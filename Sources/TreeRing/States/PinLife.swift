@@ -1,0 +1,60 @@
+// The validity of a pin. Reads of a snapshot check it first.
+
+internal import Synchronization
+internal import TreeRingLog
+
+/// The validity of one pin: whether its snapshot may still be read, and the version kept until
+/// then.
+final class PinLife: Sendable {
+  /// The commit pinned.
+  let commit: CommitNumber
+  private let isOver = Atomic<Bool>(false)
+  private let held = Mutex<Version?>(nil)
+
+  init(commit: CommitNumber) { self.commit = commit }
+
+  /// Keeps a version while the snapshot lives. Keeps nothing if the pin has been dropped already,
+  /// because nothing would release the version.
+  func hold(_ version: Version) {
+    held.withLock { held in
+      if !hasEnded { held = version }
+    }
+  }
+
+  /// The version kept.
+  func version() throws(TreeRingError) -> Version {
+    guard !hasEnded, let version = held.withLock({ $0 }) else { throw expired }
+    return version
+  }
+
+  /// Refuses reads that begin from now on.
+  func end() { isOver.store(true, ordering: .sequentiallyConsistent) }
+
+  /// Releases the version once the reads that began before `end` have ended. May block that long.
+  func letGo() {
+    held.withLock { $0 }?.pages.sections.waitForOthers()
+    let version = held.withLock { held in
+      defer { held = nil }
+      return held
+    }
+    withExtendedLifetime(version) {}
+  }
+
+  var hasEnded: Bool {
+    @inline(__always) get { isOver.load(ordering: .acquiring) }
+  }
+
+  /// Throws `snapshotExpired` once the pin has been dropped. Inside a read section.
+  @inline(__always)
+  func check() throws(TreeRingError) {
+    if hasEnded { throw expired }
+  }
+
+  private var expired: TreeRingError {
+    TreeRingError(
+      .snapshotExpired,
+      "This snapshot of commit \(commit) was held longer than `pinLimit` allows, so it was "
+        + "dropped. "
+        + "Take a new one; to hold this commit for good, tag it.", commit: commit)
+  }
+}

@@ -1,0 +1,44 @@
+// The roots of all trees at one commit. They are all that a state consists of; the catalog's
+// decoded part (Catalog.swift) can be read from its tree.
+
+package import TreeRingLog
+
+/// The roots of a group index's two trees.
+package struct IndexRoots: Hashable, Sendable {
+  /// The number of the definition that the trees were built from.
+  package var number: UInt32
+  /// (group, sort key, bucket, key) → lengths of group and sort key.
+  package var order = TreeRoot.empty
+  /// (bucket, key, group) → sort key.
+  package var places = TreeRoot.empty
+  /// The number of rows left out because the index's closure cannot decode them.
+  package var undecodable: UInt64 = 0
+
+  package init(number: UInt32) { self.number = number }
+}
+
+/// The roots of all trees at one commit.
+package struct Roots: Sendable {
+  package var commit: CommitNumber = 0
+  package var timestamp = Timestamp(microseconds: .min)
+  /// The number of operations of all commits so far, and the bytes of their payloads.
+  package var operationCount: UInt64 = 0
+  package var payloadByteCount: UInt64 = 0
+  /// (bucket, key) → row record.
+  package var rows = TreeRoot.empty
+  /// (bucket, key) → commit of the delete: the tombstones.
+  package var graves = TreeRoot.empty
+  package var catalog = TreeRoot.empty
+  /// The trees of the group indexes maintained at this commit.
+  package var indexes = IndexTrees()
+
+  package init() {}
+
+  /// Every tree, those of the indexes last.
+  package var trees: [TreeRoot] {
+    [rows, graves, catalog] + indexes.all.flatMap { [$0.order, $0.places] }
+  }
+
+  /// The trees of one index definition, if they are maintained at this commit.
+  package func index(_ number: UInt32) -> IndexRoots? { indexes[number] }
+}

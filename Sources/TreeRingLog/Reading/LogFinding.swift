@@ -1,0 +1,47 @@
+// Damage that a check of the log has found, and the description of a frame.
+
+/// One fault of a log.
+package struct LogFinding: Hashable, Sendable {
+  package var file: String
+  package var offset: UInt64
+  package var commit: CommitNumber?
+  package var problem: String
+
+  package init(file: String, offset: UInt64, commit: CommitNumber? = nil, problem: String) {
+    self.file = file
+    self.offset = offset
+    self.commit = commit
+    self.problem = problem
+  }
+}
+
+/// One piece of a segment, sound or damaged, for inspection.
+package struct FrameDescription: Hashable, Sendable {
+  package enum State: String, Hashable, Sendable {
+    case segmentHeader = "segment header"
+    case commit
+    case mark
+    case directory
+    /// Zeros up to the end of the file.
+    case zeroTail = "zero tail"
+    /// Bytes that are no sound frame.
+    case damaged
+    /// A sound frame behind a damaged range, or outside the chain.
+    case unlinked
+  }
+  package var offset: UInt64
+  package var length: UInt64
+  /// The number of a commit, or the first commit of a segment header.
+  package var commit: CommitNumber?
+  /// The checksum stored in the frame's header.
+  package var checksum: UInt32?
+  package var state: State
+  /// The fault, for `damaged` and `unlinked`.
+  package var problem: String?
+  package var timestamp: Timestamp?
+  package var operationCount: UInt32?
+  package var payloadByteCount: UInt64?
+  package var valueCount: UInt32?
+  /// The synced length of the file when this frame was built.
+  package var synced: UInt64?
+}

@@ -1,0 +1,174 @@
+// The request to rewrite a segment, and the log's description of its segments.
+
+internal import Logging
+
+extension CommitLog {
+  /// All segments, oldest first.
+  package var segments: [SegmentInfo] {
+    core.monitor.lock()
+    defer { core.monitor.unlock() }
+    let state = core.state
+    var all = state.segments.map { Self.info($0, isSealed: true) }
+    if let active = state.active {
+      let segment = active.segment(
+        completed: state.completed, timestamp: state.completedTimestamp)
+      all.append(Self.info(segment, isSealed: false))
+    }
+    return all
+  }
+
+  private static func info(_ segment: Segment, isSealed: Bool) -> SegmentInfo {
+    SegmentInfo(
+      firstCommit: segment.header.firstCommit, lastCommit: segment.lastCommit,
+      generation: segment.header.generation, horizon: segment.header.horizon,
+      byteCount: segment.end, path: segment.path, isSealed: isSealed)
+  }
+
+  /// Seals the active segment, if it holds a commit, so that it can be rewritten. Writes and syncs
+  /// every commit sequenced before; the next commit begins a new segment.
+  ///
+  /// - Throws: `noSpace` (the segment stays active), `io`, `poisoned`, `closed`, `notAllowed`.
+  package func seal() throws(TreeRingError) { try core.seal() }
+
+  /// Rewrites a sealed segment: writes its next generation and replaces the old file by it.
+  /// Appending, committing and reading continue concurrently; a reader that has the old file open
+  /// finishes with it. Only one rewriting runs at a time; others wait.
+  ///
+  /// Crash-safe: the new file is written under a temporary name, checked, synced and renamed, and
+  /// the folder is synced. Only then is the old file removed. Where the file system supports it,
+  /// room for the whole old segment is reserved before anything is written.
+  ///
+  /// - Parameters:
+  ///   - first: the segment's first commit.
+  ///   - horizon: the commit from which on every commit stays; at most the newest one. The
+  ///     segment's old horizon applies if it is larger.
+  ///   - transform: called with each commit in order and its payload, which is valid until
+  ///     `transform` returns. Its errors are rethrown, and the log is unchanged then. It must not
+  ///     close the log.
+  /// - Returns: the bytes of the segment before and after.
+  /// - Throws: `notFound`, `notAllowed` (the segment is active, or the log is open for reading
+  ///   only), `invalidInput` (a horizon beyond the newest commit, or a dropped commit that must
+  ///   stay), `noSpace`, `corruption` (also for a kept value that the commit lacks), `io`,
+  ///   `poisoned`, `closed`. The old segment stays current, except after a failure to remove its
+  ///   file; the error says so. A failure does not poison the log, unless its folder was removed,
+  ///   moved or replaced.
+  @discardableResult
+  package func rewrite(
+    segment first: CommitNumber, horizon: CommitNumber,
+    _ transform: (CommitHeader, UnsafeRawBufferPointer) throws -> Rewriting
+  ) throws -> (before: UInt64, after: UInt64) {
+    core.rewriting.lock()
+    defer { core.rewriting.unlock() }
+    let old = try core.rewritable(first, horizon: horizon)
+    try core.checkPlace()
+    guard let (_, source) = try sealed(holding: first) else { throw removed(first) }
+    var header = old.header
+    header.salt = core.options.random()
+    header.lastCommit = old.lastCommit
+    header.horizon = max(horizon, old.header.horizon)
+    guard header.generation < .max else {
+      throw TreeRingError(
+        .unsupportedFormat, "The segment cannot be rewritten once more.", file: old.path)
+    }
+    header.generation += 1
+    let rewriter = try SegmentRewriter(
+      of: old, source: source, header: header, directory: core.directory,
+      fileSystem: core.fileSystem)
+    let core = core
+    let new = try rewriter.run { header, payload in
+      try core.checkNotClosed()
+      return try transform(header, payload)
+    }
+    try core.checkPlace()
+    try core.replace(old, with: new)
+    // Until its name is gone, readers that took the path before may still open it.
+    defer { files.forget(old.path) }
+    try rewriter.removeOlderGenerations()
+    return (old.end, new.end)
+  }
+}
+
+extension GroupCommit {
+  /// Seals the active segment if it holds a commit.
+  func seal() throws(TreeRingError) {
+    // Keeps appenders out: their prepared frames refer to the active segment.
+    appending.lock()
+    defer { appending.unlock() }
+    monitor.lock()
+    defer { monitor.unlock() }
+    while true {
+      try checkWritable()
+      if state.isLeading {
+        idle.wait(monitor)
+      } else if !state.pending.isEmpty || state.durable < state.sequenced {
+        lead(atLeast: .full)
+      } else {
+        break
+      }
+    }
+    guard let active = state.active, !active.directory.isEmpty else { return }
+    state.isLeading = true
+    defer { stopLeading(nil) }
+    try sealActive(active)
+  }
+
+  /// The segment that begins with `first`, if it may be rewritten for this horizon.
+  func rewritable(
+    _ first: CommitNumber, horizon: CommitNumber
+  ) throws(TreeRingError) -> Segment {
+    monitor.lock()
+    defer { monitor.unlock() }
+    try checkWritable()
+    if state.durable < horizon {
+      // After a crash a log must never end before its own horizon.
+      monitor.unlock()
+      let synced = Result { () throws(TreeRingError) in try sync() }
+      monitor.lock()
+      try synced.get()
+      try checkWritable()
+    }
+    guard horizon <= state.durable else {
+      throw TreeRingError(
+        .invalidInput,
+        "The horizon \(horizon) lies beyond the newest commit, \(state.completed).",
+        commit: horizon, current: state.completed)
+    }
+    if state.active?.header.firstCommit == first {
+      throw TreeRingError(
+        .notAllowed, "The segment that begins with commit \(first) is still being written.",
+        commit: first)
+    }
+    guard let segment = state.segments.first(where: { $0.header.firstCommit == first }) else {
+      throw TreeRingError(.notFound, "No segment begins with commit \(first).", commit: first)
+    }
+    return segment
+  }
+
+  /// Throws and poisons the log if its folder was removed, moved or replaced.
+  func checkPlace() throws(TreeRingError) {
+    do throws(TreeRingError) {
+      try options.placeCheck?(true)
+    } catch {
+      try withState { (state) throws(TreeRingError) in state.poison = state.poison ?? error }
+      throw error
+    }
+  }
+
+  func checkNotClosed() throws(TreeRingError) {
+    try withState { state throws(TreeRingError) in
+      if state.isClosed { throw TreeRingError(.closed, "The log has been closed.") }
+    }
+  }
+
+  /// Replaces the old segment by the rewritten one for all later reads.
+  func replace(_ old: Segment, with new: Segment) throws(TreeRingError) {
+    try withState { state throws(TreeRingError) in
+      guard let index = state.segments.firstIndex(where: { $0.path == old.path }) else {
+        throw TreeRingError(.notFound, "The segment is not in the log any more.", file: old.path)
+      }
+      state.segments[index] = new
+      state.statistics.writtenByteCount += new.end
+      state.statistics.syncCount += 1
+    }
+  }
+}

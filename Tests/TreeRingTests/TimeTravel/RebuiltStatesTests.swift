@@ -1,0 +1,173 @@
+// Earlier states rebuilt from the log, and their costs.
+
+import TestSupport
+import Testing
+import TreeRingLog
+
+@testable import TreeRing
+
+@Suite("Rebuilt states", .leavesSoundStores) struct RebuiltStatesTests {
+  private static func options() -> StoreOptions {
+    var options = StoreOptions(durability: .none, memoryBudget: 1 << 20, logger: quietLogger)
+    options.pageCellCapacity = 4
+    return options
+  }
+
+  @Test("Looking back keeps within its share of memory, however often it is done")
+  func bounded() throws {
+    let files = MemoryFileSystem()
+    var store = try Store(path: "store", fileSystem: files, options: Self.options())
+    var random = SeededGenerator(seed: 7)
+    var states: [[Int: UInt8]] = [[:]]
+    for number in 1...1500 {
+      var rows = states[number - 1]
+      try store.write { tx in
+        for _ in 0..<5 {
+          let row = Int.random(in: 0..<300, using: &random)
+          let value = UInt8.random(in: 0...255, using: &random)
+          rows[row] = value
+          try tx.put([value], for: Key("row \(row)"), in: blobs)
+        }
+        tx.keepsEmptyCommit = true
+      }
+      states.append(rows)
+    }
+    try store.close()
+    store = try Store(path: "store", fileSystem: files, options: Self.options())
+    let limit = MemoryBudget(byteCount: 1 << 20).rebuiltPages
+    var rebuilt = 0
+    /// The pages of the last rebuilt state, which is kept whatever their number.
+    var kept = 0
+    for look in 0..<200 {
+      // First random commits, then consecutive ones.
+      let commit = look < 100 ? Int.random(in: 1...1500, using: &random) : 500 + look
+      let snapshot = try store.snapshot(at: .commit(CommitNumber(commit)))
+      for row in 0..<10 {
+        let value = try snapshot.get(Key("row \(row * 30)"), in: blobs)?.first
+        #expect(value == states[commit][row * 30], "commit \(commit)")
+      }
+      store.reclaimer.settle()
+      let own = try snapshot.version.ownPageCount
+      if own > 0 { (rebuilt, kept) = (rebuilt + 1, own) }
+      #expect(store.pages.privatePageCount <= limit + kept, "look \(look)")
+    }
+    #expect(rebuilt > 100)
+    try store.close()
+  }
+
+  /// The expected contents of a group of an index over notes, computed from the rows.
+  private static func expected(_ group: String, in snapshot: Snapshot) throws -> [Key] {
+    try snapshot.rows(in: notes).filter { $0.row.group == group }
+      .sorted { ($0.row.number, $0.key) < ($1.row.number, $1.key) }.map(\.key)
+  }
+
+  @Test(
+    "An index registered later is built once for a commit, and derived for its neighbours"
+  )
+  func laterIndex() throws {
+    let store = try Store(
+      path: "store", fileSystem: MemoryFileSystem(),
+      options: StoreOptions(durability: .none, logger: quietLogger))
+    var random = SeededGenerator(seed: 41)
+    let rowCount = 4_000
+    func note() -> Note {
+      Note(
+        group: ["a", "b", nil].randomElement(using: &random) ?? nil,
+        number: Int.random(in: 0..<50, using: &random))
+    }
+    try store.write { tx in
+      for row in 0..<rowCount { try tx.put(note(), for: Key("row \(row)"), in: notes) }
+    }
+    for _ in 0..<300 {
+      try store.write { tx in
+        for _ in 0..<20 {
+          let key = Key("row \(Int.random(in: 0..<rowCount, using: &random))")
+          if Int.random(in: 0..<5, using: &random) == 0 {
+            try tx.delete(key, in: notes)
+          } else {
+            try tx.put(note(), for: key, in: notes)
+          }
+        }
+      }
+      if store.newestCommit == 150 { try store.checkpoint() }
+    }
+    let evaluated = Counter()
+    try store.register(
+      GroupIndex("later", on: notes, version: 1) { note in
+        _ = evaluated.next()
+        if note.number == 7 { throw CancellationError() }
+        return note.group.map { [Place(in: $0, by: .ascending(note.number))] } ?? []
+      })
+    var before = evaluated.count
+    /// The number of rows evaluated to show the index as of a commit.
+    func look(_ commit: CommitNumber) throws -> Int {
+      before = evaluated.count
+      let snapshot = try store.snapshot(at: .commit(commit))
+      let index = try snapshot.index("later")
+      for group in ["a", "b"] {
+        let found = try index.rows(in: GroupName(group)).map(\.key)
+        let wanted = try Self.expected(group, in: snapshot)
+        let numbers = try wanted.filter { try snapshot.get($0, in: notes)?.number != 7 }
+        #expect(found == numbers, "commit \(commit)")
+      }
+      return evaluated.count - before
+    }
+    // Near the newest commit the index is built from the differences. The same commit again costs
+    // nothing.
+    #expect(try look(295) < 1_000)
+    #expect(try look(295) == 0)
+    // The index is built once from all rows, since most differ, and for its neighbours from the
+    // differences.
+    #expect(try look(30) >= rowCount / 2)
+    #expect(try look(30) == 0)
+    #expect(try look(32) < 1_000)
+    #expect(try look(27) < 1_000)
+    #expect(try look(32) == 0)
+    // A root of the page file.
+    #expect(try look(150) > 0)
+    #expect(try look(150) == 0)
+    #expect(try store.leakedPageCount(beside: []) == 0)
+    try store.close()
+  }
+
+  @Test("A snapshot that expires while its state is rebuilt keeps nothing of it")
+  func expiresMeanwhile() throws {
+    let hook = CallHook()
+    var options = Self.options()
+    options.pinLimit = PinLimit(commits: 5)
+    let files = HookedFileSystem(MemoryFileSystem()) { hook.call($0) }
+    let store = try Store(path: "store", fileSystem: files, options: options)
+    for number in 0..<10 as Range<UInt8> { try store.put([number], for: Key("row \(number)")) }
+    try store.log.seal()
+    for number in 0..<100 as Range<UInt8> { try store.put([number], for: "other") }
+    // The replay opens the segment.
+    hook.set { path in
+      guard path.hasPrefix("store/log/") else { return false }
+      _ = try? store.put([1], for: "newest")
+      store.maintenance.settle()
+      return true
+    }
+    let snapshot = try store.snapshot(at: .commit(9))
+    #expect(store.pins.isEmpty)
+    #expect(code { try snapshot.count(in: "blobs") } == .snapshotExpired)
+    store.timeTravel.clear()
+    store.reclaimer.settle()
+    #expect(store.pages.privatePageCount == 0)
+    withExtendedLifetime(snapshot) {}
+    try store.close()
+  }
+
+  @Test("How full pages are: of sorted rows nearly whole, of few rows hardly at all")
+  func pageFill() throws {
+    let store = try Store.inMemory(options: StoreOptions(logger: quietLogger))
+    #expect(try store.statistics().pageFill < 0.2)
+    try store.write { tx in
+      for row in 0..<20_000 {
+        try tx.put([UInt8](repeating: 1, count: 50), for: Key("row \(100_000 + row)"), in: blobs)
+      }
+    }
+    let fill = try store.statistics().pageFill
+    #expect(fill > 0.8 && fill <= 1, "\(fill)")
+    try store.close()
+  }
+}

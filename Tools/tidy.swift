@@ -1,0 +1,140 @@
+// Checks rules that neither the compiler nor the formatter knows, and fails if one is broken:
+//
+// - A file has at most 400 lines, a line at most 100 columns. A line without a space in its last
+//   part, such as an address, may be longer.
+// - A documentation comment begins with a noun or a verb. "Whether" is for Bool only.
+// - A folder uses only types of the folders before it (folders.txt).
+// - Sources contain no deliberate mistakes.
+
+import Foundation
+
+let maxLineCount = 400
+let maxColumnCount = 100
+var complaints: [String] = []
+
+/// The Swift files below a folder, by path.
+func files(below folder: String) -> [(path: String, lines: [Substring])] {
+  let names = (try? FileManager.default.subpathsOfDirectory(atPath: folder)) ?? []
+  return names.filter { $0.hasSuffix(".swift") && !$0.contains(".build") }.sorted().map { name in
+    let path = "\(folder)/\(name)"
+    let text = (try? String(contentsOfFile: path, encoding: .utf8)) ?? ""
+    return (path, text.split(separator: "\n", omittingEmptySubsequences: false))
+  }
+}
+
+func checkSize(_ path: String, _ lines: [Substring]) {
+  // The last piece follows the last line feed.
+  if lines.count - 1 > maxLineCount { complaints.append("\(path): \(lines.count - 1) lines") }
+  for (index, line) in lines.enumerated() where line.count > maxColumnCount {
+    complaints.append("\(path):\(index + 1): \(line.count) columns")
+  }
+}
+
+let questions = ["What", "How", "Where", "Who", "Which", "Whose", "Why", "When"]
+
+func checkComments(_ path: String, _ lines: [Substring]) {
+  var previous: Substring = ""
+  for (index, line) in lines.enumerated() {
+    let text = line.drop { $0 == " " }
+    defer { previous = text }
+    guard text.hasPrefix("/// "), !previous.hasPrefix("///") else { continue }
+    let word = text.dropFirst(4).prefix { $0.isLetter }
+    let declaration = lines[index...].first { line in
+      !["///", "@"].contains { line.drop { $0 == " " }.hasPrefix($0) }
+    }
+    let isBool = ["Bool", "= true", "= false", "func ", " is"].contains {
+      declaration?.contains($0) ?? false
+    }
+    if questions.contains(String(word)) || (word == "Whether" && !isBool) {
+      complaints.append("\(path):\(index + 1): a comment begins with “\(word)”")
+    }
+  }
+}
+
+/// The names of types in a file: those used, those declared, and those declared outside of others.
+struct TypeNames {
+  var used: Set<String> = []
+  var declared: Set<String> = []
+  var topLevel: Set<String> = []
+}
+
+/// The names of types in Swift code, without comments and texts. A word after a dot is a member.
+func typeNames(in lines: [Substring]) -> TypeNames {
+  let kinds: Set<String> = ["struct", "class", "enum", "protocol", "typealias", "actor"]
+  var result = TypeNames()
+  var isInText = false
+  for line in lines {
+    if line.contains("\"\"\"") {
+      isInText.toggle()
+      continue
+    }
+    if isInText { continue }
+    var kind: String?
+    var rest = line[...]
+    while let first = rest.unicodeScalars.first {
+      if rest.hasPrefix("//") { break }
+      if first == "\"" {
+        rest = rest.dropFirst()
+        while let next = rest.first, next != "\"" { rest = rest.dropFirst(next == "\\" ? 2 : 1) }
+        rest = rest.dropFirst()
+      } else if CharacterSet.letters.contains(first) || first == "_" {
+        let word = String(rest.prefix { $0.isLetter || $0.isNumber || $0 == "_" })
+        let isMember = line[..<rest.startIndex].hasSuffix(".")
+        rest = rest.dropFirst(word.count)
+        if kind != nil {
+          result.declared.insert(word)
+          if line.first != " " { result.topLevel.insert(word) }
+        }
+        kind = kinds.contains(word) ? word : nil
+        if !isMember, word.first?.isUppercase == true { result.used.insert(word) }
+      } else {
+        if first != " " { kind = nil }
+        rest = rest.dropFirst()
+      }
+    }
+  }
+  return result
+}
+
+func checkOrder(of target: String, _ order: [String], interface prefixes: [String]) {
+  let rank = Dictionary(uniqueKeysWithValues: order.enumerated().map { ($1, $0) })
+  guard let own = rank["."] else { return complaints.append("folders.txt: \(target) has no “.”") }
+  var uses: [(path: String, rank: Int, names: Set<String>)] = []
+  var home: [String: Int] = [:]
+  for (path, lines) in files(below: target) {
+    let parts = path.dropFirst(target.count + 1).split(separator: "/")
+    let folder = parts.count > 1 ? String(parts[0]) : "."
+    guard var place = rank[folder] else {
+      complaints.append("folders.txt: \(target) has a folder \(folder)")
+      continue
+    }
+    let isInterface = prefixes.contains { parts[parts.count - 1].hasPrefix($0) }
+    if place < own, isInterface { place = own }
+    let found = typeNames(in: lines)
+    for name in found.topLevel { home[name] = place }
+    uses.append((path, place, found.used.subtracting(found.declared)))
+  }
+  for (path, place, names) in uses {
+    for name in names.sorted() where home[name] ?? 0 > place {
+      complaints.append("\(path): \(name) belongs to \(order[home[name] ?? 0]), a later folder")
+    }
+  }
+}
+
+for folder in ["Sources", "Tests", "Tools", "Snippets", "Benchmarks/Sources"] {
+  for (path, lines) in files(below: folder) {
+    checkSize(path, lines)
+    checkComments(path, lines)
+  }
+}
+let orders = try String(contentsOfFile: "Tools/folders.txt", encoding: .utf8)
+for line in orders.split(separator: "\n") where !line.hasPrefix("#") {
+  let parts = line.split(separator: ":")
+  let sides = parts[1].split(separator: "|")
+  checkOrder(
+    of: String(parts[0]), sides[0].split(separator: " ").map(String.init),
+    interface: sides.count > 1 ? sides[1].split(separator: " ").map(String.init) : [])
+}
+for complaint in complaints { print(complaint) }
+print(complaints.isEmpty ? "Everything is tidy." : "\(complaints.count) complaints.")
+exit(complaints.isEmpty ? 0 : 1)
