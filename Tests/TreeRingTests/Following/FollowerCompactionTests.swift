@@ -115,7 +115,10 @@ import TreeRingLog
     // them until the follower has read of the compaction.
     #expect(try FollowerTests.contents(kept) == rows)
     func refusal() -> TreeRingError? {
-      error { #expect(try contents(kept) == whole) }
+      error {
+        let found = try contents(kept)
+        #expect(found == whole)
+      }
     }
     if let first = refusal() {
       #expect(first.code == .beyondHorizon && first.current == horizon, "\(first)")
