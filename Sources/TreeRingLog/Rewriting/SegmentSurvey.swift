@@ -336,20 +336,6 @@ final class SegmentSurvey {
   }
 }
 
-extension SegmentHeader {
-  /// The largest commit number that a store accepts: pages have no room for more (docs/pages.md).
-  static let largestCommit: CommitNumber = (1 << 47) - 1
-
-  /// True if a store can have written a segment with these numbers.
-  var isCredible: Bool {
-    guard firstCommit > 0, firstCommit <= Self.largestCommit, horizon <= Self.largestCommit else {
-      return false
-    }
-    return isCompacted
-      ? lastCommit >= firstCommit && lastCommit <= Self.largestCommit : horizon == 0
-  }
-}
-
 extension CommitFields {
   fileprivate init?(ifCommit head: FrameHead, _ bytes: UnsafeRawBufferPointer) {
     guard head.kind == .commit else { return nil }

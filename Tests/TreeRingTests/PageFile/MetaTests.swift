@@ -43,6 +43,8 @@ import TreeRingLog
   @Test("A meta whose fields contradict each other is not believed, though its checksum holds")
   func contradictions() {
     let lies: [(String, (inout Meta) -> Void)] = [
+      ("a commit that no store has", { $0.position.commit = .max }),
+      ("a segment that no store has", { $0.position.segment = 1 << 47 }),
       ("no pages", { $0.pageBound = 0 }),
       ("too many pages", { $0.pageBound = .max }),
       ("more live than there are", { $0.livePageCount = 500 }),

@@ -17,6 +17,13 @@ struct DamagedStoresTests {
     }
   }
 
+  @Test("Damaged stores that have stopped the process before", arguments: [(11, 2442)])
+  func once(seed: UInt64, number: UInt64) throws {
+    var trial = DamageTrial(try DamageSample.all(), seed: seed, number: number)
+    trial.runInMemory()
+    #expect(trial.problems == [], "\(trial.label)")
+  }
+
   @Test("The same in folders on the disk, where what is mapped for reading cannot be written")
   func folders() throws {
     let samples = try DamageSample.all()
