@@ -83,12 +83,22 @@ extension CommitLog {
     try core.replace(old, with: new)
     // Until its name is gone, readers that took the path before may still open it.
     defer { files.forget(old.path) }
-    try rewriter.removeOlderGenerations()
+    let hasLeftovers = core.setHasOldGenerations(true)
+    try rewriter.removeOlderGenerations(all: hasLeftovers)
+    _ = core.setHasOldGenerations(hasLeftovers)
     return (old.end, new.end)
   }
 }
 
 extension GroupCommit {
+  /// Sets whether the folder may hold replaced generations. Returns the value before.
+  fileprivate func setHasOldGenerations(_ value: Bool) -> Bool {
+    monitor.lock()
+    defer { monitor.unlock() }
+    defer { state.hasOldGenerations = value }
+    return state.hasOldGenerations
+  }
+
   /// Seals the active segment if it holds a commit.
   func seal() throws(TreeRingError) {
     // Keeps appenders out: their prepared frames refer to the active segment.

@@ -53,12 +53,22 @@ final class SegmentRewriter {
   }
 
   /// Removes the generations that the new segment replaces, durably.
-  func removeOlderGenerations() throws(TreeRingError) {
+  ///
+  /// - Parameter all: whether the folder may hold others than the one before, which an earlier
+  ///   rewriting could not remove. Then the folder is listed, which would make the rewriting of all
+  ///   segments quadratic in their number.
+  func removeOlderGenerations(all: Bool) throws(TreeRingError) {
     do throws(TreeRingError) {
-      let names = try fileSystem.list(directory).compactMap(SegmentName.init(fileName:))
-      for other in names
-      where other.firstCommit == header.firstCommit && other.generation < header.generation {
-        try fileSystem.unlink("\(directory)/\(other.fileName)")
+      if all {
+        let names = try fileSystem.list(directory).compactMap(SegmentName.init(fileName:))
+        for other in names
+        where other.firstCommit == header.firstCommit && other.generation < header.generation {
+          try fileSystem.unlink("\(directory)/\(other.fileName)")
+        }
+      } else {
+        do throws(TreeRingError) {
+          try fileSystem.unlink(old.path)
+        } catch  where error.code == .notFound {}
       }
       try fileSystem.syncDirectory(directory)
     } catch {

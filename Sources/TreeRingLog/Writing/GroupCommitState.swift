@@ -55,6 +55,8 @@ extension GroupCommit {
     var canReserve = true
     /// The time at which commits of relaxed durability must be synced.
     var deadline: ContinuousClock.Instant?
+    /// True if the folder may hold generations that a rewriting has replaced and not removed.
+    var hasOldGenerations = false
     var statistics = LogStatistics()
     var trust = LogTrust.none
     /// The state from which a followed log is read on; otherwise as opening found it.
