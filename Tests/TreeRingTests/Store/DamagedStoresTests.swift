@@ -17,7 +17,7 @@ struct DamagedStoresTests {
     }
   }
 
-  @Test("Damaged stores that have stopped the process before", arguments: [(11, 2442)])
+  @Test("Damaged stores that have stopped the process before, or taken a minute", arguments: [(11, 2442), (11, 10863)])
   func once(seed: UInt64, number: UInt64) throws {
     var trial = DamageTrial(try DamageSample.all(), seed: seed, number: number)
     trial.runInMemory()
