@@ -17,7 +17,9 @@ struct DamagedStoresTests {
     }
   }
 
-  @Test("Damaged stores that have stopped the process before, or taken a minute", arguments: [(11, 2442), (11, 10863)])
+  @Test(
+    "Damaged stores that once stopped the process or took a minute",
+    arguments: [(11, 2442), (11, 10863)])
   func once(seed: UInt64, number: UInt64) throws {
     var trial = DamageTrial(try DamageSample.all(), seed: seed, number: number)
     trial.runInMemory()
