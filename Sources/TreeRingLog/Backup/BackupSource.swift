@@ -42,7 +42,6 @@ extension CommitLog {
   /// The source of a backup at this moment. The caller holds `core.rewriting`.
   func backupSource() throws(TreeRingError) -> BackupSource {
     let (segments, active, last) = try core.synced()
-    if core.options.access == .readOnly, let newest = segments.last { try makeDurable(newest) }
     var parts: [BackupPart] = []
     for (index, segment) in segments.enumerated() {
       // In a log open for reading, the last segment may be another process's active one.
@@ -57,6 +56,8 @@ extension CommitLog {
           open: try opener(segment.path, ahead: isReadOnly && index < Self.openAhead),
           end: segment.end, lastCommit: segment.lastCommit))
     }
+    // After the files have been opened, because a sync leaves time to replace them.
+    if core.options.access == .readOnly, let newest = segments.last { try makeDurable(newest) }
     if let active {
       parts.append(
         BackupPart(

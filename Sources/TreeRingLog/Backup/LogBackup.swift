@@ -29,7 +29,7 @@ extension CommitLog {
     as kind: UnfinishedCopy.Kind = .backup,
     progress: (CopyProgress) throws -> Void = { _ in }
   ) throws -> CopyReport {
-    for _ in 0..<8 where core.options.access == .readOnly {
+    for _ in 0..<Recovery.attempts where core.options.access == .readOnly {
       do {
         return try backUpOnce(folder, fileSystem, mayLink: mayLink, as: kind, progress)
       } catch let error as TreeRingError {

@@ -36,7 +36,10 @@ extension CommitLog {
       } catch  where error.code == .notFound && found.path != missing {
         // Rewritten between the two steps, unless the path is the same as before.
         missing = found.path
-      } catch  where error.code == .notFound && core.options.access == .readOnly && refreshes < 9 {
+      } catch
+        where error.code == .notFound && core.options.access == .readOnly
+        && refreshes < Recovery.attempts
+      {
         // The writer's process has rewritten it.
         refreshes += 1
         try refresh()

@@ -2,7 +2,9 @@
 // replaced files between this opening's listing of the folder and its reads.
 
 extension Recovery {
-  private static let attempts = 20
+  /// The attempts of a reader whose files a writer replaces before they are opened. A writer that
+  /// rewrites many small segments may spoil dozens in a row.
+  static let attempts = 200
 
   /// Opens a log. For reading only, retries whenever the folder has changed during the attempt.
   static func run(

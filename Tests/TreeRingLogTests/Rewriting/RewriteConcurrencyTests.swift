@@ -167,6 +167,46 @@ struct RewriteConcurrencyTests {
     try log.close()
   }
 
+  @Test("A backup and a reader outlast a writer that replaces the files that they open next")
+  func replacedBeforeOpen() throws {
+    // One rewriting in so many openings, so that some period meets each step of the reader.
+    for period in 1...40 {
+      let files = MemoryFileSystem()
+      try files.makeDirectory("store")
+      let lock = try StoreLock(path: "store/LOCK", fileSystem: files)
+      var options = GroupCommitTests.quiet()
+      options.segmentSize = 3_000
+      options.durableChanged = { lock.publish(durable: $0) }
+      let log = try CommitLog(directory: "store/log", fileSystem: files, options: options)
+      for number in 1...60 as ClosedRange<CommitNumber> {
+        try log.complete(log.append(CommitLogTests.draft(number, .none)))
+      }
+      try log.sync()
+      let (openings, rewritings) = (Counter(), Counter())
+      let limit = Mutex(60)
+      let watched = HookedFileSystem(files) { path in
+        guard let segment = log.segments.first(where: { $0.path == path && $0.isSealed }),
+          openings.next() % period == 0, rewritings.count < limit.withLock({ $0 })
+        else { return }
+        _ = rewritings.next()
+        do {
+          try log.rewrite(segment: segment.firstCommit, horizon: 0) { _, _ in .keep }
+        } catch { Issue.record("\(error)") }
+      }
+      let reader = try CommitLog.forBackup(of: "store", fileSystem: watched)
+      var random = SeededGenerator(seed: UInt64(period))
+      for _ in 0..<5 { try read(reader, &random) }
+      limit.withLock { $0 = rewritings.count + 60 }
+      let report = try reader.backUp(to: "out", fileSystem: files, mayLink: false)
+      #expect(report.lastCommit == 60, "period \(period)")
+      limit.withLock { $0 = rewritings.count + 60 }
+      for _ in 0..<5 { try read(reader, &random) }
+      #expect(rewritings.count > 1, "period \(period)")
+      #expect(verifyLog(directory: "out/log", fileSystem: files) == [])
+      try log.close()
+    }
+  }
+
   @Test("Closing while a segment is rewritten stops the rewriting and waits for it")
   func closing() throws {
     let work = RewriteWork(seed: 4)
