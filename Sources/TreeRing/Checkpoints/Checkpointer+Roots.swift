@@ -15,7 +15,7 @@ extension Checkpointer {
     do {
       let catalog = try pages.reading { try Catalog(Tree(roots.catalog, pages: pages)) }
       return Version(
-        roots: roots, catalog: catalog, pages: pages, lease: .pinned, reclaimer: reclaimer)
+        roots: roots, catalog: catalog, pages: pages, reclaimer: reclaimer)
     } catch {
       pins.unpin(roots.commit)
       throw error as? TreeRingError
@@ -36,7 +36,7 @@ extension Checkpointer {
         return entry?.roots
       }
     }
-    defer { for root in roots { reclaimer.release(pin: root.commit, pages: []) } }
+    defer { for root in roots { reclaimer.release(pin: root.commit) } }
     return try body(roots)
   }
 

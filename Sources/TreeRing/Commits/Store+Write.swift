@@ -280,7 +280,7 @@ extension Store {
     let (allocated, retired) = editor.editor.finish()
     pinTable.pin(number)
     let version = Version(
-      roots: editor.roots, catalog: editor.catalog, pages: pages, lease: .pinned,
+      roots: editor.roots, catalog: editor.catalog, pages: pages,
       reclaimer: reclaimer)
     definitions.keep(editor.active, of: version, edition)
     queue.append(

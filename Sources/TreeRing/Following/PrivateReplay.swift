@@ -22,7 +22,7 @@ struct PrivateReplay: Sendable {
     }
     pins.pin(roots.commit)
     return Version(
-      roots: roots, catalog: catalog, pages: pages, lease: .pinned, reclaimer: reclaimer,
+      roots: roots, catalog: catalog, pages: pages, reclaimer: reclaimer,
       use: RootUse())
   }
 
@@ -61,7 +61,7 @@ struct PrivateReplay: Sendable {
     }
     pins.pin(editor.roots.commit)
     let version = Version(
-      roots: editor.roots, catalog: editor.catalog, pages: pages, lease: .pinned,
+      roots: editor.roots, catalog: editor.catalog, pages: pages,
       reclaimer: reclaimer, use: base.use)
     pins.retire(Self.own(editor.editor.finish().retired), at: version.roots.commit)
     return version
@@ -104,7 +104,7 @@ struct PrivateReplay: Sendable {
     let (allocated, retired) = editor.editor.finish()
     pins.pin(header.number)
     let version = Version(
-      roots: editor.roots, catalog: editor.catalog, pages: pages, lease: .pinned,
+      roots: editor.roots, catalog: editor.catalog, pages: pages,
       reclaimer: reclaimer, use: base.use)
     definitions.keep(editor.active, of: version, edition)
     return SequencedCommit(

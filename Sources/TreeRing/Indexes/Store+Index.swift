@@ -72,12 +72,16 @@ extension Store {
             + "registered. Give its GroupIndex to `Store(at:indexes:)`.")
       }
       let indexEditor = IndexEditor(editor: editor)
-      if let (donor, donated) = engine.donor(of: record.number, for: version),
+      if let (nearest, donor) = engine.donor(of: record.number, for: version) {
+        // The lease keeps only the pages of the index; the version also keeps those of its rows.
+        defer { withExtendedLifetime(nearest) {} }
+        let donated = IndexEditor.Donor(
+          rows: Tree(nearest.roots.rows, pages: nearest.pages), catalog: nearest.catalog,
+          index: donor.roots)
         let roots = try indexEditor.derive(
           index, from: donated, for: state.rows, catalog: version.catalog, values: state.values,
           limit: max(512, state.rows.count / 8))
-      {
-        return (roots, donor)
+        if let roots { return (roots, donor.lease) }
       }
       let roots = try indexEditor.build(
         index, rows: state.rows, catalog: version.catalog,
@@ -137,10 +141,10 @@ extension Store {
 }
 
 extension Engine {
-  /// The version nearest to another one that has the trees of an index.
+  /// The version nearest to another one that has the trees of an index, and those trees.
   fileprivate func donor(
     of number: UInt32, for version: Version
-  ) -> (Version, IndexEditor.Donor)? {
+  ) -> (Version, Version.LeasedIndex)? {
     guard version.pages === pages else { return nil }
     let commit = version.roots.commit
     func distance(_ other: Version) -> CommitNumber {
@@ -149,11 +153,7 @@ extension Engine {
     let nearest = (timeTravel.versions + [queue.visible])
       .filter { $0 !== version && $0.mayGiveIndex(number) }
       .min { distance($0) < distance($1) }
-    guard let nearest, let index = nearest.existingIndex(number) else { return nil }
-    return (
-      nearest,
-      IndexEditor.Donor(
-        rows: Tree(nearest.roots.rows, pages: pages), catalog: nearest.catalog, index: index)
-    )
+    guard let nearest, let index = nearest.leasedIndex(number) else { return nil }
+    return (nearest, index)
   }
 }

@@ -237,7 +237,7 @@ struct Opening: Sendable {
     return Parts(
       pages: pages, pins: pins, reclaimer: reclaimer, checkpointer: checkpointer,
       version: Version(
-        roots: roots, catalog: catalog, pages: pages, lease: .pinned, reclaimer: reclaimer))
+        roots: roots, catalog: catalog, pages: pages, reclaimer: reclaimer))
   }
 
   // MARK: Replay
@@ -298,7 +298,7 @@ struct Opening: Sendable {
     }
     parts.pins.pin(editor.roots.commit)
     let version = Version(
-      roots: editor.roots, catalog: editor.catalog, pages: parts.pages, lease: .pinned,
+      roots: editor.roots, catalog: editor.catalog, pages: parts.pages,
       reclaimer: parts.reclaimer)
     parts.pins.retire(editor.editor.finish().retired, at: version.roots.commit)
     return version

@@ -67,7 +67,7 @@ final class TimeTravel: Sendable {
     let usable = (candidates + rebuilt.withLock { $0 })
       .filter {
         $0.roots.commit == commit
-          || $0.roots.commit < commit && $0.depth < depthLimit && $0.ownPageCount < pageLimit
+          || $0.roots.commit < commit && $0.depth < depthLimit && $0.lease.ownPageCount < pageLimit
       }.sorted { $0.roots.commit > $1.roots.commit }
     var base: Version?
     for version in usable where try readable.isBase(version.roots.commit) {
@@ -85,10 +85,13 @@ final class TimeTravel: Sendable {
     var roots = base?.roots ?? Roots()
     let catalog = base?.catalog ?? Catalog()
     var trees = IndexTrees()
-    for index in base?.allIndexes ?? [] { trees.set(index) }
+    let built = base?.builtIndexes ?? []
+    for index in roots.indexes.all + built.map(\.roots) { trees.set(index) }
     let active = try ActiveIndexes(trees, of: [catalog, definitions], code: code)
     roots.indexes = IndexTrees()
     for index in trees.all where active[index.number] != nil { roots.indexes.set(index) }
+    var shared = built.filter { roots.index($0.roots.number) != nil }.map(\.lease)
+    if let base { shared.append(base.lease) }
     let editor = StateEditor(
       pages: pages, epoch: commit, base: roots, catalog: catalog, active: active, code: code,
       values: ValueSource(log: log), recorder: nil, isPrivate: true)
@@ -104,7 +107,7 @@ final class TimeTravel: Sendable {
     }
     return Version(
       roots: editor.roots, catalog: editor.catalog, pages: pages,
-      lease: .owned(editor.editor.finish().allocated, base: base), reclaimer: reclaimer)
+      own: editor.editor.finish().allocated, sharing: shared, reclaimer: reclaimer)
   }
 
   /// The rebuilt versions kept.

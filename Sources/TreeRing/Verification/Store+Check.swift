@@ -113,13 +113,17 @@ extension Store {
     timeTravel.clear()
     reclaimer.settle()
     var reachable = try engine.checkpointer?.reachablePages() ?? []
-    var versions = queue.readable + snapshots.compactMap { try? $0.version }
-    while let version = versions.popLast() {
-      if let base = version.base { versions.append(base) }
-      versions += version.donors
-      var roots = [version.roots.rows, version.roots.graves, version.roots.catalog]
-      for index in version.allIndexes { roots += [index.order, index.places] }
-      for root in roots { reachable.formUnion(TreeChecker.reachablePages(root, pages: pages)) }
+    let versions = queue.readable + snapshots.compactMap { try? $0.version }
+    var leases = versions.flatMap { [$0.lease] + $0.builtIndexes.map(\.lease) }
+    var seen: Set<ObjectIdentifier> = []
+    while let lease = leases.popLast() {
+      guard seen.insert(ObjectIdentifier(lease)).inserted else { continue }
+      leases += lease.shared
+      reachable.formUnion(lease.pages)
+      guard let roots = lease.pinnedRoots else { continue }
+      for tree in roots.trees {
+        reachable.formUnion(TreeChecker.reachablePages(tree, pages: pages))
+      }
     }
     return pages.livePageCount - reachable.count
   }

@@ -14,8 +14,9 @@ import TreeRingLog
   func roundTrip() throws {
     for seed in seeds(1...50) {
       var random = SeededGenerator(seed: seed)
-      var meta = Meta.example(sequence: random.next())
+      var meta = Meta.example(sequence: random.next() >> 18)
       meta.storeID = random.next()
+      meta.position.segment = random.next() >> 17
       meta.position.offset = random.next()
       meta.position.timestamp = Timestamp(microseconds: Int64(bitPattern: random.next()))
       meta.pageBound = .random(in: 400...(PageFileLayout.maxPageNumber + 1), using: &random)

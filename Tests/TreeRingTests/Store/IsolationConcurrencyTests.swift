@@ -128,7 +128,8 @@ struct IsolationConcurrencyTests {
     try store.compact(to: .keeping(.last(commits: 60)))
     try Self.check(notes, store, seed)
     #expect(try store.checkInvariants() == [], "seed \(seed)")
-    #expect(try store.leakedPageCount(beside: []) == 0, "seed \(seed)")
+    let leaked = try store.leakedPageCount(beside: [])
+    #expect(leaked == 0, "seed \(seed)")
     try store.close()
     if onDisk {
       let again = try Store(at: folder.path + "/s", options: options)

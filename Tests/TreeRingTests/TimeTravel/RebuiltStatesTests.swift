@@ -47,7 +47,7 @@ import TreeRingLog
         #expect(value == states[commit][row * 30], "commit \(commit)")
       }
       store.reclaimer.settle()
-      let own = try snapshot.version.ownPageCount
+      let own = try snapshot.version.lease.ownPageCount
       if own > 0 { (rebuilt, kept) = (rebuilt + 1, own) }
       #expect(store.pages.privatePageCount <= limit + kept, "look \(look)")
     }
@@ -154,6 +154,88 @@ import TreeRingLog
     store.reclaimer.settle()
     #expect(store.pages.privatePageCount == 0)
     withExtendedLifetime(snapshot) {}
+    try store.close()
+  }
+
+  /// Groups of four neighbouring commits. Between two groups every row changes, so that no index is
+  /// derived across groups.
+  private static func storeOfGroups() throws -> Store {
+    var options = Self.options()
+    options.memoryBudget = 1 << 30
+    let store = try Store.inMemory(options: options)
+    for group in 0..<12 {
+      for commit in 0..<4 {
+        try store.write { tx in
+          for row in 0..<600 where commit == 0 || row % 200 == commit {
+            let note = Note(group: "g\(row % 3)", number: group * 4 + commit)
+            try tx.put(note, for: Key("row \(row)"), in: notes)
+          }
+        }
+      }
+    }
+    // The states of all groups are out of memory from here on.
+    for row in 0..<80 {
+      try store.write { try $0.put(Note(group: nil, number: row), for: "other", in: notes) }
+    }
+    for name in ["first", "second"] { try store.register(byGroup(name)) }
+    return store
+  }
+
+  /// Checks that nothing is kept once no snapshot is left.
+  private static func expectNothingKept(_ store: Store, _ note: String) throws {
+    let leaked = try store.leakedPageCount(beside: [])
+    #expect(leaked == 0, "\(note)")
+    #expect(store.pages.privatePageCount == 0, "\(note)")
+    let kept = Set(store.queue.readable.map(\.roots.commit))
+    let pinned = store.engine.pins.pinnedCommits.map(\.commit).filter { !kept.contains($0) }
+    #expect(pinned == [], "\(note)")
+  }
+
+  @Test("A state built on another whose index is derived from its own is freed")
+  func derivedBothWays() throws {
+    let store = try Self.storeOfGroups()
+    do {
+      let earlier = try store.snapshot(at: .commit(9))
+      let later = try store.snapshot(at: .commit(10))
+      #expect(try later.version.depth > earlier.version.depth)
+      _ = try later.index("first")
+      _ = try earlier.index("first")
+      _ = try earlier.index("second")
+      _ = try later.index("second")
+    }
+    try Self.expectNothingKept(store, "two states")
+    try store.close()
+  }
+
+  @Test(
+    "States that share pages of indexes, in any order of looking, are freed",
+    arguments: seeds(1...6))
+  func shared(seed: UInt64) throws {
+    let store = try Self.storeOfGroups()
+    var random = SeededGenerator(seed: seed)
+    var held: [Snapshot] = []
+    for look in 0..<100 {
+      let group = Int.random(in: 0..<3, using: &random) * 4
+      let commit = CommitNumber(group + 1 + Int.random(in: 0..<4, using: &random))
+      let snapshot = try store.snapshot(at: .commit(commit))
+      if Int.random(in: 0..<4, using: &random) == 0 {
+        let index = try snapshot.index(Bool.random(using: &random) ? "first" : "second")
+        for name in ["g0", "g1", "g2"] {
+          let wanted = try Self.expected(name, in: snapshot)
+          #expect(try index.rows(in: GroupName(name)).map(\.key) == wanted, "seed \(seed), \(look)")
+        }
+      }
+      if Bool.random(using: &random) { held.append(snapshot) }
+      if held.count > 5 { held.remove(at: Int.random(in: 0..<held.count, using: &random)) }
+      if Int.random(in: 0..<10, using: &random) == 0 { store.timeTravel.clear() }
+    }
+    for snapshot in held {
+      let wanted = try Self.expected("g1", in: snapshot)
+      #expect(try snapshot.index("first").rows(in: "g1").map(\.key) == wanted, "seed \(seed)")
+    }
+    #expect(try store.leakedPageCount(beside: held) == 0, "seed \(seed), with snapshots")
+    held = []
+    try Self.expectNothingKept(store, "seed \(seed)")
     try store.close()
   }
 

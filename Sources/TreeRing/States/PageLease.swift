@@ -1,0 +1,65 @@
+// The pages that a state needs stay allocated as long as their lease lives. A lease is complete when
+// it is made, and refers only to leases that were made before. So leases never refer to each other
+// in a circle, and each ends with the last state that needs it.
+
+internal import TreeRingLog
+
+/// Keeps the pages of a version, or of an index built for one, allocated. When the last reference
+/// ends, `deinit` only notes that; the pages are freed later, off the reader's path.
+final class PageLease: Sendable {
+  private enum Extent {
+    /// The pages of the main line at this commit, kept by a pin.
+    case pinned(Roots)
+    /// Pages made for one version or index alone.
+    case own([PageNumber])
+  }
+
+  private let extent: Extent
+  /// The leases of the states whose pages these trees share.
+  let shared: [PageLease]
+  /// In a follower: shared by all leases on top of the same root of the writer's page file.
+  let use: RootUse?
+  /// The length of the longest chain of leases below and including this one; 0 on the main line.
+  let depth: Int
+  /// The number of pages that this lease and the shared ones own; 0 on the main line. A page that
+  /// is shared in two ways counts twice.
+  let ownPageCount: Int
+  private let reclaimer: Reclaimer
+
+  /// Takes over the caller's pin on a commit of the main line.
+  init(pinned roots: Roots, use: RootUse?, reclaimer: Reclaimer) {
+    extent = .pinned(roots)
+    (shared, self.use, depth, ownPageCount) = ([], use, 0, 0)
+    self.reclaimer = reclaimer
+  }
+
+  /// Takes over private pages, whose trees lead to pages of the shared leases too.
+  init(own pages: [PageNumber], sharing shared: [PageLease], reclaimer: Reclaimer) {
+    extent = .own(pages)
+    self.shared = shared
+    use = nil
+    depth = 1 + (shared.map(\.depth).max() ?? 0)
+    ownPageCount = shared.reduce(pages.count) { $0 + $1.ownPageCount }
+    self.reclaimer = reclaimer
+  }
+
+  deinit {
+    switch extent {
+    case .pinned(let roots): reclaimer.release(pin: roots.commit)
+    case .own(let pages): reclaimer.release(pin: nil, pages: pages, shared: shared)
+    }
+  }
+
+  /// The roots of the main line that this lease pins; nil for private pages.
+  var pinnedRoots: Roots? {
+    if case .pinned(let roots) = extent { roots } else { nil }
+  }
+
+  /// The pages that this lease alone frees; none on the main line.
+  var pages: [PageNumber] {
+    if case .own(let pages) = extent { pages } else { [] }
+  }
+}
+
+/// Destroyed with the last lease on top of one root; then the root may be released.
+final class RootUse: Sendable {}
