@@ -1,6 +1,6 @@
-// The pages that a state needs stay allocated as long as their lease lives. A lease is complete when
-// it is made, and refers only to leases that were made before. So leases never refer to each other
-// in a circle, and each ends with the last state that needs it.
+// The pages that a state needs stay allocated as long as their lease lives. A lease is complete
+// when it is made, and refers only to leases that were made before. So there are no cycles of
+// leases, and each ends with the last state that needs it.
 
 internal import TreeRingLog
 

@@ -21,7 +21,7 @@ import TreeRingLog
       }
     }
     Self.bytes("x").withUnsafeBytes { key in
-      writer.delete(RowAddress(bucket: bucket, key: key, previous: 7))
+      writer.delete(RowAddress(bucket: bucket, key: key, previous: 6))
     }
     var notes = CommitNotes()
     notes.note = "hi"
