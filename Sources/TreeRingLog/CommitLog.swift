@@ -56,6 +56,9 @@ package final class CommitLog: Sendable {
   /// The newest sequenced commit.
   package var sequenced: CommitNumber { read { $0.sequenced } }
 
+  /// The date of the newest sequenced commit, below which no later commit is dated.
+  package var sequencedTimestamp: Timestamp { read { $0.sequencedTimestamp } }
+
   /// The newest commit that may become visible.
   package var completed: CommitNumber { read { $0.completed } }
 

@@ -51,7 +51,7 @@ extension StateEditor {
     var labeled: [UInt32: Tree] = [:]
     for record in catalog.indexes.values.sorted(by: { $0.number < $1.number }) {
       if active[record.number] != nil { continue }
-      guard let index = try stored(record) else { continue }
+      guard let index = try record.active(code: code) else { continue }
       missing.append(index)
       if let base, let old = base.catalog.indexes[record.name],
         try old.active(code: code)?.comparison != nil, let known = base.roots.index(old.number)
@@ -61,21 +61,6 @@ extension StateEditor {
     }
     maintain(missing, try build(missing, labeled: labeled, progress))
     active.isComplete = true
-  }
-
-  /// Decodes the definition of an index of the catalog; nil if the index is not maintained here.
-  /// - Throws: `corruption` if the definition cannot be read, since no write accepts such a
-  ///   definition.
-  private func stored(_ record: IndexRecord) throws(TreeRingError) -> ActiveIndex? {
-    do throws(TreeRingError) {
-      return try record.active(code: code)
-    } catch {
-      guard error.code == .invalidInput else { throw error }
-      throw TreeRingError(
-        .corruption,
-        "The definition of the index \(record.name) cannot be read: \(error.message). "
-          + "Run `treering verify --deep`, then `treering salvage`.")
-    }
   }
 
   private func build(

@@ -99,12 +99,26 @@ package struct ActiveIndex: Sendable {
 }
 
 extension IndexRecord {
+  /// Reads the text of a definition.
+  /// - Throws: `corruption` if it cannot be read, since no write accepts such a definition.
+  private func stored<R>(_ read: () throws(TreeRingError) -> R) throws(TreeRingError) -> R {
+    do throws(TreeRingError) {
+      return try read()
+    } catch {
+      guard error.code == .invalidInput else { throw error }
+      throw TreeRingError(
+        .corruption,
+        "The definition of the index \(name) cannot be read: \(error.message). "
+          + "Run `treering verify --deep`, then `treering salvage`.")
+    }
+  }
+
   /// The definition, ready for use; nil if its closure is not among `code`.
   func active(code: [CodeIndex]) throws(TreeRingError) -> ActiveIndex? {
     switch definition {
     case .removed: return nil
     case .fields(let text):
-      let fields = try FieldIndex(json: text)
+      let fields = try stored { () throws(TreeRingError) in try FieldIndex(json: text) }
       return ActiveIndex(
         number: number, name: name, evaluator: .fields(fields), buckets: [fields.bucket])
     case .code:
@@ -124,7 +138,7 @@ extension IndexRecord {
       return ActiveIndex(
         number: number, name: name, evaluator: .filtered(parent, fits), buckets: index.buckets)
     case .selected(let parent, let text):
-      let filter = try FieldFilter(json: text)
+      let filter = try stored { () throws(TreeRingError) in try FieldFilter(json: text) }
       guard let parent = try parent.active(code: code) else { return nil }
       return ActiveIndex(
         number: number, name: name,

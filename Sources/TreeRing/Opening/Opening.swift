@@ -179,6 +179,13 @@ struct Opening: Sendable {
         .corruption, "The page file's roots do not go with its meta; it is rebuilt from the log.",
         file: pagesPath)
     }
+    // The next commit would get a date that the log refuses.
+    if newest.roots.commit == log.sequenced, newest.roots.timestamp < log.sequencedTimestamp {
+      throw TreeRingError(
+        .corruption,
+        "The page file dates commit \(newest.roots.commit) earlier than the log does; it is rebuilt "
+          + "from the log.", file: pagesPath)
+    }
     let pages = makePages(file)
     var free = BitSet(
       words: try FreeMap.decode(try file.readBlob(meta.free), below: meta.pageBound))

@@ -18,8 +18,8 @@ struct DamagedStoresTests {
   }
 
   @Test(
-    "Damaged stores that once stopped the process or took a minute",
-    arguments: [(11, 2442), (11, 10863)])
+    "Damaged stores that once stopped the process, took a minute, or passed for bad input",
+    arguments: [(11, 2442), (11, 10863), (2, 3599), (2, 10088), (2, 58925), (2, 62740)])
   func once(seed: UInt64, number: UInt64) throws {
     var trial = DamageTrial(try DamageSample.all(), seed: seed, number: number)
     trial.runInMemory()
