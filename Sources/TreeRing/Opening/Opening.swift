@@ -183,8 +183,8 @@ struct Opening: Sendable {
     if newest.roots.commit == log.sequenced, newest.roots.timestamp < log.sequencedTimestamp {
       throw TreeRingError(
         .corruption,
-        "The page file dates commit \(newest.roots.commit) earlier than the log does; it is rebuilt "
-          + "from the log.", file: pagesPath)
+        "The page file dates commit \(newest.roots.commit) earlier than the log does; it is "
+          + "rebuilt from the log.", file: pagesPath)
     }
     let pages = makePages(file)
     var free = BitSet(
