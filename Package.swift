@@ -108,6 +108,13 @@ if Context.environment["TREERING_OPTIMIZED"] != nil {
   }
 }
 
+// A list of test targets, separated by commas, builds these alone: the build of all tests takes far
+// longer than that of the libraries.
+if let wanted = Context.environment["TREERING_TESTS"], !wanted.isEmpty {
+  let names = wanted.split(separator: ",").map(String.init)
+  package.targets.removeAll { $0.type == .test && !names.contains($0.name) }
+}
+
 // The tool has no concurrent tests.
 if isSanitized {
   package.targets.removeAll { ["treering", "Crasher", "TreeRingToolTests"].contains($0.name) }
