@@ -17,13 +17,7 @@ package struct KeptPoints: Hashable, Sendable {
 
   /// The first kept point at or after a commit; nil above the horizon.
   package func first(from commit: CommitNumber) -> CommitNumber? {
-    var low = 0
-    var high = commits.count
-    while low < high {
-      let middle = (low + high) / 2
-      if commits[middle] < commit { low = middle + 1 } else { high = middle }
-    }
-    return low < commits.count ? commits[low] : nil
+    commits[commits.partitioningIndex { $0 >= commit }...].first
   }
 
   /// Whether the state at a commit stays readable. The empty store before the first commit always

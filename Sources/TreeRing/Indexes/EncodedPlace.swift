@@ -40,11 +40,7 @@ extension [EncodedPlace] {
 
   /// Replaces the list's place in the same group; does nothing without one. O(log n).
   mutating func replace(with place: EncodedPlace) {
-    var (low, high) = (0, count)
-    while low < high {
-      let middle = (low + high) / 2
-      if self[middle].group < place.group { low = middle + 1 } else { high = middle }
-    }
-    if low < count, self[low].group == place.group { self[low] = place }
+    let index = partitioningIndex { $0.group >= place.group }
+    if index < count, self[index].group == place.group { self[index] = place }
   }
 }

@@ -202,14 +202,10 @@ public struct IndexReader: Sendable {
   public func firstIndex(
     in group: GroupName, where fits: (StoredRow) throws -> Bool
   ) throws -> Int {
-    var low = 0
-    var high = try count(in: group)
-    while low < high {
-      let middle = (low + high) / 2
-      guard let row = try row(at: middle, in: group) else { break }
-      if try fits(row) { high = middle } else { low = middle + 1 }
+    try (0..<count(in: group)).partitioningIndex { position in
+      guard let row = try row(at: position, in: group) else { return true }
+      return try fits(row)
     }
-    return low
   }
 }
 

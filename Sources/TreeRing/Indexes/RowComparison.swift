@@ -49,12 +49,9 @@ extension LabeledRows {
   /// The position of a row among these rows. O(log² n).
   func position(of row: ComparedRow, by comparison: RowComparison) throws(TreeRingError) -> Int {
     if let own, try fits(row, at: own, by: comparison) { return own }
-    var (low, high) = (0, count)
-    while low < high {
-      let middle = (low + high) / 2
-      if try isBefore(row, middle, by: comparison) { high = middle } else { low = middle + 1 }
+    return try (0..<count).partitioningIndex { (position) throws(TreeRingError) in
+      try isBefore(row, position, by: comparison)
     }
-    return low
   }
 
   /// Whether a row at a position is in order with its neighbours.

@@ -79,17 +79,11 @@ enum OrderLabel {
     var previous: [Int] = Array(repeating: -1, count: labels.count)
     for (index, label) in labels.enumerated() {
       guard let label else { continue }
-      var (low, high) = (0, ends.count)
-      while low < high {
-        let middle = (low + high) / 2
-        if labels[ends[middle]]?.lexicographicallyPrecedes(label) ?? false {
-          low = middle + 1
-        } else {
-          high = middle
-        }
+      let length = ends.partitioningIndex {
+        !(labels[$0]?.lexicographicallyPrecedes(label) ?? false)
       }
-      if low > 0 { previous[index] = ends[low - 1] }
-      if low < ends.count { ends[low] = index } else { ends.append(index) }
+      if length > 0 { previous[index] = ends[length - 1] }
+      if length < ends.count { ends[length] = index } else { ends.append(index) }
     }
     var run: [Int] = []
     var next = ends.last ?? -1

@@ -73,13 +73,8 @@ final class PendingValues: @unchecked Sendable {
 
   /// The value of an operation. O(log n), since operations are numbered in order.
   func find(operation: UInt32, part: ValuePart) -> [UInt8]? {
-    var low = 0
-    var high = values.count
-    while low < high {
-      let middle = (low + high) / 2
-      if values[middle].operation < operation { low = middle + 1 } else { high = middle }
-    }
-    return values[low...].prefix { $0.operation == operation }.first { $0.part == part }?.bytes
+    values[values.partitioningIndex { $0.operation >= operation }...]
+      .prefix { $0.operation == operation }.first { $0.part == part }?.bytes
   }
 
   var all: [LoggedValue] { values }

@@ -228,12 +228,8 @@ final class Salvager {
 
   /// True if compaction had removed a commit. O(log gaps).
   private func isRemoved(_ number: CommitNumber) -> Bool {
-    var (low, high) = (0, removed.count)
-    while low < high {
-      let middle = (low + high) / 2
-      if removed[middle].upperBound < number { low = middle + 1 } else { high = middle }
-    }
-    return low < removed.count && removed[low].contains(number)
+    removed[removed.partitioningIndex { $0.upperBound >= number }...].first?.contains(number)
+      ?? false
   }
 
   private func removePages() throws(TreeRingError) {

@@ -209,12 +209,7 @@ extension CommitLog {
   }
 
   static func segment(holding number: CommitNumber, _ segments: [Segment]) -> Segment? {
-    var (low, high) = (0, segments.count)
-    while low < high {
-      let middle = (low + high) / 2
-      if segments[middle].header.firstCommit <= number { low = middle + 1 } else { high = middle }
-    }
-    return low == 0 ? nil : segments[low - 1]
+    segments[..<segments.partitioningIndex { $0.header.firstCommit > number }].last
   }
 
   // MARK: By date
@@ -228,18 +223,14 @@ extension CommitLog {
       try active.directory.entry(atOrBefore: moment, active.file)
     }
     if entry == nil {
-      var (low, high) = (0, segments.count)
-      while low < high {
-        let middle = (low + high) / 2
-        let found = try sealed(holding: segments[middle].header.firstCommit)
-        let first = try found.flatMap { segment, file throws(TreeRingError) in
-          try segment.directory.firstEntry(file)
+      let later = try segments.partitioningIndex { segment in
+        guard let (segment, file) = try sealed(holding: segment.header.firstCommit) else {
+          return false
         }
-        if let first, first.timestamp > moment { high = middle } else { low = middle + 1 }
+        return try segment.directory.firstEntry(file).map { $0.timestamp > moment } ?? false
       }
-      while low > 0, entry == nil {
-        low -= 1
-        guard let (segment, file) = try sealed(holding: segments[low].header.firstCommit) else {
+      for segment in segments[..<later].reversed() where entry == nil {
+        guard let (segment, file) = try sealed(holding: segment.header.firstCommit) else {
           continue
         }
         entry = try segment.directory.entry(atOrBefore: moment, file)

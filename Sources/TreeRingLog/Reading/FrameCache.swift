@@ -43,16 +43,8 @@ final class FrameCache: Sendable {
       guard let last = frames.last, number <= start.commit + UInt64(last.commit) else {
         return end
       }
-      var (low, high) = (0, frames.count)
-      while low < high {
-        let middle = (low + high) / 2
-        if start.commit + UInt64(frames[middle].commit) <= number {
-          low = middle + 1
-        } else {
-          high = middle
-        }
-      }
-      return low == 0 ? start.offset : start.offset + UInt64(frames[low - 1].offset)
+      let later = frames.partitioningIndex { start.commit + UInt64($0.commit) > number }
+      return start.offset + UInt64(frames[..<later].last?.offset ?? 0)
     }
 
     var byteCount: Int {

@@ -136,12 +136,7 @@ struct SegmentDirectory: Hashable, Sendable {
 
   /// The last entry that satisfies a condition which all earlier entries satisfy too.
   private static func last(of entries: [Entry], _ isBefore: (Entry) -> Bool) -> Entry? {
-    var (low, high) = (0, entries.count)
-    while low < high {
-      let middle = (low + high) / 2
-      if isBefore(entries[middle]) { low = middle + 1 } else { high = middle }
-    }
-    return low == 0 ? nil : entries[low - 1]
+    entries[..<entries.partitioningIndex { !isBefore($0) }].last
   }
 
   /// The nearest entry at or before a commit; nil if the segment certainly does not hold the

@@ -84,12 +84,8 @@ struct ValueTable: Sendable {
   /// The blocks that may hold a value of that name.
   private func candidates(for name: UInt64) -> Range<Int> {
     guard isSorted else { return blocks.indices }
-    var (low, high) = (0, blocks.count)
-    while low < high {
-      let middle = (low + high) / 2
-      if blocks[middle].name <= name { low = middle + 1 } else { high = middle }
-    }
-    return max(0, low - 1)..<low
+    let later = blocks.partitioningIndex { $0.name > name }
+    return max(0, later - 1)..<later
   }
 
   private static func name(_ operation: UInt32, _ part: UInt32) -> UInt64 {
