@@ -1,15 +1,15 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-// The thread sanitizer knows nothing of the standard library's mutex: with it, one of our own takes its
-// place (SanitizedMutex.swift), in files that then lack an import that members need.
+// A build for the thread sanitizer has a mutex of its own (Sources/TreeRingPlatform/Mutex.swift).
 let isSanitized = Context.environment["TREERING_SANITIZED"] != nil
-let strict: [SwiftSetting] = [
-  .enableUpcomingFeature("ExistentialAny"),
-  .enableUpcomingFeature("InternalImportsByDefault"),
-  isSanitized ? .define("THREAD_SANITIZER") : .enableUpcomingFeature("MemberImportVisibility"),
-  .treatAllWarnings(as: .error),
-]
+let strict: [SwiftSetting] =
+  [
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("InternalImportsByDefault"),
+    .enableUpcomingFeature("MemberImportVisibility"),
+    .treatAllWarnings(as: .error),
+  ] + (isSanitized ? [.define("THREAD_SANITIZER")] : [])
 
 let package = Package(
   name: "TreeRing",
@@ -29,32 +29,35 @@ let package = Package(
     .systemLibrary(
       name: "CLZ4", pkgConfig: "liblz4", providers: [.apt(["liblz4-dev"]), .brew(["lz4"])]),
     .target(name: "CTreeRing"),
+    .target(name: "TreeRingPlatform", swiftSettings: strict),
     .target(
       name: "TreeRingLog",
-      dependencies: ["CLZ4", "CTreeRing", .product(name: "Logging", package: "swift-log")],
+      dependencies: [
+        "CLZ4", "CTreeRing", "TreeRingPlatform", .product(name: "Logging", package: "swift-log"),
+      ],
       swiftSettings: strict),
     .target(
       name: "TreeRing",
       dependencies: [
-        "CTreeRing",
-        "TreeRingLog",
+        "CTreeRing", "TreeRingLog", "TreeRingPlatform",
         .product(name: "DequeModule", package: "swift-collections"),
         .product(name: "Logging", package: "swift-log"),
       ],
       swiftSettings: strict),
     .target(
-      name: "TreeRingMappings", dependencies: ["TreeRing", "TreeRingLog"], swiftSettings: strict),
+      name: "TreeRingMappings", dependencies: ["TreeRing", "TreeRingLog", "TreeRingPlatform"],
+      swiftSettings: strict),
     .target(
       name: "TreeRingCollections",
       dependencies: [
-        "TreeRing", "TreeRingLog", "TreeRingMappings",
+        "TreeRing", "TreeRingLog", "TreeRingMappings", "TreeRingPlatform",
         .product(name: "DequeModule", package: "swift-collections"),
       ],
       swiftSettings: strict),
     .executableTarget(
       name: "treering",
       dependencies: [
-        "TreeRing", "TreeRingLog", "TreeRingMappings",
+        "TreeRing", "TreeRingLog", "TreeRingMappings", "TreeRingPlatform",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "Logging", package: "swift-log"),
       ],
@@ -62,35 +65,42 @@ let package = Package(
     .target(
       name: "TestSupport",
       dependencies: [
-        "TreeRing", "TreeRingLog", .product(name: "Logging", package: "swift-log"),
+        "TreeRing", "TreeRingLog", "TreeRingPlatform",
+        .product(name: "Logging", package: "swift-log"),
       ],
       path: "Tests/TestSupport",
       swiftSettings: strict),
     .executableTarget(
-      name: "Crasher", dependencies: ["TreeRing", "TreeRingLog", "TestSupport"],
+      name: "Crasher",
+      dependencies: ["TreeRing", "TreeRingLog", "TreeRingPlatform", "TestSupport"],
       path: "Tests/Crasher", swiftSettings: strict),
     .testTarget(
       name: "TreeRingLogTests",
       dependencies: [
-        "TreeRingLog", "TestSupport", .product(name: "Logging", package: "swift-log"),
+        "TreeRingLog", "TreeRingPlatform", "TestSupport",
+        .product(name: "Logging", package: "swift-log"),
       ],
       swiftSettings: strict),
     .testTarget(
-      name: "TreeRingTests", dependencies: ["TreeRing", "TreeRingLog", "TestSupport"],
+      name: "TreeRingTests",
+      dependencies: ["TreeRing", "TreeRingLog", "TreeRingPlatform", "TestSupport"],
       swiftSettings: strict),
     .testTarget(
-      name: "TreeRingMappingsTests", dependencies: ["TreeRingMappings", "TestSupport"],
+      name: "TreeRingMappingsTests",
+      dependencies: ["TreeRingMappings", "TreeRingPlatform", "TestSupport"],
       swiftSettings: strict),
     .testTarget(
       name: "TreeRingCollectionsTests",
       dependencies: [
-        "TreeRing", "TreeRingLog", "TreeRingMappings", "TreeRingCollections", "TestSupport",
+        "TreeRing", "TreeRingLog", "TreeRingPlatform", "TreeRingMappings", "TreeRingCollections",
+        "TestSupport",
       ],
       swiftSettings: strict),
     .testTarget(
       name: "TreeRingToolTests",
       dependencies: [
-        "treering", "Crasher", "TreeRing", "TreeRingLog", "TreeRingMappings", "TestSupport",
+        "treering", "Crasher", "TreeRing", "TreeRingLog", "TreeRingMappings", "TreeRingPlatform",
+        "TestSupport",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ],
       exclude: ["Scripts"], swiftSettings: strict),

@@ -4,6 +4,7 @@
 //   part, such as an address, may be longer.
 // - A documentation comment begins with a noun or a verb. "Whether" is for Bool only.
 // - A folder uses only types of the folders before it (folders.txt).
+// - Only TreeRingPlatform imports the C library and Synchronization.
 // - Sources contain no deliberate mistakes.
 
 import Foundation
@@ -48,6 +49,17 @@ func checkComments(_ path: String, _ lines: [Substring]) {
     if questions.contains(String(word)) || (word == "Whether" && !isBool) {
       complaints.append("\(path):\(index + 1): a comment begins with “\(word)”")
     }
+  }
+}
+
+func checkImports(_ path: String, _ lines: [Substring]) {
+  guard ["Sources/", "Tests/"].contains(where: path.hasPrefix), !path.contains("Platform/") else {
+    return
+  }
+  let modules = ["Synchronization", "Darwin", "Glibc", "Musl"]
+  for (index, line) in lines.enumerated()
+  where modules.contains(where: { line.hasSuffix("import \($0)") }) {
+    complaints.append("\(path):\(index + 1): import TreeRingPlatform instead")
   }
 }
 
@@ -125,6 +137,7 @@ for folder in ["Sources", "Tests", "Tools", "Snippets", "Benchmarks/Sources"] {
   for (path, lines) in files(below: folder) {
     checkSize(path, lines)
     checkComments(path, lines)
+    checkImports(path, lines)
   }
 }
 let orders = try String(contentsOfFile: "Tools/folders.txt", encoding: .utf8)

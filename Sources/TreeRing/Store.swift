@@ -8,8 +8,8 @@
 internal import Dispatch
 internal import Foundation
 internal import Logging
-internal import Synchronization
 public import TreeRingLog
+internal import TreeRingPlatform
 
 /// An embedded, event-sourced store.
 ///

@@ -13,10 +13,10 @@
 // printed as "error CODE" and ends the program with status 1.
 
 import Foundation
-import Synchronization
 import TestSupport
 import TreeRing
 import TreeRingLog
+import TreeRingPlatform
 
 @main
 struct Crasher {

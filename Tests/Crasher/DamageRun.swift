@@ -8,8 +8,8 @@
 // program ends with status 1 if there is a failure.
 
 import Foundation
-import Synchronization
 import TestSupport
+import TreeRingPlatform
 
 final class DamageRun: Sendable {
   private struct Tally {

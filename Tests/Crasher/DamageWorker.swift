@@ -7,10 +7,10 @@
 // description of the damage in FOLDER/label.
 
 import Foundation
-import Synchronization
 import TestSupport
 import TreeRing
 import TreeRingLog
+import TreeRingPlatform
 
 enum DamageWorker {
   /// The time limit of a trial in seconds.

@@ -1,7 +1,7 @@
 // A file system that counts the reads of its files.
 
-internal import Synchronization
 package import TreeRingLog
+internal import TreeRingPlatform
 
 /// Forwards every call to another file system and counts the reads.
 package struct CountedFileSystem: FileSystem {

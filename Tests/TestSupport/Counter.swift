@@ -1,6 +1,6 @@
 // A counter for concurrent use.
 
-internal import Synchronization
+internal import TreeRingPlatform
 
 package final class Counter: Sendable {
   private let value = Atomic<Int>(0)

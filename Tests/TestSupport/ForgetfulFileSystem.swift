@@ -3,8 +3,8 @@
 // that does not sync the folder first relies on names that a power failure may still take. Tests
 // open through this file system to detect that.
 
-internal import Synchronization
 package import TreeRingLog
+internal import TreeRingPlatform
 
 /// Forwards every call, except the sync of a folder in which this process changed no name.
 package struct ForgetfulFileSystem: FileSystem {

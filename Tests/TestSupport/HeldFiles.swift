@@ -1,7 +1,7 @@
 // The set of opened files that are still held. On a disk, each of them takes a descriptor.
 
-internal import Synchronization
 package import TreeRingLog
+internal import TreeRingPlatform
 
 /// Records each opened file without keeping it open.
 package final class HeldFiles: Sendable {

@@ -1,8 +1,8 @@
 // A file system that runs a hook on the same thread before each call on names, or when a file has
 // been opened.
 
-internal import Synchronization
 package import TreeRingLog
+internal import TreeRingPlatform
 
 /// Forwards every call to another file system, after calling a closure; calls another closure with
 /// each opened file.

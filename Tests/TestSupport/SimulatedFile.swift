@@ -1,7 +1,7 @@
 // The calls on one open file of the simulated disk.
 
-internal import Synchronization
 internal import TreeRingLog
+internal import TreeRingPlatform
 
 final class SimulatedFile: File {
   let path: String

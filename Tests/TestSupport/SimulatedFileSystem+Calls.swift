@@ -1,7 +1,7 @@
 // The simulated disk's implementation of every call on names. Those on files are in SimulatedFile.
 
-internal import Synchronization
 package import TreeRingLog
+internal import TreeRingPlatform
 
 extension SimulatedFileSystem: FileSystem {
   /// Notifies the observer, counts a changing call, and returns the error if it fails.

@@ -11,8 +11,8 @@
 //   spontaneously.
 // - A full device: `setCapacity`.
 
-internal import Synchronization
 internal import TreeRingLog
+internal import TreeRingPlatform
 
 package final class SimulatedFileSystem: Sendable {
   struct State {

@@ -3,9 +3,9 @@
 // and everything against a replay of the log alone. Suites that damage stores intentionally omit
 // it.
 
-internal import Synchronization
 package import TreeRing
 package import TreeRingLog
+internal import TreeRingPlatform
 
 /// The stores that a test has written.
 package final class WrittenStores: Sendable {

@@ -1,9 +1,9 @@
 // Sources and data sources that fail or never answer.
 
-import Synchronization
 import TestSupport
 import Testing
 import TreeRing
+import TreeRingPlatform
 
 @testable import TreeRingCollections
 

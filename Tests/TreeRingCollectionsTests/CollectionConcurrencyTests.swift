@@ -2,9 +2,9 @@
 // cancelled; the collection is stopped, edited manually, filtered and read. Also runs under the
 // thread sanitizer.
 
-import Synchronization
 import TestSupport
 import Testing
+import TreeRingPlatform
 
 @testable import TreeRingCollections
 

@@ -1,9 +1,9 @@
 // Models: classes keep their identity, values their meaning; the dictionary form.
 
 import Foundation
-import Synchronization
 import Testing
 import TreeRing
+import TreeRingPlatform
 
 @testable import TreeRingCollections
 

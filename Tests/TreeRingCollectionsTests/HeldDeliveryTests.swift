@@ -1,10 +1,10 @@
 // A collection whose queue runs late, as with `deliver` on a main queue, or inside an observer's
 // call: starts, cancellations and stops take effect in the order of the calls.
 
-import Synchronization
 import TestSupport
 import Testing
 import TreeRing
+import TreeRingPlatform
 
 @testable import TreeRingCollections
 

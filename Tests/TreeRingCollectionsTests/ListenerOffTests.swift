@@ -1,8 +1,8 @@
 // Collections without a listener: pages alone decide, whatever else changes.
 
-import Synchronization
 import TestSupport
 import Testing
+import TreeRingPlatform
 
 @testable import TreeRingCollections
 

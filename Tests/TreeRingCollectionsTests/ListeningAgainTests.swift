@@ -1,10 +1,10 @@
 // A collection that is loaded to its end and has stopped listening, by `stop()` or by an error:
 // loading it again starts a listener, and brings the missed changes.
 
-import Synchronization
 import TestSupport
 import Testing
 import TreeRing
+import TreeRingPlatform
 
 @testable import TreeRingCollections
 

@@ -1,7 +1,7 @@
-import Synchronization
 import TestSupport
 import Testing
 import TreeRing
+import TreeRingPlatform
 
 @testable import TreeRingCollections
 

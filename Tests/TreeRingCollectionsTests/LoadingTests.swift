@@ -1,9 +1,9 @@
 // Loading step by step: the precedence of results, cancellation, and the order of notifications.
 
-import Synchronization
 import TestSupport
 import Testing
 import TreeRing
+import TreeRingPlatform
 
 @testable import TreeRingCollections
 

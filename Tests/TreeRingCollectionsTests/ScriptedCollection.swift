@@ -1,9 +1,9 @@
 // A collection over a source in memory in which the test ends every wait: page reads, listener
 // events and prepares arrive at the script's request, in any order, or fail, or never arrive.
 
-import Synchronization
 import TestSupport
 import TreeRing
+import TreeRingPlatform
 
 @testable import TreeRingCollections
 

@@ -1,9 +1,9 @@
 // Keys and values that look the same but differ in their bytes: sources distinguish them.
 
-import Synchronization
 import TestSupport
 import Testing
 import TreeRing
+import TreeRingPlatform
 
 @testable import TreeRingCollections
 

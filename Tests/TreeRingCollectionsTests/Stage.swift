@@ -1,8 +1,8 @@
 // A collection, its script, and its expected contents.
 
-import Synchronization
 import TestSupport
 import Testing
+import TreeRingPlatform
 
 @testable import TreeRingCollections
 

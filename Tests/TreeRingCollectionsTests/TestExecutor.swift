@@ -1,8 +1,8 @@
 // Time and threads under the test's control: jobs run on the test's thread at its request, in a
 // random order by a seed. The clock moves at the test's request.
 
-import Synchronization
 import TestSupport
+import TreeRingPlatform
 
 /// Runs jobs on request.
 final class TestExecutor: TaskExecutor {

@@ -3,10 +3,10 @@
 import Dispatch
 import Foundation
 import Logging
-import Synchronization
 import TestSupport
 import Testing
 import TreeRingLog
+import TreeRingPlatform
 
 struct GroupCommitTests {
   static func quiet(_ access: LogAccess = .create) -> LogOptions {

@@ -1,10 +1,10 @@
 // The simulated disk on which the other tests rely: it keeps every synced byte, and no byte that
 // was not written.
 
-import Synchronization
 import TestSupport
 import Testing
 import TreeRingLog
+import TreeRingPlatform
 
 @Suite("The simulated disk")
 struct SimulatedDiskTests {

@@ -1,10 +1,10 @@
 // The shared word in LOCK, by which a writer publishes its newest durable commit.
 
 import Foundation
-import Synchronization
 import TestSupport
 import Testing
 import TreeRingLog
+import TreeRingPlatform
 
 @Suite("The shared word") struct StoreLockTests {
   private static let path = "LOCK"

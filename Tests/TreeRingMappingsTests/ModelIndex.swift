@@ -1,9 +1,9 @@
 // A group index as plain sorted arrays. The changeset algorithm reads it, and the naive model lists
 // it in full.
 
-import Synchronization
 import TreeRing
 import TreeRingLog
+import TreeRingPlatform
 
 @testable import TreeRingMappings
 

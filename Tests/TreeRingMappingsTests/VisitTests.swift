@@ -1,8 +1,8 @@
-import Synchronization
 import TestSupport
 import Testing
 import TreeRing
 import TreeRingLog
+import TreeRingPlatform
 
 @testable import TreeRingMappings
 

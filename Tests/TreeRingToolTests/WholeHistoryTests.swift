@@ -2,11 +2,11 @@
 
 import ArgumentParser
 import Foundation
-import Synchronization
 import TestSupport
 import Testing
 import TreeRing
 import TreeRingLog
+import TreeRingPlatform
 
 @testable import treering
 

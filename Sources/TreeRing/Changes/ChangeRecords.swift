@@ -2,8 +2,8 @@
 // without comparing trees. When they are gone a diff of two roots gives the same result.
 
 internal import DequeModule
-internal import Synchronization
 internal import TreeRingLog
+internal import TreeRingPlatform
 
 /// The order trees of an index that compares rows, before and after one or more commits. Its places
 /// are labels, which have a meaning in these trees only.

@@ -1,8 +1,8 @@
 // The engine's interface for observers of an index: names of rows, and the changes since a commit
 // that need not be pinned.
 
-internal import Synchronization
 package import TreeRingLog
+internal import TreeRingPlatform
 
 /// The names of all buckets that a store has ever had.
 package struct RowNames: Sendable {

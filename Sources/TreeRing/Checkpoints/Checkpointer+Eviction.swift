@@ -2,8 +2,8 @@
 // those of an unfinished transaction early.
 
 internal import DequeModule
-internal import Synchronization
 internal import TreeRingLog
+internal import TreeRingPlatform
 
 extension Checkpointer {
   /// Evicts pages that the file holds from the heap until the heap is within its share. Waits

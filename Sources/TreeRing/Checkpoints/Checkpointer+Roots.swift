@@ -1,7 +1,7 @@
 // Access to the roots that the page file keeps.
 
-internal import Synchronization
 internal import TreeRingLog
+internal import TreeRingPlatform
 
 extension Checkpointer {
   /// The version of the newest root at or before a commit; nil if there is none.

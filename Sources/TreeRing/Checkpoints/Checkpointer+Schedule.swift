@@ -2,8 +2,8 @@
 
 internal import Dispatch
 internal import Logging
-internal import Synchronization
 internal import TreeRingLog
+internal import TreeRingPlatform
 
 extension Checkpointer {
   /// Schedules a checkpoint if one is due. Called after a commit has become visible. O(1).

@@ -7,8 +7,8 @@
 // before they keep too much, since the pages that one keeps become free only one checkpoint later.
 
 internal import Logging
-internal import Synchronization
 internal import TreeRingLog
+internal import TreeRingPlatform
 
 extension Checkpointer {
   /// The use of the page numbers.

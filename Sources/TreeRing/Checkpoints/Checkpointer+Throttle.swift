@@ -2,16 +2,8 @@
 // memory or the room in the page file is short, the longer the shorter it is; at a limit it waits
 // for a checkpoint.
 
-internal import Synchronization
 internal import TreeRingLog
-
-#if canImport(Glibc)
-  internal import Glibc
-#elseif canImport(Musl)
-  internal import Musl
-#else
-  internal import Darwin
-#endif
+internal import TreeRingPlatform
 
 extension Checkpointer {
   /// Throttles the writer of the latest commit if there are too many dirty pages, or too many pages

@@ -13,8 +13,8 @@
 internal import DequeModule
 internal import Dispatch
 internal import Logging
-internal import Synchronization
 internal import TreeRingLog
+internal import TreeRingPlatform
 
 /// Keeps the page file. Any thread.
 final class Checkpointer: Sendable {

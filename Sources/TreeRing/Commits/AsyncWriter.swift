@@ -3,8 +3,8 @@
 
 internal import DequeModule
 internal import Dispatch
-internal import Synchronization
 internal import TreeRingLog
+internal import TreeRingPlatform
 
 /// Runs asynchronous writes, in order, off the callers' threads.
 final class AsyncWriter: Sendable {

@@ -5,8 +5,8 @@
 
 internal import DequeModule
 internal import Dispatch
-internal import Synchronization
 internal import TreeRingLog
+internal import TreeRingPlatform
 
 /// A sequenced commit that is not visible yet.
 struct SequencedCommit: Sendable {

@@ -6,8 +6,8 @@
 // gives is taken unchanged or refused.
 
 internal import Logging
-internal import Synchronization
 internal import TreeRingLog
+internal import TreeRingPlatform
 
 /// Kinds of dates that are refused unless allowed.
 public struct TimestampAllowance: OptionSet, Hashable, Sendable {

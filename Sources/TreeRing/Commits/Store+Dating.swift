@@ -1,8 +1,8 @@
 // The choice of the date of a commit (Dating.swift).
 
 internal import Logging
-internal import Synchronization
 internal import TreeRingLog
+internal import TreeRingPlatform
 
 extension Store {
   /// The date of a finished transaction.

@@ -1,7 +1,7 @@
 // Writes: sequencing under the writer lock, then completion together with other waiting writers.
 
-internal import Synchronization
 public import TreeRingLog
+internal import TreeRingPlatform
 
 /// The result of a write.
 public struct Written<Value> {

@@ -12,14 +12,7 @@
 // Extra space: one segment. Between slices the compactor yields to waiting commits.
 
 internal import TreeRingLog
-
-#if canImport(Glibc)
-  internal import Glibc
-#elseif canImport(Musl)
-  internal import Musl
-#else
-  internal import Darwin
-#endif
+internal import TreeRingPlatform
 
 /// Compacts a log. Used by one thread.
 final class Compactor {

@@ -12,8 +12,8 @@
 // of another log, replays the log from its beginning.
 
 internal import Logging
-internal import Synchronization
 public import TreeRingLog
+internal import TreeRingPlatform
 
 extension Store {
   /// The oldest commit from which on every commit can be read; 0 if all can. The commits of tags

@@ -8,8 +8,8 @@
 
 internal import Dispatch
 internal import Logging
-internal import Synchronization
 internal import TreeRingLog
+internal import TreeRingPlatform
 
 /// Serialises maintenance work, and has a thread for automatic runs.
 final class Maintenance: Sendable {

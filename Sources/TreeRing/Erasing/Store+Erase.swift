@@ -14,8 +14,8 @@
 // trees cannot be rebuilt, the store accepts no further commit and shows nothing of the past, where
 // the old trees and the log would differ.
 
-internal import Synchronization
 public import TreeRingLog
+internal import TreeRingPlatform
 
 /// The report of an erasing.
 public struct EraseReport: Hashable, Sendable {

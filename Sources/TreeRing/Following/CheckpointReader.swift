@@ -1,7 +1,7 @@
 // Reads the roots of a page file that another process writes.
 
-internal import Synchronization
 internal import TreeRingLog
+internal import TreeRingPlatform
 
 /// The page file of a store, opened for reading by the first root read. Any thread.
 final class CheckpointReader: Sendable {

@@ -20,16 +20,8 @@
 // the same way, or begins again with the log's start. It never shows the commits between.
 
 internal import Logging
-internal import Synchronization
 internal import TreeRingLog
-
-#if canImport(Glibc)
-  internal import Glibc
-#elseif canImport(Musl)
-  internal import Musl
-#else
-  internal import Darwin
-#endif
+internal import TreeRingPlatform
 
 /// Follows one store. Any thread may call it; it works on a thread of its own.
 final class Follower: Sendable {

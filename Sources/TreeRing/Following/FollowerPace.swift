@@ -9,16 +9,8 @@
 // - Where the system reports nothing, it waits a millisecond. Each poll without news makes the wait
 //   half as long again, up to twenty milliseconds.
 
-internal import Synchronization
 internal import TreeRingLog
-
-#if canImport(Glibc)
-  internal import Glibc
-#elseif canImport(Musl)
-  internal import Musl
-#else
-  internal import Darwin
-#endif
+internal import TreeRingPlatform
 
 /// The pauses between a follower's polls. Only its thread waits; any thread may end the waiting.
 final class FollowerPace: Sendable {

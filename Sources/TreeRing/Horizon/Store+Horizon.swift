@@ -1,7 +1,7 @@
 // The readable commits, and the time that a snapshot may hold one.
 
-internal import Synchronization
 internal import TreeRingLog
+internal import TreeRingPlatform
 
 extension Store {
   /// The present bounds of the readable commits.

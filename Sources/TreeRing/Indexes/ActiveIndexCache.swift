@@ -1,7 +1,7 @@
 // A cache of index definitions that are ready for use. Commits share it.
 
-internal import Synchronization
 internal import TreeRingLog
+internal import TreeRingPlatform
 
 /// The definitions that maintain the indexes of the newest version.
 final class ActiveIndexCache: Sendable {

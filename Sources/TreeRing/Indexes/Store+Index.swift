@@ -1,8 +1,8 @@
 // Group indexes of the store: readers at any commit, definitions, and the changes of an index
 // between two commits.
 
-internal import Synchronization
 public import TreeRingLog
+internal import TreeRingPlatform
 
 extension Store {
   /// Defines a group index by fields, or replaces its definition, in a commit of its own. The

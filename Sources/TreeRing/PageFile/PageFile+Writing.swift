@@ -1,8 +1,8 @@
 // Writing pages. Images are gathered in a buffer and neighbours written together, because a
 // checkpoint that writes page by page is bound by system calls.
 
-internal import Synchronization
 package import TreeRingLog
+internal import TreeRingPlatform
 
 extension PageFile {
   /// Writes the images of pages to their slots. Pages with ascending numbers are written in runs.

@@ -11,8 +11,8 @@
 // One writer; any number of readers, from any thread. The file grows ahead of the writes, so that a
 // sync has no new size to record. It never shrinks while open: mappings would lose their backing.
 
-internal import Synchronization
 package import TreeRingLog
+internal import TreeRingPlatform
 
 /// An open page file.
 package final class PageFile: Sendable {

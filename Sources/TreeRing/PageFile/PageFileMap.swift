@@ -2,16 +2,8 @@
 // address lookup takes one load and no lock. The last chunk extends beyond the file's end; nothing
 // there is read before it has been written.
 
-internal import Synchronization
 internal import TreeRingLog
-
-#if canImport(Glibc)
-  internal import Glibc
-#elseif canImport(Musl)
-  internal import Musl
-#else
-  internal import Darwin
-#endif
+internal import TreeRingPlatform
 
 /// The mappings of a page file.
 final class PageFileMap: Sendable {

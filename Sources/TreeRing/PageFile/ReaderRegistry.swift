@@ -11,16 +11,8 @@
 // the writer locks it, removes it, and unlocks. A reader about to register by that file then finds
 // its lock refused or its file gone, and takes another name.
 
-internal import Synchronization
 internal import TreeRingLog
-
-#if canImport(Glibc)
-  internal import Glibc
-#elseif canImport(Musl)
-  internal import Musl
-#else
-  internal import Darwin
-#endif
+internal import TreeRingPlatform
 
 /// A root of the page file that a process reads.
 struct ReaderInfo: Hashable, Sendable {
@@ -59,19 +51,8 @@ struct ReaderInfo: Hashable, Sendable {
       .subtractingReportingOverflow(since.microseconds)
     if overflow { return .zero }
     guard let uptime else { return .microseconds(max(0, elapsed)) }
-    let (running, isTooLong) = Self.systemUptime.subtractingReportingOverflow(uptime)
+    let (running, isTooLong) = Platform.uptime.subtractingReportingOverflow(uptime)
     return isTooLong ? .zero : .microseconds(max(0, min(elapsed, running)))
-  }
-
-  /// The time since the system started, asleep or not, in microseconds. The same for all processes.
-  static var systemUptime: Int64 {
-    var time = timespec()
-    #if os(Linux)
-      clock_gettime(CLOCK_BOOTTIME, &time)
-    #else
-      clock_gettime(CLOCK_MONOTONIC, &time)
-    #endif
-    return Int64(time.tv_sec) * 1_000_000 + Int64(time.tv_nsec) / 1_000
   }
 }
 
@@ -94,7 +75,7 @@ struct ReaderRegistry: Sendable {
       let random = String(UInt64.random(in: 1...UInt64.max), radix: 16)
       let moment = Timestamp.now.microseconds
       let path =
-        "\(directory)/\(commit)-\(random)-\(getpid())-\(moment)-\(ReaderInfo.systemUptime)"
+        "\(directory)/\(commit)-\(random)-\(getpid())-\(moment)-\(Platform.uptime)"
       do throws(TreeRingError) {
         let lock = try fileSystem.lock(path)
         if try fileSystem.exists(path) {

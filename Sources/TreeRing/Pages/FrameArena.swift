@@ -3,13 +3,7 @@
 // that a small store stays small. The arena reuses deallocated frames and keeps chunks until its
 // end.
 
-#if canImport(Glibc)
-  internal import Glibc
-#elseif canImport(Musl)
-  internal import Musl
-#else
-  internal import Darwin
-#endif
+internal import TreeRingPlatform
 
 /// Frames cut from large chunks. Not locked: the page store holds it under its lock.
 struct FrameArena {
@@ -53,10 +47,7 @@ struct FrameArena {
     let size = chunks.isEmpty ? Self.firstChunkByteCount : Self.hugePageByteCount
     let chunk = UnsafeMutableRawPointer.allocate(
       byteCount: size, alignment: chunks.isEmpty ? PageLayout.pageByteCount : size)
-    #if os(Linux)
-      // A hint: everything works without huge pages, somewhat slower.
-      if size == Self.hugePageByteCount { _ = madvise(chunk, size, MADV_HUGEPAGE) }
-    #endif
+    if size == Self.hugePageByteCount { Platform.adviseHugePages(chunk, byteCount: size) }
     chunks.append(chunk)
     byteCount += size
     next = chunk

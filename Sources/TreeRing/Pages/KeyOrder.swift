@@ -1,13 +1,7 @@
 // The order of keys: byte by byte, unsigned; a key lies before every longer key that starts with
 // it.
 
-#if canImport(Glibc)
-  internal import Glibc
-#elseif canImport(Musl)
-  internal import Musl
-#else
-  internal import Darwin
-#endif
+internal import TreeRingPlatform
 
 /// Comparisons of raw keys.
 package enum KeyOrder {

@@ -11,8 +11,8 @@
 // A number also gives the page's slot in the page file. Private pages are the exception: their
 // numbers, from 2^31 up, have no slot, and their home is always the heap.
 
-internal import Synchronization
 package import TreeRingLog
+internal import TreeRingPlatform
 
 /// Pages by number.
 package final class PageStore: Sendable {

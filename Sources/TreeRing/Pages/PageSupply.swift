@@ -6,8 +6,8 @@
 // failures are recorded by thread. At its end the section throws its own thread's error instead of
 // returning a result. Other threads continue.
 
-internal import Synchronization
 package import TreeRingLog
+internal import TreeRingPlatform
 
 /// Fetches pages from their storage.
 package final class PageSupply: Sendable {
@@ -63,7 +63,7 @@ package final class PageSupply: Sendable {
   @inline(never)
   private func ownFailure(since earlier: UInt64) -> TreeRingError? {
     failures.withLock { failures in
-      guard let own = failures.byThread[CurrentThread.number], own.count > earlier else {
+      guard let own = failures.byThread[Platform.currentThread], own.count > earlier else {
         return nil
       }
       return own.error
@@ -92,7 +92,7 @@ package final class PageSupply: Sendable {
     failures.withLock { failures in
       let number = count.add(1, ordering: .releasing).newValue
       failures.latest = error
-      failures.byThread[CurrentThread.number] = (number, error)
+      failures.byThread[Platform.currentThread] = (number, error)
     }
     guard let substitute = UnsafeMutableRawPointer(bitPattern: substituteAddress) else {
       preconditionFailure("the substitute page is gone")
@@ -103,7 +103,7 @@ package final class PageSupply: Sendable {
   /// Counts the same failure again for a page that could not be fetched before, and returns the
   /// substitute.
   func refuseAgain() -> UnsafeMutableRawPointer {
-    let known = failures.withLock { $0.byThread[CurrentThread.number]?.error ?? $0.latest }
+    let known = failures.withLock { $0.byThread[Platform.currentThread]?.error ?? $0.latest }
     return refuse(
       known
         ?? TreeRingError(.io, "A page could not be read. Run `treering verify` to see why."))

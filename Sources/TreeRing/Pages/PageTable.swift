@@ -4,15 +4,7 @@
 // file), but never the bytes found there. A store opened from a page file begins with words of 0
 // and a supply that fetches each page on first access.
 
-internal import Synchronization
-
-#if canImport(Glibc)
-  internal import Glibc
-#elseif canImport(Musl)
-  internal import Musl
-#else
-  internal import Darwin
-#endif
+internal import TreeRingPlatform
 
 /// The addresses of all pages.
 // Sendable: the words are atomics, and blocks are only ever added, under the page store's lock.

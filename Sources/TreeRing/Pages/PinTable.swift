@@ -16,8 +16,8 @@
 // also holds their dead lists: a checkpoint takes an image of all dead lists, writes it, and then
 // removes the saved pages from the lists.
 
-internal import Synchronization
 package import TreeRingLog
+internal import TreeRingPlatform
 
 /// Pins by commit number, and the pages they keep.
 package final class PinTable: Sendable {

@@ -12,15 +12,7 @@
 //
 // The scheme is that of sleepable read-copy-update (McKenney, "Sleepable RCU", 2006).
 
-internal import Synchronization
-
-#if canImport(Glibc)
-  internal import Glibc
-#elseif canImport(Musl)
-  internal import Musl
-#else
-  internal import Darwin
-#endif
+internal import TreeRingPlatform
 
 /// Counts read sections. Any thread.
 // Sendable: the counters are atomics, allocated once.
@@ -108,6 +100,6 @@ package final class ReadSections: @unchecked Sendable {
   /// The index of this thread's counter.
   @inline(__always)
   private static var stripe: Int {
-    Int(truncatingIfNeeded: (CurrentThread.number &* 0x9E37_79B9_7F4A_7C15) >> 60)
+    Int(truncatingIfNeeded: (Platform.currentThread &* 0x9E37_79B9_7F4A_7C15) >> 60)
   }
 }

@@ -3,8 +3,8 @@
 // either registered before the horizon passes its commit, and holds the horizon back, or is
 // refused.
 
-internal import Synchronization
 internal import TreeRingLog
+internal import TreeRingPlatform
 
 /// The position in the program that took a snapshot. It becomes text only on request, because
 /// snapshots are taken far more often than listed.

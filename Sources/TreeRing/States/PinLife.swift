@@ -1,7 +1,7 @@
 // The validity of a pin. Reads of a snapshot check it first.
 
-internal import Synchronization
 internal import TreeRingLog
+internal import TreeRingPlatform
 
 /// The validity of one pin: whether its snapshot may still be read, and the version kept until
 /// then.

@@ -1,8 +1,8 @@
 // The release of pages off the readers' paths.
 
 internal import Dispatch
-internal import Synchronization
 internal import TreeRingLog
+internal import TreeRingPlatform
 
 /// Frees the pages whose leases have ended: after the write that dropped them, or else on a thread
 /// of its own; never on a reader's path.

@@ -2,8 +2,8 @@
 // it: the store holds the newest and some recent ones, snapshots hold theirs. Its leases keep the
 // pages of its trees allocated, also for the states that share them.
 
-internal import Synchronization
 internal import TreeRingLog
+internal import TreeRingPlatform
 
 /// All trees at one commit, immutable.
 package final class Version: Sendable {

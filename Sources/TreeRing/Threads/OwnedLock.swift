@@ -1,8 +1,8 @@
 // A lock that admits one thread at a time. A thread that re-enters gets a clear error instead of a
 // deadlock: a write inside the closure of a write, a compaction in the progress closure of another.
 
-internal import Synchronization
 internal import TreeRingLog
+internal import TreeRingPlatform
 
 /// A lock that knows its owning thread, because code of the caller runs under it.
 final class OwnedLock: Sendable {
@@ -18,7 +18,7 @@ final class OwnedLock: Sendable {
   /// Runs `body` exclusively. Waits for another thread that holds the lock.
   /// - Throws: `notAllowed` if this thread holds the lock already; the errors of `body`.
   func withLock<R>(_ body: () throws -> R) throws -> R {
-    let thread = CurrentThread.number
+    let thread = Platform.currentThread
     try checkOutside()
     monitor.lock()
     owner.store(thread, ordering: .relaxed)
@@ -31,7 +31,7 @@ final class OwnedLock: Sendable {
 
   /// Throws `notAllowed` if this thread holds the lock.
   func checkOutside() throws(TreeRingError) {
-    guard owner.load(ordering: .relaxed) != CurrentThread.number else {
+    guard owner.load(ordering: .relaxed) != Platform.currentThread else {
       throw TreeRingError(.notAllowed, refusal)
     }
   }

@@ -2,8 +2,8 @@
 // of the nearest earlier state available, into pages of its own. It is kept for a while, because a
 // reader of one past commit often reads its neighbours too.
 
-internal import Synchronization
 internal import TreeRingLog
+internal import TreeRingPlatform
 
 /// Finds or rebuilds the version of a past commit.
 final class TimeTravel: Sendable {

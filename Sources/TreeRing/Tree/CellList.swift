@@ -9,14 +9,7 @@
 // others as they were.
 
 internal import TreeRingLog
-
-#if canImport(Glibc)
-  internal import Glibc
-#elseif canImport(Musl)
-  internal import Musl
-#else
-  internal import Darwin
-#endif
+internal import TreeRingPlatform
 
 /// One cell with its whole key. Leaf cells use `value`, inner cells `child`.
 struct Cell {

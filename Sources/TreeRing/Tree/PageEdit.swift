@@ -2,13 +2,7 @@
 // again. A false result tells the caller that a cell does not fit; the caller then lays the page
 // out again or splits it (`CellList`).
 
-#if canImport(Glibc)
-  internal import Glibc
-#elseif canImport(Musl)
-  internal import Musl
-#else
-  internal import Darwin
-#endif
+internal import TreeRingPlatform
 
 extension Page {
   /// Whether a key starts with the page's prefix, so that the page can hold it.

@@ -5,14 +5,7 @@
 // splits cut in the middle.
 
 internal import TreeRingLog
-
-#if canImport(Glibc)
-  internal import Glibc
-#elseif canImport(Musl)
-  internal import Musl
-#else
-  internal import Darwin
-#endif
+internal import TreeRingPlatform
 
 extension PageEditor {
   /// Inserts an entry or replaces its value. O(log n).

@@ -6,14 +6,7 @@
 // It returns up the recorded path as far as pages split or run empty.
 
 package import TreeRingLog
-
-#if canImport(Glibc)
-  internal import Glibc
-#elseif canImport(Musl)
-  internal import Musl
-#else
-  internal import Darwin
-#endif
+internal import TreeRingPlatform
 
 /// A page on the path from the root to a leaf, and the index of the child on the path.
 struct PathStep {

@@ -3,14 +3,7 @@
 // code. Only equal heads read the cell, out of line.
 
 internal import CTreeRing
-
-#if canImport(Glibc)
-  internal import Glibc
-#elseif canImport(Musl)
-  internal import Musl
-#else
-  internal import Darwin
-#endif
+internal import TreeRingPlatform
 
 extension Page {
   /// Prefetches the part of a page that a search reads, all lines at once. In a tree far larger

@@ -3,14 +3,7 @@
 // prefetches the next, since a scan is bound by memory.
 
 internal import CTreeRing
-
-#if canImport(Glibc)
-  internal import Glibc
-#elseif canImport(Musl)
-  internal import Musl
-#else
-  internal import Darwin
-#endif
+internal import TreeRingPlatform
 
 extension Tree {
   /// Calls `body` with every entry of `lower` ≤ key < `upper` in ascending order, until it returns

@@ -4,14 +4,7 @@
 // between its edits.
 
 internal import TreeRingLog
-
-#if canImport(Glibc)
-  internal import Glibc
-#elseif canImport(Musl)
-  internal import Musl
-#else
-  internal import Darwin
-#endif
+internal import TreeRingPlatform
 
 /// A readable tree. Valid while its root is pinned.
 package struct Tree: Sendable {

@@ -1,13 +1,7 @@
 // Iterating a tree entry by entry, in both directions. Between calls a cursor keeps page numbers,
 // not pointers, since a page's home may change. It allocates once, when it is created.
 
-#if canImport(Glibc)
-  internal import Glibc
-#elseif canImport(Musl)
-  internal import Musl
-#else
-  internal import Darwin
-#endif
+internal import TreeRingPlatform
 
 /// A position in a tree. Valid while the tree's root is pinned and, for the tree of an unfinished
 /// transaction, until its next edit.

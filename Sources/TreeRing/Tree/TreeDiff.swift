@@ -10,13 +10,7 @@
 // Descending early costs one step only: a side on the first entry of a page counts as "before that
 // page" again.
 
-#if canImport(Glibc)
-  internal import Glibc
-#elseif canImport(Musl)
-  internal import Musl
-#else
-  internal import Darwin
-#endif
+internal import TreeRingPlatform
 
 /// The differences between two trees, in key order. Both roots must stay pinned while it exists.
 package struct TreeDiff: ~Copyable {

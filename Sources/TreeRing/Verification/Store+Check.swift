@@ -1,7 +1,7 @@
 // Checks a store against its own rules: tree invariants, indexes against rows, pages in use.
 
-internal import Synchronization
 internal import TreeRingLog
+internal import TreeRingPlatform
 
 extension Store {
   /// The flaws in the trees of the visible version; empty if there are none.

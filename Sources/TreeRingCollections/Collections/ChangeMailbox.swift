@@ -5,7 +5,7 @@
 // much longer, and so on. So n waiting changes cost O(n log² n) in total, and take the space of
 // one.
 
-internal import Synchronization
+internal import TreeRingPlatform
 
 /// The change that waits for a reader.
 struct WaitingChange<Model: CollectionModel>: Sendable {

@@ -17,8 +17,8 @@
 // Every other step runs on the collection's serial queue. A step that runs after a stop finds that
 // its load, listener or token is no longer valid.
 
-internal import Synchronization
 internal import TreeRingLog
+internal import TreeRingPlatform
 
 /// The loader's calls to its collection, in order.
 struct LoaderOutput<Model: CollectionModel>: Sendable {

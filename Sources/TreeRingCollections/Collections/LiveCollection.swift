@@ -4,7 +4,7 @@
 // observers. All events go through one serial queue, `work`, so observers receive them in its
 // order. Reads only take a short lock and may come from any thread.
 
-internal import Synchronization
+internal import TreeRingPlatform
 
 /// Models in order, kept up to date with a source.
 ///

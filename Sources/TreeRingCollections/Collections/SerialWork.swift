@@ -3,7 +3,7 @@
 // never see nested calls, and no lock is held while foreign code runs.
 
 internal import DequeModule
-internal import Synchronization
+internal import TreeRingPlatform
 
 /// A work queue without a thread of its own.
 final class SerialWork: Sendable {

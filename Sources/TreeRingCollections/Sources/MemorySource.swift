@@ -1,6 +1,6 @@
 // A source in memory: for custom lists, for previews, and to test a collection without a store.
 
-internal import Synchronization
+internal import TreeRingPlatform
 
 /// Children in memory. Every method may be called from any thread. An edit takes effect before its
 /// call returns, and listeners receive edits in their order.

@@ -4,8 +4,8 @@
 // Whenever a commit becomes visible, a listener reads the changes between its last commit and the
 // newest one. A source at a past commit sends its children once and no further event.
 
-internal import Synchronization
 public import TreeRing
+internal import TreeRingPlatform
 
 /// The rows of a store or of a past commit. The store may be open for reading only and follow its
 /// writer.

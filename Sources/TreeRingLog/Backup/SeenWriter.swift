@@ -1,12 +1,6 @@
 // The writer of a store, as seen by a process that only reads the store.
 
-#if canImport(Darwin)
-  internal import Darwin
-#elseif canImport(Musl)
-  internal import Musl
-#else
-  internal import Glibc
-#endif
+internal import TreeRingPlatform
 
 /// The writer of a store at one moment.
 struct SeenWriter {

@@ -1,12 +1,6 @@
 // All decisions about the operating system's error numbers: the meaning of a refused call.
 
-#if canImport(Darwin)
-  internal import Darwin
-#elseif canImport(Musl)
-  internal import Musl
-#else
-  internal import Glibc
-#endif
+internal import TreeRingPlatform
 
 enum SystemErrors {
   /// The error number of the last failed call on this thread.

@@ -1,7 +1,7 @@
 // A read-only view of a file on a failing device. A block that cannot be read is recorded and read
 // as zeros, which no checksum accepts as data.
 
-internal import Synchronization
+internal import TreeRingPlatform
 
 final class ForgivingFile: File {
   private static let blockByteCount: UInt64 = 4096

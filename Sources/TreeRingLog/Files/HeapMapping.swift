@@ -4,13 +4,7 @@
 // The memory is zero until written, and the system supplies it only on access. So a mapping far
 // beyond the file's end costs nothing.
 
-#if canImport(Darwin)
-  internal import Darwin
-#elseif canImport(Musl)
-  internal import Musl
-#else
-  internal import Glibc
-#endif
+internal import TreeRingPlatform
 
 /// Heap memory that represents a part of a file.
 package final class HeapMapping: FileMapping {

@@ -1,6 +1,6 @@
 // One open file of the memory file system; all openings of a file share its bytes.
 
-internal import Synchronization
+internal import TreeRingPlatform
 
 final class MemoryFile: File {
   let path: String

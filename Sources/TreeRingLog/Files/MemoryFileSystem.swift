@@ -2,7 +2,7 @@
 // Syncs succeed without any effect. An open file that is removed stays readable through its
 // openings.
 
-internal import Synchronization
+internal import TreeRingPlatform
 
 /// Folders and files in memory. Copies of the value share their files.
 package final class MemoryFileSystem: FileSystem {

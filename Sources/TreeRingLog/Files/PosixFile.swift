@@ -1,15 +1,7 @@
 // One open file of the operating system.
 
 internal import CTreeRing
-internal import Synchronization
-
-#if canImport(Darwin)
-  internal import Darwin
-#elseif canImport(Musl)
-  internal import Musl
-#else
-  internal import Glibc
-#endif
+internal import TreeRingPlatform
 
 /// A descriptor and its path.
 final class PosixFile: File {
@@ -27,13 +19,7 @@ final class PosixFile: File {
   func close() {
     let open = descriptor.exchange(-1, ordering: .acquiringAndReleasing)
     guard open >= 0 else { return }
-    #if canImport(Darwin)
-      _ = Darwin.close(open)
-    #elseif canImport(Musl)
-      _ = Musl.close(open)
-    #else
-      _ = Glibc.close(open)
-    #endif
+    _ = TreeRingPlatform.close(open)
   }
 
   private func opened() throws(TreeRingError) -> Int32 {
@@ -79,13 +65,13 @@ final class PosixFile: File {
 
   func sync(_ strength: SyncStrength) throws(TreeRingError) {
     let open = try opened()
-    #if canImport(Darwin)
-      var result = fcntl(open, strength == .barrier ? F_BARRIERFSYNC : F_FULLFSYNC)
-      if result != 0, SystemErrors.isUnsupported(SystemErrors.last) { result = fsync(open) }
-    #else
-      // POSIX lets `fdatasync` omit a length that no read of the data needs, such as a shorter one.
-      let result = strength == .whole ? fsync(open) : fdatasync(open)
-    #endif
+    let isUnsupported = SystemErrors.isUnsupported
+    let result =
+      switch strength {
+      case .barrier: Platform.syncBarrier(open, isUnsupported: isUnsupported)
+      case .full: Platform.syncData(open, isUnsupported: isUnsupported)
+      case .whole: Platform.syncWhole(open, isUnsupported: isUnsupported)
+      }
     guard result == 0 else { throw SystemErrors.error(SystemErrors.last, "sync", path) }
   }
 

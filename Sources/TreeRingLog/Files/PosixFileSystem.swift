@@ -6,13 +6,7 @@
 // - A relative path always means the same file: the working folder at the value's creation
 //   completes it. Messages contain the path as it was given.
 
-#if canImport(Darwin)
-  internal import Darwin
-#elseif canImport(Musl)
-  internal import Musl
-#else
-  internal import Glibc
-#endif
+internal import TreeRingPlatform
 
 /// The disk.
 package struct PosixFileSystem: FileSystem {
@@ -80,35 +74,17 @@ package struct PosixFileSystem: FileSystem {
   }
 
   package func rename(_ path: String, to newPath: String) throws(TreeRingError) {
-    #if canImport(Darwin)
-      let result = Darwin.rename(absolute(path), absolute(newPath))
-    #elseif canImport(Musl)
-      let result = Musl.rename(absolute(path), absolute(newPath))
-    #else
-      let result = Glibc.rename(absolute(path), absolute(newPath))
-    #endif
+    let result = TreeRingPlatform.rename(absolute(path), absolute(newPath))
     guard result == 0 else { throw SystemErrors.error(SystemErrors.last, "rename", path) }
   }
 
   package func unlink(_ path: String) throws(TreeRingError) {
-    #if canImport(Darwin)
-      let result = Darwin.unlink(absolute(path))
-    #elseif canImport(Musl)
-      let result = Musl.unlink(absolute(path))
-    #else
-      let result = Glibc.unlink(absolute(path))
-    #endif
+    let result = TreeRingPlatform.unlink(absolute(path))
     guard result == 0 else { throw SystemErrors.error(SystemErrors.last, "remove", path) }
   }
 
   package func link(_ path: String, to newPath: String) throws(TreeRingError) {
-    #if canImport(Darwin)
-      let result = Darwin.link(absolute(path), absolute(newPath))
-    #elseif canImport(Musl)
-      let result = Musl.link(absolute(path), absolute(newPath))
-    #else
-      let result = Glibc.link(absolute(path), absolute(newPath))
-    #endif
+    let result = TreeRingPlatform.link(absolute(path), absolute(newPath))
     guard result != 0 else { return }
     let number = SystemErrors.last
     guard SystemErrors.isUnlinkable(number) else {
@@ -239,13 +215,7 @@ package struct PosixFileSystem: FileSystem {
   ) throws(TreeRingError) -> Int32 {
     let all = flags | O_CLOEXEC
     while true {
-      #if canImport(Darwin)
-        let descriptor = Darwin.open(absolute(path), all, 0o600)
-      #elseif canImport(Musl)
-        let descriptor = Musl.open(absolute(path), all, 0o600)
-      #else
-        let descriptor = Glibc.open(absolute(path), all, 0o600)
-      #endif
+      let descriptor = TreeRingPlatform.open(absolute(path), all, 0o600)
       if descriptor >= 0 { return descriptor }
       let number = SystemErrors.last
       guard SystemErrors.isInterrupted(number) else {

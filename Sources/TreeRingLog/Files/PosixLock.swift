@@ -1,13 +1,7 @@
 // A lock that the operating system keeps for a process: on a file, and for a store also on its
 // folder.
 
-#if canImport(Darwin)
-  internal import Darwin
-#elseif canImport(Musl)
-  internal import Musl
-#else
-  internal import Glibc
-#endif
+internal import TreeRingPlatform
 
 /// Holds the descriptors that carry the lock.
 final class PosixLock: FileLock {

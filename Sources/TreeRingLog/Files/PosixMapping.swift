@@ -1,12 +1,6 @@
 // A read-only view of a file's bytes in the address space. They change when the file is written.
 
-#if canImport(Darwin)
-  internal import Darwin
-#elseif canImport(Musl)
-  internal import Musl
-#else
-  internal import Glibc
-#endif
+internal import TreeRingPlatform
 
 /// Memory that the kernel fills from a file.
 final class PosixMapping: FileMapping {

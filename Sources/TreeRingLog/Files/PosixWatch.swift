@@ -1,14 +1,7 @@
 // Waiting for changes of a file of the operating system.
 
 internal import CTreeRing
-
-#if canImport(Darwin)
-  internal import Darwin
-#elseif canImport(Musl)
-  internal import Musl
-#else
-  internal import Glibc
-#endif
+internal import TreeRingPlatform
 
 /// A descriptor that reports the changes of a file.
 final class PosixWatch: FileWatch {

@@ -9,15 +9,7 @@
 // is held. It is written by a call, never through a mapping: a store to a mapped page for which the
 // file system has no room ends the process.
 
-internal import Synchronization
-
-#if canImport(Darwin)
-  internal import Darwin
-#elseif canImport(Musl)
-  internal import Musl
-#else
-  internal import Glibc
-#endif
+internal import TreeRingPlatform
 
 /// The lock on a store's LOCK file, held until released or deallocated.
 package final class StoreLock: Sendable {

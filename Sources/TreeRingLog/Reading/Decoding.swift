@@ -1,6 +1,6 @@
 // Decoding payloads and values into reused memory.
 
-internal import Synchronization
+internal import TreeRingPlatform
 
 /// The decompressor and buffers of one reading thread.
 final class Decoder {

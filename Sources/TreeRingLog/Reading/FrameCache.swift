@@ -3,7 +3,7 @@
 // names the segment by salt and generation: after a rewrite, entries of the old segment no longer
 // match and age out.
 
-internal import Synchronization
+internal import TreeRingPlatform
 
 /// Offsets of frames and value tables. Shared by all readers of one log.
 final class FrameCache: Sendable {

@@ -1,7 +1,7 @@
 // Open files of sealed segments. A file is opened at its first read; above a limit, the least
 // recently read file is closed.
 
-internal import Synchronization
+internal import TreeRingPlatform
 
 final class SegmentFiles: Sendable {
   private static let limit = 64

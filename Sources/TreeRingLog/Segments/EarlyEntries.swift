@@ -8,7 +8,7 @@
 // Until then opening has only glanced at the segment: the fixed part of its directory, unchecked,
 // stated the last commit, which had to precede the next segment's first.
 
-internal import Synchronization
+internal import TreeRingPlatform
 
 final class EarlyEntries: Hashable, Sendable {
   typealias Entry = SegmentDirectory.Entry

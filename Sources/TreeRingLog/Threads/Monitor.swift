@@ -1,12 +1,6 @@
 // A lock with conditions to wait for, which the standard library's Mutex lacks.
 
-#if canImport(Darwin)
-  internal import Darwin
-#elseif canImport(Musl)
-  internal import Musl
-#else
-  internal import Glibc
-#endif
+internal import TreeRingPlatform
 
 /// A mutex. Not recursive. It is unfair: an arriving thread may take it before sleeping ones. With
 /// many threads that is far faster than the standard library's Mutex, which serves threads in

@@ -2,57 +2,17 @@
 // ends if none is left; these need none.
 
 internal import Dispatch
-internal import Synchronization
-
-#if canImport(Darwin)
-  internal import Darwin
-#elseif canImport(Musl)
-  internal import Musl
-#else
-  internal import Glibc
-#endif
+internal import TreeRingPlatform
 
 /// A thread for work that blocks.
 package enum WorkerThread {
-  private final class Work: Sendable {
-    let body: @Sendable () -> Void
-    init(_ body: @escaping @Sendable () -> Void) { self.body = body }
-  }
-
   /// Runs `body` on a new thread, which ends with it.
   /// - Throws: `io` if the system allows the process no more threads.
   package static func start(_ body: @escaping @Sendable () -> Void) throws(TreeRingError) {
-    let number = begin(Unmanaged.passRetained(Work(body)).toOpaque())
+    let number = Platform.startThread(body)
     guard number != 0 else { return }
     throw TreeRingError(
       .io, "Cannot begin a thread: \(String(cString: strerror(number))).", errno: number)
-  }
-
-  /// Starts the thread.
-  /// - Returns: the system's error number; 0 after success.
-  private static func begin(_ work: UnsafeMutableRawPointer) -> Int32 {
-    #if canImport(Darwin)
-      var thread: pthread_t?
-    #else
-      var thread = pthread_t()
-    #endif
-    let number = pthread_create(
-      &thread, nil,
-      { work in
-        let work: UnsafeMutableRawPointer? = work
-        if let work { Unmanaged<Work>.fromOpaque(work).takeRetainedValue().body() }
-        return nil
-      }, work)
-    guard number == 0 else {
-      Unmanaged<Work>.fromOpaque(work).release()
-      return number
-    }
-    #if canImport(Darwin)
-      if let thread { pthread_detach(thread) }
-    #else
-      pthread_detach(thread)
-    #endif
-    return 0
   }
 }
 

@@ -12,6 +12,7 @@
 // `isLeading` excludes other threads.
 
 internal import Logging
+internal import TreeRingPlatform
 
 /// The identity of one appended commit, also after a full device had its number reassigned.
 package struct CommitTicket: Hashable, Sendable {
@@ -336,7 +337,7 @@ final class GroupCommit: @unchecked Sendable {
         state.completed = last.number
         state.completedTimestamp = last.timestamp
       }
-      if sync == .full || (sync == .barrier && Self.barrierIsFull) {
+      if sync == .full || (sync == .barrier && Platform.isBarrierDurable) {
         becameDurable(state.completed)
         let end = state.active?.written.offset ?? 0
         state.active?.synced = end
@@ -354,12 +355,6 @@ final class GroupCommit: @unchecked Sendable {
       if error.code == .noSpace { state.poison?.code = .io }
     }
   }
-
-  #if canImport(Darwin)
-    private static let barrierIsFull = false
-  #else
-    private static let barrierIsFull = true
-  #endif
 
   /// Undoes every sequenced commit that is not completed. The file ends, synced, behind the
   /// completed commits.

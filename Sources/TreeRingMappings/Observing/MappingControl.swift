@@ -3,8 +3,8 @@
 // Requests wait here until the stream's next delivery. It carries all of them, together with the
 // commits since the last one, in one minimal change.
 
-internal import Synchronization
 public import TreeRing
+internal import TreeRingPlatform
 
 /// The mappings and ranges of a stream of changes, changeable while it runs. Use one control per
 /// stream: if two overlap for a moment, one of them delivers each range change.

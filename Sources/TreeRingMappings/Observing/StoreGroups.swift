@@ -1,8 +1,8 @@
 // A store's index, read by the changeset algorithm.
 
-internal import Synchronization
 package import TreeRing
 package import TreeRingLog
+internal import TreeRingPlatform
 
 /// An index of a store at one commit. Holds the snapshot, which pins its pages.
 package final class StoreGroups: OrderedGroups {

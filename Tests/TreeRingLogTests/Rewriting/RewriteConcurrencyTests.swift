@@ -3,10 +3,10 @@
 import Dispatch
 import Foundation
 import Logging
-import Synchronization
 import TestSupport
 import Testing
 import TreeRingLog
+import TreeRingPlatform
 
 struct RewriteConcurrencyTests {
   @Test("Readers and writers go on while every segment is rewritten, on the real disk too")

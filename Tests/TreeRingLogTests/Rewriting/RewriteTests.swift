@@ -1,10 +1,10 @@
 // Rewriting segments without failures: kept commits, removed commits, concurrent readers.
 
 import Logging
-import Synchronization
 import TestSupport
 import Testing
 import TreeRingLog
+import TreeRingPlatform
 
 struct RewriteTests {
   @Test(

@@ -1,10 +1,10 @@
 // Checkpoints while commits become visible: each must account for every page that it writes.
 
 import Dispatch
-import Synchronization
 import TestSupport
 import Testing
 import TreeRingLog
+import TreeRingPlatform
 
 @testable import TreeRing
 

@@ -2,10 +2,10 @@
 // own early. Evicted pages are on the device, so a failure half-way spoils neither memory nor file.
 
 import Dispatch
-import Synchronization
 import TestSupport
 import Testing
 import TreeRingLog
+import TreeRingPlatform
 
 @testable import TreeRing
 

@@ -1,11 +1,11 @@
 // Stores with trees in a page file: opened from checkpoints, larger than memory, damaged.
 
 import Foundation
-import Synchronization
 import TestSupport
 import Testing
 import TreeRing
 import TreeRingLog
+import TreeRingPlatform
 
 @Suite("Checkpoints", .leavesSoundStores) struct CheckpointTests {
   private struct Files {

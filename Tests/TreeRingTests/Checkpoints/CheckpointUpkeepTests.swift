@@ -1,9 +1,9 @@
 // Memory and file after a series of checkpoints.
 
-import Synchronization
 import TestSupport
 import Testing
 import TreeRingLog
+import TreeRingPlatform
 
 @testable import TreeRing
 

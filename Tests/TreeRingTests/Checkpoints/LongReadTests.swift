@@ -1,10 +1,10 @@
 // Slow readers, in the caller's code or in the engine's, do not block writers.
 
 import Foundation
-import Synchronization
 import TestSupport
 import Testing
 import TreeRingLog
+import TreeRingPlatform
 
 @testable import TreeRing
 

@@ -1,9 +1,9 @@
 // The date of a commit, from a clock or from its writer, and safety against wrong clocks.
 
-import Synchronization
 import TestSupport
 import Testing
 import TreeRingLog
+import TreeRingPlatform
 
 @testable import TreeRing
 
@@ -227,7 +227,7 @@ private final class SetClock: Sendable {
       let end = uptime.map { "-\($0)" } ?? ""
       return try #require(ReaderInfo(name: "7-ab-12-\(moment)\(end)"))
     }
-    let now = ReaderInfo.systemUptime
+    let now = Platform.uptime
     clock.advance(seconds: 100)
     #expect(try reader(uptime: nil).age(at: clock.now) == .seconds(100))
     #expect(try reader(uptime: now).age(at: clock.now) < .seconds(100))

@@ -1,10 +1,10 @@
 // Compaction beside writers and readers: every reader sees committed states only, and no thread
 // waits for ever.
 
-import Synchronization
 import TestSupport
 import Testing
 import TreeRingLog
+import TreeRingPlatform
 
 @testable import TreeRing
 

@@ -3,10 +3,10 @@
 
 import Dispatch
 import Foundation
-import Synchronization
 import TestSupport
 import Testing
 import TreeRingLog
+import TreeRingPlatform
 
 @testable import TreeRing
 

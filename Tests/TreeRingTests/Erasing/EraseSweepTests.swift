@@ -1,10 +1,10 @@
 // Power fails before every call of an erasing. In every state found, the newest state is whole, the
 // other rows have their values of every commit, and a second erasing leaves nothing of the row.
 
-import Synchronization
 import TestSupport
 import Testing
 import TreeRingLog
+import TreeRingPlatform
 
 @testable import TreeRing
 

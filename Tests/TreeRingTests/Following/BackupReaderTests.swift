@@ -1,10 +1,10 @@
 // Readers of a backup that changes from one whole log to another: each finds one of the two.
 
-import Synchronization
 import TestSupport
 import Testing
 import TreeRing
 import TreeRingLog
+import TreeRingPlatform
 
 @Suite("Reading a backup while it is made anew") struct BackupReaderTests {
   private static func object(_ number: CommitNumber) -> [UInt8] {

@@ -1,8 +1,8 @@
 // The waits of a follower between two polls.
 
-import Synchronization
 import Testing
 import TreeRingLog
+import TreeRingPlatform
 
 @testable import TreeRing
 

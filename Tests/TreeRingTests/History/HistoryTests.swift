@@ -1,10 +1,10 @@
 // History: every version of a row, the feed of commits, waiting, and reverting.
 
-import Synchronization
 import TestSupport
 import Testing
 import TreeRing
 import TreeRingLog
+import TreeRingPlatform
 
 @Suite("History", .leavesSoundStores)
 struct HistoryTests {

@@ -1,11 +1,11 @@
 // Readers fetch and read pages while the writer writes: looking up an address takes no lock, and no
 // reader reads a slot that is being written.
 
-import Synchronization
 import TestSupport
 import Testing
 import TreeRing
 import TreeRingLog
+import TreeRingPlatform
 
 @Suite("The page file, used concurrently") struct PageFileConcurrencyTests {
   @Test("Pages are fetched while others are written", arguments: [true, false])

@@ -1,8 +1,8 @@
-import Synchronization
 import TestSupport
 import Testing
 import TreeRing
 import TreeRingLog
+import TreeRingPlatform
 
 @Suite("Pages that live elsewhere") struct PageSupplyTests {
   /// A tree written to memory that replaces a mapped page file.

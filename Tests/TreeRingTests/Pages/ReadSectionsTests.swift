@@ -1,7 +1,7 @@
-import Synchronization
 import TestSupport
 import Testing
 import TreeRing
+import TreeRingPlatform
 
 @Suite("Read sections, concurrently") struct ReadSectionsConcurrencyTests {
   @Test("A ticket passes when the sections begun before it have ended, and not earlier")

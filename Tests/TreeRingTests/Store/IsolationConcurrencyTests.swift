@@ -12,11 +12,11 @@
 // - The feed returns every commit once, in order.
 
 import Dispatch
-import Synchronization
 import TestSupport
 import Testing
 import TreeRing
 import TreeRingLog
+import TreeRingPlatform
 
 @Suite("Concurrency: histories", .leavesSoundStores)
 struct IsolationConcurrencyTests {

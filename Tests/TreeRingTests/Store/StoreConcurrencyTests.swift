@@ -2,10 +2,10 @@
 // readers of indexes, the feed, asynchronous writers. They also run under the thread sanitizer.
 
 import Foundation
-import Synchronization
 import TestSupport
 import Testing
 import TreeRingLog
+import TreeRingPlatform
 
 @testable import TreeRing
 

@@ -1,10 +1,10 @@
 // The check of stores after a test must find every problem, and report nothing in a sound store.
 
 import Foundation
-import Synchronization
 import TestSupport
 import Testing
 import TreeRingLog
+import TreeRingPlatform
 
 @testable import TreeRing
 

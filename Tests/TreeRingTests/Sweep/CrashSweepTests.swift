@@ -2,11 +2,11 @@
 // every such state, promised commits exist, the store shows a state that existed, indexes and
 // history agree with it, a state seen once remains, and work continues.
 
-import Synchronization
 import TestSupport
 import Testing
 import TreeRing
 import TreeRingLog
+import TreeRingPlatform
 
 @Suite("Crash sweep of the store")
 struct CrashSweepTests {

@@ -1,11 +1,11 @@
 // A store in use on a failing disk: it runs the steps of a workload, records the promises, and can
 // continue on another disk after a failure.
 
-import Synchronization
 import TestSupport
 import Testing
 import TreeRing
 import TreeRingLog
+import TreeRingPlatform
 
 /// One step of a workload. It may run again after a failure or an interruption.
 struct SweepStep: Sendable {

@@ -5,9 +5,9 @@
 // same bytes, only one is opened and counted.
 
 import Foundation
-import Synchronization
 import TestSupport
 import TreeRingLog
+import TreeRingPlatform
 
 /// The counts of one sweep, and of all together.
 final class SweepTally: Sendable {

@@ -1,8 +1,8 @@
-import Synchronization
 import TestSupport
 import Testing
 import TreeRing
 import TreeRingLog
+import TreeRingPlatform
 
 @Suite("Readers beside a writer") struct TreeConcurrencyTests {
   /// A published root, pinned as in a store.

@@ -1,11 +1,11 @@
 // Verification of a store beside its writer: it reports no false problems, and still finds damage.
 
 import Foundation
-import Synchronization
 import TestSupport
 import Testing
 import TreeRing
 import TreeRingLog
+import TreeRingPlatform
 
 @Suite("Checking files beside a writer")
 struct StoreFilesCheckTests {

@@ -2,7 +2,7 @@
 // second Ctrl-C ends the process at once, which also leaves a whole store.
 
 import Foundation
-import Synchronization
+import TreeRingPlatform
 
 /// The request to stop.
 enum Interrupt {
@@ -14,14 +14,7 @@ enum Interrupt {
       Interrupt.flag.store(true, ordering: .relaxed)
       signal(SIGINT, SIG_DFL)
     }
-    // Not `signal`: with it, a blocked read from a slow source would resume after Ctrl-C.
-    var action = sigaction()
-    #if canImport(Darwin)
-      action.__sigaction_u.__sa_handler = handler
-    #else
-      action.__sigaction_handler.sa_handler = handler
-    #endif
-    sigaction(SIGINT, &action, nil)
+    Platform.handle(SIGINT, with: handler)
     // The parent process may have blocked the signal.
     var signals = sigset_t()
     sigemptyset(&signals)

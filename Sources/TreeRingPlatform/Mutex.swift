@@ -1,18 +1,13 @@
-// The thread sanitizer does not recognize contended use of the standard library's Mutex on Linux,
-// and reports the guarded state as races. If TREERING_SANITIZED is in the environment of the build,
-// the package uses this replacement, whose lock the sanitizer recognizes.
+// The standard library's `Synchronization`. The thread sanitizer does not recognize contended use
+// of its Mutex on Linux, and reports the guarded state as races. So in a build with
+// TREERING_SANITIZED in its environment, a mutex that the sanitizer recognizes shadows it. Modules
+// import this module, never `Synchronization` itself.
+
+@_exported public import Synchronization
 
 #if THREAD_SANITIZER
-  #if canImport(Darwin)
-    internal import Darwin
-  #elseif canImport(Musl)
-    internal import Musl
-  #else
-    internal import Glibc
-  #endif
-
   /// A replacement for `Synchronization.Mutex`.
-  package struct SanitizedMutex<Value: ~Copyable>: ~Copyable, @unchecked Sendable {
+  package struct Mutex<Value: ~Copyable>: ~Copyable, @unchecked Sendable {
     // The value is accessed only with the lock held.
     private let lock: UnsafeMutablePointer<pthread_mutex_t>
     private let value: UnsafeMutablePointer<Value>
@@ -39,6 +34,4 @@
       return try body(&value.pointee)
     }
   }
-
-  typealias Mutex<Value: ~Copyable> = SanitizedMutex<Value>
 #endif
