@@ -1,7 +1,7 @@
 // swift-tools-version: 6.2
-// Benchmarks, a package of their own, so that neither they nor the libraries they compare with ever
-// reach users. TREERING_PEERS=lmdb,sqlite,rocksdb adds the peers whose libraries are installed;
-// TREERING_DIFFERENCEKIT=PATH adds DifferenceKit, of which a checkout lies there.
+// The benchmarks are a separate package, so that users get neither them nor the libraries of other
+// engines. TREERING_PEERS=lmdb,sqlite,rocksdb adds the named peers, whose libraries must be installed.
+// TREERING_DIFFERENCEKIT=PATH adds DifferenceKit from the checkout at that path.
 import PackageDescription
 
 let strict: [SwiftSetting] = [

@@ -16,12 +16,12 @@ public final class LineFile {
 
   public init(path: String) throws {
     guard let file = FileHandle(forReadingAtPath: path) else {
-      throw BenchmarkError("there is no file \(path)")
+      throw BenchmarkError("\(path) does not exist")
     }
     self.file = file
     if path.hasSuffix(".lz4") {
       guard LZ4F_isError(LZ4F_createDecompressionContext(&context, UInt32(LZ4F_VERSION))) == 0
-      else { throw BenchmarkError("LZ4 could not start") }
+      else { throw BenchmarkError("LZ4 could not create a decoder") }
     }
   }
 
@@ -67,7 +67,7 @@ public final class LineFile {
         LZ4F_decompress(context, text.baseAddress, &produced, input.baseAddress, &consumed, nil)
       }
     }
-    guard LZ4F_isError(result) == 0 else { throw BenchmarkError("the file is not sound LZ4") }
+    guard LZ4F_isError(result) == 0 else { throw BenchmarkError("the file is not valid LZ4") }
     text.removeLast(Self.chunkByteCount - produced)
     inputStart += consumed
   }

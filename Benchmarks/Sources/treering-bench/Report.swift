@@ -1,4 +1,4 @@
-// The measurements: lines of samples by engine, with the bar that each line must reach and the
+// The measurements: lines of samples by engine, with the figure required of each line and the
 // digest of its result.
 
 internal import BenchmarkHarness
@@ -9,7 +9,7 @@ enum Direction: String, Codable {
   case higher, lower
 }
 
-/// The figure that the first version must reach.
+/// The figure that is required of a line.
 enum Bar {
   /// In the line's own unit.
   case absolute(Double)
@@ -27,7 +27,7 @@ struct Line: Codable {
   var samples: [String: [Double]] = [:]
   /// Rates of the bare sync loop in the same minute.
   var syncLoop: [Double] = []
-  /// The figure to reach; nil if there is none.
+  /// The required figure; nil if there is none.
   var bar: Double?
   /// An addition to the name.
   var remark: String?
@@ -110,7 +110,8 @@ final class Report {
 
   func printHeader() {
     if printsJSON { return }
-    print("| line | unit | " + engines.joined(separator: " | ") + " | × best peer | bar | result |")
+    let names = engines.joined(separator: " | ")
+    print("| line | unit | \(names) | × best peer | required | result |")
     print("|---|---|" + engines.map { _ in "---|" }.joined() + "---|---|---|")
     flush()
   }

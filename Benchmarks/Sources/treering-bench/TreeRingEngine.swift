@@ -1,4 +1,4 @@
-// TreeRing behind the common interface of the engines under comparison. Uses only its public API.
+// TreeRing with the common interface of the engines under comparison. Uses only its public API.
 
 internal import BenchmarkHarness
 internal import TreeRing

@@ -19,7 +19,7 @@ let changesets = Subject(name: "Changesets") { context in
   }
 }
 
-/// The bars, by rows and changes.
+/// The required figures, by rows and changes.
 private let bars: [[Int]: Double] = [
   [10_000, 10]: 0.05, [1_000_000, 1]: 0.05, [1_000_000, 10]: 0.15, [1_000_000, 1000]: 5,
 ]
@@ -53,7 +53,7 @@ private func changesetLines(
     let pair = ListPair(old: before, new: list.ordered)
     let fewest = pair.fewestMoves()
     guard change.rows.moves.count == fewest else {
-      throw BenchmarkError("\(change.rows.moves.count) moves where \(fewest) would do")
+      throw BenchmarkError("\(change.rows.moves.count) moves instead of the fewest, \(fewest)")
     }
     moves.add(TreeRingEngine.name, Double(fewest))
     for comparison in comparisons {

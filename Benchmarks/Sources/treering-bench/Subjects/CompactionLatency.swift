@@ -1,4 +1,4 @@
-// The cost of compaction for concurrent commits, and its rate through the log.
+// The cost of compaction for concurrent commits, and the rate at which it reads the log.
 
 internal import BenchmarkHarness
 internal import Synchronization
@@ -14,7 +14,7 @@ let compactionLatency = Subject(name: "CompactionLatency") { context in
   let beside = line("durable commit beside compaction, p99")
   let longest = line("durable commit beside compaction, longest")
   let speed = Measurement(
-    "CompactionLatency", "log gone through by compaction", unit: "MB/s", .higher)
+    "CompactionLatency", "log read by compaction", unit: "MB/s", .higher)
   let rest = Measurement("CompactionLatency", "log after compaction", unit: "× before", .lower)
   for run in 0..<context.runs {
     let folder = try context.folder()

@@ -101,7 +101,7 @@ private struct Screen {
       case .moveRow(_, let from, let to): rows.insert(rows.remove(at: from.row), at: to.row)
       case .updateRow(let row, let path, _): rows[path.row] = try Self.content(row, snapshot)
       case .deleteSection, .insertSection, .moveSection:
-        throw BenchmarkError("the board's one section is always there")
+        throw BenchmarkError("the board's section was inserted or deleted")
       }
     }
   }
@@ -119,7 +119,7 @@ private struct Screen {
 
   private static func content(_ row: RowID, _ snapshot: Snapshot) throws -> [UInt8] {
     guard let row = try snapshot.row(row.key, in: row.bucket) else {
-      throw BenchmarkError("the row \(row) is not there")
+      throw BenchmarkError("the row \(row) is missing")
     }
     return row.object
   }
