@@ -5,7 +5,7 @@
 // - A documentation comment begins with a noun or a verb. "Whether" is for Bool only.
 // - A folder uses only types of the folders before it (folders.txt).
 // - Only TreeRingPlatform imports the C library and Synchronization.
-// - Sources contain no deliberate mistakes.
+// - No code of Sources names a mistake: deliberate ones are patches (Tests/Mistakes).
 
 import Foundation
 
@@ -60,6 +60,15 @@ func checkImports(_ path: String, _ lines: [Substring]) {
   for (index, line) in lines.enumerated()
   where modules.contains(where: { line.hasSuffix("import \($0)") }) {
     complaints.append("\(path):\(index + 1): import TreeRingPlatform instead")
+  }
+}
+
+func checkMistakes(_ path: String, _ lines: [Substring]) {
+  for (index, line) in lines.enumerated() where !line.drop(while: { $0 == " " }).hasPrefix("//") {
+    let text = line.lowercased()
+    for word in ["mistake", "sabotage", "mutant"] where text.contains(word) {
+      complaints.append("\(path):\(index + 1): production code knows of a \(word)")
+    }
   }
 }
 
@@ -138,6 +147,7 @@ for folder in ["Sources", "Tests", "Tools", "Snippets", "Benchmarks/Sources"] {
     checkSize(path, lines)
     checkComments(path, lines)
     checkImports(path, lines)
+    if folder == "Sources" { checkMistakes(path, lines) }
   }
 }
 let orders = try String(contentsOfFile: "Tools/folders.txt", encoding: .utf8)

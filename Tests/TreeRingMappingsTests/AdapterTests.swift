@@ -74,7 +74,7 @@ struct AdapterTests {
       for _ in 0..<5 {
         let next = maker.successor(of: state)
         let change = try cursor.advance(
-          to: next, by: touchedRows(from: state, to: next), limit: .max)
+          to: next, by: affectedRows(from: state, to: next), limit: .max)
         driver.apply(change, to: view)
         #expect(view.refusals.isEmpty, "seed \(seed): \(view.refusals)")
         #expect(view.reloads == 1, "seed \(seed)")
@@ -139,7 +139,7 @@ struct AdapterTests {
     driver.apply(try cursor.reset(to: states[0], at: 1), to: view)
     func next(_ number: Int) throws -> Change {
       try cursor.advance(
-        to: states[number], by: touchedRows(from: states[number - 1], to: states[number]))
+        to: states[number], by: affectedRows(from: states[number - 1], to: states[number]))
     }
     view.model.reload([[]])
     driver.apply(try next(1), to: view)
@@ -167,9 +167,9 @@ struct AdapterTests {
         .range(.fixed(length: 3, pin: .end), of: "g")
       var cursor = MappingCursor(mappings)
       driver.apply(try cursor.reset(to: states[0], at: 1), to: view)
-      _ = try cursor.advance(to: states[1], by: touchedRows(from: states[0], to: states[1]))
+      _ = try cursor.advance(to: states[1], by: affectedRows(from: states[0], to: states[1]))
       let change = try cursor.advance(
-        to: states[2], by: touchedRows(from: states[1], to: states[2]))
+        to: states[2], by: affectedRows(from: states[1], to: states[2]))
       driver.apply(change, to: view)
       #expect(view.reloads == 2 && view.batches == 0)
       #expect(view.model.sections == change.after.sections.map(Array.init))

@@ -35,12 +35,12 @@ struct EquivalenceTests {
       return StoreGroups(
         snapshot: snapshot, reader: try snapshot.index("board"), names: store.rowNames)
     }
-    let touched = try store.touchedRows(
+    let affected = try store.affectedRows(
       ofIndex: "board", from: store.snapshot(at: .commit(from)),
       to: store.snapshot(at: .commit(to)), usesRecords: usesRecords)
     var cursor = MappingCursor(mappings)
     _ = try cursor.reset(to: groups(from), at: from)
-    return try cursor.advance(to: groups(to), by: touched, limit: .max).changeset
+    return try cursor.advance(to: groups(to), by: affected, limit: .max).changeset
   }
 
   @Test("From records, from two roots, forward, backward, after reopening, in a follower")

@@ -19,7 +19,7 @@ struct ExhaustiveTests {
   static let rowLimit = 4
   static let groups: [GroupName] = ["a", "b", "c"]
 
-  @Test("All pairs of states, with each untouched set, shown whole and through ranges")
+  @Test("All pairs of states, with each unaffected set, shown whole and through ranges")
   func everything() async {
     let all = Self.arrangements(of: Array(0..<UInt8(Self.rowLimit)), inOrder: true)
       .sorted { $0.description < $1.description }
@@ -55,15 +55,15 @@ struct ExhaustiveTests {
           && new.flatMap(\.self).filter({ $0 >= rowLimit }) == fresh
         {
           pairs += 1
-          for untouched in untouchedSets(old, new) {
-            let states = states(old, new, untouched, turn: turn + cases)
+          for unaffected in unaffectedSets(old, new) {
+            let states = states(old, new, unaffected, turn: turn + cases)
             for mappings in views(turn + cases) {
               let given = ChangeCase(
                 old: states.old, new: states.new, oldMappings: mappings.old,
-                newMappings: mappings.new, touched: states.touched)
+                newMappings: mappings.new, affected: states.affected)
               // The new state's contents do not depend on the affected rows.
-              let found = violations(given, looksAfter: untouched.isEmpty)
-              #expect(found.isEmpty, "\(old) to \(new), \(untouched) untouched: \(found)")
+              let found = violations(given, looksAfter: unaffected.isEmpty)
+              #expect(found.isEmpty, "\(old) to \(new), \(unaffected) unaffected: \(found)")
               cases += 1
             }
           }
@@ -95,15 +95,15 @@ struct ExhaustiveTests {
 
   /// States in which unaffected rows keep their sort keys and all others have new keys.
   static func states(
-    _ old: Lists, _ new: Lists, _ untouched: Set<UInt8>, turn: Int
-  ) -> (old: ModelIndex, new: ModelIndex, touched: TouchedRows) {
+    _ old: Lists, _ new: Lists, _ unaffected: Set<UInt8>, turn: Int
+  ) -> (old: ModelIndex, new: ModelIndex, affected: AffectedRows) {
     func index(_ lists: Lists, at commit: CommitNumber, keys: UInt8) -> ModelIndex {
       var rows: [RowReference: ModelRow] = [:]
       for (group, list) in lists.enumerated() {
         var anchor: UInt8 = 0
         var step = keys
         for row in list {
-          if untouched.contains(row) {
+          if unaffected.contains(row) {
             anchor += 1
             step = keys
           } else {
@@ -111,7 +111,7 @@ struct ExhaustiveTests {
           }
           let isChanged = commit == 2 && (turn >> Int(row)) & 1 == 1
           rows[RowReference(bucket: 1, key: [row])] = ModelRow(
-            places: [groups[group]: [anchor, untouched.contains(row) ? 0 : step]],
+            places: [groups[group]: [anchor, unaffected.contains(row) ? 0 : step]],
             content: RowContent(object: isChanged ? 1 : 0, metadata: nil, touched: 0))
         }
       }
@@ -119,11 +119,11 @@ struct ExhaustiveTests {
     }
     let before = index(old, at: 1, keys: 100)
     let after = index(new, at: 2, keys: 10)
-    return (before, after, touchedRows(from: before, to: after))
+    return (before, after, affectedRows(from: before, to: after))
   }
 
   /// The sets of rows that may be unaffected: rows of one group on both sides, in the same order.
-  static func untouchedSets(_ old: Lists, _ new: Lists) -> [Set<UInt8>] {
+  static func unaffectedSets(_ old: Lists, _ new: Lists) -> [Set<UInt8>] {
     let candidates = zip(old, new).flatMap { before, after in before.filter(after.contains) }
     return subsets(of: candidates).map(Set.init).filter { set in
       zip(old, new).allSatisfy { $0.filter(set.contains) == $1.filter(set.contains) }

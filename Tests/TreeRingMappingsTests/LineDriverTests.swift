@@ -82,7 +82,7 @@ struct LineDriverTests {
       for _ in 0..<5 {
         let next = maker.successor(of: state)
         let change = try cursor.advance(
-          to: next, by: touchedRows(from: state, to: next), limit: .max)
+          to: next, by: affectedRows(from: state, to: next), limit: .max)
         view.refreshed = []
         driver.apply(change, to: view)
         #expect(view.refusals.isEmpty, "seed \(seed): \(view.refusals)")
@@ -107,9 +107,9 @@ struct LineDriverTests {
     }
     var cursor = MappingCursor(Mappings(of: "model", groups: ["g"]))
     driver.apply(try cursor.reset(to: states[0], at: 1), to: view)
-    _ = try cursor.advance(to: states[1], by: touchedRows(from: states[0], to: states[1]))
+    _ = try cursor.advance(to: states[1], by: affectedRows(from: states[0], to: states[1]))
     let change = try cursor.advance(
-      to: states[2], by: touchedRows(from: states[1], to: states[2]))
+      to: states[2], by: affectedRows(from: states[1], to: states[2]))
     driver.apply(change, to: view)
     #expect(view.reloads == 2 && view.animations == 0 && view.lines.count == 3)
   }
@@ -126,7 +126,7 @@ struct LineDriverTests {
     driver.apply(try cursor.reset(to: states[0], at: 1), to: view)
     func next(_ number: Int) throws -> Change {
       try cursor.advance(
-        to: states[number], by: touchedRows(from: states[number - 1], to: states[number]))
+        to: states[number], by: affectedRows(from: states[number - 1], to: states[number]))
     }
     view.lines = []
     driver.apply(try next(1), to: view)

@@ -52,7 +52,7 @@ struct ManyGroupsTests {
     rows[row(5, 1)]?.places = [names[6]: [1]]
     rows[row(8, 1)]?.content = RowContent(object: 1, metadata: nil, touched: 0)
     let new = ModelIndex(commit: 2, rows: rows)
-    let touched = touchedRows(from: old, to: new)
+    let affected = affectedRows(from: old, to: new)
     let list = Mappings(of: "model", groups: names)
     let views = [
       list, list.hidingEmptySections().range(.flexible(length: 2, growing: .bothSides)),
@@ -63,7 +63,7 @@ struct ManyGroupsTests {
       var cursor = MappingCursor(mappings)
       _ = try cursor.reset(to: old, at: 1)
       let reads = new.reads.value
-      let change = try cursor.advance(to: new, by: touched)
+      let change = try cursor.advance(to: new, by: affected)
       #expect(!change.isReset && change.changeset.count >= 3)
       // The change affects five groups.
       #expect(new.reads.value - reads <= 40, "\(new.reads.value - reads) reads")
@@ -75,7 +75,7 @@ struct ManyGroupsTests {
     }
   }
 
-  @Test("The legacy list looks at the groups touched and at no others, unless mappings are edited")
+  @Test("The legacy list reads only the affected groups, unless mappings are edited")
   func legacy() throws {
     let names = (0..<5_000).map { GroupName("g\($0)") }
     let old = Self.state(names.count)
@@ -88,7 +88,7 @@ struct ManyGroupsTests {
     let mappings = Mappings(of: "model", groups: names).range(.fixed(length: 2))
     var cursor = MappingCursor(mappings)
     _ = try cursor.reset(to: old, at: 1)
-    let change = try cursor.advance(to: new, by: touchedRows(from: old, to: new))
+    let change = try cursor.advance(to: new, by: affectedRows(from: old, to: new))
     #expect(try change.legacy().rows.map(\.kind) == [.delete, .delete, .insert, .insert])
     let later = try #require(change.before.later)
     #expect(later.slotsChanged == [77, 78])
@@ -96,12 +96,12 @@ struct ManyGroupsTests {
     let elsewhere = Change(
       before: ShownRows(
         commit: 1, layout: change.before.layout, groups: new,
-        later: .init(touched: later.touched, places: later.places, slotsChanged: [79])),
+        later: .init(affected: later.affected, places: later.places, slotsChanged: [79])),
       after: change.after, changeset: change.changeset)
     #expect(try elsewhere.legacy().rows.map(\.kind) == [.delete, .insert])
     // No row is affected, but the range of every group changes.
     let edited = try cursor.advance(
-      to: new, by: TouchedRows(from: 2, to: 2), mappings: mappings.range(.fixed(length: 1)),
+      to: new, by: AffectedRows(from: 2, to: 2), mappings: mappings.range(.fixed(length: 1)),
       limit: .max)
     #expect(try edited.legacy().rows.map(\.kind) == names.map { _ in .delete })
   }
@@ -124,7 +124,7 @@ struct ManyGroupsTests {
       _ = try cursor.reset(to: old, at: 1)
       for commit in 2...200 as ClosedRange<CommitNumber> {
         let new = state(commit)
-        let change = try cursor.advance(to: new, by: touchedRows(from: old, to: new))
+        let change = try cursor.advance(to: new, by: affectedRows(from: old, to: new))
         #expect(change.after.visibleGroups.sorted() == [GroupName("g\(commit)"), "stays"])
         #expect(change.after.layout.table.names.count <= kept)
         old = new

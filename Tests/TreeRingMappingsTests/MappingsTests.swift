@@ -35,7 +35,7 @@ struct MappingsTests {
   ) throws -> Change {
     let given = ChangeCase(
       old: old, new: new, oldMappings: mappings, newMappings: mappings,
-      touched: touchedRows(from: old, to: new))
+      affected: affectedRows(from: old, to: new))
     #expect(violations(given).isEmpty)
     return try given.change()
   }
@@ -104,7 +104,7 @@ struct MappingsTests {
   func turned() throws {
     let index = Self.index([1, 2, 3, 4, 5])
     let plain = Mappings(of: "model", groups: ["g"])
-    let still = TouchedRows(from: 1, to: 1)
+    let still = AffectedRows(from: 1, to: 1)
     var cursor = MappingCursor(plain)
     _ = try cursor.reset(to: index, at: 1)
     let turned = try cursor.advance(to: index, by: still, mappings: plain.reversed("g"))
@@ -225,7 +225,7 @@ struct MappingsTests {
       _ = try cursor.reset(to: state, at: 0)
       return try deliveries.map { rows in
         let next = Self.index(rows, at: state.commit + 1)
-        let change = try cursor.advance(to: next, by: touchedRows(from: state, to: next))
+        let change = try cursor.advance(to: next, by: affectedRows(from: state, to: next))
         state = next
         let position = try #require(change.after.rangePosition(of: "g"))
         return [position.offsetFromBeginning, position.length]

@@ -7,14 +7,9 @@ import TreeRingLog
 
 @Suite("Minimal changesets")
 struct MinimalChangesetTests {
-  static let randomSeeds: ClosedRange<UInt64> = 1...3_000
-  static let mergeSeeds: ClosedRange<UInt64> = 1...500
-  static let interleavingSeeds: ClosedRange<UInt64> = 1...300
-  static let limitSeeds: ClosedRange<UInt64> = 1...300
-
   @Test("Random changes are valid and minimal, and every form leads to the new state")
   func randomChanges() {
-    for seed in seeds(Self.randomSeeds) {
+    for seed in seeds(1...3_000) {
       var maker = CaseMaker(seed: seed)
       let given = maker.changeCase()
       let found = violations(given)
@@ -25,34 +20,31 @@ struct MinimalChangesetTests {
 
   @Test("Merged change records give what the two end states give, however they are merged")
   func merging() throws {
-    for seed in seeds(Self.mergeSeeds) {
-      let found = try Self.mergeViolations(seed: seed) { $0.merge($1) }
+    for seed in seeds(1...500) {
+      let found = try Self.mergeViolations(seed: seed)
       #expect(found.isEmpty, "seed \(seed): \(found)")
       if !found.isEmpty { return }
     }
   }
 
-  /// All violations by changes from merged records, for a given way of merging another record into
-  /// one.
-  static func mergeViolations(
-    seed: UInt64, _ merge: (inout TouchedRows, TouchedRows) -> Void
-  ) throws -> [String] {
+  /// All violations by changes from merged records.
+  private static func mergeViolations(seed: UInt64) throws -> [String] {
     var problems: [String] = []
     var maker = CaseMaker(seed: seed)
     let mappings = maker.mappings()
     var states = [maker.state(at: 5)]
     for _ in 0..<4 { states.append(maker.successor(of: states[states.count - 1])) }
-    let records = zip(states, states.dropFirst()).map { touchedRows(from: $0, to: $1) }
+    let records = zip(states, states.dropFirst()).map { affectedRows(from: $0, to: $1) }
     let last = states[states.count - 1]
     var all = records[0]
-    for record in records.dropFirst() { merge(&all, record) }
-    let forward = touchedRows(from: states[0], to: last)
+    for record in records.dropFirst() { all.merge(record) }
+    let forward = affectedRows(from: states[0], to: last)
     if try change(mappings, from: states[0], all, last)
       != change(mappings, from: states[0], forward, last)
     {
       problems.append("forward")
     }
-    let backward = touchedRows(from: last, to: states[0])
+    let backward = affectedRows(from: last, to: states[0])
     if try change(mappings, from: last, all.reversed, states[0])
       != change(mappings, from: last, backward, states[0])
     {
@@ -62,13 +54,13 @@ struct MinimalChangesetTests {
       var cursor = MappingCursor(mappings)
       _ = try cursor.reset(to: states[0], at: states[0].commit)
       var view = NaiveView(mappings, states[0])
-      var pending: TouchedRows?
+      var pending: AffectedRows?
       for (index, record) in records.enumerated() {
         var merged = pending ?? record
-        if pending != nil { merge(&merged, record) }
+        if pending != nil { merged.merge(record) }
         pending = merged
         guard index == 3 || cuts & (1 << index) != 0 else { continue }
-        let given = ChangeCase(from: view, to: states[index + 1], touched: merged)
+        let given = ChangeCase(from: view, to: states[index + 1], affected: merged)
         let next = try cursor.advance(to: states[index + 1], by: merged, limit: .max)
         problems += violations(of: next, in: given).map { "cuts \(cuts): \($0)" }
         if !problems.isEmpty { return problems }
@@ -80,14 +72,14 @@ struct MinimalChangesetTests {
   }
 
   private static func change(
-    _ mappings: Mappings, from old: ModelIndex, _ touched: TouchedRows, _ new: ModelIndex
+    _ mappings: Mappings, from old: ModelIndex, _ affected: AffectedRows, _ new: ModelIndex
   ) throws -> Changeset {
     var cursor = MappingCursor(mappings)
     _ = try cursor.reset(to: old, at: old.commit)
-    return try cursor.advance(to: new, by: touched, limit: .max).changeset
+    return try cursor.advance(to: new, by: affected, limit: .max).changeset
   }
 
-  @Test("Rows that were touched and did not change cost no operation")
+  @Test("Rows that a commit writes without changing them cost no operation")
   func supersets() throws {
     for seed in seeds(1...500) {
       var maker = CaseMaker(seed: seed)
@@ -95,7 +87,7 @@ struct MinimalChangesetTests {
       let everything = ChangeCase(
         old: given.old, new: given.new, oldMappings: given.oldMappings,
         newMappings: given.newMappings,
-        touched: touchedRows(from: given.old, to: given.new, extra: Set(given.old.rows.keys)))
+        affected: affectedRows(from: given.old, to: given.new, extra: Set(given.old.rows.keys)))
       #expect(
         try everything.change().changeset == given.change().changeset, "seed \(seed)")
     }
@@ -103,7 +95,7 @@ struct MinimalChangesetTests {
 
   @Test("Commits and edits of the mappings may come in any order, in either direction")
   func interleaving() throws {
-    for seed in seeds(Self.interleavingSeeds) {
+    for seed in seeds(1...300) {
       let found = try Self.interleavingViolations(seed: seed)
       #expect(found.isEmpty, "seed \(seed): \(found)")
       if !found.isEmpty { return }
@@ -111,9 +103,7 @@ struct MinimalChangesetTests {
   }
 
   /// The first violation on a way through some states, with changing mappings and ranges.
-  static func interleavingViolations(
-    seed: UInt64, flaw: Flaw = .none
-  ) throws -> [(Property, String)] {
+  private static func interleavingViolations(seed: UInt64) throws -> [(Property, String)] {
     var maker = CaseMaker(seed: seed)
     var mappings = maker.mappings()
     var states = [maker.state(at: 5)]
@@ -131,8 +121,8 @@ struct MinimalChangesetTests {
         ? view.index : states[Int.random(in: 0..<states.count, using: &maker.random)]
       let given = ChangeCase(from: view, to: next, mappings: edited, edits: edits)
       let change = try cursor.advance(
-        to: next, by: given.touched, mappings: edited, edits: edits, limit: .max, flaw: flaw)
-      let found = violations(of: change, in: given, flaw: flaw)
+        to: next, by: given.affected, mappings: edited, edits: edits, limit: .max)
+      let found = violations(of: change, in: given)
       if !found.isEmpty { return found.map { ($0.0, "turn \(turn): \($0.1)") } }
       view = given.newView
       mappings = view.mappings
@@ -150,18 +140,18 @@ struct MinimalChangesetTests {
       var cursor = MappingCursor(mappings)
       _ = try cursor.reset(to: state, at: state.commit)
       for turn in 0..<120 {
-        var touched = TouchedRows(from: state.commit, to: state.commit)
+        var affected = AffectedRows(from: state.commit, to: state.commit)
         for _ in 0..<Int.random(in: 0...3, using: &maker.random) {
           let next = maker.successor(of: state)
-          touched.merge(touchedRows(from: state, to: next))
+          affected.merge(affectedRows(from: state, to: next))
           state = next
         }
         if maker.chance(6) { mappings = maker.edited(mappings) }
         let edits = maker.chance(5) ? maker.rangeEdits(mappings) : []
         let given = ChangeCase(
-          from: view, to: state, mappings: mappings, touched: touched, edits: edits)
+          from: view, to: state, mappings: mappings, affected: affected, edits: edits)
         let change = try cursor.advance(
-          to: state, by: touched, mappings: mappings, edits: edits, limit: .max)
+          to: state, by: affected, mappings: mappings, edits: edits, limit: .max)
         let found = violations(of: change, in: given)
         #expect(found.isEmpty, "seed \(seed), turn \(turn): \(found)")
         if !found.isEmpty { return }
@@ -182,7 +172,7 @@ struct MinimalChangesetTests {
       var cursor = MappingCursor(mappings)
       _ = try cursor.reset(to: old, at: old.commit)
       let change = try cursor.advance(
-        to: new, by: given.touched, isDefinedAnew: true, limit: .max)
+        to: new, by: given.affected, isDefinedAnew: true, limit: .max)
       let found = violations(of: change, in: given)
       #expect(found.isEmpty, "seed \(seed): \(found)")
       if !found.isEmpty { return }
@@ -191,14 +181,14 @@ struct MinimalChangesetTests {
 
   @Test("Over the limit the change is a reset, at it a changeset")
   func limit() {
-    for seed in seeds(Self.limitSeeds) {
+    for seed in seeds(1...300) {
       var maker = CaseMaker(seed: seed)
       let found = limitViolations(maker.changeCase())
       #expect(found.isEmpty, "seed \(seed): \(found)")
     }
   }
 
-  @Test("A change reads the index in proportion to the rows touched, however many there are")
+  @Test("A change reads the index in proportion to the affected rows, whatever the number of rows")
   func reads() throws {
     var random = SeededGenerator(seed: 1)
     for count in [500, 20_000] {
@@ -214,24 +204,24 @@ struct MinimalChangesetTests {
       }
       for number in 0..<count { rows[reference(number)] = row(&random) }
       let old = ModelIndex(commit: 1, rows: rows)
-      for touchedCount in [1, 10, 100] {
+      for affectedCount in [1, 10, 100] {
         var edited = rows
-        for _ in 0..<touchedCount {
+        for _ in 0..<affectedCount {
           let number = Int.random(in: 0..<(count * 5 / 4), using: &random)
           edited[reference(number)] = Bool.random(using: &random) ? nil : row(&random)
         }
         let new = ModelIndex(commit: 2, rows: edited)
-        let touched = touchedRows(from: old, to: new)
+        let affected = affectedRows(from: old, to: new)
         let whole = Mappings(of: "model", groups: ["g"])
         for mappings in [whole, whole.range(.fixed(length: 50, offset: count / 2), of: "g")] {
           var cursor = MappingCursor(mappings)
           _ = try cursor.reset(to: old, at: 1)
           let before = new.reads.value
-          let change = try cursor.advance(to: new, by: touched, limit: .max)
+          let change = try cursor.advance(to: new, by: affected, limit: .max)
           // At most two ranks for each affected row, and a lookup for each listed row that is not
           // affected.
-          #expect(new.reads.value - before <= 2 * touched.rows.count + change.changeset.count)
-          #expect(change.changeset.count <= 4 * touched.rows.count)
+          #expect(new.reads.value - before <= 2 * affected.rows.count + change.changeset.count)
+          #expect(change.changeset.count <= 4 * affected.rows.count)
         }
       }
     }

@@ -131,15 +131,15 @@ struct ModelGroup: OrderedGroup {
 
 /// The difference between two states: the affected rows that two roots give. With `extra`, it also
 /// lists rows that do not differ.
-func touchedRows(
+func affectedRows(
   from old: ModelIndex, to new: ModelIndex, extra: Set<RowReference> = []
-) -> TouchedRows {
-  var touched = TouchedRows(from: old.commit, to: new.commit)
+) -> AffectedRows {
+  var affected = AffectedRows(from: old.commit, to: new.commit)
   for row in Set(old.rows.keys).union(new.rows.keys) {
     guard old.rows[row] != new.rows[row] || extra.contains(row) else { continue }
-    touched.rows[row] = TouchedRow(
+    affected.rows[row] = AffectedRow(
       oldPlaces: old.places(of: row), newPlaces: new.places(of: row),
       oldContent: old.rows[row]?.content, newContent: new.rows[row]?.content)
   }
-  return touched
+  return affected
 }

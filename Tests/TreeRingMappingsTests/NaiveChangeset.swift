@@ -47,22 +47,22 @@ struct ChangeCase {
   let oldView: NaiveView
   let newView: NaiveView
   let edits: [RangeChange]
-  let touched: TouchedRows
+  let affected: AffectedRows
 
   /// A change directly after the first state.
   init(
     old: ModelIndex, new: ModelIndex, oldMappings: Mappings, newMappings: Mappings,
-    touched: TouchedRows, edits: [RangeChange] = []
+    affected: AffectedRows, edits: [RangeChange] = []
   ) {
     self.init(
-      from: NaiveView(oldMappings, old), to: new, mappings: newMappings, touched: touched,
+      from: NaiveView(oldMappings, old), to: new, mappings: newMappings, affected: affected,
       edits: edits)
   }
 
   /// A change after earlier changes.
   init(
     from view: NaiveView, to new: ModelIndex, mappings: Mappings? = nil,
-    touched: TouchedRows? = nil, edits: [RangeChange] = [], isDefinedAnew: Bool = false
+    affected: AffectedRows? = nil, edits: [RangeChange] = [], isDefinedAnew: Bool = false
   ) {
     old = view.index
     self.new = new
@@ -72,7 +72,7 @@ struct ChangeCase {
       ? view.clipped(to: new)
       : view.advanced(to: new, mappings: mappings ?? view.mappings, edits: edits)
     self.edits = edits
-    self.touched = touched ?? touchedRows(from: view.index, to: new)
+    self.affected = affected ?? affectedRows(from: view.index, to: new)
   }
 
   var oldMappings: Mappings { oldView.mappings }
@@ -82,11 +82,11 @@ struct ChangeCase {
   var newList: NaiveList { newView.list }
 
   /// The change directly after the reset to the old state.
-  func change(limit: Int = .max, flaw: Flaw = .none) throws -> Change {
+  func change(limit: Int = .max) throws -> Change {
     var cursor = MappingCursor(oldMappings)
     _ = try cursor.reset(to: old, at: old.commit)
     return try cursor.advance(
-      to: new, by: touched, mappings: newMappings, edits: edits, limit: limit, flaw: flaw)
+      to: new, by: affected, mappings: newMappings, edits: edits, limit: limit)
   }
 }
 

@@ -183,7 +183,7 @@ struct ObservationTests {
     #expect(try observer.advance().rows.deletes.count == 7)
   }
 
-  @Test("Groups are chosen by their rows' contents, and only touched ones are asked again")
+  @Test("Groups are selected by their rows' contents; only affected ones are evaluated again")
   func chosenGroups() throws {
     let asked = Counter()
     let store = try Store.inMemory(options: StoreOptions(indexes: [Board.index]))

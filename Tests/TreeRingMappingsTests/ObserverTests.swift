@@ -93,13 +93,13 @@ struct ObserverTests {
         let groups = StoreGroups(
           snapshot: new, reader: try new.index("board"), names: board.store.rowNames)
         let changesets = try [true, false].map { usesRecords in
-          let touched = try board.store.touchedRows(
+          let affected = try board.store.affectedRows(
             ofIndex: "board", from: old, to: new, usesRecords: usesRecords)
           var cursor = MappingCursor(mappings)
           let start = StoreGroups(
             snapshot: old, reader: try old.index("board"), names: board.store.rowNames)
           _ = try cursor.reset(to: start, at: from)
-          return try cursor.advance(to: groups, by: touched, limit: .max).changeset
+          return try cursor.advance(to: groups, by: affected, limit: .max).changeset
         }
         #expect(changesets[0] == changesets[1], "seed \(seed), \(from) to \(to)")
       }

@@ -57,11 +57,11 @@
     ///
     /// - Returns: The number of affected rows.
     private static func edit(
-      _ store: Store, _ count: Int, rows touched: Int, _ random: inout SeededGenerator
+      _ store: Store, _ count: Int, rows affected: Int, _ random: inout SeededGenerator
     ) throws -> Int {
       var keys: Set<Key> = []
       try store.write { tx in
-        for turn in 0..<touched {
+        for turn in 0..<affected {
           let number = Int.random(in: 0..<count, using: &random)
           let key = turn % 4 == 0 ? Key("new\(number)") : key(number)
           guard keys.insert(key).inserted else { continue }
@@ -80,19 +80,19 @@
     }
 
     @Test(
-      "No more than c · k · log n pages, up to a million rows and a thousand touched",
+      "No more than c · k · log n pages, up to a million rows, a thousand of them affected",
       arguments: counts)
     func advance(_ count: Int) throws {
       var random = SeededGenerator(seed: UInt64(count))
       let store = try Self.store(count)
       /// The number of pages visited, for each affected row and each level of the trees.
-      func rate(_ touched: Int, _ body: () throws -> Void) throws -> Double {
+      func rate(_ affected: Int, _ body: () throws -> Void) throws -> Double {
         let tree = try store.snapshot().index("i").order
         let levels = tree.table.top(of: tree.root).level + 1
         let before = store.pages.table.visitCount
         try body()
         let visited = store.pages.table.visitCount - before
-        return Double(visited) / Double(touched * levels)
+        return Double(visited) / Double(affected * levels)
       }
       var most = (view: 0.0, compared: 0.0)
       for wanted in [1, 10, 100, 1_000] {
@@ -101,26 +101,26 @@
         // Held, so that the measurement covers the comparison, not the rebuilding of an earlier
         // state.
         let start = try store.snapshot()
-        let touched = try Self.edit(store, count, rows: wanted, &random)
+        let affected = try Self.edit(store, count, rows: wanted, &random)
         for (number, index) in observers.indices.enumerated() {
-          let rate = try rate(touched) {
+          let rate = try rate(affected) {
             let change = try observers[index].advance()
             #expect(!change.isReset && change.after.commit == store.newestCommit)
           }
-          #expect(rate <= 6, "\(count) rows, \(touched) touched, view \(number)")
+          #expect(rate <= 6, "\(count) rows, \(affected) affected, view \(number)")
           most.view = max(most.view, rate)
         }
         // Without records, the store compares two trees.
-        let rate = try rate(touched) {
-          let found = try store.touchedRows(
+        let rate = try rate(affected) {
+          let found = try store.affectedRows(
             ofIndex: "i", from: start, to: store.snapshot(), usesRecords: false)
-          #expect(found.rows.count <= touched)
+          #expect(found.rows.count <= affected)
         }
-        #expect(rate <= 16, "\(count) rows, \(touched) touched, compared")
+        #expect(rate <= 16, "\(count) rows, \(affected) affected, compared")
         most.compared = max(most.compared, rate)
       }
       print(
-        "visits: \(count) rows: at most \(most.view) pages a row touched and level, "
+        "visits: \(count) rows: at most \(most.view) pages per affected row and level, "
           + "\(most.compared) where trees are compared")
       try store.close()
     }
@@ -140,7 +140,7 @@
       try store.write { try $0.put(Self.row(0, 1), for: Self.key(7), in: Self.rows) }
       let end = try store.snapshot()
       let before = store.pages.table.visitCount
-      let found = try store.touchedRows(ofIndex: "i", from: start, to: end, usesRecords: false)
+      let found = try store.affectedRows(ofIndex: "i", from: start, to: end, usesRecords: false)
       let visited = store.pages.table.visitCount - before
       #expect(found.rows.count == 1)
       // The comparison scans their pages, but looks none of them up.

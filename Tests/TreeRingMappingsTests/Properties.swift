@@ -8,12 +8,9 @@ import TreeRingLog
 /// All violations by the change that the algorithm returns for a case.
 ///
 /// - Parameter looksAfter: whether to look up every row of the new state.
-func violations(
-  _ given: ChangeCase, flaw: Flaw = .none, looksAfter: Bool = true
-) -> [(Property, String)] {
+func violations(_ given: ChangeCase, looksAfter: Bool = true) -> [(Property, String)] {
   do {
-    return violations(
-      of: try given.change(flaw: flaw), in: given, flaw: flaw, looksAfter: looksAfter)
+    return violations(of: try given.change(), in: given, looksAfter: looksAfter)
   } catch {
     return [(.reset, "\(error)")]
   }
@@ -21,10 +18,10 @@ func violations(
 
 /// All violations by a change.
 func violations(
-  of change: Change, in given: ChangeCase, flaw: Flaw = .none, looksAfter: Bool = true
+  of change: Change, in given: ChangeCase, looksAfter: Bool = true
 ) -> [(Property, String)] {
   if change.isReset { return [(.reset, "reset without need")] }
-  let checker = ChangeChecker(given: given, change: change, flaw: flaw)
+  let checker = ChangeChecker(given: given, change: change)
   var found = checker.validity().map { (Property.valid, $0) }
   found += checker.optimum()
   // An invalid script may not be applicable at all.
@@ -44,15 +41,15 @@ func violations(
 }
 
 /// All violations by the decision for a reset in a case, and by the reset.
-func limitViolations(_ given: ChangeCase, flaw: Flaw = .none) -> [(Property, String)] {
+func limitViolations(_ given: ChangeCase) -> [(Property, String)] {
   do {
-    let count = try given.change(flaw: flaw).changeset.count
+    let count = try given.change().changeset.count
     var found: [(Property, String)] = []
-    if try given.change(limit: count, flaw: flaw).isReset {
+    if try given.change(limit: count).isReset {
       found.append((.reset, "a reset at the limit, \(count)"))
     }
     guard count > 0 else { return found }
-    let reset = try given.change(limit: count - 1, flaw: flaw)
+    let reset = try given.change(limit: count - 1)
     if !reset.isReset || !reset.changeset.isEmpty || reset.isEmpty {
       found.append((.reset, "no reset over the limit, \(count - 1)"))
     }
@@ -68,14 +65,12 @@ func limitViolations(_ given: ChangeCase, flaw: Flaw = .none) -> [(Property, Str
 struct ChangeChecker {
   let given: ChangeCase
   let change: Change
-  let flaw: Flaw
   let old: NaiveList
   let new: NaiveList
 
-  init(given: ChangeCase, change: Change, flaw: Flaw) {
+  init(given: ChangeCase, change: Change) {
     self.given = given
     self.change = change
-    self.flaw = flaw
     old = given.oldList
     new = given.newList
   }
@@ -165,7 +160,7 @@ struct ChangeChecker {
 
   /// Applies the steps in order.
   func steps() -> [(Property, String)] {
-    let steps = change.changeset.steps(flaw: flaw)
+    let steps = change.changeset.steps()
     var found: [(Property, String)] = []
     if steps.count != change.changeset.count {
       found.append((.stepCount, "\(steps.count) steps for \(change.changeset.count) operations"))
@@ -211,7 +206,7 @@ struct ChangeChecker {
   /// Applies the placements to a keyed list, like a web page.
   func keyed() -> [String] {
     typealias Member = Placements.Member
-    guard let placements = try? change.placements(flaw: flaw) else { return ["cannot be read"] }
+    guard let placements = try? change.placements() else { return ["cannot be read"] }
     func keyed(_ view: NaiveView) -> [(group: GroupName, members: [Member])] {
       view.list.parts.enumerated().map { section, part in
         let members = part.rows.enumerated().map { index, row in
@@ -269,7 +264,7 @@ struct ChangeChecker {
   /// of each stage is the data source.
   func stages(_ policy: StagePolicy) -> [String] {
     var view = BatchList(old)
-    for stage in change.changeset.stages(policy, flaw: flaw) {
+    for stage in change.changeset.stages(policy) {
       if let problem = view.refuses(stage.sections, stage.rows, policy: policy) {
         return [problem]
       }
@@ -303,7 +298,7 @@ struct ChangeChecker {
 
   /// Applies the legacy list as a set, including rows of deleted and inserted sections.
   func legacy() -> [String] {
-    guard let legacy = try? change.legacy(flaw: flaw) else { return ["cannot be read"] }
+    guard let legacy = try? change.legacy() else { return ["cannot be read"] }
     var problems: [String] = []
     // While one section shows all groups, its name stands for them.
     var kept = Dictionary(

@@ -216,6 +216,6 @@ struct CaseMaker {
     return ChangeCase(
       old: old, new: new, oldMappings: mappings,
       newMappings: chance(3) ? edited(mappings) : mappings,
-      touched: touchedRows(from: old, to: new, extra: extra))
+      affected: affectedRows(from: old, to: new, extra: extra))
   }
 }

@@ -93,13 +93,13 @@ struct RangeSweepTests {
     _ old: State, _ new: State, _ settings: [RangeOptions], turn: Int
   ) throws -> Int {
     let (before, after) = (old.index(at: 1), new.index(at: 2))
-    let touched = touchedRows(from: before, to: after)
+    let affected = affectedRows(from: before, to: after)
     var known: [Ends: Changeset] = [:]
     for options in settings {
       let mappings = WindowTests.mappings(options, turn: turn)
       var cursor = MappingCursor(mappings)
       _ = try cursor.reset(to: before, at: 1)
-      let change = try cursor.advance(to: after, by: touched, limit: .max)
+      let change = try cursor.advance(to: after, by: affected, limit: .max)
       let isReversed = mappings.isReversed("w")
       let lists = (old.displayed("w", isReversed), new.displayed("w", isReversed))
       var range = NaiveRange(options, count: lists.0.count)
@@ -114,7 +114,7 @@ struct RangeSweepTests {
         try #require(change.changeset == expected, "\(options), \(old) to \(new)")
         continue
       }
-      let given = ChangeCase(from: NaiveView(mappings, before), to: after, touched: touched)
+      let given = ChangeCase(from: NaiveView(mappings, before), to: after, affected: affected)
       let found = violations(of: change, in: given)
       try #require(found.isEmpty, "\(options), \(old) to \(new): \(found)")
       known[ends] = change.changeset

@@ -103,7 +103,7 @@ struct SectionedSnapshotTests {
       for _ in 0..<5 {
         let next = maker.successor(of: state)
         let change = try cursor.advance(
-          to: next, by: touchedRows(from: state, to: next), limit: .max)
+          to: next, by: affectedRows(from: state, to: next), limit: .max)
         snapshot.forgetReconfigured()
         try snapshot.show(change)
         #expect(snapshot.mistakes.isEmpty, "seed \(seed): \(snapshot.mistakes)")
@@ -123,9 +123,9 @@ struct SectionedSnapshotTests {
     var cursor = MappingCursor(Mappings(of: "model", groups: ["g"]))
     _ = try cursor.reset(to: states[0], at: 1)
     let deletion = try cursor.advance(
-      to: states[1], by: touchedRows(from: states[0], to: states[1]))
+      to: states[1], by: affectedRows(from: states[0], to: states[1]))
     let insertion = try cursor.advance(
-      to: states[2], by: touchedRows(from: states[1], to: states[2]))
+      to: states[2], by: affectedRows(from: states[1], to: states[2]))
     func other(_ rows: [UInt8]) -> ModelSnapshot {
       var snapshot = ModelSnapshot()
       snapshot.appendSections(["g"])

@@ -143,7 +143,7 @@ struct ShownStateTests {
   }
 
   @Test(
-    "Where a group is turned round, the rows whose content changed move, not those nobody touched")
+    "When a group is reversed, rows with changed content move, not unaffected ones")
   func turnedGroup() throws {
     for changed in ["a", "b"] {
       let store = try Self.store(["a", "b"])

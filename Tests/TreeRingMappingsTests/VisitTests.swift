@@ -71,20 +71,20 @@ struct VisitTests {
       whole.drawn(withNeighborsAt: [-1, 1], in: "g"),
       Mappings(of: "model", groupsWhere: { $0.count > 1 }).consolidated(below: 5, as: "all"),
     ]
-    for touchedCount in [1, 10, 100] {
-      let (new, touched) = edit(old, touchedCount, &random)
+    for affectedCount in [1, 10, 100] {
+      let (new, affected) = edit(old, affectedCount, &random)
       for mappings in views {
         var cursor = MappingCursor(mappings)
         _ = try cursor.reset(to: old, at: 1)
         let before = new.visits.value
-        let change = try cursor.advance(to: new, by: touched, limit: .max)
+        let change = try cursor.advance(to: new, by: affected, limit: .max)
         let visited = new.visits.value - before
         let depth = Int.bitWidth - count.leadingZeroBitCount + 1
         #expect(!change.isReset)
         #expect(
-          visited <= 6 * touched.rows.count * depth,
-          "\(count) rows, \(touched.rows.count) touched: \(visited) visits")
-        #expect(change.changeset.count <= 6 * touched.rows.count)
+          visited <= 6 * affected.rows.count * depth,
+          "\(count) rows, \(affected.rows.count) affected: \(visited) visits")
+        #expect(change.changeset.count <= 6 * affected.rows.count)
       }
     }
   }
@@ -95,13 +95,13 @@ struct VisitTests {
   func lookups(_ count: Int) throws {
     var random = SeededGenerator(seed: UInt64(count))
     let old = CountedGroup(numbers: (0..<UInt64(count)).map { $0 * 8 })
-    let (new, touched) = edit(old, 100, &random)
+    let (new, affected) = edit(old, 100, &random)
     let whole = Mappings(of: "model", groups: ["g"])
     let depth = Int.bitWidth - count.leadingZeroBitCount + 1
     for mappings in [whole, whole.range(.flexible(length: count / 2, pin: .end), of: "g")] {
       var cursor = MappingCursor(mappings)
       _ = try cursor.reset(to: old, at: 1)
-      let change = try cursor.advance(to: new, by: touched, limit: .max)
+      let change = try cursor.advance(to: new, by: affected, limit: .max)
       for shown in [change.before, change.after] {
         for _ in 0..<100 {
           let path = RowPath(section: 0, row: Int.random(in: 0..<shown.rowCount, using: &random))
@@ -120,10 +120,10 @@ struct VisitTests {
     let count = 30_000
     let left = 5_000..<25_000
     let old = CountedGroup(numbers: (0..<UInt64(count)).map { $0 * 8 })
-    var touched = TouchedRows(from: 1, to: 2)
+    var affected = AffectedRows(from: 1, to: 2)
     for position in left {
       let number = old.numbers[position]
-      touched.rows[CountedGroup.row(number)] = TouchedRow(
+      affected.rows[CountedGroup.row(number)] = AffectedRow(
         oldPlaces: [RowPlace(group: "g", order: CountedGroup.order(number))], newPlaces: [],
         oldContent: RowContent(object: 0, metadata: nil, touched: 0), newContent: nil)
     }
@@ -131,7 +131,7 @@ struct VisitTests {
       numbers: old.numbers.enumerated().filter { !left.contains($0.0) }.map(\.1))
     var cursor = MappingCursor(Mappings(of: "model", groups: ["g"]))
     _ = try cursor.reset(to: old, at: 1)
-    let before = try cursor.advance(to: new, by: touched, limit: .max).before
+    let before = try cursor.advance(to: new, by: affected, limit: .max).before
     let later = try #require(before.later)
     let delta = try #require(later.places.delta(of: 0))
     for position in stride(from: 4_999, to: 25_002, by: 667) + [5_000, 24_999, 25_000] {
@@ -152,9 +152,9 @@ struct VisitTests {
   /// for its order. So a row that moves takes the name of its new place; the algorithm does not
   /// notice.
   private func edit(
-    _ old: CountedGroup, _ touchedCount: Int, _ random: inout SeededGenerator
-  ) -> (CountedGroup, TouchedRows) {
-    var touched = TouchedRows(from: 1, to: 2)
+    _ old: CountedGroup, _ affectedCount: Int, _ random: inout SeededGenerator
+  ) -> (CountedGroup, AffectedRows) {
+    var affected = AffectedRows(from: 1, to: 2)
     var gone: Set<UInt64> = []
     var fresh: Set<UInt64> = []
     func place(_ number: UInt64) -> [RowPlace] {
@@ -162,7 +162,7 @@ struct VisitTests {
     }
     let content = RowContent(object: 0, metadata: nil, touched: 0)
     let changed = RowContent(object: 1, metadata: nil, touched: 0)
-    for turn in 0..<touchedCount {
+    for turn in 0..<affectedCount {
       let number = UInt64.random(in: 0..<UInt64(old.count), using: &random) * 8
       guard gone.insert(number).inserted else { continue }
       let row = CountedGroup.row(number)
@@ -170,10 +170,10 @@ struct VisitTests {
       case 0:
         gone.remove(number)
         fresh.insert(number + 1)
-        touched.rows[CountedGroup.row(number + 1)] = TouchedRow(
+        affected.rows[CountedGroup.row(number + 1)] = AffectedRow(
           oldPlaces: [], newPlaces: place(number + 1), oldContent: nil, newContent: content)
       case 1:
-        touched.rows[row] = TouchedRow(
+        affected.rows[row] = AffectedRow(
           oldPlaces: place(number), newPlaces: [], oldContent: content, newContent: nil)
       case 2:
         let target = UInt64.random(in: 0..<UInt64(old.count), using: &random) * 8 + 3
@@ -181,17 +181,17 @@ struct VisitTests {
           gone.remove(number)
           continue
         }
-        touched.rows[row] = TouchedRow(
+        affected.rows[row] = AffectedRow(
           oldPlaces: place(number), newPlaces: place(target), oldContent: content,
           newContent: content)
       default:
         gone.remove(number)
-        touched.rows[row] = TouchedRow(
+        affected.rows[row] = AffectedRow(
           oldPlaces: place(number), newPlaces: place(number), oldContent: content,
           newContent: changed)
       }
     }
     let numbers = old.numbers.filter { !gone.contains($0) }
-    return (CountedGroup(numbers: (numbers + fresh).sorted()), touched)
+    return (CountedGroup(numbers: (numbers + fresh).sorted()), affected)
   }
 }

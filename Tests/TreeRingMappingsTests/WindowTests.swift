@@ -126,8 +126,8 @@ struct WindowTests {
     let (before, after) = (old.index(at: 1), new.index(at: 2))
     let table = GroupTable(["w"])
     var cache = GroupCache(after, table: table)
-    let places = try TouchedPlaces(
-      touchedRows(from: before, to: after), table: table, in: &cache)
+    let places = try AffectedPlaces(
+      affectedRows(from: before, to: after), table: table, in: &cache)
     return places.delta(of: 0).map { places.staying($0) } ?? Alignment()
   }
 
@@ -326,7 +326,7 @@ struct WindowTests {
     let whole = ChangeCase(from: view, to: indexes[2])
     for next in indexes.dropFirst() {
       let given = ChangeCase(from: view, to: next)
-      let found = violations(of: try cursor.advance(to: next, by: given.touched), in: given)
+      let found = violations(of: try cursor.advance(to: next, by: given.affected), in: given)
       try #require(found.isEmpty, "\(mappings): \(found)")
       view = given.newView
     }

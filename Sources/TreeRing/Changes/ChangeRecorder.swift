@@ -4,7 +4,7 @@ internal import TreeRingLog
 
 /// The growing change records of one commit. Used by the writing thread only.
 final class ChangeRecorder {
-  private var indexes: [UInt32: [RowReference: TouchedRow]] = [:]
+  private var indexes: [UInt32: [RowReference: AffectedRow]] = [:]
   /// The maximum number of bytes of the records.
   private let byteLimit: Int
   private(set) var byteCount = 0
@@ -29,7 +29,7 @@ final class ChangeRecorder {
       }
     }
     let row = RowReference(bucket: bucket, key: Array(key))
-    let change = TouchedRow(
+    let change = AffectedRow(
       oldPlaces: places(old), newPlaces: places(new), oldContent: old.isEmpty ? nil : oldContent,
       newContent: new.isEmpty ? nil : newContent)
     if let known = indexes[index]?[row] {

@@ -62,9 +62,9 @@ final class ChangeRecords: Sendable {
   ///   to. They do not apply to other trees of the same commits.
   func changes(
     of index: UInt32, from: CommitNumber, to: CommitNumber
-  ) -> (rows: TouchedRows, labels: LabelSpan?)? {
+  ) -> (rows: AffectedRows, labels: LabelSpan?)? {
     guard let entries = entries(from: from, to: to) else { return nil }
-    var merged = TouchedRows(from: from, to: from)
+    var merged = AffectedRows(from: from, to: from)
     var labels: LabelSpan?
     for entry in entries {
       guard let rows = entry.changes.rows(of: index) else { return nil }
@@ -72,7 +72,7 @@ final class ChangeRecords: Sendable {
         if let labels, labels.after != next.before { return nil }
         labels = LabelSpan(before: labels?.before ?? next.before, after: next.after)
       }
-      merged.merge(TouchedRows(from: entry.commit - 1, to: entry.commit, rows: rows))
+      merged.merge(AffectedRows(from: entry.commit - 1, to: entry.commit, rows: rows))
     }
     merged.comparesRows = labels != nil
     return (merged, labels)
@@ -82,20 +82,20 @@ final class ChangeRecords: Sendable {
   /// a later commit; nil if the records do not suffice. O(rows affected).
   func changes(
     of index: UInt32, replacing first: UInt32, from: CommitNumber, to: CommitNumber
-  ) -> TouchedRows? {
+  ) -> AffectedRows? {
     guard from < to, let entries = entries(from: from, to: to) else { return nil }
     var number = index
-    var parts: [TouchedRows] = []
+    var parts: [AffectedRows] = []
     for entry in entries.reversed() {
       let replacement = entry.changes.replacements[number]
       // Labels of two definitions are not comparable, so the trees must be compared.
       if entry.changes.comparing.contains(number) { return nil }
       guard let rows = entry.changes.rows(of: number) ?? replacement?.rows else { return nil }
-      parts.append(TouchedRows(from: entry.commit - 1, to: entry.commit, rows: rows))
+      parts.append(AffectedRows(from: entry.commit - 1, to: entry.commit, rows: rows))
       if let replacement { number = replacement.old }
     }
     guard number == first else { return nil }
-    var merged = TouchedRows(from: from, to: from)
+    var merged = AffectedRows(from: from, to: from)
     for part in parts.reversed() { merged.merge(part) }
     return merged
   }

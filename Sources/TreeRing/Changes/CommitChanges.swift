@@ -5,7 +5,7 @@ internal import TreeRingLog
 /// The effects of one commit on the group indexes.
 struct CommitChanges: Sendable {
   /// The affected rows by index; an index that the commit did not affect has none.
-  private let rows: [UInt32: [RowReference: TouchedRow]]
+  private let rows: [UInt32: [RowReference: AffectedRow]]
   /// The index trees before and after the commit. An index in both was maintained throughout.
   private let before: IndexTrees
   private let after: IndexTrees
@@ -21,7 +21,7 @@ struct CommitChanges: Sendable {
   /// Creates the records of a commit.
   /// - Parameter rowByteCount: the bytes of the rows, as the recorder has counted them.
   init(
-    rows: [UInt32: [RowReference: TouchedRow]] = [:], rowByteCount: Int = 0,
+    rows: [UInt32: [RowReference: AffectedRow]] = [:], rowByteCount: Int = 0,
     before: IndexTrees = IndexTrees(), after: IndexTrees = IndexTrees(),
     comparing: Set<UInt32> = [], replacements: [UInt32: IndexReplacement] = [:]
   ) {
@@ -43,7 +43,7 @@ struct CommitChanges: Sendable {
   var isEmpty: Bool { (before.isEmpty || after.isEmpty) && replacements.isEmpty }
 
   /// The affected rows of one index; nil if it was not maintained throughout.
-  func rows(of index: UInt32) -> [RowReference: TouchedRow]? {
+  func rows(of index: UInt32) -> [RowReference: AffectedRow]? {
     before[index] != nil && after[index] != nil ? rows[index] ?? [:] : nil
   }
 
@@ -62,14 +62,14 @@ enum RecordSize {
   static let commit = 512
   private static let array = 48
   /// The bytes of a dictionary's slot; about half of the slots are in use.
-  private static let slot = 2 * MemoryLayout<(RowReference, TouchedRow)>.stride
+  private static let slot = 2 * MemoryLayout<(RowReference, AffectedRow)>.stride
 
-  static func of(_ rows: [RowReference: TouchedRow]) -> Int {
+  static func of(_ rows: [RowReference: AffectedRow]) -> Int {
     rows.reduce(array) { $0 + of($1.value, keyByteCount: $1.key.key.count) }
   }
 
   /// The bytes of one recorded row.
-  static func of(_ row: TouchedRow, keyByteCount: Int) -> Int {
+  static func of(_ row: AffectedRow, keyByteCount: Int) -> Int {
     slot + array + keyByteCount + of(row.oldPlaces) + of(row.newPlaces)
   }
 

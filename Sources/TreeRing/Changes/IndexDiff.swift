@@ -13,13 +13,13 @@ struct IndexDiff {
   private let old: IndexReader
   private let new: IndexReader
   private let limit: Int
-  private var result: TouchedRows
+  private var result: AffectedRows
 
   private init(from old: IndexReader, to new: IndexReader, limit: Int) {
     self.old = old
     self.new = new
     self.limit = limit
-    result = TouchedRows(from: old.commit, to: new.commit)
+    result = AffectedRows(from: old.commit, to: new.commit)
   }
 
   /// Every row whose places differ or that was written; nil if there are more than the limit.
@@ -27,9 +27,9 @@ struct IndexDiff {
   /// O(entries and rows of the store that differ), and O(log n) for each of those in `buckets`, as
   /// far as the limit reaches.
   /// - Parameter buckets: the names of the buckets whose rows either state may hold.
-  static func touchedRows(
+  static func affectedRows(
     from old: IndexReader, to new: IndexReader, within buckets: [String], limit: Int
-  ) throws(TreeRingError) -> TouchedRows? {
+  ) throws(TreeRingError) -> AffectedRows? {
     guard old.state.pages === new.state.pages else { throw StateReader.madeAnew }
     var diff = IndexDiff(from: old, to: new, limit: limit)
     try diff.addPlaced()
@@ -91,7 +91,7 @@ struct IndexDiff {
     let oldPlaces = try old.places(of: row)
     let newPlaces = try new.places(of: row)
     if oldPlaces.isEmpty, newPlaces.isEmpty { return }
-    result.rows[row] = TouchedRow(
+    result.rows[row] = AffectedRow(
       oldPlaces: oldPlaces, newPlaces: newPlaces,
       oldContent: oldPlaces.isEmpty ? nil : try Self.content(of: row, in: old),
       newContent: newPlaces.isEmpty ? nil : try Self.content(of: row, in: new))

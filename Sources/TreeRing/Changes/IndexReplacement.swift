@@ -9,7 +9,7 @@ struct IndexReplacement: Sendable {
   /// The number of the replaced definition.
   let old: UInt32
   /// Every row whose places or content differ.
-  let rows: [RowReference: TouchedRow]
+  let rows: [RowReference: AffectedRow]
 
   /// The maximum number of rows in a record. Beyond it observers compare the trees, or read the
   /// whole index again.
@@ -27,12 +27,12 @@ struct IndexReplacement: Sendable {
         let oldRoots = old.roots.index(before.number),
         let newRoots = new.roots.index(record.number)
       else { continue }
-      let touched = try IndexDiff.touchedRows(
+      let affected = try IndexDiff.affectedRows(
         from: IndexReader(name: name, state: old, roots: oldRoots, pin: nil),
         to: IndexReader(name: name, state: new, roots: newRoots, pin: nil),
         within: before.buckets + record.buckets, limit: rowLimit)
-      if let touched {
-        replacements[record.number] = IndexReplacement(old: before.number, rows: touched.rows)
+      if let affected {
+        replacements[record.number] = IndexReplacement(old: before.number, rows: affected.rows)
       }
     }
     return replacements

@@ -57,15 +57,15 @@ extension Store {
   /// The changes of one index between a commit and a snapshot, in either direction, without a pin
   /// on that commit. They come from merged change records while these last, otherwise from a diff
   /// with the state at that commit.
-  package func touchedRows(
+  package func affectedRows(
     ofIndex name: String, from commit: CommitNumber, to new: Snapshot
-  ) throws(TreeRingError) -> TouchedRows {
-    if commit == new.commit { return TouchedRows(from: commit, to: commit) }
+  ) throws(TreeRingError) -> AffectedRows {
+    if commit == new.commit { return AffectedRows(from: commit, to: commit) }
     guard let record = new.pin.definitions.indexes[name] else {
       throw TreeRingError(.notFound, "There is no index named \(name).")
     }
     if let rows = try recordedRows(of: record, from: commit, to: new) { return rows }
-    return try touchedRows(
+    return try affectedRows(
       ofIndex: name, from: try snapshot(at: .commit(commit)), to: new, usesRecords: false)
   }
 
@@ -77,7 +77,7 @@ extension Store {
   func recordedRows(
     of record: IndexRecord, from commit: CommitNumber, readBy old: Snapshot? = nil,
     to new: Snapshot
-  ) throws(TreeRingError) -> TouchedRows? {
+  ) throws(TreeRingError) -> AffectedRows? {
     let (low, high) = (min(commit, new.commit), max(commit, new.commit))
     guard let (rows, labels) = records.changes(of: record.number, from: low, to: high) else {
       return nil
@@ -100,9 +100,9 @@ extension Store {
   ///   commit records.
   /// - Returns: nil if there are no records and the commit is no longer readable, or the other
   ///   definition cannot be evaluated here; also if too many rows differ.
-  package func touchedRows(
+  package func affectedRows(
     from commit: CommitNumber, shownBy definition: IndexRecord, to new: Snapshot, limit: Int
-  ) throws(TreeRingError) -> TouchedRows? {
+  ) throws(TreeRingError) -> AffectedRows? {
     guard let record = new.pin.definitions.indexes[definition.name] else { return nil }
     if let rows = records.changes(
       of: record.number, replacing: definition.number, from: commit, to: new.commit)

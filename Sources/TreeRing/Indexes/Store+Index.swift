@@ -97,9 +97,9 @@ extension Store {
   /// records while they last, else from a diff of the two states.
   ///
   /// O(rows affected), or O(rows that differ · log n) by diff.
-  package func touchedRows(
+  package func affectedRows(
     ofIndex name: String, from old: Snapshot, to new: Snapshot, usesRecords: Bool = true
-  ) throws(TreeRingError) -> TouchedRows {
+  ) throws(TreeRingError) -> AffectedRows {
     guard let record = new.pin.definitions.indexes[name] else {
       throw TreeRingError(.notFound, "There is no index named \(name).")
     }
@@ -119,7 +119,7 @@ extension Store {
   func comparedRows(
     from old: (definition: IndexRecord, snapshot: Snapshot),
     to new: (definition: IndexRecord, snapshot: Snapshot), limit: Int
-  ) throws(TreeRingError) -> TouchedRows? {
+  ) throws(TreeRingError) -> AffectedRows? {
     // Erasing replaces the trees; then compare newer snapshots of the same commits, which share
     // trees.
     var (before, after) = (old.snapshot, new.snapshot)
@@ -127,7 +127,7 @@ extension Store {
       before = try snapshot(at: .commit(before.commit))
       after = try snapshot(at: .commit(after.commit))
     }
-    var rows = try IndexDiff.touchedRows(
+    var rows = try IndexDiff.affectedRows(
       from: try reader(of: old.definition, at: before.pin),
       to: try reader(of: new.definition, at: after.pin),
       within: old.definition.buckets + new.definition.buckets, limit: limit)

@@ -130,9 +130,9 @@ struct StoreReading {
         return true
       }
     case .group(let index, let group):
-      let touched = try store.touchedRows(ofIndex: index, from: old, to: snapshot)
+      let affected = try store.affectedRows(ofIndex: index, from: old, to: snapshot)
       let names = store.rowNames
-      for (row, change) in touched.rows {
+      for (row, change) in affected.rows {
         let id = try names.id(of: row)
         guard id.bucket.isSameName(as: bucket) else { continue }
         try add(

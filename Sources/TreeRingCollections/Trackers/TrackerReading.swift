@@ -58,13 +58,13 @@ extension TrackerRequest {
       }
       return changes
     case .groups(let index, let groups):
-      let touched = try store.touchedRows(ofIndex: index, from: old, to: new)
+      let affected = try store.affectedRows(ofIndex: index, from: old, to: new)
       let slots = Dictionary(uniqueKeysWithValues: groups.enumerated().map { ($1, $0) })
       var changes: [EntryChange<Row>] = []
-      for (row, change) in touched.rows {
+      for (row, change) in affected.rows {
         let id = try store.rowNames.id(of: row)
         guard id.bucket.isSameName(as: bucket.name) else { continue }
-        let content = touched.parts(of: change)
+        let content = affected.parts(of: change)
         let isUpdate = content?.isDisjoint(with: [.object, .metadata]) == false
         for (slot, place) in Self.places(change, slots) {
           let entry = try place.flatMap {
@@ -92,7 +92,7 @@ extension TrackerRequest {
 
   /// The groups of the request that a row left, took or changed in, and its new place there.
   private static func places(
-    _ change: TouchedRow, _ slots: [GroupName: Int]
+    _ change: AffectedRow, _ slots: [GroupName: Int]
   ) -> [(slot: Int, place: [UInt8]?)] {
     var places: [Int: [UInt8]?] = [:]
     for place in change.oldPlaces {

@@ -19,13 +19,12 @@ internal import TreeRingLog
 struct MinimalChangeset<Groups: OrderedGroups> {
   let old: Layout
   let new: Layout
-  let places: TouchedPlaces
+  let places: AffectedPlaces
   var groups: GroupCache<Groups>
   let limit: Int
   /// The groups whose rows or windows may have changed, by ascending slot: the affected ones, or
   /// all if mappings or ranges were edited.
   let slotsChanged: [Int]
-  let flaw: Flaw
   var result: Changeset
   /// The operations found so far, counted before their rows are looked up.
   var count = 0
@@ -42,23 +41,22 @@ struct MinimalChangeset<Groups: OrderedGroups> {
   ///   - limit: The maximum number of operations to list.
   ///   - isEdited: Whether mappings or ranges were changed manually in between.
   init(
-    from old: Layout, to new: Layout, places: TouchedPlaces, groups: GroupCache<Groups>,
-    limit: Int, isEdited: Bool, flaw: Flaw = .none
+    from old: Layout, to new: Layout, places: AffectedPlaces, groups: GroupCache<Groups>,
+    limit: Int, isEdited: Bool
   ) {
     self.old = old
     self.new = new
     self.places = places
     self.groups = groups
-    self.limit = flaw == .limitLoose && limit < .max ? limit + 1 : limit
-    slotsChanged = isEdited ? Array(new.groups.indices) : places.touchedSlots
-    self.flaw = flaw
+    self.limit = limit
+    slotsChanged = isEdited ? Array(new.groups.indices) : places.affectedSlots
     result = Changeset(before: old.outline, after: new.outline)
   }
 
   /// The changeset; nil if it has more operations than the limit.
   mutating func build() throws(TreeRingError) -> Changeset? {
     changeSections()
-    try listTouchedRows()
+    try listAffectedRows()
     try listUpdates()
     for slot in slotsChanged where survives(old: slot) || survives(new: slot) {
       guard try listSlides(delta(slot)) else { return nil }
@@ -93,7 +91,7 @@ struct MinimalChangeset<Groups: OrderedGroups> {
   /// The change of a group's order; empty if the group was not affected.
   func delta(_ slot: Int) -> GroupDelta { places.delta(of: slot) ?? GroupDelta(slot: slot) }
 
-  private func isTouched(_ slot: Int) -> Bool { places.hasDelta(of: slot) }
+  private func isAffected(_ slot: Int) -> Bool { places.hasDelta(of: slot) }
 
   /// Whether a group's display order is reversed by this change.
   func turns(_ slot: Int) -> Bool {
@@ -136,21 +134,20 @@ struct MinimalChangeset<Groups: OrderedGroups> {
   // MARK: Affected rows
 
   /// The old and the new path of an affected row; nil where its section does not survive.
-  func ends(of touched: TouchedPlace) -> (from: RowPath?, to: RowPath?) {
+  func ends(of affected: AffectedPlace) -> (from: RowPath?, to: RowPath?) {
     var from: RowPath?
     var to: RowPath?
-    let anySection = flaw == .deadSectionsListed
-    if touched.oldSlot >= 0, anySection || survives(old: touched.oldSlot) {
-      from = old.path(slot: touched.oldSlot, rank: touched.oldRank)
+    if affected.oldSlot >= 0, survives(old: affected.oldSlot) {
+      from = old.path(slot: affected.oldSlot, rank: affected.oldRank)
     }
-    if touched.newSlot >= 0, anySection || survives(new: touched.newSlot) {
-      to = new.path(slot: touched.newSlot, rank: touched.newRank)
+    if affected.newSlot >= 0, survives(new: affected.newSlot) {
+      to = new.path(slot: affected.newSlot, rank: affected.newRank)
     }
     return (from, to)
   }
 
   /// Lists affected rows by rank, so the final sort by path finds them nearly sorted.
-  private mutating func listTouchedRows() throws(TreeRingError) {
+  private mutating func listAffectedRows() throws(TreeRingError) {
     for delta in places.deltas {
       for index in delta.left {
         guard case (let from?, nil) = ends(of: places.moved[index]) else { continue }
@@ -158,12 +155,12 @@ struct MinimalChangeset<Groups: OrderedGroups> {
         result.rows.deletes.append(ListedRow(row: row, path: from))
       }
       for index in delta.taken {
-        let touched = places.moved[index]
-        let (from, to) = ends(of: touched)
+        let affected = places.moved[index]
+        let (from, to) = ends(of: affected)
         guard let to else { continue }
-        let row = try groups.groups.id(of: touched.row)
+        let row = try groups.groups.id(of: affected.row)
         if let from {
-          listMovedRow(row, touched, from: from, to: to)
+          listMovedRow(row, affected, from: from, to: to)
         } else {
           result.rows.inserts.append(ListedRow(row: row, path: to))
         }
@@ -173,17 +170,13 @@ struct MinimalChangeset<Groups: OrderedGroups> {
 
   /// Lists the operations of a row that changed its place, except a move within its section.
   private mutating func listMovedRow(
-    _ row: RowID, _ touched: TouchedPlace, from: RowPath, to: RowPath
+    _ row: RowID, _ affected: AffectedPlace, from: RowPath, to: RowPath
   ) {
-    let crosses = touched.oldSlot != touched.newSlot && !isConsolidated
-    if crosses, flaw == .crossingSplit {
-      result.rows.deletes.append(ListedRow(row: row, path: from))
-      result.rows.inserts.append(ListedRow(row: row, path: to))
-    } else if crosses {
+    if affected.oldSlot != affected.newSlot, !isConsolidated {
       result.rows.moves.append(RowMove(row: row, from: from, to: to))
     }
-    if !touched.parts.isEmpty {
-      result.rows.updates.append(RowUpdate(row: row, from: from, to: to, parts: touched.parts))
+    if !affected.parts.isEmpty {
+      result.rows.updates.append(RowUpdate(row: row, from: from, to: to, parts: affected.parts))
     }
   }
 
@@ -203,7 +196,6 @@ struct MinimalChangeset<Groups: OrderedGroups> {
 
   /// Lists unaffected rows that slid out of or into the range; false if over the limit.
   private mutating func listSlides(_ delta: GroupDelta) throws(TreeRingError) -> Bool {
-    if flaw == .slidesForgotten { return true }
     let slot = delta.slot
     let before = survives(old: slot) ? delta.alignment.kept(inOld: old.groups[slot].shown) : 0..<0
     let after = survives(new: slot) ? delta.alignment.kept(inNew: new.groups[slot].shown) : 0..<0
@@ -235,12 +227,12 @@ struct MinimalChangeset<Groups: OrderedGroups> {
       changedInPlace[updated.slot, default: []].append(kept)
     }
     for slot in changedInPlace.keys { changedInPlace[slot]?.sort() }
-    if isConsolidated, flaw != .consolidatedApart {
+    if isConsolidated {
       let isReordered = old.slots != new.slots
       return try listMoves(from: old.slots[...], to: new.slots[...], isReordered: isReordered)
     }
     for slot in slotsChanged
-    where survives(old: slot) && survives(new: slot) && (isTouched(slot) || turns(slot)) {
+    where survives(old: slot) && survives(new: slot) && (isAffected(slot) || turns(slot)) {
       guard try listMoves(from: [slot], to: [slot], isReordered: false) else { return false }
     }
     return true
@@ -266,7 +258,7 @@ struct MinimalChangeset<Groups: OrderedGroups> {
     for slot in oldSlots where !plan.has(slot) { plan.add(part(slot)) }
     if !needed { return true }
     if numbers.isEmpty { numbers = [Int](repeating: -1, count: places.moved.count) }
-    plan.layOut(from: oldSlots, to: newSlots, numbers: &numbers, flaw: flaw)
+    plan.layOut(from: oldSlots, to: newSlots, numbers: &numbers)
     let kept = chain.kept(positions: plan.positions, weights: plan.weights)
     for (element, isKept) in kept.enumerated() where !isKept {
       count += plan.elements[element].rowCount
@@ -274,11 +266,11 @@ struct MinimalChangeset<Groups: OrderedGroups> {
     guard count <= limit else { return false }
     for (element, isKept) in kept.enumerated() where !isKept {
       switch plan.elements[element] {
-      case .touched(let index):
-        let touched = places.moved[index]
-        let (from, to) = ends(of: touched)
+      case .affected(let index):
+        let affected = places.moved[index]
+        let (from, to) = ends(of: affected)
         if let from, let to {
-          let row = try groups.groups.id(of: touched.row)
+          let row = try groups.groups.id(of: affected.row)
           result.rows.moves.append(RowMove(row: row, from: from, to: to))
         }
       case .block(let slot, let block):
@@ -307,29 +299,25 @@ struct MinimalChangeset<Groups: OrderedGroups> {
     let delta = delta(slot)
     let before = survives(old: slot) ? old.groups[slot].shown : 0..<0
     let after = survives(new: slot) ? new.groups[slot].shown : 0..<0
-    func isCandidate(_ touched: TouchedPlace) -> Bool {
-      guard touched.oldSlot >= 0, touched.newSlot >= 0 else { return false }
-      if touched.oldSlot != touched.newSlot, !isConsolidated || flaw == .consolidatedApart {
-        return false
-      }
-      let ends = ends(of: touched)
+    func isCandidate(_ affected: AffectedPlace) -> Bool {
+      guard affected.oldSlot >= 0, affected.newSlot >= 0 else { return false }
+      if affected.oldSlot != affected.newSlot, !isConsolidated { return false }
+      let ends = ends(of: affected)
       return ends.from != nil && ends.to != nil
     }
-    let common =
-      flaw == .unclippedBlocks
-      ? 0..<(new.groups[slot].count - delta.taken.count)
-      : delta.alignment.kept(inOld: before).intersection(delta.alignment.kept(inNew: after))
+    let common = delta.alignment.kept(inOld: before)
+      .intersection(delta.alignment.kept(inNew: after))
     func clip(_ kept: Int) -> Int { min(max(kept, common.lowerBound), common.upperBound) }
     var part = SectionPlan.Part(
       slot: slot, common: common, isReversedBefore: old.groups[slot].isReversed,
       isReversedAfter: new.groups[slot].isReversed)
     part.changed = changedInPlace[slot] ?? []
-    for (index, touched) in delta.left.enumerated() where isCandidate(places.moved[touched]) {
+    for (index, affected) in delta.left.enumerated() where isCandidate(places.moved[affected]) {
       part.old.append(
-        SectionPlan.Candidate(touched, clip(delta.alignment.removed[index] - index)))
+        SectionPlan.Candidate(affected, clip(delta.alignment.removed[index] - index)))
     }
-    for (index, touched) in delta.taken.enumerated() where isCandidate(places.moved[touched]) {
-      part.new.append(SectionPlan.Candidate(touched, clip(delta.alignment.added[index] - index)))
+    for (index, affected) in delta.taken.enumerated() where isCandidate(places.moved[affected]) {
+      part.new.append(SectionPlan.Candidate(affected, clip(delta.alignment.added[index] - index)))
     }
     return part
   }

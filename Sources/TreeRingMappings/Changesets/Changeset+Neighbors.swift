@@ -14,9 +14,9 @@ extension MinimalChangeset {
   private enum Neighbor: Equatable {
     case nobody
     /// By its index among the affected rows.
-    case touched(Int)
+    case affected(Int)
     /// An unaffected row of a slot, by its position among the unaffected ones.
-    case untouched(slot: Int, Int)
+    case unaffected(slot: Int, Int)
   }
 
   /// The new ranks of rows that changed in place, by slot.
@@ -47,12 +47,13 @@ extension MinimalChangeset {
           }
         }
       }
-      for touched in delta.taken.map({ places.moved[$0] }) {
-        guard case (let from?, let to?) = ends(of: touched),
+      for affected in delta.taken.map({ places.moved[$0] }) {
+        guard case (let from?, let to?) = ends(of: affected),
           try isDependent(
-            from: (touched.oldSlot, touched.oldRank), to: (slot, touched.newRank), offsets, changed)
+            from: (affected.oldSlot, affected.oldRank), to: (slot, affected.newRank), offsets,
+            changed)
         else { continue }
-        let row = try groups.groups.id(of: touched.row)
+        let row = try groups.groups.id(of: affected.row)
         guard add(RowUpdate(row: row, from: from, to: to, parts: .dependency), &updates) else {
           return false
         }
@@ -89,8 +90,7 @@ extension MinimalChangeset {
     }
     var ranks: Set<Int> = []
     for offset in offsets {
-      let offset =
-        flaw == .nearNeighborsOnly ? offset.signum() : after.isReversed ? -offset : offset
+      let offset = after.isReversed ? -offset : offset
       /// The positions from which the path to the neighbour crosses `place`.
       func positions(_ place: Int, in shown: Range<Int>) -> Range<Int> {
         let near =
@@ -157,16 +157,16 @@ extension MinimalChangeset {
     let places = isOld ? delta.alignment.removed : delta.alignment.added
     let index = places.firstIndex(atLeast: rank)
     if index < places.count, places[index] == rank {
-      return .touched(isOld ? delta.left[index] : delta.taken[index])
+      return .affected(isOld ? delta.left[index] : delta.taken[index])
     }
-    return .untouched(slot: slot, rank - index)
+    return .unaffected(slot: slot, rank - index)
   }
 
   private func isChanged(_ neighbor: Neighbor, _ changed: ChangedRanks) -> Bool {
     switch neighbor {
     case .nobody: false
-    case .touched(let index): !places.moved[index].parts.isEmpty
-    case .untouched(let slot, let kept):
+    case .affected(let index): !places.moved[index].parts.isEmpty
+    case .unaffected(let slot, let kept):
       changed[slot]?.contains(delta(slot).alignment.newPosition(ofKept: kept)) ?? false
     }
   }
@@ -174,8 +174,8 @@ extension MinimalChangeset {
   private mutating func row(_ neighbor: Neighbor) throws(TreeRingError) -> RowReference? {
     switch neighbor {
     case .nobody: return nil
-    case .touched(let index): return places.moved[index].row
-    case .untouched(let slot, let kept):
+    case .affected(let index): return places.moved[index].row
+    case .unaffected(let slot, let kept):
       return try groups.row(at: delta(slot).alignment.newPosition(ofKept: kept), slot: slot)
     }
   }

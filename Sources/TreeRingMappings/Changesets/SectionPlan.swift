@@ -12,16 +12,16 @@
 
 /// The rows that may stay in one section. O(k log k) for k candidates, plus the groups shown in it.
 struct SectionPlan {
-  /// A affected row shown in this section on both sides.
+  /// An affected row shown in this section on both sides.
   struct Candidate {
     /// Its index among the affected rows.
-    let touched: Int
+    let affected: Int
     /// The number of unaffected rows of its group before it, clipped to those shown on both sides.
-    let untouchedBefore: Int
+    let unaffectedBefore: Int
 
-    init(_ touched: Int, _ untouchedBefore: Int) {
-      self.touched = touched
-      self.untouchedBefore = untouchedBefore
+    init(_ affected: Int, _ unaffectedBefore: Int) {
+      self.affected = affected
+      self.unaffectedBefore = unaffectedBefore
     }
   }
 
@@ -55,7 +55,7 @@ struct SectionPlan {
   /// A unit that stays or moves as a whole.
   enum Element {
     /// A row, by its index among the affected rows.
-    case touched(Int)
+    case affected(Int)
     /// Unaffected rows of a slot.
     case block(slot: Int, Range<Int>)
 
@@ -93,7 +93,7 @@ struct SectionPlan {
   ///
   /// - Parameter numbers: A buffer with one number per affected row.
   mutating func layOut(
-    from oldSlots: ArraySlice<Int>, to newSlots: ArraySlice<Int>, numbers: inout [Int], flaw: Flaw
+    from oldSlots: ArraySlice<Int>, to newSlots: ArraySlice<Int>, numbers: inout [Int]
   ) {
     var all: [Element] = []
     var oldOrder: [Int] = []
@@ -103,15 +103,14 @@ struct SectionPlan {
       parts[index].makeBlocks()
       all += parts[index].blocks.map { .block(slot: slot, $0) }
       for candidate in parts[index].old {
-        numbers[candidate.touched] = all.count
-        all.append(.touched(candidate.touched))
+        numbers[candidate.affected] = all.count
+        all.append(.affected(candidate.affected))
       }
       let part = parts[index]
       oldOrder += part.order(part.old, reversed: part.isReversedBefore, numbers)
     }
     var positionOfElement = [Int](repeating: 0, count: all.count)
     for (position, element) in oldOrder.enumerated() { positionOfElement[element] = position }
-    let candidate = flaw == .bystandersEqual ? ChainWeight(1, 1, 1) : ChainWeight(1)
     for slot in newSlots {
       guard let index = index(of: slot) else { continue }
       let part = parts[index]
@@ -119,9 +118,9 @@ struct SectionPlan {
         elements.append(all[number])
         positions.append(positionOfElement[number])
         switch all[number] {
-        case .touched: weights.append(candidate)
+        case .affected: weights.append(ChainWeight(1))
         case .block(_, let block):
-          let count = flaw == .lightBlocks ? 1 : block.count
+          let count = block.count
           weights.append(ChainWeight(count, count - part.changedCount(in: block), count))
         }
       }
@@ -137,9 +136,9 @@ extension SectionPlan.Part {
     var order: [Int] = []
     order.reserveCapacity(blocks.count + candidates.count)
     var next = 0
-    func append(upTo untouched: Int) {
-      while next < candidates.count, candidates[next].untouchedBefore <= untouched {
-        order.append(numbers[candidates[next].touched])
+    func append(upTo unaffected: Int) {
+      while next < candidates.count, candidates[next].unaffectedBefore <= unaffected {
+        order.append(numbers[candidates[next].affected])
         next += 1
       }
     }
@@ -169,11 +168,11 @@ extension SectionPlan.Part {
     var nextOld = 0
     var nextNew = 0
     while start < common.upperBound {
-      while nextOld < old.count, old[nextOld].untouchedBefore <= start { nextOld += 1 }
-      while nextNew < new.count, new[nextNew].untouchedBefore <= start { nextNew += 1 }
+      while nextOld < old.count, old[nextOld].unaffectedBefore <= start { nextOld += 1 }
+      while nextNew < new.count, new[nextNew].unaffectedBefore <= start { nextNew += 1 }
       let end = min(
-        nextOld < old.count ? old[nextOld].untouchedBefore : common.upperBound,
-        nextNew < new.count ? new[nextNew].untouchedBefore : common.upperBound)
+        nextOld < old.count ? old[nextOld].unaffectedBefore : common.upperBound,
+        nextNew < new.count ? new[nextNew].unaffectedBefore : common.upperBound)
       blocks.append(start..<end)
       start = end
     }

@@ -62,17 +62,14 @@ extension Change {
   /// change.
   ///
   /// - Throws: `TreeRingError` if the index cannot be read.
-  public func legacy() throws(TreeRingError) -> LegacyChanges { try legacy(flaw: .none) }
-
-  package func legacy(flaw: Flaw) throws(TreeRingError) -> LegacyChanges {
+  public func legacy() throws(TreeRingError) -> LegacyChanges {
     var result = LegacyChanges()
     guard !isReset, let later = before.later, let groups = before.groups else { return result }
     result.sections = legacySections()
-    let projection = LegacyProjection(
-      old: before.layout, new: after.layout, later: later, flaw: flaw)
+    let projection = LegacyProjection(old: before.layout, new: after.layout, later: later)
     switch (before.isConsolidated, after.isConsolidated) {
     case (false, false):
-      result.rows = try projection.touchedRows(in: groups)
+      result.rows = try projection.affectedRows(in: groups)
       try appendSlides(projection, to: &result.rows)
     case _ where sections.isEmpty:
       result.rows = listedRows(projection)
@@ -188,7 +185,6 @@ private struct LegacyProjection {
   let old: Layout
   let new: Layout
   let later: ShownRows.Later
-  let flaw: Flaw
 
   /// The operation on a row; its kind follows from the ends that exist.
   func change(
@@ -203,21 +199,21 @@ private struct LegacyProjection {
   }
 
   /// The moves, deletes, inserts and updates of the affected rows.
-  func touchedRows(
+  func affectedRows(
     in groups: any OrderedGroups
   ) throws(TreeRingError) -> [LegacyChanges.RowChange] {
     var changes: [LegacyChanges.RowChange] = []
-    for touched in later.places.moved {
+    for affected in later.places.moved {
       var from: RowPath?
       var to: RowPath?
-      if touched.oldSlot >= 0 { from = old.path(slot: touched.oldSlot, rank: touched.oldRank) }
-      if touched.newSlot >= 0 { to = new.path(slot: touched.newSlot, rank: touched.newRank) }
+      if affected.oldSlot >= 0 { from = old.path(slot: affected.oldSlot, rank: affected.oldRank) }
+      if affected.newSlot >= 0 { to = new.path(slot: affected.newSlot, rank: affected.newRank) }
       if from == nil, to == nil { continue }
-      let stays = from != nil && to != nil && from?.row == to?.row && passesNone(touched)
-      if stays, touched.parts.isEmpty { continue }
-      let row = try groups.id(of: touched.row)
+      let stays = from != nil && to != nil && from?.row == to?.row && passesNone(affected)
+      if stays, affected.parts.isEmpty { continue }
+      let row = try groups.id(of: affected.row)
       changes.append(
-        change(row, touched.parts, from: from, to: to, isUpdate: stays))
+        change(row, affected.parts, from: from, to: to, isUpdate: stays))
     }
     for updated in later.places.updated {
       guard let from = old.path(slot: updated.slot, rank: updated.oldRank),
@@ -231,14 +227,13 @@ private struct LegacyProjection {
   }
 
   /// Whether a row that kept its group also kept its position among the unaffected rows.
-  private func passesNone(_ touched: TouchedPlace) -> Bool {
-    if flaw == .legacyMovesMissed { return true }
-    guard touched.oldSlot == touched.newSlot,
-      old.groups[touched.oldSlot].isReversed == new.groups[touched.newSlot].isReversed,
-      let delta = later.places.delta(of: touched.oldSlot)
+  private func passesNone(_ affected: AffectedPlace) -> Bool {
+    guard affected.oldSlot == affected.newSlot,
+      old.groups[affected.oldSlot].isReversed == new.groups[affected.newSlot].isReversed,
+      let delta = later.places.delta(of: affected.oldSlot)
     else { return false }
-    return delta.alignment.keptBefore(old: touched.oldRank)
-      == delta.alignment.keptBefore(new: touched.newRank)
+    return delta.alignment.keptBefore(old: affected.oldRank)
+      == delta.alignment.keptBefore(new: affected.newRank)
   }
 
   /// The unaffected rows of a group that only one side shows, or all rows of a reversed section.

@@ -62,9 +62,7 @@ extension Change {
   ///
   /// - Throws: `TreeRingError` if the index cannot be read while looking up the row after a placed
   ///   one.
-  public func placements() throws(TreeRingError) -> Placements { try placements(flaw: .none) }
-
-  package func placements(flaw: Flaw) throws(TreeRingError) -> Placements {
+  public func placements() throws(TreeRingError) -> Placements {
     let (old, new) = (changeset.oldOutline, changeset.newOutline)
     var result = Placements()
     result.remove = rows.deletes.compactMap { member($0.row, at: $0.path, of: before) }
@@ -80,7 +78,7 @@ extension Change {
     for insert in rows.inserts { arrivals.append((insert.row, insert.path, nil)) }
     for move in rows.moves { arrivals.append((move.row, move.to, move.from)) }
     arrivals += try membersThatStay()
-    arrivals.sort { flaw == .placedLeftToRight ? $0.to < $1.to : $0.to > $1.to }
+    arrivals.sort { $0.to > $1.to }
     // The row after a placed one is mostly the one placed just before.
     var last: (member: Placements.Member, path: RowPath)?
     for (row, to, from) in arrivals {
@@ -112,13 +110,13 @@ extension Change {
     else { return [] }
     let moved = Set(rows.moves.map(\.to))
     var members: [(RowID, RowPath, RowPath?)] = []
-    for touched in later.places.moved
-    where touched.oldSlot >= 0 && touched.newSlot >= 0 && touched.oldSlot != touched.newSlot {
-      guard let from = before.layout.path(slot: touched.oldSlot, rank: touched.oldRank),
-        let to = after.layout.path(slot: touched.newSlot, rank: touched.newRank),
+    for affected in later.places.moved
+    where affected.oldSlot >= 0 && affected.newSlot >= 0 && affected.oldSlot != affected.newSlot {
+      guard let from = before.layout.path(slot: affected.oldSlot, rank: affected.oldRank),
+        let to = after.layout.path(slot: affected.newSlot, rank: affected.newRank),
         !moved.contains(to)
       else { continue }
-      members.append((try groups.id(of: touched.row), to, from))
+      members.append((try groups.id(of: affected.row), to, from))
     }
     return members
   }

@@ -66,15 +66,11 @@ public struct StageState: Hashable, Sendable {
 extension Changeset {
   /// The changeset as batches to apply in order: structure, then content. O(operations + sections).
   public func stages(_ policy: StagePolicy = .conservative) -> [Stage] {
-    stages(policy, flaw: .none)
-  }
-
-  package func stages(_ policy: StagePolicy, flaw: Flaw) -> [Stage] {
     let final = StageState(sections: after, origins: [])
     var structure = rows
     structure.updates = []
     var stages: [Stage] = []
-    if needsSplit(policy), flaw != .stagesUnsplit {
+    if needsSplit(policy) {
       stages = splitStructure(into: final)
     } else if !sections.isEmpty || !structure.isEmpty {
       stages = [Stage(sections: sections, rows: structure, state: final)]

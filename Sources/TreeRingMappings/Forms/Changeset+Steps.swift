@@ -25,24 +25,22 @@ public enum Step: Hashable, Sendable {
 extension Changeset {
   /// The changeset as a sequence with the same number of operations. O(k log k) for k operations,
   /// and O(sections) if sections change.
-  public func steps() -> [Step] { steps(flaw: .none) }
-
-  package func steps(flaw: Flaw) -> [Step] {
+  public func steps() -> [Step] {
     var steps: [Step] = []
     steps.reserveCapacity(count)
     for delete in rows.deletes.reversed() {
       steps.append(.deleteRow(delete.row, at: delete.path))
     }
     for section in sections.deletes.reversed() { steps.append(.deleteSection(at: section)) }
-    appendSections(to: &steps, flaw: flaw)
-    appendRows(to: &steps, flaw: flaw)
+    appendSections(to: &steps)
+    appendRows(to: &steps)
     for update in rows.updates {
       steps.append(.updateRow(update.row, at: update.to, update.parts))
     }
     return steps
   }
 
-  private func appendSections(to steps: inout [Step], flaw: Flaw) {
+  private func appendSections(to steps: inout [Step]) {
     let deletes = Alignment(removed: sections.deletes)
     let targets =
       sections.inserts.map { SequentialPlan.Target(list: 0, position: $0, source: nil) }
@@ -54,7 +52,7 @@ extension Changeset {
     if targets.isEmpty { return }
     let ordered = targets.sorted { $0.position < $1.position }
     var plan = SequentialPlan(ordered)
-    for (target, placement) in zip(ordered, plan.placements(flaw: flaw)) {
+    for (target, placement) in zip(ordered, plan.placements()) {
       if let from = placement.from {
         steps.append(.moveSection(from: from.position, to: placement.to.position))
       } else {
@@ -63,7 +61,7 @@ extension Changeset {
     }
   }
 
-  private func appendRows(to steps: inout [Step], flaw: Flaw) {
+  private func appendRows(to steps: inout [Step]) {
     if rows.moves.isEmpty {
       for insert in rows.inserts { steps.append(.insertRow(insert.row, at: insert.path)) }
       return
@@ -84,7 +82,7 @@ extension Changeset {
       arrivals.map {
         SequentialPlan.Target(list: $0.to.section, position: $0.to.row, source: $0.from.map(source))
       })
-    for (arrival, placement) in zip(arrivals, plan.placements(flaw: flaw)) {
+    for (arrival, placement) in zip(arrivals, plan.placements()) {
       let to = RowPath(section: placement.to.list, row: placement.to.position)
       if let from = placement.from {
         let from = RowPath(section: from.list, row: from.position)

@@ -82,7 +82,7 @@ struct SequentialPlan {
   }
 
   /// The operations, one per target, in the order to apply them.
-  mutating func placements(flaw: Flaw = .none) -> [Placement] {
+  mutating func placements() -> [Placement] {
     var result: [Placement] = []
     result.reserveCapacity(targets.count)
     for (index, target) in targets.enumerated() {
@@ -94,9 +94,7 @@ struct SequentialPlan {
       }
       let sources = spans[target.list]?.sources ?? 0..<0
       let before = firstSource(in: sources, keptAtLeast: keptBeforeTarget[index])
-      let delay =
-        flaw == .pendingForgotten
-        ? 0 : pendingCount(below: before) - pendingCount(below: sources.lowerBound)
+      let delay = pendingCount(below: before) - pendingCount(below: sources.lowerBound)
       result.append(Placement(from: from, to: (target.list, target.position + delay)))
     }
     return result

@@ -27,11 +27,11 @@ extension Change {
   /// The change records' data about a row. `isOneRow`: it has one place before and one after, so it
   /// keeps its identity in another group. `parts`: the parts that changed.
   package func record(of row: RowID) -> (isOneRow: Bool, parts: Parts) {
-    guard let touched = before.later?.touched, let reference = before.groups?.reference(of: row),
-      let change = touched.rows[reference]
+    guard let affected = before.later?.affected, let reference = before.groups?.reference(of: row),
+      let change = affected.rows[reference]
     else { return (false, []) }
     return (
-      change.oldPlaces.count == 1 && change.newPlaces.count == 1, touched.parts(of: change) ?? []
+      change.oldPlaces.count == 1 && change.newPlaces.count == 1, affected.parts(of: change) ?? []
     )
   }
 }

@@ -67,47 +67,45 @@ package struct MappingCursor: Sendable {
   ///
   /// - Parameters:
   ///   - groups: The index at the commit to show.
-  ///   - touched: The affected rows between the commit shown and that one, in either direction.
+  ///   - affected: The affected rows between the commit shown and that one, in either direction.
   ///   - mappings: Other mappings of the same index; nil if they did not change.
   ///   - edits: Manual range changes.
   ///   - isDefinedAnew: Whether the index's definition was replaced in between. Windows then keep
   ///     their offset and length as far as the group reaches, not their rows.
   ///   - limit: The maximum number of operations to list; a larger change is a reset.
   package mutating func advance<Groups: OrderedGroups>(
-    to groups: Groups, by touched: TouchedRows, mappings edited: Mappings? = nil,
-    edits: [RangeChange] = [], isDefinedAnew: Bool = false, limit: Int = 500,
-    flaw: Flaw = .none
+    to groups: Groups, by affected: AffectedRows, mappings edited: Mappings? = nil,
+    edits: [RangeChange] = [], isDefinedAnew: Bool = false, limit: Int = 500
   ) throws(TreeRingError) -> Change {
-    precondition(touched.from == commit, "the changes must start from the commit shown")
+    precondition(affected.from == commit, "the changes must start from the commit shown")
     let target = try (edited ?? mappings).edited(by: edits)
     let isEdit = target != mappings || !edits.isEmpty
     var old = layout
-    if mappings.choice != nil { old = old.following(touched.groupNames) }
+    if mappings.choice != nil { old = old.following(affected.groupNames) }
     if isEdit {
       old = old.numbered(
         by: GroupTable(try Self.followed(by: target, in: groups)).adding(old.followedGroups))
     }
     var cache = GroupCache(groups, table: old.table)
-    let places = try TouchedPlaces(touched, table: old.table, in: &cache, flaw: flaw)
+    let places = try AffectedPlaces(affected, table: old.table, in: &cache)
     guard try Self.agree(old, places, in: &cache) else {
       return try reset(
-        to: groups, at: touched.to, mappings: edited, edits: edits, because: .definedAnew)
+        to: groups, at: affected.to, mappings: edited, edits: edits, because: .definedAnew)
     }
     let keepsList = target.choice == mappings.choice
     var new = try old.advanced(
-      by: places, list: keepsList, carries: !isDefinedAnew, in: &cache, flaw: flaw)
+      by: places, list: keepsList, carries: !isDefinedAnew, in: &cache)
     if isEdit { new = try new.edited(to: target, in: &cache).editing(edits) }
     var builder = MinimalChangeset(
-      from: old, to: new, places: places, groups: cache, limit: limit, isEdited: isEdit,
-      flaw: flaw)
+      from: old, to: new, places: places, groups: cache, limit: limit, isEdited: isEdit)
     let changeset = try builder.build()
     let change = Change(
       before: ShownRows(
         commit: commit, layout: old, groups: groups,
-        later: .init(touched: touched, places: places, slotsChanged: builder.slotsChanged)),
-      after: ShownRows(commit: touched.to, layout: new, groups: groups), changeset: changeset)
+        later: .init(affected: affected, places: places, slotsChanged: builder.slotsChanged)),
+      after: ShownRows(commit: affected.to, layout: new, groups: groups), changeset: changeset)
     mappings = target
-    commit = touched.to
+    commit = affected.to
     layout = new
     return change
   }
@@ -125,7 +123,7 @@ package struct MappingCursor: Sendable {
   /// Whether the affected rows account for the groups' present row counts. They always do, unless
   /// another definition of the index showed the list; then it must be read again.
   private static func agree<Groups>(
-    _ old: Layout, _ places: TouchedPlaces, in groups: inout GroupCache<Groups>
+    _ old: Layout, _ places: AffectedPlaces, in groups: inout GroupCache<Groups>
   ) throws(TreeRingError) -> Bool {
     for delta in places.deltas where old.groups[delta.slot].isTracked {
       let count = old.groups[delta.slot].count + delta.growth
@@ -135,7 +133,7 @@ package struct MappingCursor: Sendable {
   }
 }
 
-extension TouchedRows {
+extension AffectedRows {
   /// The groups of all affected rows, before and after.
   fileprivate var groupNames: [GroupName] {
     var names: Set<GroupName> = []

@@ -125,9 +125,9 @@ public struct MappingObserver: Sendable {
       let isDefinedAnew = definition.number != present.number
       if !target.index.isSameName(as: cursor.mappings.index) {
         reason = .otherIndex
-      } else if let touched = try touchedRows(since: definition, to: snapshot, by: present) {
+      } else if let affected = try affectedRows(since: definition, to: snapshot, by: present) {
         return try cursor.advance(
-          to: groups, by: touched, mappings: target, edits: changes,
+          to: groups, by: affected, mappings: target, edits: changes,
           isDefinedAnew: isDefinedAnew, limit: limit)
       } else {
         reason = isDefinedAnew ? .definedAnew : .beyondHorizon
@@ -173,15 +173,15 @@ public struct MappingObserver: Sendable {
 
   /// The rows affected since the commit shown by a definition. Nil if that commit lies beyond the
   /// horizon, or if the effect of a replaced definition cannot be determined.
-  private func touchedRows(
+  private func affectedRows(
     since definition: IndexRecord, to snapshot: Snapshot, by present: IndexRecord
-  ) throws(TreeRingError) -> TouchedRows? {
+  ) throws(TreeRingError) -> AffectedRows? {
     if definition.number != present.number {
-      return try store.touchedRows(
+      return try store.affectedRows(
         from: cursor.commit, shownBy: definition, to: snapshot, limit: limit)
     }
     do throws(TreeRingError) {
-      return try store.touchedRows(ofIndex: present.name, from: cursor.commit, to: snapshot)
+      return try store.affectedRows(ofIndex: present.name, from: cursor.commit, to: snapshot)
     } catch {
       guard error.code == .beyondHorizon || error.code == .snapshotExpired else { throw error }
       return nil

@@ -82,13 +82,12 @@ struct GroupState: Sendable, Equatable {
   /// Applies a change to the group's row count and its window.
   ///
   /// - Parameter staying: The rows that stay; called only for a flexible range.
-  mutating func advance(by growth: Int, staying: () -> Alignment, flaw: Flaw) {
+  mutating func advance(by growth: Int, staying: () -> Alignment) {
     let old = count
     count += growth
     if let range {
       if range.isFlexible {
-        window?.carry(
-          range, over: staying(), from: old, to: count, isReversed: isReversed, flaw: flaw)
+        window?.carry(range, over: staying(), from: old, to: count, isReversed: isReversed)
       } else {
         window = Window(range, count: count)
       }

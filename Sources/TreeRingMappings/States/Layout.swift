@@ -94,8 +94,7 @@ struct Layout: Sendable {
   ///   - list: Whether the list of groups follows too; false if it is about to be replaced.
   ///   - carries: Whether windows follow their rows; else they are clipped to their groups.
   func advanced<Groups>(
-    by places: TouchedPlaces, list: Bool, carries: Bool, in cache: inout GroupCache<Groups>,
-    flaw: Flaw
+    by places: AffectedPlaces, list: Bool, carries: Bool, in cache: inout GroupCache<Groups>
   ) throws(TreeRingError) -> Layout {
     var copy = self
     var needsArranging = false
@@ -103,15 +102,14 @@ struct Layout: Sendable {
       needsArranging =
         copy.change(delta.slot) { group in
           if carries {
-            let staying = { places.staying(delta, flaw: flaw) }
-            group.advance(by: delta.growth, staying: staying, flaw: flaw)
+            group.advance(by: delta.growth) { places.staying(delta) }
           } else {
             group.clip(by: delta.growth)
           }
         } || needsArranging
     }
-    if list, let choice = mappings.choice, flaw != .listingStale {
-      needsArranging = try copy.ask(places.touchedSlots, choice, in: &cache) || needsArranging
+    if list, let choice = mappings.choice {
+      needsArranging = try copy.ask(places.affectedSlots, choice, in: &cache) || needsArranging
     }
     if needsArranging { copy.arrange() }
     return copy
@@ -188,10 +186,10 @@ struct Layout: Sendable {
 
   /// Evaluates filter and order for affected groups and returns whether the list changed.
   private mutating func ask<Groups>(
-    _ touched: [Int], _ choice: GroupChoice, in cache: inout GroupCache<Groups>
+    _ affected: [Int], _ choice: GroupChoice, in cache: inout GroupCache<Groups>
   ) throws(TreeRingError) -> Bool {
     var changed: [Int: [UInt8]?] = [:]
-    for slot in touched {
+    for slot in affected {
       let key = try cache.orderKey(slot, by: choice)
       if key != orderKeys[slot] { changed[slot] = .some(key) }
     }

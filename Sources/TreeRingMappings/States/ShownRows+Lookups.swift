@@ -120,12 +120,12 @@ extension ShownRows {
       else { return }
       body(slot, later?.places.delta(of: slot).map(oldRank) ?? rank)
     }
-    guard let later, let touched = later.touched.rows[reference] else {
+    guard let later, let affected = later.affected.rows[reference] else {
       return try groups.forEachRank(of: reference) { group, rank in
         found(group, rank) { $0.alignment.oldPosition(ofKept: $0.alignment.keptBefore(new: rank)) }
       }
     }
-    for place in touched.oldPlaces {
+    for place in affected.oldPlaces {
       if let slot = layout.table.slot(of: place.group),
         let rank = later.places.labeledRank(of: reference, slot: slot)
       {
@@ -135,7 +135,7 @@ extension ShownRows {
       let rank = try groups.group(place.group).rank(of: place.order)
       found(place.group, rank) { delta in
         later.places.oldRank(of: reference, at: rank, in: delta) { other in
-          let left = later.touched.rows[other]?.oldPlaces.first { $0.group == place.group }
+          let left = later.affected.rows[other]?.oldPlaces.first { $0.group == place.group }
           return left?.order.lexicographicallyPrecedes(place.order) ?? false
         }
       }

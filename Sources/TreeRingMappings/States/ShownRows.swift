@@ -24,8 +24,8 @@ public import TreeRingLog
 public struct ShownRows: Sendable {
   /// The affected rows between this state and the commit of `groups`.
   struct Later: Sendable {
-    let touched: TouchedRows
-    let places: TouchedPlaces
+    let affected: AffectedRows
+    let places: AffectedPlaces
     /// The groups that may be shown differently, by ascending slot: the affected ones, or all if
     /// mappings or ranges were edited.
     let slotsChanged: [Int]

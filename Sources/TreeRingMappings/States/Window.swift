@@ -44,22 +44,22 @@ struct Window: Hashable, Sendable, Codable {
   ///   - newCount: The group's number of rows after it.
   mutating func carry(
     _ options: RangeOptions, over change: Alignment, from oldCount: Int, to newCount: Int,
-    isReversed: Bool, flaw: Flaw = .none
+    isReversed: Bool
   ) {
     if offset > oldCount || oldCount == 0 {
       wake(options, newCount)
-      return limit(options, newCount, flaw: flaw)
+      return limit(options, newCount)
     }
     let old = ranks(options, count: oldCount, isReversed: isReversed)
     let low = change.keptBefore(old: old.lowerBound)
     let high = change.keptBefore(old: old.upperBound)
     var grows = options.grows
-    if isReversed, flaw != .growthNotReversed { grows = (grows.atEnd, grows.atStart) }
-    if low == high, flaw != .gapNotTaken { grows = (true, true) }
+    if isReversed { grows = (grows.atEnd, grows.atStart) }
+    if low == high { grows = (true, true) }
     let before = change.added.leaders(upTo: grows.atStart ? low - 1 : low)
     let through = change.added.leaders(upTo: grows.atEnd ? high : high - 1)
     place(low + before..<max(low + before, high + through), options, newCount, isReversed)
-    limit(options, newCount, flaw: flaw)
+    limit(options, newCount)
   }
 
   /// Clips the window to the group when the changes of its rows are unknown.
@@ -93,13 +93,13 @@ struct Window: Hashable, Sendable, Codable {
   }
 
   /// Applies the limits to the current window.
-  mutating func limit(_ options: RangeOptions, _ count: Int, flaw: Flaw = .none) {
+  mutating func limit(_ options: RangeOptions, _ count: Int) {
     length = min(length, options.maxLength)
     let wanted = min(options.minLength, options.maxLength)
     guard length < wanted, length < count else { return }
     if offset > count { offset = count }
     var missing = wanted - length
-    let near = flaw == .minimumAwayFromPin ? 0 : min(missing, offset)
+    let near = min(missing, offset)
     offset -= near
     length += near
     missing -= near

@@ -25,8 +25,8 @@ struct ChangeRecordTests {
   private func changes(from: CommitNumber, to: CommitNumber) throws -> [String] {
     let old = try store.snapshot(at: .commit(from))
     let new = try store.snapshot(at: .commit(to))
-    let recorded = try store.touchedRows(ofIndex: "byGroup", from: old, to: new)
-    let compared = try store.touchedRows(
+    let recorded = try store.affectedRows(ofIndex: "byGroup", from: old, to: new)
+    let compared = try store.affectedRows(
       ofIndex: "byGroup", from: old, to: new, usesRecords: false)
     #expect(recorded.from == from)
     #expect(recorded.to == to)
@@ -120,12 +120,13 @@ struct ChangeRecordTests {
         == [["a h→h [metadata]"], ["a h→h [metadata]"]])
     let old = try store.snapshot()
     try store.write { try $0.put(metadata: [7], for: "a", in: "notes") }
-    let rows = try store.touchedRows(ofIndex: "byGroup", from: old, to: store.snapshot()).rows
+    let rows = try store.affectedRows(ofIndex: "byGroup", from: old, to: store.snapshot()).rows
     let change = try #require(rows.values.first)
     #expect(change.oldPlaces != change.newPlaces)
   }
 
-  @Test("Touched is set when the later state was touched after the earlier commit, both ways")
+  @Test(
+    "The part `touched` is set if the later state was touched after the earlier commit, both ways")
   func touched() throws {
     try store.write { try put($0, "a", "g") }
     let start = store.newestCommit
@@ -222,15 +223,15 @@ struct ChangeRecordTests {
     while history.model.states.count <= Int(store.newestCommit) { history.noteEmptyCommit() }
     let first = store.newestCommit
     for _ in 0..<50 { try history.commit(to: store) }
-    var told: [(String, UInt64, UInt64, [RowReference: TouchedRow])] = []
+    var told: [(String, UInt64, UInt64, [RowReference: AffectedRow])] = []
     for _ in 0..<40 {
       let from = UInt64.random(in: first...store.newestCommit, using: &random)
       let to = UInt64.random(in: first...store.newestCommit, using: &random)
       for name in ["byGroup", "digits", "byCreation"] {
         let old = try store.snapshot(at: .commit(from))
         let new = try store.snapshot(at: .commit(to))
-        let one = try store.touchedRows(ofIndex: name, from: old, to: new).significant
-        let other = try store.touchedRows(
+        let one = try store.affectedRows(ofIndex: name, from: old, to: new).significant
+        let other = try store.affectedRows(
           ofIndex: name, from: old, to: new, usesRecords: false
         ).significant
         #expect(one == other, "seed \(seed), \(name) \(from)→\(to)")
@@ -242,15 +243,15 @@ struct ChangeRecordTests {
     for (name, from, to, rows) in told {
       let old = try reopened.snapshot(at: .commit(from))
       let new = try reopened.snapshot(at: .commit(to))
-      let again = try reopened.touchedRows(ofIndex: name, from: old, to: new).significant
+      let again = try reopened.affectedRows(ofIndex: name, from: old, to: new).significant
       #expect(again == rows, "seed \(seed), \(name) \(from)→\(to), reopened")
     }
   }
 }
 
-extension TouchedRows {
+extension AffectedRows {
   /// The changes without rows whose places and contents are as before.
-  var significant: [RowReference: TouchedRow] {
+  var significant: [RowReference: AffectedRow] {
     rows.filter { _, row in
       row.oldPlaces != row.newPlaces
         || !row.oldPlaces.isEmpty && !(parts(of: row) ?? []).isEmpty

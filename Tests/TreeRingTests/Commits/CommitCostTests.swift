@@ -49,7 +49,7 @@ struct CommitCostTests {
     #expect(store.records.byteCount <= limit)
     #expect(store.records.commitCount == limit / RecordSize.commit)
     let end = try store.snapshot()
-    #expect(try store.touchedRows(ofIndex: "index7", from: start, to: end).rows.isEmpty)
+    #expect(try store.affectedRows(ofIndex: "index7", from: start, to: end).rows.isEmpty)
   }
 
   @Test("Of a commit that changes more than may be recorded nothing is, and trees tell the same")
@@ -77,7 +77,7 @@ struct CommitCostTests {
     }
     #expect(store.records.commitCount == 0 && store.records.byteCount == 0)
     let end = try store.snapshot()
-    #expect(try store.touchedRows(ofIndex: "byGroup", from: start, to: end).rows.count == 1_500)
+    #expect(try store.affectedRows(ofIndex: "byGroup", from: start, to: end).rows.count == 1_500)
     try store.put(Note(group: "g", number: 1), for: "one")
     #expect(store.records.commitCount == 1)
   }

@@ -50,7 +50,7 @@ struct DeleteAllTests {
     }
     try check(store)
     #expect(try before.count(in: notes) == rowCount)
-    let rows = try store.touchedRows(ofIndex: "byGroup", from: before, to: store.snapshot()).rows
+    let rows = try store.affectedRows(ofIndex: "byGroup", from: before, to: store.snapshot()).rows
     #expect(rows.count == 1_300)
     try store.close()
     try files.unlink("store/pages")

@@ -134,10 +134,10 @@ struct FollowerTests {
       #expect(try Self.contents(seen) == Self.contents(wanted))
       #expect(try Self.contents(kept) == before)
       #expect(try reader.checkInvariants() == [])
-      let touched = try reader.touchedRows(ofIndex: "byGroup", from: first, to: seen)
-      let expected = try writer.touchedRows(ofIndex: "byGroup", from: first, to: wanted)
+      let affected = try reader.affectedRows(ofIndex: "byGroup", from: first, to: seen)
+      let expected = try writer.affectedRows(ofIndex: "byGroup", from: first, to: wanted)
       // Merged records may name rows that have returned to their old state.
-      let isWhole = Set(expected.rows.keys).isSubset(of: touched.rows.keys)
+      let isWhole = Set(expected.rows.keys).isSubset(of: affected.rows.keys)
       #expect(isWhole, "round \(round)")
     }
     let names = try disk.list("store/readers")

@@ -174,7 +174,7 @@ import TreeRingLog
     )
     try store.register(index(2))
     let touched = try #require(
-      try store.touchedRows(
+      try store.affectedRows(
         from: from, shownBy: old, to: try store.snapshot(), limit: 500))
     let moved = Set(touched.rows.keys.map { Key(bytes: $0.key) })
     #expect(moved == ["k7", "k3007", "k6007", "k9007"])

@@ -103,7 +103,7 @@ struct FilteredIndexTests {
     let old = try store.snapshot().definition(ofIndex: "small")
     try store.register(Self.filter("small", of: "base", below: 7, version: 2))
     let touched = try #require(
-      try store.touchedRows(
+      try store.affectedRows(
         from: before, shownBy: old, to: try store.snapshot(), limit: 500))
     #expect(Set(touched.rows.keys.map(\.key)) == [Array("k5".utf8), Array("k6".utf8)])
   }

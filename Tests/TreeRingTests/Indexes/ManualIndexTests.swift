@@ -88,8 +88,8 @@ import TreeRingLog
         try store.snapshot(at: .commit(from)), try store.snapshot(at: .commit(to))
       )
       for index in [ManualHistory.index, "even"] {
-        let recorded = try store.touchedRows(ofIndex: index, from: old, to: new)
-        let compared = try store.touchedRows(
+        let recorded = try store.affectedRows(ofIndex: index, from: old, to: new)
+        let compared = try store.affectedRows(
           ofIndex: index, from: old, to: new, usesRecords: false)
         #expect(recorded.significant == compared.significant, "seed \(seed), \(from) to \(to)")
       }

@@ -67,7 +67,7 @@ struct RowPlacesTests {
     try store.put(Note(number: 2, text: "b"), for: "row")
     try check(groups / 2)
     let middle = try store.snapshot()
-    let rows = try store.touchedRows(ofIndex: "numbers", from: start, to: middle).rows
+    let rows = try store.affectedRows(ofIndex: "numbers", from: start, to: middle).rows
     #expect(rows.values.first?.newPlaces.count == groups / 2)
     try store.write { try $0.delete("row", in: notes) }
     try check(0)

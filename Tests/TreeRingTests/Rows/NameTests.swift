@@ -157,11 +157,11 @@ import TreeRingLog
     #expect(try store.history(of: Key(other), in: other).map(\.kind) == [.put])
     let differences = try store.snapshot().diff(from: before)
     #expect(differences.map(\.id) == [RowID(bucket: name, key: Key(other))])
-    let touched = try store.touchedRows(
+    let affected = try store.affectedRows(
       ofIndex: "fields " + name, from: before, to: store.snapshot())
-    #expect(touched.rows.count == 1)
+    #expect(affected.rows.count == 1)
     #expect(
-      try store.touchedRows(ofIndex: "fields " + other, from: before, to: store.snapshot())
+      try store.affectedRows(ofIndex: "fields " + other, from: before, to: store.snapshot())
         .rows.isEmpty)
     try store.write { try $0.removeTag(name) }
     #expect(code { try store.commit(at: .tag(name)) } == .notFound)

@@ -249,10 +249,10 @@ struct IsolationConcurrencyTests {
     while rounds < 3 || notes.isRunning {
       rounds += 1
       let new = try store.snapshot()
-      let touched = try store.touchedRows(ofIndex: "byMark", from: last, to: new)
+      let affected = try store.affectedRows(ofIndex: "byMark", from: last, to: new)
       let (old, seen) = (try state(of: last), try state(of: new))
       let changed = Set((0..<accountCount).filter { old[$0] != seen[$0] }.map { key($0).bytes })
-      let told = Set(touched.rows.keys.map(\.key))
+      let told = Set(affected.rows.keys.map(\.key))
       guard changed.isSubset(of: told) else {
         throw SweepFlaw("changes from \(last.commit) to \(new.commit) are incomplete")
       }

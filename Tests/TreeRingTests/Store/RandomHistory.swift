@@ -272,8 +272,8 @@ struct RandomHistory {
       for (from, to) in [(newest - 1, newest), (newest - 20, newest), (newest, newest - 15)] {
         let old = try store.snapshot(at: .commit(UInt64(from)))
         let new = try store.snapshot(at: .commit(UInt64(to)))
-        let recorded = try store.touchedRows(ofIndex: name, from: old, to: new)
-        let compared = try store.touchedRows(
+        let recorded = try store.affectedRows(ofIndex: name, from: old, to: new)
+        let compared = try store.affectedRows(
           ofIndex: name, from: old, to: new, usesRecords: false)
         for row in Set(recorded.rows.keys).union(compared.rows.keys) {
           let one = recorded.rows[row]

@@ -191,7 +191,7 @@ struct StoreConcurrencyTests {
       let old = try store.snapshot(at: .commit(past))
       held.append((old, try check(old)))
       for (from, to) in [(old, newest), (newest, old)] {
-        let changes = try store.touchedRows(ofIndex: "byBranch", from: from, to: to)
+        let changes = try store.affectedRows(ofIndex: "byBranch", from: from, to: to)
         #expect(changes.from == from.commit)
         #expect(changes.to == to.commit)
       }

@@ -5,7 +5,7 @@
 package import TreeRingLog
 
 /// One row of a change record: its places and content before and after.
-package struct TouchedRow: Hashable, Sendable {
+package struct AffectedRow: Hashable, Sendable {
   /// The row's places before, in group order; empty if it was in no group.
   package var oldPlaces: [RowPlace]
   /// The row's places after, in group order.
@@ -25,8 +25,8 @@ package struct TouchedRow: Hashable, Sendable {
   }
 
   /// The same change, backward in time.
-  package var reversed: TouchedRow {
-    TouchedRow(
+  package var reversed: AffectedRow {
+    AffectedRow(
       oldPlaces: newPlaces, newPlaces: oldPlaces, oldContent: newContent, newContent: oldContent)
   }
 }
@@ -46,18 +46,18 @@ public struct Parts: OptionSet, Hashable, Sendable {
 }
 
 /// The merged change records of one group index between two commits.
-package struct TouchedRows: Sendable {
+package struct AffectedRows: Sendable {
   /// The commit that the changes start from.
   package var from: CommitNumber
   /// The commit that the changes lead to; below `from` when they run backward.
   package var to: CommitNumber
   /// Every row whose places or content may differ between the two.
-  package var rows: [RowReference: TouchedRow]
+  package var rows: [RowReference: AffectedRow]
   /// Whether the index compares rows. Places are then labels, which differ from build to build of
   /// its trees: a row with another label and the same content has not moved.
   package var comparesRows = false
 
-  package init(from: CommitNumber, to: CommitNumber, rows: [RowReference: TouchedRow] = [:]) {
+  package init(from: CommitNumber, to: CommitNumber, rows: [RowReference: AffectedRow] = [:]) {
     self.from = from
     self.to = to
     self.rows = rows
@@ -65,7 +65,7 @@ package struct TouchedRows: Sendable {
 
   /// Appends the changes that follow: keeps the first old state, takes the last new one. O(rows of
   /// `next`).
-  package mutating func merge(_ next: TouchedRows) {
+  package mutating func merge(_ next: AffectedRows) {
     precondition(to == next.from, "change records must be merged in order, without gaps")
     to = next.to
     if rows.isEmpty {
@@ -78,7 +78,7 @@ package struct TouchedRows: Sendable {
   }
 
   /// The changed parts of one of these rows; nil unless the row is in the index on both sides.
-  package func parts(of row: TouchedRow) -> Parts? {
+  package func parts(of row: AffectedRow) -> Parts? {
     guard let old = row.oldContent, let new = row.newContent else { return nil }
     var parts: Parts = []
     if old.object != new.object { parts.insert(.object) }
@@ -89,14 +89,14 @@ package struct TouchedRows: Sendable {
   }
 
   /// The same changes, backward in time.
-  package var reversed: TouchedRows {
-    TouchedRows(from: to, to: from, rows: rows.mapValues(\.reversed))
+  package var reversed: AffectedRows {
+    AffectedRows(from: to, to: from, rows: rows.mapValues(\.reversed))
   }
 }
 
-extension TouchedRow {
+extension AffectedRow {
   /// Takes the new state from a later change of the same row.
-  mutating func follow(with next: TouchedRow) {
+  mutating func follow(with next: AffectedRow) {
     newPlaces = next.newPlaces
     newContent = next.newContent
   }

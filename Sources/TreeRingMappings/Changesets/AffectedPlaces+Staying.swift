@@ -6,29 +6,28 @@
 // those in both orders, and the same ones precede it. So relabelling rows in place moves nothing.
 // O(affected rows).
 
-extension TouchedPlaces {
+extension AffectedPlaces {
   /// The ranks of rows that leave or join the group; a row that passes another counts as both.
-  func staying(_ delta: GroupDelta, flaw: Flaw = .none) -> Alignment {
-    if flaw == .relabelledLeaves { return delta.alignment }
-    return delta.without(remaining(delta) { _ in true }).alignment
+  func staying(_ delta: GroupDelta) -> Alignment {
+    delta.without(remaining(delta) { _ in true }).alignment
   }
 
   /// The selected affected rows of a group that pass neither an unaffected row nor each other.
-  func remaining(_ delta: GroupDelta, where isAsked: (TouchedPlace) -> Bool) -> Set<Int> {
-    var before: [Int: (index: Int, untouched: Int)] = [:]
-    for (index, touched) in delta.left.enumerated()
-    where moved[touched].oldSlot == moved[touched].newSlot && isAsked(moved[touched]) {
-      before[touched] = (before.count, delta.alignment.removed[index] - index)
+  func remaining(_ delta: GroupDelta, where isAsked: (AffectedPlace) -> Bool) -> Set<Int> {
+    var before: [Int: (index: Int, unaffected: Int)] = [:]
+    for (index, affected) in delta.left.enumerated()
+    where moved[affected].oldSlot == moved[affected].newSlot && isAsked(moved[affected]) {
+      before[affected] = (before.count, delta.alignment.removed[index] - index)
     }
     if before.isEmpty { return [] }
     var remaining: Set<Int> = []
     var seen = 0
     var furthest = -1
-    for (index, touched) in delta.taken.enumerated() {
-      guard let old = before[touched] else { continue }
-      let untouched = delta.alignment.added[index] - index
-      if old.index == seen, furthest < seen, old.untouched == untouched {
-        remaining.insert(touched)
+    for (index, affected) in delta.taken.enumerated() {
+      guard let old = before[affected] else { continue }
+      let unaffected = delta.alignment.added[index] - index
+      if old.index == seen, furthest < seen, old.unaffected == unaffected {
+        remaining.insert(affected)
       }
       furthest = max(furthest, old.index)
       seen += 1
@@ -43,13 +42,13 @@ extension GroupDelta {
   func without(_ rows: Set<Int>) -> GroupDelta {
     if rows.isEmpty { return self }
     var delta = GroupDelta(slot: slot)
-    for (rank, touched) in zip(alignment.removed, left) where !rows.contains(touched) {
+    for (rank, affected) in zip(alignment.removed, left) where !rows.contains(affected) {
       delta.alignment.removed.append(rank)
-      delta.left.append(touched)
+      delta.left.append(affected)
     }
-    for (rank, touched) in zip(alignment.added, taken) where !rows.contains(touched) {
+    for (rank, affected) in zip(alignment.added, taken) where !rows.contains(affected) {
       delta.alignment.added.append(rank)
-      delta.taken.append(touched)
+      delta.taken.append(affected)
     }
     return delta
   }

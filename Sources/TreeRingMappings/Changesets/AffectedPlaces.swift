@@ -19,7 +19,7 @@ internal import TreeRingLog
 
 /// A row in a mapped group, before or after, that changed its place there. A row with several
 /// places has one entry per group.
-struct TouchedPlace: Sendable {
+struct AffectedPlace: Sendable {
   let row: RowReference
   /// The parts of its content that changed; empty if it was inserted or deleted.
   let parts: Parts
@@ -56,16 +56,16 @@ struct GroupDelta: Sendable {
 }
 
 /// The affected rows of the mapped groups, ranked.
-struct TouchedPlaces: Sendable {
+struct AffectedPlaces: Sendable {
   /// The rows that changed their place.
-  private(set) var moved: [TouchedPlace] = []
+  private(set) var moved: [AffectedPlace] = []
   /// The rows that changed in place.
   private(set) var updated: [UpdatedPlace] = []
   /// The change of each group that lost or gained a place, by ascending slot.
   private(set) var deltas: [GroupDelta] = []
   /// The slots of the groups of all affected rows, before and after, ascending. They include groups
   /// of rows that were written without a change.
-  private(set) var touchedSlots: [Int] = []
+  private(set) var affectedSlots: [Int] = []
   /// The old ranks of the rows in `moved`, for an index that compares rows: an old label has no
   /// rank in other trees.
   private var labeledRanks: [RowReference: [(slot: Int, rank: Int)]] = [:]
@@ -75,22 +75,21 @@ struct TouchedPlaces: Sendable {
 
   /// Ranks the affected rows in the newest trees.
   init<Groups>(
-    _ touched: TouchedRows, table: GroupTable, in groups: inout GroupCache<Groups>,
-    flaw: Flaw = .none
+    _ affected: AffectedRows, table: GroupTable, in groups: inout GroupCache<Groups>
   ) throws(TreeRingError) {
-    var collector = PlaceCollector(table: table, flaw: flaw)
-    for (row, change) in touched.rows { collector.add(change, of: row, in: touched) }
+    var collector = PlaceCollector(table: table)
+    for (row, change) in affected.rows { collector.add(change, of: row, in: affected) }
     moved = collector.moved
-    touchedSlots = collector.slots.sorted()
+    affectedSlots = collector.slots.sorted()
     var left = try RankedPlace.list(collector.left, in: &groups)
     var taken = try RankedPlace.list(collector.taken, in: &groups)
     left.sort { a, b in
-      if a.precedes(b) || b.precedes(a) || flaw == .tiesUnordered { return a.precedes(b) }
+      if a.precedes(b) || b.precedes(a) { return a.precedes(b) }
       return collector.left[a.place].order.lexicographicallyPrecedes(collector.left[b.place].order)
     }
     taken.sort { $0.precedes($1) }
-    align(left, taken, flaw: flaw)
-    if touched.comparesRows { restoreRelabeled() }
+    align(left, taken)
+    if affected.comparesRows { restoreRelabeled() }
     updated.reserveCapacity(updated.count + collector.stayed.count)
     let stays = try RankedPlace.list(collector.kept, in: &groups)
     var alignment = Alignment()
@@ -177,7 +176,7 @@ struct TouchedPlaces: Sendable {
   }
 
   /// Converts ranks in the newest tree to deltas, group by group. Both lists are sorted.
-  private mutating func align(_ left: [RankedPlace], _ taken: [RankedPlace], flaw: Flaw) {
+  private mutating func align(_ left: [RankedPlace], _ taken: [RankedPlace]) {
     var nextLeft = 0
     var nextTaken = 0
     while nextLeft < left.count || nextTaken < taken.count {
@@ -198,8 +197,8 @@ struct TouchedPlaces: Sendable {
         while takenBefore < delta.taken.count, delta.alignment.added[takenBefore] < place.rank {
           takenBefore += 1
         }
-        let untouched = place.rank - (flaw == .takenCounted ? 0 : takenBefore)
-        let oldRank = untouched + delta.left.count
+        let unaffected = place.rank - takenBefore
+        let oldRank = unaffected + delta.left.count
         delta.alignment.removed.append(oldRank)
         delta.left.append(place.moved)
         moved[place.moved].oldRank = oldRank
@@ -267,8 +266,7 @@ private struct RankedPlace {
 /// Sorts the places of affected rows into left, taken and kept ones.
 private struct PlaceCollector {
   let table: GroupTable
-  let flaw: Flaw
-  var moved: [TouchedPlace] = []
+  var moved: [AffectedPlace] = []
   var left: [SlotPlace] = []
   var taken: [SlotPlace] = []
   /// The rows that changed in place, and their places.
@@ -280,21 +278,17 @@ private struct PlaceCollector {
   private var lastGroup: GroupName?
   private var lastSlot: Int?
 
-  init(table: GroupTable, flaw: Flaw) {
-    self.table = table
-    self.flaw = flaw
-  }
+  init(table: GroupTable) { self.table = table }
 
   /// Adds a row. A row with at most one place on each side keeps its identity across groups. With
   /// several places on either side, each place is independent.
-  mutating func add(_ change: TouchedRow, of row: RowReference, in touched: TouchedRows) {
+  mutating func add(_ change: AffectedRow, of row: RowReference, in affected: AffectedRows) {
     let old = change.oldPlaces
     let new = change.newPlaces
-    var parts = touched.parts(of: change) ?? []
+    let parts = affected.parts(of: change) ?? []
     // Whether its content decides its position; nil where a sort key does.
     let isRewritten =
-      touched.comparesRows ? !parts.isDisjoint(with: [.object, .metadata]) : nil
-    if flaw == .updatesUnchecked, change.newContent != nil { parts.insert(.object) }
+      affected.comparesRows ? !parts.isDisjoint(with: [.object, .metadata]) : nil
     if old.count <= 1, new.count <= 1 {
       pair(row, parts, old.first, new.first, isRewritten)
       return
@@ -312,24 +306,23 @@ private struct PlaceCollector {
   ) {
     let isInGroup = old != nil && old?.group == new?.group
     if let new, isInGroup, old?.order == new.order, isRewritten != true {
-      if parts.isEmpty, flaw == .rewritesUnasked { return }
       // Records the group in any case: its summary depends on writes of its rows.
       guard let slot = slot(of: new.group), !parts.isEmpty else { return }
       stayed.append((row, parts))
       kept.append(SlotPlace(slot: slot, moved: -1, order: new.order))
       return
     }
-    var touched = TouchedPlace(
+    var affected = AffectedPlace(
       row: row, parts: parts, isRelabeled: isInGroup && isRewritten == false)
     if let old, let slot = slot(of: old.group) {
-      touched.oldSlot = slot
+      affected.oldSlot = slot
       left.append(SlotPlace(slot: slot, moved: moved.count, order: old.order))
     }
     if let new, let slot = slot(of: new.group) {
-      touched.newSlot = slot
+      affected.newSlot = slot
       taken.append(SlotPlace(slot: slot, moved: moved.count, order: new.order))
     }
-    if touched.oldSlot >= 0 || touched.newSlot >= 0 { moved.append(touched) }
+    if affected.oldSlot >= 0 || affected.newSlot >= 0 { moved.append(affected) }
   }
 
   /// The slot of an affected row's group, which is recorded; nil if the group is not mapped.
