@@ -41,7 +41,7 @@ extension Snapshot {
       before = try old.store.snapshot(at: .commit(old.commit))
       after = try store.snapshot(at: .commit(commit))
     }
-    try after._reader.diff(from: before._reader, body)
+    try after.reader.diff(from: before.reader, body)
   }
 
   /// Every row that differs between another snapshot and this one.

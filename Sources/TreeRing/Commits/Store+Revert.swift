@@ -9,7 +9,7 @@ extension Store {
   @discardableResult
   public func revert(to point: ReadPoint) throws -> (commit: CommitNumber, operations: Int) {
     let target = try snapshot(at: point)
-    let reader = try target._reader
+    let reader = try target.reader
     let written = try write { tx in
       // The state before the first write stays readable, since writes go to other pages.
       let editor = tx.editor

@@ -214,7 +214,7 @@ extension Store {
     // After a failed page fetch, reads in the closure may have returned wrong data.
     try pages.checkFetches(since: fetchFailures)
     if let key = transaction.idempotencyKey,
-      let first = try transaction._reader.commit(idempotencyKey: key)
+      let first = try transaction.reader.commit(idempotencyKey: key)
     {
       return Sequenced(
         commit: first, value: value, ticket: try log.ticket(for: first, durability: durability))
@@ -296,7 +296,7 @@ extension Store {
     if editor.catalog.keepsDefinitions(of: base.catalog) { return [:] }
     let old = StateReader(
       roots: base.roots, catalog: base.catalog, pages: pages, values: editor.values)
-    return try IndexReplacement.all(from: old, to: transaction._reader)
+    return try IndexReplacement.all(from: old, to: transaction.reader)
   }
 
   /// Waits until a sequenced commit is as durable as requested, and makes it visible.

@@ -76,7 +76,7 @@ public final class Transaction: Readable {
 
   // MARK: - Reading
 
-  public var _reader: StateReader {
+  public var reader: StateReader {
     get throws(TreeRingError) {
       try check()
       if let cachedReader { return cachedReader }
@@ -89,7 +89,7 @@ public final class Transaction: Readable {
   }
 
   public func index(_ name: String) throws(TreeRingError) -> IndexReader {
-    let reader = try _reader
+    let reader = try self.reader
     guard let record = editor.catalog.indexes[name] else {
       throw TreeRingError(.notFound, "There is no index named \(name).")
     }
@@ -180,7 +180,7 @@ public final class Transaction: Readable {
       throw TreeRingError(
         .notFound, "There is no commit \(tagged) to name; the newest is \(commit - 1).")
     }
-    if tagged < horizon, !baseCommits.contains(tagged), try !_reader.isTagged(tagged) {
+    if tagged < horizon, !baseCommits.contains(tagged), try !reader.isTagged(tagged) {
       throw TreeRingError.beyond(horizon, commit: tagged)
     }
     try editor.setTag(name, commit: tagged)
@@ -191,7 +191,7 @@ public final class Transaction: Readable {
   /// - Throws: `notFound` if there is no such tag.
   public func removeTag(_ name: String) throws(TreeRingError) {
     try beginEdit()
-    guard try _reader.tag(name) != nil else {
+    guard try reader.tag(name) != nil else {
       throw TreeRingError(.notFound, "There is no tag named \(name).")
     }
     try editor.setTag(name, commit: 0)

@@ -2,10 +2,11 @@
 
 public import TreeRingLog
 
-/// A source of rows: a `Snapshot`, or a `Transaction` with its own writes.
+/// A source of rows: a `Snapshot`, or a `Transaction` with its own writes. A type that wraps one of
+/// them conforms by returning the reader and the indexes of the wrapped one.
 public protocol Readable {
-  /// The state to read. For the library's use.
-  var _reader: StateReader { get throws(TreeRingError) }
+  /// The state that all methods read. A transaction's reader ends with its next write.
+  var reader: StateReader { get throws(TreeRingError) }
 
   /// A group index by name. O(1); O(n log n) for the first reader of an index at a commit that did
   /// not maintain it.
@@ -34,7 +35,7 @@ extension Readable {
   public func withObject<R>(
     of key: Key, in bucket: String, _ body: (UnsafeRawBufferPointer, UInt32) throws -> R
   ) throws -> R? {
-    let reader = try _reader
+    let reader = try self.reader
     return try reader.reading {
       guard let record = try reader.record(bucket: bucket, key: key) else { return nil }
       switch record.object {
@@ -48,12 +49,12 @@ extension Readable {
 
   /// A row with its bytes; nil if there is none of that key. O(log n).
   public func row(_ key: Key, in bucket: String) throws(TreeRingError) -> StoredRow? {
-    try _reader.storedRow(bucket: bucket, key: key)
+    try reader.storedRow(bucket: bucket, key: key)
   }
 
   /// A row's metadata; nil if it has none or there is no such row. O(log n).
   public func metadata(of key: Key, in bucket: String) throws(TreeRingError) -> [UInt8]? {
-    let reader = try _reader
+    let reader = try self.reader
     return try reader.read {
       try reader.record(bucket: bucket, key: key)?.metadata.map {
         try reader.values.bytes(of: $0, part: .metadata)
@@ -63,13 +64,13 @@ extension Readable {
 
   /// Whether there is a row of that key. O(log n).
   public func contains(_ key: Key, in bucket: String) throws(TreeRingError) -> Bool {
-    let reader = try _reader
+    let reader = try self.reader
     return try reader.read { try reader.record(bucket: bucket, key: key) != nil }
   }
 
   /// The commit that last wrote a row; nil if there is none of that key. O(log n).
   public func written(_ key: Key, in bucket: String) throws(TreeRingError) -> CommitNumber? {
-    let reader = try _reader
+    let reader = try self.reader
     return try reader.read { try reader.record(bucket: bucket, key: key)?.written.commit }
   }
 
@@ -77,7 +78,7 @@ extension Readable {
   public func count(
     in bucket: String, from lower: Key? = nil, to upper: Key? = nil
   ) throws(TreeRingError) -> Int {
-    let reader = try _reader
+    let reader = try self.reader
     guard let number = reader.catalog.buckets[bucket] else { return 0 }
     return try reader.read {
       RowKey.positions(in: reader.rows, bucket: number, from: lower, to: upper).count
@@ -90,7 +91,7 @@ extension Readable {
     in bucket: Bucket<Row>, from lower: Key? = nil, to upper: Key? = nil, reversed: Bool = false,
     _ body: (Key, Row) throws -> Bool
   ) throws {
-    let reader = try _reader
+    let reader = try self.reader
     try forEachRecord(in: bucket.name, from: lower, to: upper, reversed: reversed) { key, record in
       let row: Row
       switch record.object {
@@ -108,7 +109,7 @@ extension Readable {
     in bucket: String, from lower: Key? = nil, to upper: Key? = nil, reversed: Bool = false,
     _ body: (StoredRow) throws -> Bool
   ) throws {
-    let reader = try _reader
+    let reader = try self.reader
     try forEachRecord(in: bucket, from: lower, to: upper, reversed: reversed) { key, record in
       try body(try reader.stored(record, key: Key(bytes: key), bucket: bucket))
     }
@@ -130,7 +131,7 @@ extension Readable {
 
   /// Every bucket that has held a row, in name order, with the number of rows it has now.
   public func buckets() throws(TreeRingError) -> [(name: String, rows: Int)] {
-    let reader = try _reader
+    let reader = try self.reader
     return try reader.read {
       reader.catalog.buckets.all.sorted { Key($0.name) < Key($1.name) }.map {
         ($0.name, RowKey.positions(in: reader.rows, bucket: $0.number).count)
@@ -139,13 +140,13 @@ extension Readable {
   }
 
   /// Every tag, in name order.
-  public func tags() throws(TreeRingError) -> [Tag] { try _reader.tags() }
+  public func tags() throws(TreeRingError) -> [Tag] { try reader.tags() }
 
   package func forEachRecord(
     in bucket: String, from lower: Key?, to upper: Key?, reversed: Bool,
     _ body: (UnsafeRawBufferPointer, RowRecord) throws -> Bool
   ) throws {
-    let reader = try _reader
+    let reader = try self.reader
     guard let number = reader.catalog.buckets[bucket] else { return }
     let pages = reader.rows.pages
     let failures = pages.fetchFailureCount

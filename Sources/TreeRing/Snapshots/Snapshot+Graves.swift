@@ -9,7 +9,7 @@ extension Snapshot {
   package func forEachGrave(
     in bucket: String, _ body: (Key, CommitNumber) throws -> Bool
   ) throws {
-    let reader = try _reader
+    let reader = try self.reader
     guard let number = reader.catalog.buckets[bucket] else { return }
     let graves = Tree(reader.roots.graves, pages: reader.pages)
     let positions = try reader.reading { RowKey.positions(in: graves, bucket: number) }
@@ -21,7 +21,7 @@ extension Snapshot {
 
   /// The commit that deleted a row; 0 if none did, or its tombstone is gone. O(log n).
   package func grave(of key: Key, in bucket: String) throws(TreeRingError) -> CommitNumber {
-    let reader = try _reader
+    let reader = try self.reader
     guard let number = reader.catalog.buckets[bucket] else { return 0 }
     return try reader.read {
       try key.bytes.withUnsafeBytes { try reader.grave(bucket: number, key: $0) }

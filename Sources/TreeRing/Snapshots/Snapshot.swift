@@ -12,7 +12,7 @@ public struct Snapshot: Readable, Sendable {
   /// The date of that commit.
   public var timestamp: Timestamp { pin.reader.roots.timestamp }
 
-  public var _reader: StateReader {
+  public var reader: StateReader {
     @inline(__always) get throws(TreeRingError) {
       try pin.store.checkOpen()
       try pin.life.check()

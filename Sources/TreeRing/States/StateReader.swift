@@ -2,7 +2,7 @@
 
 public import TreeRingLog
 
-/// The readable state behind a snapshot or a transaction.
+/// The state that a ``Readable`` reads, through the protocol's methods.
 public final class StateReader: Sendable {
   let rows: Tree
   let roots: Roots

@@ -91,7 +91,7 @@ struct StoreReading {
         end = try reader.rank(of: Self.bytes(last) + [0], in: group)
       }
       try reader.forEachEntry(in: group, first..<max(first, end), reversed: reversed) { entry in
-        let id = try snapshot._reader.id(entry.row)
+        let id = try snapshot.reader.id(entry.row)
         guard id.bucket.isSameName(as: bucket), let row = try snapshot.row(id.key, in: bucket)
         else {
           return true

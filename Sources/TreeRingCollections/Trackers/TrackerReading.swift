@@ -107,7 +107,7 @@ extension TrackerRequest {
   private func listed(
     of row: RowReference, slot: Int, place: [UInt8], in snapshot: Snapshot
   ) throws -> TrackedEntry<Row>? {
-    let id = try snapshot._reader.id(row)
+    let id = try snapshot.reader.id(row)
     guard id.bucket.isSameName(as: bucket.name),
       let stored = try snapshot.row(id.key, in: id.bucket)
     else {

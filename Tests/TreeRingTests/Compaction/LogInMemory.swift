@@ -88,7 +88,7 @@ struct LogInMemory {
           planner.pass(commit.header)
           continue
         }
-        let state = try store.snapshot(at: .commit(point))._reader
+        let state = try store.snapshot(at: .commit(point)).reader
         try commit.payload.withUnsafeBytes {
           try planner.visit(commit.header, $0, state: state)
         }
@@ -114,7 +114,7 @@ struct LogInMemory {
         commits.append(commit)
         continue
       }
-      let state = try store.snapshot(at: .commit(point))._reader
+      let state = try store.snapshot(at: .commit(point)).reader
       let new = try commit.payload.withUnsafeBytes {
         try plan.rewrite($0, of: number, state: state)
       }

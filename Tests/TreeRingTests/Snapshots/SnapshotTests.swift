@@ -46,6 +46,24 @@ struct SnapshotTests {
     #expect(try store.snapshot(at: .date(Timestamp(microseconds: 20_000_000 - 1))).commit == 1)
   }
 
+  @Test("A type that wraps a snapshot or a transaction reads as the wrapped one does")
+  func wrapped() throws {
+    struct Wrapper<Wrapped: Readable>: Readable {
+      let wrapped: Wrapped
+      var reader: StateReader { get throws(TreeRingError) { try wrapped.reader } }
+      func index(_ name: String) throws(TreeRingError) -> IndexReader { try wrapped.index(name) }
+    }
+    let store = try Store.inMemory()
+    try store.put([1], for: "a")
+    let snapshot = try Wrapper(wrapped: store.snapshot())
+    try store.write {
+      try $0.put([2], for: "a", in: blobs)
+      #expect(try Wrapper(wrapped: $0).get("a", in: blobs) == [2])
+    }
+    #expect(try snapshot.get("a", in: blobs) == [1])
+    #expect(error { try snapshot.index("none") }?.code == .notFound)
+  }
+
   @Test("A snapshot at a tag shows the commit it names; an unknown tag is notFound")
   func atTag() throws {
     let store = try Store.inMemory()

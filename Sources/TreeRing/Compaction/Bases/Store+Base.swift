@@ -20,7 +20,7 @@ extension Store {
   /// The properties of a base's commit.
   package func baseInfo(of number: CommitNumber) throws(TreeRingError) -> BaseInfo {
     let info = try commit(number)
-    let buckets = try snapshot(at: .commit(number))._reader.catalog.buckets.all
+    let buckets = try snapshot(at: .commit(number)).reader.catalog.buckets.all
     return BaseInfo(
       commit: number, timestamp: info.timestamp, note: info.note, annotation: info.annotation,
       buckets: buckets.map(\.name))
@@ -96,7 +96,7 @@ private struct BaseStates {
   func forEachPlace(
     at commit: CommitNumber, _ body: (BaseOperation) throws -> Void
   ) throws {
-    let (reader, old) = (try now._reader, try before._reader)
+    let (reader, old) = (try now.reader, try before.reader)
     let stamp = Stamp(commit: commit, operation: 0)
     for index in reader.catalog.indexes.values.sorted(by: { $0.number < $1.number }) {
       guard case .manual = index.definition else { continue }
@@ -121,7 +121,7 @@ private struct BaseStates {
   private func put(
     _ row: RowAddress, by stamp: Stamp, at timestamp: Timestamp
   ) throws -> BaseOperation? {
-    let reader = try now._reader
+    let reader = try now.reader
     return try reader.reading {
       guard let record = try reader.record(bucket: row.bucket.number, key: row.key),
         record.written == stamp
@@ -138,7 +138,7 @@ private struct BaseStates {
   /// Whether the row existed in the base before and no longer does.
   private func lacks(_ row: RowAddress) throws -> Bool {
     func isThere(_ snapshot: Snapshot) throws -> Bool {
-      let reader = try snapshot._reader
+      let reader = try snapshot.reader
       return try reader.reading {
         try reader.record(bucket: row.bucket.number, key: row.key) != nil
       }
