@@ -154,25 +154,17 @@ struct AffectedPlaces: Sendable {
     let (alignment, kept) = (delta.alignment, delta.alignment.keptBefore(new: rank))
     // Rows that left from between the same two rows share one rank in the newest tree, or differ
     // there only by rows that came. Among themselves they are in the old order.
-    var low = alignment.removed.leaders(upTo: kept - 1)
-    let end = alignment.removed.leaders(upTo: kept)
-    var high = end
-    while low < high {
-      let middle = (low + high) / 2
-      if precedes(moved[delta.left[middle]].row) { low = middle + 1 } else { high = middle }
+    let between = alignment.removed.leaders(upTo: kept - 1)..<alignment.removed.leaders(upTo: kept)
+    let index = between.partitioningIndex { !precedes(moved[delta.left[$0]].row) }
+    if index < between.upperBound, moved[delta.left[index]].row == row {
+      return alignment.removed[index]
     }
-    if low < end, moved[delta.left[low]].row == row { return alignment.removed[low] }
     return alignment.oldPosition(ofKept: kept)
   }
 
   private func deltaIndex(of slot: Int) -> Int? {
-    var low = 0
-    var high = deltas.count
-    while low < high {
-      let middle = (low + high) / 2
-      if deltas[middle].slot < slot { low = middle + 1 } else { high = middle }
-    }
-    return low < deltas.count && deltas[low].slot == slot ? low : nil
+    let index = deltas.indices.partitioningIndex { deltas[$0].slot >= slot }
+    return index < deltas.count && deltas[index].slot == slot ? index : nil
   }
 
   /// Converts ranks in the newest tree to deltas, group by group. Both lists are sorted.

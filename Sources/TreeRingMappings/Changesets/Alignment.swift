@@ -5,6 +5,8 @@
 // i kept elements precede it, and r - i never falls as i grows. So the j-th kept element is at old
 // position j + (the number of i with r(i) - i <= j). Each query is one binary search.
 
+internal import TreeRingLog
+
 /// The correspondence of positions in two lists that hold the same elements.
 package struct Alignment: Sendable {
   /// Positions of the old list without counterpart, ascending.
@@ -62,25 +64,9 @@ extension Range<Int> {
 
 extension [Int] {
   /// The first index whose element is at least `value`, in an ascending array; else `count`.
-  func firstIndex(atLeast value: Int) -> Int {
-    var low = 0
-    var high = count
-    while low < high {
-      let middle = (low + high) / 2
-      if self[middle] < value { low = middle + 1 } else { high = middle }
-    }
-    return low
-  }
+  func firstIndex(atLeast value: Int) -> Int { partitioningIndex { $0 >= value } }
 
   /// The number of these strictly ascending positions that stand before kept element number `kept`
   /// or directly beside it: those with `self[i] - i <= kept`.
-  func leaders(upTo kept: Int) -> Int {
-    var low = 0
-    var high = count
-    while low < high {
-      let middle = (low + high) / 2
-      if self[middle] - middle <= kept { low = middle + 1 } else { high = middle }
-    }
-    return low
-  }
+  func leaders(upTo kept: Int) -> Int { indices.partitioningIndex { self[$0] - $0 > kept } }
 }

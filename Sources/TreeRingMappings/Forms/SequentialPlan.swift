@@ -11,6 +11,8 @@
 //     targets with t <= s.
 // A Fenwick tree counts the pending sources: O(k log k).
 
+internal import TreeRingLog
+
 /// The sources and targets of a sequence of inserts and moves.
 struct SequentialPlan {
   /// An element to move away.
@@ -104,25 +106,15 @@ struct SequentialPlan {
   private func position(ofSource source: Int, in list: Int, filled: Int) -> Int {
     let span = spans[list] ?? Span()
     let kept = keptBeforeSource[source]
-    var low = span.targets.lowerBound
-    var high = span.targets.clamped(to: 0..<filled).upperBound
-    if span.targets.lowerBound >= filled { high = low }
-    while low < high {
-      let middle = (low + high) / 2
-      if keptBeforeTarget[middle] <= kept { low = middle + 1 } else { high = middle }
-    }
+    let first = span.targets.lowerBound
+    let targets = first..<max(first, min(span.targets.upperBound, filled))
+    let next = targets.partitioningIndex { keptBeforeTarget[$0] > kept }
     return kept + pendingCount(below: source) - pendingCount(below: span.sources.lowerBound)
-      + (low - span.targets.lowerBound)
+      + (next - first)
   }
 
   private func firstSource(in span: Range<Int>, keptAtLeast kept: Int) -> Int {
-    var low = span.lowerBound
-    var high = span.upperBound
-    while low < high {
-      let middle = (low + high) / 2
-      if keptBeforeSource[middle] < kept { low = middle + 1 } else { high = middle }
-    }
-    return low
+    span.partitioningIndex { keptBeforeSource[$0] >= kept }
   }
 
   private func pendingCount(below source: Int) -> Int {

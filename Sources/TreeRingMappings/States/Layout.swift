@@ -307,7 +307,9 @@ struct Layout: Sendable {
     if consolidated == nil {
       slot = slots[path.section]
     } else {
-      let index = filled.partitionPoint { groups[$0].firstRow + groups[$0].shown.count > path.row }
+      let index = filled.partitioningIndex {
+        groups[$0].firstRow + groups[$0].shown.count > path.row
+      }
       guard index < filled.count else { return nil }
       slot = filled[index]
     }
@@ -328,26 +330,12 @@ struct Layout: Sendable {
       let clamped = min(max(rank, group.shown.lowerBound), group.shown.upperBound - 1)
       return path(slot: slot, rank: clamped)
     }
-    let next = filled.partitionPoint { groups[$0].position ?? 0 > position }
+    let next = filled.partitioningIndex { groups[$0].position ?? 0 > position }
     if next > 0 {
       let earlier = groups[filled[next - 1]]
       return path(slot: filled[next - 1], rank: earlier.rank(ofDisplayed: earlier.shown.count - 1))
     }
     guard next < filled.count else { return nil }
     return path(slot: filled[next], rank: groups[filled[next]].rank(ofDisplayed: 0))
-  }
-}
-
-extension [Int] {
-  /// The first index that satisfies the predicate, given that all later ones do; else the count.
-  /// O(log n).
-  func partitionPoint(_ fits: (Int) -> Bool) -> Int {
-    var low = 0
-    var high = count
-    while low < high {
-      let middle = (low + high) / 2
-      if fits(self[middle]) { high = middle } else { low = middle + 1 }
-    }
-    return low
   }
 }
