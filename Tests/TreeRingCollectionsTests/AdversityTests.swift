@@ -8,7 +8,7 @@ import TreeRingPlatform
 @testable import TreeRingCollections
 
 @Suite struct AdversityTests {
-  @Test(arguments: seeds(1...60), [false, true]) func whateverFailsTheNextEventMends(
+  @Test(arguments: seeds(1...60), [false, true]) func theNextEventRepairsAnyFailure(
     seed: UInt64, holdsDeliveries: Bool
   ) async throws {
     for mode in Stage.modes {

@@ -22,7 +22,8 @@ import TreeRingMappings
     Mappings(of: "SalesRank", groups: ["a", "b", "c"]).consolidated(below: 9, as: "all"),
   ]
 
-  @Test(arguments: seeds(1...30)) func aChangeIsOneBatchAndBack(seed: UInt64) throws {
+  @Test(arguments: seeds(1...30)) func aChangeBecomesOneBatchAndBackWithoutLoss(seed: UInt64) throws
+  {
     for mappings in Self.mappings {
       var library = try Library(seed: seed)
       try library.commit(20)
@@ -81,7 +82,7 @@ import TreeRingMappings
         [.insert(row, newIndex: 0)],
         "it leads to \(count + 1) rows, and the sections have \(count)"
       ),
-      ([.update(row, index: 0)], "an update does not say what changed"),
+      ([.update(row, index: 0)], "an update has no parts that changed"),
       (
         [.delete(index: 99), .insert(row, newIndex: 0)],
         "index 99 is out of range: \(count) rows before the batch"

@@ -46,7 +46,7 @@ private func note(_ key: Int, _ number: Int) -> Note {
     #expect(mirror.list == collection.shown, "seed \(seed)")
   }
 
-  @Test func tasksThatShareAStreamShareWhatComesAndAllEnd() async {
+  @Test func tasksThatShareAStreamShareItsChangesAndAllEnd() async {
     let collection = collection()
     let changes = collection.changes
     let seen = Counter()
@@ -68,7 +68,7 @@ private func note(_ key: Int, _ number: Int) -> Note {
     #expect(seen.count == 50)
   }
 
-  @Test(arguments: seeds(1...200)) func changesPutTogetherAreWhatLeadsFromFirstToLast(
+  @Test(arguments: seeds(1...200)) func mergedChangesLeadFromTheFirstStateToTheLast(
     seed: UInt64
   ) {
     var random = SeededGenerator(seed: seed)
@@ -76,7 +76,7 @@ private func note(_ key: Int, _ number: Int) -> Note {
     for key in 0..<6 { _ = models.apply([.set(note(key, key), position: nil)]) }
     let first = models.shown
     var waiting = WaitingChange<Note>()
-    var pairwise: TouchedModels<Note>?
+    var pairwise: AffectedModels<Note>?
     for _ in 0..<Int.random(in: 1...20, using: &random) {
       let edits = (0..<Int.random(in: 1...3, using: &random)).map { _ -> ModelEdit<Note> in
         let key = Int.random(in: 0..<9, using: &random)
@@ -84,9 +84,9 @@ private func note(_ key: Int, _ number: Int) -> Note {
           ? .remove(identifier: "\(key)")
           : .set(note(key, Int.random(in: 0..<9, using: &random)), position: nil)
       }
-      let touched = TouchedModels(models.apply(edits))
-      waiting.append(touched)
-      pairwise = pairwise?.followed(by: touched) ?? touched
+      let change = AffectedModels(models.apply(edits))
+      waiting.append(change)
+      pairwise = pairwise?.followed(by: change) ?? change
     }
     let last = models.shown
     guard let merged = waiting.take() else {
@@ -94,8 +94,8 @@ private func note(_ key: Int, _ number: Int) -> Note {
       return
     }
     #expect(waiting.isEmpty)
-    for touched in [merged, pairwise].compactMap(\.self) {
-      let change = touched.change(models.shownModel(at:))
+    for result in [merged, pairwise].compactMap(\.self) {
+      let change = result.change(models.shownModel(at:))
       var mirror = MirrorObserver.State(list: first)
       mirror.apply(change)
       #expect(mirror.list == last, "seed \(seed)")
@@ -109,18 +109,18 @@ private func note(_ key: Int, _ number: Int) -> Note {
     }
   }
 
-  @Test func manyChangesTakeTheRoomOfOne() {
+  @Test func manyWaitingChangesTakeTheSpaceOfOne() {
     var models = SortedModels<Note>(order: .identifier)
     var waiting = WaitingChange<Note>()
     for round in 0..<2000 {
       let edit = ModelEdit.set(note(round % 5, round), position: nil)
-      waiting.append(TouchedModels(models.apply([edit])))
+      waiting.append(AffectedModels(models.apply([edit])))
       #expect(waiting.rowCount <= 20)
     }
     #expect(waiting.take()?.count == 5)
   }
 
-  @Test func theStreamBeginsWithWhatIsShown() async {
+  @Test func theStreamBeginsWithTheModelsShown() async {
     let collection = collection()
     for key in 0..<3 { collection.set(note(key, key)) }
     var changes = collection.changes.makeAsyncIterator()
@@ -131,7 +131,7 @@ private func note(_ key: Int, _ number: Int) -> Note {
     #expect(await changes.next()?.removed == [note(1, 1)])
   }
 
-  @Test func aSilentEditIsPartOfWhatWaitsAndElseNobodysBusiness() async {
+  @Test func aSilentEditJoinsAWaitingChangeAndCausesNone() async {
     let collection = collection()
     var changes = collection.changes.makeAsyncIterator()
     collection.set(note(2, 2))
@@ -144,7 +144,7 @@ private func note(_ key: Int, _ number: Int) -> Note {
     #expect(change?.changes.oldCount == 1)
   }
 
-  @Test func theStreamEndsWithTheCollectionAndWithTheTask() async {
+  @Test func theStreamEndsWithTheCollectionOrTheTask() async {
     var collection: LiveCollection? = collection()
     let reader = Task { [changes = collection?.changes] in
       guard let changes else { return }

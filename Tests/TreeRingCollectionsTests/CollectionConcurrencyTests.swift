@@ -18,8 +18,8 @@ private struct YieldingDataSource: CollectionDataSource {
 
 /// Observes some changes amid others, so it cannot keep a list.
 private final class PassingObserver: CollectionObserver {
-  private let told = Mutex(0)
-  func collection(did change: CollectionChange<Note>) { told.withLock { $0 += 1 } }
+  private let changeCount = Mutex(0)
+  func collection(did change: CollectionChange<Note>) { changeCount.withLock { $0 += 1 } }
 }
 
 @Suite struct CollectionConcurrencyTests {
@@ -98,7 +98,7 @@ private final class PassingObserver: CollectionObserver {
     return mirror
   }
 
-  @Test(arguments: modes, seeds(1...4)) func whateverThreadsDoAtOnceTheListEqualsTheSource(
+  @Test(arguments: modes, seeds(1...4)) func afterConcurrentCallsTheListEqualsTheSource(
     mode: LoadingMode, seed: UInt64
   ) async throws {
     let collection = collection(mode)
@@ -139,9 +139,9 @@ private final class PassingObserver: CollectionObserver {
     #expect(collection.shown == expected, "seed \(seed), \(mode)")
     collection.stop()
     // Observers may get the last change a little later than a reader.
-    let told = observer.state.withLock(\.self)
-    #expect(told.flaws.isEmpty, "seed \(seed), \(mode)")
-    let loads = told.events.filter { $0 == "start" || $0 == "end" }
+    let observed = observer.state.withLock(\.self)
+    #expect(observed.flaws.isEmpty, "seed \(seed), \(mode)")
+    let loads = observed.events.filter { $0 == "start" || $0 == "end" }
     #expect(loads.enumerated().allSatisfy { $1 == ($0 % 2 == 0 ? "start" : "end") })
     #expect(loads.count % 2 == 0, "a load is stuck, seed \(seed), \(mode)")
   }

@@ -45,7 +45,7 @@ private struct Boarding: CollectionDataSource {
 }
 
 @Suite struct CollectionModelTests {
-  @Test func anInstanceStaysTheSameWhateverIsReceivedOfIt() async {
+  @Test func anInstanceStaysTheSameThroughAllUpdates() async {
     let source = MemorySource<String>()
     for name in ["1 Cesar", "2 Berta", "3 Anna"] {
       source.set(name, at: ChildPosition(order: .null, key: String(name.prefix(1))))
@@ -80,7 +80,7 @@ private struct Boarding: CollectionDataSource {
     #expect(collection.model("1") === cesar)
   }
 
-  @Test func anUpdateSaysWhetherAnythingChanged() throws {
+  @Test func anUpdateReturnsWhetherTheModelChanged() throws {
     var note = Note(identifier: "1", text: "a", number: 1)
     #expect(try !note.update(with: ["text": .text("a"), "number": .number(1)]))
     #expect(try !note.update(with: [:]))
@@ -92,7 +92,7 @@ private struct Boarding: CollectionDataSource {
     #expect(note.number == 2)
   }
 
-  @Test func aModelHasADictionaryFormAndBack() throws {
+  @Test func aModelSurvivesTheWayThroughItsDictionary() throws {
     struct Deep: ValueModel, Equatable {
       var identifier = "1"
       var flags = [true, false]
@@ -133,7 +133,7 @@ private struct Boarding: CollectionDataSource {
     }
   }
 
-  @Test func aModelHoldingInfinityOrNoNumberCanChange() throws {
+  @Test func aModelWithInfinityOrNaNCanChange() throws {
     struct Plain: ValueModel {
       var identifier = "1"
       var text = ""
@@ -170,7 +170,7 @@ private struct Boarding: CollectionDataSource {
     #expect(try Plain(text: "inf", value: 0).dictionary["text"] == .text("inf"))
   }
 
-  @Test func aModelThatCannotBeEncodedCanBeReplacedAndItsErrorIsTold() throws {
+  @Test func aModelThatCannotBeEncodedCanBeReplacedAndItsUpdateFails() throws {
     struct Sealed: ValueModel {
       var identifier = "1"
       var number: Int
@@ -207,7 +207,7 @@ private struct Boarding: CollectionDataSource {
     #expect(collection.model("1")?.number == 1)
   }
 
-  @Test func withoutAnOrderModelsStandByIdentifier() {
+  @Test func modelsAreOrderedByIdentifierByDefault() {
     let collection = LiveCollection(
       source: MemorySource<NoteData>(), dataSource: ScriptedDataSource())
     for key in ["b", "a", "ä", "Z"] {

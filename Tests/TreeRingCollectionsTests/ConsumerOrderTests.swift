@@ -60,7 +60,7 @@ private final class Recorder: PlainConsumerDelegate, SectionedConsumerDelegate {
     consumer.update(Item(id: 1, value: 1), at: 1)
   }
 
-  @Test func plainAndRecurrentConsumersTellUpdatesThenRemovalsThenInsertions() throws {
+  @Test func plainAndRecurrentConsumersReportUpdatesThenRemovalsThenInsertions() throws {
     let plain = PlainConsumer<Item>()
     let recurrent = RecurrentConsumer<Item> { old, new in Item(id: old.id, value: new.value) }
     for consumer in [plain, recurrent] {
@@ -82,7 +82,7 @@ private final class Recorder: PlainConsumerDelegate, SectionedConsumerDelegate {
     }
   }
 
-  @Test func sectionedConsumersTellRowsUpdatedThenSectionsThenRowsThatGoAndCome() throws {
+  @Test func sectionedConsumersReportUpdatesThenSectionsThenRemovalsAndInsertions() throws {
     let consumer = SectionedConsumer<Item, String>(title: \.title)
     let recorder = Recorder()
     recorder.count = { [weak consumer] in consumer?.sectionsCount ?? 0 }
@@ -111,7 +111,7 @@ private final class Recorder: PlainConsumerDelegate, SectionedConsumerDelegate {
     #expect(recorder.counts.dropFirst().allSatisfy { $0 == 6 })
   }
 
-  @Test func aSectionedDelegateMayRunBatchesLaterAndBeginOneInTheEnd() throws {
+  @Test func aSectionedDelegateMayRunBatchesLaterAndBeginOneInDidChange() throws {
     let consumer = SectionedConsumer<Item, String>(title: \.title)
     let recorder = Recorder()
     recorder.defers = true
@@ -141,7 +141,7 @@ private final class Recorder: PlainConsumerDelegate, SectionedConsumerDelegate {
       ])
   }
 
-  @Test func equalValuesAreNoUpdateForAnyConsumer() throws {
+  @Test func noConsumerReportsAnUpdateToAnEqualValue() throws {
     let same: (Item, Item) -> Bool = { $0.value == $1.value }
     let recorder = Recorder()
     let plain = PlainConsumer<Item>(isEqual: same)
@@ -168,7 +168,7 @@ private final class Recorder: PlainConsumerDelegate, SectionedConsumerDelegate {
     #expect(recorder.calls == ["begin", "update [0, 1]", "end"])
   }
 
-  @Test func aRecurrentConsumerCarriesOverInAResetThatTells() {
+  @Test func aRecurrentConsumerCarriesValuesOverInANotifyingReset() {
     let consumer = RecurrentConsumer<Item>(identity: \.id) { old, new in
       Item(id: new.id, value: old.value, title: new.title)
     }
@@ -178,7 +178,7 @@ private final class Recorder: PlainConsumerDelegate, SectionedConsumerDelegate {
   }
 
   @Test(arguments: RefusedBatch.ofThreeRows + RefusedBatch.ofOneSection)
-  func everySectionedBatchThatContradictsItselfIsRefusedWhole(batch: RefusedBatch) throws {
+  func aContradictorySectionedBatchIsRefusedWhole(batch: RefusedBatch) throws {
     let consumer = SectionedConsumer<Item, String>(title: \.title)
     let recorder = Recorder()
     consumer.reset(with: items("AAA"))
@@ -194,7 +194,7 @@ private final class Recorder: PlainConsumerDelegate, SectionedConsumerDelegate {
     #expect(recorder.calls == ["begin", "insert section 1", "end"])
   }
 
-  @Test func aResetTakesNothingButInsertsFromNothing() throws {
+  @Test func aResetAcceptsOnlyInsertsIntoAnEmptyList() throws {
     let plain = PlainConsumer<Item>()
     plain.reset(with: items("A"))
     let sectioned = SectionedConsumer<Item, String>(title: \.title)
@@ -204,7 +204,7 @@ private final class Recorder: PlainConsumerDelegate, SectionedConsumerDelegate {
       RefusedBatch("index 0 is out of range: 0 rows before", [.update(Item(id: 0), index: 0)]),
       RefusedBatch("index 1 is out of range: 1 rows after", [.insert(Item(id: 0), newIndex: 1)]),
       RefusedBatch(
-        "a second row comes at index 0",
+        "two rows come to index 0",
         [.insert(Item(id: 0), newIndex: 0), .insert(Item(id: 1), newIndex: 0)]),
     ] {
       #expect { try plain.reset(with: wrong.transactions) } throws: { wrong.isMet(by: $0) }
@@ -253,7 +253,7 @@ private final class Recorder: PlainConsumerDelegate, SectionedConsumerDelegate {
     }
   }
 
-  @Test func aBatchBegunBeforeTheOneAroundItRunsIsPlannedOnTheStateAfterThat() throws {
+  @Test func aBatchBegunWhileAnotherWaitsIsPlannedOnTheStateAfterIt() throws {
     let consumer = PlainConsumer<Item>()
     let recorder = Recorder()
     recorder.defers = true
@@ -277,7 +277,7 @@ private final class Recorder: PlainConsumerDelegate, SectionedConsumerDelegate {
     consumer.remove(at: 0)
     try consumer.didChange()
     #expect(consumer.items == [Item(id: 9, value: 1)])
-    #expect(consumer._core.table.count == 1)
+    #expect(consumer.core.table.count == 1)
   }
 }
 

@@ -37,7 +37,7 @@ import Testing
   }
 
   @Test("Every Swift block of a page is a snippet, and every snippet is on a page")
-  func pagesShowWhatRuns() throws {
+  func pagesShowSnippets() throws {
     let pages =
       try [Self.root.appending(path: "README.md")] + files(in: "docs", ".md")
       + files(in: "Sources", ".md").filter { $0.path.contains(".docc/") }
@@ -83,7 +83,7 @@ import Testing
   }
 
   @Test("Every sample of a doc comment stands in a snippet")
-  func commentsShowWhatRuns() throws {
+  func commentsShowSnippets() throws {
     var programs: [String] = []
     for file in try files(in: "Snippets", ".swift") {
       let program = try String(contentsOf: file, encoding: .utf8)

@@ -42,7 +42,7 @@ private final class HoldingView: ConsumerView {
 
 @Suite struct HeldBatchTests {
   @Test(arguments: [[0, 1], [1, 0], [1], [0, 0, 1]])
-  func batchesThatAreHeldReachTheViewOneByOne(order: [Int]) throws {
+  func heldBatchesReachTheViewOneByOne(order: [Int]) throws {
     let consumer = PlainConsumer<Item>()
     consumer.reset(with: [Item(id: 0)])
     let view = HoldingView([0])

@@ -38,7 +38,7 @@ import TreeRingPlatform
     stage.end()
   }
 
-  @Test(arguments: Stage.modes, [false, true]) func aLoadRightAfterOneIsEndedIsAnotherOne(
+  @Test(arguments: Stage.modes, [false, true]) func aLoadRightAfterACancelledOneIsANewLoad(
     mode: LoadingMode, stops: Bool
   ) async throws {
     let stage = Self.stage(mode)
@@ -58,7 +58,7 @@ import TreeRingPlatform
     stage.end()
   }
 
-  @Test(arguments: Stage.modes) func afterStoppingNothingOfWhatWasOnItsWayIsShown(
+  @Test(arguments: Stage.modes) func afterAStopNoWaitingEventIsShown(
     mode: LoadingMode
   ) {
     let stage = Self.stage(mode)
@@ -87,7 +87,7 @@ import TreeRingPlatform
     func collectionDidChange() { events.withLock { $0.append("did change") } }
   }
 
-  @Test(arguments: [false, true]) func anObserverThatStopsIsToldThatTheChangeIsOver(
+  @Test(arguments: [false, true]) func anObserverThatStopsTheCollectionStillGetsDidChange(
     holdsDeliveries: Bool
   ) {
     let stage = Stage(22, mode: .whole, holdsDeliveries: holdsDeliveries)

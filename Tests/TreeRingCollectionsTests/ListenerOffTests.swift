@@ -9,7 +9,7 @@ import TreeRingPlatform
 @Suite struct ListenerOffTests {
   static let modes = Stage.modes.filter { $0 != .live }
 
-  @Test func onlyPagesCount() {
+  @Test func withoutAListenerOnlyPagesCount() {
     let stage = Stage(7, mode: .paged(batchSize: 5), listens: false)
     for key in 0..<3 { stage.set(key, adverse: false) }
     stage.collection.startLoading()
@@ -23,7 +23,7 @@ import TreeRingPlatform
     #expect(stage.collection.startLoading() == .atEnd)
   }
 
-  @Test(arguments: seeds(1...60)) func ofASourceThatStandsStillAllIsShownButWhatFailed(
+  @Test(arguments: seeds(1...60)) func ofAnUneditedSourceAllButFailedChildrenAreShown(
     seed: UInt64
   ) async throws {
     for mode in Self.modes {
@@ -45,7 +45,7 @@ import TreeRingPlatform
     }
   }
 
-  @Test(arguments: seeds(1...60)) func ofASourceThatIsEditedNothingLeftAloneIsLostOrDoubled(
+  @Test(arguments: seeds(1...60)) func ofAnEditedSourceNoUneditedChildIsLostOrDoubled(
     seed: UInt64
   ) async throws {
     for mode in Self.modes {

@@ -33,7 +33,7 @@ import TreeRingPlatform
     return stage
   }
 
-  @Test(arguments: modes, Ending.allCases) func aLoadBringsWhatWasMissedAndWhatComes(
+  @Test(arguments: modes, Ending.allCases) func aLoadBringsMissedChangesAndListensAgain(
     mode: LoadingMode, ending: Ending
   ) async throws {
     for direction in [LoadDirection.forward, .backward] {
@@ -64,7 +64,7 @@ import TreeRingPlatform
     }
   }
 
-  @Test(arguments: modes) func aLoadThatListensAgainMayFailOrBeCancelledAndBegunAnew(
+  @Test(arguments: modes) func aLoadThatListensAgainMayFailOrBeCancelledAndRepeated(
     mode: LoadingMode
   ) async throws {
     let stage = stage(mode, .forward, .stopped)
@@ -98,7 +98,7 @@ import TreeRingPlatform
     }
   }
 
-  @Test func aLoadBegunAmidTheEndOfTheLastOneFindsThatItIsAboutToListen() {
+  @Test func aLoadBegunWhileTheLastOneEndsFindsTheListenerStarting() {
     let stage = Stage(12, mode: .whole)
     let observer = EagerObserver(stage.collection)
     stage.collection.add(observer)

@@ -6,7 +6,7 @@ import TreeRingPlatform
 @testable import TreeRingCollections
 
 @Suite struct LiveCollectionTests {
-  @Test(arguments: seeds(1...60)) func afterThingsSettleTheListEqualsTheSource(
+  @Test(arguments: seeds(1...60)) func onceAllWorkIsSettledTheListEqualsTheSource(
     seed: UInt64
   ) async throws {
     let adversities = Stage.Adversities(seed: seed)
@@ -29,7 +29,7 @@ import TreeRingPlatform
     }
   }
 
-  @Test func rowsComeBeforeTheEndOfTheLoadInOneBatch() {
+  @Test func thePagesRowsComeInOneBatchBeforeTheLoadEnds() {
     let stage = Stage(3, mode: .whole)
     for key in 0..<5 { stage.set(key, adverse: false) }
     stage.collection.startLoading()
@@ -73,7 +73,7 @@ import TreeRingPlatform
   }
 
   @Test(arguments: [LoadingMode.whole, .paged(batchSize: 3)])
-  func whatFailedIsTriedAgainWhenALoadListensAgain(mode: LoadingMode) async throws {
+  func failedChildrenAreRetriedWhenALoadListensAgain(mode: LoadingMode) async throws {
     let stage = Stage(11, mode: mode)
     for key in 0..<5 { stage.set(key, adverse: false) }
     stage.collection.startLoading()
@@ -89,7 +89,7 @@ import TreeRingPlatform
     stage.end()
   }
 
-  @Test(arguments: Stage.modes) func aPrepareThatFailsIsToldOfAndLeavesItsRow(mode: LoadingMode) {
+  @Test(arguments: Stage.modes) func aFailedPrepareIsReportedAndItsRowStays(mode: LoadingMode) {
     let stage = Stage(10, mode: mode)
     func set(_ key: Int, to number: Int, fails: Bool) {
       stage.source.truth.set(
@@ -120,7 +120,7 @@ import TreeRingPlatform
     stage.end()
   }
 
-  @Test func aFailedLoadEndsWithItsErrorAndMayBeTriedAgain() {
+  @Test func aFailedLoadEndsWithItsErrorAndMayBeRepeated() {
     let stage = Stage(5, mode: .paged(batchSize: 2))
     for key in 0..<3 { stage.set(key, adverse: false) }
     stage.collection.startLoading()
@@ -153,7 +153,7 @@ import TreeRingPlatform
     #expect(stage.collection.count == 2)
   }
 
-  @Test(arguments: seeds(1...30)) func aFilterHasItsOwnIndices(seed: UInt64) {
+  @Test(arguments: seeds(1...30)) func aFilterHasIndicesOfItsOwn(seed: UInt64) {
     let stage = Stage(seed, mode: .live, order: .by { $0.number < $1.number })
     for step in 0..<80 {
       let key = "\(Int.random(in: 0..<20, using: &stage.random))"
@@ -193,7 +193,7 @@ import TreeRingPlatform
     #expect(stage.observer.state.withLock(\.list) == [Note(identifier: "1", text: nil, number: 1)])
   }
 
-  @Test func equalModelsKeepTheOrderTheyCameIn() {
+  @Test func equalModelsKeepTheirOrderOfArrival() {
     let stage = Stage(9, mode: .live, order: .by { _, _ in false })
     for key in ["b", "c", "a"] {
       stage.collection.set(Note(identifier: key, text: nil, number: 1))

@@ -60,7 +60,7 @@ private final class WatchedDataSource: CollectionDataSource {
     executor.run(using: &random)
   }
 
-  @Test mutating func whatTheListenerSaidIsNewerThanThePageReadMeanwhile() {
+  @Test mutating func theListenersEventsAreNewerThanAPageReadAtTheSameTime() {
     let dataSource = WatchedDataSource()
     let collection = collection(dataSource, .paged(batchSize: 2))
     for key in 1...4 {
@@ -91,7 +91,7 @@ private final class WatchedDataSource: CollectionDataSource {
     #expect(collection.model("4")?.number == 2)
   }
 
-  @Test mutating func aChildBeingPreparedForAnotherPlaceIsNotMissedWhereItWas() {
+  @Test mutating func aStateDoesNotRemoveAChildBeingPreparedForAnotherPosition() {
     let dataSource = WatchedDataSource()
     let collection = collection(dataSource, .paged(batchSize: 2))
     for key in 1...4 {
@@ -114,7 +114,7 @@ private final class WatchedDataSource: CollectionDataSource {
     #expect(collection.shown.map(\.identifier) == ["1", "4", "2", "3"])
   }
 
-  @Test mutating func preparesRunTogetherAndWhatIsNotWantedAnyMoreIsCancelled() {
+  @Test mutating func preparesRunConcurrentlyAndSupersededOnesAreCancelled() {
     let dataSource = WatchedDataSource()
     let collection = collection(dataSource, .live)
     collection.startLoading()
@@ -137,7 +137,7 @@ private final class WatchedDataSource: CollectionDataSource {
     collection.stop()
   }
 
-  @Test mutating func whatASecondStateLacksIsNotShownThoughTheFirstOneIsStillBeingPrepared() {
+  @Test mutating func aChildMissingFromASecondStateIsNotShownThoughItsPrepareIsRunning() {
     let dataSource = WatchedDataSource()
     let collection = collection(dataSource, .live)
     for key in 1...2 {
@@ -173,7 +173,7 @@ private final class WatchedDataSource: CollectionDataSource {
     }
   }
 
-  @Test mutating func changesDealtWithInARowAreToldOfOnceMore() {
+  @Test mutating func changesProcessedInARowEndWithOneDidChange() {
     let bodies = Mutex<[@Sendable () -> Void]>([])
     let collection = collection(
       WatchedDataSource(), .live, deliver: { body in bodies.withLock { $0.append(body) } })
@@ -196,7 +196,7 @@ private final class WatchedDataSource: CollectionDataSource {
     }
   }
 
-  @Test func anObserverHearsUntilItIsRemovedOrGone() {
+  @Test func anObserverIsNotifiedUntilItIsRemovedOrReleased() {
     let collection = collection(WatchedDataSource(), .live)
     let (stays, leaves) = (MirrorObserver(), MirrorObserver())
     weak var gone: MirrorObserver?
@@ -221,7 +221,7 @@ private final class WatchedDataSource: CollectionDataSource {
     #expect(collection.shown.map(\.number) == [9])
   }
 
-  @Test mutating func aListenerThatFailsEndsALiveLoadOrTellsItsError() {
+  @Test mutating func aFailedListenerEndsALiveLoadOrReportsItsError() {
     let dataSource = WatchedDataSource()
     let observer = MirrorObserver()
     let live = collection(dataSource, .live)
@@ -244,7 +244,7 @@ private final class WatchedDataSource: CollectionDataSource {
     live.stop()
   }
 
-  @Test mutating func aLiveLoadMayBeCancelledAndBegunAnew() {
+  @Test mutating func aLiveLoadMayBeCancelledAndRepeated() {
     let collection = collection(WatchedDataSource(), .live)
     let observer = MirrorObserver()
     collection.add(observer)

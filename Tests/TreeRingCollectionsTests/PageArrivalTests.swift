@@ -72,7 +72,7 @@ private struct PageRace {
   }
 
   /// Delivers the listener's events to the ledger.
-  mutating func hear() {
+  mutating func deliver() {
     for event in events {
       switch event {
       case .set(let child): prepare(child, from: .listener(listener))
@@ -86,7 +86,7 @@ private struct PageRace {
   /// Delivers the page. The state of the newly covered range follows the listener's earlier events.
   mutating func arrive(_ page: [SourceChild<NoteData>]) {
     load(page: page, hasMore: false)
-    hear()
+    deliver()
     let stated = children(in: range)
     for child in stated where !ledger.isCurrent(child) { prepare(child, from: .listener(listener)) }
     for key in ledger.missing(from: stated, in: range) { remove(key) }
@@ -129,7 +129,7 @@ private struct PageRace {
   ]
 
   /// Up to three changes in a sweep, otherwise up to two.
-  @Test func noRowComesAgainThatIsGone() {
+  @Test func noRemovedRowReturns() {
     var scripts: [[(child: Int, place: Double?)]] = [[]]
     var races = 0
     for _ in 0..<(isSweep ? 3 : 2) {
@@ -138,9 +138,9 @@ private struct PageRace {
     for script in scripts {
       for read in 0...script.count {
         for arrival in read...script.count {
-          for hears in 0..<(1 << script.count) {
+          for deliveries in 0..<(1 << script.count) {
             races += 1
-            Self.run(script, read: read, arrival: arrival, hears: hears)
+            Self.run(script, read: read, arrival: arrival, deliveries: deliveries)
           }
         }
       }
@@ -151,9 +151,9 @@ private struct PageRace {
   /// - Parameters:
   ///   - read: the number of changes before the page is read.
   ///   - arrival: the number of changes before it arrives.
-  ///   - hears: the changes after which the listener's events are delivered, as bits.
+  ///   - deliveries: the changes after which the listener's events are delivered, as bits.
   private static func run(
-    _ script: [(child: Int, place: Double?)], read: Int, arrival: Int, hears: Int
+    _ script: [(child: Int, place: Double?)], read: Int, arrival: Int, deliveries: Int
   ) {
     var race = PageRace()
     var page = race.page
@@ -165,10 +165,10 @@ private struct PageRace {
       if race.source[script[index].child] != nil {
         race.change(script[index].child, to: script[index].place)
       }
-      if hears & (1 << index) != 0 { race.hear() }
+      if deliveries & (1 << index) != 0 { race.deliver() }
     }
-    race.hear()
-    let label = "\(script), read \(read), arrives \(arrival), hears \(hears)"
+    race.deliver()
+    let label = "\(script), read \(read), arrives \(arrival), deliveries \(deliveries)"
     if !race.ghosts.isEmpty { Issue.record("\(race.ghosts) came again: \(label)") }
     if race.shown != Set(race.source.keys) {
       Issue.record("\(race.shown) shown, not \(race.source.keys.sorted()): \(label)")

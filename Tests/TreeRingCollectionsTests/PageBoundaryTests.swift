@@ -44,7 +44,7 @@ import Testing
     stage.end()
   }
 
-  @Test(arguments: directions, [1, 3]) func aPageBringsAsManyNewRowsAndAChildThatComesEvictsNone(
+  @Test(arguments: directions, [1, 3]) func aPageBringsAFullBatchOfNewRowsAndANewChildEvictsNone(
     direction: LoadDirection, size: Int
   ) async throws {
     let stage = stage(0..<10, size: size)
@@ -123,7 +123,7 @@ import Testing
   }
 
   @Test(arguments: directions, [1, 3])
-  func withoutAListenerADeletedBoundaryStaysAndTheNextPageGoesOnBeyondIt(
+  func withoutAListenerADeletedBoundaryStaysAndTheNextPageBeginsBeyondIt(
     direction: LoadDirection, size: Int
   ) async throws {
     let stage = stage(0..<8, size: size, listens: false)
@@ -137,7 +137,7 @@ import Testing
     stage.end()
   }
 
-  @Test(arguments: directions, [1, 3]) func loadsOfBothDirectionsShareWhatIsLoaded(
+  @Test(arguments: directions, [1, 3]) func loadsOfBothDirectionsShareTheLoadedRange(
     direction: LoadDirection, size: Int
   ) async throws {
     let stage = stage(0..<7, size: size)

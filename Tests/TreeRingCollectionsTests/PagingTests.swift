@@ -36,7 +36,7 @@ private struct PromptDataSource: CollectionDataSource {
 
 /// The events that a listener got, and the keys that it read during them.
 private final class ListenerNotes: Sendable {
-  let heard = Mutex<[String]>([])
+  let events = Mutex<[String]>([])
   let pages = Mutex<[[String]]>([])
 }
 
@@ -45,7 +45,7 @@ private final class ListenerNotes: Sendable {
     ChildPosition(order: .number(Double(number)), key: "\(number)")
   }
 
-  @Test(arguments: [LoadDirection.forward, .backward]) func aPageCostsWhatItBrings(
+  @Test(arguments: [LoadDirection.forward, .backward]) func thePagesCostDependsOnItsOwnRows(
     direction: LoadDirection
   ) async {
     let source = CountingSource()
@@ -92,14 +92,14 @@ private final class ListenerNotes: Sendable {
     }
   }
 
-  @Test func anEditOfASourceInMemoryCountsAtOnceAndIsHeardInItsTurn() throws {
+  @Test func anEditOfAMemorySourceTakesEffectAtOnceAndIsReportedInOrder() throws {
     let source = MemorySource<NoteData>()
     let executor = TestExecutor()
     var random = SeededGenerator(seed: 1)
     let notes = ListenerNotes()
     let listener = source.listen(to: PositionRange()) { event in
       guard case .set(let child) = event else { return }
-      notes.heard.withLock { $0.append("\(child.key) begins") }
+      notes.events.withLock { $0.append("\(child.key) begins") }
       // A nested edit: reads see it at once, and its event follows this one.
       if child.key == "1" { source.set(NoteData(number: 2), at: position(2)) }
       Task(executorPreference: executor) {
@@ -109,20 +109,20 @@ private final class ListenerNotes: Sendable {
       }
       var random = SeededGenerator(seed: 1)
       executor.run(using: &random)
-      notes.heard.withLock { $0.append("\(child.key) ends") }
+      notes.events.withLock { $0.append("\(child.key) ends") }
     }
     source.set(NoteData(number: 1), at: position(1))
     executor.run(using: &random)
     #expect(notes.pages.withLock(\.self) == [["1", "2"], ["1", "2"]])
-    #expect(notes.heard.withLock(\.self) == ["1 begins", "1 ends", "2 begins", "2 ends"])
+    #expect(notes.events.withLock(\.self) == ["1 begins", "1 ends", "2 begins", "2 ends"])
     // A listener cancelled before the edits gets no event.
     listener.cancel()
     source.remove("1")
     source.set(NoteData(number: 3), at: position(3))
-    #expect(notes.heard.withLock(\.count) == 4)
+    #expect(notes.events.withLock(\.count) == 4)
   }
 
-  @Test func aRangeHasPartsBeyondAnother() {
+  @Test func aRangeHasPartsBeyondTheOneItContains() {
     let (a, b, c, d) = (position(1), position(2), position(3), position(4))
     let inner = PositionRange(from: b, through: c)
     #expect(inner.parts(beyond: nil) == [inner])
@@ -136,7 +136,7 @@ private final class ListenerNotes: Sendable {
       PositionRange(through: c).parts(beyond: inner) == [PositionRange(from: nil, through: b)])
   }
 
-  @Test func orderValuesFollowTheOrderOfTheirKindsAndNaNIsTheLastNumber() {
+  @Test func orderValuesAreOrderedByKindAndNaNIsTheLastNumber() {
     let ascending: [OrderValue] = [
       .null, .bool(false), .bool(true), .number(-.infinity), .number(0), .number(.infinity),
       .number(.nan), .text(""), .text("a"), .text("b"), .bytes([]), .bytes([0]), .bytes([1]),

@@ -24,7 +24,7 @@ private final class CallList: ConsumerView {
 }
 
 @Suite struct PathOffsetsTests {
-  @Test func everyDataPathHasOneGlobalPathAndBack() {
+  @Test func dataAndGlobalPathsConvertBothWays() {
     let counts = [2, 0, 3]
     for before in 0...2 {
       for after in 0...2 {
@@ -102,7 +102,7 @@ private final class CallList: ConsumerView {
     }
   }
 
-  @Test func aRetitledSectionIsReloadedWhereItIsShown() throws {
+  @Test func aRetitledSectionIsReloadedAtItsGlobalPosition() throws {
     let view = CallList()
     let adapter = ConsumerAdapter<Item>(
       view: view, offsets: PathOffsets(sectionsBefore: 2, rowsBefore: 3))
@@ -116,7 +116,7 @@ private final class CallList: ConsumerView {
     #expect(view.calls == ["begin", "reload [4, 3]", "reload 3", "end"])
   }
 
-  @Test func aViewMayRunBatchesAtATimeOfItsOwnAndMayBeGone() throws {
+  @Test func aViewMayRunBatchesLaterAndMayBeReleased() throws {
     let consumer = PlainConsumer<Item>()
     var view: CallList? = CallList()
     let adapter = ConsumerAdapter<Item>(view: try #require(view))

@@ -76,7 +76,7 @@ final class PlainRecorder: PlainConsumerDelegate {
       #expect(consumer.items == batch.result, "seed \(seed)")
       #expect(recorder.replayed == batch.result, "seed \(seed)")
       #expect(recorder.old == old)
-      #expect(consumer._core.table.count == consumer.numberOfItems, "a value is kept, seed \(seed)")
+      #expect(consumer.core.table.count == consumer.numberOfItems, "a value is kept, seed \(seed)")
       #expect(recorder.updates.map(\.1) == recorder.updates.map(\.1).sorted())
       #expect(recorder.removals == recorder.removals.sorted(by: >))
       #expect(recorder.insertions.map(\.1) == recorder.insertions.map(\.1).sorted())
@@ -110,7 +110,7 @@ final class PlainRecorder: PlainConsumerDelegate {
       let changes = try #require(try consumer.didChange(returnChanges: true))
       #expect(consumer.items == batch.result, "seed \(seed)")
       #expect(recorder.replayed == batch.result, "seed \(seed)")
-      #expect(consumer._core.table.count == consumer.numberOfItems, "a value is kept, seed \(seed)")
+      #expect(consumer.core.table.count == consumer.numberOfItems, "a value is kept, seed \(seed)")
       try checkMinimal(changes, batch, old, checksEquality: true, seed)
       old = batch.result
     }
@@ -163,7 +163,7 @@ final class PlainRecorder: PlainConsumerDelegate {
     #expect(other.object(at: 5) == nil && other.object(at: -1) == nil)
   }
 
-  @Test(arguments: RefusedBatch.ofThreeRows) func aBatchThatContradictsItselfIsRefusedWhole(
+  @Test(arguments: RefusedBatch.ofThreeRows) func aContradictoryBatchIsRefusedWhole(
     batch: RefusedBatch
   ) {
     let items = (0..<3).map { Item(id: $0, title: "A") }
@@ -181,10 +181,10 @@ final class PlainRecorder: PlainConsumerDelegate {
     consumer.add(Item(id: 7), at: 3)
     #expect(throws: Never.self) { try consumer.didChange() }
     #expect(consumer.numberOfItems == 4)
-    #expect(consumer._core.table.count == 4)
+    #expect(consumer.core.table.count == 4)
   }
 
-  @Test func equalNumbersAreNoProofThatARowStays() throws {
+  @Test func anEqualIndexDoesNotMakeARowStay() throws {
     let consumer = PlainConsumer<Item>()
     consumer.reset(with: (0..<3).map { Item(id: $0) })
     consumer.willChange()
@@ -195,7 +195,7 @@ final class PlainRecorder: PlainConsumerDelegate {
     #expect(changes.moves.count == 1)
   }
 
-  @Test func aBatchMayBeginInsideTheEndOfAnother() throws {
+  @Test func aBatchMayBeginInTheDidChangeOfAnother() throws {
     let consumer = PlainConsumer<Item>()
     let recorder = PlainRecorder()
     recorder.consumer = consumer
@@ -230,14 +230,14 @@ final class PlainRecorder: PlainConsumerDelegate {
     recorder.blocks[0]()
     recorder.blocks[2]()
     #expect(consumer.items.map(\.id) == [0, 1, 2])
-    #expect(consumer._core.table.count == 3)
+    #expect(consumer.core.table.count == 3)
     #expect(
       recorder.calls == [
         "begin", "insert 0", "end", "begin", "insert 1", "end", "begin", "insert 2", "end",
       ])
   }
 
-  @Test(arguments: seeds(1...100)) func aResetTellsOneTrueChangeset(seed: UInt64) throws {
+  @Test(arguments: seeds(1...100)) func aNotifyingResetIsOneMinimalBatch(seed: UInt64) throws {
     var random = SeededGenerator(seed: seed)
     var nextID = 0
     let consumer = PlainConsumer<Item>(isEqual: { $0 == $1 }, identity: { $0.id })
@@ -255,7 +255,7 @@ final class PlainRecorder: PlainConsumerDelegate {
     consumer.reset(with: old)
     #expect(recorder.calls.isEmpty)
     #expect(consumer.items == old)
-    #expect(consumer._core.table.count == old.count)
+    #expect(consumer.core.table.count == old.count)
   }
 
   @Test func carriedOverValuesSurviveUpdatesAndMoves() throws {

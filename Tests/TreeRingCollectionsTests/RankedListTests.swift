@@ -61,7 +61,7 @@ private enum OwnWeight: ListMeasure {
     #expect(found.position == expected.position && found.before == expected.before)
   }
 
-  @Test func binarySearchFindsTheFirstThatFits() {
+  @Test func theFirstFittingPositionIsFound() {
     for count in 0...60 {
       let list = RankedList<Int, OwnWeight>(0..<count, capacity: 4)
       for limit in 0...(count + 1) {

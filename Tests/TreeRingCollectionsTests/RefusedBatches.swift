@@ -35,23 +35,23 @@ struct RefusedBatch: Sendable, CustomStringConvertible {
     RefusedBatch(
       "index 3 is out of range: 3 rows after the batch", [.move(item(9), index: 0, newIndex: 3)]),
     RefusedBatch(
-      "a row leaves its place twice at index 1", [.delete(index: 1), .delete(index: 1)]),
+      "the row at index 1 is removed or moved twice", [.delete(index: 1), .delete(index: 1)]),
     RefusedBatch(
-      "a row leaves its place twice at index 1",
+      "the row at index 1 is removed or moved twice",
       [.delete(index: 1), .move(item(1), index: 1, newIndex: 0)]),
     RefusedBatch(
-      "a row leaves its place twice at index 1",
+      "the row at index 1 is removed or moved twice",
       [.move(item(1), index: 1, newIndex: 0), .move(item(1), index: 1, newIndex: 2)]),
     RefusedBatch(
-      "the row at 1 is updated and removed", [.delete(index: 1), .update(item(1), index: 1)]),
+      "the row at index 1 is updated and removed", [.delete(index: 1), .update(item(1), index: 1)]),
     RefusedBatch(
-      "a row is updated twice at index 1",
+      "the row at index 1 is updated twice",
       [.update(item(1), index: 1), .update(item(1), index: 1)]),
     RefusedBatch(
-      "a second row comes at index 1",
+      "two rows come to index 1",
       [.insert(item(9), newIndex: 1), .insert(item(8), newIndex: 1)]),
     RefusedBatch(
-      "a second row comes at index 1",
+      "two rows come to index 1",
       [.insert(item(9), newIndex: 1), .move(item(1), index: 0, newIndex: 1)]),
   ]
 

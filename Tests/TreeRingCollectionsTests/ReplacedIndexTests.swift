@@ -59,7 +59,7 @@ import TreeRing
     return try groups.flatMap { try index.rows(in: $0) }.map(\.key)
   }
 
-  @Test(arguments: seeds(1...20)) func aTrackerShowsWhatTheNewDefinitionLists(seed: UInt64) throws {
+  @Test(arguments: seeds(1...20)) func aTrackerShowsTheRowsOfTheNewDefinition(seed: UInt64) throws {
     let store = try Store.inMemory()
     var random = SeededGenerator(seed: seed)
     try store.define("order", Self.definitions[0])
@@ -90,7 +90,7 @@ import TreeRing
     }
   }
 
-  @Test(arguments: seeds(1...20)) func aLiveCollectionShowsWhatTheNewDefinitionLists(
+  @Test(arguments: seeds(1...20)) func aLiveCollectionShowsTheRowsOfTheNewDefinition(
     seed: UInt64
   ) throws {
     for mode in Stage.modes {
@@ -101,7 +101,7 @@ import TreeRing
       let executor = TestExecutor()
       let live = LiveCollection(
         source: StoreSource(
-          store: store, bucket: "books", place: .group(index: "order", "a"), snapshot: nil,
+          store: store, bucket: "books", scope: .group(index: "order", "a"), snapshot: nil,
           executor: executor),
         options: CollectionOptions(
           order: .source, mode: mode, prepareTimeout: nil, executor: executor)

@@ -109,7 +109,7 @@ final class MirrorObserver: CollectionObserver {
 
     /// The flaws that count if changes were merged: merged changes may report a value that was
     /// removed and came back.
-    var flawsOfMerged: [String] { flaws.filter { !$0.contains("told of twice") } }
+    var flawsOfMerged: [String] { flaws.filter { !$0.contains("reported twice") } }
 
     /// Applies a change, and records its flaws.
     mutating func apply(_ change: CollectionChange<Note>) {
@@ -121,7 +121,7 @@ final class MirrorObserver: CollectionObserver {
       where list[index].identifier != model.identifier {
         flaws.append("\(model) is not at \(index)")
       }
-      let alignment = LegacyListChanges(changes)
+      let alignment = ListCallbacks(changes)
       for index in alignment.removals { list.remove(at: index) }
       let added = Dictionary(uniqueKeysWithValues: zip(changes.inserts, change.added))
       for index in alignment.insertions {
@@ -130,7 +130,7 @@ final class MirrorObserver: CollectionObserver {
       }
       for (update, model) in zip(changes.updates, change.updated) {
         if list[update.to] == model, moved[update.to] == nil {
-          flaws.append("\(model) was told of twice")
+          flaws.append("\(model) was reported twice")
         }
         list[update.to] = model
       }

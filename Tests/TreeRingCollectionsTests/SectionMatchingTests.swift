@@ -69,7 +69,7 @@ extension Cost {
 }
 
 @Suite struct SectionMatchingTests {
-  @Test(arguments: seeds(1...400)) func noOtherChoiceOfSectionsIsSmaller(seed: UInt64) throws {
+  @Test(arguments: seeds(1...400)) func noOtherMatchingOfSectionsCostsLess(seed: UInt64) throws {
     var random = SeededGenerator(seed: seed)
     var nextID = 0
     let titles = Array(["A", "B", "C"].prefix(Int.random(in: 1...3, using: &random)))
@@ -137,13 +137,13 @@ extension Cost {
     return try #require(try consumer.didChange(returnChanges: true))
   }
 
-  @Test func aRowThatLeavesItsSectionDoesNotTakeItAlong() throws {
+  @Test func aSectionContinuesWithoutARowThatLeavesIt() throws {
     let changes = try Self.changes("a01", "a1 b0")
     #expect(changes.sectionInserts == [1] && changes.rowDeletes == [RowPath(section: 0, row: 0)])
     #expect(changes.sectionReloads.isEmpty && changes.sectionDeletes.isEmpty)
   }
 
-  @Test func aSectionThatPassesOthersIsTheOneThatGoesAndComes() throws {
+  @Test func ofSectionsThatPassEachOtherTheFewestGoAndCome() throws {
     let changes = try Self.changes("A123 B4 C5", "B4 C5 A123")
     #expect(changes.sectionDeletes == [0] && changes.sectionInserts == [2])
     // Also if no change is next to the passed sections.

@@ -43,11 +43,11 @@ private final class SectionedRecorder: SectionedConsumerDelegate {
       } catch let error as TreeRingError {
         #expect(error.code == .invalidInput && !isSorted, "seed \(seed): \(error)")
         #expect(consumer.items == old)
-        #expect(consumer._core.table.count == old.count)
+        #expect(consumer.core.table.count == old.count)
         continue
       }
       let sections = runs(batch.result)
-      #expect(consumer._core.table.count == batch.result.count, "a value is kept, seed \(seed)")
+      #expect(consumer.core.table.count == batch.result.count, "a value is kept, seed \(seed)")
       checkReads(consumer, sections, seed)
       try checkValid(changes, runs(old), sections, seed)
       checkMinimal(changes, runs(old), sections, seed)
@@ -168,7 +168,7 @@ private final class SectionedRecorder: SectionedConsumerDelegate {
     return try #require(try consumer.didChange(returnChanges: true))
   }
 
-  @Test func aTitleInTheMiddlePartsASection() throws {
+  @Test func aNewTitleInTheMiddleSplitsASection() throws {
     let changes = try changes("AAAA") { $0.update(Item(id: 1, title: "B"), at: 1) }
     #expect(changes.sectionInserts == [0, 1])
     #expect(changes.rowDeletes == [RowPath(section: 0, row: 0), RowPath(section: 0, row: 1)])
@@ -197,7 +197,7 @@ private final class SectionedRecorder: SectionedConsumerDelegate {
     #expect(changes.count == 1)
   }
 
-  @Test func aForeignTitleInTheMiddleOfASectionIsRefused() throws {
+  @Test func anInsertOfAnotherTitleInsideASectionIsRefused() throws {
     let consumer = SectionedConsumer<Item, String>(title: \.title)
     consumer.reset(with: [Item(id: 1, title: "A"), Item(id: 2, title: "A")])
     consumer.willChange()
@@ -208,7 +208,7 @@ private final class SectionedRecorder: SectionedConsumerDelegate {
     #expect(consumer.numberOfItems == 2 && consumer.sectionsCount == 1)
   }
 
-  @Test(arguments: seeds(1...100)) func aResetTellsOneTrueChangeset(seed: UInt64) throws {
+  @Test(arguments: seeds(1...100)) func aNotifyingResetIsOneMinimalBatch(seed: UInt64) throws {
     var random = SeededGenerator(seed: seed)
     var nextID = 0
     let titles = ["A", "B", "C"]

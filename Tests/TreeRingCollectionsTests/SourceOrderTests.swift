@@ -11,7 +11,7 @@ import TreeRingPlatform
   /// One letter in two spellings, which Swift's strings treat as equal.
   private static let (composed, decomposed) = ("\u{e9}", "e\u{301}")
 
-  @Test func valuesAndPositionsAreEqualIfNeitherStandsBeforeTheOther() {
+  @Test func valuesAndPositionsAreEqualIfNeitherPrecedesTheOther() {
     let values: [OrderValue] = [
       .null, .bool(false), .bool(true), .number(-0.0), .number(0), .number(1), .number(.infinity),
       .number(.nan), .number(-.nan), .number(.signalingNaN), .text(""), .text("e"),
@@ -33,7 +33,7 @@ import TreeRingPlatform
     #expect(OrderValue.text(Self.composed) != .text(Self.decomposed))
   }
 
-  @Test func aChildThatMovesToAnotherSpellingOfItsPlaceIsFoundThere() throws {
+  @Test func aChildThatMovesToAnotherSpellingOfItsPositionIsFoundThere() throws {
     func place(_ order: OrderValue, _ key: String) -> ChildPosition {
       ChildPosition(order: order, key: key)
     }
@@ -76,7 +76,7 @@ import TreeRingPlatform
     live.stop()
   }
 
-  @Test(arguments: seeds(1...20)) func everyKeyHasANameOfItsOwn(seed: UInt64) {
+  @Test(arguments: seeds(1...20)) func everyKeyHasAChildKeyOfItsOwn(seed: UInt64) {
     var random = SeededGenerator(seed: seed)
     for _ in 0..<200 {
       let bytes = (0..<Int.random(in: 0...12, using: &random)).map { _ in
@@ -93,7 +93,7 @@ import TreeRingPlatform
     }
   }
 
-  @Test func whatCannotBePreparedIsToldByTheKeyOfItsRow() async throws {
+  @Test func aFailedPrepareIsReportedWithTheKeyOfItsRow() async throws {
     let store = try Store.inMemory()
     try await store.write { tx in try tx.put([1], for: "100 %", in: .bytes("rows")) }
     let observer = MirrorObserver()

@@ -89,7 +89,7 @@ private struct BookDataSource: CollectionDataSource {
       let live = LiveCollection(
         source: StoreSource(
           store: library.store, bucket: "books",
-          place: grouped ? .group(index: "SalesRank", "b") : .bucket, snapshot: nil,
+          scope: grouped ? .group(index: "SalesRank", "b") : .bucket, snapshot: nil,
           executor: executor),
         dataSource: BookDataSource(),
         options: CollectionOptions(
@@ -128,7 +128,7 @@ private struct BookDataSource: CollectionDataSource {
     }
   }
 
-  @Test func aPastCommitStaysWhatItWas() async throws {
+  @Test func aSourceAtAPastCommitDoesNotChange() async throws {
     var library = try Library(seed: 2)
     try library.commit(20)
     let past = try library.store.snapshot()
@@ -176,7 +176,7 @@ private struct BookDataSource: CollectionDataSource {
     try writer.close()
   }
 
-  @Test func aListenerWhoseStateHasExpiredStatesItsRangeAnew() async throws {
+  @Test func aListenerWhoseStateHasExpiredSendsItsRangeAgain() async throws {
     var library = try Library(seed: 4, StoreOptions(pinLimit: PinLimit(commits: 2)))
     try library.commit(20)
     let source = StoreSource(library.store, bucket: "books")
@@ -206,7 +206,7 @@ private struct BookDataSource: CollectionDataSource {
     live.stop()
   }
 
-  @Test func aSourceThatEndsTellsItsErrorAndLoadsOfItEndWithIt() async throws {
+  @Test func loadsOfAFailedSourceEndWithItsError() async throws {
     var library = try Library(seed: 5)
     try library.commit(20)
     let missing = collection(

@@ -55,7 +55,7 @@ struct Library {
 
 @Suite(.leavesSoundStores) struct TrackerTests {
   @Test(arguments: [1, 3, Store.newestAttempts])
-  func aTrackerGoesOnWhenWhatItReadsExpiresButNotForEver(times: Int) throws {
+  func aTrackerRetriesAnExpiredReadALimitedNumberOfTimes(times: Int) throws {
     let store = try Library(seed: 9, StoreOptions(pinLimit: PinLimit(commits: 2))).store
     let (written, wanted) = (Counter(), Counter())
     /// Makes more commits than a snapshot outlives, and drops the history that readers pin.
@@ -186,7 +186,7 @@ struct Library {
       batches.tracker.rows == (try Tracker(of: TrackerRequest(books), in: library.store)).rows)
   }
 
-  @Test func aDeliveryIsBeginTransactionsEndAndNothingWithoutAChange() throws {
+  @Test func aDeliveryIsBeginTransactionsEndAndAbsentWithoutAChange() throws {
     final class Recorder: TrackerDelegate {
       var calls: [String] = []
       func trackerWillChange() { calls.append("begin") }
@@ -217,7 +217,7 @@ struct Library {
     #expect(tracker.commit == library.store.newestCommit)
   }
 
-  @Test(arguments: seeds(1...10)) func aTrackerWhoseSnapshotHasExpiredComparesWhatItHas(
+  @Test(arguments: seeds(1...10)) func aTrackerWhoseSnapshotHasExpiredComparesAllRows(
     seed: UInt64
   ) throws {
     for request in Self.requests {
@@ -238,7 +238,7 @@ struct Library {
     }
   }
 
-  @Test func whatATrackerCannotReadItThrowsAndShowsWhatItShowed() throws {
+  @Test func aTrackerThrowsReadErrorsAndKeepsItsState() throws {
     let store = try Store.inMemory(options: StoreOptions(durability: .none))
     #expect {
       try Tracker(of: TrackerRequest(books, index: "none", groups: ["a"]), in: store)

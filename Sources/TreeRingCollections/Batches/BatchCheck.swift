@@ -9,25 +9,24 @@ struct BatchCheck {
   let newCount: Int
 
   /// - Parameters:
-  ///   - places: The old positions of removed or placed rows, and the new ones of inserted or
-  ///     placed rows.
+  ///   - alignment: The old positions of removed or moved rows, and the new ones of inserted or
+  ///     moved rows.
   ///   - deletes: The old positions of the removed rows.
   ///   - updates: Old positions, ascending.
   /// - Throws: `invalidInput` for an index out of range, a row removed or updated twice, a row both
   ///   removed and updated, and two rows at one new index. A row may be moved and updated.
   func check(
-    _ places: Alignment, deletes: [Int], updates: [Int]
+    _ alignment: Alignment, deletes: [Int], updates: [Int]
   ) throws(TreeRingError) {
-    let (going, coming) = (places.removed, places.added)
-    try checkRange(going, below: oldCount, "before the batch")
+    try checkRange(alignment.removed, below: oldCount, "before the batch")
     try checkRange(updates, below: oldCount, "before the batch")
-    try checkOnce(going, "row leaves its place twice")
-    try checkOnce(updates, "row is updated twice")
-    try checkRange(coming, below: newCount, "after the batch")
-    try checkOnce(coming, "second row comes")
+    try checkOnce(alignment.removed) { "the row at index \($0) is removed or moved twice" }
+    try checkOnce(updates) { "the row at index \($0) is updated twice" }
+    try checkRange(alignment.added, below: newCount, "after the batch")
+    try checkOnce(alignment.added) { "two rows come to index \($0)" }
     let deleted = Set(deletes)
     if let both = updates.first(where: { deleted.contains($0) }) {
-      throw Self.refusal("the row at \(both) is updated and removed")
+      throw Self.refusal("the row at index \(both) is updated and removed")
     }
   }
 
@@ -39,9 +38,11 @@ struct BatchCheck {
     }
   }
 
-  private func checkOnce(_ ascending: [Int], _ what: String) throws(TreeRingError) {
+  private func checkOnce(
+    _ ascending: [Int], _ reason: (_ index: Int) -> String
+  ) throws(TreeRingError) {
     for (index, next) in zip(ascending, ascending.dropFirst()) where index == next {
-      throw Self.refusal("a \(what) at index \(index)")
+      throw Self.refusal(reason(index))
     }
   }
 

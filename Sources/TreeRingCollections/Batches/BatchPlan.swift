@@ -29,10 +29,11 @@ struct BatchPlan<Model> {
     let model: Model
   }
   struct Move {
-    let from: Int
-    let to: Int
+    let ends: IndexMove
     var model: Model
     var isChanged: Bool
+    var from: Int { ends.from }
+    var to: Int { ends.to }
   }
   struct Update {
     let index: Int
@@ -49,7 +50,7 @@ struct BatchPlan<Model> {
   /// The updates, by ascending old position, without those that have no effect and those of moved
   /// rows.
   private(set) var updates: [Update] = []
-  /// The old positions of removed or placed rows, and the new ones of inserted or placed rows.
+  /// The old positions of removed or moved rows, and the new ones of inserted or moved rows.
   let alignment: Alignment
 
   var newCount: Int { oldCount - deletes.count + inserts.count }
@@ -67,10 +68,10 @@ struct BatchPlan<Model> {
     let moved = Set(moves.map { $0.from })
     updates.removeAll { moved.contains($0.index) }
     guard rules.askOldValues else { return }
-    for place in moves.indices {
-      let (value, isChanged) = rules.value(of: moves[place].model, for: rows[moves[place].from])
-      moves[place].model = value
-      moves[place].isChanged = isChanged
+    for index in moves.indices {
+      let (value, isChanged) = rules.value(of: moves[index].model, for: rows[moves[index].from])
+      moves[index].model = value
+      moves[index].isChanged = isChanged
     }
     let given = updates
     updates = []
@@ -89,7 +90,7 @@ struct BatchPlan<Model> {
       case .delete(let index): deletes.append(index)
       case .update(let model, let index): updates.append(Update(index: index, model: model))
       case .move(let model, let from, let to):
-        moves.append(Move(from: from, to: to, model: model, isChanged: true))
+        moves.append(Move(ends: IndexMove(from: from, to: to), model: model, isChanged: true))
       }
     }
     deletes.sort()
@@ -117,40 +118,28 @@ struct BatchPlan<Model> {
     }
     var replaced = updates.map { rows.replace(at: $0.index, with: $0.model) }
     for index in alignment.removed.reversed() { replaced.append(rows.remove(at: index)) }
-    for insert in coming { rows.insert(insert.model, at: insert.index) }
+    for insert in comers { rows.insert(insert.model, at: insert.index) }
     return replaced
   }
 
-  /// The inserted or placed rows, by ascending new position.
-  var coming: [Insert] {
+  /// The inserted or moved rows, by ascending new position.
+  var comers: [Insert] {
     (inserts + moves.map { Insert(index: $0.to, model: $0.model) }).sorted { $0.index < $1.index }
   }
 
   /// The net changes of the batch, in the fewest operations. O(k log k).
   var changes: ListChanges {
     var changes = ListChanges(oldCount: oldCount, newCount: newCount)
-    let keptCount = oldCount - alignment.removed.count
-    let staying = StayingRows(
-      moves.map { PlacedRow(from: $0.from, to: $0.to) }, alignment: alignment,
-      window: 0..<keptCount)
     changes.deletes = deletes
     changes.inserts = inserts.map { $0.index }
-    for (move, stays) in zip(moves, staying.stays) {
-      let place = IndexMove(from: move.from, to: move.to)
-      if !stays { changes.moves.append(place) }
-      if move.isChanged { changes.updates.append(place) }
-    }
-    for kept in staying.displaced.joined() {
-      changes.moves.append(
-        IndexMove(
-          from: alignment.oldPosition(ofKept: kept), to: alignment.newPosition(ofKept: kept)))
-    }
+    changes.moves = alignment.fewestMoves(
+      of: moves.map { $0.ends }, among: 0..<oldCount - alignment.removed.count)
+    changes.updates = moves.filter { $0.isChanged }.map { $0.ends }
     for update in updates {
       let kept = alignment.keptBefore(old: update.index)
       changes.updates.append(
         IndexMove(from: update.index, to: alignment.newPosition(ofKept: kept)))
     }
-    changes.moves.sort { $0.to < $1.to }
     changes.updates.sort { $0.to < $1.to }
     return changes
   }

@@ -32,7 +32,7 @@ public struct ListChanges: Hashable, Sendable {
   /// The rows with a new value, by ascending new position, including rows that move.
   public internal(set) var updates: [IndexMove] = []
 
-  /// Changes of these positions, given in any order; public for tests.
+  /// Changes of these positions, given in any order.
   ///
   /// - Parameters:
   ///   - oldCount: The number of rows before.
@@ -66,7 +66,7 @@ public struct ListChanges: Hashable, Sendable {
 }
 
 /// Changes for callbacks without moves: a moved row is removed and inserted.
-struct LegacyListChanges: Hashable, Sendable {
+struct ListCallbacks: Hashable, Sendable {
   /// The rows with a new value that do not move, by ascending old position.
   let updates: [IndexMove]
   /// The old positions of removed rows, descending.

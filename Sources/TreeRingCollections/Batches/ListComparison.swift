@@ -1,4 +1,4 @@
-// A comparison of two lists row by row, for a notifying reset.
+// The comparison of two lists row by row, for a notifying reset.
 
 internal import TreeRingMappings
 
@@ -8,7 +8,7 @@ struct ListComparison<Model> {
   let rows: RankedList<Model, Weightless<Model>>
   let changes: ListChanges
   /// The rows in both lists, by ascending old position.
-  private(set) var common: [PlacedRow] = []
+  private(set) var common: [IndexMove] = []
 
   /// Compares two lists; rows with equal `identity` are the same row.
   init(
@@ -27,26 +27,22 @@ struct ListComparison<Model> {
       return
     }
     for (index, row) in old.elements.enumerated() {
-      guard let place = newIndex[identity(row)] else {
+      guard let newPosition = newIndex[identity(row)] else {
         changes.deletes.append(index)
         continue
       }
-      common.append(PlacedRow(from: index, to: place))
-      let (value, isChanged) = rules.value(of: new[place], for: row)
-      rows[place] = value
-      if isChanged { changes.updates.append(IndexMove(from: index, to: place)) }
+      let ends = IndexMove(from: index, to: newPosition)
+      common.append(ends)
+      let (value, isChanged) = rules.value(of: new[newPosition], for: row)
+      rows[newPosition] = value
+      if isChanged { changes.updates.append(ends) }
     }
     for (index, row) in new.elements.enumerated() where oldIndex[identity(row)] == nil {
       changes.inserts.append(index)
     }
-    // Every common row counts as placed, so no block of kept rows lies between them.
-    let staying = StayingRows(
-      common, alignment: Alignment(removed: Array(0..<old.count), added: Array(0..<new.count)),
-      window: 0..<0)
-    for (row, stays) in zip(common, staying.stays) where !stays {
-      changes.moves.append(IndexMove(from: row.from, to: row.to))
-    }
-    changes.moves.sort { $0.to < $1.to }
+    // Every common row counts as moved, so there are no kept rows.
+    let alignment = Alignment(removed: Array(0..<old.count), added: Array(0..<new.count))
+    changes.moves = alignment.fewestMoves(of: common, among: 0..<0)
     changes.updates.sort { $0.to < $1.to }
     self.rows = rows
     self.changes = changes
@@ -57,8 +53,8 @@ struct ListComparison<Model> {
     _ rows: RankedList<Model, Weightless<Model>>, _ identity: (Model) -> AnyHashable
   ) -> [AnyHashable: Int]? {
     var index: [AnyHashable: Int] = [:]
-    for (place, row) in rows.elements.enumerated() {
-      if index.updateValue(place, forKey: identity(row)) != nil { return nil }
+    for (position, row) in rows.elements.enumerated() {
+      if index.updateValue(position, forKey: identity(row)) != nil { return nil }
     }
     return index
   }

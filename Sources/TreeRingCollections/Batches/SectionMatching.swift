@@ -24,24 +24,23 @@ struct SectionPair {
   /// The shared rows, by their number among the staying rows.
   let shared: Range<Int>
   let hasSameTitle: Bool
-  /// The rows that the batch places from one into the other, by ascending old position.
-  let placed: [PlacedRow]
-  /// The staying rows among those in both, if one continued as the other.
-  let staying: StayingRows
+  /// The moves inside the section, if one continued as the other.
+  let moves: [IndexMove]
   /// The number of rows in both that would be removed or inserted in that case.
   let others: Int
 
+  /// - Parameter moved: The rows that the batch moves from one into the other, by ascending old
+  ///   position.
   init(
-    _ old: LocatedSection, _ new: LocatedSection, alignment: Alignment, placed: [PlacedRow]
+    _ old: LocatedSection, _ new: LocatedSection, alignment: Alignment, moved: [IndexMove]
   ) {
     self.old = old.index
     self.new = new.index
-    self.placed = placed
     shared = alignment.kept(inOld: old.rows).clamped(to: alignment.kept(inNew: new.rows))
     hasSameTitle = old.title == new.title
-    staying = StayingRows(placed, alignment: alignment, window: shared)
-    let count = shared.count - staying.displaced.joined().count + staying.stays.count { $0 }
-    others = old.rows.count + new.rows.count - 2 * count
+    moves = alignment.fewestMoves(of: moved, among: shared)
+    let stayingCount = shared.count + moved.count - moves.count
+    others = old.rows.count + new.rows.count - 2 * stayingCount
   }
 }
 
@@ -52,7 +51,7 @@ struct SectionMatching {
   /// Indexes of the pairs that continue, ascending.
   private(set) var chosen: [Int] = []
   /// The sections beside a change, old and new; the others are unchanged.
-  private(set) var touched = Alignment()
+  private(set) var affected = Alignment()
   /// Sections not beside a change that cannot continue, by their number among such sections.
   private(set) var displaced: [Range<Int>] = []
 
@@ -67,12 +66,12 @@ struct SectionMatching {
     func sections(_ row: Int, _ newRow: Int) -> (LocatedSection, LocatedSection) {
       (old.section(ofRow: row), new.section(ofRow: newRow))
     }
-    var placed: [IndexMove: [PlacedRow]] = [:]
+    var moved: [IndexMove: [IndexMove]] = [:]
     var found: [IndexMove: (LocatedSection, LocatedSection)] = [:]
     for move in list.moves.sorted(by: { $0.from < $1.from }) {
       let ends = sections(move.from, move.to)
       let pair = IndexMove(from: ends.0.index, to: ends.1.index)
-      placed[pair, default: []].append(PlacedRow(from: move.from, to: move.to))
+      moved[pair, default: []].append(move)
       found[pair] = ends
     }
     var cuts = Set(alignment.removed.map { alignment.keptBefore(old: $0) })
@@ -84,21 +83,21 @@ struct SectionMatching {
       found[IndexMove(from: ends.0.index, to: ends.1.index)] = ends
     }
     pairs = found.sorted { ($0.key.from, $0.key.to) < ($1.key.from, $1.key.to) }.map {
-      SectionPair($1.0, $1.1, alignment: alignment, placed: placed[$0, default: []])
+      SectionPair($1.0, $1.1, alignment: alignment, moved: moved[$0, default: []])
     }
     let going = alignment.removed.map { old.section(ofRow: $0).index } + pairs.map(\.old)
     let coming = alignment.added.map { new.section(ofRow: $0).index } + pairs.map(\.new)
-    touched = Alignment(removed: Set(going).sorted(), added: Set(coming).sorted())
-    choose(untouchedCount: old.count - touched.removed.count)
+    affected = Alignment(removed: Set(going).sorted(), added: Set(coming).sorted())
+    choose(unaffectedCount: old.count - affected.removed.count)
   }
 
   /// Finds the heaviest chain: fewest section operations first, then fewest row operations. A pair
   /// with one title saves two section operations, a retitled one saves one.
-  private mutating func choose(untouchedCount: Int) {
-    var cuts: Set<Int> = [0, untouchedCount]
+  private mutating func choose(unaffectedCount: Int) {
+    var cuts: Set<Int> = [0, unaffectedCount]
     for pair in pairs {
-      cuts.insert(touched.keptBefore(old: pair.old))
-      cuts.insert(touched.keptBefore(new: pair.new))
+      cuts.insert(affected.keptBefore(old: pair.old))
+      cuts.insert(affected.keptBefore(new: pair.new))
     }
     let sorted = cuts.sorted()
     let blocks = zip(sorted, sorted.dropFirst()).map { $0..<$1 }
@@ -110,7 +109,7 @@ struct SectionMatching {
       let first = block.lowerBound
       elements.append(
         (
-          touched.oldPosition(ofKept: first), touched.newPosition(ofKept: first),
+          affected.oldPosition(ofKept: first), affected.newPosition(ofKept: first),
           ChainWeight(2 * block.count)
         ))
     }
@@ -121,17 +120,9 @@ struct SectionMatching {
     let newOrder = elements.indices.sorted {
       (elements[$0].new, -elements[$0].old) < (elements[$1].new, -elements[$1].old)
     }
-    var position = [Int](repeating: 0, count: elements.count)
-    for (index, element) in newOrder.enumerated() { position[element] = index }
     var chain = HeaviestChain()
-    let kept = chain.kept(
-      positions: oldOrder.map { position[$0] }, weights: oldOrder.map { elements[$0].weight })
-    for (index, element) in oldOrder.enumerated() {
-      if element < pairs.count {
-        if kept[index] { chosen.append(element) }
-      } else if !kept[index] {
-        displaced.append(blocks[element - pairs.count])
-      }
-    }
+    let kept = chain.kept(in: oldOrder, and: newOrder, weights: elements.map { $0.weight })
+    chosen = pairs.indices.filter { kept[$0] }
+    displaced = blocks.indices.filter { !kept[pairs.count + $0] }.map { blocks[$0] }
   }
 }

@@ -9,7 +9,8 @@ public struct PathMove: Hashable, Sendable {
   /// Its path after.
   public let to: RowPath
 
-  init(from: RowPath, to: RowPath) {
+  /// A row that goes from a path before the batch to one after it.
+  public init(from: RowPath, to: RowPath) {
     self.from = from
     self.to = to
   }
@@ -39,6 +40,30 @@ public struct SectionedChanges: Hashable, Sendable {
   /// The rows with a new value, by ascending new path, including rows that move.
   public internal(set) var rowUpdates: [PathMove] = []
 
+  /// Changes of these positions and paths, given in any order.
+  ///
+  /// - Parameters:
+  ///   - sectionDeletes: Old positions.
+  ///   - sectionInserts: New positions.
+  ///   - sectionReloads: The sections that change their title.
+  ///   - rowDeletes: Old paths.
+  ///   - rowInserts: New paths.
+  ///   - rowMoves: The rows that change their section, or their position among the staying rows.
+  ///   - rowUpdates: The rows with a new value.
+  public init(
+    sectionDeletes: [Int] = [], sectionInserts: [Int] = [], sectionReloads: [IndexMove] = [],
+    rowDeletes: [RowPath] = [], rowInserts: [RowPath] = [], rowMoves: [PathMove] = [],
+    rowUpdates: [PathMove] = []
+  ) {
+    self.sectionDeletes = sectionDeletes.sorted()
+    self.sectionInserts = sectionInserts.sorted()
+    self.sectionReloads = sectionReloads.sorted { $0.from < $1.from }
+    self.rowDeletes = rowDeletes.sorted()
+    self.rowInserts = rowInserts.sorted()
+    self.rowMoves = rowMoves.sorted { $0.to < $1.to }
+    self.rowUpdates = rowUpdates.sorted { $0.to < $1.to }
+  }
+
   /// The number of operations.
   public var count: Int {
     sectionDeletes.count + sectionInserts.count + sectionReloads.count + rowDeletes.count
@@ -49,7 +74,7 @@ public struct SectionedChanges: Hashable, Sendable {
 }
 
 /// Changes for callbacks without moves: a moved row is removed and inserted.
-struct LegacySectionedChanges: Hashable, Sendable {
+struct SectionedCallbacks: Hashable, Sendable {
   /// The rows with a new value that do not move, by ascending old path.
   let rowUpdates: [PathMove]
   /// The sections that change their title, by ascending old position.

@@ -25,19 +25,19 @@ struct SectionedPlan {
   ) throws(TreeRingError) {
     self.rows = rows
     sections = old
-    let coming = rows.coming.map { PlacedTitle(index: $0.index, title: title($0.model)) }
-    let updates = rows.updates.map { PlacedTitle(index: $0.index, title: title($0.model)) }
+    let comers = rows.comers.map { PositionedTitle(index: $0.index, title: title($0.model)) }
+    let updates = rows.updates.map { PositionedTitle(index: $0.index, title: title($0.model)) }
     let retitledUpdates = updates.filter { $0.title != old.section(ofRow: $0.index).title }
-    try Self.refuseForeign(coming, between: old, retitledUpdates, rows)
+    try Self.refuseForeign(comers, between: old, retitledUpdates, rows)
 
-    var titles = Dictionary(uniqueKeysWithValues: coming.map { ($0.index, $0.title) })
+    var titles = Dictionary(uniqueKeysWithValues: comers.map { ($0.index, $0.title) })
     for update in updates {
       let kept = rows.alignment.keptBefore(old: update.index)
       titles[rows.alignment.newPosition(ofKept: kept)] = update.title
     }
     let list = rows.changes
     let moving = Set(list.moves.map { $0.from })
-    // Rows that must move although the batch does not place them may have no new value.
+    // A row that must move although the batch does not move it has no new value.
     for move in list.moves where titles[move.to] == nil {
       titles[move.to] = old.section(ofRow: move.from).title
     }
@@ -59,31 +59,30 @@ struct SectionedPlan {
   /// Refuses a row inserted between two rows of one section under another title. An exception: if
   /// one of the two changes its title too, it already splits the section.
   private static func refuseForeign(
-    _ coming: [PlacedTitle], between old: SectionRuns, _ retitled: [PlacedTitle],
+    _ comers: [PositionedTitle], between old: SectionRuns, _ retitled: [PositionedTitle],
     _ rows: BatchPlan<RowNumber>
   ) throws(TreeRingError) {
     let alignment = rows.alignment
     let keptCount = rows.oldCount - alignment.removed.count
-    let parting = Set(retitled.map { alignment.keptBefore(old: $0.index) })
-    for row in coming {
+    let splitting = Set(retitled.map { alignment.keptBefore(old: $0.index) })
+    for row in comers {
       let next = alignment.keptBefore(new: row.index)
       guard next > 0, next < keptCount else { continue }
       let section = old.section(ofRow: alignment.oldPosition(ofKept: next))
       if row.title != section.title,
         section.rows.contains(alignment.oldPosition(ofKept: next - 1)),
-        !parting.contains(next - 1), !parting.contains(next)
+        !splitting.contains(next - 1), !splitting.contains(next)
       {
         throw BatchCheck.refusal(
-          "the row at index \(row.index) after the batch has another title than the "
-            + "section around it; "
-            + "sort the list by section first")
+          "the row at index \(row.index) after the batch has another title than the section "
+            + "around it; sort the list by section first")
       }
     }
   }
 }
 
 /// A title at a position.
-private struct PlacedTitle {
+private struct PositionedTitle {
   let index: Int
   let title: TitleNumber
 }

@@ -10,14 +10,14 @@ internal import TreeRingPlatform
 /// The change that waits for a reader.
 struct WaitingChange<Model: CollectionModel>: Sendable {
   /// Oldest first; each is more than twice as long as the next one.
-  private var parts: [TouchedModels<Model>] = []
+  private var parts: [AffectedModels<Model>] = []
 
   var isEmpty: Bool { parts.isEmpty }
   /// The number of rows kept.
   var rowCount: Int { parts.reduce(0) { $0 + $1.count } }
 
   /// Adds a change that follows all waiting ones.
-  mutating func append(_ change: TouchedModels<Model>) {
+  mutating func append(_ change: AffectedModels<Model>) {
     var last = change
     while let before = parts.last, before.count <= 2 * last.count {
       last = before.followed(by: last)
@@ -27,7 +27,7 @@ struct WaitingChange<Model: CollectionModel>: Sendable {
   }
 
   /// Takes all of it as one change; nil if nothing waits.
-  mutating func take() -> TouchedModels<Model>? {
+  mutating func take() -> AffectedModels<Model>? {
     defer { parts = [] }
     guard var all = parts.last else { return nil }
     for part in parts.dropLast().reversed() { all = part.followed(by: all) }
@@ -48,8 +48,8 @@ final class ChangeMailbox<Model: CollectionModel>: Sendable {
   /// A mailbox that starts with the shown models as inserts.
   init(_ shown: [Model]) {
     if shown.isEmpty { return }
-    let rows = shown.enumerated().map { TouchedModels<Model>.Row(new: $0, after: $1) }
-    let change = TouchedModels(rows, oldCount: 0, newCount: rows.count)
+    let rows = shown.enumerated().map { AffectedModels<Model>.Row(new: $0, after: $1) }
+    let change = AffectedModels(rows, oldCount: 0, newCount: rows.count)
     state.withLock { $0.waiting.append(change) }
   }
 
@@ -57,12 +57,12 @@ final class ChangeMailbox<Model: CollectionModel>: Sendable {
   func append(_ change: CollectionChange<Model>, silently: Bool) {
     state.withLock { state in
       if change.changes.isEmpty || (silently && state.waiting.isEmpty) { return }
-      state.waiting.append(TouchedModels(change))
+      state.waiting.append(AffectedModels(change))
     }
   }
 
   /// Takes all waiting changes as one; nil if there are none.
-  func take() -> TouchedModels<Model>? { state.withLock { $0.waiting.take() } }
+  func take() -> AffectedModels<Model>? { state.withLock { $0.waiting.take() } }
 
   /// Resumes the readers if a change waits.
   func wake() {

@@ -13,7 +13,7 @@ public struct CollectionChange<Model: Sendable>: Sendable {
   /// The models at the new positions of `changes.updates`.
   public let updated: [Model]
 
-  /// A change; public for tests of observers.
+  /// A change, as a collection would report it.
   ///
   /// - Parameters:
   ///   - changes: The positions.

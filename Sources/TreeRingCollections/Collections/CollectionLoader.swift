@@ -85,11 +85,11 @@ where DataSource.Data == Source.Data {
 
   private func run(load number: Int) {
     // A load that ended before this one began is reported first.
-    tellOfEarlyEnds()
+    reportEarlyEnds()
     guard let request = ledger.withLock({ $0.start(load: number, mode: options.mode) }) else {
       return
     }
-    tell { $0.started() }
+    notify { $0.started() }
     switch request {
     case .listen(let range): listen(to: range)
     case .page(let request): read(request, for: number)
@@ -124,24 +124,24 @@ where DataSource.Data == Source.Data {
   /// Ends the load once each of its children is settled.
   private func finishIfSettled() {
     guard let finished = ledger.withLock({ $0.finishIfSettled(listens: listens) }) else { return }
-    if !finished.edits.isEmpty { tell { $0.apply(finished.edits) } }
+    if !finished.edits.isEmpty { notify { $0.apply(finished.edits) } }
     if let range = finished.range { listen(to: range) }
     finish(finished.outcome, finished.whenEnded)
   }
 
   private func end(_ number: Int, error: any Error) {
     ledger.withLock { $0.end(load: number, error: error) }
-    tellOfEarlyEnds()
+    reportEarlyEnds()
   }
 
   /// Cancels the work that ended early, and reports the loads among it.
-  private func tellOfEarlyEnds() {
+  private func reportEarlyEnds() {
     while let early = ledger.withLock({ $0.takeEarlyEnd() }) {
       early.listener?.cancel()
       for task in early.tasks { task.cancel() }
       guard let load = early.load else { continue }
       // The load may have ended before its turn came.
-      if !load.wasStarted { tell { $0.started() } }
+      if !load.wasStarted { notify { $0.started() } }
       finish(load.outcome, load.whenEnded)
     }
   }
@@ -149,13 +149,13 @@ where DataSource.Data == Source.Data {
   private func finish(
     _ outcome: LoadOutcome, _ whenEnded: [@Sendable (LoadOutcome) -> Void]
   ) {
-    tell { $0.ended(outcome) }
+    notify { $0.ended(outcome) }
     for body in whenEnded { body(outcome) }
   }
 
   func cancelLoad() {
     ledger.withLock { $0.cancelLoad(Self.cancelled) }
-    post { $0.tellOfEarlyEnds() }
+    post { $0.reportEarlyEnds() }
   }
 
   /// Whether the loader listens to the loaded range.
@@ -169,8 +169,8 @@ where DataSource.Data == Source.Data {
     ledger.withLock { $0.stop(Self.cancelled) }
     // Keeps the loader alive until this has run, even after its collection ends.
     work.post {
-      self.tellOfEarlyEnds()
-      self.tell { $0.finished() }
+      self.reportEarlyEnds()
+      self.notify { $0.finished() }
     }
   }
 
@@ -207,8 +207,8 @@ where DataSource.Data == Source.Data {
       }
     case .failed(let error):
       let endedNoLoad = ledger.withLock { $0.end(listener: listener, error: error) }
-      tellOfEarlyEnds()
-      if endedNoLoad { tell { $0.failed(error, nil) } }
+      reportEarlyEnds()
+      if endedNoLoad { notify { $0.failed(error, nil) } }
     }
     finishIfSettled()
   }
@@ -221,7 +221,7 @@ where DataSource.Data == Source.Data {
   private func remove(_ key: String, from origin: ChildOrigin) {
     guard let removed = ledger.withLock({ $0.remove(key, from: origin) }) else { return }
     for task in removed.tasks { task.cancel() }
-    if !removed.edits.isEmpty { tell { $0.apply(removed.edits) } }
+    if !removed.edits.isEmpty { notify { $0.apply(removed.edits) } }
   }
 
   // MARK: - Preparing
@@ -250,11 +250,9 @@ where DataSource.Data == Source.Data {
           guard (try? await clock.sleep(for: timeout)) != nil else { return }
           let error = TreeRingError(
             .cancelled,
-            "Preparing the child \(child.key) took longer than \(timeout); its row stays "
-              + "as it was until it "
-              + "is heard of or loaded again. CollectionOptions.prepareTimeout sets how long "
-              + "it may take."
-          )
+            "Preparing the child \(child.key) took longer than \(timeout). Its row stays as it "
+              + "was until the source sends the child again or it is loaded again. "
+              + "CollectionOptions.prepareTimeout sets the limit.")
           self?.post { $0.settle(child.key, token, .failure(error)) }
         })
     }
@@ -265,8 +263,8 @@ where DataSource.Data == Source.Data {
   private func settle(_ key: String, _ token: UInt64, _ result: Result<Model?, any Error>) {
     guard let settled = ledger.withLock({ $0.settle(key, token, result) }) else { return }
     for task in settled.tasks { task.cancel() }
-    if let error = settled.error { tell { $0.failed(error, key) } }
-    if !settled.edits.isEmpty { tell { $0.apply(settled.edits) } }
+    if let error = settled.error { notify { $0.failed(error, key) } }
+    if !settled.edits.isEmpty { notify { $0.apply(settled.edits) } }
     finishIfSettled()
   }
 
@@ -281,11 +279,11 @@ where DataSource.Data == Source.Data {
     work.post { [weak self] in
       guard let self else { return }
       body(self)
-      tell { $0.finished() }
+      notify { $0.finished() }
     }
   }
 
-  private func tell(_ body: (LoaderOutput<Model>) -> Void) {
+  private func notify(_ body: (LoaderOutput<Model>) -> Void) {
     if let output = output.withLock({ $0 }) { body(output) }
   }
 }

@@ -71,7 +71,6 @@ public protocol CollectionModel: Codable, Sendable {
   /// the collection, because the collection waits for it.
   ///
   /// - Returns: Whether the model changed.
-  /// - Returns: Whether anything changed.
   mutating func update(with properties: [String: DictionaryValue]) throws -> Bool
 }
 

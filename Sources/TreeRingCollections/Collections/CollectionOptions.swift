@@ -46,7 +46,7 @@ public struct CollectionOptions<Model: CollectionModel>: Sendable {
     executor: (any TaskExecutor)? = nil,
     deliver: @escaping @Sendable (_ body: @escaping @Sendable () -> Void) -> Void = { $0() }
   ) {
-    if case .paged(let size) = mode { precondition(size > 0, "a page has a row at least") }
+    if case .paged(let size) = mode { precondition(size > 0, "a page holds at least one row") }
     self.order = order
     self.mode = mode
     self.listens = listens

@@ -48,12 +48,12 @@ public final class LiveCollection<Model: CollectionModel>: Sendable {
     loader.setOutput(
       LoaderOutput(
         apply: { [weak self] in self?.apply($0) },
-        started: { [weak self] in self?.tell { $0.collectionDidStartLoad() } },
-        ended: { [weak self] outcome in self?.tell { $0.collectionDidEndLoad(outcome) } },
+        started: { [weak self] in self?.notify { $0.collectionDidStartLoad() } },
+        ended: { [weak self] outcome in self?.notify { $0.collectionDidEndLoad(outcome) } },
         failed: { [weak self] error, key in
-          self?.tell { $0.collection(failedWith: error, key: key) }
+          self?.notify { $0.collection(failedWith: error, key: key) }
         },
-        finished: { [weak self] in self?.tellOfChange() }))
+        finished: { [weak self] in self?.notifyOfChange() }))
   }
 
   /// A collection whose models a closure makes; it is empty until the first load.
@@ -136,7 +136,7 @@ public final class LiveCollection<Model: CollectionModel>: Sendable {
   public func setFilter(_ filter: (@Sendable (Model) -> Bool)?) {
     work.post {
       self.change(silently: false) { $0.setFilter(filter) }
-      self.tellOfChange()
+      self.notifyOfChange()
     }
   }
 
@@ -162,7 +162,7 @@ public final class LiveCollection<Model: CollectionModel>: Sendable {
   private func edit(_ edit: ModelEdit<Model>, _ silently: Bool) {
     work.post {
       self.apply([edit], silently: silently)
-      self.tellOfChange()
+      self.notifyOfChange()
     }
   }
 
@@ -226,7 +226,7 @@ public final class LiveCollection<Model: CollectionModel>: Sendable {
     var failures: [(String, any Error)] = []
     change(silently: silently) { models in models.apply(edits) { failures.append(($0, $1)) } }
     for (identifier, error) in failures {
-      tell { $0.collection(failedWith: error, key: identifier) }
+      notify { $0.collection(failedWith: error, key: identifier) }
     }
   }
 
@@ -242,21 +242,21 @@ public final class LiveCollection<Model: CollectionModel>: Sendable {
     }
     if silently || change.changes.isEmpty { return }
     audience.withLock { $0.isChanged = true }
-    tell { $0.collection(did: change) }
+    notify { $0.collection(did: change) }
     for reader in readers { reader.wake() }
   }
 
   /// Reports all changes of a run once, when no more work is waiting.
-  private func tellOfChange() {
+  private func notifyOfChange() {
     guard work.isLast else { return }
     let isChanged = audience.withLock { audience in
       defer { audience.isChanged = false }
       return audience.isChanged
     }
-    if isChanged { tell { $0.collectionDidChange() } }
+    if isChanged { notify { $0.collectionDidChange() } }
   }
 
-  private func tell(_ body: (any CollectionObserver<Model>) -> Void) {
+  private func notify(_ body: (any CollectionObserver<Model>) -> Void) {
     for observer in audience.withLock({ $0.observers.compactMap { $0.value } }) { body(observer) }
   }
 }

@@ -9,7 +9,7 @@ public struct LoadOutcome: Sendable {
   /// The reason for an early end: the source's error, or `cancelled`.
   public let error: (any Error)?
 
-  /// An outcome; public for tests of observers.
+  /// An outcome, as a load would report it.
   ///
   /// - Parameters:
   ///   - rows: The number of rows loaded.

@@ -160,7 +160,7 @@ struct SortedModels<Model: CollectionModel>: Sendable {
   ) -> CollectionChange<Model> {
     self.filter = filter
     let oldCount = shownCount
-    var touched: [TouchedModels<Model>.Row] = []
+    var affected: [AffectedModels<Model>.Row] = []
     var oldIndex = 0
     var newIndex = 0
     var rows = list.elements
@@ -171,15 +171,15 @@ struct SortedModels<Model: CollectionModel>: Sendable {
       if wasShown != isShown {
         rows[index].isShown = isShown
         entries[number].isShown = isShown
-        touched.append(
+        affected.append(
           isShown
-            ? TouchedModels.Row(new: newIndex) : TouchedModels.Row(old: oldIndex, before: model))
+            ? AffectedModels.Row(new: newIndex) : AffectedModels.Row(old: oldIndex, before: model))
       }
       oldIndex += wasShown ? 1 : 0
       newIndex += isShown ? 1 : 0
     }
     list.fill(rows)
-    return TouchedModels(touched, oldCount: oldCount, newCount: newIndex)
+    return AffectedModels(affected, oldCount: oldCount, newCount: newIndex)
       .change(shownModel(at:))
   }
 
@@ -192,11 +192,11 @@ struct SortedModels<Model: CollectionModel>: Sendable {
       let before = old[identifier].flatMap { $0.isShown ? $0 : nil }
       // A model that was removed and added again in between is a different one.
       let isAnother = before?.sequence != entry(identifier)?.sequence
-      return TouchedModels<Model>.Row(
+      return AffectedModels<Model>.Row(
         old: before == nil ? nil : shownBefore[identifier], before: before?.model,
         new: shownIndex(of: identifier), isUpdated: isAnother || changed.contains(identifier))
     }
-    return TouchedModels(rows, oldCount: oldCount, newCount: shownCount)
+    return AffectedModels(rows, oldCount: oldCount, newCount: shownCount)
       .change(shownModel(at:))
   }
 }

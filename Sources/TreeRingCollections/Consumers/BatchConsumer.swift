@@ -1,4 +1,4 @@
-// The common part of all consumers: batches that collect transactions and apply them together, and
+// The interface of all consumers: batches that collect transactions and apply them together, and
 // reads of the linear list.
 
 public import TreeRing
@@ -13,16 +13,17 @@ public import TreeRing
 /// the batch, `newIndex` one after it. Writing outside a batch, or beginning one inside another, is
 /// a programming error and traps. A consumer belongs to one isolation domain, like the view it
 /// feeds.
-///
-/// Use this protocol for code that takes any of the library's consumers; other types cannot
-/// conform.
 public protocol BatchConsumer<Model>: AnyObject {
   /// The type of the rows.
   associatedtype Model
   /// The type of a batch's net changes.
   associatedtype Changes
-  /// The rows and the open batch. For the library's use.
-  var _core: ConsumerCore<Model> { get }
+
+  /// Begins a batch.
+  func willChange()
+
+  /// Adds transactions to the batch.
+  func consume(_ transactions: some Sequence<ListTransaction<Model>>)
 
   /// Ends the batch: checks it, applies it, and calls the delegate.
   ///
@@ -41,6 +42,54 @@ public protocol BatchConsumer<Model>: AnyObject {
   ///   - notifying: Whether the delegate is called, with the one minimal batch that leads from the
   ///     old content to the new.
   func reset(with models: some Sequence<Model>, notifying: Bool)
+
+  /// The number of rows in total. O(1).
+  var numberOfItems: Int { get }
+  /// The row at an index; nil if there is none. O(log n).
+  func object(at index: Int) -> Model?
+  /// All rows in order. O(n).
+  var items: [Model] { get }
+}
+
+extension BatchConsumer {
+  /// Inserts a row at an index after the batch.
+  public func add(_ model: Model, at newIndex: Int) {
+    consume(CollectionOfOne(.insert(model, newIndex: newIndex)))
+  }
+  /// Gives the row at an index before the batch a new value.
+  public func update(_ model: Model, at index: Int) {
+    consume(CollectionOfOne(.update(model, index: index)))
+  }
+  /// Removes the row at an index before the batch.
+  public func remove(at index: Int) { consume(CollectionOfOne(.delete(index: index))) }
+  /// Moves the row at an index before the batch to one after it, with this value.
+  public func move(_ model: Model, from index: Int, to newIndex: Int) {
+    consume(CollectionOfOne(.move(model, index: index, newIndex: newIndex)))
+  }
+  /// Ends the batch; see ``didChange(returnChanges:)``.
+  public func didChange() throws(TreeRingError) { try didChange(returnChanges: false) }
+
+  /// Replaces the content without calling the delegate.
+  public func reset(with models: some Sequence<Model>) { reset(with: models, notifying: false) }
+
+  /// Replaces the content by the result of these transactions on an empty list.
+  ///
+  /// - Throws: `invalidInput` unless they are inserts at the indexes from 0 on; the content is then
+  ///   unchanged.
+  public func reset(
+    with transactions: [ListTransaction<Model>], notifying: Bool = false
+  ) throws(TreeRingError) {
+    reset(with: try transactions.rowsFromNothing(), notifying: notifying)
+  }
+
+  /// The index of the first row that satisfies `fits`; nil if there is none. O(n).
+  public func indexOfItem(where fits: (Model) throws -> Bool) rethrows -> Int? {
+    try items.firstIndex(where: fits)
+  }
+  /// The rows as one insert each. O(n).
+  public var transactionsForCurrentState: [ListTransaction<Model>] {
+    items.transactionsForCurrentState
+  }
 }
 
 /// Receives the begin and the end of batches: the common part of all consumers' delegates.
@@ -60,79 +109,4 @@ extension ConsumerDelegate {
   public func consumerWillChange() {}
   public func consumerDidChange() {}
   public func consumer(perform batch: @escaping () -> Void) { batch() }
-}
-
-extension BatchConsumer {
-  // MARK: - Batches
-
-  /// Begins a batch.
-  public func willChange() { _core.beginBatch() }
-  /// Inserts a row at an index after the batch.
-  public func add(_ model: Model, at newIndex: Int) {
-    _core.append(.insert(model, newIndex: newIndex))
-  }
-  /// Gives the row at an index before the batch a new value.
-  public func update(_ model: Model, at index: Int) {
-    _core.append(.update(model, index: index))
-  }
-  /// Removes the row at an index before the batch.
-  public func remove(at index: Int) { _core.append(.delete(index: index)) }
-  /// Moves the row at an index before the batch to one after it, with this value.
-  public func move(_ model: Model, from index: Int, to newIndex: Int) {
-    _core.append(.move(model, index: index, newIndex: newIndex))
-  }
-  /// Adds all transactions to the batch.
-  public func consume(_ transactions: some Sequence<ListTransaction<Model>>) {
-    _core.requireOpen()
-    for transaction in transactions { _core.append(transaction) }
-  }
-  /// Ends the batch; see ``didChange(returnChanges:)``.
-  public func didChange() throws(TreeRingError) { try didChange(returnChanges: false) }
-
-  /// Replaces the content without calling the delegate.
-  public func reset(with models: some Sequence<Model>) { reset(with: models, notifying: false) }
-
-  /// Replaces the content by the result of these transactions on an empty list.
-  ///
-  /// - Throws: `invalidInput` unless they are inserts at the indexes from 0 on; the content is then
-  ///   unchanged.
-  public func reset(
-    with transactions: [ListTransaction<Model>], notifying: Bool = false
-  ) throws(TreeRingError) {
-    reset(with: try transactions.rowsFromNothing(), notifying: notifying)
-  }
-
-  // MARK: - Reads
-
-  /// The number of rows in total. O(1).
-  public var numberOfItems: Int { _core.shown.rows.count }
-  /// The row at an index; nil if there is none. O(log n).
-  public func object(at index: Int) -> Model? {
-    let rows = _core.shown.rows
-    return index >= 0 && index < rows.count ? _core.table[rows[index]] : nil
-  }
-  /// All rows in order. O(n).
-  public var items: [Model] { _core.shown.rows.elements.map { _core.table[$0] } }
-  /// The index of the first row that satisfies `fits`; nil if there is none. O(n).
-  public func indexOfItem(where fits: (Model) throws -> Bool) rethrows -> Int? {
-    try _core.shown.rows.index { try fits(_core.table[$0]) }
-  }
-  /// The rows as one insert each. O(n).
-  public var transactionsForCurrentState: [ListTransaction<Model>] {
-    items.transactionsForCurrentState
-  }
-}
-
-extension RankedList {
-  /// The first position whose element satisfies `fits`; nil if there is none. O(n).
-  fileprivate func index(where fits: (Element) throws -> Bool) rethrows -> Int? {
-    var index = 0
-    var isFound = false
-    try forEach {
-      isFound = try fits($0)
-      if !isFound { index += 1 }
-      return !isFound
-    }
-    return isFound ? index : nil
-  }
 }

@@ -8,8 +8,8 @@ struct ConsumerState {
   var sections = SectionRuns()
 }
 
-/// A consumer's rows, rules and open batch. For the library's use.
-public final class ConsumerCore<Model> {
+/// A consumer's rows, rules and open batch.
+final class ConsumerCore<Model> {
   let table = RowTable<Model>()
   let rules: ValueRules<RowNumber>
   private let identity: ((RowNumber) -> AnyHashable)?
@@ -28,6 +28,18 @@ public final class ConsumerCore<Model> {
   /// nodes it changes.
   var latest: ConsumerState { state.latest }
 
+  // MARK: - Reads
+
+  /// The number of rows that reads see.
+  var count: Int { shown.rows.count }
+  /// The row that reads see at an index; nil if there is none. O(log n).
+  func model(at index: Int) -> Model? {
+    let rows = shown.rows
+    return index >= 0 && index < rows.count ? table[rows[index]] : nil
+  }
+  /// The rows that reads see. O(n).
+  var models: [Model] { shown.rows.elements.map { table[$0] } }
+
   // MARK: - Batches
 
   func beginBatch() {
@@ -35,14 +47,9 @@ public final class ConsumerCore<Model> {
     batch = []
   }
 
-  /// Traps if no batch is open.
-  func requireOpen() {
+  func append(_ transactions: some Sequence<ListTransaction<Model>>) {
     precondition(batch != nil, "a consumer may be written to only inside a batch")
-  }
-
-  func append(_ transaction: ListTransaction<Model>) {
-    requireOpen()
-    batch?.append(transaction.map(table.add))
+    for transaction in transactions { batch?.append(transaction.map(table.add)) }
   }
 
   /// Ends the batch.
@@ -53,7 +60,7 @@ public final class ConsumerCore<Model> {
   func endBatch<Checked>(
     _ check: (BatchPlan<RowNumber>) throws(TreeRingError) -> Checked
   ) throws(TreeRingError) -> (checked: Checked, unused: [RowNumber]) {
-    guard let transactions = batch else { preconditionFailure("no batch has begun") }
+    guard let transactions = batch else { preconditionFailure("there is no open batch") }
     batch = nil
     do {
       let plan = try BatchPlan(transactions, on: latest.rows, rules: rules)
@@ -72,14 +79,14 @@ public final class ConsumerCore<Model> {
   ///   - unused: The numbers to free.
   ///   - edit: Turns the latest state into the one after the batch and returns the numbers it no
   ///     longer holds. They are freed once the batch has been shown.
-  ///   - tell: Makes the calls of the batch.
+  ///   - notify: Makes the calls of the batch.
   func accept(
     for delegate: (any ConsumerDelegate)?, freeing unused: [RowNumber],
-    _ edit: @escaping (inout ConsumerState) -> [RowNumber], tell: @escaping () -> Void
+    _ edit: @escaping (inout ConsumerState) -> [RowNumber], notify: @escaping () -> Void
   ) {
     var dead = unused
     state.accept(for: delegate, { dead += edit(&$0) }) { [table] in
-      tell()
+      notify()
       table.remove(dead)
     }
   }

@@ -22,7 +22,7 @@ public struct PathOffsets: Hashable, Sendable {
   ) {
     precondition(
       min(sectionsBefore, sectionsAfter, rowsBefore, rowsAfter) >= 0,
-      "there cannot be fewer than no rows before or after")
+      "the numbers of sections and rows before and after are not negative")
     self.sectionsBefore = sectionsBefore
     self.sectionsAfter = sectionsAfter
     self.rowsBefore = rowsBefore

@@ -29,8 +29,7 @@ public protocol PlainConsumerDelegate<Model>: ConsumerDelegate {
 public class PlainConsumer<Model>: BatchConsumer {
   /// The delegate, called for every batch.
   public weak var delegate: (any PlainConsumerDelegate<Model>)?
-  /// The rows and the open batch. For the library's use.
-  public let _core: ConsumerCore<Model>
+  let core: ConsumerCore<Model>
 
   /// An empty list.
   ///
@@ -47,45 +46,54 @@ public class PlainConsumer<Model>: BatchConsumer {
   }
 
   init(rules: ValueRules<Model>, identity: ((Model) -> AnyHashable)?) {
-    _core = ConsumerCore(rules, identity: identity)
+    core = ConsumerCore(rules, identity: identity)
+  }
+
+  public func willChange() { core.beginBatch() }
+  public func consume(_ transactions: some Sequence<ListTransaction<Model>>) {
+    core.append(transactions)
   }
 
   @discardableResult
   public func didChange(returnChanges: Bool) throws(TreeRingError) -> ListChanges? {
-    let (plan, unused) = try _core.endBatch { $0 }
+    let (plan, unused) = try core.endBatch { $0 }
     let changes = plan.changes
     accept(changes, freeing: unused) { plan.apply(to: &$0.rows) }
     return returnChanges ? changes : nil
   }
 
   public func reset(with models: some Sequence<Model>, notifying: Bool) {
-    let rows = _core.rows(for: models)
-    guard notifying else { return _core.replace(with: ConsumerState(rows: rows)) }
-    let (comparison, unused) = _core.comparison(with: rows)
+    let rows = core.rows(for: models)
+    guard notifying else { return core.replace(with: ConsumerState(rows: rows)) }
+    let (comparison, unused) = core.comparison(with: rows)
     accept(comparison.changes, freeing: unused) {
       $0.become(ConsumerState(rows: comparison.rows))
     }
   }
 
+  public var numberOfItems: Int { core.count }
+  public func object(at index: Int) -> Model? { core.model(at: index) }
+  public var items: [Model] { core.models }
+
   private func accept(
     _ changes: ListChanges, freeing unused: [RowNumber],
     _ edit: @escaping (inout ConsumerState) -> [RowNumber]
   ) {
-    _core.accept(for: delegate, freeing: unused, edit) { [weak self] in
+    core.accept(for: delegate, freeing: unused, edit) { [weak self] in
       guard let self, let delegate else { return }
-      tell(delegate, of: changes)
+      notify(delegate, of: changes)
       delegate.consumerDidChange()
     }
   }
 
-  private func tell(_ delegate: any PlainConsumerDelegate<Model>, of changes: ListChanges) {
-    let (rows, changes) = (_core.shown.rows, LegacyListChanges(changes))
+  private func notify(_ delegate: any PlainConsumerDelegate<Model>, of changes: ListChanges) {
+    let (rows, changes) = (core.shown.rows, ListCallbacks(changes))
     for update in changes.updates {
-      delegate.consumerDidUpdate(_core.table[rows[update.to]], at: update.from)
+      delegate.consumerDidUpdate(core.table[rows[update.to]], at: update.from)
     }
     for index in changes.removals { delegate.consumerDidRemove(at: index) }
     for index in changes.insertions {
-      delegate.consumerDidInsert(_core.table[rows[index]], at: index)
+      delegate.consumerDidInsert(core.table[rows[index]], at: index)
     }
   }
 }

@@ -37,8 +37,7 @@ public protocol SectionedConsumerDelegate<Model>: ConsumerDelegate {
 public final class SectionedConsumer<Model, Title: Hashable>: BatchConsumer {
   /// The delegate, called for every batch.
   public weak var delegate: (any SectionedConsumerDelegate<Model>)?
-  /// The rows and the open batch. For the library's use.
-  public let _core: ConsumerCore<Model>
+  let core: ConsumerCore<Model>
   private let titleOfModel: (Model) -> Title
   private var titles = TitleTable<Title>()
 
@@ -52,16 +51,21 @@ public final class SectionedConsumer<Model, Title: Hashable>: BatchConsumer {
     title: @escaping (Model) -> Title, isEqual: ((_ old: Model, _ new: Model) -> Bool)? = nil,
     identity: ((Model) -> AnyHashable)? = nil
   ) {
-    _core = ConsumerCore(ValueRules(carryOver: nil, isEqual: isEqual), identity: identity)
+    core = ConsumerCore(ValueRules(carryOver: nil, isEqual: isEqual), identity: identity)
     titleOfModel = title
+  }
+
+  public func willChange() { core.beginBatch() }
+  public func consume(_ transactions: some Sequence<ListTransaction<Model>>) {
+    core.append(transactions)
   }
 
   /// - Throws: `invalidInput` also for a row inserted between two rows of one section under another
   ///   title. An existing row that changes its title splits the section.
   @discardableResult
   public func didChange(returnChanges: Bool) throws(TreeRingError) -> SectionedChanges? {
-    let (plan, unused) = try _core.endBatch { (rows) throws(TreeRingError) in
-      try SectionedPlan(rows, on: _core.latest.sections, title: title)
+    let (plan, unused) = try core.endBatch { (rows) throws(TreeRingError) in
+      try SectionedPlan(rows, on: core.latest.sections, title: title)
     }
     accept(plan.changes, freeing: unused) {
       $0.sections = plan.sections
@@ -71,13 +75,13 @@ public final class SectionedConsumer<Model, Title: Hashable>: BatchConsumer {
   }
 
   public func reset(with models: some Sequence<Model>, notifying: Bool) {
-    let new = _core.rows(for: models)
+    let new = core.rows(for: models)
     guard notifying else {
-      return _core.replace(
+      return core.replace(
         with: ConsumerState(rows: new, sections: SectionRuns(new.elements.map(title))))
     }
-    let old = _core.latest
-    let (comparison, unused) = _core.comparison(with: new)
+    let old = core.latest
+    let (comparison, unused) = core.comparison(with: new)
     let moving = Set(comparison.changes.moves.map(\.from))
     let next = ConsumerState(
       rows: comparison.rows, sections: SectionRuns(comparison.rows.elements.map(title)))
@@ -91,26 +95,26 @@ public final class SectionedConsumer<Model, Title: Hashable>: BatchConsumer {
   }
 
   private func title(_ row: RowNumber) -> TitleNumber {
-    titles.number(of: titleOfModel(_core.table[row]))
+    titles.number(of: titleOfModel(core.table[row]))
   }
 
   private func accept(
     _ changes: SectionedChanges, freeing unused: [RowNumber],
     _ edit: @escaping (inout ConsumerState) -> [RowNumber]
   ) {
-    _core.accept(for: delegate, freeing: unused, edit) { [weak self] in
+    core.accept(for: delegate, freeing: unused, edit) { [weak self] in
       guard let self, let delegate else { return }
-      tell(delegate, of: changes)
+      notify(delegate, of: changes)
       delegate.consumerDidChange()
     }
   }
 
-  private func tell(
+  private func notify(
     _ delegate: any SectionedConsumerDelegate<Model>, of changes: SectionedChanges
   ) {
-    let (state, changes) = (_core.shown, LegacySectionedChanges(changes))
+    let (state, changes) = (core.shown, SectionedCallbacks(changes))
     func model(at path: RowPath) -> Model {
-      _core.table[state.rows[state.sections.rows(of: path.section).lowerBound + path.row]]
+      core.table[state.rows[state.sections.rows(of: path.section).lowerBound + path.row]]
     }
     for update in changes.rowUpdates {
       delegate.consumerDidUpdate(model(at: update.to), at: update.from)
@@ -124,7 +128,11 @@ public final class SectionedConsumer<Model, Title: Hashable>: BatchConsumer {
 
   // MARK: - Reads
 
-  private var sections: SectionRuns { _core.shown.sections }
+  public var numberOfItems: Int { core.count }
+  public func object(at index: Int) -> Model? { core.model(at: index) }
+  public var items: [Model] { core.models }
+
+  private var sections: SectionRuns { core.shown.sections }
   /// The number of sections. O(1).
   public var sectionsCount: Int { sections.count }
   /// The number of rows in a section; 0 if there is no such section. O(log sections).

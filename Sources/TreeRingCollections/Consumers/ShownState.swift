@@ -10,7 +10,7 @@ final class ShownState<State> {
   private struct Batch {
     let begin: () -> Void
     let edit: (inout State) -> Void
-    let tell: () -> Void
+    let notify: () -> Void
     /// The state after this batch; nil until it has been applied.
     var state: State?
   }
@@ -50,19 +50,19 @@ final class ShownState<State> {
   ///   - delegate: Receives the batch as a block. When run, the block first announces the batch
   ///     while reads see the old state, and then makes the batch's calls.
   ///   - edit: Turns the latest state into the one after the batch.
-  ///   - tell: Makes the calls of the batch while reads see the new state.
+  ///   - notify: Makes the calls of the batch while reads see the new state.
   func accept(
     for delegate: (any ConsumerDelegate)?, _ edit: @escaping (inout State) -> Void,
-    tell: @escaping () -> Void
+    notify: @escaping () -> Void
   ) {
-    requireBegun()
+    requireOutsideBegin()
     guard let delegate else {
       run(through: .max)
       edit(&newest)
-      return tell()
+      return notify()
     }
     let begin = { [weak delegate] () -> Void in delegate?.consumerWillChange() }
-    waiting.append(Batch(begin: begin, edit: edit, tell: tell))
+    waiting.append(Batch(begin: begin, edit: edit, notify: notify))
     if waiting.count > 1 { settle() }
     let number = runCount + waiting.count
     delegate.consumer { [weak self] in self?.run(through: number) }
@@ -78,14 +78,13 @@ final class ShownState<State> {
   }
 
   /// Traps inside `consumerWillChange`, where no batch may end or run.
-  private func requireBegun() {
-    precondition(
-      !isBeginning, "a batch may not end or be run before the one around it has begun to show")
+  private func requireOutsideBegin() {
+    precondition(!isBeginning, "no batch may end or run inside consumerWillChange")
   }
 
   /// Runs the waiting batches up to a given number.
   private func run(through number: Int) {
-    requireBegun()
+    requireOutsideBegin()
     while runCount < number, let batch = waiting.popFirst() {
       runCount += 1
       isBeginning = true
@@ -96,7 +95,7 @@ final class ShownState<State> {
       } else {
         batch.edit(&newest)
       }
-      batch.tell()
+      batch.notify()
     }
   }
 }

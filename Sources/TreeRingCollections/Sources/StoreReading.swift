@@ -3,7 +3,7 @@
 internal import TreeRing
 
 /// The rows of a source and their order.
-enum StorePlace: Sendable {
+enum StoreScope: Sendable {
   case bucket
   case group(index: String, GroupName)
 
@@ -23,6 +23,12 @@ extension Snapshot {
     guard let index else { return true }
     return try definition(ofIndex: index).number == other.definition(ofIndex: index).number
   }
+
+  /// The row that an index entry refers to; nil for a row of another bucket.
+  func row(_ reference: RowReference, in bucket: String) throws -> StoredRow? {
+    let id = try reader.id(reference)
+    return id.bucket.isSameName(as: bucket) ? try row(id.key, in: bucket) : nil
+  }
 }
 
 /// A bucket's rows at one commit, in one order.
@@ -30,14 +36,14 @@ struct StoreReading {
   let store: Store
   let snapshot: Snapshot
   let bucket: String
-  let place: StorePlace
+  let scope: StoreScope
 
   private func child(_ row: StoredRow, order: [UInt8]) -> SourceChild<StoredRow> {
     SourceChild(row, at: Self.position(RowID(bucket: row.bucket, key: row.key), order: order))
   }
 
   private static func position(_ id: RowID, order: [UInt8]) -> ChildPosition {
-    // The place bytes are unique already; the key only names the row.
+    // A place's bytes are unique already; the key only names the row.
     ChildPosition(order: .bytes(order), key: StoreSource.childKey(of: id.key))
   }
 
@@ -74,7 +80,7 @@ struct StoreReading {
   private func forEach(
     in range: PositionRange, reversed: Bool, _ body: (SourceChild<StoredRow>) throws -> Bool
   ) throws {
-    switch place {
+    switch scope {
     case .bucket:
       let lower = range.first.map { Key(bytes: Self.bytes($0)) }
       // The upper bound is exclusive: the next key after the last one has one more zero byte.
@@ -91,11 +97,7 @@ struct StoreReading {
         end = try reader.rank(of: Self.bytes(last) + [0], in: group)
       }
       try reader.forEachEntry(in: group, first..<max(first, end), reversed: reversed) { entry in
-        let id = try snapshot.reader.id(entry.row)
-        guard id.bucket.isSameName(as: bucket), let row = try snapshot.row(id.key, in: bucket)
-        else {
-          return true
-        }
+        guard let row = try snapshot.row(entry.row, in: bucket) else { return true }
         return try body(child(row, order: Array(entry.order)))
       }
     }
@@ -106,7 +108,7 @@ struct StoreReading {
   func events(
     since old: Snapshot, in range: PositionRange
   ) throws -> [SourceEvent<StoredRow>] {
-    guard try snapshot.reads(place.index, as: old) else {
+    guard try snapshot.reads(scope.index, as: old) else {
       return [.state(range, try children(in: range))]
     }
     var events: [SourceEvent<StoredRow>] = []
@@ -119,7 +121,7 @@ struct StoreReading {
         events.append(.removed(key: StoreSource.childKey(of: id.key)))
       }
     }
-    switch place {
+    switch scope {
     case .bucket:
       try snapshot.diff(from: old) { difference in
         guard difference.id.bucket.isSameName(as: bucket) else { return true }

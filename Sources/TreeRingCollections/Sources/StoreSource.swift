@@ -14,7 +14,7 @@ public struct StoreSource: CollectionSource {
   public typealias Data = StoredRow
   private let store: Store
   private let bucket: String
-  private let place: StorePlace
+  private let scope: StoreScope
   private let snapshot: Snapshot?
   /// The executor on which listeners wait for commits; nil for the system's choice.
   fileprivate let executor: (any TaskExecutor)?
@@ -26,7 +26,7 @@ public struct StoreSource: CollectionSource {
   ///   - bucket: The bucket's name.
   ///   - snapshot: A past commit to read at; nil follows the newest one.
   public init(_ store: Store, bucket: String, at snapshot: Snapshot? = nil) {
-    self.init(store: store, bucket: bucket, place: .bucket, snapshot: snapshot)
+    self.init(store: store, bucket: bucket, scope: .bucket, snapshot: snapshot)
   }
 
   /// The rows that a bucket has in a group of an index, in the index's order.
@@ -41,7 +41,7 @@ public struct StoreSource: CollectionSource {
     _ store: Store, bucket: String, index: String, group: GroupName, at snapshot: Snapshot? = nil
   ) {
     self.init(
-      store: store, bucket: bucket, place: .group(index: index, group), snapshot: snapshot)
+      store: store, bucket: bucket, scope: .group(index: index, group), snapshot: snapshot)
   }
 
   /// All rows of a bucket, in key order; otherwise like the initialiser with a bucket's name.
@@ -59,12 +59,12 @@ public struct StoreSource: CollectionSource {
   }
 
   init(
-    store: Store, bucket: String, place: StorePlace, snapshot: Snapshot?,
+    store: Store, bucket: String, scope: StoreScope, snapshot: Snapshot?,
     executor: (any TaskExecutor)? = nil
   ) {
     self.store = store
     self.bucket = bucket
-    self.place = place
+    self.scope = scope
     self.snapshot = snapshot
     self.executor = executor
   }
@@ -85,7 +85,7 @@ public struct StoreSource: CollectionSource {
   }
 
   func reading(at snapshot: Snapshot) -> StoreReading {
-    StoreReading(store: store, snapshot: snapshot, bucket: bucket, place: place)
+    StoreReading(store: store, snapshot: snapshot, bucket: bucket, scope: scope)
   }
 
   /// Calls `body` with the commit to show next. That is the newest one, retried if it expires
@@ -126,7 +126,7 @@ private final class StoreListener: SourceListener {
         let reading = self.source.reading(at: next)
         let events = try parts.map { SourceEvent.state($0, try reading.children(in: $0)) }
         self.state.withLock { $0.range = range }
-        for event in events { self.say(event) }
+        for event in events { self.send(event) }
       }
     }
   }
@@ -179,7 +179,7 @@ private final class StoreListener: SourceListener {
         let (range, shown, isOver) = state.withLock { ($0.range, $0.shown, $0.isOver) }
         if isOver { return }
         if let range, let shown, shown.commit != next.commit {
-          try tell(source.reading(at: next), since: shown, in: range)
+          try sendChanges(source.reading(at: next), since: shown, in: range)
         }
         state.withLock { $0.shown = next }
         try body(next)
@@ -191,7 +191,7 @@ private final class StoreListener: SourceListener {
 
   /// Sends the changes; if the earlier state cannot be read any more, sends the full state of the
   /// range.
-  private func tell(
+  private func sendChanges(
     _ reading: StoreReading, since shown: Snapshot, in range: PositionRange
   ) throws {
     let events: [SourceEvent<StoredRow>]
@@ -202,16 +202,16 @@ private final class StoreListener: SourceListener {
     {
       events = [.state(range, try reading.children(in: range))]
     }
-    for event in events { say(event) }
+    for event in events { send(event) }
   }
 
-  private func say(_ event: SourceEvent<StoredRow>) {
+  private func send(_ event: SourceEvent<StoredRow>) {
     if state.withLock({ !$0.isOver }) { receive(event) }
   }
 
   private func fail(_ error: any Error) {
     work.post {
-      self.say(.failed(error))
+      self.send(.failed(error))
       self.cancel()
     }
   }

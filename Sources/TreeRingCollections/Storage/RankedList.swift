@@ -31,7 +31,7 @@ struct RankedList<Element, Measure: ListMeasure<Element>> {
   init(capacity: Int = 32, leafCapacity: Int? = nil) {
     self.capacity = NodeCapacity(inner: capacity, leaf: leafCapacity ?? capacity)
     precondition(
-      min(self.capacity.inner, self.capacity.leaf) >= 4, "a node has room for four at least")
+      min(self.capacity.inner, self.capacity.leaf) >= 4, "a node holds at least four")
     root = RankedNode(elements: [])
   }
 
@@ -111,18 +111,16 @@ struct RankedList<Element, Measure: ListMeasure<Element>> {
   /// The first position at which the total weight through its element exceeds `weight`, with the
   /// weight before it and its element. O(log n).
   func position(atWeight weight: Int) -> (position: Int, before: Int, element: Element) {
-    precondition(weight >= 0 && weight < self.weight, "the list is not that heavy")
+    precondition(weight >= 0 && weight < self.weight, "the weight lies beyond the list")
     return root.position(atWeight: weight)
   }
 
   /// The first position whose element satisfies `fits`; `count` if there is none. `fits` must be
   /// false for a prefix of the list and true for the rest. O(log n) calls.
-  func firstPosition(where fits: (Element) throws -> Bool) rethrows -> Int {
-    try root.firstPosition(where: fits)
-  }
+  func firstPosition(where fits: (Element) -> Bool) -> Int { root.firstPosition(where: fits) }
 
   /// Calls `body` with the elements in order until it returns false. O(elements visited).
-  func forEach(_ body: (Element) throws -> Bool) rethrows { _ = try root.forEach(body) }
+  func forEach(_ body: (Element) -> Bool) { _ = root.forEach(body) }
 
   /// All elements. O(n).
   var elements: [Element] {

@@ -5,6 +5,8 @@
 // over capacity. So every node except the root is at least a quarter full, and the halves of a
 // split are far from being joined.
 
+internal import TreeRingLog
+
 /// The maximum sizes of nodes.
 struct NodeCapacity: Sendable {
   /// The most children of an inner node.
@@ -149,17 +151,17 @@ struct RankedNode<Element, Measure: ListMeasure<Element>> {
   /// references at each step.
   @inline(__always)
   private func descend<R>(
-    _ choose: (UnsafeBufferPointer<RankedNode>) throws -> Int, then body: ([Element]) throws -> R
-  ) rethrows -> R {
-    try withUnsafePointer(to: self) { root in
+    _ choose: (UnsafeBufferPointer<RankedNode>) -> Int, then body: ([Element]) -> R
+  ) -> R {
+    withUnsafePointer(to: self) { root in
       var node = root
       while !node.pointee.isLeaf {
-        try node.pointee.children.withUnsafeBufferPointer { children in
+        node.pointee.children.withUnsafeBufferPointer { children in
           guard let first = children.baseAddress else { return }
-          node = first + (try choose(children))
+          node = first + choose(children)
         }
       }
-      return try body(node.pointee.elements)
+      return body(node.pointee.elements)
     }
   }
 
@@ -217,40 +219,28 @@ struct RankedNode<Element, Measure: ListMeasure<Element>> {
   }
 
   /// Whether the last element satisfies `fits`; false in an empty leaf.
-  private func lastFits(_ fits: (Element) throws -> Bool) rethrows -> Bool {
-    try descend({ $0.count - 1 }, then: { try $0.last.map(fits) ?? false })
+  private func lastFits(_ fits: (Element) -> Bool) -> Bool {
+    descend({ $0.count - 1 }, then: { $0.last.map(fits) ?? false })
   }
 
-  func firstPosition(where fits: (Element) throws -> Bool) rethrows -> Int {
+  func firstPosition(where fits: (Element) -> Bool) -> Int {
     var before = 0
-    return try descend {
-      let child = try Self.firstIndex(below: $0.count - 1) { [children = $0] index in
-        try children[index].lastFits(fits)
+    return descend {
+      // If none of the others fits, the position is in the last child or at its end.
+      let child = (0..<$0.count - 1).partitioningIndex { [children = $0] index in
+        children[index].lastFits(fits)
       }
       for index in 0..<child { before += $0[index].count }
       return child
-    } then: { elements in
-      before + (try Self.firstIndex(below: elements.count) { try fits(elements[$0]) })
+    } then: {
+      before + $0.partitioningIndex(where: fits)
     }
-  }
-
-  /// The first index below a bound that satisfies `fits`, by binary search; the bound if there is
-  /// none.
-  private static func firstIndex(
-    below bound: Int, where fits: (Int) throws -> Bool
-  ) rethrows -> Int {
-    var (low, high) = (0, bound)
-    while low < high {
-      let middle = (low + high) / 2
-      if try fits(middle) { high = middle } else { low = middle + 1 }
-    }
-    return low
   }
 
   /// Calls `body` with the elements in order; returns false once `body` does.
-  func forEach(_ body: (Element) throws -> Bool) rethrows -> Bool {
-    for element in elements where !(try body(element)) { return false }
-    for child in children where !(try child.forEach(body)) { return false }
+  func forEach(_ body: (Element) -> Bool) -> Bool {
+    for element in elements where !body(element) { return false }
+    for child in children where !child.forEach(body) { return false }
     return true
   }
 

@@ -6,6 +6,7 @@
 // moves with its section is marked, so the conversion back is lossless.
 
 public import TreeRing
+internal import TreeRingLog
 public import TreeRingMappings
 
 /// The row of a transaction made from a change.
@@ -19,7 +20,10 @@ public struct ChangedRow: Hashable, Sendable {
   /// Whether it moves only because its section does.
   public let movesWithSection: Bool
 
-  init(row: RowID, group: GroupName, parts: Parts? = nil, movesWithSection: Bool = false) {
+  /// A row in its section after a change.
+  public init(
+    row: RowID, group: GroupName, parts: Parts? = nil, movesWithSection: Bool = false
+  ) {
     self.row = row
     self.group = group
     self.parts = parts
@@ -144,7 +148,7 @@ extension Changeset {
     var updates: [(row: RowID, from: RowPath, to: RowPath, parts: Parts)] = []
     for update in plan.updates {
       guard let parts = update.model.parts else {
-        throw BatchCheck.refusal("an update does not say what changed")
+        throw BatchCheck.refusal("an update has no parts that changed")
       }
       let kept = alignment.keptBefore(old: update.index)
       let to = targets[update.index] ?? alignment.newPosition(ofKept: kept)
@@ -193,13 +197,8 @@ private struct LinearOutline {
 
   /// The path of an existing row. O(log sections).
   func path(of index: Int) -> RowPath {
-    var low = 0
-    var high = starts.count
-    while low < high {
-      let middle = (low + high) / 2
-      if starts[middle] <= index { low = middle + 1 } else { high = middle }
-    }
-    return RowPath(section: low - 1, row: index - starts[low - 1])
+    let section = starts.partitioningIndex { $0 > index } - 1
+    return RowPath(section: section, row: index - starts[section])
   }
 }
 

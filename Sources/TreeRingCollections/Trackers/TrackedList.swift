@@ -8,10 +8,11 @@
 internal import TreeRing
 internal import TreeRingMappings
 
-/// A row in one place of the list.
+/// A row in one of the request's groups, or in its bucket.
 struct TrackedEntry<Row: Sendable>: Sendable {
-  /// The number of the group in the request, and the row's place in the index's order.
+  /// The number of the group in the request.
   let slot: Int
+  /// The row's place in the index's order, or its key.
   let place: [UInt8]
   let content: TrackedRow<Row>
 
@@ -98,7 +99,7 @@ struct TrackedList<Row: Sendable>: Sendable {
   /// Applies changes, each of another entry, and returns the batch for the shown rows.
   mutating func apply(_ changes: [EntryChange<Row>]) -> [ListTransaction<TrackedRow<Row>>] {
     let oldShown = shownCount
-    var placed: [(from: Int, to: Int, isUpdate: Bool)] = []
+    var continuing: [(ends: IndexMove, isUpdate: Bool)] = []
     let from = changes.map { change in
       numbers[change.identity].map { position(of: entries[$0]) }
     }
@@ -111,14 +112,14 @@ struct TrackedList<Row: Sendable>: Sendable {
       let old = ends.from.flatMap { $0 < oldShown ? $0 : nil }
       let new = ends.to.flatMap { $0 < shownCount ? $0 : nil }
       switch (old, new) {
-      case (let old?, let new?): placed.append((old, new, ends.isUpdate))
+      case (let old?, let new?): continuing.append((IndexMove(from: old, to: new), ends.isUpdate))
       case (let old?, nil): batch.append(.delete(index: old))
       case (nil, let new?): batch.append(.insert(content(at: new), newIndex: new))
       case (nil, nil): break
       }
     }
     slide(alignment, from: oldShown, into: &batch)
-    place(placed, alignment, oldShown: oldShown, into: &batch)
+    move(continuing, alignment, oldShown: oldShown, into: &batch)
     return batch
   }
 
@@ -184,25 +185,18 @@ struct TrackedList<Row: Sendable>: Sendable {
   }
 
   /// Lists affected rows shown before and after: moved if the order requires it, else updated.
-  private func place(
-    _ placed: [(from: Int, to: Int, isUpdate: Bool)], _ alignment: Alignment, oldShown: Int,
+  private func move(
+    _ continuing: [(ends: IndexMove, isUpdate: Bool)], _ alignment: Alignment, oldShown: Int,
     into batch: inout [ListTransaction<TrackedRow<Row>>]
   ) {
-    let placed = placed.sorted { $0.from < $1.from }
     let common = min(
       alignment.keptBefore(old: oldShown), alignment.keptBefore(new: shownCount))
-    let staying = StayingRows(
-      placed.map { PlacedRow(from: $0.from, to: $0.to) }, alignment: alignment,
-      window: 0..<common)
-    for (row, stays) in zip(placed, staying.stays) {
-      if !stays {
-        batch.append(.move(content(at: row.to), index: row.from, newIndex: row.to))
-      }
-      if row.isUpdate { batch.append(.update(content(at: row.to), index: row.from)) }
+    let moved = continuing.map { $0.ends }.sorted { $0.from < $1.from }
+    for move in alignment.fewestMoves(of: moved, among: 0..<common) {
+      batch.append(.move(content(at: move.to), index: move.from, newIndex: move.to))
     }
-    for kept in staying.displaced.joined() {
-      let (from, to) = (alignment.oldPosition(ofKept: kept), alignment.newPosition(ofKept: kept))
-      batch.append(.move(content(at: to), index: from, newIndex: to))
+    for row in continuing where row.isUpdate {
+      batch.append(.update(content(at: row.ends.to), index: row.ends.from))
     }
   }
 }

@@ -107,13 +107,7 @@ extension TrackerRequest {
   private func listed(
     of row: RowReference, slot: Int, place: [UInt8], in snapshot: Snapshot
   ) throws -> TrackedEntry<Row>? {
-    let id = try snapshot.reader.id(row)
-    guard id.bucket.isSameName(as: bucket.name),
-      let stored = try snapshot.row(id.key, in: id.bucket)
-    else {
-      return nil
-    }
-    return try listed(stored, slot: slot, place: place)
+    try snapshot.row(row, in: bucket.name).flatMap { try listed($0, slot: slot, place: place) }
   }
 
   /// The entry of a row; nil if the predicate excludes it.

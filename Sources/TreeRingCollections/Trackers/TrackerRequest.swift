@@ -8,6 +8,12 @@ public struct TrackedRow<Row> {
   public let id: RowID
   /// The row, decoded.
   public let row: Row
+
+  /// A row under its identity.
+  public init(id: RowID, row: Row) {
+    self.id = id
+    self.row = row
+  }
 }
 
 extension TrackedRow: Sendable where Row: Sendable {}

@@ -258,14 +258,11 @@ struct MinimalChangeset<Groups: OrderedGroups> {
     for slot in oldSlots where !plan.has(slot) { plan.add(part(slot)) }
     if !needed { return true }
     if numbers.isEmpty { numbers = [Int](repeating: -1, count: places.moved.count) }
-    plan.layOut(from: oldSlots, to: newSlots, numbers: &numbers)
-    let kept = chain.kept(positions: plan.positions, weights: plan.weights)
-    for (element, isKept) in kept.enumerated() where !isKept {
-      count += plan.elements[element].rowCount
-    }
+    let moves = plan.moves(from: oldSlots, to: newSlots, by: &chain, numbers: &numbers)
+    for element in moves { count += element.rowCount }
     guard count <= limit else { return false }
-    for (element, isKept) in kept.enumerated() where !isKept {
-      switch plan.elements[element] {
+    for element in moves {
+      switch element {
       case .affected(let index):
         let affected = places.moved[index]
         let (from, to) = ends(of: affected)

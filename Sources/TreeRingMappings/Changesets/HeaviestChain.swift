@@ -64,6 +64,24 @@ package struct HeaviestChain {
     return kept
   }
 
+  /// Returns for each element whether it belongs to the heaviest chain of elements that have the
+  /// same order in two arrangements.
+  ///
+  /// - Parameters:
+  ///   - first, second: The elements `0..<m` in the two orders.
+  ///   - weights: The weight of each element; its first number is above 0.
+  package mutating func kept(
+    in first: [Int], and second: [Int], weights: [ChainWeight]
+  ) -> [Bool] {
+    var positions = [Int](repeating: 0, count: second.count)
+    for (position, element) in second.enumerated() { positions[element] = position }
+    let inOrder = kept(
+      positions: first.map { positions[$0] }, weights: first.map { weights[$0] })
+    var kept = [Bool](repeating: false, count: first.count)
+    for (index, element) in first.enumerated() { kept[element] = inOrder[index] }
+    return kept
+  }
+
   private func heaviestElement(below position: Int) -> Int {
     var node = position
     var best = -1

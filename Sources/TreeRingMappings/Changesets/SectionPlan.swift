@@ -10,23 +10,24 @@
 // A consolidated section shows several groups, one behind the other. Their blocks and candidates
 // form one sequence, and a candidate may change its group.
 
-/// The rows that may stay in one section. O(k log k) for k candidates, plus the groups shown in it.
-struct SectionPlan {
+/// The rows that may stay in one section. A consumer's list is such a section, with the rows that a
+/// batch moves as candidates. O(k log k) for k candidates, plus the groups shown in it.
+package struct SectionPlan {
   /// An affected row shown in this section on both sides.
-  struct Candidate {
+  package struct Candidate {
     /// Its index among the affected rows.
     let affected: Int
     /// The number of unaffected rows of its group before it, clipped to those shown on both sides.
     let unaffectedBefore: Int
 
-    init(_ affected: Int, _ unaffectedBefore: Int) {
+    package init(_ affected: Int, _ unaffectedBefore: Int) {
       self.affected = affected
       self.unaffectedBefore = unaffectedBefore
     }
   }
 
   /// One group of the section.
-  struct Part {
+  package struct Part {
     let slot: Int
     /// The unaffected rows shown on both sides.
     let common: Range<Int>
@@ -35,13 +36,15 @@ struct SectionPlan {
     /// The unaffected rows changed in place, as ascending positions among the unaffected ones.
     var changed: [Int] = []
     /// The candidates of this group on the old side and on the new side, by rank.
-    var old: [Candidate] = []
-    var new: [Candidate] = []
+    package var old: [Candidate] = []
+    package var new: [Candidate] = []
     /// The index of its first block among all elements; its blocks are consecutive.
     fileprivate var firstBlock = 0
     fileprivate var blocks: [Range<Int>] = []
 
-    init(slot: Int, common: Range<Int>, isReversedBefore: Bool, isReversedAfter: Bool) {
+    package init(
+      slot: Int, common: Range<Int>, isReversedBefore: Bool = false, isReversedAfter: Bool = false
+    ) {
       self.slot = slot
       self.common = common
       self.isReversedBefore = isReversedBefore
@@ -53,7 +56,7 @@ struct SectionPlan {
   }
 
   /// A unit that stays or moves as a whole.
-  enum Element {
+  package enum Element {
     /// A row, by its index among the affected rows.
     case affected(Int)
     /// Unaffected rows of a slot.
@@ -70,13 +73,12 @@ struct SectionPlan {
   private var parts: [Part] = []
   /// The index in `parts` by slot, if there are several.
   private var indexes: [Int: Int] = [:]
-  /// The elements in the new order, with the old position and the weight of each.
-  private(set) var elements: [Element] = []
-  private(set) var positions: [Int] = []
-  private(set) var weights: [ChainWeight] = []
+
+  /// A plan without groups.
+  package init() {}
 
   /// Adds a group that is not there yet.
-  mutating func add(_ part: Part) {
+  package mutating func add(_ part: Part) {
     if parts.count == 1 { indexes[parts[0].slot] = 0 }
     if !parts.isEmpty { indexes[part.slot] = parts.count }
     parts.append(part)
@@ -89,42 +91,43 @@ struct SectionPlan {
     parts.count == 1 ? (parts[0].slot == slot ? 0 : nil) : indexes[slot]
   }
 
-  /// Cuts the unaffected rows at every candidate and lays out both orders.
+  /// Lays out both orders and returns the elements that must move, in the new order.
   ///
-  /// - Parameter numbers: A buffer with one number per affected row.
-  mutating func layOut(
-    from oldSlots: ArraySlice<Int>, to newSlots: ArraySlice<Int>, numbers: inout [Int]
-  ) {
-    var all: [Element] = []
+  /// - Parameters:
+  ///   - oldSlots, newSlots: The groups shown before and after, in display order.
+  ///   - chain: The buffers of the search.
+  ///   - numbers: A buffer with one number per affected row.
+  package mutating func moves(
+    from oldSlots: ArraySlice<Int>, to newSlots: ArraySlice<Int>, by chain: inout HeaviestChain,
+    numbers: inout [Int]
+  ) -> [Element] {
+    var elements: [Element] = []
+    var weights: [ChainWeight] = []
     var oldOrder: [Int] = []
     for slot in oldSlots {
       guard let index = index(of: slot) else { continue }
-      parts[index].firstBlock = all.count
+      parts[index].firstBlock = elements.count
       parts[index].makeBlocks()
-      all += parts[index].blocks.map { .block(slot: slot, $0) }
-      for candidate in parts[index].old {
-        numbers[candidate.affected] = all.count
-        all.append(.affected(candidate.affected))
-      }
       let part = parts[index]
+      for block in part.blocks {
+        elements.append(.block(slot: slot, block))
+        let count = block.count
+        weights.append(ChainWeight(count, count - part.changedCount(in: block), count))
+      }
+      for candidate in part.old {
+        numbers[candidate.affected] = elements.count
+        elements.append(.affected(candidate.affected))
+        weights.append(ChainWeight(1))
+      }
       oldOrder += part.order(part.old, reversed: part.isReversedBefore, numbers)
     }
-    var positionOfElement = [Int](repeating: 0, count: all.count)
-    for (position, element) in oldOrder.enumerated() { positionOfElement[element] = position }
+    var newOrder: [Int] = []
     for slot in newSlots {
-      guard let index = index(of: slot) else { continue }
-      let part = parts[index]
-      for number in part.order(part.new, reversed: part.isReversedAfter, numbers) {
-        elements.append(all[number])
-        positions.append(positionOfElement[number])
-        switch all[number] {
-        case .affected: weights.append(ChainWeight(1))
-        case .block(_, let block):
-          let count = block.count
-          weights.append(ChainWeight(count, count - part.changedCount(in: block), count))
-        }
-      }
+      guard let part = index(of: slot).map({ parts[$0] }) else { continue }
+      newOrder += part.order(part.new, reversed: part.isReversedAfter, numbers)
     }
+    let kept = chain.kept(in: newOrder, and: oldOrder, weights: weights)
+    return newOrder.filter { !kept[$0] }.map { elements[$0] }
   }
 }
 

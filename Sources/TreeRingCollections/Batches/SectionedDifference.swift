@@ -8,7 +8,7 @@
 //      with them.
 //   4. Rows that move between the two sides of one continuing section are decided among its rows
 //      alone.
-// O(k log n) for k placed or changed rows, and for each row of a section that merges into another.
+// O(k log n) for k moved or changed rows, and for each row of a section that merges into another.
 
 internal import TreeRingMappings
 
@@ -22,8 +22,8 @@ struct SectionedDifference {
   private var newOfOld: [Int: Int] = [:]
   private var oldOfNew: [Int: Int] = [:]
   /// The sections beside a change, or displaced by one.
-  private var touchedOld: Set<Int> = []
-  private var touchedNew: Set<Int> = []
+  private var affectedOld: Set<Int> = []
+  private var affectedNew: Set<Int> = []
   private(set) var changes = SectionedChanges()
 
   /// - Parameters:
@@ -48,14 +48,14 @@ struct SectionedDifference {
   }
 
   private mutating func matchSections() {
-    touchedOld = Set(matching.touched.removed)
-    touchedNew = Set(matching.touched.added)
-    for untouched in matching.displaced.joined() {
-      touchedOld.insert(matching.touched.oldPosition(ofKept: untouched))
-      touchedNew.insert(matching.touched.newPosition(ofKept: untouched))
+    affectedOld = Set(matching.affected.removed)
+    affectedNew = Set(matching.affected.added)
+    for unaffected in matching.displaced.joined() {
+      affectedOld.insert(matching.affected.oldPosition(ofKept: unaffected))
+      affectedNew.insert(matching.affected.newPosition(ofKept: unaffected))
     }
-    var goingOld = touchedOld
-    var comingNew = touchedNew
+    var goingOld = affectedOld
+    var comingNew = affectedNew
     for index in matching.chosen {
       let pair = matching.pairs[index]
       goingOld.remove(pair.old)
@@ -73,10 +73,10 @@ struct SectionedDifference {
 
   /// Whether an old section continues under its title; true for one that is not beside a change.
   private func livesOld(_ section: Int) -> Bool {
-    !touchedOld.contains(section) || newOfOld[section] != nil
+    !affectedOld.contains(section) || newOfOld[section] != nil
   }
   private func livesNew(_ section: Int) -> Bool {
-    !touchedNew.contains(section) || oldOfNew[section] != nil
+    !affectedNew.contains(section) || oldOfNew[section] != nil
   }
 
   private mutating func addRows(_ list: ListChanges) {
@@ -94,20 +94,20 @@ struct SectionedDifference {
     }
     for move in list.moves
     where newOfOld[old.section(ofRow: move.from).index] != new.section(ofRow: move.to).index {
-      addCrossing(from: move.from, to: move.to)
+      addMove(from: move.from, to: move.to)
     }
     let chosen = Set(matching.chosen)
     for (index, pair) in matching.pairs.enumerated() {
       if !chosen.contains(index) {
         if livesOld(pair.old) || livesNew(pair.new) { for row in pair.shared { addKept(row) } }
       } else if pair.hasSameTitle {
-        addMoves(inside: pair)
+        for move in pair.moves { addMove(from: move.from, to: move.to) }
       }
     }
   }
 
-  /// Lists a row that changes its section.
-  private mutating func addCrossing(from row: Int, to newRow: Int) {
+  /// Lists a row that moves within its section or to another one.
+  private mutating func addMove(from row: Int, to newRow: Int) {
     let path = PathMove(from: old.path(ofRow: row), to: new.path(ofRow: newRow))
     switch (livesOld(path.from.section), livesNew(path.to.section)) {
     case (true, true): changes.rowMoves.append(path)
@@ -119,14 +119,6 @@ struct SectionedDifference {
 
   /// Lists a row that stays in the list and goes to another section.
   private mutating func addKept(_ row: Int) {
-    addCrossing(from: alignment.oldPosition(ofKept: row), to: alignment.newPosition(ofKept: row))
-  }
-
-  /// Lists the moves within a section.
-  private mutating func addMoves(inside pair: SectionPair) {
-    for (row, stays) in zip(pair.placed, pair.staying.stays) where !stays {
-      addCrossing(from: row.from, to: row.to)
-    }
-    for row in pair.staying.displaced.joined() { addKept(row) }
+    addMove(from: alignment.oldPosition(ofKept: row), to: alignment.newPosition(ofKept: row))
   }
 }

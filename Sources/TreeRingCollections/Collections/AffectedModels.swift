@@ -7,7 +7,7 @@
 internal import TreeRingMappings
 
 /// The affected models, with their shown positions before and after.
-struct TouchedModels<Model: CollectionModel>: Sendable {
+struct AffectedModels<Model: CollectionModel>: Sendable {
   struct Row: Sendable {
     /// The old shown position and the old model; nil if it was not shown.
     var old: Int?
@@ -55,7 +55,7 @@ struct TouchedModels<Model: CollectionModel>: Sendable {
   }
 
   /// The merged change of this one and then `next`. O(k log k) for k rows of both.
-  func followed(by next: TouchedModels) -> TouchedModels {
+  func followed(by next: AffectedModels) -> AffectedModels {
     let (first, second) = (alignment, next.alignment)
     var later: [Int: Row] = [:]
     for row in next.rows { if let old = row.old { later[old] = row } }
@@ -91,7 +91,7 @@ struct TouchedModels<Model: CollectionModel>: Sendable {
       }
       result.append(both)
     }
-    return TouchedModels(
+    return AffectedModels(
       result + gone.values, oldCount: oldCount, newCount: next.newCount)
   }
 
