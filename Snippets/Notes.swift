@@ -19,7 +19,7 @@ struct Notebook {
 
   init(at path: String) throws { store = try Store(at: path, indexes: [Self.byFolder]) }
 
-  /// Keeps a note; what it was before stays in history.
+  /// Saves a note; its earlier versions stay in history.
   func save(_ note: Note, as id: String) async throws {
     try await store.write { tx in try tx.put(note, for: Key(id), in: Self.notes) }
   }
@@ -45,7 +45,7 @@ struct Notebook {
     try store.history(of: Key(id), in: Self.notes).map(Self.notes.decode)
   }
 
-  /// Brings back the newest version there is of a note.
+  /// Restores the newest version of a note.
   func undelete(_ id: String) async throws {
     guard let last = try versions(of: id).compactMap(\.self).first else { return }
     try await save(last, as: id)

@@ -41,10 +41,34 @@ do {
   let index = try store.snapshot().index("SalesRank")
   let titles = try index.rows(in: "sci-fi").map { try books.decode($0).title }
   precondition(titles == ["Dune", "Ubik"])
+  let position = try index.firstIndex(in: "sci-fi") { try books.decode($0).sales < 15 }
+  precondition(position == 1)
+}
+do {
+  let byGenre = try FieldIndex(
+    on: books, group: "genre", order: [FieldIndex.Order("sales", descending: true)])
+  try store.define("ByGenre", byGenre)
+  let count = try store.snapshot().index("ByGenre").count(in: "sci-fi")
+  precondition(count == 2)
 }
 for (name, count) in [("ByTitle", 1), ("Bestsellers", 1), ("In stock", 0)] {
   let found = try store.snapshot().index(name).count(in: "sea")
   precondition(found == count)
+}
+
+// Writes.
+do {
+  let seen = try store.snapshot().written("moby", in: books) ?? 0
+  try store.write { tx in
+    try tx.require("moby", in: books, lastWrittenAt: seen)
+    try tx.put(mobyDick, for: "moby", in: books)
+  }
+}
+for _ in 1...2 {
+  try store.write { tx in
+    tx.idempotencyKey = Array("order 17".utf8)
+    try tx.put(mobyDick, for: "moby", in: books)
+  }
 }
 
 // Lists.

@@ -9,7 +9,7 @@ try store.write { tx in
   try tx.put(Price(cents: 250), for: "cake", in: prices)
 }
 // snippet.show
-// Name a commit, and go on.
+// Name a commit, and make another.
 try store.write { tx in
   try tx.put(Price(cents: 90), for: "tea", in: prices)
   try tx.tag("spring", commit: tx.commit)
@@ -26,17 +26,17 @@ print(try spring.get("tea", in: prices) ?? Price(cents: 0))  // Price(cents: 90)
 // Read one row of the past without the rest of its state.
 let price = try store.get("tea", in: prices, at: .tag("spring"))
 
-// Compare any two.
+// Compare two commits.
 for difference in try store.snapshot().diff(from: spring) {
-  print(difference.id, difference.after == nil ? "went" : "changed")
+  print(difference.id, difference.after == nil ? "deleted" : "changed")
 }
 
-// Ask for the life of a row.
+// List the versions of a row.
 for version in try store.history(of: "tea", in: prices) {
   print(version.commit, version.kind, try prices.decode(version)?.cents ?? 0)
 }
 
-// Bring an earlier state back, as a commit of its own.
+// Restore an earlier state by a new commit.
 try store.revert(to: .tag("spring"))
 print(try store.snapshot().get("cake", in: prices) ?? Price(cents: 0))  // Price(cents: 250)
 // snippet.hide

@@ -11,7 +11,7 @@ public struct StoreStatistics: Hashable, Sendable {
   /// Rows in all buckets.
   public var rows: Int
   /// Deleted rows that still have a tombstone.
-  public var graves: Int
+  public var tombstones: Int
   /// Bytes of the log on disk.
   public var logByteCount: UInt64
   /// Segments of the log.
@@ -27,13 +27,13 @@ public struct StoreStatistics: Hashable, Sendable {
   /// leaves.
   public var pageFill: Double
   /// Bytes of the page file on disk; 0 without one. For a store open for reading, this and the
-  /// following values on the file are those of its writer's newest checkpoint.
+  /// later values about the file are as of its writer's newest checkpoint.
   public var pageFileByteCount: UInt64
   /// Earlier states that the page file keeps for time travel.
   public var retainedRootCount: Int
   /// Pages of the page file that only those states keep.
   public var retainedPageCount: Int
-  /// The most operations that reading an earlier commit may have to replay.
+  /// The maximum number of operations that a read of an earlier commit has to replay.
   public var widestReplay: UInt64
   /// Pages in memory that the page file does not hold yet.
   public var dirtyPageCount: Int
@@ -42,7 +42,7 @@ public struct StoreStatistics: Hashable, Sendable {
   /// Commits throttled since the store was opened, because too many pages were dirty or had been
   /// retired since the last checkpoint.
   public var slowedCommitCount: Int
-  /// The total time that they waited.
+  /// The total time that those commits waited.
   public var slowedTime: Duration
   /// Pages that only snapshots, followers or recent states keep.
   public var pinnedPageCount: Int
@@ -50,12 +50,12 @@ public struct StoreStatistics: Hashable, Sendable {
   public var pageMemoryByteCount: Int
   /// The memory budget, in bytes.
   public var memoryBudget: Int
-  /// Rows affected in the change records kept.
+  /// Affected rows in the change records in memory.
   public var changeRecordRows: Int
-  /// The approximate number of log bytes that only history needs: the bytes that dropping all of it
-  /// would free. Estimated from the number of operations that later ones have overtaken.
+  /// The approximate number of log bytes that dropping all history would free. Estimated from the
+  /// number of operations whose row a later one has written again.
   public var reclaimableByteCount: UInt64
-  /// The reasons why that history is kept: the policy, live snapshots, tags.
+  /// The reasons why the store keeps that history: the policy, live snapshots, followers, tags.
   public var held: [Holding]
   /// The live snapshots.
   public var pins: [PinInfo]
@@ -86,7 +86,7 @@ extension Store {
     if let follower { file = try follower.pageFileReport(at: operations) }
     return StoreStatistics(
       commits: version.roots.commit, horizon: max(1, horizon),
-      rows: Int(version.roots.rows.count), graves: Int(version.roots.graves.count),
+      rows: Int(version.roots.rows.count), tombstones: Int(version.roots.tombstones.count),
       logByteCount: log.byteCount, segmentCount: log.segmentCount,
       payloadByteCount: version.roots.payloadByteCount, storedByteCount: log.byteCount,
       pageCount: file?.pageCount ?? pages.livePageCount, pageFill: try pageFill(of: version),
@@ -110,13 +110,14 @@ extension Store {
     try typed {
       try pages.reading {
         var fill = LeafFill()
-        for root in version.roots.trees { fill.look(at: Tree(root, pages: pages)) }
+        for root in version.roots.trees { fill.addSamples(of: Tree(root, pages: pages)) }
         return fill.mean
       }
     }
   }
 
-  /// The bytes of overtaken operations in the segments above the horizon.
+  /// The estimated bytes of operations whose row a later one has written again, in segments that
+  /// reach above the horizon.
   private func reclaimable(_ roots: Roots) -> UInt64 {
     guard roots.operationCount > roots.rows.count else { return 0 }
     let part = 1 - Double(roots.rows.count) / Double(roots.operationCount)

@@ -1,4 +1,4 @@
-// The façade: opens a store, hands out snapshots, accepts writes.
+// The façade: opens a store, returns snapshots, accepts writes.
 //
 // A store is a folder: `log/` holds the truth, `pages` the trees as of the newest checkpoint.
 // Opening replays the later commits of the log on top of them. A write edits the trees
@@ -38,7 +38,7 @@ public final class Store: Sendable {
   let asyncWriter = AsyncWriter()
   let code: Mutex<[CodeIndex]>
   let definitions = ActiveIndexCache()
-  /// Keeps a store that is open for reading in step with its writer.
+  /// Follows the writer; nil unless the store is open for reading.
   let follower: Follower?
   private let lock: StoreLock?
   /// Held while a thread closes the store.
@@ -50,16 +50,17 @@ public final class Store: Sendable {
   /// Opens the store in a folder. Creates it if there is none, unless the mode says otherwise.
   ///
   /// Opening reads the page file's newest checkpoint and replays the later commits of the log.
-  /// Without an intact page file it replays the whole log: O(operations logged).
+  /// Without an intact page file it replays the whole log: O(operations in the log).
   /// - Parameters:
   ///   - path: The folder.
   ///   - options: The options of the opening.
-  ///   - progress: Called now and then while commits are replayed, on the caller's thread.
+  ///   - progress: Called from time to time while commits are replayed, on the caller's thread.
   /// - Throws: `locked` if another process has the store open for writing; `corruption` if bytes on
   ///   disk are not those written; `notFound` if there is no store and the mode creates none;
   ///   `notAStore` if there is none and the folder is not empty, or something else stands at the
   ///   path of a store's file; `unfinishedCopy` if the folder holds an unfinished backup, restore
-  ///   or salvage; `logBehindPages` if the log has lost commits that a checkpoint had vouched for.
+  ///   or salvage; `logBehindPages` if the log has lost durable commits: a checkpoint holds the
+  ///   state after them.
   public convenience init(
     at path: String, options: StoreOptions = StoreOptions(),
     progress: ((OpeningProgress) -> Void)? = nil
@@ -68,17 +69,17 @@ public final class Store: Sendable {
       path: path, fileSystem: PosixFileSystem(), options: options, progress: progress)
   }
 
-  /// Opens the store in a folder with group indexes defined in code.
+  /// Opens the store in a folder, with group indexes defined in code and default options otherwise.
   public convenience init(at path: String, indexes: [GroupIndex]) throws {
     try self.init(at: path, options: StoreOptions(indexes: indexes))
   }
 
-  /// A store that lives in memory and ends with its object; for tests and previews.
+  /// Creates a store in memory. It ends with its object; for tests and previews.
   public static func inMemory(options: StoreOptions = StoreOptions()) throws -> Store {
     try Store(path: nil, fileSystem: MemoryFileSystem(), options: options)
   }
 
-  /// A store in memory with group indexes defined in code.
+  /// Creates a store in memory with group indexes defined in code.
   public static func inMemory(indexes: [GroupIndex]) throws -> Store {
     try inMemory(options: StoreOptions(indexes: indexes))
   }
@@ -119,8 +120,7 @@ public final class Store: Sendable {
     Self.whenOpened?(folder, fileSystem, options)
   }
 
-  /// Called with the folder, file system and options of every store opened for writing. For tests,
-  /// which check the store afterwards.
+  /// Called when a store has been opened for writing. Tests set it to check that store afterwards.
   @TaskLocal package static var whenOpened:
     (@Sendable (_ folder: String, any FileSystem, StoreOptions) -> Void)?
 
@@ -132,8 +132,8 @@ public final class Store: Sendable {
     }
   }
 
-  /// The trees and everything that serves them. Erasing replaces the engine. Code that needs it
-  /// unchanged from one line to the next keeps this in a variable, or holds the writer's lock.
+  /// The trees and everything that serves them. Erasing replaces the engine, so code that uses it
+  /// twice reads it once into a variable, or holds the writer's lock.
   var engine: Engine { currentEngine.withLock { $0 } }
   var pages: PageStore { engine.pages }
   var pinTable: PinTable { engine.pins }
@@ -142,9 +142,10 @@ public final class Store: Sendable {
   var queue: CommitQueue { engine.queue }
   var timeTravel: TimeTravel { engine.timeTravel }
 
-  /// Rebuilds all trees from the log, and a new page file in place of the old one, of which no byte
-  /// stays in the folder. Earlier snapshots keep their trees. The caller holds the writer's lock.
-  /// It has abandoned the checkpointer before, because that may wait for this lock.
+  /// Rebuilds all trees from the log into a new page file, which replaces the old one: no byte of
+  /// that stays in the folder. Earlier snapshots keep their trees. The caller holds the writer's
+  /// lock. It has abandoned the checkpointer first, because a checkpoint may be waiting for this
+  /// lock.
   func rebuildEngine(because reason: String) throws(TreeRingError) {
     try log.sync()
     let old = engine
@@ -165,8 +166,8 @@ public final class Store: Sendable {
     try engine.checkpointer?.run()
   }
 
-  /// Creates the folder and takes the lock, as the mode asks. Changes nothing in a folder that is
-  /// not a store's.
+  /// Creates the folder if the mode allows it, and takes the lock. Changes nothing in a folder that
+  /// is not a store's.
   private static func prepare(
     _ folder: String, fileSystem: any FileSystem, _ options: StoreOptions
   ) throws(TreeRingError) -> StoreLock? {
@@ -264,7 +265,7 @@ public final class Store: Sendable {
     case .date(let date): number = min(try log.newest(atOrBefore: date), newest.roots.commit)
     case .tag(let name):
       guard let tagged = try reader(of: newest).tag(name) else {
-        throw TreeRingError(.notFound, "There is no tag named \(name).")
+        throw TreeRingError.noTag(named: name)
       }
       number = tagged
     }
@@ -283,13 +284,13 @@ public final class Store: Sendable {
   /// Waits until a commit is visible.
   /// - Throws: `closed` if the store is closed first; `cancelled` if the task is cancelled.
   public func reached(_ commit: CommitNumber) async throws(TreeRingError) {
-    guard try await waits(for: commit) else {
+    guard try await waitUntilVisible(commit) else {
       throw TreeRingError(.cancelled, "Waiting for commit \(commit) was cancelled.")
     }
   }
 
   /// Waits until a commit is visible; returns false if the task is cancelled first.
-  func waits(for commit: CommitNumber) async throws(TreeRingError) -> Bool {
+  func waitUntilVisible(_ commit: CommitNumber) async throws(TreeRingError) -> Bool {
     while newestCommit < commit {
       try checkOpen()
       try follower?.check()
@@ -310,7 +311,7 @@ public final class Store: Sendable {
     return true
   }
 
-  /// Waits until a commit is visible. Calls `isOver` five times a second.
+  /// Waits until a commit is visible. Calls `isOver` at least five times a second.
   /// - Returns: False if `isOver` returned true.
   /// - Throws: `closed`; the error that ended the following of a writer; the errors of `isOver`.
   package func wait(for commit: CommitNumber, unless isOver: () throws -> Bool) throws -> Bool {
@@ -325,14 +326,14 @@ public final class Store: Sendable {
     }
   }
 
-  /// The commit of the page file's root below the visible version of a store open for reading; nil
-  /// if it reads the log alone, or the store is open for writing.
+  /// For a store open for reading: the commit of the page file's root that the visible version was
+  /// built on. Nil if the follower reads the log alone, or if the store is open for writing.
   package var followedRoot: CommitNumber? { follower?.rootCommit }
 
-  /// Throws the error that keeps a store open for reading from following its writer.
+  /// For a store open for reading: throws the error that ended the following of its writer.
   package func checkFollowing() throws(TreeRingError) { try follower?.check() }
 
-  /// Whether following has ended, so that nothing new of the writer will be seen.
+  /// Whether the follower has stopped, so that no later commit will become visible.
   private var hasStopped: Bool { follower?.hasStopped ?? false }
 
   /// Every live snapshot, the oldest commit first.
@@ -341,7 +342,7 @@ public final class Store: Sendable {
   // MARK: - Closing
 
   /// Makes everything durable and releases the folder. Later calls throw `closed`. A second call
-  /// does nothing; a call during another thread's close waits for that.
+  /// does nothing; a call during another thread's close waits until that has ended.
   /// - Throws: `notAllowed` inside the closure of a write, or inside a progress closure of a
   ///   compaction, an erasing or a backup; then nothing is closed. Otherwise the error that kept
   ///   the log from being closed cleanly.
@@ -352,7 +353,7 @@ public final class Store: Sendable {
     defer { closing.unlock() }
     if isClosed.exchange(true, ordering: .acquiringAndReleasing) { return }
     queue.wakeAll()
-    // Background work notices that the store is closed, and stops.
+    // Background work finds the store closed and stops.
     try maintenance.alone {}
     defer { lock?.release() }
     follower?.close()

@@ -60,7 +60,8 @@ private func tryFile(_ bytes: [UInt8]) {
             expecting { _ = try DeadList.decode(file.readBlob(list)) }
             expecting { _ = try file.pages(of: list) }
           }
-          for tree in [root.roots.rows, root.roots.graves, root.roots.catalog] where tree.page > 0 {
+          for tree in [root.roots.rows, root.roots.tombstones, root.roots.catalog]
+          where tree.page > 0 {
             expecting { _ = try file.fetch(tree.page, birth: tree.birth) }
           }
         }

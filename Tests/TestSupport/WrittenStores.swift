@@ -106,7 +106,7 @@ package final class WrittenStores: Sendable {
         problems.append("the rows of \(bucket) are not what the log leads to")
       }
       // A compacted log has dropped tombstones that the trees may still hold.
-      if held.store.horizon == 0, try graves(held, bucket) != graves(log, bucket) {
+      if held.store.horizon == 0, try tombstones(held, bucket) != tombstones(log, bucket) {
         problems.append("the rows gone from \(bucket) are not those gone from the log")
       }
     }
@@ -141,12 +141,12 @@ package final class WrittenStores: Sendable {
     return rows
   }
 
-  private func graves(_ snapshot: Snapshot, _ bucket: String) throws -> [Key: CommitNumber] {
-    var graves: [Key: CommitNumber] = [:]
-    try snapshot.forEachGrave(in: bucket) {
-      graves[$0] = $1
+  private func tombstones(_ snapshot: Snapshot, _ bucket: String) throws -> [Key: CommitNumber] {
+    var tombstones: [Key: CommitNumber] = [:]
+    try snapshot.forEachTombstone(in: bucket) {
+      tombstones[$0] = $1
       return true
     }
-    return graves
+    return tombstones
   }
 }

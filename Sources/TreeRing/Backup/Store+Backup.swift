@@ -1,16 +1,16 @@
-// Copies of whole stores: backups of a store in use, and restoring.
+// Backups of a store in use, and restoring a store from a backup.
 
 public import TreeRingLog
 
 extension Store {
-  /// Backs the store up to a folder, while it is in use. Writing and reading go on. Compaction and
-  /// erasing wait for the backup, and it for them.
+  /// Backs the store up to a folder, while it is in use. Writes and reads continue. Compaction and
+  /// erasing wait for the backup, and the backup for them.
   ///
   /// The backup holds every commit that was complete when it began, and is itself a store. It can
   /// be opened, and it can be copied elsewhere, file by file, in any order. If the folder holds an
   /// older backup of this store, only new data is copied, and files that compaction has replaced
-  /// are removed. Where the file system allows it, sealed segments get a second name instead of a
-  /// copy. So a backup on the same device takes little room, and does not outlive that device.
+  /// are removed. Where the file system allows it, sealed segments are hard links instead of
+  /// copies. So a backup on the same device takes little room, and is lost with that device.
   ///
   /// A crash leaves either the older backup or the new one. If there was no older one, it leaves a
   /// folder that does not open, in which the next backup begins again.
@@ -20,9 +20,10 @@ extension Store {
   /// - Parameters:
   ///   - folder: A new or empty folder, or one with an older backup of this store.
   ///   - progress: Called now and then, at least after each megabyte; return false to cancel.
-  /// - Throws: `alreadyExists` if the folder holds something else; `conflict` if it reaches further
-  ///   than this store; `locked` if it is open for writing; `corruption` if a copied segment is
-  ///   damaged; `noSpace`, `io`, `cancelled`; `notAllowed` inside the closure of a write.
+  /// - Throws: `alreadyExists` if the folder holds something else; `conflict` if the older backup
+  ///   has commits that this store lacks; `locked` if it is open for writing; `corruption` if a
+  ///   copied segment is damaged; `noSpace`, `io`, `cancelled`; `notAllowed` inside the closure of
+  ///   a write.
   @discardableResult
   public func backUp(
     to folder: String, progress: (CopyProgress) -> Bool = { _ in true }
@@ -38,11 +39,11 @@ extension Store {
     try checkOpen()
     try writerLock.checkOutside()
     return try typed {
-      // A half-erased row must not get into a backup.
+      // A row that is half erased must not get into a backup.
       try maintenance.alone {
         try log.backUp(to: folder, fileSystem: fileSystem, mayLink: mayLink) {
           try checkOpen()
-          try Self.goOn(progress($0))
+          try Self.checkContinues(progress($0))
         }
       }
     }
@@ -75,14 +76,15 @@ extension Store {
       try CommitLog.backUp(
         of: backup, to: folder, fileSystem: fileSystem, mayLink: false, as: .restore
       ) {
-        try goOn(progress($0))
+        try checkContinues(progress($0))
       }
     }
   }
 
-  static func goOn(_ isWanted: Bool) throws(TreeRingError) {
+  static func checkContinues(_ isWanted: Bool) throws(TreeRingError) {
     guard isWanted else {
-      throw TreeRingError(.cancelled, "The work was cancelled; what it works from is unchanged.")
+      throw TreeRingError(
+        .cancelled, "The copy was cancelled; the store that it copies is unchanged.")
     }
   }
 }

@@ -1,4 +1,4 @@
-// Records the effects of one commit on each group index: the commit's change records.
+// Makes the change records of one commit: its effect on each group index.
 
 internal import TreeRingLog
 
@@ -12,12 +12,12 @@ final class ChangeRecorder {
   private(set) var isOverLimit = false
 
   /// Creates a recorder.
-  /// - Parameter byteLimit: the limit for the records of all commits, in bytes. A commit that
+  /// - Parameter byteLimit: The limit for the records of all commits, in bytes. A commit that
   ///   exceeds it alone keeps no records.
   init(byteLimit: Int) { self.byteLimit = byteLimit }
 
   /// Records one change of one row in one index; merges it into earlier changes of the same row.
-  func note(
+  func record(
     index: UInt32, bucket: UInt32, key: UnsafeRawBufferPointer, old: [EncodedPlace],
     new: [EncodedPlace], oldContent: RowContent?, newContent: RowContent?
   ) {
@@ -46,7 +46,7 @@ final class ChangeRecorder {
   }
 
   /// The records of a commit between two states of the index trees.
-  /// - Parameter active: the definitions that maintain the trees after the commit.
+  /// - Parameter active: The definitions that maintain the trees after the commit.
   func changes(
     from before: IndexTrees, to after: IndexTrees, by active: ActiveIndexes,
     replacements: [UInt32: IndexReplacement]

@@ -1,12 +1,12 @@
 // The change records of the most recent commits, kept in memory so that changes can be reported
-// without comparing trees. When they are gone a diff of two roots gives the same result.
+// without comparing trees. For older commits a diff of two states gives the same result.
 
 internal import DequeModule
 internal import TreeRingLog
 internal import TreeRingPlatform
 
 /// The order trees of an index that compares rows, before and after one or more commits. Its places
-/// are labels, which have a meaning in these trees only.
+/// are labels, which are valid in these trees only.
 struct LabelSpan: Hashable, Sendable {
   var before: TreeRoot
   var after: TreeRoot
@@ -31,8 +31,7 @@ final class ChangeRecords: Sendable {
 
   init(byteLimit: Int) { self.byteLimit = byteLimit }
 
-  /// Appends the records of the commit after the newest one here; empty ones drop all. O(1)
-  /// amortized.
+  /// Appends the records of the next commit. Empty records drop all earlier ones. O(1) amortized.
   func append(_ changes: CommitChanges, of commit: CommitNumber) {
     let dropped = state.withLock { state -> [Entry] in
       var dropped: [Entry] = []
@@ -55,10 +54,10 @@ final class ChangeRecords: Sendable {
     withExtendedLifetime(dropped) {}
   }
 
-  /// The merged changes of one index between two commits, `from` below `to`. nil if the records do
-  /// not reach back that far, or if the index was not maintained all the time. O(rows affected).
+  /// The merged changes of one index between two commits, `from` below `to`. Nil if the records do
+  /// not reach back that far, or if the index was not maintained throughout. O(rows affected).
   ///
-  /// - Returns: the changes and, for an index that compares rows, the trees that they lead from and
+  /// - Returns: The changes and, for an index that compares rows, the trees that they lead from and
   ///   to. They do not apply to other trees of the same commits.
   func changes(
     of index: UInt32, from: CommitNumber, to: CommitNumber
@@ -78,8 +77,8 @@ final class ChangeRecords: Sendable {
     return (merged, labels)
   }
 
-  /// The merged changes from an earlier definition of an index at one commit to the present one at
-  /// a later commit; nil if the records do not suffice. O(rows affected).
+  /// The merged changes from an earlier definition of an index at one commit to the present
+  /// definition at a later commit; nil if the records do not suffice. O(rows affected).
   func changes(
     of index: UInt32, replacing first: UInt32, from: CommitNumber, to: CommitNumber
   ) -> AffectedRows? {
@@ -102,8 +101,8 @@ final class ChangeRecords: Sendable {
 
   /// The records of the commits after `from` up to `to`; nil if some of them are gone.
   ///
-  /// Each turn copies only a few under the lock, and the caller merges them outside it. So a commit
-  /// never waits for an observer that is far behind.
+  /// Each turn copies only a few under the lock, so that no commit waits for an observer that is
+  /// far behind. The caller merges them outside the lock.
   private func entries(from: CommitNumber, to: CommitNumber) -> [Entry]? {
     var entries: [Entry] = []
     while from + CommitNumber(entries.count) < to {

@@ -9,7 +9,7 @@ struct CommitChanges: Sendable {
   /// The index trees before and after the commit. An index in both was maintained throughout.
   private let before: IndexTrees
   private let after: IndexTrees
-  /// The indexes that compare rows. Their records apply to exactly these trees.
+  /// The indexes that compare rows. Their records apply to these trees only.
   let comparing: Set<UInt32>
   /// The replacements of definitions by this commit, by the new definition's number.
   let replacements: [UInt32: IndexReplacement]
@@ -19,7 +19,7 @@ struct CommitChanges: Sendable {
   let byteCount: Int
 
   /// Creates the records of a commit.
-  /// - Parameter rowByteCount: the bytes of the rows, as the recorder has counted them.
+  /// - Parameter rowByteCount: The bytes of the rows, as the recorder has counted them.
   init(
     rows: [UInt32: [RowReference: AffectedRow]] = [:], rowByteCount: Int = 0,
     before: IndexTrees = IndexTrees(), after: IndexTrees = IndexTrees(),

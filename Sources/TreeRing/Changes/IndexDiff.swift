@@ -3,8 +3,8 @@
 //
 // It takes two diffs: of the order trees, for rows that were inserted, deleted or moved, and of the
 // row trees, for rows that were written in place. Both skip pages that the two states share. The
-// row trees hold rows of all buckets. The diff drops a row that is in neither state of the index as
-// soon as it reads it. So only rows of the index count, for the limit and for memory.
+// row trees hold rows of all buckets. The diff ignores a row that is in neither state of the index,
+// so only rows of the index count for the limit and for memory.
 
 internal import TreeRingLog
 
@@ -26,11 +26,11 @@ struct IndexDiff {
   ///
   /// O(entries and rows of the store that differ), and O(log n) for each of those in `buckets`, as
   /// far as the limit reaches.
-  /// - Parameter buckets: the names of the buckets whose rows either state may hold.
+  /// - Parameter buckets: The names of the buckets whose rows either state may hold.
   static func affectedRows(
     from old: IndexReader, to new: IndexReader, within buckets: [String], limit: Int
   ) throws(TreeRingError) -> AffectedRows? {
-    guard old.state.pages === new.state.pages else { throw StateReader.madeAnew }
+    guard old.state.pages === new.state.pages else { throw StateReader.treesRebuilt }
     var diff = IndexDiff(from: old, to: new, limit: limit)
     try diff.addPlaced()
     try diff.addWritten(in: buckets)

@@ -1,6 +1,6 @@
 // The changes made by replacing an index's definition: the rows that are inserted, deleted or moved
 // between the trees of the old definition before the commit and those of the new one after it. With
-// this record an observer moves from one definition to the next by a minimal change.
+// this record an observer can move from one definition to the next with a minimal change.
 
 internal import TreeRingLog
 

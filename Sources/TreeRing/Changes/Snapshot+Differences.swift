@@ -24,18 +24,20 @@ public struct RowDifference: Hashable, Sendable {
 }
 
 extension Snapshot {
-  /// Calls `body` with every row whose object or metadata differs between an earlier or later
-  /// snapshot and this one, by bucket number and key, until it returns false. O(rows written in
-  /// between · log n) if one commit's trees derive from the other's, otherwise O(rows).
+  /// Calls `body` with every row whose object or metadata differs between another snapshot, earlier
+  /// or later, and this one. The rows come by bucket number and key, until `body` returns false.
+  /// O(rows written in between · log n) if one commit's trees derive from the other's, otherwise
+  /// O(rows).
   /// - Throws: `invalidInput` if the two snapshots are of two stores; errors of `body`;
   ///   `snapshotExpired`, `io`.
   public func diff(from old: Snapshot, _ body: (RowDifference) throws -> Bool) throws {
     guard old.store === store else {
       throw TreeRingError(
         .invalidInput,
-        "The snapshots are of two stores. Compare two that the same `Store` has made.")
+        "The two snapshots are of different stores. Compare two that the same `Store` has made.")
     }
-    // Erasing rebuilds the trees; then the diff compares states that lie in the same ones.
+    // Erasing rebuilds the trees. In that case compare new snapshots of the same commits, whose
+    // trees share pages again.
     var (before, after) = (old, self)
     while before.pin.reader.pages !== after.pin.reader.pages {
       before = try old.store.snapshot(at: .commit(old.commit))
@@ -64,9 +66,9 @@ extension RowContent {
 
 extension StateReader {
   /// Calls `body` with every row whose object or metadata differs between another state of the same
-  /// store and this one, by bucket number and key, until it returns false.
+  /// store and this one. The rows come by bucket number and key, until `body` returns false.
   func diff(from old: StateReader, _ body: (RowDifference) throws -> Bool) throws {
-    guard pages === old.pages else { throw Self.madeAnew }
+    guard pages === old.pages else { throw Self.treesRebuilt }
     var differences = TreeDiff(from: old.roots.rows, to: roots.rows, pages: pages)
     var goesOn = true
     while goesOn {
@@ -76,10 +78,10 @@ extension StateReader {
     }
   }
 
-  /// Calls `body` with the same rows in pieces of some megabytes or of one row, outside of read
-  /// sections, so that `body` may write.
+  /// Calls `body` with the same rows, in pieces of some megabytes or of one row. No read section is
+  /// open during the call, so `body` may write.
   func diffByPieces(from old: StateReader, _ body: ([RowDifference]) throws -> Void) throws {
-    guard pages === old.pages else { throw Self.madeAnew }
+    guard pages === old.pages else { throw Self.treesRebuilt }
     var differences = TreeDiff(from: old.roots.rows, to: roots.rows, pages: pages)
     var goesOn = true
     while goesOn {
@@ -101,23 +103,23 @@ extension StateReader {
     }
   }
 
-  /// The error for two states that do not share the trees' pages, so that they cannot be compared.
-  static var madeAnew: TreeRingError {
+  /// The error for two states in different page stores, which cannot be compared.
+  static var treesRebuilt: TreeRingError {
     TreeRingError(
       .snapshotExpired,
-      "The trees have been made anew between these two readings, or they are of two stores. Take "
+      "The two snapshots are of different stores, or the trees were rebuilt between them. Take "
         + "both snapshots again.")
   }
 
   /// Calls `body` with at most some hundred differences. So a read section stays short, and a long
   /// diff does not delay the release of memory.
-  /// - Returns: true if there may be more differences and `body` wants them.
+  /// - Returns: True if there may be more differences and `body` wants them.
   private func forSomeDifferences(
     _ differences: inout TreeDiff, from old: StateReader, _ body: (RowDifference) throws -> Bool
   ) throws -> Bool {
     let failures = pages.fetchFailureCount
     differences.resume()
-    // An empty page stands for an evicted page that cannot be fetched again.
+    // An empty page stands for a page that could not be fetched.
     try pages.checkFetches(since: failures)
     for _ in 0..<Self.sectionEntryCount {
       let goesOn = try differences.next { key, before, after in

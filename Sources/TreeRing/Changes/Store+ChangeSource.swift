@@ -1,5 +1,5 @@
-// The engine's interface for observers of an index: names of rows, and the changes since a commit
-// that need not be pinned.
+// The engine's interface for observers of an index: the names of rows, and the changes since a
+// commit, which need not be pinned.
 
 package import TreeRingLog
 internal import TreeRingPlatform
@@ -26,8 +26,7 @@ extension Snapshot {
   /// - Throws: `notFound` if there is no such index.
   package func definition(ofIndex name: String) throws(TreeRingError) -> IndexRecord {
     guard let record = pin.definitions.indexes[name] else {
-      throw TreeRingError(
-        .notFound, "There is no index named \(name). `index list` shows those that exist.")
+      throw TreeRingError.noIndex(named: name)
     }
     return record
   }
@@ -55,14 +54,14 @@ extension Store {
   package var rowNames: RowNames { RowNames(catalog: queue.visible.catalog) }
 
   /// The changes of one index between a commit and a snapshot, in either direction, without a pin
-  /// on that commit. They come from merged change records while these last, otherwise from a diff
-  /// with the state at that commit.
+  /// on that commit. They come from merged change records while these are in memory, otherwise from
+  /// a diff with the state at that commit.
   package func affectedRows(
     ofIndex name: String, from commit: CommitNumber, to new: Snapshot
   ) throws(TreeRingError) -> AffectedRows {
     if commit == new.commit { return AffectedRows(from: commit, to: commit) }
     guard let record = new.pin.definitions.indexes[name] else {
-      throw TreeRingError(.notFound, "There is no index named \(name).")
+      throw TreeRingError.noIndex(named: name)
     }
     if let rows = try recordedRows(of: record, from: commit, to: new) { return rows }
     return try affectedRows(
@@ -72,8 +71,8 @@ extension Store {
   /// The merged change records of an index between a commit and a snapshot, in either direction.
   /// nil if they are gone, or if they belong to other trees than the snapshots'.
   ///
-  /// - Parameter old: the snapshot at that commit, if its places matter and not only its rows'
-  ///   order.
+  /// - Parameter old: The snapshot at that commit, if the caller needs its places and not only the
+  ///   order of its rows.
   func recordedRows(
     of record: IndexRecord, from commit: CommitNumber, readBy old: Snapshot? = nil,
     to new: Snapshot
@@ -93,12 +92,12 @@ extension Store {
   }
 
   /// The changes from another definition of an index at a commit to the present one at a snapshot.
-  /// They come from merged change records while these last, otherwise from a diff of the two
-  /// states.
+  /// They come from merged change records while these are in memory, otherwise from a diff of the
+  /// two states.
   ///
-  /// - Parameter limit: the maximum number of rows that differ, if it is above the number that a
+  /// - Parameter limit: The maximum number of rows that differ, if it is above the number that a
   ///   commit records.
-  /// - Returns: nil if there are no records and the commit is no longer readable, or the other
+  /// - Returns: Nil if there are no records and the commit is no longer readable, or the other
   ///   definition cannot be evaluated here; also if too many rows differ.
   package func affectedRows(
     from commit: CommitNumber, shownBy definition: IndexRecord, to new: Snapshot, limit: Int

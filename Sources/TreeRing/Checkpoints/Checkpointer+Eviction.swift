@@ -19,7 +19,7 @@ extension Checkpointer {
     if !isForced, excess > 0 { excess -= most * 3 / 4 }
     var addresses: [UInt] = []
     while excess > 0, let page = state.withLock({ $0.clean.popFirst() }) {
-      if let frame = pages.moveOut(page) {
+      if let frame = pages.evict(page) {
         addresses.append(UInt(bitPattern: frame))
         excess -= 1
       }
@@ -99,8 +99,8 @@ extension Checkpointer {
       fail(error)
       throw error
     }
-    pages.noteWritten(young)
-    pages.releaseFrames(young.compactMap { pages.moveOut($0) })
+    pages.markClean(young)
+    pages.releaseFrames(young.compactMap { pages.evict($0) })
     state.withLock { $0.statistics.writtenPages += young.count }
   }
 }

@@ -254,7 +254,7 @@ final class Checkpointer: Sendable {
   /// Marks pages as durable in the file, so that they may be evicted.
   private func noteDurable(_ written: ArraySlice<RetiredPage>) {
     // Before they are listed: an eviction skips pages that are not clean.
-    pages.noteWritten(written)
+    pages.markClean(written)
     state.withLock { state in
       state.clean.append(contentsOf: written)
       state.statistics.writtenPages += written.count
@@ -266,7 +266,7 @@ final class Checkpointer: Sendable {
     let sequence = outcome.meta.sequence
     let (freed, left) = state.withLock { state -> ([PageNumber], [RootLedger.Entry]) in
       // In one critical section, so that every page is on one list whenever pages are counted.
-      for (root, count) in outcome.saved { pins.forget(count, of: root) }
+      for (root, count) in outcome.saved { pins.removeSaved(count, of: root) }
       for (root, list) in outcome.dropped { pins.unkeep(root, saved: list) }
       let left = state.leaving
       state.leaving = state.ledger.entries.filter { outcome.dropped[$0.commit] != nil }

@@ -1,5 +1,5 @@
-// The thread of asynchronous writes. It sequences all queued writes, then completes them together.
-// So awaiting writers share a sync just as threads do.
+// The thread of asynchronous writes. It sequences all queued writes, then completes them together,
+// so that they share a sync, as the writes of several threads do.
 
 internal import DequeModule
 internal import Dispatch
@@ -68,7 +68,7 @@ final class AsyncWriter: Sendable {
     complete(waiting)
   }
 
-  /// The maximum time of sequencing before the sequenced writes are completed.
+  /// The maximum time for sequencing writes before those sequenced are completed.
   private static let longestBatch = Duration.milliseconds(10)
 
   private func complete(_ waiting: [(one: Waiting, job: Job)]) {

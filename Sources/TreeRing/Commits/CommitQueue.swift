@@ -1,7 +1,7 @@
 // The commits between sequenced and visible. Writers build on the newest sequenced version; readers
 // see the newest visible one. Commits become visible in order, each once the log reports it
 // complete: written, and synced if the write asked for that. Until then its version waits here,
-// with the work to do then: pages to retire, change records to keep, waiters to wake.
+// together with the pages to retire, the change records to keep and the waiters to wake.
 
 internal import DequeModule
 internal import Dispatch
@@ -50,9 +50,9 @@ final class CommitQueue: Sendable {
   private let recentLimit = 64
   /// The maximum number of pages that they keep.
   private let recentPageLimit: Atomic<Int>
-  /// The growth of the visible state since the queue was made, in pages.
+  /// The number of pages by which the visible state has grown since the queue was made.
   private let pageGrowth = Atomic<Int>(0)
-  /// The queue that wakes several waiters.
+  /// The thread that wakes waiters if there are several.
   private let waking = DispatchQueue(label: "treering.waking")
   /// The number of the visible version, readable without the lock.
   private let visibleNumber: Atomic<CommitNumber>
@@ -71,7 +71,8 @@ final class CommitQueue: Sendable {
   /// one.
   var visibleCommit: CommitNumber { visibleNumber.load(ordering: .acquiring) }
 
-  /// The growth of the visible state since the queue was made, in pages. Takes no lock.
+  /// The number of pages by which the visible state has grown since the queue was made. Takes no
+  /// lock.
   var visiblePageGrowth: Int { pageGrowth.load(ordering: .relaxed) }
 
   /// The visible version.
@@ -103,9 +104,9 @@ final class CommitQueue: Sendable {
       let ready = state.withLock { state in
         Array(state.sequenced.prefix { $0.version.roots.commit <= completed })
       }
-      // Retire first, while the previous commit is still pinned as the visible one. Then the dead
-      // lists have the replaced pages before the commit is visible; a checkpoint of it would lose
-      // them otherwise.
+      // Retire first, while the previous commit is still pinned as the visible one. So the replaced
+      // pages are on dead lists before the commit is visible. Otherwise a checkpoint of it would
+      // lose them.
       for commit in ready {
         pins.retire(commit.retired, at: commit.version.roots.commit)
         pageGrowth.add(commit.allocated.count - commit.retired.count, ordering: .relaxed)
@@ -144,7 +145,7 @@ final class CommitQueue: Sendable {
   }
 
   /// Wakes the waiters. The cost to the writer does not depend on their number: it wakes a single
-  /// waiter itself and leaves several to the queue's own thread.
+  /// waiter itself, and leaves several to the thread of the queue.
   private func wake(_ waiters: [Waiter]) {
     if waiters.count < 2 {
       waiters.first?.resume()
@@ -154,7 +155,7 @@ final class CommitQueue: Sendable {
   }
 
   /// Releases the versions before the visible one.
-  func forgetRecent() {
+  func evictRecentVersions() {
     let dropped = state.withLock { state in
       defer {
         state.recent = []

@@ -1,9 +1,9 @@
 // The date of a commit: the clock's, one that the writer gives, or that of the previous commit.
 //
 // Dates never decrease from one commit to the next, so that a lookup by date finds one commit. A
-// clock is trusted no more than necessary: a commit without a date takes the clock's date, or the
-// previous commit's if the clock is behind that, and the write reports this. A date that the writer
-// gives is taken unchanged or refused.
+// commit that is given no date takes the clock's date, or the previous commit's if the clock is
+// behind that; the result of the write reports this. A date that the writer gives is taken
+// unchanged or refused.
 
 internal import Logging
 internal import TreeRingLog

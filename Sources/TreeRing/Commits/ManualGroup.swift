@@ -1,8 +1,8 @@
 // Arranges the rows of a manual index.
 //
-// A row gets a label between those of its new neighbours. Now and then nearby rows get new labels
-// with it (LabeledRows). They keep their order, so observers see no moves of them. Every changed
-// label is an operation of the commit, so a replay derives no label again.
+// A row gets a label between those of its new neighbours. From time to time nearby rows get new
+// labels too (LabeledRows). These rows keep their order, so observers report no moves of them.
+// Every changed label is an operation of the commit, so a replay derives no labels.
 
 public import TreeRingLog
 
@@ -28,7 +28,9 @@ extension Transaction {
     try beginEdit()
     try place.group.check()
     guard label.isEmpty || OrderLabel.isSound(label) else {
-      throw TreeRingError(.invalidInput, "These bytes are not the label of a place.")
+      throw TreeRingError(
+        .invalidInput,
+        "These bytes are not a label. Use a label of another store or an export, unchanged.")
     }
     guard let number = editor.catalog.buckets[bucket],
       let row = try editor.row(bucket: number, key: key)
@@ -44,8 +46,9 @@ extension Transaction {
   }
 }
 
-/// A group of a manual index inside a transaction. Positions count from 0; a position given is the
-/// row's position after the change. The group is valid only inside the closure of `Store.write`.
+/// A group of a manual index inside a transaction. Positions count from 0. A position passed to a
+/// method is the row's position after the change. The group is valid only inside the closure of
+/// `Store.write`.
 ///
 /// Each change costs O(log n), and occasionally more to make room.
 public struct ManualGroup {

@@ -6,11 +6,11 @@ extension StateEditor {
   /// Puts an index definition in force, or takes it out of force.
   func setDefinition(_ record: IndexRecord) {
     if let old = catalog.indexes[record.name] {
-      forget(old.number)
+      remove(old.number)
       if case .manual = old.definition {
-        // Indexes that show its places, maybe under a later definition of that name, are rebuilt
-        // from them.
-        for number in active.numbers(where: { $0.manualName == record.name }) { forget(number) }
+        // Keep its places: indexes that show them, perhaps under a later definition of that name,
+        // are rebuilt from them.
+        for number in active.numbers(where: { $0.manualName == record.name }) { remove(number) }
         hand(on: old, to: record)
       }
     }
@@ -22,8 +22,8 @@ extension StateEditor {
     putCatalog(CatalogKey.of(CatalogKey.index, record.name.utf8), value)
   }
 
-  /// Builds an index and puts its definition in force. If its closure is not registered here, only
-  /// puts the definition in force.
+  /// Puts a definition in force and builds its index. Does not build it if its closure is not
+  /// registered here.
   /// - Throws: the error that prevents the build; then nothing has changed.
   func define(
     _ record: IndexRecord, progress: (Int) -> Bool
@@ -77,13 +77,13 @@ extension StateEditor {
     for trees in built { roots.indexes.set(trees) }
   }
 
-  private func forget(_ number: UInt32) {
+  private func remove(_ number: UInt32) {
     active.remove(number)
-    giveUp(number)
+    dropTrees(number)
   }
 
   /// Removes the trees of an index.
-  func giveUp(_ number: UInt32) {
+  func dropTrees(_ number: UInt32) {
     guard var index = roots.index(number) else { return }
     editor.removeAll(&index.order)
     editor.removeAll(&index.places)

@@ -43,7 +43,7 @@ extension StateEditor {
         row.mayHaveBeenUndecodable = row.before.isEmpty && roots.undecodable > 0
       }
       if let name = index.manualName {
-        row.byHand = manualPlaces.places(of: name, bucket: reference.number, key: key)
+        row.manualPlaces = manualPlaces.places(of: name, bucket: reference.number, key: key)
       }
       rows.append(row)
     }
@@ -68,12 +68,12 @@ extension StateEditor {
     var before: [EncodedPlace] = []
     /// The places after the change; nil if the index cannot decode the row.
     var after: [EncodedPlace]? = []
-    var byHand: [EncodedPlace] = []
+    var manualPlaces: [EncodedPlace] = []
     var mayHaveBeenUndecodable = false
     var wasUndecodable = false
 
     /// Whether placing the row requires its content.
-    var looksAtRow: Bool { index.manualName == nil || !byHand.isEmpty }
+    var looksAtRow: Bool { index.manualName == nil || !manualPlaces.isEmpty }
 
     var undecodable: Int { (after == nil ? 1 : 0) - (wasUndecodable ? 1 : 0) }
 
@@ -92,7 +92,7 @@ extension StateEditor {
     ) { (input) throws(TreeRingError) in
       for position in rows.indices {
         let row = rows[position]
-        var after = try row.index.places(of: input, byHand: row.byHand)
+        var after = try row.index.places(of: input, manualPlaces: row.manualPlaces)
         if let groups = after, row.index.comparison != nil {
           let labeling = try labeling(
             groups, of: new, input, after: old, before: row.before, in: reference, row.index)
@@ -117,7 +117,7 @@ extension StateEditor {
       for position in rows.indices where rows[position].mayHaveBeenUndecodable {
         let row = rows[position]
         rows[position].wasUndecodable =
-          try row.index.places(of: input, byHand: row.byHand) == nil
+          try row.index.places(of: input, manualPlaces: row.manualPlaces) == nil
       }
     }
   }
@@ -138,7 +138,7 @@ extension StateEditor {
       }
       roots.indexes.set(index)
       if edit.old.isEmpty, edit.new.isEmpty { continue }
-      recorder?.note(
+      recorder?.record(
         index: edit.index, bucket: bucket, key: key, old: edit.old, new: edit.new,
         oldContent: edits.oldContent, newContent: edits.newContent)
     }

@@ -3,7 +3,7 @@
 internal import TreeRingLog
 
 extension StateEditor {
-  /// A row that gets new labels because another row was placed beside it.
+  /// A row that gets new labels because another row was placed near it.
   struct Relabeled {
     /// The number of the index.
     var index: UInt32
@@ -101,7 +101,7 @@ extension StateEditor {
           &index, bucket: change.row.bucket, key: key,
           prefix: PlaceKey.prefix(bucket: change.row.bucket, key: key), old: change.old,
           new: change.new)
-        recorder?.note(
+        recorder?.record(
           index: change.index, bucket: change.row.bucket, key: key, old: change.old,
           new: change.new, oldContent: change.content, newContent: change.content)
       }

@@ -65,8 +65,8 @@ extension StateEditor {
       of: row, bucket: bucket, key: key, readsMetadata: showing.contains(where: \.readsMetadata)
     ) { (input) throws(TreeRingError) in
       for index in showing {
-        let before = try index.places(of: input, byHand: old)
-        let after = try index.places(of: input, byHand: new)
+        let before = try index.places(of: input, manualPlaces: old)
+        let after = try index.places(of: input, manualPlaces: new)
         let undecodable = (after == nil ? 1 : 0) - (before == nil ? 1 : 0)
         if before == after, undecodable == 0 { continue }
         edits.indexes.append(

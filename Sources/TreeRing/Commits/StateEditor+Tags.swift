@@ -1,4 +1,4 @@
-// Naming commits. The catalog tree holds each tag under its name and under its commit
+// Setting and removing tags. The catalog tree holds each tag under its name and under its commit
 // (TagReader.swift).
 
 internal import TreeRingLog

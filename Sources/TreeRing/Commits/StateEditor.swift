@@ -2,10 +2,10 @@
 // so a replay of the log gives exactly the state that the writes made.
 //
 // For each row written:
-//   1. read the old record and note its digests, since its page may be edited in place;
+//   1. read the old record and keep its digests, since its page may be edited in place;
 //   2. build the new record in a separate buffer (it may keep parts of the old one);
 //   3. ask every maintained index for the new places, before any edit;
-//   4. edit row tree and graves, then the index trees; note the change.
+//   4. edit row tree and tombstones, then the index trees; record the change.
 
 internal import TreeRingLog
 
@@ -48,7 +48,7 @@ extension RowChange {
   private static var noRow: TreeRingError {
     TreeRingError(
       .notFound,
-      "There is no row of this key, so its metadata cannot be set nor can it be touched. "
+      "There is no row of this key, so it can get no metadata and cannot be touched. "
         + "Put the row first.")
   }
 }
@@ -64,7 +64,7 @@ final class StateEditor {
   /// The closures that this process has registered.
   let code: [CodeIndex]
   let recorder: ChangeRecorder?
-  /// Called at intervals, while nothing points into pages of the transaction.
+  /// Called repeatedly, while no pointer into pages of the transaction is held.
   var spill: SpillAction?
   /// Whether a replayed commit lacks operations that were removed from the log later.
   var hasReplayedStub = false
@@ -84,7 +84,7 @@ final class StateEditor {
     self.values = values
     self.recorder = recorder
     if base.indexes.count > active.count {
-      for index in base.indexes.all where active[index.number] == nil { giveUp(index.number) }
+      for index in base.indexes.all where active[index.number] == nil { dropTrees(index.number) }
     }
     precondition(roots.indexes.count == active.count, "every definition needs its index trees")
   }
@@ -104,15 +104,15 @@ final class StateEditor {
     -> CommitNumber
   {
     if let row = try row(bucket: bucket, key: key) { return row.written.commit }
-    return try grave(bucket: bucket, key: key)
+    return try tombstone(bucket: bucket, key: key)
   }
 
-  private func grave(bucket: UInt32, key: UnsafeRawBufferPointer) throws(TreeRingError)
+  private func tombstone(bucket: UInt32, key: UnsafeRawBufferPointer) throws(TreeRingError)
     -> CommitNumber
   {
-    let graves = Tree(roots.graves, pages: pages)
-    if graves.isEmpty { return 0 }
-    guard let bytes = RowKey.with(bucket: bucket, key: key, { graves.value(of: $0) }) else {
+    let tombstones = Tree(roots.tombstones, pages: pages)
+    if tombstones.isEmpty { return 0 }
+    guard let bytes = RowKey.with(bucket: bucket, key: key, { tombstones.value(of: $0) }) else {
       return 0
     }
     var reader = ByteReader(bytes)
@@ -135,7 +135,7 @@ final class StateEditor {
     return try replace(old, by: new, at: stamp.commit, in: reference, key: key)
   }
 
-  /// Replaces the record of a row by a new record or a grave.
+  /// Replaces the record of a row by a new record or a tombstone.
   ///
   /// - Parameter commit: the commit that deletes the row, if there is no new record.
   /// - Returns: the commit that last wrote the row before.
@@ -153,8 +153,8 @@ final class StateEditor {
     }
 
     let hadRow = old != nil
-    let wasGrave = hadRow ? 0 : try grave(bucket: bucket, key: key)
-    let previous = old?.written.commit ?? wasGrave
+    let deletedAt = hadRow ? 0 : try tombstone(bucket: bucket, key: key)
+    let previous = old?.written.commit ?? deletedAt
     let edits = try indexEdits(from: old, to: new, in: reference, key: key)
 
     if new != nil { add(reference) }
@@ -163,10 +163,10 @@ final class StateEditor {
         if hadRow { _ = editor.remove(&roots.rows, key: treeKey) }
         var bytes: [UInt8] = []
         bytes.append(integer: commit)
-        bytes.withUnsafeBytes { _ = editor.put(&roots.graves, key: treeKey, value: $0) }
+        bytes.withUnsafeBytes { _ = editor.put(&roots.tombstones, key: treeKey, value: $0) }
       } else {
         record.withUnsafeBytes { _ = editor.put(&roots.rows, key: treeKey, value: $0) }
-        if wasGrave != 0 { _ = editor.remove(&roots.graves, key: treeKey) }
+        if deletedAt != 0 { _ = editor.remove(&roots.tombstones, key: treeKey) }
       }
     }
     if new == nil { takeOut(of: reference, key: key) }
@@ -183,11 +183,7 @@ final class StateEditor {
     setCatalog(CatalogKey.bucket, bucket.name.utf8, integer: UInt64(bucket.number))
   }
 
-  func setIdempotencyKey(_ key: [UInt8], commit: CommitNumber) {
-    setCatalog(CatalogKey.idempotencyKey, key, integer: commit)
-  }
-
-  private func setCatalog(_ kind: UInt8, _ name: some Sequence<UInt8>, integer: UInt64) {
+  func setCatalog(_ kind: UInt8, _ name: some Sequence<UInt8>, integer: UInt64) {
     var value: [UInt8] = []
     value.append(integer: integer)
     putCatalog(CatalogKey.of(kind, name), value)
@@ -203,7 +199,7 @@ final class StateEditor {
     key.withUnsafeBytes { _ = editor.remove(&roots.catalog, key: $0) }
   }
 
-  /// Stamps the state with its commit.
+  /// Sets the commit of the state.
   func setCommit(
     _ commit: CommitNumber, timestamp: Timestamp, operationCount: UInt32, payloadByteCount: Int
   ) {

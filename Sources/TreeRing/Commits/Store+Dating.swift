@@ -27,7 +27,7 @@ extension Store {
     if wanted < last, !allowance.contains(.clamping) {
       throw TreeRingError(
         .dateRefused,
-        "The commit is to be dated \(ISO8601.format(wanted)), but the newest commit, "
+        "The commit was given the date \(ISO8601.format(wanted)), but the newest commit, "
           + "\(newest.commit), is dated \(ISO8601.format(last)), and dates never go back. "
           + "Nothing was written. Give a later date or none, or allow the newest commit's with "
           + "`timestampAllowance = .clamping`.", commit: newest.commit)
@@ -35,8 +35,8 @@ extension Store {
     if !allowance.contains(.ahead), wanted.isAhead(of: options.clock()) {
       throw TreeRingError(
         .dateRefused,
-        "The commit is to be dated \(ISO8601.format(wanted)), over a minute ahead of the clock; "
-          + "every later commit would get no earlier date. Nothing was written. "
+        "The commit was given the date \(ISO8601.format(wanted)), over a minute ahead of the "
+          + "clock; every later commit would get no earlier date. Nothing was written. "
           + "Set the clock right, give an earlier date or none, or allow it with "
           + "`timestampAllowance = .ahead`.")
     }

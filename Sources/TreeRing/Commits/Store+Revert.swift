@@ -1,4 +1,4 @@
-// Brings an earlier state back as a new commit: history only grows.
+// Restores an earlier state by a new commit, so that no history is lost.
 
 public import TreeRingLog
 

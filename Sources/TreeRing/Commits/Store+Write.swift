@@ -33,15 +33,15 @@ extension Store {
   /// Writes one commit. It returns when the commit is visible and as durable as `durability`
   /// states. If the closure throws, nothing is written.
   ///
-  /// The same holds for every commit that it returns or names: the one of a repeated idempotency
-  /// key, the newest one where nothing was written, and the newest one at a `conflict`.
+  /// The same holds for every other commit that it returns or reports: the one of a repeated
+  /// idempotency key, the newest one where nothing was written, and the newest one at a `conflict`.
   ///
   /// Commits of several threads that wait at the same time share one sync.
   ///
-  /// It blocks its thread, so it is for code that is not asynchronous and for the top level of a
+  /// It blocks its thread: use it in code that is not asynchronous, and at the top level of a
   /// program. In asynchronous functions and closures, `write` is the asynchronous variant, called
-  /// with `try await`. To block there on purpose, call a function of your own that is not
-  /// asynchronous and writes.
+  /// with `try await`. To block there on purpose, write in a function of your own that is not
+  /// asynchronous.
   ///
   /// - Parameters:
   ///   - durability: the durability of this commit; nil for the store's.
@@ -69,9 +69,9 @@ extension Store {
 
   /// Writes one commit without blocking the caller's thread.
   ///
-  /// In all else it equals the synchronous variant. The closure runs on the store's own thread, so
-  /// it and its result are `Sendable`: use constants of the surrounding function in it, and return
-  /// its findings as the value.
+  /// Otherwise it equals the synchronous variant. The closure runs on the store's own thread, so it
+  /// and its result are `Sendable`: use only constants of the surrounding function in it, and
+  /// return results as its value.
   @discardableResult
   public func write<Value: Sendable>(
     durability: Durability? = nil, expecting expected: CommitNumber? = nil,
@@ -105,8 +105,8 @@ extension Store {
     }
   }
 
-  /// A commit with its position in the log that is not complete yet; or an earlier commit that
-  /// stands in for it.
+  /// A commit that has its position in the log but is not complete yet; or the earlier commit that
+  /// the write reports in its place.
   package struct Sequenced<Value> {
     package var commit: CommitNumber
     package var value: Value
@@ -118,7 +118,7 @@ extension Store {
     var pageCount = 0
   }
 
-  /// A conflict, and the ticket that completes the newest commit at that time.
+  /// A conflict, and the ticket that completes the commit that was then the newest.
   struct Refusal: Error {
     var error: TreeRingError
     var ticket: CommitTicket
@@ -148,7 +148,10 @@ extension Store {
           error: error, ticket: try log.ticket(for: base.roots.commit, durability: durability))
       }
     }
-    guard let result else { throw TreeRingError(.closed, "The write did not run.") }
+    guard let result else {
+      throw TreeRingError(
+        .closed, "The store was closed before the write ran. Open it again, and repeat the write.")
+    }
     return result
   }
 
@@ -157,7 +160,8 @@ extension Store {
     let newest = base.roots.commit
     guard let expected, expected != newest else { return }
     throw TreeRingError(
-      .conflict, "The newest commit is \(newest), not \(expected). Read again and decide anew.",
+      .conflict,
+      "The newest commit is \(newest), not \(expected). Read again, and repeat the write.",
       current: newest)
   }
 
@@ -166,8 +170,8 @@ extension Store {
     guard let failure = engine.checkpointer?.failure else { return }
     throw TreeRingError(
       .poisoned,
-      "The page file could not be written, so no more commits are accepted; reopen the store to go "
-        + "on. The failure: \(failure.message)",
+      "The page file could not be written, so the store takes no more commits; reopen it to "
+        + "continue. The failure: \(failure.message)",
       file: failure.file, offset: failure.offset, errno: failure.errno)
   }
 
@@ -176,7 +180,7 @@ extension Store {
     let newest = queue.newest
     if newest.roots.commit == log.sequenced { return newest }
     queue.rollBack(to: log.sequenced, pages: pages)
-    // The numbers of undone definitions are reused.
+    // Definitions that were undone lose their numbers to later ones.
     definitions.clear()
     return queue.newest
   }
@@ -249,7 +253,9 @@ extension Store {
     if let key = notes.idempotencyKey {
       guard key.count <= Limits.nameByteCount else {
         throw TreeRingError(
-          .tooLarge, "The idempotency key has over \(Limits.nameByteCount) bytes.")
+          .tooLarge,
+          "The idempotency key has \(key.count) bytes; at most \(Limits.nameByteCount) are "
+            + "allowed. Use a digest of it.")
       }
       transaction.editor.setIdempotencyKey(key, commit: number)
     }
@@ -326,7 +332,7 @@ extension Store {
   @discardableResult
   public func register(_ index: GroupIndex) throws -> CommitNumber {
     let replaced = code.withLock { code in
-      // Closures of other versions continue to serve snapshots in which they are in force.
+      // Keep the closures of other versions: snapshots in which these are in force use them.
       let isReplaced: (CodeIndex) -> Bool = {
         $0.name.isSameName(as: index.name) && $0.version == index.version
       }
@@ -337,7 +343,8 @@ extension Store {
       return code.filter(isReplaced)
     }
     definitions.clear()
-    // Release objects that only their closures retain here, outside the locks.
+    // Released here, outside the locks, because closures may retain objects whose `deinit` uses the
+    // store.
     withExtendedLifetime(replaced) {}
     let code = index.code
     let visible = queue.visible

@@ -1,5 +1,5 @@
-// Deletes many rows by one operation, some at a time. Memory grows only by the keys of the rows,
-// which the commit's payload holds.
+// Deletes many rows by one operation, some at a time. Of them, only the keys stay in memory,
+// because the commit's payload holds these.
 
 public import TreeRingLog
 
@@ -38,7 +38,7 @@ extension Transaction {
         deletedCount += keys.count
       }
     } catch {
-      // The payload names more rows than were deleted.
+      // The payload already names rows that were not deleted.
       failure = error
       throw error
     }

@@ -54,9 +54,8 @@ extension Transaction {
       name, version: filter.version, .selected(parent, filter.json), progress: progress)
   }
 
-  /// Defines a group index whose rows are placed manually. A manual index that is redefined keeps
-  /// its rows as far as it is still over their buckets. Does nothing if this definition is already
-  /// in force.
+  /// Defines a group index whose rows are placed manually. If it exists already, it keeps its rows
+  /// in the buckets that it still covers. Does nothing if this definition is already in force.
   public func define(_ name: String, _ manual: ManualIndex) throws(TreeRingError) {
     try define(name, version: 1, .manual(buckets: manual.buckets))
   }
@@ -84,7 +83,7 @@ extension Transaction {
     guard let record = editor.catalog.indexes[parent] else {
       throw TreeRingError(
         .notFound,
-        "The index \(name) filters the index \(parent), which there is not. Define that first.")
+        "The index \(name) filters the index \(parent), which does not exist. Define that first.")
     }
     var ancestor: IndexRecord? = record
     while let next = ancestor {
@@ -102,7 +101,7 @@ extension Transaction {
   public func removeIndex(_ name: String) throws(TreeRingError) {
     try beginEdit()
     guard let old = editor.catalog.indexes[name] else {
-      throw TreeRingError(.notFound, "There is no index named \(name).")
+      throw TreeRingError.noIndex(named: name)
     }
     for child in editor.catalog.filters(of: name) { try removeIndex(child.name) }
     var record = old

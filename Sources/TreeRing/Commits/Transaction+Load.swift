@@ -7,8 +7,8 @@ extension Transaction {
   /// right edge of the tree, whose pages fill up completely.
   ///
   /// - Returns: the number of rows put. O(rows) behind the last key, else O(rows · log n).
-  /// - Throws: `invalidInput` if a key is not above the previous one. The rows before it have been
-  ///   put by then, so let the error end the transaction.
+  /// - Throws: `invalidInput` if a key is not above the previous one. The rows before that key have
+  ///   been put, so let the error end the transaction.
   @discardableResult
   public func load<Row>(
     _ rows: some Sequence<(key: Key, row: Row)>, in bucket: Bucket<Row>

@@ -20,18 +20,23 @@ public final class Transaction: Readable {
   public var annotation: [UInt8]?
   /// Names for this commit.
   public var tags: [String] = []
-  /// A key of your own for this commit. A second write under the same key writes nothing and
+  /// A key of your own for this write. A second write under the same key writes nothing and
   /// returns the first commit's number, which settles an `unknown` outcome.
+  ///
+  ///     try store.write { tx in
+  ///       tx.idempotencyKey = Array("order 17".utf8)
+  ///       try tx.put(mobyDick, for: "moby", in: books)
+  ///     }
   public var idempotencyKey: [UInt8]?
 
   let editor: StateEditor
   var payload: PayloadWriter
   let pending: PendingValues
-  /// The payload of another log's commit that this one adopts unchanged, and the number of its
-  /// operations.
+  /// For a copy of another log's commit: that commit's payload, used unchanged, and the number of
+  /// its operations.
   var adopted: (payload: [UInt8], operationCount: UInt32)?
   private var isOpen = true
-  /// The error that stopped an operation half-way. The commit cannot succeed then.
+  /// The error that ended an operation half-way. With one, the commit fails.
   var failure: TreeRingError?
   /// Whether a commit without a given date gets that of the newest one, or one before any data.
   /// Used by commits without data, whose dates must not limit the dates of data.
@@ -45,7 +50,7 @@ public final class Transaction: Readable {
   /// The reads of pages that this transaction may edit.
   private let reads = TransactionReads()
   private var editCount: UInt = 0
-  /// The known bucket of the last write. Most edits go to the same bucket again.
+  /// The bucket of the last write, because the next one usually concerns the same bucket.
   private var lastBucket: BucketReference?
 
   /// The store's horizon; it moves only between two transactions.
@@ -91,7 +96,7 @@ public final class Transaction: Readable {
   public func index(_ name: String) throws(TreeRingError) -> IndexReader {
     let reader = try self.reader
     guard let record = editor.catalog.indexes[name] else {
-      throw TreeRingError(.notFound, "There is no index named \(name).")
+      throw TreeRingError.noIndex(named: name)
     }
     guard let roots = editor.roots.index(record.number) else {
       throw TreeRingError(
@@ -153,8 +158,15 @@ public final class Transaction: Readable {
 
   // MARK: - Preconditions
 
-  /// Refuses the commit unless the given commit last wrote the row; 0 requires that the row is
-  /// absent.
+  /// Refuses the commit unless the given commit was the last to write the row. With 0, refuses it
+  /// unless the row is absent.
+  ///
+  ///     let seen = try store.snapshot().written("moby", in: books) ?? 0
+  ///     try store.write { tx in
+  ///       try tx.require("moby", in: books, lastWrittenAt: seen)
+  ///       try tx.put(mobyDick, for: "moby", in: books)
+  ///     }
+  ///
   /// - Throws: `conflict`, whose `current` is the commit that last wrote the row; 0 if it is
   ///   absent.
   public func require(
@@ -165,7 +177,7 @@ public final class Transaction: Readable {
       throw TreeRingError(
         .conflict,
         "The row \(bucket)/\(key) was last written at commit \(current), not \(expected). "
-          + "Read it again and decide anew.", current: current)
+          + "Read it again, and repeat the write.", current: current)
     }
   }
 
@@ -192,7 +204,7 @@ public final class Transaction: Readable {
   public func removeTag(_ name: String) throws(TreeRingError) {
     try beginEdit()
     guard try reader.tag(name) != nil else {
-      throw TreeRingError(.notFound, "There is no tag named \(name).")
+      throw TreeRingError.noTag(named: name)
     }
     try editor.setTag(name, commit: 0)
     payload.tag(name: name, commit: 0)
@@ -274,16 +286,16 @@ public final class Transaction: Readable {
     guard reads.depth == 0 else {
       throw TreeRingError(
         .notAllowed,
-        "The transaction was written to inside a closure that was reading its rows. Collect what "
-          + "is to be written, and write it when the reading call has returned.")
+        "A closure that was reading the transaction's rows wrote to it. Collect the changes, and "
+          + "make them when the reading call has returned.")
     }
     reads.edition += 1
     cachedReader = nil
     try noteEdit()
   }
 
-  /// Counts an edit, and writes some pages early if there are too many. To be called between two
-  /// edits, while nothing points into pages.
+  /// Counts an edit, and writes some pages early if there are too many. Called between two edits,
+  /// while no pointer into pages is held.
   func noteEdit() throws(TreeRingError) {
     editCount &+= 1
     if editCount & 63 == 0 { try editor.spill?(editor.editor) }
@@ -325,7 +337,7 @@ public final class Transaction: Readable {
 
   var pendingValues: [LoggedValue] { pending.all }
 
-  /// The parts of the commit beside its operations.
+  /// The content of the commit besides its operations.
   var notes: CommitNotes {
     var notes = CommitNotes()
     notes.note = note

@@ -204,7 +204,7 @@ extension Store {
 
   /// Drops the states below the horizon that opening, time travel and readers could use as a base.
   private func forgetStates(below points: KeptPoints) throws(TreeRingError) {
-    timeTravel.forget { !points.contains($0) }
+    timeTravel.evict { !points.contains($0) }
     guard let checkpointer = engine.checkpointer else { return }
     checkpointer.forgetRoots(before: points.horizon, keeping: Set(points.commits))
     try checkpointer.run()

@@ -1,4 +1,4 @@
-// Scans everything that is left after an erasing.
+// The proof after an erasing: scans log, trees and page file for the row.
 //
 //   - Every payload: no operation names the row. Every logged value belongs to an operation that is
 //     still there, so none is the row's.
@@ -6,29 +6,29 @@
 //   - The page file, byte by byte. It was made from a log that does not name the row. So the key's
 //     bytes can stand there only if the log mentions them elsewhere, or by chance if they are few.
 //
-// Commits go on during the scan, and may put a new row of this key, or mention the key elsewhere.
-// So the log is scanned up to the trees' commit, and further if the page file holds the key. An
-// operation after the row's delete may name the row without being a flaw, but then nothing can be
-// proved.
+// Commits continue during the scan, and may put a new row of this key, or mention the key
+// elsewhere. So the log is scanned up to the trees' commit, and further if the page file holds the
+// key. An operation after the row's delete may name the row, which is no flaw, but then nothing can
+// be proved.
 //
-// The caller makes sure that the log consists of no other files.
+// The caller ensures that no other files hold parts of the log.
 
 internal import TreeRingLog
 
-/// Proves that nothing of a row is left. Throws `corruption` if something is, and `conflict` if the
-/// row has been written again.
+/// Proves that nothing of a row is left. Throws `corruption` if it finds something, and `conflict`
+/// if the row has been written again.
 struct EraseProof {
   let key: Key
   let bucket: UInt32
   /// The newest commit from which the row was removed.
   let newest: CommitNumber
   /// The last commit of the log scanned so far.
-  private var looked: CommitNumber = 0
+  private var scannedThrough: CommitNumber = 0
   /// The bytes and the logged values scanned so far.
   private(set) var byteCount: UInt64 = 0
   private(set) var values = 0
   /// The number of commits that hold the key's bytes as part of something else.
-  private(set) var mentions = 0
+  private(set) var mentioningCommitCount = 0
   private(set) var searchedPageFile = false
 
   init(key: Key, bucket: UInt32, newest: CommitNumber) {
@@ -40,14 +40,14 @@ struct EraseProof {
   // MARK: The log
 
   /// Scans the log from the last commit scanned to another one.
-  mutating func look(through log: CommitLog, to last: CommitNumber) throws {
+  mutating func scan(_ log: CommitLog, to last: CommitNumber) throws {
     let (bucket, key, newest) = (bucket, key.bytes, newest)
-    defer { looked = max(looked, last) }
-    try log.replay(from: looked + 1, through: last) { header, payload in
+    defer { scannedThrough = max(scannedThrough, last) }
+    try log.replay(from: scannedThrough + 1, through: last) { header, payload in
       byteCount += UInt64(payload.count)
       let isMentioned = payload.firstPosition(of: key) != nil
       guard isMentioned || header.valueCount > 0 else { return true }
-      if isMentioned { mentions += 1 }
+      if isMentioned { mentioningCommitCount += 1 }
       let whole = try PayloadRewriter.rewrite(payload, of: header.number) {
         (operation) throws(TreeRingError) in
         guard operation.row.bucket.number == bucket,
@@ -70,14 +70,14 @@ struct EraseProof {
 
   private static func left(_ what: String, _ header: CommitHeader) -> TreeRingError {
     TreeRingError(
-      .corruption, "\(what); erase it again, or salvage the store.", file: header.file,
+      .corruption, "\(what). Erase the row again, or run `treering salvage`.", file: header.file,
       offset: header.offset, commit: header.number)
   }
 
   // MARK: The trees
 
   /// Scans the trees of a version. The log must have been scanned up to the version's commit.
-  mutating func look(through version: Version) throws {
+  mutating func scan(_ version: Version) throws {
     let row = RowKey.of(bucket: bucket, key: key.bytes)
     let place = key.bytes.withUnsafeBytes { PlaceKey.prefix(bucket: bucket, key: $0) }
     func check(
@@ -87,12 +87,12 @@ struct EraseProof {
         byteCount += UInt64(entry.count + value.count)
         if !isOfRow(entry, value) { return true }
         throw TreeRingError(
-          .corruption, "After erasing, a tree still holds the row. Erase it again.")
+          .corruption, "After the erasing a tree still holds the row. Erase it again.")
       }
     }
     try version.pages.reading {
       try check(version.roots.rows) { entry, _ in entry.elementsEqual(row) }
-      try check(version.roots.graves) { entry, _ in entry.elementsEqual(row) }
+      try check(version.roots.tombstones) { entry, _ in entry.elementsEqual(row) }
       for number in version.catalog.manualNumbers {
         let prefix = ManualPlaces.prefix(number, place)
         try check(version.roots.catalog) { entry, _ in entry.starts(with: prefix) }
@@ -126,7 +126,9 @@ struct EraseProof {
   mutating func search(
     _ file: String, on fileSystem: any FileSystem, log: CommitLog, newest: () throws -> CommitNumber
   ) throws {
-    guard mentions == 0, key.bytes.count >= 8, try fileSystem.exists(file) else { return }
+    guard mentioningCommitCount == 0, key.bytes.count >= 8, try fileSystem.exists(file) else {
+      return
+    }
     let pages = try fileSystem.open(file, .readOnly)
     defer { pages.close() }
     let size = try pages.size()
@@ -144,10 +146,11 @@ struct EraseProof {
         UnsafeRawBufferPointer(rebasing: $0[..<count]).firstPosition(of: key.bytes)
       }
       if let found {
-        try look(through: log, to: newest())
-        if mentions > 0 { return }
+        try scan(log, to: newest())
+        if mentioningCommitCount > 0 { return }
         throw TreeRingError(
-          .corruption, "After erasing, the key's bytes are in the page file. Erase it again.",
+          .corruption,
+          "After the erasing the page file still holds the key's bytes. Erase the row again.",
           file: file, offset: offset + UInt64(found))
       }
       offset += slice

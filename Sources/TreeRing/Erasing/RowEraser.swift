@@ -1,12 +1,12 @@
 // Removes a row from the log: every operation on it becomes part of a stub, and its logged values
-// go.
+// are removed.
 //
 // Segments are rewritten newest first. But the row's last delete stays until no older segment holds
-// the row, and goes in a second pass. So after a crash at any point the newest state has no such
+// the row; a second pass removes it. So after a crash at any point the newest state has no such
 // row, and nothing depends on removed operations. Erasing again finishes an interrupted erasing.
 //
-// A key lies in a payload as it is. So a commit whose payload does not hold the key's bytes is
-// skipped without being decoded.
+// Payloads hold keys unencoded. So a commit whose payload does not hold the key's bytes is skipped
+// without being decoded.
 
 internal import TreeRingLog
 
@@ -41,11 +41,11 @@ final class RowEraser {
   }
 
   /// The first pass: removes every operation but the last delete.
-  func takeOutVersions() throws {
+  func removeVersions() throws {
     let segments = log.segments.filter { $0.firstCommit <= newest }
     let total = segments.reduce(0) { $0 + $1.byteCount }
     for segment in segments.reversed() {
-      let found = try look(through: segment)
+      let found = try findOperations(in: segment)
       if found.holdsLastDelete { lastSegment = segment }
       if found.others > 0 {
         try rewrite(segment, keepingLastDelete: true)
@@ -60,7 +60,7 @@ final class RowEraser {
 
   /// The second pass: removes the last delete. A process that replayed older segments before the
   /// first pass still needs it until then.
-  func takeOutLastDelete() throws {
+  func removeLastDelete() throws {
     guard let lastSegment else { return }
     try rewrite(lastSegment, keepingLastDelete: false)
     operations += 1
@@ -72,7 +72,7 @@ final class RowEraser {
     var holdsLastDelete = false
   }
 
-  private func look(through segment: SegmentInfo) throws -> Found {
+  private func findOperations(in segment: SegmentInfo) throws -> Found {
     var found = Found()
     if segment.lastCommit < segment.firstCommit { return found }
     let through = min(newest, segment.lastCommit)

@@ -1,9 +1,9 @@
-// Reads the roots of a page file that another process writes.
+// Reads checkpoints that another process makes: their roots, and the pages of those.
 
 internal import TreeRingLog
 internal import TreeRingPlatform
 
-/// The page file of a store, opened for reading by the first root read. Any thread.
+/// The page file of a store, opened for reading when the first root is read. Any thread.
 final class CheckpointReader: Sendable {
   private let path: String
   private let registry: ReaderRegistry
@@ -12,7 +12,7 @@ final class CheckpointReader: Sendable {
   /// A root that the writer keeps as long as the pin is held.
   struct Root: Sendable {
     var meta: Meta
-    /// One above the highest page number that the root may lead to.
+    /// One above the highest page number that the root's trees can contain.
     var bound: PageNumber
     var roots: Roots
     var pin: ReaderPin
@@ -28,10 +28,12 @@ final class CheckpointReader: Sendable {
   func makeSupply() -> PageSupply {
     PageSupply(damage: { [self] in
       file?.damaged("page \($1) is not what was written: \($0)", page: $1)
-        ?? TreeRingError(.corruption, "Page \($1) is not what was written: \($0).", file: path)
+        ?? TreeRingError(
+          .corruption, "Page \($1) is not what was written: \($0). \(PageFile.remedy)", file: path)
     }) { [self] (number, birth) throws(TreeRingError) in
       guard let file else {
-        throw TreeRingError(.notFound, "There is no page file to read a page of.", file: path)
+        throw TreeRingError(
+          .notFound, "The store's page file is gone. Open the store again.", file: path)
       }
       return try file.fetch(number, birth: birth)
     }
@@ -47,7 +49,8 @@ final class CheckpointReader: Sendable {
     } catch  where error.code == .notFound { return nil }
   }
 
-  /// Whether a file is still the store's: it may have been rebuilt, or be about to be. O(1).
+  /// Whether a file is still the page file of the store. The writer may have removed it in order to
+  /// rebuild it. O(1).
   private func isInForce(_ file: PageFile) throws(TreeRingError) -> Bool {
     do throws(TreeRingError) {
       guard let other = try openFile() else { return false }
@@ -58,7 +61,7 @@ final class CheckpointReader: Sendable {
     } catch  where [.notFound, .corruption].contains(error.code) { return false }
   }
 
-  /// Whether another file, which has a root, has replaced the one being read.
+  /// Whether the writer has replaced the file being read by another one that has a root.
   func isReplaced() throws(TreeRingError) -> Bool {
     guard let file, let other = try openFile() else { return false }
     defer { other.close() }
@@ -69,14 +72,14 @@ final class CheckpointReader: Sendable {
     return !others.contains { own.contains($0) }
   }
 
-  /// Registers that the log from a commit on is read without a root.
+  /// Registers a commit of which no root is read, so that the writer keeps the log from there on.
   func register(_ commit: CommitNumber) throws(TreeRingError) -> ReaderPin {
     try registry.register(commit)
   }
 
   /// Opens the current page file and returns its newest root; nil as for `newestRoot`, or if there
-  /// is no file. For a reader without a root: it drops the file opened before, so none of its pages
-  /// may be in use.
+  /// is no file. It closes the file opened before, so only a reader that uses none of its pages may
+  /// call it.
   func firstRoot(after commit: CommitNumber? = nil) throws(TreeRingError) -> Root? {
     let file = try openFile()
     opened.withLock { $0 = file }
@@ -86,17 +89,20 @@ final class CheckpointReader: Sendable {
   /// The root of the newest meta; nil if there is none, none after `commit`, or the file is no
   /// longer the store's.
   ///
-  /// Reads the meta again once the pin exists, because a checkpoint may have come between.
+  /// Reads the meta again once the pin exists, because another checkpoint may have ended before
+  /// that.
   func newestRoot(after commit: CommitNumber? = nil) throws(TreeRingError) -> Root? {
     try withNewestMeta { (file, meta) throws(TreeRingError) in
       if let commit, meta.position.commit <= commit { return nil }
       let pin = try registry.register(meta.position.commit)
-      guard try file.metas().valid.first == meta else { throw damaged("another meta is in force") }
+      guard try file.metas().valid.first == meta else {
+        throw damaged("a newer checkpoint has replaced its meta")
+      }
       guard try isInForce(file) else { return nil }
       let bound = min(try file.pageBound(), meta.pageBound)
       let retained = try RetainedRoot.decode(try file.readBlob(meta.roots), below: bound)
       guard let newest = retained.last, newest.roots.commit == meta.position.commit else {
-        throw damaged("its roots do not go with its meta")
+        throw damaged("its roots do not match its meta")
       }
       return Root(meta: meta, bound: bound, roots: newest.roots, pin: pin)
     }
@@ -110,7 +116,7 @@ final class CheckpointReader: Sendable {
   /// Whether an error states that part of the file is lost.
   func isDamaged(_ error: TreeRingError) -> Bool { file?.isDamaged(error) ?? false }
 
-  /// The contents of the file; nil if it has no meta. O(roots). Registers nothing.
+  /// The statistics of the file; nil if it has no meta. O(roots). Registers nothing.
   func report(at operationCount: UInt64) throws(TreeRingError) -> Checkpointer.Report? {
     try withNewestMeta { (file, meta) throws(TreeRingError) in
       var ledger = RootLedger()
@@ -122,9 +128,8 @@ final class CheckpointReader: Sendable {
     }
   }
 
-  /// Calls `body` with the newest meta; nil without one. The pages that a meta leads to change
-  /// during the read only if two more checkpoints come. That reads as damage, and then the newer
-  /// meta is tried.
+  /// Calls `body` with the newest meta; nil without one. The pages of a meta change during the read
+  /// only if two more checkpoints end. They then seem damaged, and the newer meta is tried.
   private func withNewestMeta<R>(
     _ body: (PageFile, Meta) throws(TreeRingError) -> R?
   ) throws(TreeRingError) -> R? {
@@ -142,6 +147,6 @@ final class CheckpointReader: Sendable {
   }
 
   private func damaged(_ what: String) -> TreeRingError {
-    TreeRingError(.corruption, "The page file is damaged: \(what).", file: path)
+    TreeRingError(.corruption, "The page file is damaged: \(what). \(PageFile.remedy)", file: path)
   }
 }

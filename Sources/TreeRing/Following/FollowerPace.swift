@@ -2,12 +2,12 @@
 //
 // - After a change it polls again a millisecond later: commits come in bursts, and one poll serves
 //   many.
-// - Then it waits until the file of the shared word is written. Not every file system reports that,
-//   least of all one on another machine. So it polls ten times a second in any case, and twice a
-//   second while nothing happens. News that was not reported shows that the file system reports
-//   nothing; from then on it polls ten times a second.
-// - Where the system reports nothing, it waits a millisecond. Each poll without news makes the wait
-//   half as long again, up to twenty milliseconds.
+// - Then it waits for a report that the shared word's file was written. Some file systems, above
+//   all those on other machines, report nothing. So a wait lasts a tenth of a second at most, and
+//   up to half a second while nothing changes. A change without a report shows that the file system
+//   reports nothing; from then on the follower polls ten times a second.
+// - If the system cannot watch files, it waits a millisecond. Each poll without a change makes the
+//   next wait half as long again, up to twenty milliseconds.
 
 internal import TreeRingLog
 internal import TreeRingPlatform
@@ -17,25 +17,25 @@ final class FollowerPace: Sendable {
   /// The outcome of a poll.
   enum Outcome: Sendable {
     case nothing
-    /// Something new, and all of it was read.
+    /// The word has changed, and the follower has read every published commit.
     case news
-    /// Something new that cannot be read yet.
+    /// The word has changed, but a published commit cannot be read yet.
     case unfinished
   }
 
   private struct State: Sendable {
     var watch: (any FileWatch)?
-    /// The wait where no changes are reported, in microseconds.
+    /// The next wait if there is no watch, in microseconds.
     var pause = 1_000
-    /// Something may have changed before the watch began.
+    /// Unfinished at first, because the word may have changed before the watch began.
     var outcome = Outcome.unfinished
     /// The longest wait for a report, in milliseconds.
     var patience = FollowerPace.shortestPatience
-    /// Whether the last wait for a report was in vain.
+    /// Whether the last wait for a report timed out.
     var hasTimedOut = false
-    /// Whether something has happened without a report.
+    /// Whether the word has changed without a report.
     var hasMissedReport = false
-    var nextRare = ContinuousClock.now + FollowerPace.rareInterval
+    var nextSlowCheck = ContinuousClock.now + FollowerPace.slowCheckInterval
     var isEnded = false
   }
   private let startWatch: @Sendable () -> (any FileWatch)?
@@ -44,12 +44,12 @@ final class FollowerPace: Sendable {
   /// The bounds of a wait for a report, in milliseconds.
   private static let shortestPatience = 100
   private static let longestPatience = 500
-  /// The longest wait where no changes are reported, in microseconds.
+  /// The longest wait if there is no watch, in microseconds.
   private static let longestPause = 20_000
-  /// The time between two checks of what seldom changes.
-  private static let rareInterval = Duration.milliseconds(500)
+  /// The time from one slow check to the next.
+  private static let slowCheckInterval = Duration.milliseconds(500)
 
-  /// - Parameter startWatch: starts a watch of the shared word's file, if the system supports it.
+  /// - Parameter startWatch: Starts a watch of the shared word's file, if the system supports it.
   init(startWatch: @escaping @Sendable () -> (any FileWatch)?) {
     self.startWatch = startWatch
     state = Mutex(State(watch: startWatch()))
@@ -63,7 +63,7 @@ final class FollowerPace: Sendable {
     switch outcome {
     case .unfinished: usleep(1_000)
     case .news where watch != nil:
-      // The next poll also sees the changes of this time.
+      // The next poll finds the changes of this millisecond too.
       usleep(1_000)
       // The watch still reports a change between the last poll and now.
       fallthrough
@@ -81,7 +81,7 @@ final class FollowerPace: Sendable {
   }
 
   /// Records the outcome of a poll.
-  func note(_ outcome: Outcome) {
+  func record(_ outcome: Outcome) {
     state.withLock { state in
       state.outcome = outcome
       state.pause = outcome == .nothing ? min(state.pause * 3 / 2, Self.longestPause) : 1_000
@@ -95,12 +95,12 @@ final class FollowerPace: Sendable {
     }
   }
 
-  /// Whether a check of what seldom changes is due. If so, and there is no watch, starts one.
-  func isRareDue() -> Bool {
+  /// Whether a slow check is due. If so, and there is no watch, starts one.
+  func isSlowCheckDue() -> Bool {
     let now = ContinuousClock.now
     let (isDue, isWatched) = state.withLock { state -> (Bool, Bool) in
-      guard state.nextRare <= now else { return (false, true) }
-      state.nextRare = now + Self.rareInterval
+      guard state.nextSlowCheck <= now else { return (false, true) }
+      state.nextSlowCheck = now + Self.slowCheckInterval
       return (true, state.watch != nil || state.isEnded)
     }
     if !isWatched, let watch = startWatch() {

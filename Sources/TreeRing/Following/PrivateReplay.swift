@@ -1,6 +1,6 @@
 // Replays commits of another process's log on top of a root of its page file. The results lie in
-// private pages: this process never writes to the file. It never frees pages of the file either
-// when it replaces them, because their numbers are the writer's.
+// private pages: this process never writes to the file. Nor does it free a page of the file when it
+// replaces it, because the writer owns its number.
 
 internal import TreeRingLog
 
@@ -11,7 +11,7 @@ struct PrivateReplay: Sendable {
   let reclaimer: Reclaimer
   let log: CommitLog
   let code: [CodeIndex]
-  /// The most bytes that the change records of all commits may take.
+  /// The maximum number of bytes of the change records of all commits.
   let recordByteLimit: Int
   let definitions = ActiveIndexCache()
 
@@ -29,15 +29,15 @@ struct PrivateReplay: Sendable {
   /// The version of a commit, built from `base` by replaying all commits after it at once. Calls
   /// `reached` with each of them.
   ///
-  /// - Throws: `beyondHorizon` if the log was rewritten so that it no longer leads on from `base`:
-  ///   it was compacted beyond `base` or, without a base, while it was read. A newer base may
-  ///   succeed. `closed` if `isOver`, which is called after each commit, returns true.
+  /// - Throws: `beyondHorizon` if the log can no longer be replayed on top of `base`: it was
+  ///   compacted beyond `base` or, without a base, while it was read. A newer base may succeed.
+  ///   `closed` if `isOver`, which is called after each commit, returns true.
   func version(
-    upon base: Version, through commit: CommitNumber, isOver: () -> Bool = { false },
+    on base: Version, through commit: CommitNumber, isOver: () -> Bool = { false },
     reached: (CommitNumber) -> Void = { _ in }
   ) throws(TreeRingError) -> Version {
     if commit <= base.roots.commit { return base }
-    let editor = try editor(upon: base, epoch: base.roots.commit + 1, recorder: nil)
+    let editor = try editor(on: base, epoch: base.roots.commit + 1, recorder: nil)
     let horizon = log.horizon
     do throws(TreeRingError) {
       try typed {
@@ -71,12 +71,12 @@ struct PrivateReplay: Sendable {
   /// - Returns: Nil if operations were removed from the commit before it was read. One of them may
   ///   be a delete that the state before needs.
   func commit(
-    upon base: Version, _ header: CommitHeader, _ payload: UnsafeRawBufferPointer
+    on base: Version, _ header: CommitHeader, _ payload: UnsafeRawBufferPointer
   ) throws(TreeRingError) -> SequencedCommit? {
     let failures = pages.fetchFailureCount
     let edition = definitions.edition
     let recorder = ChangeRecorder(byteLimit: recordByteLimit)
-    let editor = try editor(upon: base, epoch: header.number, recorder: recorder)
+    let editor = try editor(on: base, epoch: header.number, recorder: recorder)
     var before = IndexTrees()
     var replacements: [UInt32: IndexReplacement] = [:]
     do throws(TreeRingError) {
@@ -87,7 +87,7 @@ struct PrivateReplay: Sendable {
         editor.editor.discard()
         return nil
       }
-      // Read from a segment that has been rewritten in between, the commit may lack deletes.
+      // If its segment has been rewritten in between, the commit may lack deletes.
       let horizon = log.horizon
       guard horizon <= base.roots.commit else {
         throw TreeRingError.beyond(horizon, commit: base.roots.commit)
@@ -123,9 +123,9 @@ struct PrivateReplay: Sendable {
     return try IndexReplacement.all(from: old, to: new)
   }
 
-  /// An editor that leaves the indexes alone whose closure is not registered here.
+  /// An editor that does not maintain the indexes whose closure is not registered here.
   private func editor(
-    upon base: Version, epoch: CommitNumber, recorder: ChangeRecorder?
+    on base: Version, epoch: CommitNumber, recorder: ChangeRecorder?
   ) throws(TreeRingError) -> StateEditor {
     let active = try definitions.active(for: base, code: code)
     var roots = base.roots

@@ -1,16 +1,16 @@
 // Opens a store for reading, with or without a running writer.
 //
 // 1. If a writer holds the lock, the shared word states the durable commit, and nothing after that
-//    is read. Without a writer the log is judged as recovery would, and nothing is changed.
+//    is read. Without a writer, the log is read as recovery reads it, but nothing is changed.
 // 2. The newest root of the page file is registered in `readers/`, so that the writer keeps its
-//    pages. If there is no page file or the folder is not writable, only the log is replayed. Then
-//    a commit is registered if the folder is writable. So the follower is listed, compaction leaves
-//    its visible state, and no row in it is erased. It moves over to the page file once that has a
+//    pages. If there is no page file or the folder is not writable, the whole log is replayed
+//    instead. Then a commit is registered if the folder is writable, so that neither compaction nor
+//    erasing passes the visible state. The follower moves over to the page file once that has a
 //    root.
 // 3. The commits of the log after the root are replayed into private pages.
 //
-// A writer that begins or ends during the opening makes its result doubtful; then the opening
-// starts again.
+// If a writer begins or ends during the opening, its result may be wrong, and the opening starts
+// again.
 
 internal import Logging
 internal import TreeRingLog
@@ -32,28 +32,29 @@ struct ReaderOpening {
     while true {
       let word = try SharedWord.opened(lockPath, fileSystem)
       let before = word?.value
-      let said = try Writer.says(word, lockPath: lockPath, fileSystem: fileSystem)
+      let published = try RunningWriter.publishedWord(
+        word, lockPath: lockPath, fileSystem: fileSystem)
       do throws(TreeRingError) {
-        let opened = try open(word, said)
-        if said != nil || word?.value == before || attempt == Self.attempts { return opened }
+        let opened = try open(word, published)
+        if published != nil || word?.value == before || attempt == Self.attempts { return opened }
         opened.follower.close()
       } catch {
-        guard attempt < Self.attempts, word?.value != said ?? before else { throw error }
+        guard attempt < Self.attempts, word?.value != published ?? before else { throw error }
       }
       attempt += 1
     }
   }
 
   private func open(
-    _ word: SharedWord?, _ said: SharedWord.Value?
+    _ word: SharedWord?, _ published: SharedWord.Value?
   ) throws(TreeRingError) -> (log: CommitLog, engine: Engine, follower: Follower) {
     var reason = "The store has no page file."
     for _ in 0..<Self.attempts {
       guard let (checkpoints, root) = try checkpoint(&reason) else { break }
-      let log = try openLog(trusting: root.meta, said)
+      let log = try openLog(trusting: root.meta, published)
       do throws(TreeRingError) {
         if try Self.fits(root.meta, log) {
-          return try engine(log, checkpoints, root, word, said, "log after checkpoint")
+          return try engine(log, checkpoints, root, word, published, "log after checkpoint")
         }
         reason = "The page file is not of this log."
       } catch  where checkpoints.isDamaged(error) {
@@ -63,19 +64,19 @@ struct ReaderOpening {
         reason = error.message
       }
       root.pin.release()
-      // Unless a writer has made another checkpoint since, a retry would fail again.
+      // A retry would fail again, unless a writer has made another checkpoint since.
       if try checkpoints.isNewest(root.meta) { break }
     }
     var attempt = 1
     while true {
       do throws(TreeRingError) {
-        // Registered before the word is read again. A row deleted later is not erased before the
-        // writer has seen the pin, and one deleted before is not in the visible state.
-        var pin = said?.durable.flatMap(register)
-        var now = said
-        if let value = word?.value, said != nil, value.durable != nil { now = value }
+        // Register first, then read the word again. So a row that is deleted later is not erased
+        // before the writer finds the pin, and one deleted before is not in the visible state.
+        var pin = published?.durable.flatMap(register)
+        var now = published
+        if let value = word?.value, published != nil, value.durable != nil { now = value }
         let log = try openLog(trusting: nil, now)
-        if said == nil { pin = register(log.completed) }
+        if published == nil { pin = register(log.completed) }
         return try engine(log, makeReader(), nil, word, now, reason, pin: pin)
       } catch  where error.code == .beyondHorizon && attempt < Self.attempts { attempt += 1 }
     }
@@ -87,7 +88,9 @@ struct ReaderOpening {
     do throws(TreeRingError) {
       return try ReaderRegistry(folder: folder, fileSystem: fileSystem).register(commit)
     } catch {
-      options.logger.notice("The writer cannot know that the store is read here: \(error)")
+      options.logger.notice(
+        "The reader cannot register, so the writer may drop the history read here: \(error)"
+      )
       return nil
     }
   }
@@ -100,10 +103,10 @@ struct ReaderOpening {
     do throws(TreeRingError) {
       return try reader.firstRoot().map { (reader, $0) }
     } catch {
-      // Someone has put another file there, and should learn that it is not read.
+      // The file is not a page file: report that instead of ignoring it.
       if error.code == .notAStore { throw error }
-      // Whatever the failure, the log holds everything.
-      options.logger.notice("The page file cannot be read, the log is replayed: \(error)")
+      // After any other failure the log suffices.
+      options.logger.notice("The page file cannot be read; the whole log is replayed: \(error)")
       reason = error.message
       return nil
     }
@@ -114,7 +117,7 @@ struct ReaderOpening {
   }
 
   private func openLog(
-    trusting meta: Meta?, _ said: SharedWord.Value?
+    trusting meta: Meta?, _ published: SharedWord.Value?
   ) throws(TreeRingError) -> CommitLog {
     var logOptions = LogOptions(
       access: .readOnly, segmentSize: options.segmentSize, recovery: options.recovery,
@@ -122,9 +125,9 @@ struct ReaderOpening {
     logOptions.trusted = meta?.position
     logOptions.trustedStoreID = meta?.storeID
     logOptions.frameCacheByteCount = MemoryBudget(byteCount: options.memoryBudget).framePlaces
-    logOptions.through = said?.durable
+    logOptions.through = published?.durable
     let (fileSystem, settled) = (fileSystem, logOptions)
-    // Of a backup that is replaced as a whole, this reads either the old or the new one.
+    // If a backup is being replaced as a whole, this reads either the old one or the new one.
     let log = try BackupSwitch.reading(folder, fileSystem: fileSystem) {
       (directory) throws(TreeRingError) in
       try CommitLog(directory: directory, fileSystem: fileSystem, options: settled)
@@ -145,7 +148,7 @@ struct ReaderOpening {
 
   private func engine(
     _ log: CommitLog, _ checkpoints: CheckpointReader?, _ root: CheckpointReader.Root?,
-    _ word: SharedWord?, _ said: SharedWord.Value?, _ reason: String, pin: ReaderPin? = nil
+    _ word: SharedWord?, _ published: SharedWord.Value?, _ reason: String, pin: ReaderPin? = nil
   ) throws(TreeRingError) -> (log: CommitLog, engine: Engine, follower: Follower) {
     let pages = PageStore(
       supply: checkpoints?.makeSupply(), cellCapacity: options.pageCellCapacity)
@@ -159,7 +162,7 @@ struct ReaderOpening {
     let newest = log.completed
     let base = try replayer.version(of: root?.roots ?? Roots())
     let version = try replayer.version(
-      upon: base, through: newest,
+      on: base, through: newest,
       reached: { commit in
         guard commit & 255 == 0 || commit == newest else { return }
         progress?(OpeningProgress(reason: reason, commit: commit, newest: newest))
@@ -170,7 +173,7 @@ struct ReaderOpening {
     let follower = Follower(
       lockPath: lockPath, fileSystem: fileSystem, engine: engine, log: log, replayer: replayer,
       logger: options.logger, checkpoints: checkpoints, root: root, pin: pin, word: word,
-      said: said)
+      processed: published)
     return (log, engine, follower)
   }
 }

@@ -3,11 +3,11 @@
 internal import TreeRingLog
 
 extension Store {
-  /// The roots that other processes read, without this store's own if it is itself open for
-  /// reading. Empty for a store in memory.
+  /// The roots that other processes read. Leaves out this store's own if it is open for reading.
+  /// Empty for a store in memory.
   ///
-  /// - Parameter withinLimit: Whether to omit those that have passed the pin limit, and so hold no
-  ///   history any more.
+  /// - Parameter withinLimit: Whether to leave out those that have passed the pin limit and so no
+  ///   longer hold history.
   /// - Throws: `io` if they cannot be listed; then no history may be dropped.
   func followers(withinLimit: Bool = true) throws(TreeRingError) -> [ReaderInfo] {
     guard let path else { return [] }

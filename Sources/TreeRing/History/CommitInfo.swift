@@ -1,4 +1,4 @@
-// The elements of history: commits, versions of a row, operations.
+// Descriptions of history: commits, versions of a row, operations.
 
 public import TreeRingLog
 
@@ -38,7 +38,7 @@ public struct RowVersion: Hashable, Sendable {
     case put
     /// Only the metadata was written.
     case metadata
-    /// Nothing was written, but the row counts as modified.
+    /// The row was touched: nothing was written, but it counts as modified.
     case touch
     /// The row was deleted.
     case delete

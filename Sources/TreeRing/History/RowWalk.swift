@@ -1,16 +1,16 @@
 // The state of one row as of a past commit, from the operations on that row alone. Each operation
-// on a row states the commit of the previous one. So the walk goes back from a later state through
+// on a row states the commit of the previous one. So a walk goes back from a later state through
 // the row's own versions:
 //
 //   1. The later state names the commit that last wrote or deleted the row. If it is not after the
 //      requested commit, the row has not changed since.
 //   2. Otherwise go back from commit to commit, to the first that is not after the requested one.
 //   3. Go further back until the operations give the whole row: to a put of it, to its creation, or
-//      to an earlier state at hand.
+//      to an earlier state that is available.
 //   4. From there, apply the operations in order, as a replay does.
 //
-// A walk ends without an answer where compaction or erasing removed operations, or when it would
-// exceed its read limit. Then the caller has to replay.
+// A walk has no answer if compaction or erasing removed operations, or if it would exceed its limit
+// of bytes read. Then the caller replays the log instead.
 
 internal import TreeRingLog
 
@@ -57,8 +57,8 @@ struct RowWalk {
         let wasThere = record.created.commit <= commit
         return .written(record.written.commit, created: wasThere ? record.created : nil)
       }
-      let grave = try grave(in: later)
-      return grave <= commit ? .answer(try body(nil)) : .written(grave, created: nil)
+      let tombstone = try tombstone(in: later)
+      return tombstone <= commit ? .answer(try body(nil)) : .written(tombstone, created: nil)
     }
     switch start {
     case .answer(let answer): return answer
@@ -135,8 +135,8 @@ struct RowWalk {
   }
 
   /// The commit that deleted the row; 0 if no delete is known.
-  private func grave(in roots: Roots) throws(TreeRingError) -> CommitNumber {
-    guard let bytes = value(in: roots.graves) else { return 0 }
+  private func tombstone(in roots: Roots) throws(TreeRingError) -> CommitNumber {
+    guard let bytes = value(in: roots.tombstones) else { return 0 }
     var reader = ByteReader(bytes)
     return try reader.integer()
   }

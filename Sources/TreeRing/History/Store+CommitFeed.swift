@@ -1,5 +1,5 @@
-// The log as an ordered feed. The position of a feed is a commit number. So a feed can resume
-// anywhere, also after a restart.
+// The log as an ordered feed. The position of a feed is a commit number, so a feed can resume
+// anywhere, even after a restart of the program.
 
 public import TreeRingLog
 
@@ -24,9 +24,10 @@ public struct CommitFeed: AsyncSequence, Sendable {
     public mutating func next() async throws -> CommitInfo? {
       if Task.isCancelled { return nil }
       try checkPosition()
-      guard try await store.waits(for: next) else { return nil }
+      guard try await store.waitUntilVisible(next) else { return nil }
       let info = try store.commit(next)
-      // The horizon may have passed the commit before the read, even if a tag keeps its state.
+      // The horizon may have passed the commit before the read, even if a tag keeps the commit's
+      // state.
       try checkPosition()
       next += 1
       return info

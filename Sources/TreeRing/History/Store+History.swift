@@ -35,8 +35,8 @@ extension Store {
     try checkReadable(number)
     throw TreeRingError(
       .beyondHorizon,
-      "What commit \(number) did was compacted away for the horizon, \(horizon); the state it led "
-        + "to can be read.", commit: number, current: horizon)
+      "Compaction removed operations of commit \(number), because the horizon is \(horizon). Its "
+        + "state can be read.", commit: number, current: horizon)
   }
 
   /// Returns every version of a row that history reaches back to, newest first. The last one may be
@@ -85,8 +85,8 @@ extension Store {
   // MARK: - Parts
 
   /// Reads a commit that compaction may be rewriting. The checks before and after the read keep the
-  /// rest of a commit from passing for the whole. A follower may detect only by reading that the
-  /// writer has moved the horizon.
+  /// remains of a commit from being taken for the whole. A follower may find out by the read alone
+  /// that the writer has moved the horizon.
   private func readWhole<R>(
     _ number: CommitNumber, unless refusal: (CommitNumber) throws(TreeRingError) -> Void,
     _ body: (CommitHeader, inout PayloadReader) throws(TreeRingError) -> R

@@ -1,6 +1,6 @@
-// Reads one row at a point in history without the state of that commit: the row's own history
-// suffices (RowWalk.swift). The state is rebuilt, as for a snapshot, below the horizon, and where
-// the walk would read more than a replay might.
+// Point reads: one row as of a point in history, found by the row's own history instead of the
+// state of that commit (RowWalk.swift). The state is rebuilt, as for a snapshot, below the horizon,
+// and if the walk would read more than a replay.
 
 public import TreeRingLog
 
@@ -66,7 +66,7 @@ extension Store {
         let walk = RowWalk(
           log: log, pages: engine.pages, bucket: bucket, key: key.bytes, commit: number,
           needsObjectOnly: needsObjectOnly)
-        // If this way fails, the longer way below reports the error.
+        // If the walk fails, the replay below reports the error.
         let found = try? engine.withStates(around: number, readable) { later, earlier in
           let gap =
             later.payloadByteCount

@@ -1,5 +1,5 @@
-// The points in history that stay readable when the history before a horizon is dropped: the
-// horizon, every commit after it, and the commits of kept tags before it.
+// The kept points: the commits up to the horizon that stay readable when compaction drops the
+// history before it. They are the horizon itself, and the commits of kept tags before it.
 
 package import TreeRingLog
 

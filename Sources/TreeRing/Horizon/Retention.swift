@@ -1,4 +1,4 @@
-// The amount of history that a store keeps, and the time that a snapshot may hold it.
+// The retention policy: the amount of history that a store keeps.
 
 internal import TreeRingLog
 
@@ -26,8 +26,8 @@ public struct Retention: Hashable, Sendable, CustomStringConvertible {
   ///
   /// The time is counted back from the newest commit that is not dated ahead of the clock. So a
   /// store without writes loses nothing, and commits dated ahead are kept. The time between one
-  /// commit and the next counts as a tenth of the age at most, so that a clock that jumps ahead
-  /// drops nothing. A store with longer pauses as a rule therefore keeps more.
+  /// commit and the next counts as a tenth of the age at most, so that a jump of the clock drops
+  /// nothing. A store whose pauses are often longer therefore keeps more.
   public static func since(_ age: Duration) -> Retention { Retention(commits: nil, age: age) }
 
   /// The newest commits and those of a time, whichever is more.
@@ -89,9 +89,9 @@ extension CommitDates {
   /// The last commit not later than an age before another commit, where the time between one commit
   /// and the next counts as a tenth of the age at most.
   ///
-  /// A longer pause may be a clock that jumped. The commits before it are dropped only when as much
-  /// time has passed since in shorter steps. So a jump costs a tenth of the age, however wrong the
-  /// clock is. O(log commits), in at most eleven steps.
+  /// A longer pause may be a clock that jumped. The commits before the pause are dropped only when
+  /// as much time has passed in shorter steps since. So a jump shortens the kept time by a tenth of
+  /// the age at most. O(log commits), in at most eleven steps.
   fileprivate func commit(
     _ age: Int64, before last: CommitNumber, oldest: CommitNumber
   ) throws(TreeRingError) -> CommitNumber {
@@ -99,7 +99,7 @@ extension CommitDates {
     var (commit, left) = (last, age)
     while commit > oldest {
       let date = try date(of: commit)
-      // If no more than a step is left, no pause in it can count for less.
+      // A pause within the last step is no longer than a step, so it counts in full.
       let isLast = left <= step
       let before = try newest(atOrBefore: date.earlier(by: isLast ? left : step))
       if isLast || before <= oldest { return before }
@@ -119,28 +119,6 @@ extension Timestamp {
   fileprivate func earlier(by microseconds: Int64) -> Timestamp {
     let (moment, overflow) = self.microseconds.subtractingReportingOverflow(microseconds)
     return Timestamp(microseconds: overflow ? .min : moment)
-  }
-}
-
-/// A limit on how long a snapshot may keep its commit readable. Compaction no longer waits for a
-/// snapshot over the limit, and the snapshot's next read throws `snapshotExpired`.
-public struct PinLimit: Hashable, Sendable {
-  /// The greatest age of a snapshot; nil for no limit.
-  public var age: Duration?
-  /// The most commits by which a snapshot may lie behind the newest one; nil for no limit.
-  public var commits: Int?
-
-  /// A limit of age, of commits behind the newest, or both: reaching either is enough.
-  public init(age: Duration? = nil, commits: Int? = nil) {
-    self.age = age
-    self.commits = commits
-  }
-
-  /// Whether a pin has passed the limit.
-  func isPassed(age: Duration, behind: CommitNumber) -> Bool {
-    if let limit = self.age, age > limit { return true }
-    if let commits, behind > CommitNumber(max(0, commits)) { return true }
-    return false
   }
 }
 

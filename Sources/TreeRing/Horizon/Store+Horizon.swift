@@ -1,4 +1,4 @@
-// The readable commits, and the time that a snapshot may hold one.
+// The range of readable commits, pins within it, and the expiry of pins.
 
 internal import TreeRingLog
 internal import TreeRingPlatform
@@ -81,7 +81,7 @@ extension Store {
         continue
       }
       let found = try outcome.get()
-      engine.timeTravel.remember(found)
+      engine.timeTravel.keep(found)
       return found
     }
   }
@@ -109,7 +109,7 @@ extension Store {
     let expired = pinRegistry.expire(limit, newest: newestCommit)
     if expired.isEmpty { return }
     maintenance.later { [reclaimer] in
-      for life in expired { life.letGo() }
+      for life in expired { life.releaseVersion() }
       reclaimer.drain()
     }
   }

@@ -23,10 +23,10 @@ package struct ActiveIndex: Sendable {
     case compared(RowComparison)
   }
 
-  /// The manual index whose places it shows: itself, or one that it filters; else nil.
+  /// The manual index whose places it shows: itself, or the one that it filters; otherwise nil.
   let manualName: String?
-  /// The comparison that orders its rows, or those of the index that it filters; else nil. The sort
-  /// keys are then labels, which only the trees contain.
+  /// The comparison that orders its rows, or those of the index that it filters; otherwise nil.
+  /// With a comparison, the sort keys are labels, which only the trees contain.
   let comparison: RowComparison?
 
   init(number: UInt32, name: String, evaluator: Evaluator, buckets: [String]) {
@@ -54,13 +54,13 @@ package struct ActiveIndex: Sendable {
   /// The places of a row in group order, one a group; nil if the definition cannot decode the row.
   /// Sort keys are empty where rows are compared.
   ///
-  /// - Parameter byHand: the row's places in the manual index that this one shows.
+  /// - Parameter manualPlaces: The row's places in the manual index that this one shows.
   package func places(
-    of row: RowInput, byHand: [EncodedPlace] = []
+    of row: RowInput, manualPlaces: [EncodedPlace] = []
   ) throws(TreeRingError) -> [EncodedPlace]? {
-    if manualName != nil, byHand.isEmpty { return [] }
+    if manualName != nil, manualPlaces.isEmpty { return [] }
     switch evaluator {
-    case .manual: return byHand
+    case .manual: return manualPlaces
     case .fields(let definition):
       guard let found = definition.evaluate(row.object) else { return [] }
       return [EncodedPlace(group: GroupName(bytes: found.group), sortKey: found.sortKey)]
@@ -70,7 +70,7 @@ package struct ActiveIndex: Sendable {
       } catch {
         return nil
       }
-      return try parent.places(of: row, byHand: byHand)
+      return try parent.places(of: row, manualPlaces: manualPlaces)
     case .code(let closure): return try Self.inGroupOrder { try closure(row) }
     case .compared(let comparison):
       return try Self.inGroupOrder {
@@ -79,8 +79,8 @@ package struct ActiveIndex: Sendable {
     }
   }
 
-  /// The result of a closure, sorted, one place a group; nil if the closure could not decode the
-  /// row.
+  /// The result of a closure, sorted and with one place a group; nil if the closure could not
+  /// decode the row.
   private static func inGroupOrder(
     _ closure: () throws -> [EncodedPlace]
   ) throws(TreeRingError) -> [EncodedPlace]? {

@@ -1,4 +1,4 @@
-// A cache of index definitions that are ready for use. Commits share it.
+// A cache of the prepared index definitions, which commits share.
 
 internal import TreeRingLog
 internal import TreeRingPlatform
@@ -12,14 +12,14 @@ final class ActiveIndexCache: Sendable {
     var indexes = ActiveIndexes()
   }
 
-  /// The edition of the registered closures when definitions were made ready.
+  /// The number of changes of the registered closures so far.
   struct Edition: Equatable, Sendable {
     fileprivate var number: UInt64
   }
 
   private let state = Mutex(State())
 
-  /// Changes with every `clear`. To be read before the closures are.
+  /// The present edition, which every `clear` changes. Read it before the closures.
   var edition: Edition { state.withLock { $0.edition } }
 
   /// Returns the definitions of a version's index trees, except those whose closure is not
@@ -33,14 +33,16 @@ final class ActiveIndexCache: Sendable {
       version.roots.indexes, of: [version.catalog], code: code, known: known)
   }
 
-  /// Keeps the definitions of a version for the next commit, unless closures have changed since.
+  /// Keeps the definitions of a version for the next commit, unless closures have changed since
+  /// `edition` was read.
   func keep(_ indexes: ActiveIndexes, of version: Version, _ edition: Edition) {
     let dropped = state.withLock { state -> ActiveIndexes? in
       guard state.edition == edition else { return nil }
       defer { (state.indexes, state.version) = (indexes, version) }
       return state.indexes
     }
-    // Release objects that only the closures retain here, outside the lock.
+    // Released here, outside the lock, because closures may retain objects whose `deinit` uses the
+    // store.
     withExtendedLifetime(dropped) {}
   }
 
@@ -61,8 +63,8 @@ extension ActiveIndexes {
   /// that is not among `code`. O(n).
   ///
   /// - Parameters:
-  ///   - catalogs: the catalogs to search, in this order.
-  ///   - known: definitions that are ready already.
+  ///   - catalogs: The catalogs to search, in this order.
+  ///   - known: Definitions that are ready already.
   init(
     _ trees: IndexTrees, of catalogs: [Catalog], code: [CodeIndex],
     known: ActiveIndexes = ActiveIndexes()

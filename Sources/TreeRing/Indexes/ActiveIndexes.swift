@@ -1,5 +1,5 @@
-// The definitions that maintain a state's indexes. Commits share one value of it until a definition
-// changes. So an index costs nothing to commits that do not affect it.
+// The prepared definitions that maintain the indexes of a state. Commits share one value until a
+// definition changes, so an index costs nothing to a commit that does not affect it.
 
 internal import TreeRingLog
 

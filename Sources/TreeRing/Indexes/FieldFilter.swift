@@ -13,9 +13,9 @@ public import TreeRingLog
 ///     let inStock = FieldIndex.Condition("stock", in: ["yes"])
 ///     try store.define("In stock", FieldFilter(of: "SalesRank", where: [inStock]))
 ///
-/// The other index may be defined in any way, also by a filter or manually. If it is defined by a
-/// closure, this one in effect is too: a process without the closure can read neither. It follows
-/// when the other index is redefined, and is removed with it.
+/// The other index may be of any kind, even a filter or manual. If it is defined by a closure, a
+/// process without the closure can read neither of the two. The filter is adapted when the other
+/// index is redefined, and removed with it.
 public struct FieldFilter: Hashable, Sendable {
   /// The name of the index it filters.
   public let parent: String
@@ -95,7 +95,9 @@ extension FieldFilter {
     var reader = FieldDefinitionReader(scanner: JSONScanner(json))
     try reader.read(members: ["filters", "where", "version"])
     guard let parent = reader.parent else {
-      throw TreeRingError(.invalidInput, "The definition of a filter needs the member “filters”")
+      throw TreeRingError(
+        .invalidInput, "The definition of a filter needs the member “filters”, the name of an index"
+      )
     }
     try self.init(of: parent, where: reader.conditions, version: reader.version)
   }

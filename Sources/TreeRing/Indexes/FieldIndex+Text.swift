@@ -136,7 +136,7 @@ struct FieldDefinitionReader {
     while let member = try scanner.nextMember() {
       let name = try text(member.name, of: "a name")
       guard members.contains(name) else {
-        throw error("“\(name)” is no member of one", at: member.name.lowerBound)
+        throw error("“\(name)” is not a member of a definition", at: member.name.lowerBound)
       }
       switch name {
       case "filters": parent = try text(member.value, of: name)

@@ -13,6 +13,10 @@
 public import TreeRingLog
 
 /// A declarative group index: fields of a JSON object instead of a closure.
+///
+///     let byGenre = try FieldIndex(
+///       on: books, group: "genre", order: [FieldIndex.Order("sales", descending: true)])
+///     try store.define("ByGenre", byGenre)
 public struct FieldIndex: Hashable, Sendable {
   /// A field that rows are ordered by.
   public struct Order: Hashable, Sendable {

@@ -1,5 +1,5 @@
-// Evaluates a declarative index. One pass over the object's bytes finds all fields together. Then
-// conditions, group and sort key are evaluated from the values found.
+// Evaluates a declarative index. One pass over the object's bytes finds all fields together.
+// Conditions, group and sort key are then evaluated from these values.
 //
 // The fields sought form a tree of member names. The walk descends only into members on the way to
 // a field; it validates and skips everything else. Each field has a slot for the range of its
@@ -38,7 +38,7 @@ struct FieldProgram: Sendable {
 
   /// Compiles these fields. Throws `invalidInput` if a path has an empty name.
   ///
-  /// - Parameter group: the field that names a row's group; nil for a program that only tests the
+  /// - Parameter group: The field that names a row's group; nil for a program that only tests the
   ///   conditions.
   init(
     group: String?, order: [FieldIndex.Order], conditions: [FieldIndex.Condition]
@@ -152,7 +152,7 @@ struct FieldProgram: Sendable {
     let children: UnsafeBufferPointer<Child>
     let nodes: UnsafeBufferPointer<Range<Int>>
 
-    /// Walks over the object at the scanner's position and notes the fields found below a node.
+    /// Walks over the object at the scanner's position and records the fields found below a node.
     func walk(
       node: Int, depth: Int, _ scanner: inout JSONScanner,
       _ found: UnsafeMutableBufferPointer<Range<Int>>

@@ -1,5 +1,5 @@
-// One group of an index, for many queries. The group is found once. Each query is one or two
-// descents of a tree, and builds its key on the stack.
+// One group of an index, for many queries. The group is looked up once. Each query is one or two
+// descents of a tree, with a key built on the stack.
 
 package import TreeRingLog
 

@@ -26,9 +26,9 @@ public struct GroupIndex: Sendable {
     self.init(name, on: bucket, version: version, entries: { try places($0.row) })
   }
 
-  /// Defines an index by a closure that also uses key and metadata. The compiler chooses this
-  /// variant for a trailing closure by what the closure uses. Write the argument label where that
-  /// does not decide.
+  /// Defines an index by a closure that also uses key and metadata. For a trailing closure the
+  /// compiler chooses the variant by the members that the closure uses. Write the argument label
+  /// where these do not decide.
   @_disfavoredOverload
   public init<Row: SendableMetatype, Places: PlaceSet>(
     _ name: String, on bucket: Bucket<Row>, version: UInt32,
@@ -55,8 +55,8 @@ public struct GroupIndex: Sendable {
   ///       "ByTitle", on: books, version: 1, groupedBy: { $0.genre },
   ///       sortedBy: { $0.title.localizedStandardCompare($1.title) == .orderedAscending })
   ///
-  /// Writing a row places it by binary search, O(log² n). It stays where it is while it is in order
-  /// with its neighbours. Building the index holds its decoded rows in memory.
+  /// Writing a row places it by binary search, O(log² n). A row that is still in order with its
+  /// neighbours keeps its place. Building the index holds its decoded rows in memory.
   ///
   /// - Parameters:
   ///   - name: The index's name.
@@ -105,14 +105,14 @@ public struct GroupIndex: Sendable {
   }
 
   /// Defines an index with the groups and the order of another one, and only those of its rows that
-  /// fit. The other index may be defined in any way, also by a filter.
+  /// fit. The other index may be of any kind, even a filter.
   ///
   ///     let bestsellers = GroupIndex(
   ///       "Bestsellers", filtering: "SalesRank", on: books, version: 1
   ///     ) { $0.row.sales > 100_000 }
   ///
-  /// It follows when the other index is redefined, and is removed with it. Registering it with
-  /// another version replaces the filter; observers then see the rows that enter or leave.
+  /// The filter is adapted when the other index is redefined, and removed with it. Registering it
+  /// with another version replaces it; observers then report the rows that enter or leave.
   public init<Row: SendableMetatype>(
     _ name: String, filtering parent: String, on bucket: Bucket<Row>, version: UInt32,
     where fits: @escaping @Sendable (IndexedRow<Row>) throws -> Bool

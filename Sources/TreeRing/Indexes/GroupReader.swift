@@ -1,5 +1,5 @@
-// Reads one group of an index. The group is found once, so that each query is one or two descents
-// of a tree.
+// Reads one group of an index. The group is looked up once, so that each query is one or two
+// descents of a tree.
 
 public import TreeRingLog
 

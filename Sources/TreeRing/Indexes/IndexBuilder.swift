@@ -1,11 +1,11 @@
-// Builds group indexes from rows. Indexes built together share one pass over the rows of each
-// bucket. So each row is read and decoded once for all of them.
+// Builds group indexes from rows. Indexes built together share one pass over each bucket, in which
+// every row is read and decoded once.
 
 internal import TreeRingLog
 
 /// Builds the trees of several indexes of one state.
 struct IndexBuilder {
-  /// The default for the maximum number of entry bytes held.
+  /// The default limit of entry bytes in memory.
   static let entryByteLimit = 4 << 20
 
   private let catalog: Catalog
@@ -16,19 +16,19 @@ struct IndexBuilder {
   private let entryByteLimit: Int
   private let spill: SpillAction?
   private let progress: (Int) -> Bool
-  private var buildings: [IndexBuilding]
+  private var drafts: [IndexDraft]
   private var rowCount = 0
 
   /// - Parameters:
-  ///   - entryByteLimit: the maximum number of entry bytes held, over all indexes.
-  ///   - spill: called at intervals, while nothing points into pages of the transaction.
-  ///   - progress: called at intervals with the number of rows done; false cancels the build.
+  ///   - entryByteLimit: The maximum number of entry bytes in memory, over all indexes.
+  ///   - spill: Called repeatedly, while no pointer into pages of the transaction is held.
+  ///   - progress: Called at intervals with the number of rows done; false cancels the build.
   init(
     _ indexes: [ActiveIndex], rows: Tree, catalog: Catalog, catalogTree: Tree,
     values: ValueSource, editor: PageEditor, entryByteLimit: Int, spill: SpillAction?,
     progress: @escaping (Int) -> Bool
   ) {
-    buildings = indexes.map { IndexBuilding(index: $0, editor: editor) }
+    drafts = indexes.map { IndexDraft(index: $0, editor: editor) }
     self.rows = rows
     self.catalog = catalog
     self.catalogTree = catalogTree
@@ -41,33 +41,33 @@ struct IndexBuilder {
 
   /// Builds the indexes, in their order.
   ///
-  /// - Parameter labeled: for indexes that compare rows, by number, the places of their previous
-  ///   definition. Its labels are kept as far as the order allows.
-  /// - Throws: the error that prevents the build; the pages are freed then.
+  /// - Parameter labeled: For indexes that compare rows, by number: the place trees of their
+  ///   previous definitions, whose labels are kept as far as the order allows.
+  /// - Throws: The error that prevents the build; the pages are freed then.
   mutating func run(labeled: [UInt32: Tree]) throws(TreeRingError) -> [IndexRoots] {
     do throws(TreeRingError) {
       try addPlaced()
       try addRows()
       let pages = editor.pages
       var built: [IndexRoots] = []
-      for position in buildings.indices {
-        let labels = labeled[buildings[position].index.number]
+      for position in drafts.indices {
+        let labels = labeled[drafts[position].index.number]
         try typed {
           try pages.reading {
-            try buildings[position].label(keeping: labels, entryByteLimit: entryByteLimit)
+            try drafts[position].label(keeping: labels, entryByteLimit: entryByteLimit)
           }
         }
-        built.append(try buildings[position].finish(spill))
+        built.append(try drafts[position].finish(spill))
       }
       return built
     } catch {
-      for position in buildings.indices { buildings[position].discard() }
+      for position in drafts.indices { drafts[position].discard() }
       throw error
     }
   }
 
   private func positions(where isWanted: (ActiveIndex) -> Bool) -> [Int] {
-    buildings.indices.filter { isWanted(buildings[$0].index) }
+    drafts.indices.filter { isWanted(drafts[$0].index) }
   }
 
   // MARK: - Rows
@@ -75,7 +75,7 @@ struct IndexBuilder {
   /// Adds the rows of every bucket. A read section covers some hundred rows, so that a long build
   /// does not delay the reclaiming of memory.
   private mutating func addRows() throws(TreeRingError) {
-    let names = buildings.flatMap { $0.index.manualName == nil ? $0.index.buckets : [] }
+    let names = drafts.flatMap { $0.index.manualName == nil ? $0.index.buckets : [] }
     for name in Set(names.names).sorted().map(\.text) {
       guard let bucket = catalog.buckets[name] else { continue }
       let positions = positions { $0.manualName == nil && $0.buckets.containsName(name) }
@@ -94,7 +94,7 @@ struct IndexBuilder {
   }
 
   /// Adds rows at these positions until the entries reach the limit.
-  /// - Returns: the number of rows added.
+  /// - Returns: The number of rows added.
   private mutating func addRows(
     at part: Range<Int>, of bucket: UInt32, to positions: [Int]
   ) throws(TreeRingError) -> Int {
@@ -118,7 +118,7 @@ struct IndexBuilder {
   /// Adds the manually placed rows to the indexes that show them.
   private mutating func addPlaced() throws(TreeRingError) {
     let pages = editor.pages
-    for name in Set(buildings.compactMap(\.index.manualName).names).sorted().map(\.text) {
+    for name in Set(drafts.compactMap(\.index.manualName).names).sorted().map(\.text) {
       let positions = positions { $0.manualName.isSameName(as: name) }
       try typed { try pages.reading { try addPlaced(in: name, to: positions) } }
     }
@@ -127,7 +127,7 @@ struct IndexBuilder {
   private mutating func addPlaced(in name: String, to positions: [Int]) throws {
     let manual = ManualPlaces(tree: catalogTree, catalog: catalog)
     let covering = positions.map { position in
-      (position, Set(buildings[position].index.buckets.compactMap { catalog.buckets[$0] }))
+      (position, Set(drafts[position].index.buckets.compactMap { catalog.buckets[$0] }))
     }
     var last: RowReference?
     try manual.forEach(of: name) { place in
@@ -141,8 +141,8 @@ struct IndexBuilder {
         guard let record = RowKey.with(bucket: row.bucket, key: key, { rows.value(of: $0) }) else {
           return
         }
-        let byHand = manual.places(of: name, bucket: row.bucket, key: key)
-        try add(try RowRecord(record), row.bucket, key, byHand: byHand, to: wanted)
+        let manualPlaces = manual.places(of: name, bucket: row.bucket, key: key)
+        try add(try RowRecord(record), row.bucket, key, manualPlaces: manualPlaces, to: wanted)
         if isFull { try flush(nil) }
       }
       return true
@@ -151,25 +151,25 @@ struct IndexBuilder {
 
   private mutating func add(
     _ row: RowRecord, _ bucket: UInt32, _ key: UnsafeRawBufferPointer,
-    byHand: [EncodedPlace] = [], to positions: [Int]
+    manualPlaces: [EncodedPlace] = [], to positions: [Int]
   ) throws(TreeRingError) {
     let values = values
-    let readsMetadata = positions.contains { buildings[$0].index.readsMetadata }
+    let readsMetadata = positions.contains { drafts[$0].index.readsMetadata }
     try values.withInput(of: row, bucket: bucket, key: key, readsMetadata: readsMetadata) {
       (input) throws(TreeRingError) in
-      for position in positions { try buildings[position].add(input, byHand: byHand) }
+      for position in positions { try drafts[position].add(input, manualPlaces: manualPlaces) }
     }
     rowCount += 1
     if rowCount & 0xFFF == 0, !progress(rowCount) {
-      let names = buildings.map(\.index.name).joined(separator: ", ")
+      let names = drafts.map(\.index.name).joined(separator: ", ")
       throw TreeRingError(.cancelled, "Building the index \(names) was cancelled.")
     }
   }
 
-  private var isFull: Bool { buildings.reduce(0) { $0 + $1.byteCount } >= entryByteLimit }
+  private var isFull: Bool { drafts.reduce(0) { $0 + $1.byteCount } >= entryByteLimit }
 
-  /// - Parameter spill: nil while something points into pages of the transaction.
+  /// - Parameter spill: Nil while a pointer into pages of the transaction is held.
   private mutating func flush(_ spill: SpillAction?) throws(TreeRingError) {
-    for position in buildings.indices { try buildings[position].flush(spill) }
+    for position in drafts.indices { try drafts[position].flush(spill) }
   }
 }

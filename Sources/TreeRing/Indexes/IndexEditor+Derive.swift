@@ -1,5 +1,5 @@
-// Derives an index that a commit does not maintain from the same index at another commit. Only rows
-// that differ between both are placed anew. The trees share all other pages.
+// Derives an index that a commit does not maintain from the same index at another commit. Only the
+// places of rows that differ between the two change. The trees share all other pages.
 
 internal import TreeRingLog
 
@@ -13,10 +13,10 @@ extension IndexEditor {
 
   /// Derives the trees of an index for other rows. O(rows that differ · log n).
   ///
-  /// - Parameter limit: the maximum number of rows that differ.
-  /// - Returns: the trees; nil if more rows differ, or if the index cannot be derived row by row,
+  /// - Parameter limit: The maximum number of rows that differ.
+  /// - Returns: The trees; nil if more rows differ, or if the index cannot be derived row by row,
   ///   because it compares rows or is manual.
-  /// - Throws: the error that prevents the derivation; the caller then has to discard its pages.
+  /// - Throws: The error that prevents the derivation; the caller then has to discard its pages.
   func derive(
     _ index: ActiveIndex, from donor: Donor, for rows: Tree, catalog: Catalog,
     values: ValueSource, limit: Int

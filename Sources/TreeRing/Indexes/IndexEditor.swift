@@ -63,17 +63,17 @@ struct IndexEditor {
 
   /// Builds the trees of indexes from the rows of the buckets they cover. An index that shows the
   /// places of a manual index is built from those. O(n log n) for each. Entries are sorted some
-  /// megabytes at a time. Only for an index that compares rows, memory holds all rows.
+  /// megabytes at a time, but an index that compares rows holds all of its rows in memory.
   ///
   /// - Parameters:
-  ///   - labeled: for indexes that compare rows, by number, the places of their previous
-  ///     definition. Its labels are kept as far as the order allows, so that few places differ.
-  ///   - entryByteLimit: the maximum number of entry bytes held before they are flushed to the
+  ///   - labeled: For indexes that compare rows, by number: the place trees of their previous
+  ///     definitions, whose labels are kept as far as the order allows, so that few places differ.
+  ///   - entryByteLimit: The maximum number of entry bytes in memory before they are put into the
   ///     trees.
-  ///   - spill: called at intervals, while nothing points into pages of the transaction.
-  ///   - progress: called at intervals with the number of rows done; false cancels the build.
-  /// - Returns: the trees, in the order of the indexes.
-  /// - Throws: the error that prevents the build; the pages are freed then.
+  ///   - spill: Called repeatedly, while no pointer into pages of the transaction is held.
+  ///   - progress: Called at intervals with the number of rows done; false cancels the build.
+  /// - Returns: The trees, in the order of the indexes.
+  /// - Throws: The error that prevents the build; the pages are freed then.
   func build(
     _ indexes: [ActiveIndex], rows: Tree, catalog: Catalog, catalogTree: Tree,
     values: ValueSource, labeled: [UInt32: Tree] = [:],

@@ -1,5 +1,7 @@
 // The public description of an index definition.
 
+internal import TreeRingLog
+
 /// A group index in force.
 public struct IndexInfo: Hashable, Sendable {
   /// The index's name.
@@ -42,5 +44,14 @@ public struct IndexInfo: Hashable, Sendable {
         name: record.name, version: record.version, buckets: record.buckets, fields: fields,
         parent: record.parent?.name, filter: filter, isManual: isManual)
     }
+  }
+}
+
+extension TreeRingError {
+  /// The error for the name of an index that is not in force.
+  static func noIndex(named name: String) -> TreeRingError {
+    TreeRingError(
+      .notFound,
+      "There is no index named \(name). `treering index list` shows those that exist.")
   }
 }

@@ -199,6 +199,8 @@ public struct IndexReader: Sendable {
 
   /// The position of the first row of a group that fits, found by binary search; the group's count
   /// if none fits. `fits` must be false for a head of the group and true for the rest. O(log² n).
+  ///
+  ///     let position = try index.firstIndex(in: "sci-fi") { try books.decode($0).sales < 15 }
   public func firstIndex(
     in group: GroupName, where fits: (StoredRow) throws -> Bool
   ) throws -> Int {

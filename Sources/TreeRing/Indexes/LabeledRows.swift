@@ -1,7 +1,8 @@
-// The rows of a group that is ordered by labels, while one of them is being placed.
+// The placing of a row in a group that is ordered by labels.
 //
-// The row gets a label between those of its new neighbours. Where labels have become too long or
-// leave no room, nearby rows get new labels with it: as few rows as make all of the labels short.
+// The row gets a label between those of its new neighbours. If that label would be too long, or
+// there is no room, nearby rows get new labels too: as few rows as are needed to make the labels
+// short.
 
 internal import TreeRingLog
 
@@ -16,7 +17,7 @@ struct LabeledRows {
 
   var count: Int { own == nil ? total : total - 1 }
 
-  /// The position in the whole group of one of these rows.
+  /// Converts a position among these rows to the position in the whole group.
   private func whole(_ position: Int) -> Int {
     guard let own, position >= own else { return position }
     return position + 1
@@ -31,7 +32,7 @@ struct LabeledRows {
   private func label(_ position: Int) throws(TreeRingError) -> [UInt8]? {
     guard position >= 0, position < count else { return nil }
     let entry = try reader.entry(at: whole(position), in: group)
-    // The end of the label, the bucket and the key follow the label.
+    // The label's end mark, the bucket and the key follow the label.
     return Array(entry.order.dropLast(entry.row.key.count + 5))
   }
 
@@ -39,14 +40,16 @@ struct LabeledRows {
   /// - Throws: `notFound` if the row is not in the group.
   func position(of other: RowID) throws(TreeRingError) -> Int {
     guard let position = try reader.index(of: other, in: group) else {
-      throw TreeRingError(.notFound, "The row \(other) is not in the group \(group).")
+      throw TreeRingError(
+        .notFound,
+        "The row \(other) is not in the group \(group). Place it there first, or give a position.")
     }
     guard let own, position > own else { return position }
     return position - 1
   }
 
-  /// The labels that put the row at a position: its own (for nil), and new ones of nearby rows if
-  /// necessary. O(log n), amortized.
+  /// The labels that put the row at a position: its own, listed for nil, and new ones of nearby
+  /// rows if necessary. O(log n), amortized.
   func labels(
     forRowAt position: Int
   ) throws(TreeRingError) -> [(row: RowReference?, label: [UInt8])] {

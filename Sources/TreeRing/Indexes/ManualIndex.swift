@@ -9,8 +9,9 @@
 ///       try unread.move(RowID("emma", in: books), to: 0)
 ///     }
 ///
-/// A row is in it only where it was placed, in any number of groups. A delete of the row removes it
-/// from all of them. Placing is part of history: it is logged, and every earlier order is readable.
+/// A row is only in the groups that it was placed in, any number of them. A delete of the row
+/// removes it from all of them. Placing is part of history: it is logged, and every earlier order
+/// is readable.
 public struct ManualIndex: Hashable, Sendable {
   /// The buckets whose rows may be placed.
   public let buckets: [String]

@@ -1,11 +1,11 @@
-// The manual places of rows. They are data, as rows are, so they lie in the catalog tree, which
-// every commit keeps whichever indexes are maintained. The trees of a manual index are built from
-// them.
+// The manual places of rows. They are data, as rows are. So they lie in the catalog tree, which
+// every commit has even if it does not maintain the index. The trees of a manual index are built
+// from them.
 //
 //   5 · index's number (4, big-endian) · bucket (4) · key length (2) · key · group name → label
 //
 // A label may exist without its row: a compacted log keeps only the last write of a row, which may
-// follow the operation that places it. The row appears at its place once it is written.
+// follow the operation that places it. The row appears in the index once it is written.
 
 internal import TreeRingLog
 
@@ -61,7 +61,7 @@ struct ManualPlaces {
   /// place that is new or has another label, and each removed place, without a label. O(places ·
   /// log n).
   ///
-  /// - Parameter all: true to treat every place here as new.
+  /// - Parameter all: True to treat every place here as new.
   func forEachDifference(
     from old: ManualPlaces, of index: String, all: Bool = false,
     _ body: (ManualPlace) throws -> Void

@@ -1,7 +1,8 @@
-// Indexes that compare rows. A binary search finds the position of a row. A label between those of
-// its neighbours stores it. Only the index's trees contain the labels. The same commits applied to
-// the same trees give the same labels, but a rebuilt index has other labels in the same order. So
-// places of one tree must not be taken for places of another (`ChangeRecords` ensures that).
+// Indexes that compare rows. A binary search finds the position of a row, and a label between those
+// of its neighbours stores that position. Only the index's trees contain the labels. The same
+// commits applied to the same trees give the same labels, but a rebuilt index has other labels in
+// the same order. So places in one tree say nothing about another tree (`ChangeRecords` keeps them
+// apart).
 
 internal import TreeRingLog
 

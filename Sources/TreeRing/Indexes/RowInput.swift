@@ -1,5 +1,5 @@
 // A row in the form that index definitions read: its bytes and the decoded row. All definitions
-// that evaluate one write of a row share one input. So each coder decodes the row once.
+// that evaluate one write of a row share one input, so each coder decodes the row only once.
 
 internal import TreeRingLog
 

@@ -8,7 +8,7 @@ extension Store {
   /// Defines a group index by fields, or replaces its definition, in a commit of its own. The
   /// commit has the date of the newest one, or one before any data; so do the commits of the
   /// variants.
-  /// - Returns: the commit.
+  /// - Returns: The commit.
   @discardableResult
   public func define(
     _ name: String, _ fields: FieldIndex, progress: (Int) -> Bool = { _ in true }
@@ -18,7 +18,7 @@ extension Store {
 
   /// Defines a group index that filters another one by fields, or replaces its filter, in a commit
   /// of its own.
-  /// - Returns: the commit; the newest one if this definition is already in force.
+  /// - Returns: The commit; the newest one if this definition is already in force.
   /// - Throws: `notFound` if the other index is not in force; `invalidInput` if it filters this
   ///   one.
   @discardableResult
@@ -28,22 +28,23 @@ extension Store {
     try defining { try $0.define(name, filter, progress: progress) }
   }
 
-  /// Defines a group index whose rows are placed manually, in a commit of its own. A manual index
-  /// that is redefined keeps its rows as far as it is still over their buckets.
-  /// - Returns: the commit; the newest one if this definition is already in force.
+  /// Defines a group index whose rows are placed manually, in a commit of its own. If it exists
+  /// already, it keeps its rows in the buckets that it still covers.
+  /// - Returns: The commit; the newest one if this definition is already in force.
   @discardableResult
   public func define(_ name: String, _ manual: ManualIndex) throws -> CommitNumber {
     try defining { try $0.define(name, manual) }
   }
 
   /// Removes a group index in a commit of its own, which has the date of the newest one.
-  /// - Returns: the commit.
+  /// - Returns: The commit.
   @discardableResult
   public func removeIndex(_ name: String) throws -> CommitNumber {
     try defining { try $0.removeIndex(name) }
   }
 
-  /// Writes a commit without data.
+  /// Writes a commit that defines or removes an index. It has the date of the newest commit, or one
+  /// before any data.
   private func defining(_ body: (Transaction) throws -> Void) throws -> CommitNumber {
     try write { tx in
       tx.takesDateOfNewest = true
@@ -73,7 +74,7 @@ extension Store {
       }
       let indexEditor = IndexEditor(editor: editor)
       if let (nearest, donor) = engine.donor(of: record.number, for: version) {
-        // The lease keeps only the pages of the index; the version also keeps those of its rows.
+        // Keep the version too: the lease keeps the pages of the index only, not those of its rows.
         defer { withExtendedLifetime(nearest) {} }
         let donated = IndexEditor.Donor(
           rows: Tree(nearest.roots.rows, pages: nearest.pages), catalog: nearest.catalog,
@@ -89,19 +90,19 @@ extension Store {
       return (roots, nil)
     }
     // The next reader of this commit, or of one nearby, reuses the trees.
-    if engine.pages === version.pages { engine.timeTravel.remember(version) }
+    if engine.pages === version.pages { engine.timeTravel.keep(version) }
     return IndexReader(name: record.name, state: state, roots: roots, pin: pin)
   }
 
   /// The changes of one index between two snapshots, in either direction: from merged change
-  /// records while they last, else from a diff of the two states.
+  /// records while these are in memory, otherwise from a diff of the two states.
   ///
-  /// O(rows affected), or O(rows that differ · log n) by diff.
+  /// O(rows affected), or O(rows that differ · log n) with a diff.
   package func affectedRows(
     ofIndex name: String, from old: Snapshot, to new: Snapshot, usesRecords: Bool = true
   ) throws(TreeRingError) -> AffectedRows {
     guard let record = new.pin.definitions.indexes[name] else {
-      throw TreeRingError(.notFound, "There is no index named \(name).")
+      throw TreeRingError.noIndex(named: name)
     }
     if usesRecords,
       let rows = try recordedRows(of: record, from: old.commit, readBy: old, to: new)
@@ -115,13 +116,13 @@ extension Store {
   }
 
   /// The differences between a definition at one snapshot and the same or another definition at
-  /// another; nil if they are more rows than the limit.
+  /// another snapshot; nil if more rows differ than the limit.
   func comparedRows(
     from old: (definition: IndexRecord, snapshot: Snapshot),
     to new: (definition: IndexRecord, snapshot: Snapshot), limit: Int
   ) throws(TreeRingError) -> AffectedRows? {
-    // Erasing replaces the trees; then compare newer snapshots of the same commits, which share
-    // trees.
+    // Erasing rebuilds the trees. In that case compare new snapshots of the same commits, whose
+    // trees share pages again.
     var (before, after) = (old.snapshot, new.snapshot)
     while before.pin.reader.pages !== after.pin.reader.pages {
       before = try snapshot(at: .commit(before.commit))
@@ -151,7 +152,7 @@ extension Engine {
       max(other.roots.commit, commit) - min(other.roots.commit, commit)
     }
     let nearest = (timeTravel.versions + [queue.visible])
-      .filter { $0 !== version && $0.mayGiveIndex(number) }
+      .filter { $0 !== version && $0.canDonateIndex(number) }
       .min { distance($0) < distance($1) }
     guard let nearest, let index = nearest.leasedIndex(number) else { return nil }
     return (nearest, index)

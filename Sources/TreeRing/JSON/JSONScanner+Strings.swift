@@ -6,7 +6,8 @@ extension JSONScanner {
     var at = position + 1
     let count = bytes.count
     while true {
-      // Eight bytes at a time while none is a quote, a backslash, a control or beyond ASCII.
+      // Eight bytes at a time while none is a quote, a backslash, a control character or beyond
+      // ASCII.
       while at &+ 8 <= count {
         let special = Self.specialBytes(
           UInt64(littleEndian: bytes.loadUnaligned(fromByteOffset: at, as: UInt64.self)))
@@ -131,7 +132,7 @@ extension JSONScanner {
   ///
   /// A surrogate escape without its partner becomes U+FFFD.
   ///
-  /// - Returns: false if there is such an escape: the token is no text.
+  /// - Returns: False if there is such an escape: the token is no text.
   @discardableResult
   package static func appendString(
     _ token: UnsafeRawBufferPointer, to output: inout [UInt8]
@@ -149,7 +150,7 @@ extension JSONScanner {
   }
 
   /// Appends the character of an escape.
-  /// - Returns: the number of bytes of the escape.
+  /// - Returns: The number of bytes of the escape.
   private static func appendEscape(
     _ text: UnsafeRawBufferPointer, at offset: Int, to output: inout [UInt8], _ isText: inout Bool
   ) -> Int {
@@ -219,7 +220,7 @@ extension JSONScanner {
     return decoded == text
   }
 
-  /// Appends text as a JSON string token: quotes, backslashes and controls escaped, the rest as is.
+  /// Appends text as a JSON string token. Escapes quotes, backslashes and control characters only.
   ///
   /// The bytes must be UTF-8.
   package static func appendQuoted(_ text: UnsafeRawBufferPointer, to output: inout [UInt8]) {

@@ -1,5 +1,5 @@
-// Whole values of JSON text: validating, copying without space, iterating members and elements,
-// finding a dotted path, reading a scalar's text.
+// Whole values of JSON text: validation, compact copies, iteration of members and elements, lookup
+// by a dotted path, the text of a scalar.
 
 package import TreeRingLog
 
@@ -208,13 +208,13 @@ extension JSONScanner {
     return range
   }
 
-  /// The end of a sentence about a name, key or text that `appendString` refuses.
+  /// The end of the error message for a name, key or text that `appendString` refuses.
   package static let loneSurrogate =
     "holds half a surrogate pair, which is no text; write the character, or both halves"
 
   /// Appends a valid scalar's text: the decoded text of a string, any other token as is.
   ///
-  /// - Returns: false, with nothing appended, if the value is an object or an array.
+  /// - Returns: False, with nothing appended, if the value is an object or an array.
   package static func appendText(
     ofScalar value: UnsafeRawBufferPointer, to output: inout [UInt8]
   ) -> Bool {

@@ -5,8 +5,8 @@
 // `\uD800`-style escapes without a partner follow the grammar and are accepted; as text they become
 // U+FFFD. When a name occurs twice in an object, the last one counts.
 //
-// The steps return false and record a `Fault` at its offset, so that the hot path builds no error.
-// The throwing calls turn the fault into a `TreeRingError`.
+// The steps return false and record a `Fault` at the current position, so that the hot path builds
+// no error. The throwing calls turn the fault into a `TreeRingError`.
 
 package import TreeRingLog
 

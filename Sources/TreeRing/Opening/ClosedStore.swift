@@ -4,6 +4,6 @@ internal import TreeRingLog
 
 extension TreeRingError {
   static var storeClosed: TreeRingError {
-    TreeRingError(.closed, "The store has been closed. Open it again to go on.")
+    TreeRingError(.closed, "The store has been closed. Open it again to use it.")
   }
 }

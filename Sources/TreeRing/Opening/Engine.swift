@@ -1,5 +1,5 @@
-// The trees of an open store and everything that serves them. The log is not part of the engine: it
-// is the truth, and an engine can be rebuilt from it at any time.
+// The trees of an open store and everything that serves them. The log is not part of the engine: an
+// engine can be rebuilt from it at any time.
 
 internal import TreeRingLog
 
@@ -30,7 +30,7 @@ final class Engine: Sendable {
   }
 
   deinit {
-    timeTravel.clear()
+    timeTravel.evictAll()
     reclaimer.drain()
   }
 }

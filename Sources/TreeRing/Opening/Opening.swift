@@ -1,6 +1,6 @@
 // Opens a store: reads the newest state that the page file holds, then replays the later commits of
-// the log. Without a page file that fits the log, it replays everything. Checkpoints on the way
-// keep memory within its budget, and an interrupted opening need not begin again.
+// the log. Without a page file that fits the log, it replays everything. Checkpoints during the
+// replay keep memory within its budget, and let an interrupted opening continue where it ended.
 
 internal import Logging
 public import TreeRingLog
@@ -64,13 +64,13 @@ struct Opening: Sendable {
       file?.close()
       guard try unlinkPages() else { throw error }
       log = try openLog(trusting: metas.first)
-      reason = "The device is full, and the log needed the room of the page file."
+      reason = "The device is full, and the page file was removed to make room for the log."
       (file, metas) = (nil, [])
     }
     lock?.publish(durable: log.durable)
     if let file {
-      // The commits that mode `prefix` cut off had been synced. The file may hold pages of them,
-      // and their numbers are now used again.
+      // Recovery mode `prefix` cut off commits that had been synced. The page file may hold pages
+      // of them, and their numbers will be used again.
       if let flaw = log.recoveryReport.flaw {
         reason = "The log was cut: \(flaw.message)"
         metas = []
@@ -84,7 +84,7 @@ struct Opening: Sendable {
           return (
             log,
             try engine(
-              log, try restore(meta, file, log), because: "The log goes on after the checkpoint.",
+              log, try restore(meta, file, log), because: "The log continues after the checkpoint.",
               progress)
           )
         } catch  where error.code == .corruption || file.isDamaged(error) {
@@ -102,13 +102,13 @@ struct Opening: Sendable {
   ) throws(TreeRingError) -> Engine {
     if try unlinkPages() {
       options.logger.notice(
-        "The page file is made anew from the log.", metadata: ["reason": "\(reason)"])
+        "The page file is rebuilt from the log.", metadata: ["reason": "\(reason)"])
     }
     let parts = try empty(log)
     return try engine(log, parts, because: reason, progress)
   }
 
-  /// Removes the page file for good. A process that has it open can go on with it.
+  /// Removes the page file durably. A process that has it open can continue to use it.
   /// - Returns: Whether there was one.
   @discardableResult
   func unlinkPages() throws(TreeRingError) -> Bool {
@@ -176,7 +176,7 @@ struct Opening: Sendable {
       try file.readBlob(meta.roots), below: min(bound, meta.pageBound))
     guard let newest = retained.last, newest.roots.commit == meta.position.commit else {
       throw TreeRingError(
-        .corruption, "The page file's roots do not go with its meta; it is rebuilt from the log.",
+        .corruption, "The page file's roots do not match its meta; it is rebuilt from the log.",
         file: pagesPath)
     }
     // The next commit would get a date that the log refuses.
@@ -192,18 +192,18 @@ struct Opening: Sendable {
     guard UInt64(free.count) + meta.livePageCount + 1 == UInt64(meta.pageBound) else {
       throw TreeRingError(
         .corruption,
-        "The page file's free pages do not go with its meta; it is rebuilt from the log.",
+        "The page file's free pages do not match its meta; it is rebuilt from the log.",
         file: pagesPath)
     }
-    // An earlier opening may have written pages after this meta: for a checkpoint that did not end,
-    // or early, for a transaction that failed. They were born at the very commits that are replayed
-    // or made now. If one of their slots were used again and that write were lost, the old page
-    // would pass for the new one. So each slot is checked before it is used. A slot that holds such
-    // a page waits until every new page is younger than all of them.
+    // An earlier opening may have written pages after this meta: for a checkpoint that did not
+    // complete, or early, for a transaction that failed. Their births may be those of pages made
+    // now. If such a slot were used again and that write were lost, the old page would be taken for
+    // the new one. So each slot is checked before its use. A slot that holds such a page is
+    // withheld until every new page is younger than all of them.
     free.set(Int(meta.pageBound)..<max(Int(bound), Int(meta.pageBound)))
     free.removeAll(from: Int(bound))
     pages.adopt(bound: bound, free: free) { range in
-      file.places(range, withoutPagesBornAfter: meta.position.commit)
+      file.reusableSlots(in: range, withoutPagesBornAfter: meta.position.commit)
     }
     let pins = PinTable(pages: pages)
     for root in retained {
@@ -264,8 +264,9 @@ struct Opening: Sendable {
       do throws(TreeRingError) {
         try parts.checkpointer?.run(parts.version)
       } catch  where error.code == .noSpace {
-        // A transaction does the same: without room it goes on in memory. Compaction makes room.
-        options.logger.warning("The store is opened in memory, for the device is full: \(error)")
+        // Continue in memory, as a transaction does without room. Compaction makes room later.
+        options.logger.warning(
+          "The device is full, so the store is opened without checkpoints: \(error)")
         pauses = false
       }
       parts.checkpointer?.evict()
@@ -293,8 +294,8 @@ struct Opening: Sendable {
       try typed {
         try parts.pages.reading {
           try editor.buildMissingIndexes()
-          try editor.replay(log, through: newest, limit: operationsHeldBack(parts)) {
-            !pauses || !isEnough(editor.roots, since: base.roots, parts)
+          try editor.replay(log, through: newest, limit: pendingOperationLimit(parts)) {
+            !pauses || !shouldPause(editor.roots, since: base.roots, parts)
           }
           try editor.buildMissingIndexes()
         }
@@ -312,7 +313,7 @@ struct Opening: Sendable {
   }
 
   /// Whether a replay should pause for a checkpoint.
-  private func isEnough(_ roots: Roots, since base: Roots, _ parts: Parts) -> Bool {
+  private func shouldPause(_ roots: Roots, since base: Roots, _ parts: Parts) -> Bool {
     guard let checkpointer = parts.checkpointer else { return false }
     // Replaced pages stay in use until the replay pauses, and it checks only every few hundred
     // operations.
@@ -321,14 +322,15 @@ struct Opening: Sendable {
     return roots.operationCount - base.operationCount >= Self.operationsPerCheckpoint
   }
 
-  /// The most operations that a replay may apply at once: so few that the pages they make dirty
-  /// stay within the heap's share.
-  private func operationsHeldBack(_ parts: Parts) -> Int {
+  /// The maximum number of operations that a replay collects before it applies them: so few that
+  /// the pages they make dirty fit the heap's share.
+  private func pendingOperationLimit(_ parts: Parts) -> Int {
     guard let checkpointer = parts.checkpointer else { return FoldedReplay.limit }
     return min(FoldedReplay.limit, checkpointer.share.pages / 16)
   }
 
-  /// The operations between two checkpoints during a full replay. Their roots serve time travel.
+  /// The number of operations between two checkpoints during a full replay. The roots of these
+  /// checkpoints serve time travel.
   private static let operationsPerCheckpoint: UInt64 = 50_000
 }
 

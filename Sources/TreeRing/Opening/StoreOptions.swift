@@ -1,4 +1,4 @@
-// The options of an opening.
+// The options of a store, chosen when it is opened.
 
 public import Logging
 public import TreeRingLog
@@ -10,7 +10,7 @@ public enum StoreMode: Hashable, Sendable {
   /// For reading and writing; throws `notFound` if there is none.
   case readWrite
   /// For reading, even while another process writes. Needs no lock. Changes nothing except that, in
-  /// a writable folder, a small file in `readers/` tells the writer which commit is being read.
+  /// a writable folder, a small file in `readers/` names for the writer the commit being read.
   /// Without a page file, as in a backup, the whole state is rebuilt from the log in memory,
   /// outside the budget.
   case readOnly
@@ -24,12 +24,12 @@ public struct StoreOptions: Sendable {
   public var durability: Durability
   /// The bytes of memory that the engine may use for cached and dirty pages, change records, recent
   /// states and buffers. Not counted: the payload of one commit; the rows of an index whose order a
-  /// closure decides, while it is built; the pages of an earlier state that a live snapshot had
-  /// rebuilt; and mapped pages, which the system evicts as it likes.
+  /// closure decides, while it is built; the pages of an earlier state rebuilt for a live snapshot;
+  /// and mapped pages, which the system evicts by itself.
   public var memoryBudget: Int
   /// The amount of history kept. History beyond that may be dropped at any time.
   public var retention: Retention
-  /// The limit on how long a snapshot may hold history; nil for none. A snapshot over the limit
+  /// The limit up to which a snapshot may hold history; nil for none. A snapshot over the limit
   /// throws `snapshotExpired` at its next read.
   public var pinLimit: PinLimit?
   /// The size in bytes at which a log segment is sealed.
@@ -62,11 +62,11 @@ public struct StoreOptions: Sendable {
 
   /// For tests: returns the time of the wall clock.
   package var clock: @Sendable () -> Timestamp = { .now }
-  /// For tests: the most cells that a page may have, so that few rows make deep trees.
+  /// For tests: the maximum number of cells in a page, so that few rows make deep trees.
   package var pageCellCapacity = Int.max
   /// Whether the folder is that of an unfinished copy, which only its maker may open.
   package var isUnfinishedCopy = false
-  /// Whether a store opened for reading begins with the page file. If not, it begins with the log
-  /// alone, whose result the page file's can be compared with.
+  /// Whether a store opened for reading begins with the page file. If not, it reads the log alone.
+  /// A comparison of both results checks the page file.
   package var readsPages = true
 }

@@ -28,7 +28,7 @@ package struct BlobReference: Hashable, Sendable {
   }
 
   /// The flaw of the reference, in words; nil if there can be such a blob.
-  /// - Parameter bound: one above the highest page number in use.
+  /// - Parameter bound: One above the highest page number in use.
   func flaw(below bound: PageNumber) -> String? {
     if byteCount == 0 {
       return page == 0 && birth == 0 ? nil : "an empty blob has page \(page)"

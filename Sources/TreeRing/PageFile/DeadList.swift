@@ -20,7 +20,7 @@ package enum DeadList {
   }
 
   /// Decodes a list. O(bytes).
-  /// - Parameter bound: one above the highest possible page number.
+  /// - Parameter bound: One above the highest possible page number.
   /// - Throws: `corruption` if the list names a page that cannot be in the file.
   package static func decode(
     _ bytes: [UInt8], below bound: PageNumber = PageFileLayout.maxPageNumber + 1

@@ -5,11 +5,11 @@ package import TreeRingLog
 
 /// Encodes and decodes the free map.
 package enum FreeMap {
-  /// The maximum number of bytes in a map of the numbers below a bound.
+  /// The maximum length of a map of the numbers below a bound, in bytes.
   static func byteCount(below bound: PageNumber) -> UInt64 { (UInt64(bound) + 63) / 64 * 8 }
 
   /// The encoded map. O(words).
-  /// - Parameter words: bit n of all words together stands for number n.
+  /// - Parameter words: Bit n of all words together stands for number n.
   package static func encode(_ words: [UInt64]) -> [UInt8] {
     let count = words.lastIndex { $0 != 0 }.map { $0 + 1 } ?? 0
     var bytes = [UInt8](repeating: 0, count: count * 8)
@@ -20,7 +20,7 @@ package enum FreeMap {
   }
 
   /// Decodes the words of a map. O(bytes).
-  /// - Parameter bound: one above the highest page number in use or free.
+  /// - Parameter bound: One above the highest page number in use or free.
   /// - Throws: `corruption` if the map is longer than the bound allows, or marks an impossible
   ///   number as free.
   package static func decode(

@@ -1,6 +1,7 @@
 // One page of a blob. Every page of a blob but the last is full, so the blob's length gives the
-// number of pages and the payload of each. A page with another number, birth, position in the chain
-// or length is damage. So a chain that loops or leads elsewhere ends at its first wrong page.
+// number of pages and the payload of each. A page whose number, birth, position in the chain or
+// length is not the expected one counts as damaged. So a chain that loops or leads to another blob
+// ends at its first wrong page.
 
 package import TreeRingLog
 
@@ -8,7 +9,7 @@ package import TreeRingLog
 package enum ListPage {
   private typealias Layout = PageFileLayout.List
 
-  /// The header that a blob requires of one of its pages.
+  /// The header that one page of a blob must have.
   package struct Location: Hashable, Sendable {
     package var number: PageNumber
     package var birth: CommitNumber
@@ -18,7 +19,7 @@ package enum ListPage {
     package var isLast: Bool
 
     /// Creates the header of the page at a position of a blob.
-    /// - Parameter number: the number of the page.
+    /// - Parameter number: The number of the page.
     package init(of blob: BlobReference, position: UInt64, number: PageNumber) {
       self.number = number
       birth = blob.birth
@@ -30,7 +31,7 @@ package enum ListPage {
   }
 
   /// Writes the image of a page into a zeroed buffer of one page.
-  /// - Parameter next: the number of the next page; 0 for the last.
+  /// - Parameter next: The number of the next page; 0 for the last.
   package static func write(
     _ location: Location, next: PageNumber, payload: UnsafeRawBufferPointer,
     to image: UnsafeMutableRawBufferPointer

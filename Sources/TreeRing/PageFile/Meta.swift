@@ -1,6 +1,6 @@
 // The entry point of a checkpoint, in a fixed slot: it leads to everything else in the page file.
-// Two slots take turns, so while one is written the other is whole. A meta is valid only if its
-// magic, version, checksum, slot and fields are all in order.
+// Checkpoints write two slots in turn, so while one is written the other is whole. A meta is valid
+// only if its magic, version, checksum, slot and fields are all in order.
 
 package import TreeRingLog
 
@@ -34,7 +34,7 @@ package struct Meta: Hashable, Sendable {
     self.livePageCount = livePageCount
   }
 
-  /// The slot it is for, 0 or 1.
+  /// The slot of this meta, 0 or 1.
   package var slot: Int { Int(sequence & 1) }
 
   private typealias Layout = PageFileLayout.Meta
@@ -75,7 +75,7 @@ package struct Meta: Hashable, Sendable {
   }
 
   /// Decodes the meta in an image of one page.
-  /// - Parameter slot: the slot of the image; nil to skip that check.
+  /// - Parameter slot: The slot of the image; nil to skip that check.
   /// - Throws: `corruption` if the meta is not sound.
   package static func decode(
     _ image: UnsafeRawBufferPointer, slot: Int? = nil

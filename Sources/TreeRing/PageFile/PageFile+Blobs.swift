@@ -5,8 +5,8 @@ package import TreeRingLog
 extension PageFile {
   /// Writes bytes to new pages.
   /// - Parameters:
-  ///   - birth: the birth of the pages, which the reference states too.
-  ///   - numbers: returns the number of a free page, a new one at each call.
+  ///   - birth: The birth of the pages, which the reference states too.
+  ///   - numbers: Returns the number of a free page, a new one at each call.
   package func writeBlob(
     _ bytes: [UInt8], birth: CommitNumber, numbers: () throws(TreeRingError) -> PageNumber
   ) throws(TreeRingError) -> BlobReference {

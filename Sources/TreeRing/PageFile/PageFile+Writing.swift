@@ -1,5 +1,5 @@
-// Writing pages. Images are gathered in a buffer and neighbours written together, because a
-// checkpoint that writes page by page is bound by system calls.
+// Writing pages. A buffer collects the images of neighbouring pages for one write, because system
+// calls dominate the cost of a checkpoint that writes page by page.
 
 package import TreeRingLog
 internal import TreeRingPlatform
@@ -46,8 +46,8 @@ extension PageFile {
       let goal = max(end, min(reserved + ahead, reserveLimit.load(ordering: .relaxed)))
       do throws(TreeRingError) {
         if try file.allocate(goal - reserved, at: reserved) { reserved = goal }
-        // If the system cannot, writing extends the file, and every write tries again: it costs a
-        // call.
+        // If the system cannot reserve, writing extends the file. The next write tries again, which
+        // costs a call.
       } catch {
         // There may be room for the required length, though not for more.
         guard error.code == .noSpace else { throw error }
@@ -57,7 +57,7 @@ extension PageFile {
   }
 }
 
-/// Images of neighbouring pages, gathered for one write.
+/// Images of neighbouring pages, collected for one write.
 struct PageRun: ~Copyable {
   private static let pageCapacity = PageFileLayout.maxRunByteCount / PageLayout.pageByteCount
 
@@ -65,13 +65,13 @@ struct PageRun: ~Copyable {
   private var first: PageNumber = 0
   private var count = 0
 
-  /// A zeroed page for an image. Flushes the gathered pages first if the buffer is full or this
+  /// A zeroed page for an image. Flushes the collected pages first if the buffer is full or this
   /// page does not follow them.
   mutating func room(
     for number: PageNumber, in file: PageFile
   ) throws(TreeRingError) -> UnsafeMutableRawBufferPointer {
     precondition(
-      number > 0 && number <= PageFileLayout.maxPageNumber, "page \(number) has no place")
+      number > 0 && number <= PageFileLayout.maxPageNumber, "page \(number) has no slot")
     if count == Self.pageCapacity || (count > 0 && number != first + PageNumber(count)) {
       try flush(to: file)
     }
@@ -84,7 +84,7 @@ struct PageRun: ~Copyable {
     return room
   }
 
-  /// Writes the gathered pages.
+  /// Writes the collected pages.
   mutating func flush(to file: PageFile) throws(TreeRingError) {
     guard count > 0 else { return }
     let offset = PageFileLayout.offset(of: first)

@@ -1,5 +1,5 @@
 // The file that checkpoints write: a row of pages behind two metas. It is disposable: the log can
-// rebuild all of it. But it must never show other content than was written, so:
+// rebuild all of it. But a read must never return other content than was written, so:
 //
 // - A fetch checks a page in full: checksum, kind, number, the birth that its parent states,
 //   layout. It reads the page through the file, where a failing device is an error. Only then is
@@ -24,7 +24,7 @@ package final class PageFile: Sendable {
     case readOnly
   }
 
-  /// The last sentences of every message about damage.
+  /// The end of every message about damage: the effect on the data, and the next step.
   static let remedy = """
     Nothing is lost: remove the file and open the store again, and the page file is rebuilt from \
     the log.
@@ -50,7 +50,7 @@ package final class PageFile: Sendable {
   }
 
   /// Opens or creates a page file, without reading any of it. The caller makes its name durable.
-  /// - Parameter chunkByteCount: the size of one mapping in bytes, a multiple of the system's page
+  /// - Parameter chunkByteCount: The size of one mapping in bytes, a multiple of the system's page
   ///   size.
   package static func open(
     _ path: String, fileSystem: any FileSystem, mode: Mode, chunkByteCount: Int = 64 << 20
@@ -82,7 +82,7 @@ package final class PageFile: Sendable {
   }
 
   /// The valid metas, newest first, and the flaws of the others. A slot never written is no flaw.
-  /// Two valid ones are those of the two newest checkpoints.
+  /// If two are valid, they belong to the two newest checkpoints.
   package func metas() throws(TreeRingError) -> (valid: [Meta], flaws: [String]) {
     var valid: [Meta] = []
     var flaws: [String] = []
@@ -99,7 +99,7 @@ package final class PageFile: Sendable {
         let meta = try Meta.decode(UnsafeRawBufferPointer(image.bytes), slot: slot)
         for blob in [meta.free, meta.roots] where blob.byteCount > size {
           throw damaged(
-            "a meta speaks of \(blob.byteCount) bytes, the file has \(size)", at: offset)
+            "a meta refers to \(blob.byteCount) bytes, but the file has \(size)", at: offset)
         }
         valid.append(meta)
       } catch {
@@ -123,8 +123,8 @@ package final class PageFile: Sendable {
   }
 
   /// Reads a page of a tree from the file and checks it. O(page).
-  /// - Parameter birth: the birth that the referring entry states.
-  /// - Returns: its address in the mapping, valid as long as this object.
+  /// - Parameter birth: The birth that the referring entry states.
+  /// - Returns: Its address in the mapping, valid as long as this object.
   package func fetch(
     _ number: PageNumber, birth: PageBirth
   ) throws(TreeRingError) -> UnsafeMutableRawPointer {
@@ -138,10 +138,10 @@ package final class PageFile: Sendable {
     return try map.mapChunk(of: number)
   }
 
-  /// Selects, from some adjacent slots, those without a page of a tree born after a commit. A slot
-  /// that cannot be read counts as one with such a page. O(slots).
-  package func places(
-    _ range: Range<PageNumber>, withoutPagesBornAfter commit: CommitNumber
+  /// The numbers of a range whose slots hold no page of a tree that was born after a commit. A slot
+  /// that cannot be read is left out. O(slots).
+  package func reusableSlots(
+    in range: Range<PageNumber>, withoutPagesBornAfter commit: CommitNumber
   ) -> [PageNumber] {
     let images = PageBuffer(pageCount: range.count)
     let start = PageFileLayout.offset(of: range.lowerBound)
@@ -182,7 +182,7 @@ package final class PageFile: Sendable {
         try file.sync(.full)
       } catch {
         failure = error
-        // Even if the device was only full: the writes are lost, so room alone does not help.
+        // Holds for a full device too: the writes are lost, so room alone does not help.
         if error.code == .noSpace { failure?.code = .io }
       }
       return failure

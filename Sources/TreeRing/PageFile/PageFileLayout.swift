@@ -4,8 +4,8 @@
 //   slot n + 1       page n: a page of a tree (see PageLayout) or a list page
 //
 // A list page holds a piece of a blob. Its header has checksum, version, number, birth and kind at
-// the offsets of a tree's page, so that no page passes for one of the other kind. docs/pages.md
-// shows the byte maps; a test compares.
+// the offsets of a tree's page, so that no page can be taken for one of the other kind.
+// docs/pages.md shows the byte maps; a test compares.
 
 /// The constants of the page file's byte maps.
 package enum PageFileLayout {

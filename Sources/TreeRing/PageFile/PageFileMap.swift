@@ -1,6 +1,6 @@
-// The page file in memory: chunks mapped when first needed and never unmapped before the end. An
-// address lookup takes one load and no lock. The last chunk extends beyond the file's end; nothing
-// there is read before it has been written.
+// The page file in memory: chunks that are mapped when first needed and unmapped only at the end.
+// An address lookup takes one load and no lock. The last chunk extends beyond the file's end;
+// nothing there is read before it has been written.
 
 internal import TreeRingLog
 internal import TreeRingPlatform
@@ -19,7 +19,7 @@ final class PageFileMap: Sendable {
   private let mappings = Mutex<[any FileMapping]>([])
 
   /// Creates an empty map.
-  /// - Parameter chunkByteCount: a multiple of the system's page size.
+  /// - Parameter chunkByteCount: A multiple of the system's page size.
   init(_ file: any File, chunkByteCount: Int) {
     precondition(chunkByteCount % PageLayout.pageByteCount == 0, "a chunk is whole pages")
     self.file = file

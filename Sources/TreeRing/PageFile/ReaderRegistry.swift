@@ -1,15 +1,15 @@
-// The registry of processes that read the page file beside the writer: a file for each in
-// `readers/`, locked while the process reads. Its name holds the commit of the root read, a random
-// part, the process, and the start of the reading by the wall clock and by the system's uptime
-// (COMMIT-RANDOM-PROCESS-MICROSECONDS-MICROSECONDS). Such a root is a pin: the writer keeps its
-// pages, and neither compaction nor erasing passes its commit.
+// The registry of processes that read the page file while another one writes it. Each has a file in
+// `readers/`, which it keeps locked while it reads. Its name is
+// COMMIT-RANDOM-PROCESS-MICROSECONDS-MICROSECONDS: the commit of the root read, a random part, the
+// process, and the start of the reading by the wall clock and by the system's uptime. Such a root
+// is a pin: the writer keeps its pages, and neither compaction nor erasing passes its commit.
 //
 // To register, a reader creates and locks the file, checks that the file still exists, and then
-// reads the metas again. If the newest one is still that of the commit, the root is safe. The
-// reason: the writer lists the folder before it chooses roots to drop, and never drops the newest
-// one, so it has seen the file before it could drop the root. A file without a lock is left over;
-// the writer locks it, removes it, and unlocks. A reader about to register by that file then finds
-// its lock refused or its file gone, and takes another name.
+// reads the metas again. If the newest meta is still that of the commit, the writer keeps the root.
+// The reason: the writer lists the folder before it chooses the roots to drop, and never drops the
+// newest one. So it has found the file before it could drop the root. A file without a lock belongs
+// to a process that has ended; the writer locks it, removes it, and unlocks. A reader that is about
+// to register with that file then finds its lock refused or its file gone, and takes another name.
 
 internal import TreeRingLog
 internal import TreeRingPlatform
@@ -18,10 +18,10 @@ internal import TreeRingPlatform
 struct ReaderInfo: Hashable, Sendable {
   /// The root's commit.
   var commit: CommitNumber
-  /// The process, and when it began to read the root; nil if its file does not say.
+  /// The process, and the time when it began to read the root; nil if the file's name lacks them.
   var process: Int32?
   var since: Timestamp?
-  /// The system's uptime at that moment, in microseconds; nil if its file does not say.
+  /// The system's uptime at that moment, in microseconds; nil if the file's name lacks it.
   var uptime: Int64?
   /// The name of its file.
   var name: String
@@ -41,8 +41,8 @@ struct ReaderInfo: Hashable, Sendable {
     uptime = parts.count == 5 ? Int64(parts[4]) : nil
   }
 
-  /// The time since it began to read; never negative. Setting the wall clock in between does not
-  /// make it longer: the result is the smaller of the times by the wall clock and by the uptime.
+  /// The time since the process began to read; never negative. It is the shorter of the times by
+  /// the wall clock and by the uptime, so that setting the wall clock cannot make it longer.
   ///
   /// - Parameter clock: The time of the wall clock.
   func age(at clock: Timestamp) -> Duration {
@@ -67,8 +67,7 @@ struct ReaderRegistry: Sendable {
   }
 
   /// Registers that the root of a commit is being read, until the result is released or destroyed.
-  /// - Throws: The error that keeps the file from being created, for instance because the folder is
-  ///   not writable.
+  /// - Throws: The error of creating the file, for instance because the folder is not writable.
   func register(_ commit: CommitNumber) throws(TreeRingError) -> ReaderPin {
     try fileSystem.makeDirectory(directory)
     while true {
@@ -113,7 +112,7 @@ struct ReaderRegistry: Sendable {
   private func isLive(
     _ path: String, removingDead removesDead: Bool
   ) throws(TreeRingError) -> Bool {
-    // Trying to take a lock that is held takes several naps.
+    // Ask first: an attempt to take a lock that is held waits several times.
     let isLocked = try fileSystem.isLocked(path)
     if isLocked || !removesDead { return isLocked }
     do throws(TreeRingError) {
@@ -124,7 +123,7 @@ struct ReaderRegistry: Sendable {
     } catch  where error.code == .locked {
       return true
     } catch  where error.code == .notFound {
-      // Its reader has just removed it.
+      // The reader has just removed its file.
       return false
     }
   }

@@ -3,12 +3,12 @@
 //
 //   u8 format version, count of roots, then for each root, oldest first:
 //     commit, timestamp (8 bytes), operation count, payload byte count
-//     rows, graves, catalog: page, birth, entry count each
+//     rows, tombstones, catalog: page, birth, entry count each
 //     count of indexes, then for each: number, order, places (as above), undecodable rows
 //     count of dead lists, then for each: page, birth, byte count
 //
-// Decoding refuses whatever the encoder cannot have written. It reads counted elements one by one,
-// so a false count runs into the end of the bytes.
+// Decoding refuses all bytes that the encoder cannot have written. It reads counted elements one by
+// one, so a false count allocates nothing and ends in an error at the end of the bytes.
 
 package import TreeRingLog
 
@@ -28,7 +28,7 @@ extension RetainedRoot {
     bytes.append(fixed64: UInt64(bitPattern: roots.timestamp.microseconds))
     bytes.append(integer: roots.operationCount)
     bytes.append(integer: roots.payloadByteCount)
-    for tree in [roots.rows, roots.graves, roots.catalog] { bytes.append(tree) }
+    for tree in [roots.rows, roots.tombstones, roots.catalog] { bytes.append(tree) }
     bytes.append(integer: UInt64(roots.indexes.count))
     for index in roots.indexes.all {
       bytes.append(integer: UInt64(index.number))
@@ -45,7 +45,7 @@ extension RetainedRoot {
   }
 
   /// Decodes a list of roots. O(bytes).
-  /// - Parameter bound: one above the highest possible page number.
+  /// - Parameter bound: One above the highest possible page number.
   /// - Throws: `corruption` if the bytes are not the output of `encode`, or name pages that do not
   ///   exist.
   package static func decode(
@@ -77,7 +77,7 @@ extension RetainedRoot {
       guard reader.isAtEnd else { throw damaged("bytes after the last root") }
       return list
     } catch {
-      // The reader's error does not name the list.
+      // The error of the reader does not say that the list of roots is damaged.
       throw error == ByteReader.damaged ? damaged("it ends too early") : error
     }
   }
@@ -90,7 +90,7 @@ extension RetainedRoot {
     roots.operationCount = try Self.count(&reader)
     roots.payloadByteCount = try Self.count(&reader)
     roots.rows = try Self.tree(&reader, roots.commit, below: bound)
-    roots.graves = try Self.tree(&reader, roots.commit, below: bound)
+    roots.tombstones = try Self.tree(&reader, roots.commit, below: bound)
     roots.catalog = try Self.tree(&reader, roots.commit, below: bound)
     for _ in 0..<(try reader.integer()) {
       var index = IndexRoots(number: try reader.integer32())
@@ -120,7 +120,8 @@ extension RetainedRoot {
     self.init(roots: roots, deadLists: deadLists)
   }
 
-  /// More than this no store counts, and less than what adding one commit to could overflow.
+  /// A bound on counts, which no store reaches; adding a commit to a count below it cannot
+  /// overflow.
   private static let maxCount: UInt64 = 1 << 62
 
   private static func count(_ reader: inout ByteReader) throws(TreeRingError) -> UInt64 {

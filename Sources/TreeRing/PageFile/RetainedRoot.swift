@@ -4,8 +4,8 @@
 /// A persistent root: every tree at one checkpoint's commit.
 package struct RetainedRoot: Sendable {
   package var roots: Roots
-  /// The pages that died after this commit and before the next root's: this is the newest root that
-  /// reaches them. One list for each save.
+  /// The pages whose newest root is this one: they were retired after its commit, and before the
+  /// next root's. Each checkpoint that found such pages saved one list.
   package var deadLists: [BlobReference]
 
   package init(roots: Roots, deadLists: [BlobReference]) {

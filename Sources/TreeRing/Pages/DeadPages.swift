@@ -1,12 +1,13 @@
-// The dead pages of one pin. They form a list in order of arrival until the pin ends and hands them
-// on. From then on they form a heap by birth, the youngest first. Joining two heaps moves the
-// smaller into the larger, so n pages cost O(n log² n) in all, in whatever order pins end.
+// The dead pages of one pin. They form a list in order of arrival until the pin ends and they move
+// to an older pin. From then on they form a heap by birth, the youngest first. Joining two heaps
+// moves the smaller into the larger, so n pages cost O(n log² n) in all, in whatever order pins
+// end.
 
 internal import TreeRingLog
 
 /// Pages that only pins keep.
 struct DeadPages: Sendable {
-  /// The pages: in order of arrival if they were never handed on, otherwise in no order.
+  /// The pages: in order of arrival while they form a list, otherwise in no order.
   private(set) var pages: [RetiredPage] = []
   private var isHeap = false
   #if DEBUG

@@ -1,7 +1,7 @@
 // Memory for pages: frames of one page each, cut from chunks aligned to huge pages. At a million
-// keys the misses in the address translation dominate a lookup's cost. The first chunk is small, so
-// that a small store stays small. The arena reuses deallocated frames and keeps chunks until its
-// end.
+// keys, misses of the translation buffer (TLB) dominate the cost of a lookup. The first chunk is
+// small, so that a small store takes little memory. The arena reuses deallocated frames and keeps
+// its chunks until `deallocateAll`.
 
 internal import TreeRingPlatform
 

@@ -1,25 +1,12 @@
 // One page's header and fixed arrays, accessed through a pointer. The page store owns the memory.
-// The holder of a `Page` must hold a pin or own the transaction that keeps it alive.
+// Whoever uses a `Page` holds the pin, or owns the transaction, that keeps the page allocated.
 
 /// A page's number, which gives its slot in the page file and its word in the page table; 0 means
 /// "no page".
 package typealias PageNumber = UInt32
 
-/// The name of one editor of a page store. With 64 bits no stamp is ever reused.
+/// The number of one editor of a page store. It has 64 bits, so that no stamp is ever reused.
 typealias OwnerStamp = UInt64
-
-/// The number and birth of a page that was written or that a transaction replaced.
-package struct RetiredPage: Hashable, Sendable {
-  /// The page's number.
-  package var number: PageNumber
-  /// The birth of the page.
-  package var birth: PageBirth
-
-  package init(number: PageNumber, birth: PageBirth) {
-    self.number = number
-    self.birth = birth
-  }
-}
 
 /// A view of one page's bytes. `PageLayout` has the byte map.
 package struct Page {

@@ -1,6 +1,6 @@
-// The birth of a page, in one word. A page in the file proves itself by its number and its birth,
-// so two contents must never be written under the same pair. If the later write were lost, the
-// earlier page would pass for it.
+// The birth of a page, in one word. A page in the file identifies itself by its number and its
+// birth, so two contents must never be written under the same pair. If the later write were lost,
+// the earlier page would be taken for it.
 //
 // A commit's number alone does not suffice for pages that a transaction writes early. The
 // transaction may change them later. It may also fail, and then another transaction makes a commit
@@ -28,13 +28,15 @@ package struct PageBirth: RawRepresentable, Hashable, Sendable, ExpressibleByInt
   private static let commitBits: UInt64 = 48
   private static let commitMask: UInt64 = (1 << commitBits) - 1
 
-  /// Checks that an opened log leaves more commit numbers than a process can use up.
-  /// - Throws: `tooLarge` if it does not.
+  /// Checks that the log's commit numbers are so low that no process can use up the rest.
+  /// - Throws: `tooLarge` if they are not.
   static func checkRoom(after log: CommitLog) throws(TreeRingError) {
     guard log.sequenced >> (commitBits - 1) == 0 else {
       throw TreeRingError(
         .tooLarge,
-        "The log goes up to commit \(log.sequenced). Pages can be made of commits up to 2^47.")
+        "The log goes up to commit \(log.sequenced), but a store has 2^47 commits at most. The log "
+          + "is damaged or forged: run `treering verify`."
+      )
     }
   }
 

@@ -1,9 +1,9 @@
-// The image of a page as it is written out, and the check of bytes read back.
+// The image of a page in the file: writing it, and checking bytes read from the file.
 //
-// In memory a page carries its editor's stamp and no checksum; written out it carries a checksum
-// and no stamp. The check has a fixed order: checksum, format version, kind, number, birth, owner,
-// every offset and length, the order of the cells, the references to children. The fetch then
-// compares the page's level and entry count with the entry that refers to it.
+// In memory a page holds its editor's stamp and no checksum; in the file it holds a checksum and no
+// stamp. The check has a fixed order: checksum, format version, kind, number, birth, owner, every
+// offset and length, the order of the cells, the references to children. The fetch then compares
+// the page's level and entry count with the entry that refers to it.
 
 internal import CTreeRing
 
@@ -21,9 +21,9 @@ package enum PageImage {
 
   /// The flaw of a page's image, in words; nil if it is the sound image of this page. O(page).
   /// - Parameters:
-  ///   - image: a page's bytes, aligned to 8.
-  ///   - number: the number of the requested page.
-  ///   - birth: the birth that the referring entry states.
+  ///   - image: A page's bytes, aligned to 8.
+  ///   - number: The number of the requested page.
+  ///   - birth: The birth that the referring entry states.
   package static func flaw(
     in image: UnsafeRawBufferPointer, number: PageNumber, birth: PageBirth
   ) -> String? {
@@ -51,7 +51,7 @@ package enum PageImage {
 }
 
 extension Page {
-  /// The flaw of the page's own bytes, in words. nil if every cell can be read without leaving the
+  /// The flaw of the page's own bytes, in words. Nil if every cell can be read without leaving the
   /// page and every byte is accounted for. Does not check key order. O(page).
   package func layoutFlaw() -> String? {
     let end = PageLayout.pageByteCount

@@ -1,5 +1,6 @@
-// The page numbers in use. Free numbers are allocated in ascending order, round and round. So pages
-// made one after the other lie side by side in the file, and a checkpoint writes them in long runs.
+// The page numbers in use. Free numbers are allocated in ascending order, and from the lowest again
+// after the highest. So pages made one after the other lie side by side in the file, and a
+// checkpoint writes them in long runs.
 
 /// The numbers of one range of pages.
 package struct PageNumbers: Sendable {
@@ -12,7 +13,7 @@ package struct PageNumbers: Sendable {
   private var available = CountedBitSet()
   /// Free numbers that may not be allocated yet.
   private var withheld = CountedBitSet()
-  /// The start of the withheld numbers that have not been inspected.
+  /// The lowest position of withheld numbers that have not been inspected.
   private var inspected = 0
   /// The start of the next search for a free number.
   private var cursor = 0
@@ -24,9 +25,9 @@ package struct PageNumbers: Sendable {
     self.next = next
   }
 
-  /// Creates numbers from 1 on and below `end`; from 1 to `next` - 1 those not in `free` are used.
-  /// O(next / 64).
-  /// - Parameter isWithholding: true if the free numbers are withheld until `release` or
+  /// Creates numbers from 1 on and below `end`. Of those below `next`, the ones in `free` are free
+  /// and the others used. O(next / 64).
+  /// - Parameter isWithholding: True if the free numbers are withheld until `release` or
   ///   `releaseWithheld`.
   init(next: PageNumber, end: PageNumber, free: BitSet, isWithholding: Bool) {
     first = 1
@@ -44,7 +45,7 @@ package struct PageNumbers: Sendable {
   /// Whether a free number is available.
   var hasAvailable: Bool { available.count > 0 }
 
-  /// The next adjacent withheld numbers that have not been inspected; returns each only once.
+  /// Returns the next adjacent withheld numbers that have not been inspected, each only once.
   mutating func nextToInspect() -> Range<PageNumber>? {
     guard withheld.count > 0, let start = withheld.bits.first(from: inspected) else { return nil }
     var end = start + 1
@@ -69,7 +70,7 @@ package struct PageNumbers: Sendable {
   /// The number of page numbers in use.
   package var usedCount: Int { Int(next - first) - available.count - withheld.count }
 
-  /// About the number of bytes of these numbers and of their words in the page table.
+  /// The approximate number of bytes of these numbers and of their words in the page table.
   var tableByteCount: Int { Int(next - first) * MemoryLayout<UInt>.stride }
 
   /// Whether a number is in use.
@@ -80,7 +81,7 @@ package struct PageNumbers: Sendable {
 
   /// Allocates a number: the next free one above the last allocated, else the lowest free one, else
   /// a new one; nil if none is left. O(next / 64) at worst; O(1) if free numbers are not sparse.
-  mutating func take() -> PageNumber? {
+  mutating func allocate() -> PageNumber? {
     if available.count > 0 {
       let place = available.bits.first(from: cursor) ?? available.bits.first(from: 0)
       if let place {
@@ -95,7 +96,7 @@ package struct PageNumbers: Sendable {
   }
 
   /// Frees a number. Amortised O(1).
-  mutating func giveBack(_ number: PageNumber) {
+  mutating func recycle(_ number: PageNumber) {
     precondition(isUsed(number), "page \(number) is freed twice")
     available.insert(place(number))
   }
@@ -123,7 +124,7 @@ package struct BitSet: Hashable, Sendable {
   }
 
   /// Adds a number.
-  /// - Returns: true if it was not a member.
+  /// - Returns: True if it was not a member.
   @discardableResult
   package mutating func insert(_ member: Int) -> Bool {
     while words.count <= member >> 6 { words.append(0) }
@@ -155,7 +156,7 @@ package struct BitSet: Hashable, Sendable {
   }
 
   /// Removes a number.
-  /// - Returns: true if it was a member.
+  /// - Returns: True if it was a member.
   @discardableResult
   package mutating func remove(_ member: Int) -> Bool {
     guard contains(member) else { return false }
@@ -186,7 +187,7 @@ package struct BitSet: Hashable, Sendable {
   }
 }
 
-/// A set of small integers that stores its size.
+/// A set of small integers with its size, which takes O(1) to read.
 struct CountedBitSet: Sendable {
   private(set) var bits: BitSet
   private(set) var count: Int
@@ -202,7 +203,7 @@ struct CountedBitSet: Sendable {
   mutating func insert(_ member: Int) { if bits.insert(member) { count += 1 } }
 
   /// Removes a number.
-  /// - Returns: true if it was a member.
+  /// - Returns: True if it was a member.
   @discardableResult
   mutating func remove(_ member: Int) -> Bool {
     guard bits.remove(member) else { return false }

@@ -9,8 +9,8 @@ extension PageStore {
   package var lastFetchFailure: TreeRingError? { supply?.lastFailure }
 
   /// Runs a read section. Pointers into pages stay valid inside `body`. Sections may nest.
-  /// - Returns: the result of `body`, which read whole pages only.
-  /// - Throws: the error of a page that this thread could not read; otherwise errors of `body`.
+  /// - Returns: The result of `body`, which read whole pages only.
+  /// - Throws: The error of a page that this thread could not read; otherwise errors of `body`.
   @inline(__always)
   package func reading<R>(_ body: () throws -> R) throws -> R {
     guard countsReaders else { return try body() }
@@ -38,8 +38,8 @@ extension PageStore {
   }
 
   /// Checks for failed fetches of this thread.
-  /// - Parameter count: an earlier `fetchFailureCount`.
-  /// - Throws: the error of a page that this thread could not read since then.
+  /// - Parameter count: An earlier `fetchFailureCount`.
+  /// - Throws: The error of a page that this thread could not read since then.
   package func checkFetches(since count: UInt64) throws(TreeRingError) {
     if let failure = supply?.failure(since: count) { throw failure }
   }

@@ -6,7 +6,7 @@
 //
 // A page's home is a frame of the heap, or foreign memory: the mapped page file. A supply fetches
 // pages from there on first access and checks them. A page of the heap that the file holds may be
-// evicted (`moveOut`); the next access fetches it again. Its number stays.
+// evicted (`evict`); the next access fetches it again. Its number stays.
 //
 // A number also gives the page's slot in the page file. Private pages are the exception: their
 // numbers, from 2^31 up, have no slot, and their home is always the heap.
@@ -47,15 +47,15 @@ package final class PageStore: Sendable {
       nextOwner = firstOwner
     }
 
-    mutating func take(isPrivate: Bool = false) -> PageNumber? {
-      if isPrivate { return privateNumbers.take() }
+    mutating func allocate(isPrivate: Bool = false) -> PageNumber? {
+      if isPrivate { return privateNumbers.allocate() }
       if let inspect {
         for _ in 0..<PageStore.inspectionLimit where !numbers.hasAvailable {
           guard let range = numbers.nextToInspect() else { break }
           for number in inspect(range) { numbers.release(number) }
         }
       }
-      return numbers.take()
+      return numbers.allocate()
     }
 
     func isUsed(_ number: PageNumber) -> Bool {
@@ -65,8 +65,7 @@ package final class PageStore: Sendable {
   }
   private let state: Mutex<State>
 
-  /// Selects, from some adjacent numbers, those that may be used. Called under the page store's
-  /// lock.
+  /// Returns the numbers of a range that may be used. Called under the page store's lock.
   package typealias Inspection = @Sendable (Range<PageNumber>) -> [PageNumber]
 
   /// The maximum number of inspections in one allocation, of up to sixteen numbers each. If none of
@@ -79,20 +78,20 @@ package final class PageStore: Sendable {
   private let heapCount = Atomic<Int>(0)
   private let cleanCount = Atomic<Int>(0)
 
-  private func noteCounts(_ state: borrowing State) {
+  private func publishCounts(_ state: borrowing State) {
     heapCount.store(state.heap.count, ordering: .relaxed)
     cleanCount.store(state.clean.count, ordering: .relaxed)
   }
 
   /// Creates a store without pages.
   /// - Parameters:
-  ///   - supply: fetches each page of a page file on first access; nil for a store that lives in
+  ///   - supply: Fetches each page of a page file on first access; nil for a store that lives in
   ///     memory alone.
-  ///   - cellCapacity: the maximum number of cells in a page, at least 4.
-  ///   - countsReaders: true to count read sections without a supply too, because pages of a
+  ///   - cellCapacity: The maximum number of cells in a page, at least 4.
+  ///   - countsReaders: True to count read sections without a supply too, because pages of a
   ///     version may be freed while somebody still reads it.
-  ///   - numberEnd: one more than the highest number of a page of the file. Tests lower it.
-  ///   - firstOwner: the stamp of the first editor. Tests choose it.
+  ///   - numberEnd: One more than the highest number of a page of the file. Tests lower it.
+  ///   - firstOwner: The stamp of the first editor. Tests choose it.
   package init(
     supply: PageSupply? = nil, cellCapacity: Int = .max, countsReaders: Bool = false,
     numberEnd: PageNumber = PageTable.firstPrivateNumber - 1, firstOwner: UInt64 = 1
@@ -113,15 +112,15 @@ package final class PageStore: Sendable {
   /// may have freed pages since and reused their numbers for others, which this process has not
   /// checked. O(bound / 64), and O(bound) on later calls.
   /// - Parameters:
-  ///   - bound: one more than the highest page number in use or free.
-  ///   - free: bit n is set if number n is free.
-  ///   - inspect: selects the free numbers that may be used, before their use. The others become
+  ///   - bound: One more than the highest page number in use or free.
+  ///   - free: Bit n is set if number n is free.
+  ///   - inspect: Selects the free numbers that may be used, before their use. The others become
   ///     available with `releaseWithheld`. Without it all may be used.
   package func adopt(bound: PageNumber, free: BitSet, inspect: Inspection? = nil) {
     precondition(bound > 0 && bound <= PageTable.firstPrivateNumber, "no such page number")
     state.withLock { state in
       precondition(state.heap.count == 0, "pages of the file are changed here")
-      table.forgetFilePages()
+      table.clearFilePages()
       table.addBlocks(through: Int((bound - 1) >> PageTable.blockShift))
       state.numbers = PageNumbers(
         next: bound, end: state.end, free: free, isWithholding: inspect != nil)
@@ -169,38 +168,38 @@ package final class PageStore: Sendable {
   /// another page, stays as it is. It counts as damage of the page file: two of its trees or lists
   /// hold the page. O(pages).
   package func free(_ pages: some Sequence<RetiredPage>) {
-    giveUp(pages.lazy.map { ($0.number, Optional($0.birth)) })
+    freeEach(pages.lazy.map { ($0.number, Optional($0.birth)) })
   }
 
   /// Frees pages by number, without comparing births. The caller knows that the numbers still
   /// belong to these pages.
   package func free(_ numbers: some Sequence<PageNumber>) {
-    giveUp(numbers.lazy.map { ($0, PageBirth?.none) })
+    freeEach(numbers.lazy.map { ($0, PageBirth?.none) })
   }
 
-  private func giveUp(_ pages: some Sequence<(PageNumber, PageBirth?)>) {
+  private func freeEach(_ pages: some Sequence<(PageNumber, PageBirth?)>) {
     var refused: [PageNumber] = []
     state.withLock { state in
-      defer { noteCounts(state) }
+      defer { publishCounts(state) }
       for (number, birth) in pages {
-        guard state.isUsed(number), table.mayBe(number, birth) else {
+        guard state.isUsed(number), table.matches(number, birth) else {
           refused.append(number)
           continue
         }
         let home = table.set(number, to: nil)
         if number >= PageTable.firstPrivateNumber {
           if let home { state.arena.deallocate(home) }
-          state.privateNumbers.giveBack(number)
+          state.privateNumbers.recycle(number)
         } else {
           if state.heap.remove(Int(number)), let home { state.arena.deallocate(home) }
           state.clean.remove(Int(number))
-          state.numbers.giveBack(number)
+          state.numbers.recycle(number)
         }
       }
     }
     for number in refused {
       guard let supply else { preconditionFailure("page \(number) is freed twice") }
-      _ = supply.refuse("it is given up twice", page: number)
+      _ = supply.refuse("it is freed twice", page: number)
     }
   }
 
@@ -210,13 +209,14 @@ package final class PageStore: Sendable {
   /// fetch, so the transaction ends with the error. Without a page file it is no failure.
   func allocate(isPrivate: Bool = false) -> (number: PageNumber, page: Page) {
     let (number, address) = state.withLock { state in
-      guard let number = state.take(isPrivate: isPrivate) ?? state.take(isPrivate: true) else {
+      guard let number = state.allocate(isPrivate: isPrivate) ?? state.allocate(isPrivate: true)
+      else {
         preconditionFailure("there is no memory for 2^31 private pages")
       }
       let frame = state.arena.allocate()
       table.set(number, to: frame)
       if number < PageTable.firstPrivateNumber { state.heap.insert(Int(number)) }
-      noteCounts(state)
+      publishCounts(state)
       return (number, UInt(bitPattern: frame))
     }
     if !isPrivate, number >= PageTable.firstPrivateNumber { supply?.refuse(Self.isFull) }
@@ -231,7 +231,7 @@ package final class PageStore: Sendable {
   package func reserveNumbers(_ count: Int) throws(TreeRingError) -> [PageNumber] {
     let numbers = state.withLock { state in
       var numbers: [PageNumber] = []
-      while numbers.count < count, let number = state.take() {
+      while numbers.count < count, let number = state.allocate() {
         table.set(number, to: nil)
         numbers.append(number)
       }
@@ -256,11 +256,11 @@ package final class PageStore: Sendable {
   ///
   /// The caller's reference may be stale: the page may be free by now, and its number may belong to
   /// a writer that has not yet set the new page's birth. So it reads clean pages only, which nobody
-  /// changes: freeing a page makes it dirty, and only `noteWritten` makes it clean.
-  /// - Returns: the page's frame, if this page is clean and in the heap; otherwise nil. Readers may
+  /// changes: freeing a page makes it dirty, and only `markClean` makes it clean.
+  /// - Returns: The page's frame, if this page is clean and in the heap; otherwise nil. Readers may
   ///   still hold it: pass it to `releaseFrames` once every read section begun before this call has
   ///   ended.
-  package func moveOut(_ page: RetiredPage) -> UnsafeMutableRawPointer? {
+  package func evict(_ page: RetiredPage) -> UnsafeMutableRawPointer? {
     let frame = state.withLock { state -> UInt in
       let number = page.number
       guard state.clean.contains(Int(number)), table.page(number).birth == page.birth else {
@@ -268,7 +268,7 @@ package final class PageStore: Sendable {
       }
       state.heap.remove(Int(number))
       state.clean.remove(Int(number))
-      noteCounts(state)
+      publishCounts(state)
       return UInt(bitPattern: table.set(number, to: nil))
     }
     return UnsafeMutableRawPointer(bitPattern: frame)
@@ -277,9 +277,9 @@ package final class PageStore: Sendable {
   /// Marks pages as clean: since a sync the file durably holds them. Skips pages whose number has
   /// another birth by now. Nobody may change these pages during the call: they belong to a pinned
   /// root or to the caller's own transaction.
-  package func noteWritten(_ pages: some Sequence<RetiredPage>) {
+  package func markClean(_ pages: some Sequence<RetiredPage>) {
     state.withLock { state in
-      defer { noteCounts(state) }
+      defer { publishCounts(state) }
       for page in pages
       where state.heap.contains(Int(page.number)) && table.page(page.number).birth == page.birth {
         state.clean.insert(Int(page.number))
@@ -314,15 +314,15 @@ package final class PageStore: Sendable {
 
   /// Copies a page that lives in the file to a frame of the heap again. Nobody else may be reading
   /// it.
-  /// - Returns: the page at its new address; at its present one if that is in the heap.
-  func bringBack(_ page: Page) -> Page {
+  /// - Returns: The page at its new address; at its present one if that is in the heap.
+  func copyToHeap(_ page: Page) -> Page {
     let number = page.number
     let address = state.withLock { state -> UInt in
       if state.heap.contains(Int(number)) { return 0 }
       let frame = state.arena.allocate()
       table.set(number, to: frame)
       state.heap.insert(Int(number))
-      noteCounts(state)
+      publishCounts(state)
       return UInt(bitPattern: frame)
     }
     guard let bytes = UnsafeMutableRawPointer(bitPattern: address) else { return page }
@@ -330,7 +330,7 @@ package final class PageStore: Sendable {
     return Page(bytes: bytes)
   }
 
-  /// Returns frames from `moveOut` to the heap.
+  /// Returns frames from `evict` to the heap.
   package func releaseFrames(_ frames: some Sequence<UnsafeMutableRawPointer>) {
     let addresses = frames.map { UInt(bitPattern: $0) }
     state.withLock { state in
@@ -342,7 +342,7 @@ package final class PageStore: Sendable {
   }
 
   /// Begins a transaction.
-  /// - Returns: a stamp that no other editor of this store ever has, with a nonzero lower half; and
+  /// - Returns: A stamp that no other editor of this store ever has, with a nonzero lower half; and
   ///   a birth for its pages that no page written before has.
   func beginEditing(_ commit: CommitNumber, isPrivate: Bool) -> (owner: OwnerStamp, PageBirth) {
     state.withLock { state in
@@ -355,7 +355,7 @@ package final class PageStore: Sendable {
 
   /// Ends an edition: pages of this birth are about to be written early. All earlier commits must
   /// be durable, so that none of them is ever made again.
-  /// - Returns: the birth of pages made or changed from now on. nil if editions are used up; then
+  /// - Returns: The birth of pages made or changed from now on. Nil if editions are used up; then
   ///   nothing may be written early.
   func endEdition(_ birth: PageBirth) -> PageBirth? {
     if birth.edition == .max { return nil }

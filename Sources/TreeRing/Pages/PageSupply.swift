@@ -11,13 +11,13 @@ internal import TreeRingPlatform
 
 /// Fetches pages from their storage.
 package final class PageSupply: Sendable {
-  /// Returns the page's checked bytes in foreign memory. The address is the same for each call with
-  /// the same page and stays valid as long as the page store. The birth is the one that the
+  /// Returns the page's checked bytes in foreign memory. Every call for the same page returns the
+  /// same address, which stays valid as long as the page store. The birth is the one that the
   /// referring entry states. Any thread.
   package typealias Fetch =
     @Sendable (PageNumber, PageBirth) throws(TreeRingError) -> UnsafeMutableRawPointer
 
-  /// The error for a page that is not as it was written: its flaw and its number.
+  /// Makes the error for a damaged page from its flaw, in words, and its number.
   package typealias Damage = @Sendable (String, PageNumber) -> TreeRingError
 
   private let fetch: Fetch
@@ -32,10 +32,11 @@ package final class PageSupply: Sendable {
   private let count = Atomic<UInt64>(0)
   private let substituteAddress: UInt
 
-  /// Creates a supply that calls `fetch`, and words its own errors with `damage`.
+  /// Creates a supply that calls `fetch`, and makes its own errors with `damage`.
   package init(
     damage: @escaping Damage = {
-      TreeRingError(.corruption, "Page \($1) is not what was written: \($0).")
+      TreeRingError(
+        .corruption, "Page \($1) is not what was written: \($0). Run `treering verify`.")
     }, _ fetch: @escaping Fetch
   ) {
     self.fetch = fetch

@@ -1,8 +1,8 @@
 // The map from page number to page, in two loads without locks. The table is a fixed array of
 // lazily made blocks of atomic words. A word is the address of the page's bytes, 0 if there is
-// none. While readers look, a word may change its address (a page moves from the heap to the mapped
-// file), but never the bytes found there. A store opened from a page file begins with words of 0
-// and a supply that fetches each page on first access.
+// none. A word may change while threads read (a page moves from the heap to the mapped file), but
+// the bytes at its address do not. A store opened from a page file begins with words of 0 and a
+// supply that fetches each page on first access.
 
 internal import TreeRingPlatform
 
@@ -22,7 +22,7 @@ struct PageTable: @unchecked Sendable {
   private let supply: Unmanaged<PageSupply>?
 
   #if DEBUG
-    /// The number of page accesses, so that tests can count instead of timing. Only counted builds
+    /// The number of page accesses, so that tests can count instead of timing. Only debug builds
     /// have it.
     var visitCount: Int { visits.pointee.load(ordering: .relaxed) }
     private let visits = UnsafeMutablePointer<Atomic<Int>>.allocate(capacity: 1)
@@ -36,9 +36,9 @@ struct PageTable: @unchecked Sendable {
     self.supply = supply.map { .passUnretained($0) }
   }
 
-  /// Reserves address space for words that read as zero. The system supplies memory on first
-  /// access, and opening a large store accesses none. A heap would clear all of the memory that it
-  /// reuses.
+  /// Reserves address space for words that read as zero. The system provides the memory at the
+  /// first access, and opening a large store accesses none of it. The heap would have to clear the
+  /// memory that it reuses.
   private static func reserveWords(_ count: Int) -> UnsafeMutablePointer<Atomic<UInt>> {
     let memory = mmap(
       nil, count * MemoryLayout<UInt>.stride, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANON, -1, 0)
@@ -87,9 +87,9 @@ struct PageTable: @unchecked Sendable {
     return words[Int(number) & (Self.wordsPerBlock - 1)].load(ordering: .relaxed) != 0
   }
 
-  /// Whether the page in memory under a number, if there is one, has this birth; nil matches any
-  /// birth.
-  func mayBe(_ number: PageNumber, _ birth: PageBirth?) -> Bool {
+  /// Whether the page in memory under a number has this birth. True if there is none; a nil birth
+  /// matches any page.
+  func matches(_ number: PageNumber, _ birth: PageBirth?) -> Bool {
     guard let birth, contains(number) else { return true }
     return UnsafeMutableRawPointer(bitPattern: address(number)).map { Page(bytes: $0).birth }
       == birth
@@ -103,7 +103,7 @@ struct PageTable: @unchecked Sendable {
     return words[Int(number) & (Self.wordsPerBlock - 1)].load(ordering: .relaxed)
   }
 
-  /// A page accessed before, by its number alone.
+  /// A page that has been fetched, by its number alone.
   @inline(__always)
   func page(_ number: PageNumber) -> Page {
     countVisit()
@@ -159,8 +159,8 @@ struct PageTable: @unchecked Sendable {
 
   /// Fetches a page from the supply, compares it with its reference, and stores its address.
   /// - Parameters:
-  ///   - reference: the entry that refers to the page; a count of 0 is not compared.
-  ///   - parent: the page of that entry; nil for a root.
+  ///   - reference: The entry that refers to the page; a count of 0 is not compared.
+  ///   - parent: The page of that entry; nil for a root.
   @inline(never)
   private func fetch(_ reference: ChildReference, below parent: Page?) -> Page {
     // Below the substitute there is nothing; the failure is recorded already.
@@ -179,8 +179,8 @@ struct PageTable: @unchecked Sendable {
     return page
   }
 
-  /// The mismatch of a fetched, sound page with its reference or with the file; nil if there is
-  /// none. O(cells).
+  /// The flaw, in words, of a sound page that contradicts its reference or the file's size; nil if
+  /// there is none. O(cells).
   private func flaw(
     in page: Page, named reference: ChildReference, below parent: Page?
   ) -> String? {
@@ -203,8 +203,8 @@ struct PageTable: @unchecked Sendable {
     refuse("it is at level \(page.level), below a page at level \(parent.level)", page)
   }
 
-  /// Counts a page as damaged because its keys and those of its neighbours are out of order.
-  func noteDisorder(_ page: Page) {
+  /// Counts a page as damaged because its keys are out of order with those of its neighbours.
+  func refuseDisorder(_ page: Page) {
     _ = refuse("its keys are not in order with those of its neighbours", page)
   }
 
@@ -232,7 +232,7 @@ struct PageTable: @unchecked Sendable {
   }
 
   /// Sets the address of a page; nil removes it. The caller holds the page store's lock.
-  /// - Returns: the previous address.
+  /// - Returns: The previous address.
   @discardableResult
   func set(_ number: PageNumber, to bytes: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
     let place = Int(number >> Self.blockShift)
@@ -246,7 +246,7 @@ struct PageTable: @unchecked Sendable {
 
   /// Clears the addresses of all pages with a slot in the file, so that the next access fetches
   /// them again. Concurrent readers keep valid pointers. O(numbers in use or free).
-  func forgetFilePages() {
+  func clearFilePages() {
     for index in 0..<Self.firstPrivateBlock {
       let block = blocks[index].load(ordering: .relaxed)
       guard let words = UnsafeMutablePointer<Atomic<UInt>>(bitPattern: block) else { return }

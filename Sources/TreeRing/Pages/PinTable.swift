@@ -3,14 +3,14 @@
 // A page born at commit B and replaced at commit N belongs to the roots of the commits in [B, N).
 // It is freed as soon as none of them is pinned. Each pin has a dead list: the pages whose newest
 // pinned root is this one. Pages retired at N go to the newest pin below N. When the last pin of a
-// commit ends, its dead list goes to the next older pin; pages born after that pin are freed.
+// commit ends, its dead pages move to the next older pin; those born after that pin are freed.
 //
-// So nothing is ever searched: pins are linked in the order of their commits, a list that is handed
-// on is a heap by birth, and a join moves the smaller heap. The cost does not depend on the order
-// in which pins end: O(log n) amortised for each of n pages.
+// No list is ever searched: pins are linked in the order of their commits, a list that moves
+// becomes a heap by birth, and a join moves the smaller heap into the larger. The cost does not
+// depend on the order in which pins end: O(log n) amortised for each of n pages.
 //
-// A pin keeps the newest root too: the store pins a commit before it retires pages at any later
-// one, and unpins it afterwards. A commit may be pinned while it is the newest or already pinned.
+// The newest root has a pin too: the store pins a commit before it retires pages at any later one,
+// and unpins it afterwards. Only the newest commit, or one that is pinned already, may be pinned.
 //
 // The roots that a checkpoint has written to the page file are pins as well, *kept* ones. The file
 // also holds their dead lists: a checkpoint takes an image of all dead lists, writes it, and then
@@ -77,11 +77,11 @@ package final class PinTable: Sendable {
   package struct Image: Sendable {
     /// By kept pin: the pages that belong to its list for good and are not saved yet, oldest first.
     package var unsaved: [CommitNumber: [RetiredPage]] = [:]
-    /// By kept pin: the pages on the list of a younger pin unknown to the file. They move to this
-    /// pin when the younger one ends.
+    /// By kept pin: pages on the list of a younger pin that the file does not store. They move to
+    /// this pin when the younger one ends.
     package var passing: [CommitNumber: [RetiredPage]] = [:]
-    /// The free numbers as the file stores them. Pages that are reached only by pins unknown to the
-    /// file count as free.
+    /// The free numbers as the file stores them. Pages that are kept only by pins that the file
+    /// does not store count as free.
     package var free: BitSet
     package var bound: PageNumber
 
@@ -98,8 +98,8 @@ package final class PinTable: Sendable {
   /// Creates an empty table that frees pages of this store.
   package init(pages: PageStore) { self.pages = pages }
 
-  /// Keeps the root of this commit readable until `unpin` has been called as often. Any thread.
-  /// O(1).
+  /// Keeps the root of this commit readable until `unpin` has been called as often as this. Any
+  /// thread. O(1).
   package func pin(_ commit: CommitNumber) {
     state.withLock { state in
       if state.pins[commit] == nil {
@@ -120,8 +120,8 @@ package final class PinTable: Sendable {
     }
   }
 
-  /// Turns a kept pin into an ordinary one, to be ended by `unpin`: the newest meta has dropped its
-  /// root. The pages saved with it return to its list.
+  /// Turns a kept pin into an ordinary one, which `unpin` ends, because the newest meta has dropped
+  /// its root. The pages saved with that root return to its list.
   package func unkeep(_ commit: CommitNumber, saved: [RetiredPage]) {
     state.withLock { state in
       guard state.pins[commit] != nil else { return }
@@ -133,8 +133,8 @@ package final class PinTable: Sendable {
 
   /// The free and dead pages that a checkpoint writes. O(pages on the lists + bound / 64).
   /// - Parameters:
-  ///   - commit: the checkpoint's commit, which is pinned. Later changes are left out.
-  ///   - dropped: kept pins that the file is about to drop, with the pages saved with them.
+  ///   - commit: The checkpoint's commit, which is pinned. Later changes are left out.
+  ///   - dropped: Kept pins that the file is about to drop, with the pages saved with them.
   package func image(
     at commit: CommitNumber, dropping dropped: [CommitNumber: [RetiredPage]]
   ) -> Image {
@@ -167,8 +167,8 @@ package final class PinTable: Sendable {
     }
   }
 
-  /// Removes the first pages from a kept pin's list, since they have been saved.
-  package func forget(_ count: Int, of commit: CommitNumber) {
+  /// Removes the first pages from a kept pin's list, because the file has saved them.
+  package func removeSaved(_ count: Int, of commit: CommitNumber) {
     state.withLock { state in
       guard let pin = state.pins[commit], pin.isKept else { return }
       let count = min(count, pin.dead.pages.count)
@@ -177,7 +177,7 @@ package final class PinTable: Sendable {
     }
   }
 
-  /// Ends one pin of this commit and frees the pages that nothing else keeps. Any thread. O(log n)
+  /// Ends one pin of this commit and frees the pages that no other pin keeps. Any thread. O(log n)
   /// amortised per page on its list.
   package func unpin(_ commit: CommitNumber) {
     state.withLock { state in
@@ -186,10 +186,10 @@ package final class PinTable: Sendable {
       }
       state.pins[commit]?.useCount = useCount - 1
       guard useCount == 1, let pin = state.remove(commit) else { return }
-      // Inside the lock, so that a page is on a list or free at any moment.
+      // Inside the lock, so that every page is on a list or free at any moment.
       let freed: [RetiredPage]
       if let older = pin.older {
-        freed = state.handOn(pin.dead, to: older)
+        freed = state.moveDead(pin.dead, to: older)
       } else {
         freed = pin.dead.pages
       }
@@ -207,7 +207,7 @@ package final class PinTable: Sendable {
     state.withLock { state in
       let freed: [RetiredPage]
       if let older = state.newest(below: commit) {
-        freed = state.hang(retired, on: older)
+        freed = state.addDead(retired, on: older)
       } else {
         freed = retired
       }
@@ -240,12 +240,13 @@ package final class PinTable: Sendable {
   }
 
   #if DEBUG
-    /// The number of moves of pages on lists that no longer exist, for tests. Only counted builds
+    /// The number of moves of pages on lists that no longer exist, for tests. Only debug builds
     /// have it.
     var moveCount: Int { state.withLock { $0.moveCount } }
   #endif
 
-  /// The number of pages that would be freed or handed on without the pin of this commit.
+  /// The number of pages on the list of a commit's pin. When the pin ends, they move to an older
+  /// pin or are freed.
   package func deadPageCount(of commit: CommitNumber) -> Int {
     state.withLock { $0.pins[commit]?.dead.pages.count ?? 0 }
   }
@@ -253,11 +254,11 @@ package final class PinTable: Sendable {
 
 extension PinTable.State {
   /// Adds pages to a pin's list if the pin is young enough to reach them.
-  /// - Returns: the other pages.
-  fileprivate mutating func hang(
+  /// - Returns: The pages that the pin does not reach.
+  fileprivate mutating func addDead(
     _ retired: [RetiredPage], on commit: CommitNumber
   ) -> [RetiredPage] {
-    // Mostly the newest pin takes everything that a commit replaced.
+    // The usual case: the newest pin reaches every page that the commit replaced.
     if pins[commit]?.dead.pages.isEmpty == true,
       retired.allSatisfy({ $0.birth.commit <= commit })
     {
@@ -275,9 +276,9 @@ extension PinTable.State {
     return freed
   }
 
-  /// Hands the dead pages of a younger pin on to this one.
-  /// - Returns: the pages that this pin does not reach.
-  fileprivate mutating func handOn(
+  /// Moves the dead pages of a younger pin to this one.
+  /// - Returns: The pages that this pin does not reach.
+  fileprivate mutating func moveDead(
     _ dead: DeadPages, to commit: CommitNumber
   ) -> [RetiredPage] {
     var dead = dead

@@ -1,14 +1,15 @@
 // Running read sections. A read section is one call: it increments a counter at its start,
-// decrements it at its end, and may hold pointers into pages between. A thread that has removed a
-// page's old address from the table waits until every section begun before has ended. Then it frees
-// the memory.
+// decrements it at its end, and may hold pointers into pages in between. A thread that has removed
+// a page's old address from the table waits until every section begun before has ended. Then it
+// frees the memory.
 //
 // There are two sets of counters, one of them current. A section increments a counter of the
 // current set and checks that the set is still current. When the other set is empty the two are
-// swapped. Sections begun after a swap do not count in the set that it leaves, so when that set is
-// empty, every section begun before the swap has ended. No thread has to wait: a ticket names the
-// swap that its caller needs, and the caller asks again later. Each set has several counters on
-// cache lines of their own, chosen by thread, so that readers on different cores do not share one.
+// swapped. Sections begun after a swap count in the other set. So when the set that was current
+// before is empty, every section begun before the swap has ended. No thread has to wait: a ticket
+// states the number of the swap that its caller needs, and the caller polls it later. Each set has
+// several counters on cache lines of their own, chosen by thread, so that readers on different
+// cores do not share one.
 //
 // The scheme is that of sleepable read-copy-update (McKenney, "Sleepable RCU", 2006).
 
@@ -35,7 +36,7 @@ package final class ReadSections: @unchecked Sendable {
   deinit { counters.deallocate() }
 
   /// Begins a section.
-  /// - Returns: the argument for `leave`.
+  /// - Returns: The argument for `leave`.
   @inline(__always)
   package func enter() -> Int {
     let stripe = Self.stripe
@@ -78,7 +79,7 @@ package final class ReadSections: @unchecked Sendable {
   package func waitForOthers() { _ = wait(for: ticket(), atMost: .max) }
 
   /// Waits until a ticket has passed, at most for a number of naps of a tenth of a millisecond.
-  /// - Returns: true if it has passed.
+  /// - Returns: True if it has passed.
   package func wait(for ticket: Ticket, atMost napLimit: Int) -> Bool {
     var naps = 0
     while !hasPassed(ticket) {

@@ -1,6 +1,7 @@
-// The name of a tree: its top page, that page's birth, and the number of its entries.
+// The root of a tree: its top page, that page's birth, and the number of entries.
 
-/// A tree at one commit. A value: a transaction makes a new one and leaves the old one as it was.
+/// A tree at one commit. It is a value: a transaction makes a new root and does not change the old
+/// one.
 package struct TreeRoot: Hashable, Sendable {
   /// The top page; 0 for an empty tree.
   package var page: PageNumber

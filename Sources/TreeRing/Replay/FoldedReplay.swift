@@ -1,7 +1,7 @@
 // Replays many commits to their last state. The replay collects their changes, sorts them by row,
 // and writes each row once, as its last change leaves it. So a row that was written ten times is
-// put once. A row that was put and deleted within the range costs no more than a grave. The trees
-// are edited in key order.
+// put once. A row that was put and deleted within the range costs one tombstone. The trees are
+// edited in key order.
 //
 // The state equals that of a replay commit by commit; only the shape of the trees may differ.
 
@@ -154,7 +154,7 @@ final class FoldedReplay {
     var deleted: CommitNumber?
     for position in positions {
       let change = changes[position]
-      // A delete of an absent row leaves no grave.
+      // A delete of an absent row leaves no tombstone.
       if new != nil, case .delete = change.change { deleted = change.stamp.commit }
       do throws(TreeRingError) {
         new = try change.change.successor(of: new, at: change.stamp)

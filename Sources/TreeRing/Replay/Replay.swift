@@ -37,8 +37,8 @@ extension StateEditor {
       payloadByteCount: payload.count)
   }
 
-  /// The error of an operation that cannot be applied. A write refused for its input never reaches
-  /// the log. So the log differs from what was written.
+  /// The error of an operation that cannot be applied. A write that is refused for its input never
+  /// reaches the log, so such an operation means that the log is damaged.
   static func replayError(_ error: TreeRingError, at stamp: Stamp) -> TreeRingError {
     switch error.code {
     case .invalidInput, .notFound, .tooLarge, .alreadyExists, .conflict:
@@ -82,7 +82,7 @@ extension StateEditor {
       for row in rows { try replayDelete(of: row.key, in: bucket, at: stamp) }
     case .tag(let name, let commit): try setTag(name, commit: commit)
     case .index(let record):
-      // The trees of the two indexes would be confused.
+      // Two indexes would share the trees under one number.
       let isTaken = catalog.indexes.values.contains {
         $0.number == record.number && !$0.name.isSameName(as: record.name)
       }

@@ -1,4 +1,4 @@
-// Copies of byte runs that do not move until all are discarded together.
+// Copies of byte runs at fixed addresses, discarded all together.
 
 /// Keeps runs of bytes at fixed addresses.
 final class ByteArena {

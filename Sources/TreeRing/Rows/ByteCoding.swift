@@ -1,5 +1,5 @@
-// Reading and writing the engine's variable-length records: LEB128 integers and counted bytes. A
-// reader never passes its end: a field that does not fit throws `corruption` and never traps.
+// Reading and writing the engine's variable-length records: LEB128 integers and counted bytes.
+// Reading never passes the end of the bytes: a field that does not fit throws `corruption`.
 
 package import TreeRingLog
 
@@ -63,7 +63,7 @@ package struct ByteReader {
   /// The next name of a bucket, tag or index, with a stored length.
   package mutating func name() throws(TreeRingError) -> String {
     let name = String(decoding: try counted(), as: UTF8.self)
-    // Bytes that are not UTF-8 take more room once repaired.
+    // Decoding replaces bytes that are not UTF-8, which makes the name longer.
     try Limits.checkStored(name: name.utf8.count)
     return name
   }

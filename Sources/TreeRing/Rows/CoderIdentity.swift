@@ -1,7 +1,7 @@
-// The identity of a coder, by which rows are decoded once for all who read them.
+// The identity of a coder, so that indexes with equal coders share a decoded row.
 
-/// The identity of a coder. Coders that decode alike are equal: copies of one, and those that the
-/// library makes for one type.
+/// The identity of a coder. Coders that decode in the same way are equal: copies of one, and the
+/// JSON coders of one type.
 enum CoderIdentity: Equatable, Sendable {
   final class Token: Sendable {}
   case json(ObjectIdentifier)

@@ -1,8 +1,8 @@
 // Digests of contents: XXH64 with seed 0.
 //
 // Four lanes of eight bytes run side by side over the bulk and are then combined; the rest of under
-// 32 bytes is mixed in at the end. Equal bytes have equal digests. Different bytes have different
-// digests but for a chance of 2⁻⁶⁴, which is the precision that change records promise.
+// 32 bytes is mixed in at the end. Equal bytes have equal digests. Different bytes have the same
+// digest with a probability of 2⁻⁶⁴, so change records may miss a change with that probability.
 
 /// 64-bit digests of bytes.
 package enum Digest {

@@ -1,5 +1,5 @@
-// Names made of bytes: a row's key and a group's name. Both compare byte by byte, never by Unicode
-// equivalence, because the trees order them so.
+// The key of a row. Keys compare byte by byte, never by Unicode equivalence, because the trees
+// order them so.
 
 /// A row's identity inside its bucket: up to 1,024 bytes, compared byte by byte.
 public struct Key: Hashable, Comparable, Sendable, ExpressibleByStringLiteral,
@@ -16,25 +16,5 @@ public struct Key: Hashable, Comparable, Sendable, ExpressibleByStringLiteral,
 
   public static func < (a: Key, b: Key) -> Bool { a.bytes.lexicographicallyPrecedes(b.bytes) }
   /// The bytes as text; bytes that are not UTF-8 become U+FFFD.
-  public var description: String { String(decoding: bytes, as: UTF8.self) }
-}
-
-/// The name of a group of a group index: up to 255 bytes, compared byte by byte.
-public struct GroupName: Hashable, Comparable, Sendable, ExpressibleByStringLiteral,
-  CustomStringConvertible
-{
-  /// The name's UTF-8 bytes.
-  public let bytes: [UInt8]
-
-  /// Creates a group name of these bytes.
-  public init(bytes: some Sequence<UInt8>) { self.bytes = Array(bytes) }
-  /// Creates a group name of this text's UTF-8 bytes.
-  public init(_ text: some StringProtocol) { bytes = Array(text.utf8) }
-  public init(stringLiteral value: String) { bytes = Array(value.utf8) }
-
-  public static func < (a: GroupName, b: GroupName) -> Bool {
-    a.bytes.lexicographicallyPrecedes(b.bytes)
-  }
-  /// The name as text.
   public var description: String { String(decoding: bytes, as: UTF8.self) }
 }

@@ -1,4 +1,4 @@
-// The limits on sizes. Anything beyond a limit is a typed error before anything is written.
+// The limits on sizes. A write beyond a limit throws an error before anything is written.
 
 package import TreeRingLog
 
@@ -8,8 +8,8 @@ public enum Limits {
   public static let keyByteCount = 1024
   /// The maximum length of the name of a group, bucket, tag or index.
   public static let nameByteCount = 255
-  /// The maximum length of a sort key; longer ones are cut, and then bucket and key decide the
-  /// order.
+  /// The maximum length of a sort key; longer ones are cut, and rows with equal sort keys are
+  /// ordered by bucket and key.
   public static let sortKeyByteCount = 512
   /// The maximum length of an object or metadata: 1 GiB.
   public static let valueByteCount = 1 << 30
@@ -46,11 +46,13 @@ public enum Limits {
   package static func check(name: String, of kind: String) throws(TreeRingError) {
     let count = name.utf8.count
     guard count > 0 else {
-      throw TreeRingError(.invalidInput, "The name of a \(kind) must not be empty.")
+      throw TreeRingError(
+        .invalidInput, "The name of a \(kind) is empty. Give it at least one character.")
     }
     guard count <= nameByteCount else {
       throw TreeRingError(
-        .tooLarge, "The \(kind) name has \(count) bytes; at most \(nameByteCount) are allowed.")
+        .tooLarge,
+        "The \(kind) name has \(count) bytes; at most \(nameByteCount) are allowed. Shorten it.")
     }
   }
 
@@ -63,7 +65,7 @@ public enum Limits {
   /// Whether a value goes into the row tree, given its key and the row's other bytes there. Depends
   /// on sizes only, so that replay decides as the write did.
   package static func isInline(byteCount: Int, beside other: Int, keyByteCount: Int) -> Bool {
-    // A log may state any size of a value: the sum of two may be no number.
+    // A damaged log may state any size of a value, so the sum of two may overflow.
     let room = min(inlineByteCount, maximumRowByteCount - keyByteCount)
     return other <= room && byteCount <= room - other
   }

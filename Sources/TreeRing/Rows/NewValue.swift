@@ -1,4 +1,4 @@
-// A value about to be written.
+// A value to be written, and the choice between row tree and log.
 
 internal import TreeRingLog
 
@@ -17,7 +17,7 @@ package struct NewValue {
 
   /// Creates a value that is inline or logged according to its size.
   ///
-  /// - Parameter other: the number of inline bytes of the row's other value.
+  /// - Parameter other: The number of inline bytes of the row's other value.
   package init(_ bytes: UnsafeRawBufferPointer, beside other: Int, keyByteCount: Int) {
     self.init(
       bytes,

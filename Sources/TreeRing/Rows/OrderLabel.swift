@@ -1,4 +1,4 @@
-// Labels that keep an order: bytes between which there is always room for another label.
+// Order labels: byte strings, between any two of which another label fits.
 //
 // A label is a fraction in base 255. Its digits are bytes 1 to 255, and 1 stands for zero. The last
 // digit is never 1, so that a label fits before every label. Labels are ordered byte by byte. In
@@ -6,8 +6,8 @@
 //
 //   · A label between two others is the shortest one near the middle. It is one digit longer for
 //     every eight labels inserted into the same gap.
-//   · Before the first and after the last label, a counter of three digits continues. So sixteen
-//     million rows can be appended or prepended before a label grows, by four digits.
+//   · Labels before the first and after the last one count with three digits. So sixteen million
+//     rows can be appended or prepended before a label grows by four digits.
 
 internal import TreeRingLog
 
@@ -55,8 +55,8 @@ enum OrderLabel {
     return labels
   }
 
-  /// Labels for all rows of a group in their order. As many rows as possible keep their labels. O(n
-  /// log n).
+  /// Labels for all rows of a group in their order. As many rows as possible keep their old labels.
+  /// O(n log n).
   static func keeping(_ old: [[UInt8]?]) -> [[UInt8]] {
     var labels: [[UInt8]] = []
     labels.reserveCapacity(old.count)
@@ -104,8 +104,8 @@ enum OrderLabel {
     return append(count - count / 2 - 1, label, upper, to: &labels)
   }
 
-  /// The shortest label near the middle. An empty `lower` is before everything, a nil `upper` after
-  /// everything.
+  /// The shortest label near the middle. An empty `lower` lies before all labels, a nil `upper`
+  /// after them.
   private static func halfway(_ lower: [UInt8], _ upper: [UInt8]?) -> [UInt8]? {
     if let upper, !lower.lexicographicallyPrecedes(upper) { return nil }
     var label: [UInt8] = []

@@ -1,8 +1,8 @@
-// The part of a row that decides whether it has changed.
+// The digest of a row's content, for change records.
 
 package import TreeRingLog
 
-/// The part of a row's content that a change record needs to report the changed parts.
+/// A row's content as change records hold it: enough to tell which parts have changed.
 package struct RowContent: Hashable, Sendable {
   /// A 64-bit digest of the object.
   package var object: UInt64

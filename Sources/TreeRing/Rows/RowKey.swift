@@ -1,4 +1,4 @@
-// Keys of the row tree and the graves: the bucket's number (4 bytes, big-endian), then the key.
+// Keys of the row tree and the tombstones: the bucket's number (4 bytes, big-endian), then the key.
 
 internal import TreeRingLog
 

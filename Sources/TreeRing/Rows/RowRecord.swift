@@ -73,7 +73,7 @@ package struct LoggedReference: Hashable, Sendable {
 
 /// A row in the row tree.
 package struct RowRecord {
-  /// The operation that last wrote the row, of any kind.
+  /// The last operation on the row, of any kind.
   package var written: Stamp
   /// The operation that made the row.
   package var created: Stamp
@@ -96,7 +96,7 @@ package struct RowRecord {
     self.metadata = metadata
   }
 
-  /// The content in the form of a change record.
+  /// The row's content as change records hold it.
   package var content: RowContent {
     RowContent(object: object.digest, metadata: metadata?.digest, touched: touched)
   }

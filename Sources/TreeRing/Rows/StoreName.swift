@@ -1,9 +1,9 @@
-// Names as the store compares them: by bytes. Swift's texts are equal if they look alike, however
-// their letters are composed. Two such names are two keys of a tree, so they are two names
-// everywhere.
+// Names, compared by their bytes. Swift's strings are equal if they are canonically equivalent,
+// however their letters are composed. The trees have two keys for two such names, so they count as
+// two names everywhere.
 
-/// The name of a bucket, an index or a tag, compared byte by byte: two spellings of one letter are
-/// two names, though Swift's texts are equal.
+/// The name of a bucket, an index or a tag, compared byte by byte: two spellings of one letter make
+/// two names, although Swift's strings are equal.
 public struct StoreName: Hashable, Comparable, Sendable, ExpressibleByStringLiteral,
   CustomStringConvertible
 {

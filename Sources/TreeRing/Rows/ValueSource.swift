@@ -1,11 +1,12 @@
-// Access to the bytes of a value, in the row record, the log, or the commit being written.
+// The bytes of a value, wherever they are: in the row record, in the log, or in the commit being
+// written.
 
 internal import TreeRingLog
 
 /// Resolves stored values to bytes.
 package struct ValueSource: Sendable {
   let log: CommitLog
-  /// The values that the commit being written has logged so far.
+  /// The values that the commit being written logs.
   var pending: PendingValues?
 
   init(log: CommitLog, pending: PendingValues? = nil) {
@@ -87,6 +88,8 @@ package func typed<R>(_ body: () throws -> R) throws(TreeRingError) -> R {
   } catch let error as TreeRingError {
     throw error
   } catch {
-    throw TreeRingError(.unknown, "An unexpected error came up: \(error).")
+    throw TreeRingError(
+      .unknown,
+      "An error of an unexpected type occurred, which is a defect of this library: \(error).")
   }
 }

@@ -1,4 +1,4 @@
-// The result of a salvage: what it found, lost and left out.
+// The report of a salvage: the commits found, lost and left out.
 
 public import TreeRingLog
 
@@ -12,8 +12,8 @@ public struct SalvageReport: Hashable, Sendable {
   /// new store they have no operations and a note, or lie before its horizon, or after its last
   /// commit.
   public var lostCommits: [ClosedRange<CommitNumber>] = []
-  /// The reasons why more may be missing than `lostCommits` says: a log that was not closed, or
-  /// whose end is damaged, does not tell how far it went.
+  /// The reasons why more may be missing than `lostCommits` states: the end of a log that was not
+  /// closed, or whose end is damaged, is not known.
   public var doubts: [LogDoubt] = []
   /// The operations of readable commits that could not be copied as they were.
   public var findings: [SalvageFinding] = []
@@ -45,7 +45,7 @@ public struct SalvageFinding: Hashable, Sendable {
   /// The row that the operation writes, if it writes one row.
   public var row: RowID?
   /// Whether the operation was left out. If not, it was applied to another version of the row than
-  /// the one it was made for.
+  /// at first.
   public var wasLeftOut: Bool
   /// A description of the problem, for people.
   public var problem: String

@@ -1,10 +1,10 @@
 // One salvage: copies the readable commits one by one, and fills the numbers of the missing ones.
 //
-// Each missing number gets a commit without operations, as long as these are few for the bytes of
-// the damaged log. Beyond that, one compacted segment stands for a whole gap, with one commit, the
-// gap's last, whose note says so. The horizon then lies there, so the states before it can no
-// longer be read by number. Without this limit a forged number could ask for more room than any
-// disk has.
+// Each missing number gets a commit without operations, as long as these are few in proportion to
+// the bytes of the damaged log. Beyond that, one compacted segment stands for a whole gap. It has
+// one commit, the gap's last, with a note about the gap. The horizon then lies there, so the states
+// before it can no longer be read by number. Without this limit a forged number could require more
+// room than any disk has.
 
 internal import Logging
 internal import TreeRingLog
@@ -54,7 +54,10 @@ final class Salvager {
       total += try fileSystem.open("\(source)/\(name)", .readOnly).size()
     }
     guard total > 0 else {
-      throw TreeRingError(.notFound, "There is nothing in \(source) to salvage.", file: source)
+      throw TreeRingError(
+        .notFound,
+        "There are no bytes in \(source), so nothing can be salvaged. Check the path.",
+        file: source)
     }
     placeholderCount = Self.leastPlaceholderCount + total
     let copy = try UnfinishedCopy.begin(.salvage, in: folder, fileSystem: fileSystem)
@@ -110,11 +113,11 @@ final class Salvager {
     }
     timestamp = date
     done = min(total, done + commit.header.storedByteCount)
-    try Store.goOn(progress(CopyProgress(doneByteCount: done, byteCount: total)))
+    try Store.checkContinues(progress(CopyProgress(doneByteCount: done, byteCount: total)))
   }
 
-  /// The error codes of a commit that makes no sense. Other errors concern the new store or its
-  /// format.
+  /// The error codes for a commit that contradicts the state. Other errors concern the new store or
+  /// its format.
   private static let refusals: [TreeRingError.Code] = [
     .corruption, .invalidInput, .notFound, .tooLarge, .conflict, .alreadyExists,
   ]
@@ -125,7 +128,7 @@ final class Salvager {
     let written = try store.write(durability: Durability.none, body)
     guard written.commit == number else {
       throw TreeRingError(
-        .corruption, "Commit \(number) repeats the key of commit \(written.commit).",
+        .corruption, "Commit \(number) repeats the idempotency key of commit \(written.commit).",
         commit: number)
     }
     report.lastCommit = number
@@ -159,7 +162,7 @@ final class Salvager {
         tx.stand(inFor: isLost ? "Salvage: this commit is lost." : nil, at: date)
       }
       if number & 1023 == 0 {
-        try Store.goOn(progress(CopyProgress(doneByteCount: done, byteCount: total)))
+        try Store.checkContinues(progress(CopyProgress(doneByteCount: done, byteCount: total)))
       }
       if isLost { continue }
       if let range = removed.last, range.upperBound + 1 == number {
@@ -178,8 +181,8 @@ final class Salvager {
     guard gapSegmentCount <= Self.gapSegmentLimit else {
       throw TreeRingError(
         .notSupported,
-        "The commit numbers of \(source) have over \(Self.gapSegmentLimit) gaps too wide to fill. "
-          + "Move files aside that do not belong there, and salvage again.", file: source,
+        "The commit numbers in \(source) have over \(Self.gapSegmentLimit) gaps too wide to fill. "
+          + "Move away the files that do not belong to the log, and salvage again.", file: source,
         commit: last)
     }
     try store.close()

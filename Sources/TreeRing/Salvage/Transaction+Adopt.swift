@@ -1,6 +1,6 @@
 // Copies a commit of a damaged log: number, time, operations and values as they are. Operations
-// that can no longer be applied become stubs, so that the other operations keep their numbers and
-// their values in the log are found.
+// that can no longer be applied become stubs, so that the other operations keep their numbers, by
+// which their logged values are found.
 
 internal import TreeRingLog
 
@@ -10,8 +10,8 @@ extension Transaction {
   /// - Parameter date: The date of the copy: the commit's own, or that of the commit before if that
   ///   is later.
   /// - Returns: The operations that were left out, or applied to another version of their row than
-  ///   the one they were made for. Also the manual places that came before their row, as they may
-  ///   in a compacted log: the row must follow.
+  ///   at first. Also the manual places that came before their row, as they may in a compacted log:
+  ///   the row must follow.
   /// - Throws: `unsupportedFormat` if a newer version wrote the commit; `corruption` if its payload
   ///   cannot be decoded; then nothing is copied.
   func adopt(
@@ -45,7 +45,7 @@ extension Transaction {
     return (adoption.findings, adoption.awaitingRow)
   }
 
-  /// Turns this transaction into a placeholder for a commit that is gone.
+  /// Turns this transaction into a placeholder for a missing commit: one without operations.
   func stand(inFor note: String?, at timestamp: Timestamp) {
     self.note = note
     self.timestamp = timestamp
@@ -77,14 +77,14 @@ private struct Adoption {
     do throws(TreeRingError) {
       try takeValues(of: operation, at: stamp)
       let doubt = try doubt(about: operation)
-      // A definition that cannot be evaluated would keep every index from being built.
+      // A definition that cannot be read would prevent every index from being built.
       if case .index(let record) = operation { _ = try record.active(code: []) }
       try checkRow(of: operation, at: stamp)
       try editor.replay(operation, at: stamp)
       if let doubt { note(operation, stamp, wasLeftOut: false, doubt) }
     } catch {
-      // These codes concern the operation's own value, or a state that does not allow the
-      // operation.
+      // These codes mean that the operation's own value is damaged, or that the state does not
+      // allow the operation.
       guard Self.refusals.contains(error.code) else {
         throw error
       }
@@ -113,7 +113,8 @@ private struct Adoption {
     awaitingRow.append(
       SalvageFinding(
         commit: stamp.commit, operation: stamp.operation, row: RowID(row), wasLeftOut: false,
-        problem: "The row it places in \(place.index) is lost; a row of that key would stand there."
+        problem:
+          "The row it places in \(place.index) is lost; a new row of that key would get its place."
       ))
   }
 
@@ -150,8 +151,8 @@ private struct Adoption {
     let last = try editor.lastWritten(bucket: row.bucket.number, key: row.key)
     guard last != row.previous else { return nil }
     return
-      "It was made for the row as commit \(row.previous) left it, which is lost; it was applied "
-      + (last == 0 ? "to none." : "to what commit \(last) left.")
+      "It was made for the row as of commit \(row.previous), which is lost; it was applied "
+      + (last == 0 ? "although there is no such row." : "to the row as of commit \(last).")
   }
 
   private mutating func note(

@@ -1,4 +1,4 @@
-// A live snapshot as statistics list it.
+// The description of a live snapshot in statistics.
 
 public import TreeRingLog
 

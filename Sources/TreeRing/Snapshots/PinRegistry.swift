@@ -1,6 +1,6 @@
-// The registry of live snapshots: the commit that each pins, since when, and the code that took it.
-// It answers "why is this still here?". The horizon lies under the same lock. So a snapshot is
-// either registered before the horizon passes its commit, and holds the horizon back, or is
+// The registry of live snapshots: the commit that each pins, its age, and the code that took it. It
+// explains why a store still keeps some history. The horizon is under the same lock. So a snapshot
+// is either registered before the horizon passes its commit, and holds the horizon back, or it is
 // refused.
 
 internal import TreeRingLog
@@ -31,16 +31,17 @@ final class PinRegistry: Sendable {
     private(set) var entries: [UInt64: Entry] = [:]
     /// The newest pin of each commit.
     private var newest: [CommitNumber: UInt64] = [:]
-    /// Lower bounds: no pin has an earlier commit, and none was made before `oldestSince`.
+    /// Lower bounds: no pin has a commit below the first, and none was made before `oldestSince`.
     var oldestCommit = CommitNumber.max
     var oldestSince: ContinuousClock.Instant?
     var horizon: CommitNumber = 0
     /// Incremented whenever fewer commits may be readable than before.
     var epoch: UInt64 = 0
-    /// While a row is being erased: the commit that deleted it, before which nothing may be read. 0
-    /// otherwise.
+    /// The barrier: while a row is being erased, the commit that deleted it, before which nothing
+    /// may be read. 0 otherwise.
     var barrier: CommitNumber = 0
-    /// The failure that keeps the barrier up until the store is reopened, if there is one.
+    /// The failure because of which the barrier stays until the store is reopened; nil if there was
+    /// none.
     var barrierReason: TreeRingError?
 
     /// Adds a pin under the next number. O(1).
@@ -135,7 +136,7 @@ final class PinRegistry: Sendable {
   }
 
   func remove(_ registration: UInt64) {
-    // Outside the lock, because the pin may be the last to hold its version.
+    // Released outside the lock, because the pin may be the last to hold its version.
     let life = state.withLock { state in
       defer { state.remove(registration) }
       return state.entries[registration]?.life
@@ -143,7 +144,7 @@ final class PinRegistry: Sendable {
     withExtendedLifetime(life) {}
   }
 
-  /// A version of a commit that a live pin keeps; nil without one.
+  /// A version of a commit that a live pin keeps; nil if there is none.
   func version(of commit: CommitNumber) -> Version? {
     state.withLock { $0.version(of: commit) }
   }
@@ -207,7 +208,8 @@ final class PinRegistry: Sendable {
     }
   }
 
-  /// Forbids pinning commits before `commit`, unless one of them is pinned already.
+  /// Raises the barrier: from now on no commit before `commit` can be pinned. Does nothing if one
+  /// of them is pinned already.
   /// - Returns: Whether the barrier was raised.
   func raiseBarrier(_ commit: CommitNumber) -> Bool {
     state.withLock { state in
@@ -220,17 +222,17 @@ final class PinRegistry: Sendable {
     }
   }
 
-  /// Invalidates replays under way, because the log now lacks records that they may still need.
-  /// They have to begin again.
-  func outdateReplays() { state.withLock { $0.epoch += 1 } }
+  /// Invalidates replays under way, because the log now lacks operations that they may still need.
+  /// They have to start again.
+  func invalidateReplays() { state.withLock { $0.epoch += 1 } }
 
   /// Makes the barrier permanent: the log can no longer rebuild the states before it.
-  func keepBarrier(because reason: TreeRingError) {
+  func makeBarrierPermanent(because reason: TreeRingError) {
     state.withLock { $0.barrierReason = reason }
   }
 
   /// Removes the barrier, unless it is permanent.
-  func dropBarrier() {
+  func removeBarrier() {
     state.withLock { state in
       if state.barrierReason != nil { return }
       state.barrier = 0
@@ -238,14 +240,14 @@ final class PinRegistry: Sendable {
     }
   }
 
-  /// Drops every pin that has passed the limit, so that it no longer holds anything.
+  /// Drops every pin that has passed the limit, so that it no longer holds history.
   func expire(_ limit: PinLimit, newest: CommitNumber) -> [PinLife] {
     let now = ContinuousClock.now
     func isPassed(_ commit: CommitNumber, _ since: ContinuousClock.Instant) -> Bool {
       limit.isPassed(age: now - since, behind: newest > commit ? newest - commit : 0)
     }
     return state.withLock { state in
-      // This runs after every commit. Mostly, no pin can have passed the limit.
+      // This runs after every commit. Usually no pin can have passed the limit.
       guard let since = state.oldestSince, isPassed(state.oldestCommit, since) else { return [] }
       let passed = state.entries.filter { isPassed($1.commit, $1.since) }
       for (registration, entry) in passed {
@@ -274,7 +276,7 @@ extension TreeRingError {
     if let failure {
       return TreeRingError(
         .poisoned,
-        "Erasing a row ended half-way, and its trees could not be made anew, so nothing "
+        "Erasing a row failed half-way, and the trees could not be rebuilt, so nothing "
           + "before commit "
           + "\(barrier) can be read. Reopen the store, and erase the row again. The failure: "
           + failure.message,

@@ -1,4 +1,4 @@
-// A point in history to read at.
+// Points in history: a commit number, a date, or a tag.
 
 public import Foundation
 public import TreeRingLog

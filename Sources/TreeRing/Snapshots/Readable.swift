@@ -23,7 +23,7 @@ extension Readable {
     }
   }
 
-  /// Several rows at once, in the order of the keys given; nil where there is none.
+  /// Several rows, in the order of the keys; nil where there is none. O(log n) each.
   public func get<Row>(_ keys: [Key], in bucket: Bucket<Row>) throws -> [Row?] {
     try keys.map { try get($0, in: bucket) }
   }
@@ -115,7 +115,8 @@ extension Readable {
     }
   }
 
-  /// Rows of a bucket with `lower` ≤ key < `upper`, at most `limit` of them.
+  /// The rows of a bucket with `lower` ≤ key < `upper`, in key order, at most `limit` of them.
+  /// O(log n + rows read).
   public func rows<Row>(
     in bucket: Bucket<Row>, from lower: Key? = nil, to upper: Key? = nil, reversed: Bool = false,
     limit: Int = .max
@@ -151,7 +152,8 @@ extension Readable {
     let pages = reader.rows.pages
     let failures = pages.fetchFailureCount
     func visit(_ key: UnsafeRawBufferPointer, _ bytes: UnsafeRawBufferPointer) throws -> Bool {
-      // A row read after a page could not be fetched may be any row: it must not reach the caller.
+      // A row read after a page could not be fetched may be any row: so do not pass it to the
+      // caller.
       try pages.checkFetches(since: failures)
       return try body(RowKey.key(of: key), try RowRecord(bytes))
     }

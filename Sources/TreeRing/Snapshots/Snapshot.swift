@@ -34,13 +34,14 @@ public struct Snapshot: Readable, Sendable {
   package var version: Version { get throws(TreeRingError) { try pin.life.version() } }
 }
 
-/// Keeps one version readable. Destroying it only marks the version; the pages are freed later.
+/// Keeps one version readable. Its `deinit` only queues the release; the pages are freed later.
 final class SnapshotPin: Sendable {
   let store: Store
   /// Holds the version until the pin ends or passes the `pinLimit`.
   let life: PinLife
   let reader: StateReader
-  /// The definitions in force when the snapshot was taken: they apply at every commit.
+  /// The definitions in force when the snapshot was taken, by which it reads indexes whatever its
+  /// commit.
   let definitions: Catalog
   private let registration: UInt64
 

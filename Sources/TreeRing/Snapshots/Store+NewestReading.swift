@@ -1,5 +1,5 @@
-// Reads the newest commit under a pin limit. The snapshot may expire before the reader has
-// finished, but by then a newer commit can be read instead.
+// Reads of the newest commit under a pin limit. A snapshot may expire before the reader has
+// finished with it; then the reader starts again with a newer commit.
 
 internal import TreeRingLog
 

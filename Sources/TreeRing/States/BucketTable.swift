@@ -1,5 +1,5 @@
 // The buckets known at one commit, in persistent maps: adding a bucket costs O(log n), and states
-// share every node that they have in common.
+// share the nodes that are equal.
 
 internal import TreeRingLog
 

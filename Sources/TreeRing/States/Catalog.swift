@@ -1,6 +1,6 @@
-// The store's state beside its rows: bucket numbers, tags, index definitions, idempotency keys. The
-// catalog tree holds all of it. Buckets and definitions are few and every operation reads them, so
-// they are also kept decoded here. `StateEditor` edits both together.
+// The store's state besides its rows: bucket numbers, tags, index definitions, idempotency keys.
+// The catalog tree holds all of it. Buckets and definitions are few and every operation reads them,
+// so they are also kept decoded here. `StateEditor` edits both together.
 //
 //   1 · bucket name       → number (LEB128)
 //   2 · tag               → commit (LEB128)
@@ -11,8 +11,8 @@
 
 internal import TreeRingLog
 
-/// The decoded part of a catalog at one commit. Every commit copies it a few times, so it is a
-/// single reference.
+/// The decoded part of a catalog at one commit. It is a single reference, because every commit
+/// copies it a few times.
 package struct Catalog: Sendable {
   private struct Content {
     var buckets = BucketTable()

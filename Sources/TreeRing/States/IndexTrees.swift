@@ -1,4 +1,4 @@
-// The trees of the group indexes at one commit. They stand in a persistent map: a commit copies the
+// The trees of the group indexes at one commit. They are in a persistent map: a commit copies the
 // path to the indexes it affects and shares the rest with the state before it.
 
 internal import TreeRingLog
@@ -29,11 +29,11 @@ package struct IndexTrees: Sendable {
     return all.sorted { $0.number < $1.number }
   }
 
-  /// Adds the trees of an index, or replaces its former ones. O(log n).
+  /// Adds the trees of an index, or replaces its old ones. O(log n).
   package mutating func set(_ roots: IndexRoots) { self[roots.number] = roots }
 
-  /// The heap bytes of a state that differs from another in `changedCount` of these indexes: about
-  /// a full node of the map for each.
+  /// The approximate heap bytes that a state takes if it differs from another in `changedCount` of
+  /// these indexes: a full node of the map for each.
   func byteCount(changing changedCount: Int) -> Int {
     changedCount * (64 + min(count, 32) * (MemoryLayout<IndexRoots>.stride + 16))
   }

@@ -5,10 +5,11 @@
 internal import TreeRingLog
 
 /// Keeps the pages of a version, or of an index built for one, allocated. When the last reference
-/// ends, `deinit` only notes that; the pages are freed later, off the reader's path.
+/// ends, `deinit` only queues the release; the reclaimer frees the pages later, so that no reader
+/// does that work.
 final class PageLease: Sendable {
   private enum Extent {
-    /// The pages of the main line at this commit, kept by a pin.
+    /// Pages of the main line of commits, kept by a pin.
     case pinned(Roots)
     /// Pages made for one version or index alone.
     case own([PageNumber])
@@ -17,7 +18,7 @@ final class PageLease: Sendable {
   private let extent: Extent
   /// The leases of the states whose pages these trees share.
   let shared: [PageLease]
-  /// In a follower: shared by all leases on top of the same root of the writer's page file.
+  /// In a follower: the use of the root of the writer's page file that this state was built on.
   let use: RootUse?
   /// The length of the longest chain of leases below and including this one; 0 on the main line.
   let depth: Int
@@ -26,14 +27,14 @@ final class PageLease: Sendable {
   let ownPageCount: Int
   private let reclaimer: Reclaimer
 
-  /// Takes over the caller's pin on a commit of the main line.
+  /// Takes ownership of the caller's pin on a commit of the main line.
   init(pinned roots: Roots, use: RootUse?, reclaimer: Reclaimer) {
     extent = .pinned(roots)
     (shared, self.use, depth, ownPageCount) = ([], use, 0, 0)
     self.reclaimer = reclaimer
   }
 
-  /// Takes over private pages, whose trees lead to pages of the shared leases too.
+  /// Takes ownership of private pages, whose trees refer to pages of the shared leases too.
   init(own pages: [PageNumber], sharing shared: [PageLease], reclaimer: Reclaimer) {
     extent = .own(pages)
     self.shared = shared
@@ -61,5 +62,6 @@ final class PageLease: Sendable {
   }
 }
 
-/// Destroyed with the last lease on top of one root; then the root may be released.
+/// The use of one root by a follower's states. Destroyed with the last lease that refers to it;
+/// then the follower may release the root.
 final class RootUse: Sendable {}

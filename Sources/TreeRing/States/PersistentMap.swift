@@ -23,7 +23,7 @@ struct PersistentMap<Value: Sendable>: Sendable {
   private enum Slot {
     case entry(UInt64, Value)
     case node(Node)
-    /// Stands in while the node of this slot is being changed.
+    /// A placeholder while the node of this slot is being changed.
     case taken
   }
 

@@ -3,8 +3,8 @@
 internal import TreeRingLog
 internal import TreeRingPlatform
 
-/// The validity of one pin: whether its snapshot may still be read, and the version kept until
-/// then.
+/// The validity of one pin: whether its snapshot may still be read, and the version that it keeps
+/// until its end.
 final class PinLife: Sendable {
   /// The commit pinned.
   let commit: CommitNumber
@@ -21,17 +21,17 @@ final class PinLife: Sendable {
     }
   }
 
-  /// The version kept.
+  /// The version kept; throws `snapshotExpired` once the pin has been dropped.
   func version() throws(TreeRingError) -> Version {
     guard !hasEnded, let version = held.withLock({ $0 }) else { throw expired }
     return version
   }
 
-  /// Refuses reads that begin from now on.
+  /// Makes the reads that begin from now on throw `snapshotExpired`.
   func end() { isOver.store(true, ordering: .sequentiallyConsistent) }
 
   /// Releases the version once the reads that began before `end` have ended. May block that long.
-  func letGo() {
+  func releaseVersion() {
     held.withLock { $0 }?.pages.sections.waitForOthers()
     let version = held.withLock { held in
       defer { held = nil }

@@ -1,24 +1,24 @@
-// The release of pages off the readers' paths.
+// The reclaiming of pages whose states have ended.
 
 internal import Dispatch
 internal import TreeRingLog
 internal import TreeRingPlatform
 
 /// Frees the pages whose leases have ended: after the write that dropped them, or else on a thread
-/// of its own; never on a reader's path.
+/// of its own; never on the thread of a reader.
 final class Reclaimer: Sendable {
   private let pages: PageStore
   private let pins: PinTable
-  private let left = Mutex<Left>(Left())
+  private let ended = Mutex<Ended>(Ended())
   /// Held while pages are being freed, so that `drain` returns when all of them are.
   private let draining = Mutex<Void>(())
   private let thread = DispatchQueue(label: "treering.reclaimer", qos: .utility)
 
-  private struct Left {
+  private struct Ended {
     var pins: [CommitNumber] = []
     var pages: [PageNumber] = []
-    /// The leases that the ended ones shared pages of. They are released here one after the other,
-    /// so that the end of a long chain does not nest as deep as the chain is long.
+    /// The leases whose pages the ended ones shared. They are released here one after the other, so
+    /// that the end of a long chain causes no deep recursion.
     var shared: [PageLease] = []
     /// The number of running calls that will drain when they finish.
     var attendants = 0
@@ -26,9 +26,9 @@ final class Reclaimer: Sendable {
     var isScheduled = false
     var isEmpty: Bool { pins.isEmpty && pages.isEmpty && shared.isEmpty }
 
-    mutating func take() -> Left {
+    mutating func take() -> Ended {
       let taken = self
-      self = Left()
+      self = Ended()
       attendants = taken.attendants
       return taken
     }
@@ -41,12 +41,12 @@ final class Reclaimer: Sendable {
 
   /// Records that a lease has ended. Called from `deinit`, on any thread.
   func release(pin: CommitNumber?, pages: [PageNumber] = [], shared: [PageLease] = []) {
-    let mustSchedule = left.withLock { left in
-      if let pin { left.pins.append(pin) }
-      if !pages.isEmpty { left.pages.append(contentsOf: pages) }
-      if !shared.isEmpty { left.shared.append(contentsOf: shared) }
-      if left.attendants > 0 || left.isScheduled { return false }
-      left.isScheduled = true
+    let mustSchedule = ended.withLock { ended in
+      if let pin { ended.pins.append(pin) }
+      if !pages.isEmpty { ended.pages.append(contentsOf: pages) }
+      if !shared.isEmpty { ended.shared.append(contentsOf: shared) }
+      if ended.attendants > 0 || ended.isScheduled { return false }
+      ended.isScheduled = true
       return true
     }
     if mustSchedule { thread.async { self.drain() } }
@@ -56,7 +56,7 @@ final class Reclaimer: Sendable {
   func drain() {
     draining.withLock { _ in
       while true {
-        let taken = left.withLock { $0.take() }
+        let taken = ended.withLock { $0.take() }
         if taken.isEmpty { return }
         for pin in taken.pins { pins.unpin(pin) }
         if !taken.pages.isEmpty { pages.free(taken.pages) }
@@ -66,13 +66,13 @@ final class Reclaimer: Sendable {
 
   /// Runs `body`, which may end leases, and then drains.
   func drain(after body: () -> Void) {
-    left.withLock { $0.attendants += 1 }
+    ended.withLock { $0.attendants += 1 }
     body()
-    left.withLock { $0.attendants -= 1 }
+    ended.withLock { $0.attendants -= 1 }
     drain()
   }
 
-  /// Waits for the drain that the thread has begun, and drains. For tests.
+  /// Waits until the thread has done its scheduled work, and drains. For tests.
   func settle() {
     thread.sync {}
     drain()

@@ -27,7 +27,7 @@ package struct Roots: Sendable {
   /// (bucket, key) → row record.
   package var rows = TreeRoot.empty
   /// (bucket, key) → commit of the delete: the tombstones.
-  package var graves = TreeRoot.empty
+  package var tombstones = TreeRoot.empty
   package var catalog = TreeRoot.empty
   /// The trees of the group indexes maintained at this commit.
   package var indexes = IndexTrees()
@@ -36,7 +36,7 @@ package struct Roots: Sendable {
 
   /// Every tree, those of the indexes last.
   package var trees: [TreeRoot] {
-    [rows, graves, catalog] + indexes.all.flatMap { [$0.order, $0.places] }
+    [rows, tombstones, catalog] + indexes.all.flatMap { [$0.order, $0.places] }
   }
 
   /// The trees of one index definition, if they are maintained at this commit.

@@ -1,6 +1,6 @@
 // Reads the rows of one state of the trees: of a snapshot, or of a transaction between two writes.
 
-public import TreeRingLog
+internal import TreeRingLog
 
 /// The state that a ``Readable`` reads, through the protocol's methods.
 public final class StateReader: Sendable {
@@ -8,9 +8,9 @@ public final class StateReader: Sendable {
   let roots: Roots
   let catalog: Catalog
   let values: ValueSource
-  /// For a snapshot: tells whether it may still be read.
+  /// For a snapshot: the validity of its pin.
   private let life: PinLife?
-  /// For a transaction: counts the reads under way, and the writes.
+  /// For a transaction: the counts of reads under way and of writes.
   private let reads: TransactionReads?
   private let edition: Int
 
@@ -30,7 +30,7 @@ public final class StateReader: Sendable {
   var pages: PageStore { rows.pages }
 
   /// Runs `body`, which reads pages, inside a read section; see `PageStore.reading`. Code of the
-  /// caller may run in it. A transaction refuses to edit its pages until it returns.
+  /// caller may run inside. A transaction refuses to edit its pages until `body` returns.
   @inline(__always)
   func reading<R>(_ body: () throws -> R) throws -> R {
     guard let reads else {
@@ -104,9 +104,10 @@ public final class StateReader: Sendable {
   }
 
   /// The commit that deleted a row; 0 if none did, or its tombstone is gone. Inside a read section.
-  func grave(bucket: UInt32, key: UnsafeRawBufferPointer) throws(TreeRingError) -> CommitNumber {
-    let graves = Tree(roots.graves, pages: pages)
-    guard let bytes = RowKey.with(bucket: bucket, key: key, { graves.value(of: $0) }) else {
+  func tombstone(bucket: UInt32, key: UnsafeRawBufferPointer) throws(TreeRingError) -> CommitNumber
+  {
+    let tombstones = Tree(roots.tombstones, pages: pages)
+    guard let bytes = RowKey.with(bucket: bucket, key: key, { tombstones.value(of: $0) }) else {
       return 0
     }
     var reader = ByteReader(bytes)
@@ -154,17 +155,6 @@ public final class StateReader: Sendable {
 
   private var tagReader: TagReader { TagReader(Tree(roots.catalog, pages: pages)) }
 
-  /// The commit written under an idempotency key; nil if there is none.
-  func commit(idempotencyKey key: [UInt8]) throws(TreeRingError) -> CommitNumber? {
-    let tree = Tree(roots.catalog, pages: pages)
-    let key = CatalogKey.of(CatalogKey.idempotencyKey, key)
-    return try read {
-      guard let bytes = key.withUnsafeBytes({ tree.value(of: $0) }) else { return nil }
-      var reader = ByteReader(bytes)
-      return try reader.integer()
-    }
-  }
-
   /// Every tag, in name order.
   func tags() throws(TreeRingError) -> [Tag] {
     var tags: [Tag] = []
@@ -185,56 +175,4 @@ final class TransactionReads: @unchecked Sendable {
   var depth = 0
   /// Incremented by every write, and by the transaction's end.
   var edition = 0
-}
-
-/// A row with its bytes, as it was at some commit.
-public struct StoredRow: Hashable, Sendable {
-  /// The bucket of the row.
-  public let bucket: String
-  /// The key of the row.
-  public let key: Key
-  /// The object's bytes.
-  public let object: [UInt8]
-  /// The metadata's bytes; nil if the row has no metadata.
-  public let metadata: [UInt8]?
-  /// The commit that last wrote the row.
-  public let written: CommitNumber
-  /// The commit that created the row.
-  public let created: CommitNumber
-  /// The version of the coder that wrote the object.
-  public let coder: UInt32
-
-  package init(
-    bucket: String, key: Key, object: [UInt8], metadata: [UInt8]?, written: CommitNumber,
-    created: CommitNumber, coder: UInt32
-  ) {
-    self.bucket = bucket
-    self.key = key
-    self.object = object
-    self.metadata = metadata
-    self.written = written
-    self.created = created
-    self.coder = coder
-  }
-
-  public static func == (a: StoredRow, b: StoredRow) -> Bool {
-    a.key == b.key && a.written == b.written && a.created == b.created && a.coder == b.coder
-      && a.object == b.object && a.metadata == b.metadata && a.bucket.isSameName(as: b.bucket)
-  }
-  public func hash(into hasher: inout Hasher) {
-    bucket.hashName(into: &hasher)
-    hasher.combine(key)
-    hasher.combine(written)
-  }
-}
-
-extension Bucket {
-  /// A stored row of this bucket, decoded.
-  ///
-  ///     let titles = try index.rows(in: "sci-fi").map { try books.decode($0).title }
-  ///
-  /// - Throws: The errors of the bucket's coder.
-  public func decode(_ row: StoredRow) throws -> Row {
-    try row.object.withUnsafeBytes { try coder.decode($0, row.coder) }
-  }
 }

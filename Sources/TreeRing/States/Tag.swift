@@ -1,4 +1,4 @@
-// A name for a commit.
+// Tags: the names that callers give to commits.
 
 public import TreeRingLog
 
@@ -15,5 +15,13 @@ public struct Tag: Hashable, Sendable {
   public func hash(into hasher: inout Hasher) {
     name.hashName(into: &hasher)
     hasher.combine(commit)
+  }
+}
+
+extension TreeRingError {
+  /// The error for a name that is no tag.
+  static func noTag(named name: String) -> TreeRingError {
+    TreeRingError(
+      .notFound, "There is no tag named \(name). `treering tags` lists those that exist.")
   }
 }

@@ -1,6 +1,5 @@
-// The tags of one state, by name and by commit. The catalog tree holds each tag under both. So
-// either lookup costs one descent, however many tags there are, and versions share the common
-// nodes.
+// The tags of one state, by name and by commit. The catalog tree holds each tag under both. So a
+// lookup by name or by commit costs one descent, however many tags there are.
 //
 // A page file of an earlier version has tags by name only, which the two counts show. Then lookups
 // by commit scan all tags, until the next commit that sets a tag adds the missing entries

@@ -1,6 +1,6 @@
-// The engine's state at one commit, kept readable. A version lives as long as anything refers to
-// it: the store holds the newest and some recent ones, snapshots hold theirs. Its leases keep the
-// pages of its trees allocated, also for the states that share them.
+// A state of all trees, kept readable. A version lives as long as anything refers to it: the store
+// refers to the newest and some recent ones, each snapshot to its own. Its leases keep the pages of
+// its trees allocated, also for the states that share them.
 
 internal import TreeRingLog
 internal import TreeRingPlatform
@@ -22,7 +22,8 @@ package final class Version: Sendable {
     var lease: PageLease
   }
 
-  /// A version of the main line of commits. It takes over the caller's pin on its commit.
+  /// Creates a version of the main line of commits. It takes ownership of the caller's pin on its
+  /// commit.
   init(
     roots: Roots, catalog: Catalog, pages: PageStore, reclaimer: Reclaimer, use: RootUse? = nil
   ) {
@@ -30,7 +31,7 @@ package final class Version: Sendable {
     lease = PageLease(pinned: roots, use: use, reclaimer: reclaimer)
   }
 
-  /// A version in private pages, which shares pages of others.
+  /// Creates a version in private pages, which shares pages of other versions.
   init(
     roots: Roots, catalog: Catalog, pages: PageStore, own: [PageNumber],
     sharing shared: [PageLease], reclaimer: Reclaimer
@@ -39,7 +40,7 @@ package final class Version: Sendable {
     lease = PageLease(own: own, sharing: shared, reclaimer: reclaimer)
   }
 
-  /// In a follower: shared by all versions on top of the same root of the writer's page file.
+  /// In a follower: the use of the root of the writer's page file that this version was built on.
   var use: RootUse? { lease.use }
 
   /// The number of rebuilt versions that this one is built on, itself included; 0 on the main line.
@@ -86,16 +87,16 @@ package final class Version: Sendable {
     }
   }
 
-  /// The number of pages that only this version and those below it keep, with the indexes built for
-  /// them.
+  /// The number of pages that only this version and the versions below it keep, including the
+  /// indexes built for them.
   var privatePageCount: Int {
     builtIndexes.reduce(lease.ownPageCount) { $0 + $1.lease.ownPageCount }
   }
 
   /// Whether another version can derive an index from this version's: its trees share no other
-  /// version's pages. A version of a follower's main line gives none, because its root would stay
-  /// registered with the writer.
-  func mayGiveIndex(_ number: UInt32) -> Bool {
+  /// version's pages. Never true for a version of a follower's main line, because its root would
+  /// stay registered with the writer.
+  func canDonateIndex(_ number: UInt32) -> Bool {
     if use != nil { return false }
     return roots.index(number) != nil
       || builtIndexes.contains { $0.roots.number == number && $0.lease.shared.isEmpty }

@@ -1,5 +1,6 @@
-// A lock that admits one thread at a time. A thread that re-enters gets a clear error instead of a
-// deadlock: a write inside the closure of a write, a compaction in the progress closure of another.
+// A lock that admits one thread at a time. A thread that takes it again gets an error instead of a
+// deadlock: for a write inside the closure of a write, or a compaction inside the progress closure
+// of another.
 
 internal import TreeRingLog
 internal import TreeRingPlatform

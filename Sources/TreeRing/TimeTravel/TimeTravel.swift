@@ -1,6 +1,6 @@
-// Earlier states of a store. A state that is no longer in memory is replayed from the log, on top
-// of the nearest earlier state available, into pages of its own. It is kept for a while, because a
-// reader of one past commit often reads its neighbours too.
+// Earlier states of a store. A state that is no longer in memory is rebuilt: the log is replayed
+// into private pages, on top of the nearest earlier state available. The result is kept for some
+// time, because a reader of one past commit often reads its neighbours too.
 
 internal import TreeRingLog
 internal import TreeRingPlatform
@@ -13,11 +13,10 @@ final class TimeTravel: Sendable {
   /// Ordered by last use, the most recent last.
   private let rebuilt = Mutex<[Version]>([])
   private let limit = 8
-  /// The most private pages that the kept versions may have together; one version is kept whatever
-  /// its size.
+  /// The maximum number of private pages of all kept versions together. One version is always kept.
   private let pageLimit: Int
-  /// The longest chain of rebuilt versions. Each version keeps the one below it. So this limit and
-  /// that of pages bound the memory that a walk through history keeps.
+  /// The maximum length of a chain of rebuilt versions, each of which keeps the one below it. With
+  /// the limit of pages it bounds the memory for a walk through history.
   private let depthLimit = 1024
 
   init(pages: PageStore, log: CommitLog, reclaimer: Reclaimer, pageLimit: Int) {
@@ -27,7 +26,7 @@ final class TimeTravel: Sendable {
     self.pageLimit = pageLimit
   }
 
-  /// The commits that can be read at one moment, or be the base of a replay.
+  /// The commits that, at one moment, can be read or be the base of a replay.
   struct Readability {
     var bounds: PinRegistry.Bounds
     /// The version whose tags apply, kept alive while they are read.
@@ -56,7 +55,7 @@ final class TimeTravel: Sendable {
   /// versions. O(operations between).
   ///
   /// The log may be rewritten during the replay. So the outcome, an error too, is valid only if the
-  /// epoch is unchanged afterwards. The caller passes a valid version to `remember`.
+  /// epoch is unchanged afterwards. The caller passes a valid version to `keep`.
   ///
   /// - Parameter definitions: The definitions in force now. The replay maintains those of their
   ///   indexes that the earlier version has trees of.
@@ -99,7 +98,8 @@ final class TimeTravel: Sendable {
       try typed { try editor.replay(log, through: commit) }
       guard editor.roots.commit == commit else {
         throw TreeRingError(
-          .corruption, "The log ends before commit \(commit). Run `treering verify`.")
+          .corruption,
+          "The log ends before commit \(commit), which was complete. Run `treering verify`.")
       }
     } catch {
       editor.editor.discard()
@@ -113,9 +113,10 @@ final class TimeTravel: Sendable {
   /// The rebuilt versions kept.
   var versions: [Version] { rebuilt.withLock { $0 } }
 
-  /// Keeps a version for a while. Skips a main-line version for which no index was built, and any
-  /// of a follower's main line, because it would keep a root registered with the writer.
-  func remember(_ version: Version) {
+  /// Keeps a version for some time. Ignores a version of the main line for which no index was
+  /// built. Also ignores a follower's main line, because such a version would keep its root
+  /// registered with the writer.
+  func keep(_ version: Version) {
     if version.depth == 0, version.use != nil || version.privatePageCount == 0 { return }
     let dropped = rebuilt.withLock { rebuilt -> [Version] in
       if let known = rebuilt.firstIndex(where: { $0 === version }) {
@@ -123,7 +124,7 @@ final class TimeTravel: Sendable {
         return []
       }
       rebuilt.append(version)
-      // Shared pages are counted more than once, so fewer versions are kept than could be.
+      // Counts shared pages more than once, and so keeps fewer versions than it could.
       var pageCount = rebuilt.reduce(0) { $0 + $1.privatePageCount }
       var surplus = 0
       while surplus + 1 < rebuilt.count, rebuilt.count - surplus > limit || pageCount > pageLimit {
@@ -137,7 +138,7 @@ final class TimeTravel: Sendable {
   }
 
   /// Evicts the rebuilt versions of some commits.
-  func forget(where isGone: (CommitNumber) -> Bool) {
+  func evict(where isGone: (CommitNumber) -> Bool) {
     let dropped = rebuilt.withLock { rebuilt in
       let dropped = rebuilt.filter { isGone($0.roots.commit) }
       rebuilt.removeAll { isGone($0.roots.commit) }
@@ -147,7 +148,7 @@ final class TimeTravel: Sendable {
   }
 
   /// Evicts every rebuilt version.
-  func clear() {
+  func evictAll() {
     let dropped = rebuilt.withLock { rebuilt in
       defer { rebuilt = [] }
       return rebuilt

@@ -1,12 +1,12 @@
-// Laying pages out again. The cells of one or two pages, and those to add, become a list with whole
-// keys. Any run of the list can be written as a page with the longest prefix that its keys share.
-// Compacting a page, changing its prefix, splitting it and merging it with a neighbour all work
-// this way.
+// Rewriting the layout of pages. The cells of one or two pages, and those to add, become a list
+// with whole keys. Any run of the list can be written as a page with the longest prefix that its
+// keys share. Compacting a page, changing its prefix, splitting it and merging it with a neighbour
+// all work this way.
 //
-// A split always exists. If the new key keeps the prefix, all cells need at most one page and one
+// A split always exists. If the new key shares the prefix, all cells need at most one page and one
 // cell; since a cell is less than half a page, some cut leaves both sides small enough. If the new
-// key shortens the prefix, it lies before or after all others, and the cut beside it leaves the
-// others as they were.
+// key shortens the prefix, it lies before or after all others, and a cut next to it leaves the
+// others on a page that they fit.
 
 internal import TreeRingLog
 internal import TreeRingPlatform
@@ -105,7 +105,8 @@ final class CellList {
     }
   }
 
-  /// Gives a cell the key of a page's cell: the separator before the page that the cell comes from.
+  /// Gives a cell the key of a cell of the page above: the separator before the page that the cell
+  /// comes from.
   func takeKey(at index: Int, from page: Page, _ pageIndex: Int) {
     let key = keys + keyByteCount
     page.copyKey(at: pageIndex, to: key)
@@ -159,7 +160,7 @@ final class CellList {
   }
 
   /// The index at which to cut the list in two so that each side fits a page, as evenly as possible
-  /// in bytes. nil if the keys are out of order and no cut fits.
+  /// in bytes. Nil if the keys are out of order and no cut fits.
   func splitIndex(isLeaf: Bool, cellCapacity: Int) -> Int? {
     let middle = evenIndex(isLeaf: isLeaf)
     // Avoid an inner page with a single child where another cut exists.

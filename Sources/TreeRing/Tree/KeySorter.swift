@@ -1,5 +1,5 @@
-// Sorting many keys at once. Keys that are sorted together mostly share their first bytes. The
-// sorter skips those and compares the next eight bytes as one number first.
+// Sorting many keys at once. Such keys mostly share their first bytes. The sorter skips those
+// bytes, and first compares the next eight as one number.
 
 /// Finds the order of keys.
 enum KeySorter {

@@ -1,5 +1,5 @@
 // Putting an entry. The editor descends to the leaf and inserts the entry if there is room;
-// otherwise it lays the page out again or splits it.
+// otherwise it rewrites the page's layout or splits the page.
 //
 // A key after all others gets a page of its own, so that ascending keys leave full pages. All other
 // splits cut in the middle.
@@ -10,10 +10,11 @@ internal import TreeRingPlatform
 extension PageEditor {
   /// Inserts an entry or replaces its value. O(log n).
   /// - Parameters:
-  ///   - root: the tree; changes unless this editor already owns all the pages it changes.
-  ///   - key: together with `value` at most `PageLayout.maxCellByteCount` bytes.
-  ///   - value: must not lie in a page of this tree.
-  /// - Returns: true if the key is new.
+  ///   - root: The tree. It changes, unless the editor already owns every page that the edit
+  ///     changes.
+  ///   - key: Together with `value` at most `PageLayout.maxCellByteCount` bytes.
+  ///   - value: Must not lie in a page of this tree.
+  /// - Returns: True if the key is new.
   @discardableResult
   package func put(
     _ root: inout TreeRoot, key: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer
@@ -97,7 +98,8 @@ extension PageEditor {
     insertByLayout(&root, page, at: index, depth: depth, isLast: false, key: key, value: value)
   }
 
-  /// Inserts a cell that does not fit the gap or does not share the prefix.
+  /// Inserts a cell that does not fit the gap, or does not share the prefix, by rewriting the
+  /// layout.
   @inline(never)
   private func insertByLayout(
     _ root: inout TreeRoot, _ page: Page, at index: Int, depth: Int, isLast: Bool,
@@ -136,7 +138,7 @@ extension PageEditor {
   }
 
   /// Writes the cell list to a page, or to that page and a new one to its right.
-  /// - Parameter appendedAt: the index to split at, if the list must be split and its last cell is
+  /// - Parameter appendedAt: The index to split at, if the list must be split and its last cell is
   ///   the last of the whole tree; otherwise nil.
   private func layOut(_ root: inout TreeRoot, _ page: Page, depth: Int, appendedAt: Int?) {
     let list = list
@@ -149,7 +151,7 @@ extension PageEditor {
       return
     }
     let cut = appendedAt ?? list.splitIndex(isLeaf: isLeaf, cellCapacity: cellCapacity)
-    guard let cut else { return table.noteDisorder(page) }
+    guard let cut else { return table.refuseDisorder(page) }
     let (rightNumber, right) = allocate()
     list.write(0..<cut, to: page, number: number, birth: birth, owner: owner, level: level)
     list.write(

@@ -1,16 +1,16 @@
 // Removing an entry. The editor looks the entry up first, so that a miss copies nothing. Then it
-// makes the path its own, removes the cell, and merges pages that ran low.
+// takes ownership of the path, removes the cell, and merges pages that have become too empty.
 //
-// A page that runs empty is removed. A page under a quarter full takes in a neighbour of the same
-// parent, if both together leave an eighth of a page free. So after a removal in it a page is a
-// quarter full, or its neighbours are more than five eighths full, or they share no prefix and
-// would not fit. Entries never move between pages that both stay.
+// An empty page is removed. A page under a quarter full absorbs a neighbour of the same parent, if
+// both together leave an eighth of a page free. So after a removal a page is at least a quarter
+// full, or its neighbours are over five eighths full, or both would not fit for lack of a common
+// prefix. Entries never move between pages that both stay.
 
 internal import TreeRingLog
 
 extension PageEditor {
   /// Removes an entry. O(log n).
-  /// - Returns: true if there was one; if not, nothing changed.
+  /// - Returns: True if there was one; if not, nothing changed.
   @discardableResult
   package func remove(_ root: inout TreeRoot, key: UnsafeRawBufferPointer) -> Bool {
     if root.page == 0 { return false }
@@ -26,7 +26,7 @@ extension PageEditor {
     let place = page.leafLowerBound(keyStart, key.count)
     if !place.isFound { return false }
 
-    // A fetch compares a page with the count of its entry. So fetch first, then change the count.
+    // Fetch first, then change the count, because a fetch compares the page with the count.
     page = ownedRoot(&root)
     root.count &-= 1
     for step in 0..<depth {
@@ -37,7 +37,7 @@ extension PageEditor {
       page = child
     }
     page.removeLeafCell(at: place.index)
-    if isLow(page) { mend(&root, page, depth: depth) }
+    if isLow(page) { rebalance(&root, page, depth: depth) }
     return true
   }
 
@@ -48,9 +48,10 @@ extension PageEditor {
     return cellCapacity != .max && count < (cellCapacity + 2) / 3
   }
 
-  /// Removes or merges a page that ran low, and each page above that runs low as a result.
+  /// Removes or merges a page that has become too empty, and each page above that becomes so as a
+  /// result.
   @inline(never)
-  private func mend(_ root: inout TreeRoot, _ lowPage: Page, depth lowDepth: Int) {
+  private func rebalance(_ root: inout TreeRoot, _ lowPage: Page, depth lowDepth: Int) {
     var page = lowPage
     var depth = lowDepth
     while depth > 0 {
@@ -74,7 +75,7 @@ extension PageEditor {
   }
 
   /// Merges a neighbour into a page, if the result leaves an eighth of the page free.
-  /// - Returns: false, with nothing changed, if it does not.
+  /// - Returns: False, with nothing changed, if it does not.
   private func merge(_ page: Page, _ parent: Page, _ index: Int, takingIn other: Int) -> Bool {
     let neighbour = table.child(of: parent, at: other)
     if neighbour.usedByteCount + page.usedByteCount > PageLayout.pageByteCount * 2 { return false }

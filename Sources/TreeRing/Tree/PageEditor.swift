@@ -1,9 +1,10 @@
 // Editing the trees in one transaction. The editor edits a page in place only if it made the page,
-// as the page's owner stamp tells. It copies every other page first and reports the original as
-// retired. So the roots that others read never change, and a transaction copies a page only once.
+// which the owner stamp in the page shows. It copies every other page first and reports the
+// original as retired. So the roots that others read never change, and a transaction copies a page
+// only once.
 //
-// An edit descends from the root and makes each page on the path its own. Then it changes the leaf.
-// It returns up the recorded path as far as pages split or run empty.
+// An edit descends from the root and takes ownership of each page on the path. Then it changes the
+// leaf, and goes back up the recorded path as far as pages split or become empty.
 
 package import TreeRingLog
 internal import TreeRingPlatform
@@ -20,7 +21,7 @@ package final class PageEditor {
   package let pages: PageStore
   /// The number of the commit that the transaction makes.
   package let epoch: CommitNumber
-  /// Whether its pages never go to a page file.
+  /// Whether its pages are private: they have no slot in a page file.
   package let isPrivate: Bool
   /// The stamp of the pages that this editor made.
   let owner: OwnerStamp
@@ -28,15 +29,15 @@ package final class PageEditor {
   let cellCapacity: Int
   let path: UnsafeMutablePointer<PathStep>
 
-  /// The state that changes when a page is made or released. It lies behind a pointer, since the
-  /// access checks of a class's stored properties cost as much as copying a page.
+  /// The state that changes when a page is made or released. It is behind a pointer, since the
+  /// exclusivity checks of a class's stored properties cost as much as copying a page.
   private struct State {
     var retired: [RetiredPage] = []
     /// Every page made, released ones included.
     var made: [PageNumber] = []
     /// The birth of pages that are made or changed from now on.
     var birth: PageBirth
-    /// Pages made that were given to the file early and have not changed since.
+    /// Pages made that were released to the file early and have not changed since.
     var spilled: Set<PageNumber> = []
     /// Pages made and released again, for reuse.
     var spare: [PageNumber] = []
@@ -51,7 +52,7 @@ package final class PageEditor {
   package var retired: [RetiredPage] { state.pointee.retired }
 
   /// Begins a transaction that makes commit `epoch`.
-  /// - Parameter isPrivate: true if its pages belong to one reader's own state of the trees. Their
+  /// - Parameter isPrivate: True if its pages belong to one reader's own state of the trees. Their
   ///   numbers have no slot in a page file.
   package init(pages: PageStore, epoch: CommitNumber, isPrivate: Bool = false) {
     self.pages = pages
@@ -123,11 +124,11 @@ extension PageEditor {
   }
 
   /// A copy of a page that this editor owns; the original is retired. A page that the transaction
-  /// made and gave to the file keeps its number and gets a new birth.
+  /// made and released to the file keeps its number and gets a new birth.
   @inline(never)
   func copy(_ page: Page) -> Page {
     if !state.pointee.spilled.isEmpty, state.pointee.spilled.remove(page.number) != nil {
-      let own = pages.bringBack(page)
+      let own = pages.copyToHeap(page)
       own.birth = birth
       own.owner = owner
       return own
@@ -144,10 +145,10 @@ extension PageEditor {
   /// The number of pages made whose home is the heap. O(pages made).
   package var heapPageCount: Int { allocated.count { pages.isInHeap($0) } }
 
-  /// Gives the pages made whose home is the heap to the file. The file may write them as they are
-  /// now, also more than once, and move them there. A later change makes them pages of the next
+  /// Releases the pages made whose home is the heap to the file, which may write them as they are
+  /// now, even more than once, and then evict them. A later change makes a page one of the next
   /// edition. The caller holds no pointers into pages of the transaction. O(pages made).
-  /// - Returns: those pages, by number; none if the editions that a birth can count are used up.
+  /// - Returns: Those pages, by number; none if all editions that a birth can count are used up.
   package func spill() -> [RetiredPage] {
     guard let next = pages.endEdition(birth) else { return [] }
     state.pointee.birth = next
@@ -179,7 +180,7 @@ extension PageEditor {
     }
   }
 
-  /// The root's page, which this editor owns after the call.
+  /// Returns the root's page, which this editor owns after the call.
   @inline(__always)
   func ownedRoot(_ root: inout TreeRoot) -> Page {
     let page = table.top(of: root)
@@ -190,7 +191,8 @@ extension PageEditor {
     return new
   }
 
-  /// The child at an index of an owned inner page; this editor owns the child after the call.
+  /// Returns the child at an index of an owned inner page; this editor owns the child after the
+  /// call.
   @inline(__always)
   func ownedChild(of page: Page, at index: Int) -> Page {
     let child = table.child(of: page, at: index)
@@ -201,7 +203,7 @@ extension PageEditor {
     return new
   }
 
-  /// The list for laying pages out again.
+  /// The list for rewriting the layout of pages.
   var list: CellList {
     if let list = state.pointee.cellList { return list }
     let list = CellList()

@@ -119,8 +119,8 @@ extension TreeCursor {
     PageLayout.pageByteCount / lineByteCount / linesPerStep
   }
 
-  /// Calls `body` with entries of one leaf and prefetches the leaf beside it.
-  /// - Returns: false if `body` stopped the scan.
+  /// Calls `body` with entries of one leaf and prefetches the next leaf in that direction.
+  /// - Returns: False if `body` stopped the scan.
   @inline(__always)
   func visit(
     _ page: Page, _ range: Range<Int>, isForward: Bool,

@@ -84,8 +84,8 @@ package struct Tree: Sendable {
     return (self.rank(rank, place.index), place.isFound)
   }
 
-  /// The position of an entry: the entries before its leaf and those before it in the leaf, at most
-  /// the tree's count. Counts in pages of a damaged file may add up to anything.
+  /// The position of an entry: the number of entries before its leaf, plus its index there. At most
+  /// the tree's count, because counts in a damaged file may add up to any number.
   @inline(__always)
   func rank(_ before: UInt64, _ index: Int) -> Int {
     Int(min(before &+ UInt64(index), root.count))
@@ -93,8 +93,8 @@ package struct Tree: Sendable {
 
   /// The child of an inner page that holds a key.
   /// - Parameters:
-  ///   - rank: grows by the number of entries below the children before it.
-  ///   - total: the number of entries below the page; becomes that of the child.
+  ///   - rank: Grows by the number of entries below the children before it.
+  ///   - total: The number of entries below the page; becomes that of the child.
   @inline(__always)
   func child(
     of page: Page, towards key: UnsafeRawPointer, _ keyLength: Int, rank: inout UInt64,

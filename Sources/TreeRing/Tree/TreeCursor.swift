@@ -37,7 +37,7 @@ package struct TreeCursor: ~Copyable {
   package var isValid: Bool { leafDepth >= 0 }
 
   /// Moves to the first entry whose key is not below `key`. O(log n).
-  /// - Returns: true if there is one.
+  /// - Returns: True if there is one.
   @discardableResult
   package mutating func seek(to key: UnsafeRawBufferPointer) -> Bool {
     leafDepth = -1
@@ -59,7 +59,7 @@ package struct TreeCursor: ~Copyable {
   }
 
   /// Moves to the last entry whose key is not above `key`. O(log n).
-  /// - Returns: true if there is one.
+  /// - Returns: True if there is one.
   @discardableResult
   package mutating func seekBackward(to key: UnsafeRawBufferPointer) -> Bool {
     if !seek(to: key) { return seekToLast() }
@@ -70,7 +70,7 @@ package struct TreeCursor: ~Copyable {
   }
 
   /// Moves to the entry at a position, counted from 0. O(log n).
-  /// - Returns: true if there is one.
+  /// - Returns: True if there is one.
   @discardableResult
   package mutating func seek(at position: Int) -> Bool {
     leafDepth = -1
@@ -83,7 +83,7 @@ package struct TreeCursor: ~Copyable {
   }
 
   /// Moves to the last entry. O(log n).
-  /// - Returns: true if there is one.
+  /// - Returns: True if there is one.
   @discardableResult
   package mutating func seekToLast() -> Bool {
     leafDepth = -1
@@ -93,7 +93,7 @@ package struct TreeCursor: ~Copyable {
   }
 
   /// Moves to the next entry. Amortised O(1).
-  /// - Returns: true if there is one; if not, the cursor is on no entry.
+  /// - Returns: True if there is one; if not, the cursor is on no entry.
   @discardableResult
   @inline(__always)
   package mutating func next() -> Bool {
@@ -103,7 +103,7 @@ package struct TreeCursor: ~Copyable {
   }
 
   /// Moves to the previous entry. Amortised O(1).
-  /// - Returns: true if there is one; if not, the cursor is on no entry.
+  /// - Returns: True if there is one; if not, the cursor is on no entry.
   @discardableResult
   @inline(__always)
   package mutating func previous() -> Bool {
@@ -138,8 +138,8 @@ package struct TreeCursor: ~Copyable {
     return Int(position)
   }
 
-  /// Changes one index of the path. It replaces the whole step: the thread sanitizer's
-  /// instrumentation of an in-place change here does not compile.
+  /// Changes one index of the path. It replaces the whole step, because an in-place change here
+  /// does not compile with the thread sanitizer.
   @inline(__always)
   private func move(_ depth: Int, by distance: Int32) -> Step {
     var step = steps[depth]
@@ -168,18 +168,18 @@ package struct TreeCursor: ~Copyable {
     return page(at: leafDepth)
   }
 
-  /// A page of the path, which may have moved since the last call.
+  /// A page of the path. Its address may have changed since the last call.
   @inline(__always)
   private func page(at depth: Int) -> Page {
     if let bytes = UnsafeMutableRawPointer(bitPattern: table.address(steps[depth].page)) {
       return Page(bytes: bytes)
     }
-    return pageMovedOut(at: depth)
+    return evictedPage(at: depth)
   }
 
-  /// A page of the path, fetched with the birth that the page above it states.
+  /// An evicted page of the path, fetched again with the birth that the page above it states.
   @inline(never)
-  private func pageMovedOut(at depth: Int) -> Page {
+  private func evictedPage(at depth: Int) -> Page {
     if depth == 0 { return table.top(of: tree.root) }
     return table.child(of: page(at: depth - 1), at: Int(steps[depth - 1].index))
   }
@@ -210,7 +210,7 @@ package struct TreeCursor: ~Copyable {
   }
 
   /// Moves to the first entry of the next leaf.
-  /// - Returns: true if there is one. If not, or if its page could not be fetched, the cursor is on
+  /// - Returns: True if there is one. If not, or if its page could not be fetched, the cursor is on
   ///   no entry.
   @inline(never)
   mutating func goToNextLeaf() -> Bool {
@@ -220,7 +220,7 @@ package struct TreeCursor: ~Copyable {
   }
 
   /// Moves to the last entry of the previous leaf.
-  /// - Returns: true if there is one. If not, or if its page could not be fetched, the cursor is on
+  /// - Returns: True if there is one. If not, or if its page could not be fetched, the cursor is on
   ///   no entry.
   @inline(never)
   mutating func goToPreviousLeaf() -> Bool {

@@ -1,14 +1,14 @@
-// The differences between two trees of one page store. The diff traverses both side by side. Where
-// both are about to enter the same page it skips that page unread, so the cost is the changes, not
-// the trees.
+// The differences between two trees of one page store. The diff traverses both side by side. It
+// skips a page that both sides are about to enter, without reading it. So the cost depends on the
+// changes, not on the size of the trees.
 //
 // Each side stands before a page or on an entry of a leaf.
 //   1. Both before the same page, or one before a page whose first entry the other stands on: skip.
 //   2. One or both before a page: descend, the higher page first.
 //   3. Both on entries: the lower key is a removal or an insertion; equal keys are a change if
 //      their values differ.
-// Descending early costs one step only: a side on the first entry of a page counts as "before that
-// page" again.
+// Descending too early costs one step only: a side on the first entry of a page counts as "before
+// that page" again.
 
 internal import TreeRingPlatform
 
@@ -115,8 +115,8 @@ private struct Side: ~Copyable {
     var page: Page
   }
 
-  // The first field, since the thread sanitizer takes a change of this struct for a change of the
-  // object that its first field refers to, and `pages` is shared.
+  // The first field, because the thread sanitizer mistakes a change of this struct for a change of
+  // the object that the first field refers to, and `pages` is shared.
   /// The entered pages, from the root down.
   private let steps: UnsafeMutablePointer<Step>
   private let pages: PageStore
@@ -158,7 +158,7 @@ private struct Side: ~Copyable {
     return table.countedChild(of: steps[depth - 1].page, at: steps[depth - 1].index)
   }
 
-  /// Looks up the addresses of the entered pages again.
+  /// Looks up the addresses of the entered pages again, after a change of read section.
   mutating func resume() {
     for place in 0..<depth { steps[place].page = page(at: place) }
   }
@@ -211,7 +211,7 @@ private struct Side: ~Copyable {
     return false
   }
 
-  /// Moves both sides past a page that both are about to read.
+  /// Moves both sides past the page that both are about to enter, if it is the same page.
   mutating func skip(ifSharedWith other: inout Side) -> Bool {
     let isShared =
       if front != 0, front == other.front {

@@ -5,9 +5,10 @@ package import TreeRingLog
 
 /// Finds every flaw of a page file and changes nothing. O(pages).
 ///
-/// A file without a meta was never finished. It counts as sound, since an opening makes a new one.
+/// A file without a meta never completed a checkpoint. It counts as sound, because the next opening
+/// replaces it.
 ///
-/// - Parameter progress: called before each page with the number of bytes checked, this page
+/// - Parameter progress: Called before each page with the number of bytes checked, this page
 ///   included.
 package func verifyPageFile(
   _ path: String, fileSystem: any FileSystem,
@@ -88,14 +89,14 @@ private struct PageFileCheck {
   }
 
   /// Checks a page and those below it, each only once, since roots share pages.
-  /// - Parameter level: the level that the page above requires; nil for a root.
+  /// - Parameter level: The level that the page above requires; nil for a root.
   private mutating func visit(_ reference: ChildReference, level: Int?) {
     let number = reference.page
     if failure != nil || !used.insert(number).inserted { return }
     progress(UInt64(used.count) * UInt64(PageLayout.pageByteCount))
     do throws(TreeRingError) {
       let page = Page(bytes: try file.fetch(number, birth: reference.birth))
-      // The level check ends the descent, whatever the references say.
+      // The level check ends the descent even if references form a circle.
       if let level, page.level != level {
         throw file.damaged("page \(number) is at level \(page.level), not \(level)", page: number)
       }

@@ -1,4 +1,4 @@
-// Checks a store against its own rules: tree invariants, indexes against rows, pages in use.
+// Checks the invariants of an open store: those of its trees, indexes against rows, pages in use.
 
 internal import TreeRingLog
 internal import TreeRingPlatform
@@ -19,7 +19,7 @@ extension Store {
       problems += TreeChecker.check(root, pages: pages).map { "\(name): \($0)" }
     }
     check(version.roots.rows, "rows")
-    check(version.roots.graves, "graves")
+    check(version.roots.tombstones, "tombstones")
     check(version.roots.catalog, "catalog")
     problems += try TagReader(Tree(version.roots.catalog, pages: pages)).problems()
     for index in version.allIndexes {
@@ -67,7 +67,7 @@ extension Store {
     return problems
   }
 
-  /// Compares two order trees by their groups and rows, whatever the labels are.
+  /// Compares two order trees by their groups and rows, and ignores labels.
   private static func differences(
     of name: String, _ old: Tree, _ new: Tree
   ) throws -> [String] {
@@ -98,7 +98,7 @@ extension Store {
 extension Store {
   /// Evicts every page that the file holds from the heap, as the engine does when memory is short.
   /// The next access to one fetches it from the file.
-  package func moveOutCleanPages() { engine.checkpointer?.evict(isForced: true) }
+  package func evictCleanPages() { engine.checkpointer?.evict(isForced: true) }
 
   /// The number of pages in memory that neither a kept version nor one of these snapshots reaches;
   /// negative if pages are missing. The caller ensures that there are no concurrent writes and no
@@ -110,7 +110,7 @@ extension Store {
   }
 
   private func countLeaked(beside snapshots: [Snapshot]) throws -> Int {
-    timeTravel.clear()
+    timeTravel.evictAll()
     reclaimer.settle()
     var reachable = try engine.checkpointer?.reachablePages() ?? []
     let versions = queue.readable + snapshots.compactMap { try? $0.version }

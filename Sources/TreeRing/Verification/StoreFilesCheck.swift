@@ -1,10 +1,10 @@
 // Checks the files of a store that another process may be writing.
 //
 // The log is checked through the commit that the writer has published as durable, because the part
-// after it changes. In the page file, nothing that the newest meta leads to changes until there is
-// another meta. So a finding counts if the meta is still the newest afterwards. Otherwise the page
-// file is checked again. If checkpoints come too fast for that, it is left out: a process that
-// opens the store holds the newest root, and can then check the trees.
+// after it changes. The pages of the newest meta do not change until there is another meta. So a
+// finding counts if the meta is still the newest afterwards. Otherwise the page file is checked
+// again. If checkpoints are too frequent for that, the page file is not checked. A process that
+// opens the store pins the newest root, and can check the trees instead.
 
 package import TreeRingLog
 
@@ -12,15 +12,17 @@ package import TreeRingLog
 package struct StoreFilesCheck {
   /// The flaws found.
   package private(set) var findings: [LogFinding]
-  /// Whether the check of the page file is incomplete, because it was being written all the time.
+  /// Whether the page file was not checked completely, because its writer made checkpoints too
+  /// often.
   package private(set) var isPartial = false
 
   private static let attempts = 5
 
   /// Reads every byte of the log and every page of the page file; changes nothing. O(bytes).
   ///
-  /// - Parameter progress: Called now and then with the bytes checked so far and those of the
-  ///   files. When the page file is checked again, the number of bytes checked is less than before.
+  /// - Parameter progress: Called from time to time with the number of bytes checked so far and
+  ///   that of all files. When the page file is checked again, the number of bytes checked is less
+  ///   than before.
   package init(
     of folder: String, fileSystem: any FileSystem,
     progress: @escaping (CopyProgress) -> Void = { _ in }
@@ -31,7 +33,7 @@ package struct StoreFilesCheck {
     var logByteCount: UInt64 = 0
     func writer() throws(TreeRingError) -> SharedWord.Value? {
       let word = try SharedWord.opened(lockPath, fileSystem)
-      return try Writer.says(word, lockPath: lockPath, fileSystem: fileSystem)
+      return try RunningWriter.publishedWord(word, lockPath: lockPath, fileSystem: fileSystem)
     }
     findings = try BackupSwitch.reading(folder, fileSystem: fileSystem) {
       (log) throws(TreeRingError) in
@@ -47,7 +49,7 @@ package struct StoreFilesCheck {
       }
       if let failure { throw failure }
       if durable != nil {
-        // Compaction removes segments, and writes the same in others.
+        // Compaction may have replaced the segment.
         found.removeAll { (try? fileSystem.exists($0.file)) == false }
       }
       return found

@@ -125,7 +125,7 @@ struct StoreBackupConcurrencyTests {
     #expect(call > 10)
   }
 
-  @Test("A backup waits for compaction and erasing, and they for it")
+  @Test("A backup waits for compaction and erasing, and they wait for a backup")
   func besideCompaction() throws {
     let files = MemoryFileSystem()
     let store = try Store(path: "a", fileSystem: files, options: options())
@@ -157,7 +157,8 @@ struct StoreBackupConcurrencyTests {
         == .notAllowed)
   }
 
-  @Test("Restoring refuses a folder with anything in it; cancelled, it leaves nothing that opens")
+  @Test(
+    "Restoring refuses a folder that is not empty; a cancelled restore leaves nothing that opens")
   func restoring() throws {
     let files = MemoryFileSystem()
     let store = try Store(path: "a", fileSystem: files, options: options())

@@ -64,7 +64,7 @@ import TreeRingLog
   }
 
   @Test(
-    "Ended at any call, a copy is refused or whole, and the same work makes it whole",
+    "A copy that ends at any call is refused or whole, and repeating the work completes it",
     arguments: Work.allCases)
   func ended(work: Work) throws {
     let first = SimulatedFileSystem(seed: 1)
@@ -94,7 +94,7 @@ import TreeRingLog
     #expect(call > 20)
   }
 
-  @Test("A call that fails leaves what the same work makes whole", arguments: Work.allCases)
+  @Test("After a failed call, repeating the work completes the copy", arguments: Work.allCases)
   func failed(work: Work) throws {
     let first = SimulatedFileSystem(seed: 2)
     try Self.makeStore(first)
@@ -113,7 +113,7 @@ import TreeRingLog
     }
   }
 
-  @Test("Only work of the same kind takes an unfinished copy over, and only one at a time")
+  @Test("Only work of the same kind can continue an unfinished copy, and only one at a time")
   func kinds() throws {
     let disk = MemoryFileSystem()
     let store = try Store(path: "store", fileSystem: disk, options: StoreOptions())
@@ -139,7 +139,7 @@ import TreeRingLog
     #expect(try Self.open(disk, .readWrite).snapshot().get("a", in: blobs) == [1])
   }
 
-  @Test("A file UNFINISHED of somebody else's says nothing of a store")
+  @Test("A foreign file named UNFINISHED does not make a store an unfinished copy")
   func otherFile() throws {
     let disk = MemoryFileSystem()
     let store = try Self.open(disk, .create)

@@ -54,7 +54,7 @@ struct ChangeRecordTests {
       Note(group: group, number: number, text: text), metadata: metadata, for: key, in: notes)
   }
 
-  @Test("Records of very many commits merge into what the two end states say")
+  @Test("Merged records of very many commits equal the difference of the two end states")
   func manyCommits() throws {
     let from = store.newestCommit
     for number in 0..<300 {
@@ -69,7 +69,7 @@ struct ChangeRecordTests {
     }
   }
 
-  @Test("A row that came, went or never was in the index")
+  @Test("A row that is inserted into the index, deleted from it, or never in it")
   func cameAndWent() throws {
     #expect(try changes { try put($0, "a", "g") } == [["a →g "], ["a g→ "]])
     #expect(try changes { try $0.delete("a", in: "notes") } == [["a g→ "], ["a →g "]])
@@ -125,8 +125,7 @@ struct ChangeRecordTests {
     #expect(change.oldPlaces != change.newPlaces)
   }
 
-  @Test(
-    "The part `touched` is set if the later state was touched after the earlier commit, both ways")
+  @Test("Touched is set if the row was touched between the two commits, in both directions")
   func touched() throws {
     try store.write { try put($0, "a", "g") }
     let start = store.newestCommit
@@ -162,7 +161,7 @@ struct ChangeRecordTests {
     #expect(try changes(from: store.newestCommit, to: start) == ["a g→g [object]"])
   }
 
-  @Test("Merged: insert, then delete, is nothing; delete, then equal insert, is nothing")
+  @Test("Merged: insert and delete cancel out; so do delete and equal insert")
   func mergedToNothing() throws {
     let start = store.newestCommit
     try store.write { try put($0, "a", "g") }
@@ -198,7 +197,7 @@ struct ChangeRecordTests {
     #expect(try changes(from: start, to: start) == [])
   }
 
-  @Test("An index defined or replaced on the way is told by comparing the two states")
+  @Test("For an index defined or replaced in between, the two states are compared")
   func definedOnTheWay() throws {
     let start = store.newestCommit
     let other = GroupIndex("byGroup", on: notes, version: 2) { (note: Note) in
@@ -211,7 +210,7 @@ struct ChangeRecordTests {
   }
 
   @Test(
-    "Random histories: records, differences of trees, and the same after reopening, are equal",
+    "Random histories: records equal the differences of the trees, before and after reopening",
     arguments: seeds(1...4))
   func random(seed: UInt64) throws {
     var random = SeededGenerator(seed: seed)

@@ -74,7 +74,7 @@ import TreeRingPlatform
   }
 
   @Test(
-    "Writers are short of memory no more when a checkpoint has written a part, far from its end")
+    "Writers get memory when a checkpoint has written a part, long before its end")
   func roomBeforeTheEnd() throws {
     // At each sync of the page file, up to the first meta.
     let seen = Mutex<(counts: [(all: Int, dirty: Int)], isOver: Bool)>(([], false))
@@ -121,7 +121,7 @@ import TreeRingPlatform
     return (count, syncs.withLock { $0.map { $0 - begin } })
   }
 
-  @Test("A device that is full, or fails, at any point of a checkpoint", arguments: seeds(1...2))
+  @Test("The device is full, or fails, at any point of a checkpoint", arguments: seeds(1...2))
   func faults(seed: UInt64) throws {
     let (calls, syncs) = try calls(seed)
     // The lists and the meta are written at the end.
@@ -140,7 +140,7 @@ import TreeRingPlatform
         let goesOn = (try? run.writeSome()) != nil
         #expect(goesOn || failed == .io, "\(label): \(failed)")
         // Pages that the device does not hold are not in the system's memory either.
-        run.store.moveOutCleanPages()
+        run.store.evictCleanPages()
         run.disk.dropCaches()
         #expect(try run.isRight(run.store), "\(label)")
         if goesOn {
@@ -182,13 +182,13 @@ import TreeRingPlatform
     try run.store.close()
   }
 
-  @Test("A page cannot be read when a checkpoint looks for what the one before it has not written")
+  @Test("A page cannot be read while a checkpoint collects what the previous one did not write")
   func unreadable() throws {
     let (_, syncs) = try calls(1)
     var refused = 0
     for read in 1..<12 {
       let run = try halfWritten(1, syncs)
-      run.store.moveOutCleanPages()
+      run.store.evictCleanPages()
       run.disk.failRead(after: read)
       let failed = code { try run.store.checkpoint() }
       #expect(failed == nil || failed == .io, "read \(read)")
@@ -200,11 +200,11 @@ import TreeRingPlatform
     #expect(refused > 0)
   }
 
-  @Test("Nobody gets a frame while a checkpoint looks for what the one before it has not written")
+  @Test("No frame is reused while a checkpoint collects what the previous one did not write")
   func framesStay() throws {
     let (_, syncs) = try calls(1)
     let run = try halfWritten(1, syncs)
-    run.store.moveOutCleanPages()
+    run.store.evictCleanPages()
     let sections = run.store.pages.sections
     let released = Mutex<[Bool]>([])
     run.disk.observeReads { what in
@@ -218,7 +218,7 @@ import TreeRingPlatform
     try end(run, "after it")
   }
 
-  @Test("Pages leave the heap while a checkpoint looks for what the one before it has not written")
+  @Test("Pages are evicted while a checkpoint collects what the previous one did not write")
   func movedOutMeanwhile() throws {
     let (_, syncs) = try calls(1)
     for round in 0..<10 {
@@ -231,7 +231,7 @@ import TreeRingPlatform
           case 0:
             defer { isDone.store(true, ordering: .relaxed) }
             try store.checkpoint()
-          case 1: while !isDone.load(ordering: .relaxed) { store.moveOutCleanPages() }
+          case 1: while !isDone.load(ordering: .relaxed) { store.evictCleanPages() }
           default:
             // The next pages reuse the frames.
             for number in 0..<50 where !isDone.load(ordering: .relaxed) {

@@ -28,7 +28,7 @@ import TreeRingPlatform
     }
   }
 
-  @Test("Closing while checkpoints are due: nothing is written to a closed file, nothing is said")
+  @Test("Closing while checkpoints are due: nothing is written to a closed file, nothing is logged")
   func closingAmidCheckpoints() throws {
     let said = Mutex<[String]>([])
     for round in 0..<20 {
@@ -48,7 +48,8 @@ import TreeRingPlatform
     #expect(heard == [])
   }
 
-  @Test("Checkpoints between any commits change nothing that is read", arguments: seeds(1...4))
+  @Test(
+    "Checkpoints between any commits do not change the result of any read", arguments: seeds(1...4))
   func betweenCommits(seed: UInt64) throws {
     let files = Files()
     var random = SeededGenerator(seed: seed)
@@ -90,7 +91,7 @@ import TreeRingPlatform
     #expect(try store.checkInvariants() == [])
   }
 
-  @Test("An opening after a checkpoint replays what follows it only")
+  @Test("An opening after a checkpoint replays only the later commits")
   func opensFromCheckpoint() throws {
     let files = Files()
     var store = try files.open(indexes: [])
@@ -168,7 +169,7 @@ import TreeRingPlatform
   }
 
   @Test(
-    "A page file that is missing, cut, stale or damaged is made anew, to the same answers",
+    "A missing, cut, stale or damaged page file is rebuilt, and reads give the same results",
     arguments: seeds(1...12))
   func damaged(seed: UInt64) throws {
     let files = Files()
@@ -230,7 +231,7 @@ import TreeRingPlatform
     try store.close()
   }
 
-  @Test("Writes made while rows are gone through never wait for that to end")
+  @Test("Writes made during a scan never wait for the scan to end")
   func writesInsideReads() throws {
     let files = Files()
     let store = try files.open(budget: 1 << 20, indexes: [])
@@ -256,7 +257,7 @@ import TreeRingPlatform
     #expect(try files.pageFileFindings() == [])
   }
 
-  @Test("A log that has lost what a checkpoint vouches for is an error, not a rebuild")
+  @Test("A log that ends before a checkpoint's commit is an error, and nothing is rebuilt")
   func logBehindPages() throws {
     let files = Files()
     let store = try files.open(indexes: [])

@@ -37,7 +37,7 @@ import TreeRingPlatform
     static func value(of commit: CommitNumber) -> [UInt8] { Array("\(commit)".utf8) }
   }
 
-  @Test("The list of clean pages does not grow while nothing has to leave the memory")
+  @Test("The list of clean pages does not grow while no page has to be evicted")
   func cleanPages() throws {
     let run = try Run()
     let checkpointer = try #require(run.store.engine.checkpointer)
@@ -52,12 +52,12 @@ import TreeRingPlatform
       written = checkpointer.state.withLock { $0.statistics.writtenPages }
     }
     // All of them can still be evicted.
-    run.store.moveOutCleanPages()
+    run.store.evictCleanPages()
     #expect(run.store.pages.heapPageCounts == (all: 0, dirty: 0))
     #expect(try run.store.snapshot().get("row 7", in: blobs) == Run.value(of: run.commit))
   }
 
-  @Test("A meta that the device has lost: the one before finds every root that it keeps")
+  @Test("If the newest meta is lost, the one before reaches all of its roots")
   func lostMeta() throws {
     // A small budget, so that memory keeps few earlier states beside those of the file.
     let run = try Run(memoryBudget: 8 << 20)
@@ -90,7 +90,7 @@ import TreeRingPlatform
     #expect(try run.store.leakedPageCount(beside: []) == 0)
   }
 
-  @Test("A reader says how many pages are in use, not how many the file has room for")
+  @Test("A reader counts the pages in use, not those that the file has room for")
   func pagesInUse() throws {
     let run = try Run()
     for _ in 0..<10 { try run.rewrite() }
@@ -109,7 +109,7 @@ import TreeRingPlatform
     try reader.close()
   }
 
-  @Test("Commits that fill the heap are slowed down, and the statistics say how many and how long")
+  @Test("Commits that fill the heap are throttled, and the statistics count them and the time")
   func slowedCommits() throws {
     let run = try Run(memoryBudget: 1 << 20)
     let begun = try run.store.statistics()

@@ -8,7 +8,7 @@ import TreeRingPlatform
 
 @testable import TreeRing
 
-@Suite("Reads that last", .leavesSoundStores) struct LongReadTests {
+@Suite("Long reads", .leavesSoundStores) struct LongReadTests {
   private static func store() throws -> Store {
     try Store(
       path: "store", fileSystem: MemoryFileSystem(),
@@ -27,7 +27,7 @@ import TreeRingPlatform
     }
   }
 
-  @Test("Whoever writes while going through rows waits for nobody, least of all himself")
+  @Test("A thread that writes during its own scan waits for no reader")
   func insideACallback() throws {
     let store = try Self.store()
     try Self.write(store)
@@ -44,7 +44,7 @@ import TreeRingPlatform
     try store.close()
   }
 
-  @Test("The same while going through the differences of two commits")
+  @Test("A thread that writes while it reads a difference waits for no reader")
   func insideADifference() throws {
     let store = try Self.store()
     try Self.write(store)
@@ -63,7 +63,7 @@ import TreeRingPlatform
   }
 
   @Test(
-    "A difference that loses its pages half-way ends in an error and reports nothing wrong"
+    "A difference whose pages are lost half-way throws and reports no wrong row"
   )
   func pagesLostAmidADifference() throws {
     for place in [512, 700] {
@@ -83,7 +83,7 @@ import TreeRingPlatform
           #expect(difference.before?.object.first == 0 && difference.after?.object.first == 1)
           seen += 1
           if seen == place {
-            store.moveOutCleanPages()
+            store.evictCleanPages()
             disk.failReads(of: "store/pages", in: 0..<(.max))
           }
           return true
@@ -101,7 +101,7 @@ import TreeRingPlatform
     }
   }
 
-  @Test("Frames that a reader may still be looking at are given back later")
+  @Test("Frames that a reader may still hold are freed later")
   func framesComeBack() throws {
     let store = try Self.store()
     try Self.write(store)
@@ -109,17 +109,17 @@ import TreeRingPlatform
     try store.pages.reading {
       try Self.write(store, round: 1)
       try store.checkpoint()
-      store.moveOutCleanPages()
+      store.evictCleanPages()
       #expect(checkpointer.parkedCount.load(ordering: .relaxed) > 0)
     }
     for round in 2..<6 as Range<UInt8> { try Self.write(store, round: round) }
     try store.checkpoint()
-    store.moveOutCleanPages()
+    store.evictCleanPages()
     #expect(checkpointer.parkedCount.load(ordering: .relaxed) == 0)
     try store.close()
   }
 
-  @Test("A commit that somebody holds is not rebuilt for others, nor for a compaction")
+  @Test("A commit that a snapshot holds is not rebuilt for other readers or a compaction")
   func heldCommit() throws {
     let store = try Self.store()
     try Self.write(store)
@@ -136,7 +136,7 @@ import TreeRingPlatform
     try store.close()
   }
 
-  @Test("A snapshot that expires while a call reads it is whole until the call ends")
+  @Test("A snapshot that expires during a call stays readable until the call ends")
   func expiresMeanwhile() throws {
     let store = try Store.inMemory(
       options: StoreOptions(

@@ -74,7 +74,7 @@ import TreeRingLog
   }
 
   @Test(
-    "A list of dead pages that is lost: checkpoints end by name, and the next opening mends it",
+    "A lost list of dead pages: checkpoints throw a typed error, and reopening repairs it",
     arguments: [true, false])
   func deadList(isUnreadable: Bool) throws {
     let run = try Run()
@@ -97,7 +97,7 @@ import TreeRingLog
     try run.check("went on")
   }
 
-  @Test("Parts that the device cannot read any more do not keep a store from opening")
+  @Test("A store opens although the device cannot read parts of its page file")
   func unreadable() throws {
     let base = try Run()
     try base.store.close()
@@ -131,10 +131,10 @@ import TreeRingLog
     }
   }
 
-  @Test("A read that fails once gives up nothing")
+  @Test("A read that fails once does not remove the page file")
   func once() throws {
     let run = try Run()
-    run.store.moveOutCleanPages()
+    run.store.evictCleanPages()
     run.disk.failRead(after: 1)
     #expect(code { _ = try run.store.snapshot().get("row 1", in: blobs) } == .io)
     try run.rewrite()

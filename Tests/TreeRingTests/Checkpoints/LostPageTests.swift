@@ -69,7 +69,7 @@ import TreeRingLog
     /// The same with no page in the store's memory, and after a lost write none in the system's. A
     /// misdirected write may have hit a page that was fetched before, which goes unnoticed.
     func isRightFromTheFile(_ fault: SilentFault) throws -> Bool {
-      store.moveOutCleanPages()
+      store.evictCleanPages()
       if fault == .lost { disk.dropCaches() }
       return try Self.isRight(store, rows)
     }
@@ -108,7 +108,7 @@ import TreeRingLog
     return refused
   }
 
-  @Test("Pages that a checkpoint wrote and that left the memory", arguments: SilentFault.allCases)
+  @Test("Pages that a checkpoint wrote and that were evicted", arguments: SilentFault.allCases)
   func checkpointed(fault: SilentFault) throws {
     let refused = try deceive(fault) { run in
       for value in 1...4 {
@@ -158,7 +158,7 @@ import TreeRingLog
     #expect(refused > 0)
   }
 
-  @Test("Killed again and again: no page takes its twin's place, and the file does not grow")
+  @Test("Killed repeatedly: no page is taken for its twin, and the file does not grow")
   func killed() throws {
     var disk = SimulatedFileSystem(seed: 1)
     var random = SeededGenerator(seed: 1)
@@ -190,7 +190,7 @@ import TreeRingLog
     #expect((sizes.max() ?? 0) <= bound, "\(sizes)")
   }
 
-  @Test("Opened and closed again and again, the file does not grow")
+  @Test("Opened and closed repeatedly, the file does not grow")
   func reopened() throws {
     let disk = SimulatedFileSystem(seed: 1)
     var sizes: [Int] = []
@@ -204,7 +204,7 @@ import TreeRingLog
   }
 
   @Test(
-    "A slot that the file holds in part is not allocated while its page could pass for a new one"
+    "A slot at the file's end is not allocated while its old page could be taken for a new one"
   )
   func partialPage() throws {
     let disk = SimulatedFileSystem(seed: 1)

@@ -94,7 +94,7 @@ import TreeRingLog
     }
   }
 
-  @Test("It holds while a large store is written at random, and under long-lived snapshots")
+  @Test("The bound holds during random writes to a large store, and with long-lived snapshots")
   func largeStore() throws {
     for seed in seeds(1...1) {
       var churn = try Churn(seed: seed, rowCount: 22_000)
@@ -118,7 +118,7 @@ import TreeRingLog
     }
   }
 
-  @Test("What a follower reads counts as pinned")
+  @Test("Pages that a follower reads count as pinned")
   func followed() throws {
     var churn = try Churn(seed: 1, rowCount: 8000)
     for _ in 0..<20 { try churn.commit(1000) }
@@ -139,7 +139,7 @@ import TreeRingLog
   }
 
   @Test(
-    "It holds with checkpoints and snapshots at any time, and earlier roots are kept all the same",
+    "The bound holds with checkpoints and snapshots at any time, and earlier roots are kept",
     arguments: seeds(1...2))
   func smallStore(seed: UInt64) throws {
     var churn = try Churn(seed: seed, rowCount: 1500)

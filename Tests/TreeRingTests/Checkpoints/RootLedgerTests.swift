@@ -20,7 +20,7 @@ import TreeRingLog
     }
   }
 
-  @Test("Counts of operations that go back, as no store writes them, choose some root to drop")
+  @Test("Descending operation counts, which no store writes, still choose a root to drop")
   func disorder() throws {
     var ledger = RootLedger()
     for number in 1...20 as ClosedRange<CommitNumber> {
@@ -32,7 +32,7 @@ import TreeRingLog
     #expect(ledger.widestGap(to: 3) > 0)
   }
 
-  @Test("Counts that no store reaches are damage of the list", arguments: 0..<3)
+  @Test("Counts that no store reaches make the list damaged", arguments: 0..<3)
   func hugeCounts(field: Int) throws {
     for (count, isSound) in [(1 << 40, true), (1 << 63, false), (.max, false)] as [(UInt64, Bool)] {
       var roots = Roots()
@@ -74,7 +74,7 @@ import TreeRingLog
     #expect(commits == commits.sorted())
   }
 
-  @Test("Roots that are due go, whatever they keep")
+  @Test("Roots that are due are dropped, even if they keep no page alone")
   func due() throws {
     var ledger = RootLedger()
     ledger.entries = (1...10).map { entry(CommitNumber($0), operations: UInt64($0), pages: 0) }
@@ -87,7 +87,7 @@ import TreeRingLog
     #expect(RootLedger().entry(atOrBefore: 7) == nil)
   }
 
-  @Test("What an older root reaches is not free before that root has gone too")
+  @Test("A page that an older root reaches is not free before that root is dropped too")
   func shared() throws {
     var ledger = RootLedger()
     // The first root would be the least useful one.
@@ -108,7 +108,7 @@ import TreeRingLog
     #expect(try dropped(0, bornAt: 10) == [])
   }
 
-  @Test("Numbers are taken, given back and counted")
+  @Test("Numbers are allocated, freed and counted")
   func numbers() throws {
     var free = BitSet()
     for member in [2, 5, 64, 130] { free.insert(member) }

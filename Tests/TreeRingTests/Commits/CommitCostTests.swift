@@ -6,7 +6,7 @@ import TreeRingLog
 
 @testable import TreeRing
 
-@Suite("Commits and what they leave alone", .leavesSoundStores)
+@Suite("The cost of commits", .leavesSoundStores)
 struct CommitCostTests {
   /// A store with `indexCount` indexes over one bucket of their own.
   private func store(indexCount: Int, budget: Int = 4 << 20) throws -> Store {
@@ -21,7 +21,7 @@ struct CommitCostTests {
     return store
   }
 
-  @Test("The records of a commit are charged as much with many indexes as with some")
+  @Test("The counted size of a commit's records does not depend on the number of other indexes")
   func charges() throws {
     let charges = try [40, 200].map { count in
       let store = try store(indexCount: count)
@@ -52,14 +52,14 @@ struct CommitCostTests {
     #expect(try store.affectedRows(ofIndex: "index7", from: start, to: end).rows.isEmpty)
   }
 
-  @Test("Of a commit that changes more than may be recorded nothing is, and trees tell the same")
+  @Test("A commit that exceeds the limit has no records, and a diff of the trees replaces them")
   func recorderLimit() throws {
     let recorder = ChangeRecorder(byteLimit: 10_000)
     let place = [EncodedPlace(group: "g", sortKey: [1])]
     var most = 0
     for number in 0..<1_000 {
       Array("\(number)".utf8).withUnsafeBytes {
-        recorder.note(
+        recorder.record(
           index: 1, bucket: 1, key: $0, old: [], new: place, oldContent: nil, newContent: nil)
       }
       most = max(most, recorder.byteCount)
@@ -82,7 +82,7 @@ struct CommitCostTests {
     #expect(store.records.commitCount == 1)
   }
 
-  @Test("Definitions are made ready once for all commits, and anew when closures are registered")
+  @Test("Definitions are prepared once for all commits, and again after closures are registered")
   func definitions() throws {
     let calls = (0..<2).map { _ in Counter() }
     func index(_ number: Int) -> GroupIndex {
@@ -107,7 +107,7 @@ struct CommitCostTests {
     #expect(try store.checkInvariants() == [])
   }
 
-  @Test("The definitions over a bucket are those said to be over it, whatever came and went")
+  @Test("Lookup by bucket finds the definitions over it, after any additions and removals")
   func activeIndexes() {
     var random = SeededGenerator(seed: 1)
     var indexes = ActiveIndexes()
@@ -133,7 +133,7 @@ struct CommitCostTests {
     }
   }
 
-  @Test("Every state of a map stays as it was when later ones are made", arguments: seeds(1...3))
+  @Test("A change of a map does not change its earlier states", arguments: seeds(1...3))
   func persistentMap(seed: UInt64) {
     var random = SeededGenerator(seed: seed)
     var map = PersistentMap<Int>()
@@ -159,7 +159,7 @@ struct CommitCostTests {
     }
   }
 
-  @Test("A table of buckets that grows leaves earlier ones as they were")
+  @Test("Adding to a bucket table does not change its earlier states")
   func bucketTable() {
     var table = BucketTable()
     var earlier: [BucketTable] = []

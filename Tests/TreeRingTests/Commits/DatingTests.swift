@@ -43,7 +43,7 @@ private final class SetClock: Sendable {
     }
   }
 
-  @Test("A date before the newest commit's is refused, or said to be clamped where that is allowed")
+  @Test("A date before the newest commit's is refused, or clamped and reported if that is allowed")
   func earlier() async throws {
     let clock = try SetClock("2026-01-01T00:00:00Z")
     let store = try Store.inMemory(options: clock.options())
@@ -103,7 +103,7 @@ private final class SetClock: Sendable {
     #expect(try store.commit(at: .date(clock.now)) == 3)
   }
 
-  @Test("What only defines an index has the date of the newest commit, or one before any data")
+  @Test("A commit that only defines an index has the newest commit's date, or one before any data")
   func registering() throws {
     let clock = try SetClock("2026-01-01T00:00:00Z")
     let files = MemoryFileSystem()
@@ -165,7 +165,7 @@ private final class SetClock: Sendable {
     #expect(throws: Never.self) { try store.snapshot(at: .commit(1)) }
   }
 
-  @Test("One commit dated twenty years ahead gives no history up")
+  @Test("A commit dated twenty years ahead drops no history")
   func oneTick() throws {
     let clock = try SetClock("2026-01-01T00:00:00Z")
     let (store, _) = try history(clock)
@@ -179,7 +179,7 @@ private final class SetClock: Sendable {
     try store.close()
   }
 
-  @Test("A clock that jumps ahead and back gives no history up, while it is wrong nor after")
+  @Test("A clock that jumps ahead and back drops no history, neither while it is wrong nor later")
   func jump() throws {
     let clock = try SetClock("2026-01-01T00:00:00Z")
     let (opened, files) = try history(clock)
@@ -205,7 +205,7 @@ private final class SetClock: Sendable {
     try store.close()
   }
 
-  @Test("A policy of time still gives up what is older by a clock that runs on")
+  @Test("With a steady clock, a policy of time drops older history")
   func policy() throws {
     let clock = try SetClock("2026-01-01T00:00:00Z")
     let (store, _) = try history(clock)
@@ -219,7 +219,7 @@ private final class SetClock: Sendable {
     try store.close()
   }
 
-  @Test("A reader's age is not what a clock that was set says")
+  @Test("Setting the clock does not change a reader's age")
   func readerAge() throws {
     let clock = try SetClock("2026-01-01T00:00:00Z")
     let moment = clock.now.microseconds

@@ -15,7 +15,7 @@ struct DeleteAllTests {
     return options
   }
 
-  @Test("Pages are written early, and what is left is the same")
+  @Test("Pages are written early, and the remaining rows are the same")
   func spills() throws {
     let files = MemoryFileSystem()
     let store = try Store(path: "store", fileSystem: files, options: options(3 << 20))

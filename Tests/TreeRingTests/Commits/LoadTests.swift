@@ -11,7 +11,7 @@ import TreeRingLog
     range.map { (Key("k" + String(1_000_000 + $0)), Array("value \($0)".utf8)) }
   }
 
-  @Test("Loaded rows are there, behind others and between them")
+  @Test("Loaded rows can be read, whether they lie behind other rows or between them")
   func load() throws {
     let store = try Store.inMemory()
     #expect(try store.write { try $0.load(rows(1000..<3000), in: bucket) }.value == 2000)

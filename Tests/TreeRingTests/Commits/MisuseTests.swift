@@ -7,7 +7,7 @@ import TreeRingLog
 
 @Suite("Misuse is caught", .leavesSoundStores)
 struct MisuseTests {
-  @Test("A write inside a write is refused, and the outer one goes on")
+  @Test("A write inside a write is refused, and the outer one continues")
   func nested() throws {
     let store = try Store.inMemory()
     try store.write { tx in
@@ -43,7 +43,7 @@ struct MisuseTests {
     #expect(try store.snapshot().get("a", in: blobs) == [1])
   }
 
-  @Test("Writing while rows of the transaction are being read is refused, and reading goes on")
+  @Test("Writing while the transaction's rows are being read is refused, and the read continues")
   func writeWhileReading() throws {
     let store = try Store.tiny(indexes: [byGroup()])
     for number in 0..<20 { try store.put(Note(group: "g", number: number), for: Key("\(number)")) }
@@ -76,7 +76,7 @@ struct MisuseTests {
     #expect(try store.checkInvariants() == [])
   }
 
-  @Test("An operation that fails inside a write leaves nothing behind if the write goes on")
+  @Test("A failed operation inside a write changes nothing if the write continues")
   func failedOperation() throws {
     let long = String(repeating: "x", count: 300)
     let tooLong = GroupIndex("long", on: Bucket<Note>("long notes"), version: 1) { note in
@@ -106,7 +106,7 @@ struct MisuseTests {
     #expect(try reopened.snapshot().diff(from: reopened.snapshot(at: .commit(1))).count == 1)
   }
 
-  @Test("A cancelled index definition is not in force, even if the write goes on")
+  @Test("A cancelled index definition is not in force, even if the write continues")
   func cancelledDefinition() throws {
     let files = MemoryFiles()
     let store = try files.open(indexes: [])
@@ -136,7 +136,7 @@ struct MisuseTests {
     #expect(store.newestCommit == 0)
   }
 
-  @Test("Work on the whole store is not begun inside another's, nor is the store closed there")
+  @Test("Inside maintenance work, beginning other such work and closing the store are refused")
   func nestedMaintenance() throws {
     let folder = try TemporaryFolder()
     let store = try Store(
@@ -178,7 +178,7 @@ struct MisuseTests {
     try store.close()
   }
 
-  @Test("In the middle of reading, all may be done that does not touch what is read")
+  @Test("During a read everything is allowed that does not change the pages being read")
   func everythingWhileReading() throws {
     let folder = try TemporaryFolder()
     let store = try Store(
@@ -210,7 +210,7 @@ struct MisuseTests {
     try store.close()
   }
 
-  @Test("States of two stores are not compared")
+  @Test("Comparing snapshots of two stores is refused")
   func twoStores() throws {
     let (one, other) = (try Store.inMemory(), try Store.inMemory())
     for store in [one, other] { try store.put([1], for: "a") }
@@ -230,7 +230,7 @@ struct MisuseTests {
     }
   }
 
-  @Test("What the closure of a replaced index has kept may use the store when it goes")
+  @Test("An object that a replaced index's closure retained may use the store in its deinit")
   func replacedClosure() throws {
     let store = try Store.inMemory()
     func register() throws {

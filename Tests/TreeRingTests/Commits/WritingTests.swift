@@ -54,7 +54,7 @@ struct WritingTests {
     #expect(try store.snapshot().buckets().map(\.name) == ["blobs"])
   }
 
-  @Test("If the closure throws, nothing has happened, and its pages are given back")
+  @Test("If the closure throws, nothing has changed, and its pages are freed")
   func closureThrows() throws {
     struct Refusal: Error {}
     let store = try Store.tiny(indexes: [byGroup()])
@@ -84,7 +84,7 @@ struct WritingTests {
     #expect(try store.put([1], for: "a") == before.commit + 1)
   }
 
-  @Test("A transaction sees its own writes, and nobody else does before it is committed")
+  @Test("A transaction reads its own writes; no other reader does before the commit")
   func ownWrites() throws {
     let store = try Store.inMemory(options: StoreOptions(indexes: [byGroup()]))
     try store.put(Note(group: "g", number: 2), for: "b")
@@ -131,7 +131,7 @@ struct WritingTests {
     #expect(try store.snapshot().contains("b", in: "blobs") == false)
   }
 
-  @Test("expecting lets a write pass only on the newest commit; a refusal says which that is")
+  @Test("expecting lets a write pass only on the newest commit; a refusal reports that commit")
   func expecting() throws {
     let store = try Store.inMemory()
     #expect(try store.write(expecting: 0) { try $0.put([1], for: "a", in: blobs) }.commit == 1)
@@ -172,7 +172,7 @@ struct WritingTests {
 
   // MARK: - Data of commits
 
-  @Test("Note, annotation and tags come back with the commit, and after reopening")
+  @Test("Note, annotation and tags are read with the commit, even after reopening")
   func carried() throws {
     let files = MemoryFiles()
     var store = try files.open(indexes: [])
@@ -198,7 +198,7 @@ struct WritingTests {
     }
   }
 
-  @Test("A tag names an earlier commit or moves to one, and must name one that is there")
+  @Test("A tag names an earlier commit or moves to one; the commit must exist")
   func tags() throws {
     let store = try Store.inMemory()
     try store.put([1], for: "a")

@@ -26,7 +26,7 @@ import TreeRingLog
   }
 
   @Test(
-    "A copied beginning reads as the model says, at tags and at the horizon",
+    "A store that begins with copied bases equals the model, at tags and at the horizon",
     arguments: seeds(1...4))
   func copy(seed: UInt64) throws {
     var random = SeededGenerator(seed: seed &* 7_919)
@@ -97,7 +97,9 @@ import TreeRingLog
     #expect(copy.newestCommit == 6)
   }
 
-  @Test("A base is whole or not there, whatever call fails or power goes", arguments: seeds(1...1))
+  @Test(
+    "A base is whole or absent after any failed call and any power failure", arguments: seeds(1...1)
+  )
   func crashes(seed: UInt64) throws {
     let store = try Store.inMemory(options: StoreOptions(logger: quietLogger))
     for number in 0..<30 { try store.put([UInt8(number)], for: Key("k\(number % 4)")) }
@@ -128,7 +130,7 @@ import TreeRingLog
     #expect(calls > 10)
   }
 
-  @Test("What cannot be part of a base is refused, and nothing of that base is there")
+  @Test("An operation that cannot be part of a base is refused, and nothing of that base is kept")
   func refusals() throws {
     let disk = MemoryFileSystem()
     let writer = try BaseWriter(folder: "store", fileSystem: disk)

@@ -72,7 +72,8 @@ private final class Shared: Sendable {
   }
 
   @Test(
-    "Writers and readers at any commit go on while history is compacted", arguments: seeds(1...1))
+    "Writers, and readers at any commit, continue while history is compacted",
+    arguments: seeds(1...1))
   func beside(seed: UInt64) throws {
     var options = StoreOptions(
       durability: Durability.none, retention: .last(commits: 40), segmentSize: 6 << 10,

@@ -10,7 +10,7 @@ import TreeRingLog
 
 @Suite("Compaction of payloads") struct CompactionProperties {
   @Test(
-    "However far a compaction came, every kept state replays to the same trees",
+    "After any number of rewritten segments, every kept state replays to the same trees",
     arguments: seeds(1...12))
   func keptStates(seed: UInt64) throws {
     var random = SeededGenerator(seed: seed &* 7919)
@@ -36,7 +36,7 @@ import TreeRingLog
     }
   }
 
-  @Test("What nothing needs any more goes: rows made and deleted leave no trace after two runs")
+  @Test("Rows that were made and deleted leave no trace after two runs")
   func noTombstonesRemain() throws {
     var random = SeededGenerator(seed: 1)
     let store = try Store.inMemory(options: StoreOptions(logger: quietLogger))

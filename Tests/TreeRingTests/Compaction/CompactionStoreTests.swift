@@ -9,7 +9,7 @@ import TreeRingLog
 
 @Suite("Compaction of stores", .leavesSoundStores) struct CompactionStoreTests {
   @Test(
-    "Whatever horizon, tags and pins, every retained commit reads as the model says",
+    "With any horizon, tags and pins, every retained commit equals the model",
     arguments: seeds(1...3))
   func retainedCommits(seed: UInt64) throws {
     var random = SeededGenerator(seed: seed &* 104_729)
@@ -85,7 +85,9 @@ import TreeRingLog
     return store
   }
 
-  @Test("The log shrinks to what is left, and says what holds the rest") func shrinks() throws {
+  @Test("The log shrinks, and the report lists the reasons why the rest is kept") func shrinks()
+    throws
+  {
     let store = try churned()
     let pin = try store.snapshot(at: .commit(300))
     try store.write { try $0.tag("v1", commit: 100) }
@@ -100,8 +102,7 @@ import TreeRingLog
     #expect(try store.snapshot(at: .tag("v1")).commit == 100)
   }
 
-  @Test("Dropping all history leaves one commit, and not a tag below it") func dropHistory() throws
-  {
+  @Test("Dropping all history leaves one commit and no tag below it") func dropHistory() throws {
     let store = try churned()
     try store.write { try $0.tag("v1", commit: 100) }
     let report = try store.compact(to: .dropHistory, keepsTags: false)
@@ -113,7 +114,7 @@ import TreeRingLog
     #expect(try store.snapshot().count(in: "blobs") == 20)
   }
 
-  @Test("Dropping all history leaves no tag below the commit that removes tags, either")
+  @Test("Dropping all history leaves no tag below the commit that removes tags")
   func dropTags() throws {
     let store = try churned()
     try store.write { try $0.tag("old", commit: 100) }
@@ -128,7 +129,7 @@ import TreeRingLog
     #expect(code { try store.snapshot(at: .commit(store.newestCommit - 1)) } == .beyondHorizon)
   }
 
-  @Test("A dry run changes nothing and comes near") func dryRun() throws {
+  @Test("A dry run changes nothing, and its estimate is near the result") func dryRun() throws {
     let store = try churned()
     let before = store.log.segments
     let estimate = try store.compact(to: .keeping(.last(commits: 10)), isDryRun: true)
@@ -142,7 +143,7 @@ import TreeRingLog
     #expect(report.bytesAfter < report.bytesBefore / 2)
   }
 
-  @Test("Stopped by its caller it keeps what it has done, and the next one goes on")
+  @Test("A compaction stopped by its caller keeps its work, and the next one continues")
   func cancelled() throws {
     let store = try churned()
     var calls = 0
@@ -158,7 +159,7 @@ import TreeRingLog
     #expect(try store.snapshot().count(in: "blobs") == 20)
   }
 
-  @Test("The policy is kept by itself, and bounds the log") func automatic() throws {
+  @Test("The policy is applied automatically, and bounds the log") func automatic() throws {
     let store = try churned(StoreOptions(retention: .last(commits: 50), logger: quietLogger))
     store.maintenance.settle()
     #expect(store.horizon > 300)
@@ -168,7 +169,7 @@ import TreeRingLog
     #expect(try store.snapshot().count(in: "blobs") == 20)
   }
 
-  @Test("Feed, history and commits below the horizon are refused by name, or end there")
+  @Test("Below the horizon, feeds and commits throw beyondHorizon, and histories end")
   func positions() async throws {
     let store = try churned()
     try store.compact(to: .before(400))
@@ -192,7 +193,7 @@ import TreeRingLog
     #expect(try store.snapshot(at: .commit(0)).count(in: "blobs") == 0)
   }
 
-  @Test("A pin over its limit holds nothing, and its next read says so") func pinLimit() throws {
+  @Test("A pin over its limit holds no history, and its next read throws") func pinLimit() throws {
     let store = try churned(
       StoreOptions(pinLimit: PinLimit(commits: 50), logger: quietLogger))
     let pin = try store.snapshot()
@@ -211,7 +212,7 @@ import TreeRingLog
     #expect(try store.leakedPageCount(beside: []) == 0)
   }
 
-  @Test("Moving a tag away gives up its commit with the next run, and never sooner")
+  @Test("After a tag is moved, the next run drops its old commit, and no earlier one does")
   func movedTag() throws {
     let store = try churned()
     try store.write { try $0.tag("v1", commit: 100) }

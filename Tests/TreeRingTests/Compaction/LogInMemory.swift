@@ -175,11 +175,11 @@ struct LogInMemory {
       differences(found.rows, wanted.rows, store) { _ in true } == 0, "\(label): rows")
     #expect(
       differences(found.catalog, wanted.catalog, store) { _ in true } == 0, "\(label): catalog")
-    let graves = differences(found.graves, wanted.graves, store) { value in
+    let tombstones = differences(found.tombstones, wanted.tombstones, store) { value in
       var reader = ByteReader(value)
       return (try? reader.integer()) ?? .max > points.horizon
     }
-    #expect(graves == 0, "\(label): graves")
+    #expect(tombstones == 0, "\(label): tombstones")
     try checkValues(of: expected, label)
   }
 

@@ -59,7 +59,7 @@ import TreeRingLog
     let second = try store.erase(Self.secret, in: "items")
     #expect(second.deleted == store.newestCommit)
     #expect(second.operations == 16)
-    #expect(second.mentions == 0)
+    #expect(second.mentioningCommitCount == 0)
     #expect(try store.history(of: Self.secret, in: "items").isEmpty)
     #expect(try store.checkInvariants().isEmpty)
     try check(store, before)
@@ -100,7 +100,8 @@ import TreeRingLog
     #expect(try store.snapshot(at: .tag("middle")).commit == 22)
   }
 
-  @Test("Snapshots of older commits are named and keep it from beginning") func pins() throws {
+  @Test("Snapshots of older commits refuse an erasing, and the error lists them") func pins() throws
+  {
     let store = try Store.inMemory()
     try store.put([1], for: Self.secret)
     let pin = try store.snapshot()
@@ -111,7 +112,7 @@ import TreeRingLog
     withExtendedLifetime(pin) {}
   }
 
-  @Test("A row that is not there, or erased before, is erased without ado") func twice() throws {
+  @Test("Erasing an absent or already erased row succeeds") func twice() throws {
     let store = try Store.inMemory(options: StoreOptions(logger: quietLogger))
     try store.put([1], for: "other")
     #expect(try store.erase(Self.secret, in: "blobs").operations == 0)
@@ -141,7 +142,7 @@ import TreeRingLog
     try again.close()
   }
 
-  @Test("A snapshot taken meanwhile goes on, and can be compared with what comes after")
+  @Test("A snapshot taken during an erasing stays readable and comparable with later ones")
   func meanwhile() throws {
     let store = try Store.inMemory(options: StoreOptions(logger: quietLogger))
     try fill(store, big: Self.noise(2000, seed: 9))
@@ -160,7 +161,7 @@ import TreeRingLog
 
   // MARK: - Files beside the log
 
-  @Test("It refuses while segments that were cut off lie aside, and names them")
+  @Test("Segments that were set aside refuse an erasing, and the error names them")
   func setAside() throws {
     let disk = Disk(seed: 11)
     var store = try disk.open(segmentSize: 4 << 10)
@@ -187,7 +188,7 @@ import TreeRingLog
     }
   }
 
-  @Test("What is erased from a backup is in none of its files, wherever a refresh was killed")
+  @Test("An erased row is in no file of a refreshed backup, even if refreshes were killed")
   func erasedAfterKill() throws {
     let base = SimulatedFileSystem(seed: 12)
     let value = Self.noise(200, seed: 12)
@@ -225,7 +226,7 @@ import TreeRingLog
     #expect(interrupted > 5)
   }
 
-  @Test("What a failed rewriting has left behind goes too") func leftovers() throws {
+  @Test("Leftovers of a failed rewriting are removed too") func leftovers() throws {
     let disk = Disk(seed: 13)
     let store = try disk.open(segmentSize: 4 << 10)
     try fill(store, big: Self.noise(3000, seed: 13))
@@ -262,14 +263,14 @@ import TreeRingLog
     #expect(flaw?.commit == written)
   }
 
-  @Test("The report says what was looked through") func report() throws {
+  @Test("The report counts everything that the proof scanned") func report() throws {
     let disk = Disk(seed: 19)
     let store = try disk.open()
     try store.put(Self.noise(5000, seed: 1), for: "large")
     try store.put(Array("tells of \(Self.secret)".utf8), for: "gossip")
     for key in [Self.secret, "short", "another long key"] { try store.put([1], for: key) }
     let mentioned = try store.erase(Self.secret, in: "blobs")
-    #expect(mentioned.mentions == 1 && mentioned.scannedValues == 1)
+    #expect(mentioned.mentioningCommitCount == 1 && mentioned.scannedValues == 1)
     #expect(!mentioned.searchedPageFile)
     #expect(try !store.erase("short", in: "blobs").searchedPageFile)
     let searched = try store.erase("another long key", in: "blobs")
@@ -279,7 +280,7 @@ import TreeRingLog
 
   // MARK: - Failures
 
-  @Test("If the trees cannot be made anew, commits and the past are refused until it is reopened")
+  @Test("If the trees cannot be rebuilt, writes and reads of the past throw until reopening")
   func treesAreLost() throws {
     let disk = Disk(seed: 23)
     var store = try disk.open(segmentSize: 4 << 10)

@@ -6,7 +6,7 @@ import TreeRing
 import TreeRingLog
 import TreeRingPlatform
 
-@Suite("Reading a backup while it is made anew") struct BackupReaderTests {
+@Suite("Reading a backup while it is refreshed") struct BackupReaderTests {
   private static func object(_ number: CommitNumber) -> [UInt8] {
     Array(repeating: UInt8(truncatingIfNeeded: number), count: Int(number * 131 % 3000))
   }
@@ -93,7 +93,7 @@ import TreeRingPlatform
     #expect(count > 10)
   }
 
-  @Test("The reader comes, or reads on, at any call of the backup") func readsAmidBackup() throws {
+  @Test("The reader opens, or continues, at any call of the backup") func readsAmidBackup() throws {
     let scene = try Scene()
     let early = try scene.open(on: scene.disk)
     let calls = Mutex(0)

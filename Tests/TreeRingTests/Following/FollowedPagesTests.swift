@@ -31,7 +31,7 @@ import TreeRingLog
     try disk.list("store/readers")
   }
 
-  @Test("A follower opened before the first checkpoint moves over to it, and lets go of its commit")
+  @Test("A follower opened before the first checkpoint moves over to it, and releases its commit")
   func firstCheckpoint() throws {
     let disk = MemoryFileSystem()
     let writer = try FollowerTests.open(disk, .create)
@@ -68,7 +68,7 @@ import TreeRingLog
     #expect(try names(disk) == [])
   }
 
-  @Test("A page whose number was used again is checked, though touched under an older root before")
+  @Test("A page whose number was reused is checked, although it was read under an older root")
   func usedAgain() throws {
     let disk = SimulatedFileSystem(seed: 1)
     var options = FollowerTests.options(.create)
@@ -102,8 +102,8 @@ import TreeRingLog
     try reader.close()
   }
 
-  @Test("A follower of a page file that is made anew moves over to the new one")
-  func madeAnew() throws {
+  @Test("When the page file is rebuilt, a follower moves over to the new one")
+  func treesRebuilt() throws {
     let disk = MemoryFileSystem()
     var writer = try FollowerTests.open(disk, .create)
     try rewrite(writer, 1)

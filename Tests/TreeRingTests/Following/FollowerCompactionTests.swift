@@ -42,7 +42,7 @@ import TreeRingLog
     return lines
   }
 
-  @Test("A root that a follower reads holds the horizon back, and is named with process and age")
+  @Test("A root that a follower reads holds the horizon back, and is listed with process and age")
   func pins() throws {
     let disk = MemoryFileSystem()
     let writer = try writer(disk, commits: 30)
@@ -64,7 +64,7 @@ import TreeRingLog
     #expect(try writer.compact(to: .dropHistory).horizon == writer.newestCommit)
   }
 
-  @Test("A follower moves over to what a compaction leaves, and then holds nothing older")
+  @Test("A follower moves over to the checkpoint after a compaction, and releases older history")
   func movesOver() async throws {
     let disk = MemoryFileSystem()
     let writer = try writer(disk, commits: 30)
@@ -99,7 +99,7 @@ import TreeRingLog
     }
   }
 
-  @Test("A follower over the pin limit holds nothing; what is gone it is told by name")
+  @Test("A follower over the pin limit holds no history; its reads of it throw beyondHorizon")
   func pinLimit() async throws {
     let disk = MemoryFileSystem()
     let writer = try writer(disk, commits: 30, pinLimit: PinLimit(commits: 10))
@@ -131,7 +131,7 @@ import TreeRingLog
     #expect(code { try reader.snapshot(at: .commit(40)) } == .beyondHorizon)
   }
 
-  @Test("What is gone is refused by name to a follower that hears of it only by reading")
+  @Test("A follower that learns of a compaction only by reading throws beyondHorizon")
   func hearsByReading() async throws {
     let disk = MemoryFileSystem()
     let writer = try writer(disk, commits: 30)
@@ -188,7 +188,7 @@ import TreeRingLog
     #expect(try !writer.snapshot().contains("large 2", in: "blobs"))
   }
 
-  @Test("A follower that does not know the closure of an index leaves the index behind")
+  @Test("A follower without the closure of an index does not maintain that index")
   func unknownClosure() async throws {
     let disk = MemoryFileSystem()
     let writer = try writer(disk, commits: 10)
@@ -203,7 +203,7 @@ import TreeRingLog
     #expect(code { try reader.snapshot().index("byGroup") } == .indexDefinedInCode)
   }
 
-  @Test("A follower that reads the log alone is listed; compaction and erasing heed it")
+  @Test("A follower of the log alone is listed; it holds back compaction and erasing")
   func logAlone() async throws {
     let disk = MemoryFileSystem()
     let writer = try writer(disk, commits: 30)
@@ -227,7 +227,7 @@ import TreeRingLog
     #expect(try writer.compact(to: .dropHistory).horizon == writer.newestCommit)
   }
 
-  @Test("An unlisted follower that finds a delete taken out of the log does not keep the row")
+  @Test("An unlisted follower does not keep a row whose delete was removed from the log")
   func lagsBehindErasing() async throws {
     let disk = MemoryFileSystem()
     let writer = try writer(disk, commits: 31)
@@ -257,7 +257,7 @@ import TreeRingLog
     try reader.close()
   }
 
-  @Test("A follower that stands on a commit which erasing has rewritten goes on")
+  @Test("A follower whose visible commit was rewritten by an erasing continues")
   func standsOnErased() async throws {
     let disk = MemoryFileSystem()
     let writer = try writer(disk, commits: 30)
@@ -277,7 +277,7 @@ import TreeRingLog
   }
 
   @Test(
-    "A reader that opens or follows beside compaction and new segments sees what the writer wrote",
+    "A reader during compaction and new segments has the writer's rows",
     arguments: seeds(1...2))
   func beside(seed: UInt64) async throws {
     let disk = MemoryFileSystem()

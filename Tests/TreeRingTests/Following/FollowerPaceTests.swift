@@ -28,37 +28,37 @@ import TreeRingPlatform
     let script = Script()
     let pace = FollowerPace { script }
     for _ in 0..<5 {
-      pace.note(.nothing)
+      pace.record(.nothing)
       pace.wait()
     }
     #expect(script.waits == [200, 400, 500, 500, 500])
     script.set(.changed)
     pace.wait()
-    pace.note(.news)
+    pace.record(.news)
     pace.wait()
     #expect(script.waits.suffix(2) == [500, 100])
-    pace.note(.nothing)
+    pace.record(.nothing)
     pace.wait()
     #expect(script.waits.last == 200, "reported news does not make a follower distrust reports")
   }
 
-  @Test("News without a report shows that nothing is reported: a follower then polls often")
+  @Test("A change without a report shows that nothing is reported: then a follower polls often")
   func missedReport() {
     let script = Script()
     let pace = FollowerPace { script }
     for _ in 0..<4 {
-      pace.note(.nothing)
+      pace.record(.nothing)
       pace.wait()
     }
-    pace.note(.news)
+    pace.record(.news)
     for _ in 0..<4 {
       pace.wait()
-      pace.note(.nothing)
+      pace.record(.nothing)
     }
     #expect(script.waits == [200, 400, 500, 500, 100, 100, 100, 100])
   }
 
-  @Test("After the watch has ended, a follower polls without it, and looks for a new one")
+  @Test("After its watch has ended, a follower polls without one, and tries to start a new one")
   func ended() {
     let script = Script()
     let starts = Mutex(0)
@@ -67,12 +67,12 @@ import TreeRingPlatform
       return script
     }
     script.set(.ended)
-    pace.note(.nothing)
+    pace.record(.nothing)
     pace.wait()
-    pace.note(.nothing)
+    pace.record(.nothing)
     pace.wait()
     #expect(script.waits.count == 1)
-    while !pace.isRareDue() {}
+    while !pace.isSlowCheckDue() {}
     #expect(starts.withLock { $0 } == 2)
     pace.wait()
     #expect(script.waits.count == 2)

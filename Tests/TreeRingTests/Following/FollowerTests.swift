@@ -56,7 +56,7 @@ struct FollowerTests {
   }
 
   @Test(
-    "A follower shows what the writer does, commit by commit, through segments and restarts",
+    "A follower shows the writer's commits one by one, across segments and restarts",
     arguments: seeds(1...4))
   func follow(seed: UInt64) async throws {
     var random = SeededGenerator(seed: seed)
@@ -103,7 +103,7 @@ struct FollowerTests {
     #expect(try reader.checkInvariants() == [])
   }
 
-  @Test("A follower moves over to newer checkpoints, and its old snapshots stay what they were")
+  @Test("A follower moves over to newer checkpoints, and its old snapshots do not change")
   func moveOver() async throws {
     var random = SeededGenerator(seed: 5)
     let disk = MemoryFileSystem()
@@ -146,7 +146,7 @@ struct FollowerTests {
     #expect(try disk.list("store/readers") == [])
   }
 
-  @Test("A root that somebody reads is kept by the writer; what dead readers left goes")
+  @Test("The writer keeps a root that is read, and removes the files of dead readers")
   func readers() async throws {
     var random = SeededGenerator(seed: 9)
     let disk = MemoryFileSystem()
@@ -204,7 +204,7 @@ struct FollowerTests {
     #expect(try reader.snapshot().get("b", in: notes)?.number == 4)
   }
 
-  @Test("A reader that cannot tell whether there is a writer says so, and shows nothing undurable")
+  @Test("A reader that cannot detect a writer throws, and shows no commit that is not durable")
   func unknownWriter() throws {
     let disk = SimulatedFileSystem(seed: 6)
     let writer = try Self.open(disk, .create)
@@ -233,7 +233,7 @@ struct FollowerTests {
     #expect(failures > 3)
   }
 
-  @Test("A store that was put back to an earlier state is reported to whoever follows it")
+  @Test("Followers of a store that was set back to an earlier state throw storeRewound")
   func rewound() async throws {
     let disk = MemoryFileSystem()
     var writer = try Self.open(disk, .create)
@@ -257,7 +257,7 @@ struct FollowerTests {
     #expect(code { try reader.snapshot() } == .storeRewound)
   }
 
-  @Test("A long replay ends when the store is closed meanwhile")
+  @Test("A long replay ends when the store is closed")
   func replayEnds() throws {
     let store = try Store.inMemory()
     for number in 0..<50 as Range<UInt8> { try store.put([number], for: Key("\(number)")) }
@@ -267,12 +267,12 @@ struct FollowerTests {
     let base = try replay.version(of: Roots())
     var asked = 0
     let failure = code {
-      _ = try replay.version(upon: base, through: 50) {
+      _ = try replay.version(on: base, through: 50) {
         asked += 1
         return asked > 3
       }
     }
     #expect(failure == .closed && asked < 10)
-    #expect(try replay.version(upon: base, through: 50).roots.commit == 50)
+    #expect(try replay.version(on: base, through: 50).roots.commit == 50)
   }
 }

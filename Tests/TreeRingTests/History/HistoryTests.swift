@@ -14,7 +14,7 @@ struct HistoryTests {
     }
   }
 
-  @Test("A row that its last commit wrote twice has a history also once that lies at the horizon")
+  @Test("A row written twice by its last commit has a history even when that is the horizon")
   func compacted() throws {
     let store = try Store.inMemory(options: StoreOptions(logger: quietLogger))
     try store.put([1], for: "a")
@@ -60,7 +60,7 @@ struct HistoryTests {
     #expect(times == times.sorted(by: >))
   }
 
-  @Test("A version decodes as its coder wrote it, also after that has another version")
+  @Test("A version is decoded with the coder version that wrote it, even after that has changed")
   func coders() throws {
     let files = MemoryFiles()
     func texts(_ version: UInt32) -> Bucket<String> {
@@ -91,7 +91,7 @@ struct HistoryTests {
     }
   }
 
-  @Test("Whatever takes a bucket's name takes a bucket")
+  @Test("Every call that takes a bucket's name takes a bucket too")
   func typedBuckets() throws {
     let store = try Store.inMemory()
     let first = try store.write { tx in

@@ -21,7 +21,7 @@ import TreeRingLog
   /// - Returns: The number of states that the individual reads have rebuilt.
   @discardableResult
   private func check(_ store: Store, step: CommitNumber = 1) throws -> Int {
-    store.timeTravel.clear()
+    store.timeTravel.evictAll()
     let newest = store.newestCommit
     var found: [CommitNumber: [Result<StoredRow?, TreeRingError>]] = [:]
     for number in stride(from: 0, through: newest + 1, by: CommitNumber.Stride(step)) {
@@ -68,7 +68,7 @@ import TreeRingLog
   }
 
   @Test(
-    "At every commit each row is what the snapshot says, and no state is rebuilt",
+    "At every commit each row equals that of the snapshot, and no state is rebuilt",
     arguments: [1, 2])
   func everyCommit(seed: UInt64) throws {
     let store = try Store.inMemory(options: Self.options())
@@ -77,7 +77,7 @@ import TreeRingLog
     #expect(try check(store) == 0)
   }
 
-  @Test("With checkpoints, after reopening, the roots kept only shorten the way")
+  @Test("After reopening, kept roots shorten the walk and change no result")
   func checkpoints() throws {
     let files = MemoryFileSystem()
     var store = try Store(path: "store", fileSystem: files, options: Self.options())
@@ -124,7 +124,7 @@ import TreeRingLog
     #expect(code { _ = try store.get("k0", in: Self.bytes, at: .commit(999)) } == .notFound)
   }
 
-  @Test("After compaction it answers at tags, at the horizon and after it, and nowhere else")
+  @Test("After compaction, rows are found at tags, at the horizon and after it only")
   func compaction() throws {
     let files = MemoryFileSystem()
     let store = try Store(path: "store", fileSystem: files, options: Self.options())
@@ -142,7 +142,7 @@ import TreeRingLog
     try store.close()
   }
 
-  @Test("A row that was erased is nowhere, and written again it is there from then on")
+  @Test("An erased row is found at no commit; written again, it is found from then on")
   func erasing() throws {
     let files = MemoryFileSystem()
     let store = try Store(path: "store", fileSystem: files, options: Self.options())
@@ -156,7 +156,7 @@ import TreeRingLog
     try store.close()
   }
 
-  @Test("A row that thousands of commits have written is found by rebuilding the state instead")
+  @Test("A row that thousands of commits wrote is found by rebuilding the state")
   func hotRow() throws {
     let store = try Store.inMemory(options: Self.options())
     let count = 3_000

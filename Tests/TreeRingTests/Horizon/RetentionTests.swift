@@ -48,13 +48,13 @@ import TreeRingLog
     #expect(try horizon(.since(.seconds(-5))) == 100)
   }
 
-  @Test("Of two rules the one that keeps most counts; everything keeps all") func most() throws {
+  @Test("Of two rules the one that keeps more counts; everything keeps all") func most() throws {
     #expect(try horizon(.everything) == 0)
     #expect(try horizon(.last(commits: 10, orSince: .seconds(50))) == 50)
     #expect(try horizon(.last(commits: 80, orSince: .seconds(50))) == 21)
   }
 
-  @Test("A commit dated ahead of the clock is no newest one to count from")
+  @Test("Time is not counted back from a commit dated ahead of the clock")
   func aheadOfTheClock() throws {
     let ahead = Array(1...100) + [100 + 20 * Self.year]
     #expect(try horizon(.since(.seconds(10)), seconds: ahead, clock: 200) == 90)
@@ -67,7 +67,7 @@ import TreeRingLog
     #expect(try horizon(.since(.seconds(10)), clock: 50) == 40)
   }
 
-  @Test("A clock that jumps ahead gives up nothing until the time has passed, however far it jumps")
+  @Test("A clock that jumps ahead drops nothing until the time has passed, however far it jumps")
   func jumps() throws {
     let jump = 20 * Self.year
     for extra in 1...50 {
@@ -83,7 +83,7 @@ import TreeRingLog
     #expect(try horizon(.since(.zero), seconds: jumping) == 40)
   }
 
-  @Test("What a policy keeps is what counting commit by commit keeps", arguments: seeds(1...20))
+  @Test("A policy keeps the same commits as counting commit by commit", arguments: seeds(1...20))
   func counted(seed: UInt64) throws {
     var random = SeededGenerator(seed: seed)
     for _ in 0..<50 {

@@ -136,7 +136,7 @@ import TreeRingLog
     }
   }
 
-  @Test("Another version compares anew, at every commit")
+  @Test("Another version has its own order, at every commit")
   func replaced() throws {
     var random = SeededGenerator(seed: 9)
     let store = try Self.open(MemoryFileSystem())
@@ -150,7 +150,7 @@ import TreeRingLog
   }
 
   @Test(
-    "Another version that orders few rows otherwise changes few places, however many rows there are"
+    "Another version that reorders few rows changes few places, whatever the number of rows"
   )
   func replacedInPart() throws {
     func index(_ version: UInt32) -> GroupIndex {

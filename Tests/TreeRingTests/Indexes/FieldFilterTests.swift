@@ -17,7 +17,8 @@ import TreeRingLog
     try tx.put(object, for: Key(key), in: Bucket<[UInt8]>.bytes("rows"))
   }
 
-  @Test("It has the groups and the order of its parent, chains included", arguments: seeds(1...6))
+  @Test(
+    "A filter has the groups and the order of its parent, chains included", arguments: seeds(1...6))
   func chains(seed: UInt64) throws {
     var random = SeededGenerator(seed: seed)
     let files = MemoryFileSystem()
@@ -55,7 +56,7 @@ import TreeRingLog
     #expect(try store.checkInvariants() == [])
   }
 
-  @Test("It follows its parent, is told by the store, and goes with it")
+  @Test("A filter is adapted when its parent is redefined, is listed, and is removed with it")
   func follows() throws {
     let store = try Store.inMemory()
     try store.write { tx in
@@ -87,7 +88,7 @@ import TreeRingLog
     #expect(store.indexes.map(\.isManual) == [true, false])
   }
 
-  @Test("A filter of nothing or of itself is refused; one of a closure needs that closure")
+  @Test("A filter of no index or of itself is refused; a filter of a closure needs that closure")
   func refused() throws {
     let files = MemoryFileSystem()
     let store = try Store(path: "store", fileSystem: files, options: StoreOptions())
@@ -108,7 +109,7 @@ import TreeRingLog
     #expect(code { try other.snapshot().index("coded") } == .indexDefinedInCode)
   }
 
-  @Test("Its text is canonical, and what is no filter is refused")
+  @Test("A filter's text is canonical, and other texts are refused")
   func text() throws {
     let filter = try FieldFilter(
       of: "a \"b\"", where: [.init("x.y", in: ["1", "2"]), .init("x.y", in: ["2"])], version: 7)

@@ -36,7 +36,7 @@ struct FilteredIndexTests {
     try store.snapshot().index(index).rows(in: group).map(\.key)
   }
 
-  @Test("It has the groups and the order of its parent, chains included, through random writes")
+  @Test("A filter has the groups and the order of its parent, chains included, in random writes")
   func chains() throws {
     for seed in seeds(1...20) {
       var random = SeededGenerator(seed: seed)
@@ -67,7 +67,7 @@ struct FilteredIndexTests {
     }
   }
 
-  @Test("It follows when its parent is defined anew, and goes when its parent is removed")
+  @Test("A filter is adapted when its parent is redefined, and removed with it")
   func parents() throws {
     let folder = try TemporaryFolder()
     let indexes = [Self.base(), Self.filter("small", of: "base", below: 5), Self.even]
@@ -94,7 +94,7 @@ struct FilteredIndexTests {
     try last.close()
   }
 
-  @Test("A filter that is replaced changes the rows that enter or leave, and no other")
+  @Test("Replacing a filter changes the rows that enter or leave, and no others")
   func replaced() throws {
     let store = try Store.inMemory(
       options: StoreOptions(indexes: [Self.base(), Self.filter("small", of: "base", below: 5)]))
@@ -108,7 +108,7 @@ struct FilteredIndexTests {
     #expect(Set(touched.rows.keys.map(\.key)) == [Array("k5".utf8), Array("k6".utf8)])
   }
 
-  @Test("A filter of nothing, of itself or over another bucket is refused")
+  @Test("A filter of no index, of itself or over another bucket is refused")
   func refused() throws {
     let store = try Store.inMemory(options: StoreOptions(indexes: [Self.base()]))
     func code(_ index: GroupIndex) -> TreeRingError.Code? {

@@ -14,7 +14,7 @@ struct GroupIndexTests {
     }
   }
 
-  @Test("An index added while in use holds the rows there are, and answers at commits before it")
+  @Test("An index added later contains the existing rows, and can be read at earlier commits")
   func addedLater() throws {
     let files = MemoryFiles()
     var store = try files.open(capacity: 4, indexes: [])
@@ -52,7 +52,7 @@ struct GroupIndexTests {
     #expect(try store.checkInvariants() == [])
   }
 
-  @Test("An index built at a past commit is kept in step by looks at later ones")
+  @Test("An index built at a past commit is derived for later ones")
   func builtOnceInThePast() throws {
     let store = try Store.inMemory()
     try fill(store, 200)
@@ -101,7 +101,7 @@ struct GroupIndexTests {
     #expect(try store.checkInvariants() == [])
   }
 
-  @Test("A removed index is gone from now on; snapshots taken before keep it")
+  @Test("A removed index is not found any more; snapshots taken before keep it")
   func removed() throws {
     let store = try Store.tiny(indexes: [byGroup()])
     try fill(store)
@@ -130,7 +130,7 @@ struct GroupIndexTests {
     #expect(store.indexes.map(\.fields) == [second])
   }
 
-  @Test("A row may stand in several groups, once in each")
+  @Test("A row may be in several groups, once in each")
   func severalPlaces() throws {
     let words = GroupIndex("words", on: notes, version: 1) { note in
       note.text.split(separator: " ").map { Place(in: String($0), by: .ascending(note.number)) }
@@ -184,7 +184,7 @@ struct GroupIndexTests {
     #expect(try store.snapshot(at: .commit(3)).index("byGroup").undecodableCount == 2)
   }
 
-  @Test("Without the closure an index says indexDefinedInCode; with it again it is caught up")
+  @Test("Without its closure an index throws indexDefinedInCode; with it, it is brought up to date")
   func withoutClosure() throws {
     let files = MemoryFiles()
     var store = try files.open(capacity: 4, indexes: [byGroup()])
@@ -274,7 +274,7 @@ struct GroupIndexTests {
     }
   }
 
-  @Test("A closure that looks at nothing defines an index too")
+  @Test("A closure that ignores its row defines an index too")
   func ignoringClosure() throws {
     let bucket = Bucket<[UInt8]>.bytes("any")
     let all = GroupIndex("all", on: bucket, version: 1) { _ in Place(in: "all", by: .created) }
@@ -283,7 +283,7 @@ struct GroupIndexTests {
     #expect(try store.snapshot().index("all").count(in: "all") == 1)
   }
 
-  @Test("A group answers as its index does, and nil beyond its end")
+  @Test("A group gives the same results as its index, and nil beyond its end")
   func oneGroup() throws {
     let bucket = Bucket<[UInt8]>.bytes("any")
     let halves = GroupIndex("halves", on: bucket, version: 1) { row in

@@ -29,7 +29,8 @@ import TreeRingLog
   }
 
   @Test(
-    "However few entries are held at a time, the trees are the same", arguments: [1, 100, 5_000])
+    "The trees do not depend on the number of entries collected at a time",
+    arguments: [1, 100, 5_000])
   func sameTrees(limit: Int) throws {
     let store = try store(rows: 700)
     try store.define("byGroup", RandomHistory.fieldIndex)
@@ -80,7 +81,7 @@ import TreeRingLog
     try store.close()
   }
 
-  @Test("Cancelling gives up what was built, and the transaction goes on")
+  @Test("A cancelled build frees its pages, and the transaction continues")
   func cancelled() throws {
     let store = try store(rows: 9_000)
     try store.write { tx in

@@ -40,7 +40,8 @@ import TreeRingLog
   }
 
   @Test(
-    "Lists are what they were made, at every commit and through reopening", arguments: seeds(1...8))
+    "Groups have the order that the caller made, at every commit and after reopening",
+    arguments: seeds(1...8))
   func lists(seed: UInt64) throws {
     let files = MemoryFileSystem()
     var history = ManualHistory(seed: seed)
@@ -59,7 +60,7 @@ import TreeRingLog
     }
   }
 
-  @Test("A follower shows the same lists, commit by commit", arguments: seeds(1...3))
+  @Test("A follower shows the same groups, commit by commit", arguments: seeds(1...3))
   func followers(seed: UInt64) async throws {
     let files = MemoryFileSystem()
     var history = ManualHistory(seed: seed)
@@ -75,7 +76,7 @@ import TreeRingLog
     try history.check(past, "seed \(seed), past")
   }
 
-  @Test("Records and two roots tell the same changes", arguments: seeds(1...6))
+  @Test("Records and a diff of two roots give the same changes", arguments: seeds(1...6))
   func changes(seed: UInt64) throws {
     var history = ManualHistory(seed: seed)
     let store = try Self.make(&history, on: MemoryFileSystem())
@@ -96,7 +97,7 @@ import TreeRingLog
     }
   }
 
-  @Test("Reverting brings the order back too", arguments: seeds(1...6))
+  @Test("Reverting restores the order too", arguments: seeds(1...6))
   func reverting(seed: UInt64) throws {
     var history = ManualHistory(seed: seed)
     let store = try Self.make(&history, on: MemoryFileSystem())
@@ -171,7 +172,7 @@ import TreeRingLog
     #expect(try copy.checkInvariants() == [])
   }
 
-  @Test("Erasing a row takes it off every list and moves no other", arguments: seeds(1...4))
+  @Test("Erasing a row removes it from every group and moves no other", arguments: seeds(1...4))
   func erasing(seed: UInt64) throws {
     let folder = try TemporaryFolder()
     var options = StoreOptions(segmentSize: 4 << 10, logger: quietLogger)
@@ -207,7 +208,7 @@ import TreeRingLog
     try Self.checkAll(saved, history, "seed \(seed)")
   }
 
-  @Test("Rows put again and again into the same gap stay in order, with short labels")
+  @Test("Rows placed repeatedly into the same gap stay in order, with short labels")
   func crowded() throws {
     let store = try Store.tiny()
     try store.define("list", ManualIndex(on: notes))
@@ -234,7 +235,7 @@ import TreeRingLog
     #expect(try store.checkInvariants() == [])
   }
 
-  @Test("Moving a row to where it stands writes nothing")
+  @Test("Moving a row to its own position writes nothing")
   func nothingToDo() throws {
     let store = try Store.tiny()
     try store.define("list", ManualIndex(on: notes))
@@ -258,7 +259,7 @@ import TreeRingLog
     #expect(store.newestCommit == newest)
   }
 
-  @Test("What cannot be placed is refused, and nothing of it happens")
+  @Test("A placing that is not possible is refused, and changes nothing")
   func refused() throws {
     let store = try Store.tiny(indexes: [byGroup()])
     try store.define("list", ManualIndex(on: notes))
@@ -285,7 +286,7 @@ import TreeRingLog
     #expect(store.newestCommit == newest)
   }
 
-  @Test("A manual index defined anew keeps its rows; removed or defined otherwise it forgets them")
+  @Test("A redefined manual index keeps its rows; removed or of another kind, it loses them")
   func definedAnew() throws {
     let store = try Store.tiny()
     func keys() throws -> [String] { try store.snapshot().index("list").keys("g") }
@@ -314,7 +315,7 @@ import TreeRingLog
     #expect(try store.checkInvariants() == [])
   }
 
-  @Test("What a filter cannot decode is left out and counted, as the row is placed and taken out")
+  @Test("A placed row that a filter cannot decode is left out and counted")
   func undecodable() throws {
     struct Odd: Error {}
     let picky = GroupIndex("picky", filtering: "list", on: notes, version: 1) { row in

@@ -41,7 +41,7 @@ import Testing
     #expect(low.count == 4 && high.count == 4)
   }
 
-  @Test("Counters that are at their end go on in the next four digits")
+  @Test("Counters at their maximum continue in the next four digits")
   func overflow() throws {
     let last: [UInt8] = [255, 255, 255, 128]
     let next = try #require(OrderLabel.between(last, nil))
@@ -55,7 +55,7 @@ import Testing
     #expect(low.count <= 8)
   }
 
-  @Test("Many labels at once are in order, and short", arguments: [0, 1, 2, 17, 5_000])
+  @Test("Many labels made at once are in order, and short", arguments: [0, 1, 2, 17, 5_000])
   func spread(count: Int) throws {
     let bounds: [([UInt8]?, [UInt8]?)] = [
       (nil, nil), ([5], nil), (nil, [1, 2]), ([128], [129]), ([128, 255, 255], [129]),
@@ -95,7 +95,7 @@ import Testing
     #expect(kept == lengths.max() ?? 0, "seed \(seed)")
   }
 
-  @Test("Between equal labels there is no room, and what is no label is told")
+  @Test("Between equal labels there is no room, and invalid labels are detected")
   func refused() {
     #expect(OrderLabel.between([7], [7]) == nil)
     #expect(OrderLabel.spread(3, between: [7], [7]) == nil)

@@ -21,7 +21,7 @@ struct RowPlacesTests {
     return keys.flatMap { a in keys.flatMap { b in keys.map { places([a, b, $0]) } } }
   }()
 
-  @Test("The difference of any two lists is what one has and the other has not, each group once")
+  @Test("The difference of two lists has each group that differs once")
   func differences() {
     for old in Self.all {
       for new in Self.all {
@@ -46,7 +46,7 @@ struct RowPlacesTests {
     }
   }
 
-  @Test("A row in thousands of groups is put, moved in some, taken out of some, and deleted")
+  @Test("A row in thousands of groups is put, moved in some, removed from some, and deleted")
   func manyGroups() throws {
     let groups = 2_000
     let index = GroupIndex("numbers", on: notes, version: 1) { (note: Note) in

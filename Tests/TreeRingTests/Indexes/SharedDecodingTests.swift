@@ -89,7 +89,7 @@ struct SharedDecodingTests {
     #expect(try count { try put("c", "g") } == 2, "the new row, and the one in its group")
   }
 
-  @Test("A row that cannot be decoded is tried once, and counts in each index")
+  @Test("A row that cannot be decoded is tried once, and counted in each index")
   func undecodable() throws {
     let store = try files.open(indexes: indexes + [compared])
     func put(_ text: String) throws {
@@ -167,7 +167,7 @@ struct SharedDecodingTests {
     #expect(try store.snapshot().index("places2").keys("g") == ["a"])
   }
 
-  @Test("JSON coders of one type decode alike, those of two types do not")
+  @Test("JSON coders of one type share decoded rows, those of two types do not")
   func identities() {
     struct Other: Codable, Sendable {}
     #expect(Bucket<Note>("a").coder.identity == Bucket<Note>("b").coder.identity)

@@ -98,7 +98,7 @@ import TreeRingLog
     check((0..<8).map { _ in UUID() }) { $0.uuidString < $1.uuidString }
   }
 
-  @Test("Absent values come first and last as asked, in both directions")
+  @Test("Absent values come first or last as requested, in both directions")
   func optionals() {
     check([nil, Int.min, 0, .max] as [Int?]) { a, b in
       switch (a, b) {

@@ -91,7 +91,7 @@ import TreeRingLog
     #expect(throws: TreeRingError.self) { try JSONPath("") }
   }
 
-  @Test("Random texts are judged and read as JSONSerialization does")
+  @Test("Random texts are validated and read as by JSONSerialization")
   func agreesWithFoundation() throws {
     for seed: UInt64 in 1...1_500 {
       var maker = JSONMaker(seed: seed)

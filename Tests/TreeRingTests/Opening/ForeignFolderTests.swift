@@ -7,7 +7,7 @@ import Testing
 import TreeRing
 import TreeRingLog
 
-@Suite("What is not a store's") struct ForeignFolderTests {
+@Suite("Foreign folders and files") struct ForeignFolderTests {
   private static let modes = [StoreMode.create, .readWrite, .readOnly]
 
   private static func write(_ text: String, _ path: String) throws {
@@ -44,7 +44,7 @@ import TreeRingLog
   }
 
   @Test(
-    "A folder with files of somebody else's is refused in every mode, and nothing in it is changed",
+    "A folder with foreign files is refused in every mode, and nothing in it is changed",
     arguments: [
       ["pages", "LOCK"], ["LOCK"], ["pages"], ["letter.txt"], ["log/syslog"], ["readers/list"],
       ["log/00000000000000000001.0.lz4"], ["next/a"], ["UNFINISHED", "novel.txt"], ["LOCK/a"],
@@ -75,7 +75,7 @@ import TreeRingLog
     #expect(try Self.contents(folder.path) == before, "\(names)")
   }
 
-  @Test("A folder of the system's is refused")
+  @Test("A system folder is refused")
   func system() throws {
     for path in ["/etc", "/var", "/"] where FileManager.default.fileExists(atPath: path) {
       for mode in Self.modes {
@@ -96,7 +96,7 @@ import TreeRingLog
     #expect(try Self.contents(folder.path).count == 1)
   }
 
-  @Test("What a creation leaves that is killed at any call, is opened again")
+  @Test("A store whose creation was killed at any call can be opened")
   func killedCreation() throws {
     var call = 1
     while true {
@@ -115,7 +115,7 @@ import TreeRingLog
   }
 
   @Test(
-    "What a killed creation may leave is no store yet, and one is made there",
+    "The leftovers of a killed creation are no store yet, and a store can be created there",
     arguments: [
       [], ["LOCK"], ["LOCK", "log/"], ["LOCK", "log/00000000000000000001.0.lz4.tmp"], ["log/"],
       ["LOCK", "log/00000000000000000001.1.lz4.tmp", "readers/"],
@@ -174,7 +174,7 @@ import TreeRingLog
     return bytes
   }
 
-  @Test("In a store, a page file of somebody else's is made anew from the log")
+  @Test("A foreign page file in a store is rebuilt from the log")
   func foreignPages() throws {
     let folder = try TemporaryFolder()
     try Self.makeStore(folder.path)

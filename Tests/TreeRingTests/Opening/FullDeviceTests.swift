@@ -71,14 +71,14 @@ struct FullDeviceTests {
     #expect(disk.calls(after: 0).allSatisfy { $0 != "unlink store/pages" })
   }
 
-  @Test("Without that the page file gives way, and compaction is possible")
+  @Test("Without reserved room the page file is removed, and compaction is possible")
   func pageFileGivesWay() throws {
     let (disk, newest) = try Self.killed()
     disk.setCapacity(Self.used(disk) - Self.reserved(disk))
     try Self.check(disk, newest: newest)
   }
 
-  @Test("A store of more than the memory budget opens, too")
+  @Test("A store larger than the memory budget opens too")
   func beyondMemory() throws {
     let (disk, newest) = try Self.killed()
     disk.setCapacity(Self.used(disk) - Self.reserved(disk))

@@ -8,7 +8,7 @@ import TreeRingLog
 
 @Suite("Opening and closing a store", .leavesSoundStores)
 struct OpeningTests {
-  @Test("Mode create makes a store where there is none, and opens it where there is one")
+  @Test("Mode create makes a store if there is none, and otherwise opens it")
   func create() throws {
     let folder = try TemporaryFolder()
     let path = folder.path + "/s"
@@ -19,7 +19,7 @@ struct OpeningTests {
     #expect(try second.snapshot().get("a", in: blobs) == [1])
   }
 
-  @Test("Modes readWrite and readOnly throw notFound where there is no store, and make nothing")
+  @Test("Modes readWrite and readOnly throw notFound if there is no store, and create nothing")
   func notFound() throws {
     let folder = try TemporaryFolder()
     for mode in [StoreMode.readWrite, .readOnly] {
@@ -29,7 +29,7 @@ struct OpeningTests {
     }
   }
 
-  @Test("A second writer is refused with locked; once the first has closed it is let in")
+  @Test("A second writer is refused with locked, until the first has closed")
   func locked() throws {
     let folder = try TemporaryFolder()
     let path = folder.path + "/s"
@@ -40,7 +40,7 @@ struct OpeningTests {
     try second.put([1], for: "a")
   }
 
-  @Test("The lock goes with the last of store and snapshots")
+  @Test("The lock is released with the last of store and snapshots")
   func lockGoes() throws {
     let disk = Disk()
     var store: Store? = try disk.open()
@@ -52,7 +52,7 @@ struct OpeningTests {
     try disk.open().close()
   }
 
-  @Test("Opening that fails gives the lock free")
+  @Test("An opening that fails releases the lock")
   func failedOpen() throws {
     let disk = Disk()
     try disk.open().close()
@@ -62,7 +62,7 @@ struct OpeningTests {
     try disk.open().close()
   }
 
-  @Test("Mode readOnly changes no byte on disk, beside a writer, after a clean close and a crash")
+  @Test("Mode readOnly changes no byte: with a writer, after a clean close, and after a crash")
   func readOnly() throws {
     let disk = Disk(seed: 7)
     let store = try disk.open(segmentSize: 4096, indexes: [byGroup()])
@@ -87,7 +87,7 @@ struct OpeningTests {
     }
   }
 
-  @Test("Mode readOnly needs no lock, and sees what is written after it was opened")
+  @Test("Mode readOnly needs no lock, and shows commits made after it was opened")
   func readOnlyBesideWriter() async throws {
     let disk = Disk()
     let writer = try disk.open()
@@ -112,7 +112,7 @@ struct OpeningTests {
   }
 
   @Test(
-    "A commit of lesser durability is there after sync, and after a close",
+    "A commit of less durability survives after a sync, and after a close",
     arguments: [Durability.none, .relaxed(within: .seconds(3600)), .barrier])
   func lesser(durability: Durability) throws {
     let disk = Disk(seed: 12)
@@ -137,7 +137,7 @@ struct OpeningTests {
     #expect(try found.open().snapshot().get("a", in: blobs) == [1])
   }
 
-  @Test("After close every call throws closed, also on snapshots; closing twice does nothing")
+  @Test("After close every call throws closed, even on snapshots; closing twice does nothing")
   func closed() async throws {
     let store = try Store.inMemory(options: StoreOptions(indexes: [byGroup()]))
     try store.put([UInt8](repeating: 7, count: 5000), for: "large")

@@ -55,7 +55,7 @@ import TreeRingLog
     #expect(try file.readBlob(blob).count == 250 * Self.size)
   }
 
-  @Test("A number that cannot be had is passed on, and nothing is written")
+  @Test("The error of allocating a page number is passed on, and nothing is written")
   func outOfNumbers() throws {
     let disk = SimulatedFileSystem(seed: 1)
     let file = try PageFileTests.create(disk)
@@ -92,7 +92,7 @@ import TreeRingLog
     }
   }
 
-  @Test("A reference that lies about page, birth or length is noticed before it sizes anything")
+  @Test("A reference with a false page, birth or length is detected before it sizes anything")
   func lies() throws {
     let disk = MemoryFileSystem()
     let file = try PageFileTests.create(disk)
@@ -119,7 +119,7 @@ import TreeRingLog
     }
   }
 
-  @Test("A chain that loops, ends early, goes on or leads elsewhere ends in an error")
+  @Test("A chain that loops, is too short or too long, or leads elsewhere ends in an error")
   func chains() throws {
     let disk = MemoryFileSystem()
     let file = try PageFileTests.create(disk)
@@ -166,7 +166,7 @@ import TreeRingLog
       roots.operationCount = random.next() >> 2
       roots.payloadByteCount = random.next() >> 20
       roots.rows = tree(&random)
-      roots.graves = tree(&random)
+      roots.tombstones = tree(&random)
       roots.catalog = tree(&random)
       for number in 0..<Int.random(in: 0..<4, using: &random) {
         var index = IndexRoots(number: UInt32(number * 7))
@@ -186,7 +186,7 @@ import TreeRingLog
 
   static func text(_ list: [RetainedRoot]) -> String { list.map { "\($0)" }.joined() }
 
-  @Test("A list of roots is read as it was written; cut or damaged it is refused or another list")
+  @Test("A list of roots is read as written; cut or damaged, it is refused or is another list")
   func roots() throws {
     for seed in seeds(1...200) {
       var random = SeededGenerator(seed: seed)
@@ -214,7 +214,7 @@ import TreeRingLog
     }
   }
 
-  @Test("A free map is read as it was written; numbers that cannot be free are refused")
+  @Test("A free map is read as written; numbers that cannot be free are refused")
   func freeMaps() throws {
     for seed in seeds(1...100) {
       var random = SeededGenerator(seed: seed)
@@ -236,7 +236,7 @@ import TreeRingLog
     expectDamage("no whole words") { _ = try FreeMap.decode([2, 0, 0, 0], below: 64) }
   }
 
-  @Test("A list of dead pages is read as it was written; pages that cannot be are refused")
+  @Test("A list of dead pages is read as written; impossible pages are refused")
   func deadLists() throws {
     var random = SeededGenerator(seed: 1)
     let pages = (0..<1_000).map { _ in

@@ -44,7 +44,7 @@ import TreeRingLog
     return (disk, rows)
   }
 
-  @Test("Answers are right after a typed error at most", arguments: Forgery.allCases)
+  @Test("Reads are right or throw a typed error", arguments: Forgery.allCases)
   func forged(_ forgery: Forgery) throws {
     let (disk, rows) = try Self.made()
     var file = try ForgedFile(disk, Self.path)
@@ -82,7 +82,7 @@ import TreeRingLog
     #expect(try verifyPageFile(Self.path, fileSystem: disk).isEmpty)
   }
 
-  @Test("Verifying and following such a file end too", arguments: Forgery.allCases)
+  @Test("Verifying and following such a file terminate too", arguments: Forgery.allCases)
   func looked(_ forgery: Forgery) throws {
     let (disk, rows) = try Self.made()
     var file = try ForgedFile(disk, Self.path)

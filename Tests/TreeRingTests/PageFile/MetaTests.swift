@@ -41,7 +41,7 @@ import TreeRingLog
     }
   }
 
-  @Test("A meta whose fields contradict each other is not believed, though its checksum holds")
+  @Test("A meta with contradictory fields is refused, although its checksum matches")
   func contradictions() {
     let lies: [(String, (inout Meta) -> Void)] = [
       ("a commit that no store has", { $0.position.commit = .max }),
@@ -67,7 +67,7 @@ import TreeRingLog
     }
   }
 
-  @Test("Of two metas the newer comes first, and one that is damaged is told and left out")
+  @Test("The newer of two metas comes first; a damaged one is left out and reported")
   func slots() throws {
     let disk = MemoryFileSystem()
     let file = try PageFileTests.create(disk)

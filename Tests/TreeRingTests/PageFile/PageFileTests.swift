@@ -22,7 +22,8 @@ import TreeRingLog
     try PageFile.open("pages", fileSystem: system, mode: mode, chunkByteCount: chunk)
   }
 
-  @Test("Written pages are fetched as they were written, also by others", arguments: [true, false])
+  @Test(
+    "Pages are fetched as they were written, also by other processes", arguments: [true, false])
   func roundTrip(onDisk: Bool) throws {
     for seed in seeds(1...3) {
       let folder = try TemporaryFolder()
@@ -93,7 +94,7 @@ import TreeRingLog
     return (page, image)
   }
 
-  @Test("A lost write is noticed: the older page at the place was born too early")
+  @Test("A lost write is detected: the older page in the slot was born too early")
   func lostWrite() throws {
     let disk = MemoryFileSystem()
     let file = try Self.create(disk)
@@ -109,7 +110,7 @@ import TreeRingLog
     #expect(file.isMapped(address))
   }
 
-  @Test("A misdirected write is noticed at the place hit and at the place missed")
+  @Test("A misdirected write is detected in the slot hit and in the slot missed")
   func misdirectedWrite() throws {
     let disk = MemoryFileSystem()
     let file = try Self.create(disk)
@@ -126,7 +127,7 @@ import TreeRingLog
     for number: PageNumber in [1, 2, 3, 5, 6, 8, 9] { _ = try file.fetch(number, birth: 5) }
   }
 
-  @Test("A page that cannot be there is an error, whatever its number")
+  @Test("A page that cannot exist is an error, whatever its number")
   func impossiblePages() throws {
     let disk = MemoryFileSystem()
     let file = try Self.create(disk)
@@ -176,7 +177,7 @@ import TreeRingLog
     #expect(throws: TreeRingError.self) { try file.metas() }
   }
 
-  @Test("No room is reserved ahead beyond a limit; what is needed is had all the same")
+  @Test("Room is reserved ahead up to a limit only; writes beyond it still succeed")
   func reserveLimit() throws {
     let disk = SimulatedFileSystem(seed: 1)
     let file = try Self.create(disk)
@@ -196,7 +197,7 @@ import TreeRingLog
     #expect(try file.size() >= PageFileLayout.offset(of: 91) + PageFileLayout.minGrowth)
   }
 
-  @Test("Opening makes nothing that was not asked for")
+  @Test("Opening creates a file only in the mode for it")
   func modes() throws {
     let disk = MemoryFileSystem()
     for mode in [PageFile.Mode.readOnly, .readWrite] {

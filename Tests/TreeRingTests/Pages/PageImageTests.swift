@@ -74,7 +74,7 @@ import TreeRingLog
     }
   }
 
-  @Test("A flipped bit anywhere is found")
+  @Test("A flipped bit anywhere is detected")
   func flippedBits() {
     let (image, root) = Self.image(
       epoch: 7, (0..<50).map { (Bytes("key\($0)".utf8), Bytes("value\($0)".utf8)) })
@@ -86,7 +86,7 @@ import TreeRingLog
     }
   }
 
-  @Test("A page that is not the one asked for is found")
+  @Test("A page other than the requested one is detected")
   func wrongPage() {
     let (image, root) = Self.image(epoch: 7, [([1], [2])])
     var other = root
@@ -98,7 +98,7 @@ import TreeRingLog
     #expect(Self.flaw(Array(image.dropLast()), root)?.contains("bytes long") == true)
   }
 
-  @Test("Pages that lie about their cells are found before they are read", arguments: 0..<8)
+  @Test("Pages with false cells are detected before the cells are read", arguments: 0..<8)
   func lies(seed: Int) {
     var random = SeededGenerator(seed: UInt64(seed))
     let pages = PageStore()
@@ -124,7 +124,7 @@ import TreeRingLog
     editor.discard()
   }
 
-  @Test("The pages born after a commit are those that later commits made", arguments: [4, Int.max])
+  @Test("The pages born after a commit are those made by later commits", arguments: [4, Int.max])
   func bornAfter(capacity: Int) {
     let pages = PageStore(cellCapacity: capacity)
     var root = TreeRoot.empty

@@ -6,11 +6,11 @@ import Testing
 @Suite struct PageNumbersTests {
   @Test func givesFreeNumbersInAscendingOrderRoundAndRoundBeforeNewOnes() {
     var numbers = PageNumbers(next: 1, end: .max)
-    #expect((0..<300).compactMap { _ in numbers.take() } == Array(1...300))
-    for number: PageNumber in [7, 65, 129, 200] { numbers.giveBack(number) }
-    #expect(numbers.take() == 7)
-    numbers.giveBack(3)
-    #expect((0..<5).compactMap { _ in numbers.take() } == [65, 129, 200, 3, 301])
+    #expect((0..<300).compactMap { _ in numbers.allocate() } == Array(1...300))
+    for number: PageNumber in [7, 65, 129, 200] { numbers.recycle(number) }
+    #expect(numbers.allocate() == 7)
+    numbers.recycle(3)
+    #expect((0..<5).compactMap { _ in numbers.allocate() } == [65, 129, 200, 3, 301])
     #expect(numbers.usedCount == 301 && numbers.free.count == 0)
   }
 
@@ -18,13 +18,13 @@ import Testing
     var free = BitSet()
     for member in [2, 64, 70] { free.insert(member) }
     var numbers = PageNumbers(next: 100, end: .max, free: free, isWithholding: true)
-    #expect(numbers.usedCount == 96 && numbers.take() == 100)
-    numbers.giveBack(50)
+    #expect(numbers.usedCount == 96 && numbers.allocate() == 100)
+    numbers.recycle(50)
     #expect(numbers.free.members(below: 128) == [2, 50, 64, 70])
     #expect(!numbers.isUsed(64) && !numbers.isUsed(50) && numbers.isUsed(3))
-    #expect(numbers.take() == 50 && numbers.take() == 101)
+    #expect(numbers.allocate() == 50 && numbers.allocate() == 101)
     numbers.releaseWithheld()
-    #expect((0..<4).compactMap { _ in numbers.take() } == [64, 70, 2, 102])
+    #expect((0..<4).compactMap { _ in numbers.allocate() } == [64, 70, 2, 102])
   }
 
   @Test func givesOutAWithheldNumberOnceItHasBeenInspected() {
@@ -33,11 +33,11 @@ import Testing
     var numbers = PageNumbers(next: 100, end: .max, free: free, isWithholding: true)
     #expect(numbers.nextToInspect() == 2..<5 && !numbers.hasAvailable)
     numbers.release(3)
-    #expect(numbers.hasAvailable && numbers.take() == 3 && numbers.take() == 100)
+    #expect(numbers.hasAvailable && numbers.allocate() == 3 && numbers.allocate() == 100)
     #expect(numbers.nextToInspect() == 64..<65 && numbers.nextToInspect() == 70..<86)
     #expect(numbers.nextToInspect() == 86..<100 && numbers.nextToInspect() == nil)
     numbers.releaseWithheld()
-    #expect(numbers.take() == 4)
+    #expect(numbers.allocate() == 4)
   }
 
   @Test func aBirthTellsCommitAndEdition() {
@@ -56,12 +56,12 @@ import Testing
     for _ in 0..<3000 {
       if used.isEmpty || random.next() % 5 < 3 {
         let (bound, isFull) = (numbers.next, used.count == Int(numbers.next - first))
-        let taken = numbers.take()
+        let taken = numbers.allocate()
         let number = try #require(taken)
         #expect(used.insert(number).inserted && isFull == (number == bound), "seed \(seed)")
       } else if let number = used.randomElement(using: &random) {
         used.remove(number)
-        numbers.giveBack(number)
+        numbers.recycle(number)
       }
       #expect(numbers.usedCount == used.count, "seed \(seed)")
     }
@@ -72,9 +72,9 @@ import Testing
 extension PageNumbersTests {
   @Test func endsWhereThereAreNoMoreNumbers() {
     var numbers = PageNumbers(next: 1, end: 4)
-    #expect((0..<5).map { _ in numbers.take() } == [1, 2, 3, nil, nil])
-    numbers.giveBack(2)
-    #expect(numbers.take() == 2 && numbers.take() == nil && numbers.next == 4)
+    #expect((0..<5).map { _ in numbers.allocate() } == [1, 2, 3, nil, nil])
+    numbers.recycle(2)
+    #expect(numbers.allocate() == 2 && numbers.allocate() == nil && numbers.next == 4)
   }
 
   @Test(arguments: seeds(1...4)) func rangesOfASetAreSetAndRemovedByWords(seed: UInt64) {

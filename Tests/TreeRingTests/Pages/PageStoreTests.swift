@@ -41,7 +41,7 @@ import TreeRingLog
     second.discard()
   }
 
-  @Test("A stamp does not come back after 2^32 editors", arguments: [1, 3, UInt64(UInt32.max)])
+  @Test("No stamp is reused after 2^32 editors", arguments: [1, 3, UInt64(UInt32.max)])
   func manyEditors(first: UInt64) {
     // The pages of the editor with the stamp `first`, seen by the editor 2^32 stamps later.
     let pages = PageStore(firstOwner: first + 1 << 32)
@@ -78,7 +78,7 @@ import TreeRingLog
     #expect(pages.livePageCount == 0)
   }
 
-  @Test("Finishing frees pages that were made and given up")
+  @Test("Finishing frees pages that were made and released")
   func spares() {
     let pages = PageStore(cellCapacity: 4)
     let editor = PageEditor(pages: pages, epoch: 1)
@@ -110,7 +110,7 @@ import TreeRingLog
     #expect(pages.livePageCount == 0)
   }
 
-  @Test("A page known from long ago is not moved out when its number is a writer's again")
+  @Test("A stale reference evicts no page after a writer has reused the number")
   func numberUsedAgain() {
     let pages = PageStore()
     let editor = PageEditor(pages: pages, epoch: 1)
@@ -118,27 +118,27 @@ import TreeRingLog
     editor.put(&root, [1], [1])
     let old = RetiredPage(number: root.page, birth: root.birth)
     _ = editor.finish()
-    pages.noteWritten([old])
+    pages.markClean([old])
     #expect(pages.heapPageCounts == (all: 1, dirty: 0))
     pages.free([old.number])
     // Its content is undefined until the writer sets it; here it still is the old page's, including
     // the birth.
     let new = pages.allocate()
     #expect(new.number == old.number && new.page.birth == old.birth)
-    #expect(pages.moveOut(old) == nil)
+    #expect(pages.evict(old) == nil)
     #expect(pages.isInHeap(new.number) && pages.table.contains(new.number))
     #expect(pages.heapPageCounts == (all: 1, dirty: 1))
     new.page.initialize(number: new.number, birth: 2, owner: 0, level: 0)
     let page = RetiredPage(number: new.number, birth: 2)
-    pages.noteWritten([page])
-    #expect(pages.moveOut(old) == nil)
-    #expect(pages.moveOut(page) == new.page.bytes)
+    pages.markClean([page])
+    #expect(pages.evict(old) == nil)
+    #expect(pages.evict(page) == new.page.bytes)
     #expect(pages.heapPageCounts == (all: 0, dirty: 0))
     pages.releaseFrames([new.page.bytes])
     pages.free([new.number])
   }
 
-  @Test("An allocation passes over a bounded number of places that may not be used yet")
+  @Test("An allocation inspects a bounded number of withheld slots")
   func inspected() {
     let (bound, refused) = (PageNumber(20_001), PageNumber(10_000))
     var free = BitSet()

@@ -4,7 +4,7 @@ import TreeRing
 import TreeRingLog
 import TreeRingPlatform
 
-@Suite("Pages that live elsewhere") struct PageSupplyTests {
+@Suite("Pages fetched from a supply") struct PageSupplyTests {
   /// A tree written to memory that replaces a mapped page file.
   final class File: Sendable {
     let memory: Mutex<UInt>
@@ -88,7 +88,7 @@ import TreeRingPlatform
     }
   }
 
-  @Test("A tree is read and edited through pages fetched when first touched")
+  @Test("A tree is read and edited through pages fetched at first access")
   func fetched() {
     let file = File(entryCount: 600, cellCapacity: 8)
     let pages = file.open()
@@ -134,7 +134,7 @@ import TreeRingPlatform
     #expect(count.load(ordering: .relaxed) == fetchCount)
   }
 
-  @Test("A page moves to the file without its readers noticing, and is checked there")
+  @Test("A page is evicted under its readers, and checked when it is fetched again")
   func movedOut() {
     let file = File(entryCount: 400, cellCapacity: 8)
     let pages = file.open()
@@ -159,9 +159,9 @@ import TreeRingPlatform
       PageImage.write(pages.page(number), to: image)
       file.moved.withLock { $0[number] = UInt(bitPattern: image.baseAddress) }
       let page = RetiredPage(number: number, birth: 4)
-      #expect(pages.moveOut(page) == nil, "the file does not hold it yet")
-      pages.noteWritten([page])
-      if let frame = pages.moveOut(page) { frames.append(frame) }
+      #expect(pages.evict(page) == nil, "the file does not hold it yet")
+      pages.markClean([page])
+      if let frame = pages.evict(page) { frames.append(frame) }
     }
     #expect(frames.count == allocated.count)
     // A cursor keeps its position although every page of its path has to be fetched again.
@@ -178,7 +178,7 @@ import TreeRingPlatform
     #expect(pages.frameCount == 0)
   }
 
-  @Test("A failed fetch ends the section that met it and no other")
+  @Test("A failed fetch ends its own read section and no other")
   func failsForOneThread() throws {
     let file = File(entryCount: 400, cellCapacity: 8)
     file.bytes[Int(file.root.page) * PageLayout.pageByteCount + 100] ^= 1

@@ -32,7 +32,7 @@ import TreeRingLog
     #expect(pins.deadPageCount == 0)
   }
 
-  @Test("A page is kept until the last pin between birth and replacement goes")
+  @Test("A page is kept until the last pin between birth and replacement ends")
   func keptByPins() {
     let (pages, retired) = Self.makePages(births: [2, 6])
     let pins = PinTable(pages: pages)
@@ -67,7 +67,7 @@ import TreeRingLog
   }
 
   /// Tries all orders of releasing five pins, and compares with the definition.
-  @Test("Whatever the order of unpinning, exactly the reachable pages live")
+  @Test("In any order of unpinning, exactly the reachable pages stay allocated")
   func everyOrder() {
     let commits: [CommitNumber] = [1, 2, 3, 4, 5]
     var order = commits
@@ -104,7 +104,7 @@ import TreeRingLog
     visit(commits.count)
   }
 
-  @Test("Pins may go in any order, kept ones among them, and pages stay while one reaches them")
+  @Test("With kept pins, ending in any order, pages stay while a pin reaches them")
   func randomOrders() {
     for seed in 1...20 as ClosedRange<UInt64> {
       var random = SeededGenerator(seed: seed)
@@ -139,7 +139,7 @@ import TreeRingLog
   }
 
   #if DEBUG
-    @Test("In whatever order pins go, the pages that hang on them move a few times each")
+    @Test("In whatever order pins end, each dead page moves a few times at most")
     func movedPages() {
       func moves(_ count: Int, _ order: ([CommitNumber]) -> [CommitNumber]) -> Int {
         let commits = (1...CommitNumber(count)).map { $0 }

@@ -23,7 +23,7 @@ import TreeRingPlatform
     sections.waitForOthers()
   }
 
-  @Test("Tickets pass in their time though there is always a section", arguments: [1, 2, 5])
+  @Test("Tickets pass although there is always a running section", arguments: [1, 2, 5])
   func overlapping(length: Int) {
     let sections = ReadSections()
     var open: [Int] = []
@@ -42,7 +42,7 @@ import TreeRingPlatform
     }
   }
 
-  @Test("Memory that is taken back after waiting is never read again")
+  @Test("Memory reused after the wait is never read through old pointers")
   func reclaims() {
     let shared = Shared()
     shared.cells[0].store(1, ordering: .releasing)

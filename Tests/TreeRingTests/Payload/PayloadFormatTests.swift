@@ -45,7 +45,7 @@ import TreeRingLog
     }
   }
 
-  @Test("The worked examples of the documentation are what the writer writes")
+  @Test("The writer produces the worked examples of the documentation")
   func workedExample() throws {
     #expect(try shown(under: "### Worked example\n") == Self.example())
     #expect(try shown(under: "### Worked example of a compacted commit") == Self.compacted())
@@ -111,7 +111,7 @@ import TreeRingLog
     #expect(rewritten.keptValues.map(\.operation) == [0, 0, 2, 15, 15])
   }
 
-  @Test("Rewriting that drops a row leaves one stub, the buckets, and nothing of its key")
+  @Test("Dropping a row leaves one stub, the buckets, and nothing of its key")
   func rewritingDrops() throws {
     let payload = Self.everyKind()
     let rewritten = try payload.withUnsafeBytes { payload in
@@ -163,7 +163,7 @@ import TreeRingLog
   }
 
   @Test(
-    "An unknown kind of operation or definition is refused by name",
+    "An unknown kind of operation or definition throws unsupportedFormat",
     arguments: [[0, 77], [0, 9], [0, 8, 1, 0x69, 1, 1, 9]] as [[UInt8]])
   func unknownKind(payload: [UInt8]) throws {
     #expect {

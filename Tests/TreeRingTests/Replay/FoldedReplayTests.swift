@@ -8,7 +8,7 @@ import TreeRingLog
 
 @Suite("Replaying many commits at once", .leavesSoundStores) struct FoldedReplayTests {
   @Test(
-    "The trees are those of commit after commit, from any state on, however many are held back",
+    "Folded replay gives the trees of a replay commit by commit, from any state",
     arguments: seeds(1...6))
   func sameTrees(seed: UInt64) throws {
     var random = SeededGenerator(seed: seed)
@@ -33,10 +33,10 @@ import TreeRingLog
         }
         let (from, through) = (min(bounds[0], bounds[1]), max(bounds[0], bounds[1]))
         let base = try store.snapshot(at: .commit(from)).version
-        let alone = try replay(store, upon: base, through: through) { editor in
+        let alone = try replay(store, on: base, through: through) { editor in
           (add: { (header, payload) in try editor.replay(header, payload) }, finish: {})
         }
-        let folded = try replay(store, upon: base, through: through) { editor in
+        let folded = try replay(store, on: base, through: through) { editor in
           let replay = FoldedReplay(editor, limit: limit)
           return (add: { try replay.add($0, $1) }, finish: { try replay.finish() })
         }
@@ -48,8 +48,9 @@ import TreeRingLog
     try store.close()
   }
 
-  @Test("A row that came and went leaves its grave; deleting one that was not there leaves none")
-  func graves() throws {
+  @Test(
+    "A row put and deleted leaves a tombstone; deleting an absent row leaves none")
+  func tombstones() throws {
     let store = try Store.inMemory()
     try store.write { try $0.put([1], for: "a", in: blobs) }
     try store.write { try $0.delete("a", in: "blobs") }
@@ -58,7 +59,7 @@ import TreeRingLog
       try store.write { try $0.delete("b", in: "blobs") }
     }
     let base = try store.snapshot(at: .commit(2)).version
-    let editor = try replay(store, upon: base, through: 8) { editor in
+    let editor = try replay(store, on: base, through: 8) { editor in
       let replay = FoldedReplay(editor)
       return (add: { try replay.add($0, $1) }, finish: { try replay.finish() })
     }
@@ -71,7 +72,7 @@ import TreeRingLog
     #expect(try lastWritten("b") == 8)
     #expect(try lastWritten("c") == 0)
     #expect(editor.roots.rows.count == 0)
-    #expect(editor.roots.graves.count == 2)
+    #expect(editor.roots.tombstones.count == 2)
     #expect(editor.roots.operationCount == 8)
   }
 
@@ -82,7 +83,7 @@ import TreeRingLog
       try store.write { try $0.put([UInt8(number % 256)], for: Key("\(number % 10)"), in: blobs) }
     }
     let base = try store.snapshot(at: .commit(0)).version
-    let editor = try replay(store, upon: base, through: 1000) { editor in
+    let editor = try replay(store, on: base, through: 1000) { editor in
       let replay = FoldedReplay(editor)
       return (
         add: { header, payload in
@@ -104,7 +105,7 @@ import TreeRingLog
 
   /// An editor with the state of a commit, replayed in some way from a version and its indexes.
   private func replay(
-    _ store: Store, upon base: Version, through commit: CommitNumber,
+    _ store: Store, on base: Version, through commit: CommitNumber,
     _ way: (StateEditor) throws -> Way
   ) throws -> StateEditor {
     let code = RandomHistory.codeIndexes.map(\.code)

@@ -87,7 +87,7 @@ import TreeRingLog
     return lines
   }
 
-  @Test("Twins stay two through reopening, compaction, replay and a follower")
+  @Test("Twin names stay distinct through reopening, compaction, replay and a follower")
   func stability() async throws {
     let files = MemoryFileSystem()
     var store = try open(files)
@@ -124,7 +124,7 @@ import TreeRingLog
     try store.close()
   }
 
-  @Test("What is done to one leaves the other alone", arguments: [0, 1])
+  @Test("A change under one name does not affect its twin", arguments: [0, 1])
   func separate(which: Int) throws {
     let (name, other) = (Self.twins[which], Self.twins[1 - which])
     let files = MemoryFileSystem()
@@ -185,7 +185,7 @@ import TreeRingLog
     try store.close()
   }
 
-  @Test("A definition that names a twin is another definition, also after reopening")
+  @Test("A definition with a twin name is another definition, even after reopening")
   func redefinition() throws {
     let files = MemoryFileSystem()
     var store = try open(files)

@@ -115,7 +115,7 @@ struct RowTests {
     #expect(try store.checkInvariants() == [])
   }
 
-  @Test("Values around the boundary between page and log come back whole, also after reopening")
+  @Test("Values near the limit between page and log are read whole, even after reopening")
   func boundaries() throws {
     let files = MemoryFiles()
     var store = try files.open(indexes: [])

@@ -90,7 +90,7 @@ struct SalvageDamageTests {
   }
 
   @Test(
-    "Every loss is named or doubted, whatever file is damaged, how and where",
+    "Every loss is listed or doubted, whatever file is damaged, how and where",
     arguments: [(true, false), (true, true), (false, false)])
   func everyFile(isClosed: Bool, isCompacted: Bool) throws {
     let sample = try Sample(isClosed: isClosed, isCompacted: isCompacted)

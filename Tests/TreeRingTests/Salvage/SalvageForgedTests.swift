@@ -75,7 +75,7 @@ struct SalvageForgedTests {
   }
 
   @Test(
-    "A forged number in a sound header is no number of a commit, and nothing traps",
+    "A forged number in a sound header counts as no commit, and nothing traps",
     arguments: [0, 1 << 40, UInt64(1) << 47, .max - 1, .max] as [UInt64])
   func forgedNumbers(_ number: UInt64) throws {
     for commit in [1, 13, newest] as [CommitNumber] {
@@ -105,7 +105,7 @@ struct SalvageForgedTests {
     }
   }
 
-  @Test("A gap too wide to fill is one segment; what comes behind it keeps its numbers")
+  @Test("A gap too wide to fill becomes one segment; later commits keep their numbers")
   func wideGap() throws {
     var files = files
     let name = try #require(files.keys.max())

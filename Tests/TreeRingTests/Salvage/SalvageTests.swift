@@ -73,7 +73,7 @@ struct SalvageTests {
   }
 
   @Test(
-    "Of a sound store everything is taken over, history and indexes too", arguments: seeds(0...2))
+    "Salvage of a sound store copies everything, history and indexes too", arguments: seeds(0...2))
   func soundStore(seed: UInt64) throws {
     var random = SeededGenerator(seed: seed)
     let sample = try Sample(seed: seed, commits: 60)
@@ -91,7 +91,7 @@ struct SalvageTests {
   }
 
   @Test(
-    "After random damage every row is one that was, and every loss is named",
+    "After random damage every row is an old version, and every loss is listed",
     arguments: seeds(0...11))
   func randomDamage(seed: UInt64) throws {
     var random = SeededGenerator(seed: seed)
@@ -154,7 +154,7 @@ struct SalvageTests {
     }
   }
 
-  @Test("A place by hand is left out and reported if the commit that put its row is lost")
+  @Test("A manual place is left out and reported if the commit that put its row is lost")
   func placeWithoutRow() throws {
     let files = MemoryFileSystem()
     let options = StoreOptions(logger: quietLogger)
@@ -203,7 +203,7 @@ struct SalvageTests {
     return sample
   }
 
-  @Test("Of a compacted store every commit that can be read is taken over", arguments: seeds(0...2))
+  @Test("Salvage of a compacted store copies every readable commit", arguments: seeds(0...2))
   func compactedStore(seed: UInt64) throws {
     var random = SeededGenerator(seed: seed)
     let sample = try compacted(seed: seed)
@@ -262,7 +262,7 @@ struct SalvageTests {
     }
   }
 
-  @Test("A store that is open, or a folder with anything in it, is refused")
+  @Test("Salvage refuses an open store, and a target folder that is not empty")
   func refusals() throws {
     let sample = try Sample(seed: 1, commits: 5)
     #expect(code { try Store.salvage(from: "store", to: "new", on: sample.files) } == .locked)

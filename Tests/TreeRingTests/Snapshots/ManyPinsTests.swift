@@ -7,7 +7,7 @@ import TreeRingLog
 @testable import TreeRing
 
 @Suite("Many live snapshots", .leavesSoundStores) struct ManyPinsTests {
-  @Test("The version of a pinned commit is found whichever of its pins are gone")
+  @Test("The version of a pinned commit is found, whichever of its pins have ended")
   func versions() throws {
     let store = try Store.inMemory(
       options: StoreOptions(durability: .none, logger: quietLogger))

@@ -96,7 +96,7 @@ struct SnapshotTests {
   }
 
   @Test(
-    "Snapshots at random commits never change under heavy churn, and leak nothing when let go",
+    "Snapshots at random commits never change during many writes, and leak no page",
     arguments: seeds(1...4))
   func churn(seed: UInt64) throws {
     var random = SeededGenerator(seed: seed)
@@ -161,7 +161,7 @@ struct SnapshotTests {
     #expect(try store.statistics().pinnedPageCount < 1000, "seed \(seed)")
   }
 
-  @Test("The pages of an old snapshot are given back when it goes, without any write or question")
+  @Test("The pages of a snapshot are freed when it ends, without any further call")
   func idle() throws {
     let store = try Store.tiny()
     try store.write { tx in
@@ -177,7 +177,7 @@ struct SnapshotTests {
     #expect(store.pages.livePageCount < before)
   }
 
-  @Test("An index reader keeps its state readable, also when the snapshot it came from is gone")
+  @Test("An index reader keeps its state readable after its snapshot has ended")
   func readerOutlivesSnapshot() throws {
     let store = try Store.tiny(indexes: [byGroup()])
     for number in 0..<50 { try store.put(Note(group: "g", number: number), for: Key("\(number)")) }

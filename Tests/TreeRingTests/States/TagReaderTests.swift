@@ -34,7 +34,7 @@ import TreeRingLog
     #expect(try reader.tags().map(\.name) == model.keys.sorted())
   }
 
-  @Test("Whatever tags are set, moved and removed, they are found by name and by commit")
+  @Test("After any changes, tags are found by name and by commit")
   func model() throws {
     let store = try Self.memory()
     var random = SeededGenerator(seed: 21)
@@ -97,7 +97,7 @@ import TreeRingLog
   }
 
   #if DEBUG
-    @Test("Asking for a kept commit visits as many pages with many tags as with few")
+    @Test("A lookup by commit visits as many pages with many tags as with few")
     func questionCost() throws {
       func visits(_ count: Int) throws -> Int {
         let store = try Self.memory(cellCapacity: 8)

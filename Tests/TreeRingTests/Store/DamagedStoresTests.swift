@@ -7,7 +7,9 @@ import TreeRingLog
 
 @Suite("Damaged stores")
 struct DamagedStoresTests {
-  @Test("Every call answers as the sound store did, or with a typed error", arguments: seeds(1...1))
+  @Test(
+    "Every call returns what the sound store returned, or throws a typed error",
+    arguments: seeds(1...1))
   func trials(seed: UInt64) throws {
     let samples = try DamageSample.all()
     for number in 0..<200 as Range<UInt64> {
@@ -26,7 +28,7 @@ struct DamagedStoresTests {
     #expect(trial.problems == [], "\(trial.label)")
   }
 
-  @Test("The same in folders on the disk, where what is mapped for reading cannot be written")
+  @Test("The same on disk, where mapped pages cannot be written")
   func folders() throws {
     let samples = try DamageSample.all()
     for number in 0..<30 as Range<UInt64> {

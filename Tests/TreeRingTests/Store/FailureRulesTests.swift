@@ -14,7 +14,7 @@ struct FailureRulesTests {
   private static let firstSegment = "store/log/00000000000000000001.0.lz4"
 
   @Test(
-    "Rule 1: a failed sync is never tried again; what waited is unknown, and reopening reads anew")
+    "Rule 1: a failed sync is never retried; waiting commits are unknown until reopening")
   func failedSync() throws {
     for seed in 0..<10 as Range<UInt64> {
       let disk = Disk(seed: seed)
@@ -78,7 +78,7 @@ struct FailureRulesTests {
     #expect(try opened { $0.replaceSubrange(ends[2]..., with: foreign[ends[2]...]) }.get() == 3)
   }
 
-  @Test("Rule 3: names are synced before anything is acknowledged that needs them")
+  @Test("Rule 3: file names are synced before any commit that needs them is acknowledged")
   func namesAreSynced() throws {
     let disk = Disk()
     var store = try disk.open(segmentSize: 400)
@@ -94,7 +94,7 @@ struct FailureRulesTests {
     }
   }
 
-  @Test("Rule 4: a full device fails that commit alone; reads go on and writing resumes by itself")
+  @Test("Rule 4: a full device fails that commit alone; reads continue, and writing resumes")
   func fullDevice() throws {
     let disk = Disk()
     let store = try disk.open(durability: .none)
@@ -128,7 +128,7 @@ struct FailureRulesTests {
   }
 
   @Test(
-    "Rule 6: rotten bits and misplaced writes are found when read, and by verify, and go no further"
+    "Rule 6: damaged bits and misplaced writes are detected by reads and by verify"
   )
   func rot() throws {
     let disk = Disk()
@@ -217,7 +217,7 @@ struct FailureRulesTests {
     }
   }
 
-  @Test("Rule 9: an iteration that failed skips nothing: it throws again until the cause is gone")
+  @Test("Rule 9: a failed iteration skips nothing: it throws until the cause is removed")
   func iterators() async throws {
     let disk = Disk()
     let store = try disk.open()
@@ -253,7 +253,7 @@ struct FailureRulesTests {
   }
 
   @Test(
-    "Rule 10: a killed process loses nothing that returned; lost power only what asked for no sync")
+    "Rule 10: a kill loses no returned commit; a power failure only those without a sync")
   func killAndPower() throws {
     for (durability, kept) in [(Durability.full, true), (.none, false)] {
       let disk = Disk()
@@ -271,7 +271,7 @@ struct FailureRulesTests {
   }
 
   @Test(
-    "Rule 11: a second opener is refused, in this process and in others, until the first is gone")
+    "Rule 11: a second writer is refused, in this process and others, until the first closes")
   func lockFile() throws {
     let folder = try TemporaryFolder()
     let path = folder.path + "/s"

@@ -13,7 +13,7 @@ import TreeRingLog
     return folder.appending(path: "Fixtures")
   }
 
-  @Test("A store of format 1 opens, and says what was written into it")
+  @Test("A store of format 1 opens with the content that was written")
   func version1() throws {
     let folder = Self.folder.appending(path: "v1")
     let path = folder.appending(path: "small.ring").path
@@ -44,7 +44,7 @@ import TreeRingLog
     try store.close()
   }
 
-  @Test("A store with rows placed by hand and a filter by fields opens, in the same order")
+  @Test("A store with manually placed rows and a filter by fields opens, in the same order")
   func placedVersion1() throws {
     let path = Self.folder.appending(path: "v1/placed.ring").path
     let store = try Store(at: path, options: StoreOptions(mode: .readOnly))
@@ -63,7 +63,7 @@ import TreeRingLog
     try store.close()
   }
 
-  @Test("A store with a page file, earlier roots, a compaction and an erasing opens, and goes on")
+  @Test("A store with a page file, kept roots, a compaction and an erasing opens for more writes")
   func keptVersion1() throws {
     let folder = try TemporaryFolder()
     let path = folder.path + "/kept.ring"

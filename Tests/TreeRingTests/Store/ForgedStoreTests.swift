@@ -191,7 +191,7 @@ struct ForgedStoreTests {
   }
 
   @Test(
-    "A commit that its state does not allow is damage; salvage leaves it out, and says so",
+    "A commit that its state does not allow is damage; salvage leaves it out and reports it",
     arguments: Forgery.allCases)
   func operations(_ forgery: Forgery) throws {
     let disk = try log([Self.put("a", Self.bucket), forgery.payload, Self.put("c", Self.bucket)])
@@ -221,7 +221,7 @@ struct ForgedStoreTests {
     return try Store.salvage(from: "store", to: "saved", on: disk, options: Self.options)
   }
 
-  @Test("A segment under a name that is none is not passed over in silence")
+  @Test("A segment with an invalid name is reported")
   func misnamed() throws {
     let sound = try sealed()
     let names = sound.keys.filter { $0.hasPrefix("log/") }.sorted()
@@ -242,7 +242,7 @@ struct ForgedStoreTests {
     #expect(!alone.isComplete && alone.lastCommit == 0)
   }
 
-  @Test("A page file that has lost a meta does not vouch for the log's end")
+  @Test("A page file that has lost a meta does not prove the end of the log")
   func lostMeta() throws {
     var files = try sealed()
     let names = files.keys.filter { $0.hasPrefix("log/") }.sorted()

@@ -84,7 +84,7 @@ struct IsolationConcurrencyTests {
   ]
 
   @Test(
-    "All that anybody sees fits one order of the commits", arguments: seeds(1...3), [true, false])
+    "All reads fit one order of the commits", arguments: seeds(1...3), [true, false])
   func histories(seed: UInt64, onDisk: Bool) throws {
     let folder = try TemporaryFolder()
     let (writers, transfers) = (4, 60)

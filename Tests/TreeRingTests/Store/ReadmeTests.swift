@@ -30,7 +30,7 @@ import TreeRing
     #expect(try store.snapshot().index("SalesRank").count(in: "sci-fi") == 1)
   }
 
-  @Test("Every line of this test's program stands in the README")
+  @Test("Every line of this test's program is in the README")
   func sameText() throws {
     var folder = URL(fileURLWithPath: #filePath)
     for _ in 0..<4 { folder.deleteLastPathComponent() }

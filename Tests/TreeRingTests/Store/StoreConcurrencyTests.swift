@@ -41,7 +41,7 @@ struct StoreConcurrencyTests {
     return store
   }
 
-  @Test("Of many who wait for a commit, its writer wakes none itself")
+  @Test("A writer does not itself wake many waiters for its commit")
   func waking() throws {
     let store = try makeBank()
     let woken = Counter()
@@ -105,7 +105,7 @@ struct StoreConcurrencyTests {
     return try #require(try snapshot.get("transfers", in: counters))[0]
   }
 
-  @Test("Transfers of many writers lose nothing, and every state that anybody sees is whole")
+  @Test("Transfers of many writers lose nothing, and every state read is whole")
   func bank() async throws {
     let store = try makeBank()
     let (writers, asyncWriters, transfers) = (3, 2, 120)
@@ -203,7 +203,7 @@ struct StoreConcurrencyTests {
     }
   }
 
-  @Test("A full device amid many writers undoes whole commits and loses none that returned")
+  @Test("With many writers a full device undoes whole commits, and none that returned")
   func fullDevice() throws {
     let disk = Disk(seed: 5)
     let store = try disk.open(durability: .none, segmentSize: 16 << 10)
@@ -249,7 +249,7 @@ struct StoreConcurrencyTests {
     #expect(bytes.reduce(0) { $0 * 256 + Int($1) } == count)
   }
 
-  @Test("Closing amid readers and writers: each call succeeds or throws closed")
+  @Test("Closing with concurrent readers and writers: each call succeeds or throws closed")
   func closing() throws {
     for round in 0..<10 {
       let store = try makeBank()

@@ -11,7 +11,7 @@ struct StoreFaultTests {
   private func used(_ disk: Disk) -> Int { disk.contents.values.reduce(0) { $0 + $1.count } }
 
   @Test(
-    "A full device fails the commits that do not fit, and them alone; all others are as written",
+    "A full device fails only the commits that do not fit; all others are as written",
     arguments: seeds(1...6))
   func fullDevice(seed: UInt64) throws {
     var random = SeededGenerator(seed: seed)
@@ -68,7 +68,7 @@ struct StoreFaultTests {
     return rows
   }
 
-  @Test("Several commits on their way are undone together, and their numbers used again")
+  @Test("Several pending commits are undone together, and their numbers are reused")
   func undoneTogether() throws {
     let disk = Disk()
     let store = try disk.open(durability: .none)
@@ -95,7 +95,7 @@ struct StoreFaultTests {
     #expect(try store.leakedPageCount(beside: []) == 0)
   }
 
-  @Test("Registering an index that a full device refused is done again, not taken for done")
+  @Test("An index whose registration failed on a full device can be registered again")
   func registerAfterFull() throws {
     let disk = Disk()
     let store = try disk.open(durability: .none)
@@ -108,7 +108,7 @@ struct StoreFaultTests {
     #expect(try store.snapshot().index("byGroup").count == 1)
   }
 
-  @Test("A commit built on one that a full device undoes meanwhile fails with noSpace too")
+  @Test("A commit built on one that a full device undoes fails with noSpace too")
   func builtOnUndone() throws {
     let disk = Disk()
     let store = try disk.open(durability: .none)
@@ -131,7 +131,7 @@ struct StoreFaultTests {
     #expect(try store.leakedPageCount(beside: []) == 0)
   }
 
-  @Test("A write that repeats or follows a commit still on its way waits for it, and fails with it")
+  @Test("A write that repeats or follows a pending commit waits for it, and fails with it")
   func waitsForOthers() throws {
     let disk = Disk()
     let store = try disk.open(durability: .none)
@@ -158,7 +158,7 @@ struct StoreFaultTests {
   }
 
   @Test(
-    "A failing sync leaves its commit unknown and the store poisoned; reads go on; reopening tells",
+    "A failed sync poisons the store, reads continue, and reopening shows the commit's fate",
     arguments: seeds(1...8))
   func failingSync(seed: UInt64) throws {
     let disk = Disk(seed: seed)
@@ -293,7 +293,7 @@ struct StoreFaultTests {
     return (writer.payload(notes: notes), writer.count)
   }
 
-  @Test("Two indexes of one number are corruption, for the one's entries would be the other's")
+  @Test("Two indexes of one number are corruption, because they would share their trees")
   func sharedNumber() throws {
     var writer = PayloadWriter(commit: 1)
     for (name, field) in [("one", "group"), ("other", "text")] {

@@ -19,7 +19,7 @@ import TreeRingPlatform
     return store
   }
 
-  @Test("A store that is closed while it is looked at is sound, whenever it is closed")
+  @Test("A store that is closed during its check is sound")
   func closing() throws {
     for call in 1... {
       let memory = MemoryFileSystem()
@@ -38,7 +38,7 @@ import TreeRingPlatform
     }
   }
 
-  @Test("A store whose page file is not what its log leads to is found")
+  @Test("A page file whose state differs from that of the log is detected")
   func damaged() throws {
     let folder = try TemporaryFolder()
     let path = folder.path + "/store"

@@ -20,7 +20,7 @@ struct CrashSweepTests {
     var disk: SimulatedFileSystem
   }
 
-  @Test("Power may fail at any call, also while opening", arguments: seeds(1...1))
+  @Test("Power may fail at any call, even while opening", arguments: seeds(1...1))
   func crashAnywhere(seed: UInt64) throws {
     try Self.crash(SweepWorkload.mixed(seed: seed), seed: seed, keepCount: 3, "power fails")
   }

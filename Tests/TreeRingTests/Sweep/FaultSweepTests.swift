@@ -13,7 +13,8 @@ struct FaultSweepTests {
   enum Mode: CaseIterable { case once, fromThenOn }
 
   @Test(
-    "Any call may fail: promises are kept, reads go on, reopening heals", arguments: seeds(1...1),
+    "Any call may fail: promises are kept, reads continue, and reopening repairs the store",
+    arguments: seeds(1...1),
     DiskFault.allCases)
   func failAnywhere(seed: UInt64, fault: DiskFault) throws {
     let workload =
@@ -117,7 +118,7 @@ struct FaultSweepTests {
   private static func checkWhatIsKept(
     _ store: Store, _ run: SweepRun, _ random: inout SeededGenerator
   ) throws {
-    store.moveOutCleanPages()
+    store.evictCleanPages()
     run.disk.dropCaches()
     do {
       try checkWhatIsLeft(store, run, &random)
@@ -132,7 +133,7 @@ struct FaultSweepTests {
     guard allowed.contains(error.code) else { throw SweepFlaw("\(error.code): \(error)") }
   }
 
-  @Test("Any call that only looks may fail: a typed error, and no harm", arguments: seeds(1...1))
+  @Test("Any reading call may fail: a typed error, and no damage", arguments: seeds(1...1))
   func failReads(seed: UInt64) throws {
     let workload = try SweepWorkload.short(seed: seed)
     let tally = SweepTally()
@@ -198,7 +199,7 @@ struct FaultSweepTests {
     tally.report("writes are \(fault), seed \(seed), \(refused) refused")
   }
 
-  @Test("A flipped bit, wherever it is, is refused or makes no difference", arguments: seeds(1...1))
+  @Test("A flipped bit anywhere is detected or has no effect", arguments: seeds(1...1))
   func flipBits(seed: UInt64) throws {
     let workload = try SweepWorkload.short(seed: seed)
     let tally = SweepTally()
@@ -245,7 +246,7 @@ struct FaultSweepTests {
     _ store: Store, _ run: SweepRun, _ fault: SilentFault, seed: UInt64
   ) throws -> Bool {
     var random = SeededGenerator(seed: seed)
-    store.moveOutCleanPages()
+    store.evictCleanPages()
     if fault == .lost { run.disk.dropCaches() }
     do {
       try run.workload.check(store, past: 2, &random)

@@ -23,7 +23,7 @@ struct KillSweepTests {
   static let powerless: [History] = [[.power, .power], [.power, .power, .power]]
 
   @Test(
-    "Processes may be killed at any call, also while opening, before power fails",
+    "Processes may be killed at any call, even while opening, before power fails",
     arguments: seeds(1...1))
   func killAnywhere(seed: UInt64) throws {
     let workload =
@@ -47,7 +47,7 @@ struct KillSweepTests {
     #expect(tally.states > 50)
   }
 
-  @Test("Kills, and not power alone, find an opening that does not sync the names it finds")
+  @Test("Kills, but not power failures alone, reveal an opening that does not sync found names")
   func forgetfulOpening() throws {
     let workload = try SweepWorkload.short(seed: 1)
     // Only at these calls do names exist that are not durable.

@@ -44,7 +44,7 @@ struct PageDamageTests {
   }
 
   @Test(
-    "Missing, empty, cut anywhere, or full of garbage: it is made anew", arguments: [true, false])
+    "A missing, empty, cut or garbage page file is rebuilt", arguments: [true, false])
   func whole(isClosed: Bool) throws {
     let (workload, disk) = try Self.used(seed: 1, isClosed: isClosed)
     let bytes = try #require(disk.contents(of: Self.path), "the store has a page file")
@@ -75,7 +75,7 @@ struct PageDamageTests {
     }
   }
 
-  @Test("A flipped bit anywhere is no harm", arguments: seeds(1...1))
+  @Test("A flipped bit anywhere in the page file changes no result", arguments: seeds(1...1))
   func flips(seed: UInt64) throws {
     let (workload, disk) = try Self.used(seed: seed, isClosed: true)
     let size = try #require(disk.contents(of: Self.path)?.count)
@@ -91,7 +91,7 @@ struct PageDamageTests {
     print("page file: 60 flips, \(reopened) came to light after opening, seed \(seed)")
   }
 
-  @Test("A page file of an earlier time, or of another store, misleads nobody")
+  @Test("An older page file, or that of another store, changes no result")
   func stale() throws {
     let workload = try SweepWorkload.mixed(seed: 1)
     let moments = try CrashSweepTests.moments(of: workload, seed: 1)
@@ -112,7 +112,7 @@ struct PageDamageTests {
     #expect(tried > 10)
   }
 
-  @Test("A log that has lost what a checkpoint vouches for is refused by name")
+  @Test("A log that ends before a checkpoint's commit throws logBehindPages")
   func logBehindPages() throws {
     let workload = try SweepWorkload.mixed(seed: 2)
     let moments = try CrashSweepTests.moments(of: workload, seed: 2)

@@ -13,7 +13,7 @@ import TreeRingLog
     return options
   }
 
-  @Test("Looking back keeps within its share of memory, however often it is done")
+  @Test("Reading the past keeps within its share of memory, however often it is done")
   func bounded() throws {
     let files = MemoryFileSystem()
     var store = try Store(path: "store", fileSystem: files, options: Self.options())
@@ -130,7 +130,7 @@ import TreeRingLog
     try store.close()
   }
 
-  @Test("A snapshot that expires while its state is rebuilt keeps nothing of it")
+  @Test("A snapshot that expires while its state is rebuilt keeps no page of it")
   func expiresMeanwhile() throws {
     let hook = CallHook()
     var options = Self.options()
@@ -150,7 +150,7 @@ import TreeRingLog
     let snapshot = try store.snapshot(at: .commit(9))
     #expect(store.pins.isEmpty)
     #expect(code { try snapshot.count(in: "blobs") } == .snapshotExpired)
-    store.timeTravel.clear()
+    store.timeTravel.evictAll()
     store.reclaimer.settle()
     #expect(store.pages.privatePageCount == 0)
     withExtendedLifetime(snapshot) {}
@@ -208,7 +208,7 @@ import TreeRingLog
   }
 
   @Test(
-    "States that share pages of indexes, in any order of looking, are freed",
+    "States that share pages of indexes are freed, in any order of reading",
     arguments: seeds(1...6))
   func shared(seed: UInt64) throws {
     let store = try Self.storeOfGroups()
@@ -227,7 +227,7 @@ import TreeRingLog
       }
       if Bool.random(using: &random) { held.append(snapshot) }
       if held.count > 5 { held.remove(at: Int.random(in: 0..<held.count, using: &random)) }
-      if Int.random(in: 0..<10, using: &random) == 0 { store.timeTravel.clear() }
+      if Int.random(in: 0..<10, using: &random) == 0 { store.timeTravel.evictAll() }
     }
     for snapshot in held {
       let wanted = try Self.expected("g1", in: snapshot)
@@ -239,7 +239,7 @@ import TreeRingLog
     try store.close()
   }
 
-  @Test("How full pages are: of sorted rows nearly whole, of few rows hardly at all")
+  @Test("The page fill is nearly 1 for sorted rows, and near 0 for few rows")
   func pageFill() throws {
     let store = try Store.inMemory(options: StoreOptions(logger: quietLogger))
     #expect(try store.statistics().pageFill < 0.2)

@@ -4,7 +4,7 @@ import TreeRing
 import TreeRingLog
 import TreeRingPlatform
 
-@Suite("Readers beside a writer") struct TreeConcurrencyTests {
+@Suite("Readers during writes") struct TreeConcurrencyTests {
   /// A published root, pinned as in a store.
   final class Published: Sendable {
     let pages: PageStore

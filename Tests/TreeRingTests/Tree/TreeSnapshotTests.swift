@@ -57,7 +57,9 @@ import TreeRingLog
     }
   }
 
-  @Test("Pinned roots never change and pages go exactly when allowed", arguments: [4, 9, Int.max])
+  @Test(
+    "Pinned roots never change, and pages are freed exactly when allowed",
+    arguments: [4, 9, Int.max])
   func reclamation(capacity: Int) {
     for seed in seeds(1...3) {
       var random = SeededGenerator(seed: seed)
@@ -104,7 +106,8 @@ import TreeRingLog
       .map { "\($0) \(old.value($0) ?? []) \(new.value($0) ?? [])" }
   }
 
-  @Test("The difference of any two roots is that of their contents", arguments: [4, 9, Int.max])
+  @Test(
+    "The diff of any two roots equals the difference of their contents", arguments: [4, 9, Int.max])
   func diff(capacity: Int) {
     for seed in seeds(1...3) {
       var random = SeededGenerator(seed: seed)
@@ -125,7 +128,7 @@ import TreeRingLog
     }
   }
 
-  @Test("A difference visits the changed paths only")
+  @Test("A diff visits the changed paths only")
   func diffCost() {
     let pages = PageStore(cellCapacity: 8)
     var root = TreeRoot.empty

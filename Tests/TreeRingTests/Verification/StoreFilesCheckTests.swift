@@ -7,7 +7,7 @@ import TreeRing
 import TreeRingLog
 import TreeRingPlatform
 
-@Suite("Checking files beside a writer")
+@Suite("Checking files during writes")
 struct StoreFilesCheckTests {
   private static func options(_ mode: StoreMode = .create) -> StoreOptions {
     var options = StoreOptions(
@@ -47,7 +47,7 @@ struct StoreFilesCheckTests {
     try store.close()
   }
 
-  @Test("A segment that is gone for good is found beside a writer too")
+  @Test("A missing segment is found during writes too")
   func missingSegment() throws {
     let folder = try TemporaryFolder()
     let path = folder.path + "/s"
@@ -65,7 +65,7 @@ struct StoreFilesCheckTests {
     withExtendedLifetime(store) {}
   }
 
-  @Test("Damage is found beside a writer too: in a segment, and in the page file")
+  @Test("Damage is found during writes too: in a segment, and in the page file")
   func damaged() throws {
     for place in ["log", "pages"] {
       let disk = SimulatedFileSystem(seed: 3)

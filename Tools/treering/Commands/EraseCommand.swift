@@ -32,7 +32,7 @@ struct EraseCommand: StoreCommand {
         $0.number("scannedBytes", report.scannedByteCount)
         $0.number("scannedValues", report.scannedValues)
         $0.bool("searchedPageFile", report.searchedPageFile)
-        $0.number("mentions", report.mentions)
+        $0.number("mentions", report.mentioningCommitCount)
       }
     } else {
       let pages =
@@ -43,10 +43,10 @@ struct EraseCommand: StoreCommand {
           + "\(Units.count(report.rewrittenSegments, "segment")); the scan of "
           + "\(Units.bytes(report.scannedByteCount)) found nothing left of the row: of "
           + "every payload, \(Units.count(report.scannedValues, "logged value"))\(pages).")
-      if report.mentions > 0 {
+      if report.mentioningCommitCount > 0 {
         try output.line(
-          "The key's bytes also stand in \(Units.count(report.mentions, "commit")) as part "
-            + "of other "
+          "The key's bytes also stand in "
+            + "\(Units.count(report.mentioningCommitCount, "commit")) as part of other "
             + "rows or of texts; those were not touched.")
       }
       try output.line("Backups made before still hold the row until they are refreshed.")

@@ -126,7 +126,7 @@ struct Replayer {
       }
       try compare(bucket, held, replayed, &found)
       // A compacted log has lost deletes that the trees may still have.
-      if store.horizon == 0 { try compareGraves(of: bucket, held, replayed, &found) }
+      if store.horizon == 0 { try compareTombstones(of: bucket, held, replayed, &found) }
     }
     if try held.tags() != replayed.tags() { found.append("The tags are not what the log gives.") }
     let names = Set(replayed.indexes.map { StoreName($0.name) })
@@ -145,20 +145,20 @@ struct Replayer {
     return found
   }
 
-  private func compareGraves(
+  private func compareTombstones(
     of bucket: String, _ held: Snapshot, _ replayed: Snapshot, _ found: inout [String]
   ) throws {
     var problems: [String] = []
     var counts = (held: 0, replayed: 0)
-    try held.forEachGrave(in: bucket) { key, commit in
+    try held.forEachTombstone(in: bucket) { key, commit in
       try Interrupt.check()
       counts.held += 1
-      if try replayed.grave(of: key, in: bucket) != commit {
+      if try replayed.tombstone(of: key, in: bucket) != commit {
         problems.append("The log does not give the delete of \(bucket)/\(key) at \(commit).")
       }
       return problems.count < Self.limit
     }
-    try replayed.forEachGrave(in: bucket) { _, _ in
+    try replayed.forEachTombstone(in: bucket) { _, _ in
       try Interrupt.check()
       counts.replayed += 1
       return true

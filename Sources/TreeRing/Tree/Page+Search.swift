@@ -1,13 +1,14 @@
 // Finding a key in a page. The search compares the prefix once, then heads as integers in a plain
-// branching binary search. At a million keys the speculated loads overlap, which beats branch-free
-// code. Only equal heads read the cell, out of line.
+// branching binary search. At a million keys the speculative loads of a branching search overlap,
+// which beats branch-free code. A cell is read only if its head equals the key's.
 
 internal import CTreeRing
 internal import TreeRingPlatform
 
 extension Page {
   /// Prefetches the part of a page that a search reads, all lines at once. In a tree far larger
-  /// than the caches this takes a quarter off a lookup, whose probes would miss one after another.
+  /// than the caches this makes a lookup a quarter faster, because its probes would miss one after
+  /// another.
   @inline(__always)
   func prefetchSlots() {
     for line in 0..<14 { treering_prefetch(bytes + 64 &* line) }
@@ -21,7 +22,7 @@ extension Page {
   }
 
   /// The index of the child that holds the entry at a position.
-  /// - Parameter position: below the page's entry count; becomes the position in the child.
+  /// - Parameter position: Below the page's entry count; becomes the position in the child.
   @inline(__always)
   func takeChildIndex(at position: inout UInt64) -> Int {
     let counts = counts
@@ -43,7 +44,7 @@ extension Page {
   }
 
   /// The index of the first cell whose key is not below `key`, and whether its key equals `key`.
-  /// - Parameter first: the first cell to compare: 0 in a leaf, 1 in an inner page.
+  /// - Parameter first: The first cell to compare: 0 in a leaf, 1 in an inner page.
   @inline(__always)
   func lowerBound(
     _ key: UnsafeRawPointer, _ keyLength: Int, from first: Int, tailOffset: Int
@@ -67,15 +68,15 @@ extension Page {
     return lowerBound(amongEqualHeadsFrom: low, rest, restLength, tailOffset)
   }
 
-  /// The same among the cells with the key's head.
-  /// - Parameter first: the first of those cells.
+  /// Continues such a search among the cells whose head is the key's.
+  /// - Parameter first: The first of those cells.
   @inline(never)
   private func lowerBound(
     amongEqualHeadsFrom first: Int, _ key: UnsafeRawPointer, _ keyLength: Int, _ tailOffset: Int
   ) -> (index: Int, isFound: Bool) {
     let slots = slots
     let head = slots[first].head
-    // Mostly there is only one such cell.
+    // Usually there is only one such cell.
     let order = compareTail(key, keyLength, slots[first], tailOffset)
     if order <= 0 { return (first, order == 0) }
     var low = first &+ 1

@@ -10,7 +10,8 @@ import TreeRingPlatform
 
 @testable import TreeRing
 
-@Suite("Erasing beside readers and writers", .leavesSoundStores) struct EraseMeanwhileTests {
+@Suite("Erasing with concurrent readers and writers", .leavesSoundStores) struct EraseDuringUseTests
+{
   private static let secret = Key("the secret key of nobody")
   private static let others = Bucket<[UInt8]>.bytes("others")
 
@@ -27,7 +28,7 @@ import TreeRingPlatform
 
   // MARK: - Readers
 
-  @Test("A later commit has no such row either, when the log has lost the delete already")
+  @Test("Later commits lack the row too, after the log has lost its last delete")
   func afterTheDelete() throws {
     let hook = CallHook()
     let store = try open(hook)
@@ -56,7 +57,7 @@ import TreeRingPlatform
     try store.close()
   }
 
-  @Test("Nor if the past was being replayed when the delete went")
+  @Test("They lack it even if a replay was under way when the delete was removed")
   func replayedMeanwhile() throws {
     let hook = CallHook()
     let store = try open(hook)
@@ -104,7 +105,7 @@ import TreeRingPlatform
 
   // MARK: - Writers
 
-  @Test("A row that is written again meanwhile is a conflict, also if it is gone once more")
+  @Test("A row written again during the erasing is a conflict, even if it was deleted again")
   func writtenAgain() throws {
     let store = try open(CallHook())
     for isDeleted in [false, true] {
@@ -129,7 +130,7 @@ import TreeRingPlatform
     try store.close()
   }
 
-  @Test("A commit that mentions the key meanwhile is counted, however late it comes")
+  @Test("A commit that mentions the key during the erasing is counted, however late it is")
   func mentionedMeanwhile() throws {
     let hook = CallHook()
     let store = try open(hook)
@@ -145,7 +146,7 @@ import TreeRingPlatform
       if isFirst { mention() }
       isFirst = false
     }
-    #expect(early.mentions == 1 && !early.searchedPageFile)
+    #expect(early.mentioningCommitCount == 1 && !early.searchedPageFile)
     try store.erase(Self.secret, in: Self.others.name)
     // The next mention comes after the search of the log and before that of the page file.
     try store.put([1], for: Self.secret)
@@ -156,7 +157,7 @@ import TreeRingPlatform
       return true
     }
     let late = try store.erase(Self.secret, in: "blobs")
-    #expect(late.mentions == 1 && !late.searchedPageFile)
+    #expect(late.mentioningCommitCount == 1 && !late.searchedPageFile)
     #expect(try store.snapshot().row(Self.secret, in: "others")?.object == [3])
     try store.close()
   }

@@ -8,7 +8,7 @@ import TreeRingLog
 
 @testable import TreeRing
 
-@Suite("A store that loses its place", .serialized) struct LostPlaceTests {
+@Suite("A store whose folder or lock file is replaced", .serialized) struct ReplacedFolderTests {
   private static func open(_ path: String, _ mode: StoreMode = .create) throws -> Store {
     try Store(
       at: path,
@@ -33,7 +33,7 @@ import TreeRingLog
   }
 
   @Test(
-    "Once LOCK or the folder is gone or another one, no commit is acknowledged any more",
+    "Once LOCK or the folder is removed or replaced, no commit is acknowledged",
     arguments: Loss.allCases)
   func poisoned(loss: Loss) throws {
     let folder = try TemporaryFolder()
@@ -56,7 +56,7 @@ import TreeRingLog
   }
 
   @Test(
-    "A segment is not begun in another store's folder", arguments: [Loss.moved, .folderReplaced])
+    "No segment is begun in another store's folder", arguments: [Loss.moved, .folderReplaced])
   func segmentChange(loss: Loss) throws {
     let folder = try TemporaryFolder()
     let path = folder.path + "/s"
@@ -73,7 +73,7 @@ import TreeRingLog
     try? store.close()
   }
 
-  @Test("After LOCK was removed no second writer is let in while the first has the store open")
+  @Test("After LOCK was removed, no second writer can open the store that the first has open")
   func secondWriter() throws {
     let folder = try TemporaryFolder()
     let path = folder.path + "/s"
@@ -90,7 +90,7 @@ import TreeRingLog
     try Self.open(path).close()
   }
 
-  @Test("A relative path stays what it was when the working folder changes")
+  @Test("A relative path keeps its meaning when the working folder changes")
   func workingFolder() throws {
     let files = FileManager.default
     let folder = try TemporaryFolder()
@@ -148,7 +148,7 @@ import TreeRingLog
     }
   #endif
 
-  @Test("Who closes a store beside another thread returns when it is closed")
+  @Test("A second thread that closes a store returns when the store is closed")
   func closedTwice() throws {
     for _ in 0..<20 {
       let folder = try TemporaryFolder()

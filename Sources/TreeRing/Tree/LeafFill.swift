@@ -10,7 +10,7 @@ struct LeafFill {
 
   /// Samples the leaves of so many entries of a tree, evenly spread. A leaf with many entries is
   /// sampled more often, so each sample of it weighs less. O(samples · log n).
-  mutating func look(at tree: Tree, samples: Int = 64) {
+  mutating func addSamples(of tree: Tree, samples: Int = 64) {
     let count = tree.count
     for sample in 0..<min(samples, count) {
       let leaf = tree.locate(at: (2 * sample + 1) * count / (2 * min(samples, count))).leaf

@@ -1,11 +1,11 @@
-// Builds the trees of one group index. Entries arrive in row order, but the trees need them in key
-// order. So the builder collects and sorts them, some megabytes at a time, and puts each such run
-// into the trees in key order.
+// Builds the trees of one group index. Entries arrive in row order, but the trees take them at
+// least cost in key order. So the builder collects some megabytes of entries, sorts them and puts
+// them into the trees, and then collects the next.
 
 internal import TreeRingLog
 
 /// The entries of an index under construction.
-struct IndexBuilding {
+struct IndexDraft {
   let index: ActiveIndex
   private let editor: PageEditor
   private var roots: IndexRoots
@@ -20,7 +20,7 @@ struct IndexBuilding {
     roots = IndexRoots(number: index.number)
   }
 
-  /// Flushes the entries held and returns the trees.
+  /// Flushes the collected entries and returns the trees.
   mutating func finish(_ spill: SpillAction?) throws(TreeRingError) -> IndexRoots {
     try flush(spill)
     return roots
@@ -32,20 +32,20 @@ struct IndexBuilding {
     editor.removeAll(&roots.places)
   }
 
-  /// The number of bytes of the entries held.
+  /// The number of bytes of the collected entries.
   var byteCount: Int { order.byteCount + places.byteCount }
 
-  /// Flushes the entries held to the trees.
+  /// Puts the collected entries into the trees.
   ///
-  /// - Parameter spill: nil while something points into pages of the transaction.
+  /// - Parameter spill: Nil while a pointer into pages of the transaction is held.
   mutating func flush(_ spill: SpillAction?) throws(TreeRingError) {
     try order.flush(into: &roots.order, with: editor, spill)
     try places.flush(into: &roots.places, with: editor, spill)
   }
 
   /// Adds a row.
-  mutating func add(_ row: RowInput, byHand: [EncodedPlace] = []) throws(TreeRingError) {
-    guard let found = try index.places(of: row, byHand: byHand) else {
+  mutating func add(_ row: RowInput, manualPlaces: [EncodedPlace] = []) throws(TreeRingError) {
+    guard let found = try index.places(of: row, manualPlaces: manualPlaces) else {
       roots.undecodable += 1
       return
     }
@@ -72,8 +72,8 @@ struct IndexBuilding {
   /// Sorts the rows of an index that compares rows, and labels them.
   ///
   /// - Parameters:
-  ///   - places: the place tree whose labels are kept as far as possible.
-  ///   - entryByteLimit: the maximum number of entry bytes held.
+  ///   - places: The place tree whose labels are kept as far as possible.
+  ///   - entryByteLimit: The maximum number of entry bytes in memory.
   mutating func label(keeping places: Tree?, entryByteLimit: Int) throws(TreeRingError) {
     guard let comparison = index.comparison else { return }
     for (group, var rows) in compared {

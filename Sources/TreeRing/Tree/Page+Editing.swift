@@ -1,6 +1,6 @@
-// Editing one owned page in place: cells are inserted and removed without laying the page out
-// again. A false result tells the caller that a cell does not fit; the caller then lays the page
-// out again or splits it (`CellList`).
+// Editing one owned page in place: cells are inserted and removed without rewriting the layout. A
+// false result means that a cell does not fit; the caller then rewrites the layout or splits the
+// page (`CellList`).
 
 internal import TreeRingPlatform
 
@@ -12,7 +12,7 @@ extension Page {
   }
 
   /// Inserts a leaf cell whose key shares the prefix.
-  /// - Returns: false, with nothing changed, if the gap is too small.
+  /// - Returns: False, with nothing changed, if the gap is too small.
   @inline(__always)
   func insertLeafCell(
     at index: Int, key: UnsafeRawPointer, keyLength: Int, value: UnsafeRawPointer, valueLength: Int
@@ -51,7 +51,7 @@ extension Page {
     let slots = slots
     let count = cellCount
     let cellLength = 2 + slots[index].tailLength + value(at: index).count
-    abandon(offset: Int(slots[index].offset), byteCount: cellLength)
+    zeroHeap(offset: Int(slots[index].offset), byteCount: cellLength)
     memmove(
       slots + index, slots + index + 1, PageLayout.slotByteCount * (count - 1 - index))
     memset(slots + (count - 1), 0, PageLayout.slotByteCount)
@@ -76,7 +76,7 @@ extension Page {
   }
 
   /// Inserts an inner entry whose separator shares the prefix.
-  /// - Returns: false, with nothing changed, if the gap is too small.
+  /// - Returns: False, with nothing changed, if the gap is too small.
   func insertInnerCell(
     at index: Int, key: UnsafeRawPointer, keyLength: Int, child: ChildReference
   ) -> Bool {
@@ -113,7 +113,7 @@ extension Page {
 
   /// Removes an inner entry. An entry that becomes the first loses its separator.
   func removeInnerCell(at index: Int) {
-    abandonSeparator(at: index)
+    clearSeparator(at: index)
     let count = cellCount
     let end = gapStart
     let old = (slots, counts, births, children)
@@ -128,18 +128,18 @@ extension Page {
     memmove(new.3, old.3, 4 * index)
     memmove(new.3 + index, old.3 + index + 1, 4 * after)
     memset(bytes + gapStart, 0, end - gapStart)
-    if index == 0, count > 1 { abandonSeparator(at: 0) }
+    if index == 0, count > 1 { clearSeparator(at: 0) }
   }
 
   /// Clears an entry's separator.
-  private func abandonSeparator(at index: Int) {
+  private func clearSeparator(at index: Int) {
     let slot = slots[index]
-    if slot.tailLength > 0 { abandon(offset: Int(slot.offset), byteCount: slot.tailLength) }
+    if slot.tailLength > 0 { zeroHeap(offset: Int(slot.offset), byteCount: slot.tailLength) }
     slots[index] = PageSlot(head: 0, offset: 0, keyLength: 0)
   }
 
   /// Zeroes heap bytes. Bytes at the heap's start return to the gap; others count as dead.
-  private func abandon(offset: Int, byteCount: Int) {
+  private func zeroHeap(offset: Int, byteCount: Int) {
     memset(bytes + offset, 0, byteCount)
     if offset == heapStart {
       heapStart = offset + byteCount

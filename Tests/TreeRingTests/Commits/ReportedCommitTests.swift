@@ -7,7 +7,7 @@ import TreeRingLog
 
 @testable import TreeRing
 
-@Suite("Answered commits") struct AnsweredCommitTests {
+@Suite("Durability of reported commits") struct ReportedCommitTests {
   private static let key: [UInt8] = [7]
 
   /// Makes an unsynced commit.
@@ -45,7 +45,7 @@ import TreeRingLog
     try expectSafe(answered, in: store, on: disk)
   }
 
-  @Test("Without a retry a power failure may take an unsynced commit") func unsynced() throws {
+  @Test("Without a retry, a power failure may lose an unsynced commit") func unsynced() throws {
     let disk = Disk()
     let store = try disk.open()
     try writeUnsynced(store)
@@ -53,7 +53,7 @@ import TreeRingLog
     #expect(found.contains(0))
   }
 
-  @Test("A retry under the same key is as durable as it asks, whatever the first write asked")
+  @Test("A retry under the same key has its own durability, not that of the first write")
   func repeatedKey() throws {
     for durability in [Durability.full, .barrier] {
       try check { store in
@@ -65,12 +65,12 @@ import TreeRingLog
     }
   }
 
-  @Test("A write of nothing is as durable as it asks") func empty() throws {
+  @Test("An empty write waits for the durability that it asks for") func empty() throws {
     try check { try $0.write { try $0.contains("a", in: "blobs") }.commit }
     try check { try $0.write(durability: .full) { _ in }.commit }
   }
 
-  @Test("A refused write names a commit that stays") func refusals() throws {
+  @Test("A refused write reports a commit that is durable") func refusals() throws {
     try check { store in
       let refusal = error { try store.write(expecting: 0) { try $0.put([2], for: "a", in: blobs) } }
       #expect(refusal?.code == .conflict)
@@ -85,7 +85,9 @@ import TreeRingLog
     }
   }
 
-  @Test("Asynchronous writes wait for what they answer with") func asynchronous() async throws {
+  @Test("Asynchronous writes wait until the commit that they report is durable") func asynchronous()
+    async throws
+  {
     let disk = Disk()
     let store = try disk.open(durability: .full)
     try await store.write(durability: Durability.none) { tx in
@@ -102,7 +104,7 @@ import TreeRingLog
     try expectSafe(2, in: store, on: disk)
   }
 
-  @Test("What writes nothing because it is so already is as durable as the store asks")
+  @Test("A definition that is already in force waits for the store's durability")
   func nothingToDo() throws {
     let fields = try FieldIndex(bucket: "notes", group: "group", order: [])
     for act: (Store) throws -> CommitNumber in [
@@ -121,7 +123,7 @@ import TreeRingLog
     }
   }
 
-  @Test("A retry that asks for less waits for nothing more; a relaxed one is synced in time")
+  @Test("A retry with less durability does not wait; a relaxed one is synced in time")
   func weaker() async throws {
     let disk = Disk()
     let store = try disk.open()
@@ -142,7 +144,7 @@ import TreeRingLog
     #expect(store.log.statistics.syncCount == syncs + 1)
   }
 
-  @Test("An answer that cannot be made durable is an error, not an answer") func failedSync() throws
+  @Test("If the reported commit cannot be made durable, the write throws") func failedSync() throws
   {
     let disk = Disk()
     let store = try disk.open()

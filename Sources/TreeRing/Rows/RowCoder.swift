@@ -1,0 +1,63 @@
+// The coder between the rows of a bucket and their bytes.
+
+public import Foundation
+
+/// Encodes rows as bytes and decodes them.
+///
+/// A coder has a version. It is stored with every row, so that `decode` can read rows that an older
+/// coder wrote. Rows migrate at their next put.
+public struct RowCoder<Row>: Sendable {
+  /// The version stored with each row.
+  public let version: UInt32
+  /// Encodes a row.
+  public let encode: @Sendable (Row) throws -> [UInt8]
+  /// Decodes bytes that a coder of the given version wrote. The bytes are valid during the call.
+  public let decode: @Sendable (_ bytes: UnsafeRawBufferPointer, _ version: UInt32) throws -> Row
+  let identity: CoderIdentity
+
+  /// Creates a custom coder. Keep it, or its bucket, in a constant: a written row is decoded once
+  /// for all indexes whose buckets have copies of one coder.
+  public init(
+    version: UInt32 = 0,
+    encode: @escaping @Sendable (Row) throws -> [UInt8],
+    decode: @escaping @Sendable (_ bytes: UnsafeRawBufferPointer, _ version: UInt32) throws -> Row
+  ) {
+    self.init(
+      version: version, identity: .own(CoderIdentity.Token()), encode: encode, decode: decode)
+  }
+
+  private init(
+    version: UInt32, identity: CoderIdentity,
+    encode: @escaping @Sendable (Row) throws -> [UInt8],
+    decode: @escaping @Sendable (_ bytes: UnsafeRawBufferPointer, _ version: UInt32) throws -> Row
+  ) {
+    self.version = version
+    self.identity = identity
+    self.encode = encode
+    self.decode = decode
+  }
+}
+
+extension RowCoder where Row: Codable & SendableMetatype {
+  /// A coder for JSON with sorted keys, so that equal rows have equal bytes. Dates are numbers,
+  /// Foundation's default, because text would lose fractions of a second.
+  public static func json(version: UInt32 = 0) -> RowCoder {
+    let encoder = JSONEncoder()
+    encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+    let decoder = JSONDecoder()
+    return RowCoder(
+      version: version, identity: .json(ObjectIdentifier(Row.self)),
+      encode: { Array(try encoder.encode($0)) },
+      decode: { bytes, _ in try decoder.decode(Row.self, from: Data(bytes)) })
+  }
+}
+
+extension RowCoder<[UInt8]> {
+  /// A coder whose rows are the stored bytes.
+  public static let bytes = RowCoder(encode: { $0 }, decode: { bytes, _ in Array(bytes) })
+}
+
+extension RowCoder<Data> {
+  /// A coder whose rows are the stored bytes.
+  public static let data = RowCoder(encode: { Array($0) }, decode: { bytes, _ in Data(bytes) })
+}
