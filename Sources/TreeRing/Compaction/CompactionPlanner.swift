@@ -5,8 +5,8 @@
 //   · the commit that introduced each bucket;
 //   · the part of each segment that would stay.
 //
-// It uses filters of bounded size, not sets of rows. A wrong answer of a filter keeps a delete that
-// could go.
+// It uses filters of bounded size, not sets of rows. A false positive of a filter keeps a delete
+// that could be dropped.
 
 internal import TreeRingLog
 
@@ -41,7 +41,7 @@ struct CompactionPlan: Sendable {
   let points: KeptPoints
   /// The segments, the oldest first.
   var segments: [Segment] = []
-  fileprivate(set) var neededDeletes: RowFilter
+  fileprivate(set) var neededDeletes: BloomFilter
   /// The commit that introduced each bucket, by bucket.
   fileprivate(set) var introducers: [UInt32: CommitNumber] = [:]
 
@@ -87,17 +87,17 @@ struct CompactionPlanner {
   /// The rows that an operation may bring back. An object, so that closures read it uncopied.
   private final class SeenRows {
     /// The rows that the segments before this one write.
-    var older: RowFilter
+    var older: BloomFilter
     /// The rows of this segment that stay.
     var kept: Set<UInt64> = []
-    init(older: RowFilter) { self.older = older }
+    init(older: BloomFilter) { self.older = older }
   }
 
   /// - Parameters:
   ///   - operationCount: The approximate number of operations up to the horizon.
   ///   - memoryLimit: The most bytes that the filters may take.
   init(points: KeptPoints, operationCount: Int, memoryLimit: Int) {
-    let filter = RowFilter(expecting: operationCount, limit: memoryLimit / 2)
+    let filter = BloomFilter(expecting: operationCount, limit: memoryLimit / 2)
     seen = SeenRows(older: filter)
     plan = CompactionPlan(points: points, neededDeletes: filter)
   }

@@ -3,13 +3,13 @@
 //   1. Plan: read the commits up to the horizon once, oldest first (CompactionPlanner).
 //   2. Rewrite segments, newest first. Each is durable before the next is begun. A kept row needs
 //      nothing before it, so the log replays to the kept states after every step. A run can stop
-//      anywhere, by a crash or on request, and the next run goes on.
+//      anywhere, by a crash or on request, and the next run continues.
 //
-// A segment is rewritten if operations in it depend on older segments, which will be gone, or if
-// enough of it goes to be worth the writing. The segment that holds the horizon is always
+// A segment is rewritten if operations in it depend on older segments, which will be dropped, or if
+// it would lose enough to be worth the writing. The segment that holds the horizon is always
 // rewritten, so that its header states the horizon before any history is gone.
 //
-// Extra space: one segment. Between slices the compactor yields to waiting commits.
+// A run needs extra space for one segment. Between slices the compactor yields to waiting commits.
 
 internal import TreeRingLog
 internal import TreeRingPlatform
@@ -78,7 +78,7 @@ final class Compactor {
         } else {
           planner.pass(header)
         }
-        try went(header.storedByteCount, through: segment)
+        try advance(header.storedByteCount, through: segment)
         return true
       }
     }
@@ -109,13 +109,13 @@ final class Compactor {
   ) {
     try log.rewrite(segment: segment.firstCommit, horizon: points.horizon) { header, payload in
       guard let state = try keptState(for: header.number) else {
-        try went(header.storedByteCount, through: segment)
+        try advance(header.storedByteCount, through: segment)
         return .keep
       }
       let new = try state.reader.reading {
         try plan.rewrite(payload, of: header.number, state: state.reader)
       }
-      try went(header.storedByteCount, through: segment)
+      try advance(header.storedByteCount, through: segment)
       if new.isVacant, !plan.points.contains(header.number) { return .drop }
       return .replace(payload: new.payload, keptValues: new.keptValues)
     }
@@ -133,7 +133,7 @@ final class Compactor {
     return found
   }
 
-  private func went(_ byteCount: UInt64, through segment: SegmentInfo) throws {
+  private func advance(_ byteCount: UInt64, through segment: SegmentInfo) throws {
     done += byteCount
     sinceSlice += byteCount
     if sinceSlice < Self.sliceByteCount { return }

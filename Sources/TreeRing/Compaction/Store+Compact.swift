@@ -1,4 +1,4 @@
-// Drops history that no reader needs any more. Commits go on, and never wait for it.
+// Drops history that no reader needs any more. Commits continue, and never wait for it.
 //
 //   1. Sync the log, so that a crash cannot undo the tags read next. Under the writer's lock move
 //      the horizon: from here on nothing below it can be pinned, tagged or used as a base.
@@ -24,14 +24,14 @@ extension Store {
   /// allow. Rewrites the log's segments without the data that only the history before it needed.
   ///
   /// O(log up to the horizon). Commits, snapshots and readers go on. Needs extra space for one
-  /// segment. A compaction may be interrupted at any time, even by a crash; the next one goes on.
+  /// segment. A compaction may be interrupted at any time, even by a crash; the next one continues.
   ///
   /// - Parameters:
   ///   - target: The amount of history to drop.
   ///   - keepsTags: Whether the commits of tags below the horizon stay readable. If not, a commit
   ///     removes those tags.
   ///   - isDryRun: Whether only to report the effect.
-  ///   - progress: Called now and then on the caller's thread; return false to stop.
+  ///   - progress: Called from time to time on the caller's thread; return false to stop.
   /// - Throws: `notFound` for a commit that does not exist, `cancelled`, `noSpace` if there is no
   ///   room for one segment, `notAllowed` if the store was opened for reading, `io`, `corruption`.
   ///   The work done before an error stays done, and every readable commit stays readable.

@@ -1,10 +1,10 @@
-// Work on the whole store that runs beside commits: compaction and erasing. Only one such task runs
-// at a time.
+// Maintenance: work on the whole store while commits continue, which is compaction, erasing and
+// backup. Only one such task runs at a time.
 //
 // Compaction starts automatically when a segment has been sealed, or the store opened, and the
-// policy lets whole segments shrink. Every run reads the log up to the horizon. So it waits until
-// the new part below the horizon is a quarter of the whole: the reading then costs a constant
-// factor of the writing.
+// policy lets whole segments shrink. Every run reads the log up to the horizon. So it waits until a
+// quarter of that part is not compacted yet: then reading costs only a constant factor more than
+// writing.
 
 internal import Dispatch
 internal import Logging
@@ -15,12 +15,12 @@ internal import TreeRingPlatform
 final class Maintenance: Sendable {
   private let running = OwnedLock(
     refusal:
-      "A compaction, an erasing or a backup was begun, or the store closed, inside the closure "
-      + "that is told of the progress of another. Return false there to stop it, and begin "
+      "A compaction, an erasing or a backup was begun, or the store closed, inside the progress "
+      + "closure of another. Return false there to stop that one, and begin the next "
       + "after it."
   )
   private let thread = DispatchQueue(label: "treering.maintenance", qos: .utility)
-  /// A queue for work that may wait long.
+  /// A thread for work that may wait for readers.
   private let patient = DispatchQueue(label: "treering.patience", qos: .utility)
   private let isScheduled = Atomic<Bool>(false)
   /// The number of segments when compaction was last considered.
@@ -34,7 +34,7 @@ final class Maintenance: Sendable {
   func checkOutside() throws(TreeRingError) { try running.checkOutside() }
 
   /// Whether the number of segments has changed since the last call.
-  func isNews(segmentCount: Int) -> Bool {
+  func hasChanged(segmentCount: Int) -> Bool {
     segments.exchange(segmentCount, ordering: .relaxed) != segmentCount
   }
 
@@ -62,12 +62,12 @@ extension Store {
   /// after a commit has become visible. O(1), except after a segment was sealed.
   func considerCompaction() {
     if options.retention.keepsEverything { return }
-    guard maintenance.isNews(segmentCount: log.statistics.segmentCount) else { return }
-    maintenance.schedule { [weak self] in self?.compactByItself() }
+    guard maintenance.hasChanged(segmentCount: log.statistics.segmentCount) else { return }
+    maintenance.schedule { [weak self] in self?.compactAutomatically() }
   }
 
   /// Runs a compaction by the policy, over sealed segments only.
-  private func compactByItself() {
+  private func compactAutomatically() {
     do {
       try maintenance.alone {
         try checkOpen()

@@ -17,9 +17,8 @@ extension IndexRecord {
       throw TreeRingError(
         .tooLarge,
         "The definition of the index \(name) has \(bytes.count) bytes; at most "
-          + "\(Limits.definitionByteCount) are allowed, and \(Self.depthLimit) filters one "
-          + "upon the "
-          + "other. Shorten it, or define the index by a closure."
+          + "\(Limits.definitionByteCount) are allowed, and at most \(Self.depthLimit) filters of "
+          + "filters. Shorten it, or define the index by a closure."
       )
     }
   }

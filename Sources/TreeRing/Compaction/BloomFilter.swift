@@ -1,16 +1,16 @@
-// A Bloom filter of rows. It never denies a row that was added, and confirms few others: about one
-// in a hundred, with ten bits for each row. Compaction uses it where a false positive only keeps an
-// operation that could go.
+// A Bloom filter of rows. It has no false negatives, and few false positives: about one in a
+// hundred, with ten bits for each row. Compaction uses it where a false positive only keeps an
+// operation that could be dropped.
 
 /// A set of 64-bit digests in bounded memory, with false positives.
-struct RowFilter: Sendable {
+struct BloomFilter: Sendable {
   private var words: [UInt64]
   private let mask: UInt64
   private static let probes: UInt64 = 6
 
   /// - Parameters:
   ///   - count: The expected number of digests.
-  ///   - limit: The most bytes that the filter may take.
+  ///   - limit: The maximum number of bytes of the filter.
   init(expecting count: Int, limit: Int) {
     var bits = 1024
     while bits < count &* 10, bits < limit * 4 { bits *= 2 }
