@@ -60,7 +60,7 @@ public final class Store: Sendable {
   ///   `notAStore` if there is none and the folder is not empty, or something else stands at the
   ///   path of a store's file; `unfinishedCopy` if the folder holds an unfinished backup, restore
   ///   or salvage; `logBehindPages` if the log has lost durable commits: a checkpoint holds the
-  ///   state after them.
+  ///   state after them; `invalidInput` if two of the indexes given have one name.
   public convenience init(
     at path: String, options: StoreOptions = StoreOptions(),
     progress: ((OpeningProgress) -> Void)? = nil
@@ -88,6 +88,7 @@ public final class Store: Sendable {
     path: String?, fileSystem: any FileSystem, options: StoreOptions,
     progress: ((OpeningProgress) -> Void)? = nil
   ) throws {
+    try options.checkIndexNames()
     self.path = path
     self.options = options
     self.fileSystem = fileSystem

@@ -60,6 +60,17 @@ public struct StoreOptions: Sendable {
     self.logger = logger
   }
 
+  /// Throws `invalidInput` if two indexes have one name.
+  func checkIndexNames() throws(TreeRingError) {
+    var names: Set<StoreName> = []
+    for index in indexes where !names.insert(StoreName(index.name)).inserted {
+      throw TreeRingError(
+        .invalidInput,
+        "Two of the indexes given to the store are named \(index.name). Give each a name of its "
+          + "own.")
+    }
+  }
+
   /// For tests: returns the time of the wall clock.
   package var clock: @Sendable () -> Timestamp = { .now }
   /// For tests: the maximum number of cells in a page, so that few rows make deep trees.

@@ -283,6 +283,24 @@ struct GroupIndexTests {
     #expect(try store.snapshot().index("all").count(in: "all") == 1)
   }
 
+  @Test("Two indexes of one name are refused, and the store can be opened without the other")
+  func sharedName() throws {
+    let bucket = Bucket<[UInt8]>.bytes("any")
+    func index(_ name: String, _ group: GroupName) -> GroupIndex {
+      GroupIndex(name, on: bucket, version: 1) { _ in Place(in: group, by: .created) }
+    }
+    let files = MemoryFiles()
+    #expect {
+      _ = try files.open(indexes: [index("all", "a"), index("other", "a"), index("all", "b")])
+    } throws: {
+      let error = $0 as? TreeRingError
+      return error?.code == .invalidInput && error?.message.contains("named all") == true
+    }
+    let store = try files.open(indexes: [index("all", "a"), index("other", "a")])
+    try store.write { try $0.put([1], for: "k", in: bucket) }
+    #expect(try store.snapshot().index("all").count(in: "a") == 1)
+  }
+
   @Test("A group gives the same results as its index, and nil beyond its end")
   func oneGroup() throws {
     let bucket = Bucket<[UInt8]>.bytes("any")
