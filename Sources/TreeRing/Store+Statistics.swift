@@ -107,12 +107,10 @@ extension Store {
   }
 
   private func pageFill(of version: Version) throws(TreeRingError) -> Double {
-    try typed {
-      try pages.reading {
-        var fill = LeafFill()
-        for root in version.roots.trees { fill.addSamples(of: Tree(root, pages: pages)) }
-        return fill.mean
-      }
+    try pages.read {
+      var fill = LeafFill()
+      for root in version.roots.trees { fill.addSamples(of: Tree(root, pages: pages)) }
+      return fill.mean
     }
   }
 

@@ -123,18 +123,16 @@ struct Checkpoint {
     of version: Version, bornAfter commit: CommitNumber
   ) throws(TreeRingError) -> [RetiredPage] {
     // A checkpoint that found no room may have left clean pages among them, which may be evicted.
-    try typed {
-      try pages.reading {
-        var young: [RetiredPage] = []
-        for root in version.roots.trees {
-          Tree(root, pages: pages).forEachPage(bornAfter: commit) { page in
-            if pages.isDirty(page.number) {
-              young.append(RetiredPage(number: page.number, birth: page.birth))
-            }
+    try pages.read {
+      var young: [RetiredPage] = []
+      for root in version.roots.trees {
+        Tree(root, pages: pages).forEachPage(bornAfter: commit) { page in
+          if pages.isDirty(page.number) {
+            young.append(RetiredPage(number: page.number, birth: page.birth))
           }
         }
-        return young.sorted { $0.number < $1.number }
       }
+      return young.sorted { $0.number < $1.number }
     }
   }
 

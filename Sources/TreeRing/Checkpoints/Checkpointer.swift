@@ -151,7 +151,9 @@ final class Checkpointer: Sendable {
   /// Does nothing if the newest root is of that commit, unless the meta must be written again:
   /// because roots are to be dropped, or because `isForced` says that the log has changed under it.
   func run(_ version: Version? = nil, isForced: Bool = false) throws(TreeRingError) {
-    try typed { try running.withLock { _ in try runAlone(version, isForced: isForced) } }
+    try running.withLock { (_) throws(TreeRingError) in
+      try runAlone(version, isForced: isForced)
+    }
   }
 
   private func runAlone(_ given: Version?, isForced: Bool) throws(TreeRingError) {
@@ -225,14 +227,10 @@ final class Checkpointer: Sendable {
     }
     if let given { return begun(given, []) }
     guard let source = source.withLock({ $0 }) else { return nil }
-    var result: Checkpoint.Begun?
-    try typed {
-      try source.writerLock.withLock {
-        let (visible, unpublished) = source.queue.checkpointState
-        result = begun(visible, unpublished)
-      }
+    return try source.writerLock.hold {
+      let (visible, unpublished) = source.queue.checkpointState
+      return begun(visible, unpublished)
     }
-    return result
   }
 
   /// Pauses between two slices. If writers are short of memory, it first makes the written pages

@@ -76,13 +76,11 @@ extension StateEditor {
       change = known
     } else {
       let tree = Tree(trees.places, pages: pages)
-      let (places, content) = try typed {
-        try row.key.withUnsafeBytes { key in
-          (
-            PlaceKey.places(in: tree, prefix: PlaceKey.prefix(bucket: row.bucket, key: key)),
-            recorder == nil ? nil : try self.row(bucket: row.bucket, key: key)?.content
-          )
-        }
+      let (places, content) = try row.key.withUnsafeBytes { (key) throws(TreeRingError) in
+        (
+          PlaceKey.places(in: tree, prefix: PlaceKey.prefix(bucket: row.bucket, key: key)),
+          recorder == nil ? nil : try self.row(bucket: row.bucket, key: key)?.content
+        )
       }
       change = Relabeled(
         index: trees.number, row: row, old: places, new: places, content: content)

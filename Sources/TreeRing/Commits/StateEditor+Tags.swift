@@ -10,11 +10,9 @@ extension StateEditor {
     let tags = TagReader(catalogTree)
     if !tags.isIndexed {
       var known: [Tag] = []
-      try typed {
-        try tags.forEachByName { tag in
-          known.append(tag)
-          return true
-        }
+      try tags.forEachByName { tag in
+        known.append(tag)
+        return true
       }
       for tag in known { putCatalog(CatalogKey.tag(of: tag.commit, tag.name.utf8), []) }
     }

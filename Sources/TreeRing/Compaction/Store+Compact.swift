@@ -184,21 +184,17 @@ extension Store {
 
   /// Moves the horizon as far as allowed. From here on nothing below it can be pinned or tagged.
   private func moveHorizon(to wanted: CommitNumber) throws(TreeRingError) -> KeptPoints {
-    try typed {
-      var points = KeptPoints(horizon: horizon)
-      try writerLock.withLock {
-        // Every visible commit is durable from here to the end of this block.
-        try log.sync()
-        queue.publish(through: log.completed)
-        expirePins()
-        // Includes the tags between a target that lies behind and the horizon in force.
-        let kept = try tagged(below: max(wanted, horizon)).map(\.commit)
-        // A process that begins to follow from now on, at a still older commit, gets
-        // `beyondHorizon` for the missing history.
-        points = pinRegistry.advance(
-          to: wanted, keeping: Set(kept), followed: try followers().map(\.commit))
-      }
-      return points
+    try writerLock.hold { () throws(TreeRingError) in
+      // Every visible commit is durable from here to the end of this block.
+      try log.sync()
+      queue.publish(through: log.completed)
+      expirePins()
+      // Includes the tags between a target that lies behind and the horizon in force.
+      let kept = try tagged(below: max(wanted, horizon)).map(\.commit)
+      // A process that begins to follow from now on, at a still older commit, gets
+      // `beyondHorizon` for the missing history.
+      return pinRegistry.advance(
+        to: wanted, keeping: Set(kept), followed: try followers().map(\.commit))
     }
   }
 

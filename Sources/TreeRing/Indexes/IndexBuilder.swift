@@ -52,10 +52,8 @@ struct IndexBuilder {
       var built: [IndexRoots] = []
       for position in drafts.indices {
         let labels = labeled[drafts[position].index.number]
-        try typed {
-          try pages.reading {
-            try drafts[position].label(keeping: labels, entryByteLimit: entryByteLimit)
-          }
+        try pages.read { () throws(TreeRingError) in
+          try drafts[position].label(keeping: labels, entryByteLimit: entryByteLimit)
         }
         built.append(try drafts[position].finish(spill))
       }
@@ -80,11 +78,11 @@ struct IndexBuilder {
       guard let bucket = catalog.buckets[name] else { continue }
       let positions = positions { $0.manualName == nil && $0.buckets.containsName(name) }
       let (pages, rows) = (editor.pages, rows)
-      var rest = try typed { try pages.reading { RowKey.positions(in: rows, bucket: bucket) } }
+      var rest = try pages.read { RowKey.positions(in: rows, bucket: bucket) }
       while !rest.isEmpty {
         let part = rest.prefix(StateReader.sectionEntryCount)
-        let done = try typed {
-          try pages.reading { try addRows(at: part, of: bucket, to: positions) }
+        let done = try pages.read { () throws(TreeRingError) in
+          try addRows(at: part, of: bucket, to: positions)
         }
         if done == 0 { break }
         rest = rest.dropFirst(done)

@@ -118,19 +118,17 @@ private struct SortBuffer {
   mutating func flush(
     into root: inout TreeRoot, with editor: PageEditor, _ spill: SpillAction?
   ) throws(TreeRingError) {
-    try typed {
-      try bytes.withUnsafeBytes { all in
-        func run(_ start: Int, _ count: Int32) -> UnsafeRawBufferPointer {
-          UnsafeRawBufferPointer(rebasing: all[start..<start + Int(count)])
-        }
-        let order = KeySorter.order(of: entries.map { run($0.start, $0.keyLength) })
-        for (position, index) in order.enumerated() {
-          let entry = entries[index]
-          _ = editor.put(
-            &root, key: run(entry.start, entry.keyLength),
-            value: run(entry.start + Int(entry.keyLength), entry.valueLength))
-          if position & 63 == 63 { try spill?(editor) }
-        }
+    try bytes.withUnsafeBytes { (all) throws(TreeRingError) in
+      func run(_ start: Int, _ count: Int32) -> UnsafeRawBufferPointer {
+        UnsafeRawBufferPointer(rebasing: all[start..<start + Int(count)])
+      }
+      let order = KeySorter.order(of: entries.map { run($0.start, $0.keyLength) })
+      for (position, index) in order.enumerated() {
+        let entry = entries[index]
+        _ = editor.put(
+          &root, key: run(entry.start, entry.keyLength),
+          value: run(entry.start + Int(entry.keyLength), entry.valueLength))
+        if position & 63 == 63 { try spill?(editor) }
       }
     }
     bytes.removeAll(keepingCapacity: true)

@@ -31,12 +31,10 @@ extension IndexEditor {
     var next = 0
     while next < keys.count {
       let part = keys[next..<min(next + StateReader.sectionEntryCount, keys.count)]
-      try typed {
-        try editor.pages.reading {
-          for key in part {
-            try key.withUnsafeBytes { treeKey in
-              try move(&roots, index, treeKey, from: donor.rows, to: rows, values)
-            }
+      try editor.pages.read { () throws(TreeRingError) in
+        for key in part {
+          try key.withUnsafeBytes { (treeKey) throws(TreeRingError) in
+            try move(&roots, index, treeKey, from: donor.rows, to: rows, values)
           }
         }
       }
@@ -50,13 +48,11 @@ extension IndexEditor {
     from old: Tree, to new: Tree, in buckets: Set<UInt32>, limit: Int
   ) throws(TreeRingError) -> [[UInt8]]? {
     var keys: [[UInt8]] = []
-    try typed {
-      try editor.pages.reading {
-        var difference = TreeDiff(from: old.root, to: new.root, pages: editor.pages)
-        difference.forEach { key, _, _ in
-          if buckets.contains(RowKey.bucket(of: key)) { keys.append(Array(key)) }
-          return keys.count <= limit
-        }
+    try editor.pages.read {
+      var difference = TreeDiff(from: old.root, to: new.root, pages: editor.pages)
+      difference.forEach { key, _, _ in
+        if buckets.contains(RowKey.bucket(of: key)) { keys.append(Array(key)) }
+        return keys.count <= limit
       }
     }
     return keys.count <= limit ? keys : nil

@@ -80,13 +80,11 @@ struct IndexEditor {
     entryByteLimit: Int = IndexBuilder.entryByteLimit, spill: SpillAction? = nil,
     progress: (Int) -> Bool = { _ in true }
   ) throws(TreeRingError) -> [IndexRoots] {
-    try typed {
-      try withoutActuallyEscaping(progress) { progress in
-        var builder = IndexBuilder(
-          indexes, rows: rows, catalog: catalog, catalogTree: catalogTree, values: values,
-          editor: editor, entryByteLimit: entryByteLimit, spill: spill, progress: progress)
-        return try builder.run(labeled: labeled)
-      }
+    try withoutActuallyEscaping(progress) { (progress) throws(TreeRingError) in
+      var builder = IndexBuilder(
+        indexes, rows: rows, catalog: catalog, catalogTree: catalogTree, values: values,
+        editor: editor, entryByteLimit: entryByteLimit, spill: spill, progress: progress)
+      return try builder.run(labeled: labeled)
     }
   }
 

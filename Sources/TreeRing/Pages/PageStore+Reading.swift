@@ -12,25 +12,37 @@ extension PageStore {
   /// - Returns: The result of `body`, which read whole pages only.
   /// - Throws: The error of a page that this thread could not read; otherwise errors of `body`.
   @inline(__always)
-  package func reading<R>(_ body: () throws -> R) throws -> R {
+  package func reading<R>(_ body: () throws -> R) throws -> R { try inSection(body) { $0 } }
+
+  /// Runs a read section whose body throws only errors of this library; otherwise as `reading`.
+  @inline(__always)
+  package func read<R>(_ body: () throws(TreeRingError) -> R) throws(TreeRingError) -> R {
+    try inSection(body) { $0 }
+  }
+
+  /// - Parameter failed: returns the error of a failed fetch as an error of the body's type.
+  @inline(__always)
+  private func inSection<R, E: Error>(
+    _ body: () throws(E) -> R, failed: (TreeRingError) -> E
+  ) throws(E) -> R {
     guard countsReaders else { return try body() }
     let section = sections.enter()
     defer { sections.leave(section) }
     guard let supply else { return try body() }
     let count = supply.failureCount
     let result: R
-    do {
+    do throws(E) {
       result = try body()
     } catch {
       // The missing page may have caused this error, so the fetch error takes precedence.
-      throw supply.failure(since: count) ?? error
+      throw supply.failure(since: count).map(failed) ?? error
     }
-    if let failure = supply.failure(since: count) { throw failure }
+    if let failure = supply.failure(since: count) { throw failed(failure) }
     return result
   }
 
   /// Runs a read section that keeps pointers valid. The caller checks for failed fetches.
-  package func withSection<R>(_ body: () throws -> R) rethrows -> R {
+  package func withSection<R, E: Error>(_ body: () throws(E) -> R) throws(E) -> R {
     guard countsReaders else { return try body() }
     let section = sections.enter()
     defer { sections.leave(section) }

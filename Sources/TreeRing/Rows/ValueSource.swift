@@ -41,7 +41,7 @@ package struct ValueSource: Sendable {
     case .inline(let bytes): return try body(bytes)
     case .logged(let reference):
       let bytes = try read(reference, part: part)
-      return try typed { try bytes.withUnsafeBytes { try body($0) } }
+      return try bytes.withUnsafeBytes(body)
     }
   }
 

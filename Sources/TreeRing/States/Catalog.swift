@@ -51,27 +51,24 @@ package struct Catalog: Sendable {
   package init() {}
 
   /// Reads the catalog that a catalog tree holds. O(buckets + definitions). Inside a read section.
-  init(_ tree: Tree) throws {
-    try Self.forEach(CatalogKey.bucket, in: tree) { name, value in
+  init(_ tree: Tree) throws(TreeRingError) {
+    try Self.forEach(CatalogKey.bucket, in: tree) { (name, value) throws(TreeRingError) in
       var reader = ByteReader(value)
       add(BucketReference(number: try reader.integer32(), name: name))
     }
-    try Self.forEach(CatalogKey.index, in: tree) { _, value in
+    try Self.forEach(CatalogKey.index, in: tree) { (_, value) throws(TreeRingError) in
       var reader = ByteReader(value)
       set(try IndexRecord(&reader))
     }
   }
 
   private static func forEach(
-    _ kind: UInt8, in tree: Tree, _ body: (String, UnsafeRawBufferPointer) throws -> Void
-  ) throws {
-    try [kind].withUnsafeBytes { lower in
-      try [kind + 1].withUnsafeBytes { upper in
-        try tree.forEach(from: lower, to: upper) { key, value in
-          try body(String(decoding: key.dropFirst(), as: UTF8.self), value)
-          return true
-        }
-      }
+    _ kind: UInt8, in tree: Tree,
+    _ body: (String, UnsafeRawBufferPointer) throws(TreeRingError) -> Void
+  ) throws(TreeRingError) {
+    try tree.forEach(from: [kind], to: [kind + 1]) { (key, value) throws(TreeRingError) in
+      try body(String(decoding: key.dropFirst(), as: UTF8.self), value)
+      return true
     }
   }
 
@@ -140,6 +137,19 @@ package struct IndexTable: Sendable {
 
   /// All definitions, in no order.
   package var values: Dictionary<StoreName, IndexRecord>.Values { byName.values }
+}
+
+extension Tree {
+  /// Calls `body` with the entries of `lower` ≤ key < `upper` in ascending order, until it returns
+  /// false.
+  func forEach<E: Error>(
+    from lower: [UInt8], to upper: [UInt8],
+    _ body: (_ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) throws(E) -> Bool
+  ) throws(E) {
+    try lower.withUnsafeBytes { (lower) throws(E) in
+      try upper.withUnsafeBytes { (upper) throws(E) in try forEach(from: lower, to: upper, body) }
+    }
+  }
 }
 
 /// Keys of the catalog tree: the kind of the entry, then its name.

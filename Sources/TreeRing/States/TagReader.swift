@@ -28,11 +28,9 @@ struct TagReader {
   func contains(_ commit: CommitNumber) throws(TreeRingError) -> Bool {
     guard isIndexed else {
       var isTagged = false
-      try typed {
-        try forEachByName { tag in
-          isTagged = tag.commit == commit
-          return !isTagged
-        }
+      try forEachByName { tag in
+        isTagged = tag.commit == commit
+        return !isTagged
       }
       return isTagged
     }
@@ -47,40 +45,31 @@ struct TagReader {
   /// indexed.
   func tags(below bound: CommitNumber) throws(TreeRingError) -> [Tag] {
     var tags: [Tag] = []
-    try typed {
-      guard isIndexed else {
-        try forEachByName { tag in
-          if tag.commit < bound { tags.append(tag) }
-          return true
-        }
-        tags.sort { ($0.commit, Key($0.name)) < ($1.commit, Key($1.name)) }
-        return
+    guard isIndexed else {
+      try forEachByName { tag in
+        if tag.commit < bound { tags.append(tag) }
+        return true
       }
-      try CatalogKey.tag(of: 0).withUnsafeBytes { lower in
-        try CatalogKey.tag(of: bound).withUnsafeBytes { upper in
-          try tree.forEach(from: lower, to: upper) { key, _ in
-            guard key.count >= CatalogKey.tagNameOffset else { throw ByteReader.damaged }
-            let commit = UInt64(bigEndian: key.loadUnaligned(fromByteOffset: 1, as: UInt64.self))
-            let name = String(decoding: key[CatalogKey.tagNameOffset...], as: UTF8.self)
-            tags.append(Tag(name: name, commit: commit))
-            return true
-          }
-        }
-      }
+      return tags.sorted { ($0.commit, Key($0.name)) < ($1.commit, Key($1.name)) }
+    }
+    try tree.forEach(from: CatalogKey.tag(of: 0), to: CatalogKey.tag(of: bound)) {
+      (key, _) throws(TreeRingError) in
+      guard key.count >= CatalogKey.tagNameOffset else { throw ByteReader.damaged }
+      let commit = UInt64(bigEndian: key.loadUnaligned(fromByteOffset: 1, as: UInt64.self))
+      let name = String(decoding: key[CatalogKey.tagNameOffset...], as: UTF8.self)
+      tags.append(Tag(name: name, commit: commit))
+      return true
     }
     return tags
   }
 
   /// Calls `body` with each tag in name order, until it returns false. O(tags).
-  func forEachByName(_ body: (Tag) throws -> Bool) throws {
-    try [CatalogKey.tag].withUnsafeBytes { lower in
-      try [CatalogKey.tag + 1].withUnsafeBytes { upper in
-        try tree.forEach(from: lower, to: upper) { key, value in
-          var reader = ByteReader(value)
-          let name = String(decoding: key.dropFirst(), as: UTF8.self)
-          return try body(Tag(name: name, commit: try reader.integer()))
-        }
-      }
+  func forEachByName(_ body: (Tag) -> Bool) throws(TreeRingError) {
+    try tree.forEach(from: [CatalogKey.tag], to: [CatalogKey.tag + 1]) {
+      (key, value) throws(TreeRingError) in
+      var reader = ByteReader(value)
+      let name = String(decoding: key.dropFirst(), as: UTF8.self)
+      return body(Tag(name: name, commit: try reader.integer()))
     }
   }
 

@@ -19,8 +19,18 @@ final class OwnedLock: Sendable {
   /// Runs `body` exclusively. Waits for another thread that holds the lock.
   /// - Throws: `notAllowed` if this thread holds the lock already; the errors of `body`.
   func withLock<R>(_ body: () throws -> R) throws -> R {
-    let thread = Platform.currentThread
     try checkOutside()
+    return try locked(body)
+  }
+
+  /// Runs a body that throws only errors of this library; otherwise as `withLock`.
+  func hold<R>(_ body: () throws(TreeRingError) -> R) throws(TreeRingError) -> R {
+    try checkOutside()
+    return try locked(body)
+  }
+
+  private func locked<R, E: Error>(_ body: () throws(E) -> R) throws(E) -> R {
+    let thread = Platform.currentThread
     monitor.lock()
     owner.store(thread, ordering: .relaxed)
     defer {

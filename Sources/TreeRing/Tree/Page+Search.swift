@@ -1,6 +1,7 @@
 // Finding a key in a page. The search compares the prefix once, then heads as integers in a plain
 // branching binary search. At a million keys the speculative loads of a branching search overlap,
-// which beats branch-free code. A cell is read only if its head equals the key's.
+// which beats branch-free code. A cell is read only if its head equals the key's. The loops are
+// written out, because `partitioningIndex` over a range checks overflow and bounds at every step.
 
 internal import CTreeRing
 internal import TreeRingPlatform

@@ -10,10 +10,10 @@ extension Tree {
   /// false. A nil bound is no bound. Key and value are valid inside `body` only. O(log n +
   /// entries).
   @inline(__always)
-  package func forEach(
+  package func forEach<E: Error>(
     from lower: UnsafeRawBufferPointer? = nil, to upper: UnsafeRawBufferPointer? = nil,
-    _ body: (_ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) throws -> Bool
-  ) rethrows {
+    _ body: (_ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) throws(E) -> Bool
+  ) throws(E) {
     let start = lower.map { rank(of: $0) } ?? 0
     let end = upper.map { rank(of: $0) } ?? count
     if start < end { try forEach(in: start..<end, body) }
@@ -23,10 +23,10 @@ extension Tree {
   /// false. A nil bound is no bound. Key and value are valid inside `body` only. O(log n +
   /// entries).
   @inline(__always)
-  package func forEachBackward(
+  package func forEachBackward<E: Error>(
     from lower: UnsafeRawBufferPointer? = nil, to upper: UnsafeRawBufferPointer? = nil,
-    _ body: (_ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) throws -> Bool
-  ) rethrows {
+    _ body: (_ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) throws(E) -> Bool
+  ) throws(E) {
     let start = lower.map { rank(of: $0) } ?? 0
     let end = upper.map { rank(of: $0) } ?? count
     if start < end { try forEachBackward(in: start..<end, body) }
@@ -34,10 +34,10 @@ extension Tree {
 
   /// Calls `body` with the entries at these positions in ascending order, until it returns false.
   /// The positions must exist. O(log n + entries).
-  package func forEach(
+  package func forEach<E: Error>(
     in positions: Range<Int>,
-    _ body: (_ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) throws -> Bool
-  ) rethrows {
+    _ body: (_ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) throws(E) -> Bool
+  ) throws(E) {
     if positions.isEmpty { return }
     var cursor = makeCursor()
     precondition(positions.lowerBound >= 0 && positions.upperBound <= count, "no such positions")
@@ -55,10 +55,10 @@ extension Tree {
 
   /// Calls `body` with the entries at these positions in descending order, until it returns false.
   /// The positions must exist. O(log n + entries).
-  package func forEachBackward(
+  package func forEachBackward<E: Error>(
     in positions: Range<Int>,
-    _ body: (_ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) throws -> Bool
-  ) rethrows {
+    _ body: (_ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) throws(E) -> Bool
+  ) throws(E) {
     if positions.isEmpty { return }
     var cursor = makeCursor()
     precondition(positions.lowerBound >= 0 && positions.upperBound <= count, "no such positions")
@@ -122,10 +122,10 @@ extension TreeCursor {
   /// Calls `body` with entries of one leaf and prefetches the next leaf in that direction.
   /// - Returns: False if `body` stopped the scan.
   @inline(__always)
-  func visit(
+  func visit<E: Error>(
     _ page: Page, _ range: Range<Int>, isForward: Bool,
-    _ body: (_ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) throws -> Bool
-  ) rethrows -> Bool {
+    _ body: (_ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) throws(E) -> Bool
+  ) throws(E) -> Bool {
     let prefixLength = page.prefixLength
     if prefixLength > 0 { memcpy(keyBuffer, page.prefix, prefixLength) }
     let rest = keyBuffer + prefixLength

@@ -132,13 +132,14 @@ package struct Tree: Sendable {
 
   /// Calls `body` with the key and value of the entry at a position, counted from 0. Both are empty
   /// if a page could not be fetched. O(log n).
-  package func withEntry<R>(
+  package func withEntry<R, E: Error>(
     at position: Int,
-    _ body: (_ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) throws -> R
-  ) rethrows -> R {
+    _ body: (_ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) throws(E) -> R
+  ) throws(E) -> R {
     let (leaf, index) = locate(at: position)
     let keyLength = leaf.keyLength(at: index)
-    return try withUnsafeTemporaryAllocation(byteCount: keyLength + 8, alignment: 8) { buffer in
+    return try withUnsafeTemporaryAllocation(byteCount: keyLength + 8, alignment: 8) {
+      (buffer) throws(E) in
       let start = buffer.baseAddress.unsafelyUnwrapped
       leaf.copyKey(at: index, to: start)
       return try body(UnsafeRawBufferPointer(start: start, count: keyLength), leaf.value(at: index))

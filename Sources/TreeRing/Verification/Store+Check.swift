@@ -72,11 +72,9 @@ extension Store {
     of name: String, _ old: Tree, _ new: Tree
   ) throws -> [String] {
     func row(_ tree: Tree, _ position: Int) throws(TreeRingError) -> (GroupName, RowReference) {
-      try typed {
-        try tree.withEntry(at: position) { key, value in
-          let entry = try OrderEntry(key: key, value: value)
-          return (try entry.groupName, entry.row)
-        }
+      try tree.withEntry(at: position) { (key, value) throws(TreeRingError) in
+        let entry = try OrderEntry(key: key, value: value)
+        return (try entry.groupName, entry.row)
       }
     }
     guard old.count == new.count else {
