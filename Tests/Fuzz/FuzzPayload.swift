@@ -66,9 +66,9 @@ private func put(
 ) {
   bytes(key).withUnsafeBytes { key in
     bytes(object).withUnsafeBytes { object in
-      writer.put(
-        RowAddress(bucket: bucket, key: key, previous: previous), coder: 0,
-        object: NewValue(object, isLogged: false), metadata: nil)
+      writer.append(
+        .put(coder: 0, object: NewValue(object, isLogged: false), metadata: nil),
+        of: RowAddress(bucket: bucket, key: key, previous: previous))
     }
   }
 }
@@ -77,11 +77,12 @@ private func put(
 private let firstPayload = payload(1) { writer in
   put(&writer, "k", #"{"g":"x","n":1}"#, previous: 0)
   put(&writer, "l", #"{"g":"y","n":-2.5e3}"#, previous: 0)
-  writer.index(
-    IndexRecord(
-      name: "i", number: 1, version: 1,
-      definition: .fields(
-        #"{"bucket":"b","group":"g","order":["n:desc"],"where":{},"version":1}"#)))
+  writer.append(
+    .index(
+      IndexRecord(
+        name: "i", number: 1, version: 1,
+        definition: .fields(
+          #"{"bucket":"b","group":"g","order":["n:desc"],"where":{},"version":1}"#))))
 }
 
 /// Writes sound payloads to begin from.
@@ -91,31 +92,33 @@ func writePayloads(_ folder: String) {
     payload(2) { writer in
       bytes("k").withUnsafeBytes { key in
         let row = RowAddress(bucket: bucket, key: key, previous: 1)
-        writer.touch(row)
+        writer.append(.touch, of: row)
         bytes("m").withUnsafeBytes {
-          writer.metadata(row, metadata: NewValue($0, isLogged: false))
+          writer.append(.metadata(NewValue($0, isLogged: false)), of: row)
         }
-        writer.delete(row)
+        writer.append(.delete, of: row)
       }
-      writer.deleteRange(bucket, rows: [(bytes("l"), 1)])
-      writer.tag(name: "t", commit: 1)
+      writer.beginDeleteRange(bucket, rowCount: 1)
+      bytes("l").withUnsafeBytes { writer.deleteRange($0, previous: 1) }
+      writer.append(.tag(name: "t", commit: 1))
     },
     firstPayload,
     payload(2) { writer in
-      writer.index(
-        IndexRecord(name: "m", number: 2, version: 1, definition: .manual(buckets: ["b"])))
-      writer.index(
-        IndexRecord(
-          name: "f", number: 3, version: 1,
-          definition: .selected(
-            IndexRecord(name: "m", number: 2, version: 1, definition: .manual(buckets: ["b"])),
-            #"{"filters":"m","where":{"g":["x"]},"version":1}"#)))
+      let manual = IndexRecord(
+        name: "m", number: 2, version: 1, definition: .manual(buckets: ["b"]))
+      writer.append(.index(manual))
+      writer.append(
+        .index(
+          IndexRecord(
+            name: "f", number: 3, version: 1,
+            definition: .selected(manual, #"{"filters":"m","where":{"g":["x"]},"version":1}"#))))
       for (key, label) in [("k", [128, 7]), ("l", [128]), ("k", [])] as [(String, [UInt8])] {
         bytes(key).withUnsafeBytes { key in
           label.withUnsafeBytes { label in
-            writer.place(
-              PlaceAddress(index: "m", group: "g"),
-              RowAddress(bucket: bucket, key: key, previous: 1), label: label)
+            writer.append(
+              .place(
+                PlaceAddress(index: "m", group: "g"),
+                RowAddress(bucket: bucket, key: key, previous: 1), label: label))
           }
         }
       }
@@ -124,13 +127,14 @@ func writePayloads(_ folder: String) {
       bytes("k").withUnsafeBytes { key in
         let row = RowAddress(bucket: bucket, key: key, previous: 1)
         bytes(#"{"g":"z","n":3}"#).withUnsafeBytes { object in
-          writer.stub(3, buckets: [bucket])
-          writer.row(
-            row,
-            RowRecord(
-              written: Stamp(commit: 2, operation: 3), created: Stamp(commit: 1, operation: 0),
-              touched: 1, coder: 0, object: .inline(object), metadata: .inline(key)))
-          writer.held(row, [.object])
+          writer.append(.stub(count: 3, buckets: [bucket]))
+          writer.append(
+            .row(
+              row,
+              .whole(
+                created: Stamp(commit: 1, operation: 0), touched: 1, coder: 0,
+                object: .inline(object), metadata: .inline(key))))
+          writer.append(.held(row, [.object]))
         }
       }
     },

@@ -42,7 +42,7 @@ extension Transaction {
     let reference = BucketReference(number: number, name: bucket)
     try editor.place(key, in: reference, place, label: label)
     let address = RowAddress(bucket: reference, key: key, previous: written)
-    label.withUnsafeBytes { payload.place(place, address, label: $0) }
+    label.withUnsafeBytes { payload.append(.place(place, address, label: $0)) }
   }
 }
 
@@ -132,10 +132,8 @@ public struct ManualGroup {
 
   private func place(_ row: RowID, label: [UInt8]) throws(TreeRingError) {
     let address = PlaceAddress(index: index, group: name)
-    try typed {
-      try row.key.bytes.withUnsafeBytes {
-        try transaction.place($0, in: row.bucket, address, label: label)
-      }
+    try row.key.bytes.withUnsafeBytes { (key) throws(TreeRingError) in
+      try transaction.place(key, in: row.bucket, address, label: label)
     }
   }
 

@@ -9,50 +9,6 @@
 
 internal import TreeRingLog
 
-/// The effect of an operation on one row.
-enum RowChange {
-  case put(object: StoredValue, metadata: StoredValue?, coder: UInt32)
-  case object(StoredValue, coder: UInt32)
-  case metadata(StoredValue)
-  case touch
-  case delete
-  /// The whole row, as a compacted log stores it.
-  case row(RowRecord)
-}
-
-extension RowChange {
-  /// The record after the change; nil for a delete.
-  func successor(
-    of old: RowRecord?, at stamp: Stamp
-  ) throws(TreeRingError) -> RowRecord? {
-    switch self {
-    case .delete: return nil
-    case .row(let row): return row
-    case .put(let object, let metadata, let coder):
-      return RowRecord(
-        written: stamp, created: old?.created ?? stamp, touched: old?.touched ?? 0, coder: coder,
-        object: object, metadata: metadata)
-    case .object(let object, let coder):
-      return RowRecord(
-        written: stamp, created: old?.created ?? stamp, touched: old?.touched ?? 0, coder: coder,
-        object: object, metadata: old?.metadata)
-    case .metadata, .touch:
-      guard var row = old else { throw Self.noRow }
-      row.written = stamp
-      if case .metadata(let metadata) = self { row.metadata = metadata }
-      if case .touch = self { row.touched = stamp.commit }
-      return row
-    }
-  }
-
-  private static var noRow: TreeRingError {
-    TreeRingError(
-      .notFound,
-      "There is no row of this key, so it can get no metadata and cannot be touched. "
-        + "Put the row first.")
-  }
-}
-
 /// Edits all trees of a store on the way to one commit. One thread at a time uses it.
 final class StateEditor {
   let editor: PageEditor
@@ -110,13 +66,7 @@ final class StateEditor {
   private func tombstone(bucket: UInt32, key: UnsafeRawBufferPointer) throws(TreeRingError)
     -> CommitNumber
   {
-    let tombstones = Tree(roots.tombstones, pages: pages)
-    if tombstones.isEmpty { return 0 }
-    guard let bytes = RowKey.with(bucket: bucket, key: key, { tombstones.value(of: $0) }) else {
-      return 0
-    }
-    var reader = ByteReader(bytes)
-    return try reader.integer()
+    try roots.tombstone(bucket: bucket, key: key, pages: pages)
   }
 
   /// Applies one change to one row.
@@ -126,7 +76,7 @@ final class StateEditor {
   /// - Throws: the error that prevents the change; then nothing has changed.
   @discardableResult
   func apply(
-    _ change: RowChange, in reference: BucketReference, key: UnsafeRawBufferPointer,
+    _ change: RowChange<StoredValue>, in reference: BucketReference, key: UnsafeRawBufferPointer,
     at stamp: Stamp
   ) throws(TreeRingError) -> CommitNumber? {
     let old = try row(bucket: reference.number, key: key)

@@ -13,17 +13,18 @@ extension Transaction {
   /// - Returns: the number of rows deleted. O(rows deleted · log n).
   @discardableResult
   public func deleteAll(
-    in bucket: String, from lower: Key? = nil, to upper: Key? = nil
+    in bucket: some BucketName, from lower: Key? = nil, to upper: Key? = nil
   ) throws(TreeRingError) -> Int {
     try beginEdit()
-    guard let number = editor.catalog.buckets[bucket] else { return 0 }
+    let name = bucket.bucketName
+    guard let number = editor.catalog.buckets[name] else { return 0 }
     func positions() -> Range<Int> {
       RowKey.positions(in: editor.rows, bucket: number, from: lower, to: upper)
     }
     let rowCount = positions().count
     if rowCount == 0 { return 0 }
-    let stamp = Stamp(commit: commit, operation: payload.next)
-    let bucket = BucketReference(number: number, name: bucket)
+    let stamp = payload.stamp
+    let bucket = BucketReference(number: number, name: name)
     payload.beginDeleteRange(bucket, rowCount: rowCount)
     do throws(TreeRingError) {
       var deletedCount = 0
@@ -32,7 +33,9 @@ extension Transaction {
         let keys = keys(at: positions().prefix(Self.deletedAtOnce))
         if keys.isEmpty { throw ByteReader.damaged }
         for key in keys {
-          try typed { try key.withUnsafeBytes { try delete($0, in: bucket, at: stamp) } }
+          try key.withUnsafeBytes { (key) throws(TreeRingError) in
+            try delete(key, in: bucket, at: stamp)
+          }
           try noteEdit()
         }
         deletedCount += keys.count

@@ -30,7 +30,7 @@ extension Transaction {
       definition: definition)
     try record.check()
     try editor.define(record, progress: progress)
-    payload.index(record)
+    payload.append(.index(record))
     for child in editor.catalog.filters(of: name) {
       try define(
         child.name, version: child.version, child.definition.filtering(record), progress: progress)
@@ -107,7 +107,7 @@ extension Transaction {
     var record = old
     record.definition = .removed
     editor.setDefinition(record)
-    payload.index(record)
+    payload.append(.index(record))
   }
 }
 

@@ -137,23 +137,25 @@ public final class Transaction: Readable {
 
   /// Sets a row's metadata and keeps its object.
   /// - Throws: `notFound` if there is no such row.
-  public func put(metadata: [UInt8], for key: Key, in bucket: String) throws {
+  public func put(metadata: [UInt8], for key: Key, in bucket: some BucketName) throws {
     try metadata.withUnsafeBytes { metadata in
-      try key.bytes.withUnsafeBytes { try putMetadata($0, in: bucket, metadata: metadata) }
+      try key.bytes.withUnsafeBytes {
+        try putMetadata($0, in: bucket.bucketName, metadata: metadata)
+      }
     }
   }
 
   /// Marks a row as changed without changing it: observers see the part `touched`.
   /// - Throws: `notFound` if there is no such row.
-  public func touch(_ key: Key, in bucket: String) throws {
-    try key.bytes.withUnsafeBytes { try touch($0, in: bucket) }
+  public func touch(_ key: Key, in bucket: some BucketName) throws {
+    try key.bytes.withUnsafeBytes { try touch($0, in: bucket.bucketName) }
   }
 
   /// Deletes a row.
   /// - Returns: `true` if the row existed.
   @discardableResult
-  public func delete(_ key: Key, in bucket: String) throws -> Bool {
-    try key.bytes.withUnsafeBytes { try delete($0, in: bucket) }
+  public func delete(_ key: Key, in bucket: some BucketName) throws -> Bool {
+    try key.bytes.withUnsafeBytes { try delete($0, in: bucket.bucketName) }
   }
 
   // MARK: - Preconditions
@@ -170,14 +172,14 @@ public final class Transaction: Readable {
   /// - Throws: `conflict`, whose `current` is the commit that last wrote the row; 0 if it is
   ///   absent.
   public func require(
-    _ key: Key, in bucket: String, lastWrittenAt expected: CommitNumber
+    _ key: Key, in bucket: some BucketName, lastWrittenAt expected: CommitNumber
   ) throws(TreeRingError) {
     let current = try written(key, in: bucket) ?? 0
     guard current == expected else {
       throw TreeRingError(
         .conflict,
-        "The row \(bucket)/\(key) was last written at commit \(current), not \(expected). "
-          + "Read it again, and repeat the write.", current: current)
+        "The row \(bucket.bucketName)/\(key) was last written at commit \(current), not "
+          + "\(expected). Read it again, and repeat the write.", current: current)
     }
   }
 
@@ -196,7 +198,7 @@ public final class Transaction: Readable {
       throw TreeRingError.beyond(horizon, commit: tagged)
     }
     try editor.setTag(name, commit: tagged)
-    payload.tag(name: name, commit: tagged)
+    payload.append(.tag(name: name, commit: tagged))
   }
 
   /// Removes a name.
@@ -207,7 +209,7 @@ public final class Transaction: Readable {
       throw TreeRingError.noTag(named: name)
     }
     try editor.setTag(name, commit: 0)
-    payload.tag(name: name, commit: 0)
+    payload.append(.tag(name: name, commit: 0))
     cachedReader = nil
   }
 
@@ -221,13 +223,7 @@ public final class Transaction: Readable {
     let object = NewValue(object, beside: 0, keyByteCount: key.count)
     let inline = object.isLogged ? 0 : object.bytes.count
     let metadata = metadata.map { NewValue($0, beside: inline, keyByteCount: key.count) }
-    let stamp = Stamp(commit: commit, operation: payload.next)
-    let change = RowChange.put(
-      object: object.stored(by: stamp), metadata: metadata?.stored(by: stamp), coder: coder)
-    guard let previous = try apply(change, bucket, key, stamp, object, metadata) else { return }
-    payload.put(
-      RowAddress(bucket: bucket, key: key, previous: previous), coder: coder, object: object,
-      metadata: metadata)
+    try write(.put(coder: coder, object: object, metadata: metadata), of: key, in: bucket)
   }
 
   package func putObject(
@@ -238,11 +234,7 @@ public final class Transaction: Readable {
     let old = try editor.row(bucket: bucket.number, key: key)
     let object = NewValue(
       object, beside: old?.metadata?.inlineByteCount ?? 0, keyByteCount: key.count)
-    let stamp = Stamp(commit: commit, operation: payload.next)
-    let change = RowChange.object(object.stored(by: stamp), coder: coder)
-    guard let previous = try apply(change, bucket, key, stamp, object, nil) else { return }
-    payload.object(
-      RowAddress(bucket: bucket, key: key, previous: previous), coder: coder, object: object)
+    try write(.object(coder: coder, object), of: key, in: bucket)
   }
 
   package func putMetadata(
@@ -252,18 +244,11 @@ public final class Transaction: Readable {
     let old = try editor.row(bucket: bucket.number, key: key)
     let metadata = NewValue(
       metadata, beside: old?.object.inlineByteCount ?? 0, keyByteCount: key.count)
-    let stamp = Stamp(commit: commit, operation: payload.next)
-    let change = RowChange.metadata(metadata.stored(by: stamp))
-    guard let previous = try apply(change, bucket, key, stamp, nil, metadata) else { return }
-    payload.metadata(
-      RowAddress(bucket: bucket, key: key, previous: previous), metadata: metadata)
+    try write(.metadata(metadata), of: key, in: bucket)
   }
 
   package func touch(_ key: UnsafeRawBufferPointer, in bucket: String) throws(TreeRingError) {
-    let bucket = try begin(key, in: bucket, values: nil, nil)
-    let stamp = Stamp(commit: commit, operation: payload.next)
-    guard let previous = try apply(.touch, bucket, key, stamp, nil, nil) else { return }
-    payload.touch(RowAddress(bucket: bucket, key: key, previous: previous))
+    try write(.touch, of: key, in: try begin(key, in: bucket, values: nil, nil))
   }
 
   @discardableResult
@@ -273,11 +258,7 @@ public final class Transaction: Readable {
     try beginEdit()
     try Limits.check(key: key)
     guard let number = editor.catalog.buckets[bucket] else { return false }
-    let bucket = BucketReference(number: number, name: bucket)
-    let stamp = Stamp(commit: commit, operation: payload.next)
-    guard let previous = try apply(.delete, bucket, key, stamp, nil, nil) else { return false }
-    payload.delete(RowAddress(bucket: bucket, key: key, previous: previous))
-    return true
+    return try write(.delete, of: key, in: BucketReference(number: number, name: bucket))
   }
 
   /// Prepares every write.
@@ -320,15 +301,24 @@ public final class Transaction: Readable {
     return BucketReference(number: editor.catalog.nextBucketNumber, name: bucket)
   }
 
-  private func apply(
-    _ change: RowChange, _ bucket: BucketReference, _ key: UnsafeRawBufferPointer,
-    _ stamp: Stamp, _ object: NewValue?, _ metadata: NewValue?
-  ) throws(TreeRingError) -> CommitNumber? {
+  /// Applies and logs a change.
+  /// - Returns: whether it changed anything.
+  @discardableResult
+  private func write(
+    _ change: RowChange<NewValue>, of key: UnsafeRawBufferPointer, in bucket: BucketReference
+  ) throws(TreeRingError) -> Bool {
+    let stamp = payload.stamp
     let mark = pending.count
+    let (_, object, metadata) = change.written
     if let object, object.isLogged { pending.append(.object, object, of: stamp) }
     if let metadata, metadata.isLogged { pending.append(.metadata, metadata, of: stamp) }
+    let stored = change.stored(by: stamp)
     do throws(TreeRingError) {
-      return try editor.apply(change, in: bucket, key: key, at: stamp)
+      guard let previous = try editor.apply(stored, in: bucket, key: key, at: stamp) else {
+        return false
+      }
+      payload.append(.row(RowAddress(bucket: bucket, key: key, previous: previous), stored))
+      return true
     } catch {
       pending.truncate(to: mark)
       throw error

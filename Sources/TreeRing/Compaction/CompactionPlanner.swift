@@ -157,7 +157,7 @@ struct CompactionPlanner {
       decide: { (operation) throws(TreeRingError) in
         let verdict = try rule.verdict(on: operation)
         if case .row = verdict { present.append(RowDigest.of(operation.row)) }
-        if operation.kind == .place, case .keep = verdict {
+        if operation.place != nil, case .keep = verdict {
           present.append(RowDigest.ofPlaces(operation.row))
         }
         return verdict
@@ -183,18 +183,14 @@ struct CompactionPlanner {
     defer { if leansOnOlder { plan.segments[plan.segments.count - 1].leansOnOlder = true } }
     while let operation = try reader.next() {
       switch operation {
-      case .put(let row, _, _, _), .object(let row, _, _), .metadata(let row, _), .touch(let row):
+      case .row(let row, let change) where !change.isDelete:
         written.append(RowDigest.of(row))
         introduce(row.bucket, commit)
-        // A put keeps the commits that created and touched the row.
-        if row.previous != 0, row.previous < first { leansOnOlder = true }
-      case .row(let row, _):
-        written.append(RowDigest.of(row))
-        introduce(row.bucket, commit)
+        if !change.kept.isEmpty, row.previous != 0, row.previous < first { leansOnOlder = true }
       case .held(let row, _): introduce(row.bucket, commit)
       case .place(_, let row, _): written.append(RowDigest.ofPlaces(row))
       case .stub(_, let buckets): for bucket in buckets { introduce(bucket, commit) }
-      case .delete, .deleteRange, .tag, .index: break
+      case .row, .deleteRange, .tag, .index: break
       }
     }
   }

@@ -40,12 +40,11 @@ struct KeepRule {
   func verdict(on operation: RowOperation) throws(TreeRingError) -> Verdict {
     let (row, stamp) = (operation.row, operation.stamp)
     if let place = operation.place { return verdict(on: place, of: row, stamp) }
-    let isDelete = operation.kind == .delete || operation.kind == .deleteRange
     guard let record = try state.record(bucket: row.bucket.number, key: row.key) else {
-      guard isDelete else { return .drop }
+      guard operation.isDelete else { return .drop }
       return keepsRemoval(.row, row, stamp) || keepsRemoval(.places, row, stamp) ? .keep : .drop
     }
-    if isDelete { return keepsRemoval(.places, row, stamp) ? .keep : .drop }
+    if operation.isDelete { return keepsRemoval(.places, row, stamp) ? .keep : .drop }
     if record.written == stamp { return .row(record) }
     let parts = record.loggedParts(of: stamp)
     return parts.isEmpty ? .drop : .hold(parts)

@@ -110,8 +110,7 @@ final class RowEraser {
   }
 
   private func isLastDelete(_ operation: RowOperation) -> Bool {
-    operation.stamp.commit == lastDelete
-      && (operation.kind == .delete || operation.kind == .deleteRange)
+    operation.isDelete && operation.stamp.commit == lastDelete
   }
 }
 

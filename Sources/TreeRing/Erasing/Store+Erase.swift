@@ -60,14 +60,14 @@ extension Store {
   ///   `poisoned`.
   @discardableResult
   public func erase(
-    _ key: Key, in bucket: String, progress: (CompactionProgress) -> Void = { _ in }
+    _ key: Key, in bucket: some BucketName, progress: (CompactionProgress) -> Void = { _ in }
   ) throws -> EraseReport {
     try checkWritable()
     try writerLock.checkOutside()
-    try typed { try key.bytes.withUnsafeBytes { try Limits.check(key: $0) } }
+    try key.bytes.withUnsafeBytes(Limits.check(key:))
     return try maintenance.alone {
       try withoutActuallyEscaping(progress) { progress in
-        try eraseAlone(key, in: bucket, progress: progress)
+        try eraseAlone(key, in: bucket.bucketName, progress: progress)
       }
     }
   }
@@ -183,10 +183,7 @@ extension Store {
   private func tombstone(
     of key: Key, bucket: UInt32, notAfter newest: CommitNumber
   ) throws(TreeRingError) -> CommitNumber {
-    let version = queue.visible
-    let reader = StateReader(
-      roots: version.roots, catalog: version.catalog, pages: version.pages,
-      values: ValueSource(log: log))
+    let reader = reader(of: queue.visible)
     let (row, tombstone) = try reader.read {
       try key.bytes.withUnsafeBytes { key in
         (
@@ -207,11 +204,9 @@ extension Store {
     // may be waiting.
     old?.abandon()
     do throws(TreeRingError) {
-      try typed {
-        try writerLock.withLock {
-          try checkOpen()
-          try rebuildEngine(because: "a row was erased")
-        }
+      try writerLock.hold { () throws(TreeRingError) in
+        try checkOpen()
+        try rebuildEngine(because: "a row was erased")
       }
     } catch {
       if error.code != .closed {

@@ -17,8 +17,8 @@ struct PrivateReplay: Sendable {
 
   /// The version of a root, pinned.
   func version(of roots: Roots) throws(TreeRingError) -> Version {
-    let catalog = try typed {
-      try pages.reading { try Catalog(Tree(roots.catalog, pages: pages)) }
+    let catalog = try pages.read { () throws(TreeRingError) in
+      try Catalog(Tree(roots.catalog, pages: pages))
     }
     pins.pin(roots.commit)
     return Version(
@@ -40,16 +40,14 @@ struct PrivateReplay: Sendable {
     let editor = try editor(on: base, epoch: base.roots.commit + 1, recorder: nil)
     let horizon = log.horizon
     do throws(TreeRingError) {
-      try typed {
-        try pages.reading {
-          try editor.buildMissingIndexes()
-          try editor.replay(log, through: commit) {
-            reached(editor.roots.commit)
-            return !isOver()
-          }
-          if isOver() { throw TreeRingError.storeClosed }
-          try editor.buildMissingIndexes()
+      try pages.read { () throws(TreeRingError) in
+        try editor.buildMissingIndexes()
+        try editor.replay(log, through: commit) {
+          reached(editor.roots.commit)
+          return !isOver()
         }
+        if isOver() { throw TreeRingError.storeClosed }
+        try editor.buildMissingIndexes()
       }
       // A state before the horizon may hold rows whose deletes are gone.
       let isWhole =
@@ -149,16 +147,14 @@ struct PrivateReplay: Sendable {
   func ownPages(
     of version: Version, bornAfter commit: CommitNumber
   ) throws(TreeRingError) -> [RetiredPage] {
-    try typed {
-      try pages.reading {
-        var own: [RetiredPage] = []
-        for root in version.roots.trees {
-          Tree(root, pages: pages).forEachPage(bornAfter: commit) { page in
-            own.append(RetiredPage(number: page.number, birth: page.birth))
-          }
+    try pages.read {
+      var own: [RetiredPage] = []
+      for root in version.roots.trees {
+        Tree(root, pages: pages).forEachPage(bornAfter: commit) { page in
+          own.append(RetiredPage(number: page.number, birth: page.birth))
         }
-        return Self.own(own)
       }
+      return Self.own(own)
     }
   }
 }

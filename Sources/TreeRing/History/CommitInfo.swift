@@ -56,15 +56,34 @@ public struct RowVersion: Hashable, Sendable {
   /// The version of the coder that wrote the object; nil without an object. `Bucket.decode` takes
   /// it into account.
   public let coder: UInt32?
+
+  init(_ header: CommitHeader, _ change: RowChange<[UInt8]>) {
+    commit = header.number
+    timestamp = header.timestamp
+    kind =
+      switch change {
+      case .put, .object, .whole: .put
+      case .metadata: .metadata
+      case .touch: .touch
+      case .delete: .delete
+      }
+    (coder, object, metadata) = change.written
+  }
+}
+
+extension Bucket {
+  /// The object of a row version, decoded with the version of the coder that wrote it; nil if that
+  /// version wrote no object: a deletion, a touch, metadata alone.
+  public func decode(_ version: RowVersion) throws -> Row? {
+    try version.object.map { object in
+      try object.withUnsafeBytes { try coder.decode($0, version.coder ?? 0) }
+    }
+  }
 }
 
 /// An operation of a commit, with copies of its bytes.
 package enum CommitOperation: Hashable, Sendable {
-  case put(RowID, object: [UInt8], metadata: [UInt8]?, coder: UInt32)
-  case object(RowID, object: [UInt8], coder: UInt32)
-  case metadata(RowID, metadata: [UInt8])
-  case touch(RowID)
-  case delete(RowID)
+  case row(RowID, RowChange<[UInt8]>)
   case tag(name: String, commit: CommitNumber)
   case index(name: String, version: UInt32, IndexRecord.Definition)
   /// A row's place in a manual index; an empty label removes the row from the group.

@@ -27,7 +27,7 @@ struct RowWalk {
 
   /// One operation on the row. Its bytes lie in an arena.
   private struct Step {
-    var change: RowChange
+    var change: RowChange<StoredValue>
     var stamp: Stamp
   }
 
@@ -57,7 +57,9 @@ struct RowWalk {
         let wasThere = record.created.commit <= commit
         return .written(record.written.commit, created: wasThere ? record.created : nil)
       }
-      let tombstone = try tombstone(in: later)
+      let tombstone = try key.withUnsafeBytes {
+        try later.tombstone(bucket: bucket, key: $0, pages: pages)
+      }
       return tombstone <= commit ? .answer(try body(nil)) : .written(tombstone, created: nil)
     }
     switch start {
@@ -99,13 +101,9 @@ struct RowWalk {
   }
 
   /// Whether the record before a change does not matter.
-  private func isEnough(_ change: RowChange, isCreatedKnown: Bool) -> Bool {
-    switch change {
-    case .row, .delete: true
-    case .put: isCreatedKnown || needsObjectOnly
-    case .object: needsObjectOnly
-    case .metadata, .touch: false
-    }
+  private func isEnough(_ change: RowChange<StoredValue>, isCreatedKnown: Bool) -> Bool {
+    if needsObjectOnly { return !change.kept.contains(.object) }
+    return change.kept.isSubset(of: isCreatedKnown ? .origin : [])
   }
 
   /// The operations of a commit on the row, and the commit that wrote the row before; nil if there
@@ -118,13 +116,16 @@ struct RowWalk {
       var steps: [Step] = []
       var first: CommitNumber?
       while true {
-        let stamp = Stamp(commit: number, operation: reader.count)
+        let stamp = reader.stamp
         guard let operation = try reader.next() else { break }
-        guard let (change, previous) = operation.change(of: key, in: bucket) else { continue }
+        guard let (change, previous) = operation.change(of: key, in: { $0.number == bucket })
+        else { continue }
         first = first ?? previous
-        if number <= commit {
-          steps.append(Step(change: change.copied(to: arena), stamp: stamp))
+        if number > commit { continue }
+        let kept = change.map { (value, _) -> StoredValue in
+          if case .inline(let bytes) = value { .inline(arena.copy(bytes)) } else { value }
         }
+        steps.append(Step(change: kept, stamp: stamp))
       }
       return first.map { (steps, $0) }
     }
@@ -134,64 +135,9 @@ struct RowWalk {
     try value(in: roots.rows).map { (bytes) throws(TreeRingError) in try RowRecord(bytes) }
   }
 
-  /// The commit that deleted the row; 0 if no delete is known.
-  private func tombstone(in roots: Roots) throws(TreeRingError) -> CommitNumber {
-    guard let bytes = value(in: roots.tombstones) else { return 0 }
-    var reader = ByteReader(bytes)
-    return try reader.integer()
-  }
-
   private func value(in root: TreeRoot) -> UnsafeRawBufferPointer? {
     key.withUnsafeBytes { key in
       RowKey.with(bucket: bucket, key: key) { Tree(root, pages: pages).value(of: $0) }
-    }
-  }
-}
-
-extension Operation {
-  /// The change of the row, and the commit that wrote the row before; nil if the operation concerns
-  /// another row.
-  fileprivate func change(
-    of key: [UInt8], in bucket: UInt32
-  ) -> (change: RowChange, previous: CommitNumber)? {
-    if case .deleteRange(let range, let rows) = self {
-      guard range.number == bucket, let row = rows.first(where: { $0.key.elementsEqual(key) })
-      else { return nil }
-      return (.delete, row.previous)
-    }
-    guard let row, row.bucket.number == bucket, row.key.elementsEqual(key) else { return nil }
-    let change: RowChange
-    switch self {
-    case .put(_, let coder, let object, let metadata):
-      change = .put(object: object, metadata: metadata, coder: coder)
-    case .object(_, let coder, let object): change = .object(object, coder: coder)
-    case .metadata(_, let metadata): change = .metadata(metadata)
-    case .touch: change = .touch
-    case .delete: change = .delete
-    case .row(_, let record): change = .row(record)
-    case .deleteRange, .tag, .index, .place, .stub, .held: return nil
-    }
-    return (change, row.previous)
-  }
-}
-
-extension RowChange {
-  /// The same change with its bytes copied to an arena.
-  fileprivate func copied(to arena: ByteArena) -> RowChange {
-    func copy(_ value: StoredValue) -> StoredValue {
-      if case .inline(let bytes) = value { return .inline(arena.copy(bytes)) }
-      return value
-    }
-    switch self {
-    case .put(let object, let metadata, let coder):
-      return .put(object: copy(object), metadata: metadata.map(copy), coder: coder)
-    case .object(let object, let coder): return .object(copy(object), coder: coder)
-    case .metadata(let metadata): return .metadata(copy(metadata))
-    case .row(var record):
-      record.object = copy(record.object)
-      record.metadata = record.metadata.map(copy)
-      return .row(record)
-    case .touch, .delete: return self
     }
   }
 }

@@ -42,7 +42,11 @@ extension Store {
   /// Returns every version of a row that history reaches back to, newest first. The last one may be
   /// the row as of the horizon. O(versions · size of their commits), because each version states
   /// the one before it.
-  public func history(of key: Key, in bucket: String) throws(TreeRingError) -> [RowVersion] {
+  /// `Bucket.decode` decodes each version.
+  public func history(
+    of key: Key, in bucket: some BucketName
+  ) throws(TreeRingError) -> [RowVersion] {
+    let bucket = bucket.bucketName
     var versions: [RowVersion] = []
     var next = try lastWritten(key, in: bucket)
     while next > 0 {
@@ -51,12 +55,10 @@ extension Store {
       var found: [RowVersion] = []
       try readIfThere(commit) { (header, reader) throws(TreeRingError) in
         while let operation = try reader.next() {
-          guard
-            let (version, previous) = try version(
-              of: key, in: bucket, by: operation, at: header)
-          else { continue }
+          let change = operation.change(of: key.bytes) { $0.name.isSameName(as: bucket) }
+          guard let (change, previous) = change else { continue }
           if found.isEmpty { next = previous }
-          found.append(version)
+          found.append(RowVersion(header, try change.map(bytes)))
         }
       }
       // Check now: the horizon may have passed the commit before the read.
@@ -136,17 +138,10 @@ extension Store {
   /// The visible commit that last wrote or deleted a row; 0 if there is none.
   private func lastWritten(_ key: Key, in bucket: String) throws(TreeRingError) -> CommitNumber {
     try checkOpen()
-    let version = queue.visible
-    guard let number = version.catalog.buckets[bucket] else { return 0 }
-    let editor = StateEditor(
-      pages: version.pages, epoch: version.roots.commit, base: version.roots.withoutIndexes,
-      catalog: version.catalog, active: ActiveIndexes(), code: [], values: ValueSource(log: log),
-      recorder: nil, isPrivate: true)
-    defer { editor.editor.discard() }
-    return try typed {
-      try version.pages.reading {
-        try key.bytes.withUnsafeBytes { try editor.lastWritten(bucket: number, key: $0) }
-      }
+    let reader = reader(of: queue.visible)
+    guard let number = reader.catalog.buckets[bucket] else { return 0 }
+    return try reader.read {
+      try key.bytes.withUnsafeBytes { try reader.lastWritten(bucket: number, key: $0) }
     }
   }
 
@@ -158,84 +153,17 @@ extension Store {
     _ operation: Operation, to operations: inout [CommitOperation]
   ) throws(TreeRingError) {
     switch operation {
-    case .put(let row, let coder, let object, let metadata):
-      operations.append(
-        .put(
-          RowID(row), object: try bytes(object, .object),
-          metadata: try metadata.map { (value) throws(TreeRingError) in
-            try bytes(value, .metadata)
-          }, coder: coder))
-    case .object(let row, let coder, let object):
-      operations.append(.object(RowID(row), object: try bytes(object, .object), coder: coder))
-    case .metadata(let row, let metadata):
-      operations.append(.metadata(RowID(row), metadata: try bytes(metadata, .metadata)))
-    case .touch(let row): operations.append(.touch(RowID(row)))
-    case .delete(let row): operations.append(.delete(RowID(row)))
-    case .deleteRange(let bucket, let rows):
-      for row in rows {
-        operations.append(.delete(RowID(bucket: bucket.name, key: Key(bytes: row.key))))
+    case .row, .deleteRange:
+      try operation.forEachChange { (row, change) throws(TreeRingError) in
+        operations.append(.row(RowID(row), try change.map(bytes)))
       }
     case .tag(let name, let commit): operations.append(.tag(name: name, commit: commit))
     case .index(let record):
       operations.append(
         .index(name: record.name, version: record.version, record.definition))
-    case .row(let row, let record):
-      operations.append(
-        .put(
-          RowID(row), object: try bytes(record.object, .object),
-          metadata: try record.metadata.map { (value) throws(TreeRingError) in
-            try bytes(value, .metadata)
-          }, coder: record.coder))
     case .place(let place, let row, let label):
       operations.append(.place(place, RowID(row), label: Array(label)))
     case .stub, .held: break
-    }
-  }
-
-  /// The version of the row that an operation wrote, and the commit that wrote the row before; nil
-  /// if the operation concerns another row.
-  private func version(
-    of key: Key, in bucket: String, by operation: Operation, at header: CommitHeader
-  ) throws(TreeRingError) -> (RowVersion, previous: CommitNumber)? {
-    func version(
-      _ kind: RowVersion.Kind, object: [UInt8]? = nil, metadata: [UInt8]? = nil,
-      coder: UInt32? = nil
-    ) -> RowVersion {
-      RowVersion(
-        commit: header.number, timestamp: header.timestamp, kind: kind, object: object,
-        metadata: metadata, coder: coder)
-    }
-    if case .deleteRange(let range, let rows) = operation {
-      guard range.name.isSameName(as: bucket),
-        let row = rows.first(where: { $0.key.elementsEqual(key.bytes) })
-      else { return nil }
-      return (version(.delete), row.previous)
-    }
-    guard let row = operation.row, row.bucket.name.isSameName(as: bucket),
-      row.key.elementsEqual(key.bytes)
-    else { return nil }
-    switch operation {
-    case .put(_, let coder, let object, let metadata):
-      let metadata = try metadata.map { (value) throws(TreeRingError) in
-        try bytes(value, .metadata)
-      }
-      let object = try bytes(object, .object)
-      return (version(.put, object: object, metadata: metadata, coder: coder), row.previous)
-    case .object(_, let coder, let object):
-      return (version(.put, object: try bytes(object, .object), coder: coder), row.previous)
-    case .metadata(_, let metadata):
-      return (version(.metadata, metadata: try bytes(metadata, .metadata)), row.previous)
-    case .touch: return (version(.touch), row.previous)
-    case .delete: return (version(.delete), row.previous)
-    case .row(_, let record):
-      let metadata = try record.metadata.map { (value) throws(TreeRingError) in
-        try bytes(value, .metadata)
-      }
-      let object = try bytes(record.object, .object)
-      return (
-        version(.put, object: object, metadata: metadata, coder: record.coder), row.previous
-      )
-    case .deleteRange, .tag, .index, .place, .stub, .held: return nil
     }
   }
 }
@@ -243,13 +171,4 @@ extension Store {
 extension RowID {
   /// Creates the id of the row that an operation writes.
   init(_ row: RowAddress) { self.init(bucket: row.bucket.name, key: Key(bytes: row.key)) }
-}
-
-extension Roots {
-  /// The same state without the trees of its indexes.
-  fileprivate var withoutIndexes: Roots {
-    var roots = self
-    roots.indexes = IndexTrees()
-    return roots
-  }
 }

@@ -34,11 +34,11 @@ extension Store {
 
   /// The same row with its bytes: returns the same as `snapshot(at: point).row(key, in: bucket)`.
   public func row(
-    _ key: Key, in bucket: String, at point: ReadPoint, file: String = #fileID,
+    _ key: Key, in bucket: some BucketName, at point: ReadPoint, file: String = #fileID,
     line: Int = #line
   ) throws(TreeRingError) -> StoredRow? {
     let creator = PinCreator(file: file, line: line)
-    let reader = reader(of: queue.visible)
+    let (reader, bucket) = (reader(of: queue.visible), bucket.bucketName)
     return try typed {
       try withRecord(of: key, in: bucket, at: point, needsObjectOnly: false, creator) { record in
         try reader.stored(record, key: key, bucket: bucket)

@@ -92,6 +92,17 @@ public struct FieldIndex: Hashable, Sendable {
     program = try FieldProgram(group: group, order: order, conditions: merged)
   }
 
+  /// Creates a definition over the rows of a bucket. The bucket's coder must write JSON.
+  ///
+  /// Throws `invalidInput` if a field's path has an empty name.
+  public init(
+    on bucket: some BucketName, group: String, order: [Order], where conditions: [Condition] = [],
+    version: UInt32 = 1
+  ) throws(TreeRingError) {
+    try self.init(
+      bucket: bucket.bucketName, group: group, order: order, where: conditions, version: version)
+  }
+
   /// Returns the conditions with those on the same field merged into one.
   static func merged(_ conditions: [Condition]) -> [Condition] {
     var merged: [Condition] = []

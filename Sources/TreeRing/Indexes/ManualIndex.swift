@@ -17,10 +17,7 @@ public struct ManualIndex: Hashable, Sendable {
   public let buckets: [String]
 
   /// Creates an index over rows of these buckets.
-  public init(on buckets: String...) { self.buckets = buckets }
-
-  /// Creates an index over rows of a bucket.
-  public init<Row>(on bucket: Bucket<Row>) { buckets = [bucket.name] }
+  public init(on buckets: any BucketName...) { self.buckets = buckets.map(\.bucketName) }
 
   public static func == (a: ManualIndex, b: ManualIndex) -> Bool {
     a.buckets.areSameNames(as: b.buckets)

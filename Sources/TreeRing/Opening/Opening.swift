@@ -219,8 +219,8 @@ struct Opening: Sendable {
     state.blobs = [
       (meta.sequence, try file.pages(of: meta.roots) + (try file.pages(of: meta.free)))
     ]
-    let catalog = try typed {
-      try pages.reading { try Catalog(Tree(newest.roots.catalog, pages: pages)) }
+    let catalog = try pages.read { () throws(TreeRingError) in
+      try Catalog(Tree(newest.roots.catalog, pages: pages))
     }
     return parts(pages, pins, newest.roots, catalog, log, file: file, state: state)
   }
@@ -291,14 +291,12 @@ struct Opening: Sendable {
       active: active, code: code, values: ValueSource(log: log), recorder: nil)
     editor.spill = parts.checkpointer?.spill
     do throws(TreeRingError) {
-      try typed {
-        try parts.pages.reading {
-          try editor.buildMissingIndexes()
-          try editor.replay(log, through: newest, limit: pendingOperationLimit(parts)) {
-            !pauses || !shouldPause(editor.roots, since: base.roots, parts)
-          }
-          try editor.buildMissingIndexes()
+      try parts.pages.read { () throws(TreeRingError) in
+        try editor.buildMissingIndexes()
+        try editor.replay(log, through: newest, limit: pendingOperationLimit(parts)) {
+          !pauses || !shouldPause(editor.roots, since: base.roots, parts)
         }
+        try editor.buildMissingIndexes()
       }
     } catch {
       editor.editor.discard()

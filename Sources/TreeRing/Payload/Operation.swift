@@ -11,9 +11,14 @@
 // applied.
 //
 // Transactions never write three of the kinds; only compaction and erasing do. A *stub* stands for
-// removed operations, so that the others keep their numbers. A *row* holds a whole row as its last
+// removed operations, so that the others keep their numbers. A *whole* row is the row as its last
 // write left it, so that the operations before it are not needed. A *held* operation is removed
 // except for logged values that a later state of its row still refers to.
+//
+// A new change of a row needs a number in `OperationKind`, a case of `RowChange` (RowChange.swift)
+// and its bytes (Operation+Coding.swift): replay, history, compaction, erasing and salvage use its
+// properties. Anything else needs a case of `Operation`, and the compiler lists the decisions about
+// it. docs/rows.md documents both.
 
 package import TreeRingLog
 
@@ -28,7 +33,7 @@ package enum OperationKind: UInt8, Sendable {
   case tag = 7
   case index = 8
   case stub = 10
-  case row = 11
+  case whole = 11
   case held = 12
   case place = 13
 }
@@ -52,12 +57,8 @@ package struct BucketReference: Hashable, Sendable {
 
 /// One operation, its byte runs in place.
 package enum Operation {
-  /// Replaces the object; in a put `metadata` replaces the metadata (nil: none from now on).
-  case put(RowAddress, coder: UInt32, object: StoredValue, metadata: StoredValue?)
-  case object(RowAddress, coder: UInt32, object: StoredValue)
-  case metadata(RowAddress, metadata: StoredValue)
-  case touch(RowAddress)
-  case delete(RowAddress)
+  /// A change of one row.
+  case row(RowAddress, RowChange<StoredValue>)
   /// The rows of one bucket that a ranged delete removed, in key order.
   case deleteRange(BucketReference, [DeletedRow])
   case tag(name: String, commit: CommitNumber)
@@ -66,20 +67,72 @@ package enum Operation {
   case place(PlaceAddress, RowAddress, label: UnsafeRawBufferPointer)
   /// Stands for `count` removed operations; the buckets are those that they introduced.
   case stub(count: UInt32, buckets: [BucketReference])
-  /// The whole row as this operation left it: `written` is this operation's stamp.
-  case row(RowAddress, RowRecord)
   /// The rest of an operation whose logged values are still in use.
   case held(RowAddress, ValueParts)
 }
 
 extension Operation {
-  /// The row that it writes; nil if it writes none.
+  package var kind: OperationKind {
+    switch self {
+    case .row(_, let change): change.kind
+    case .deleteRange: .deleteRange
+    case .tag: .tag
+    case .index: .index
+    case .place: .place
+    case .stub: .stub
+    case .held: .held
+    }
+  }
+
+  /// The number of operations that it counts for.
+  var count: UInt32 { if case .stub(let count, _) = self { count } else { 1 } }
+
+  /// The row that it names; nil if it names none or several.
   var row: RowAddress? {
     switch self {
-    case .put(let row, _, _, _), .object(let row, _, _), .metadata(let row, _), .touch(let row),
-      .delete(let row), .row(let row, _):
-      row
-    case .deleteRange, .tag, .index, .place, .stub, .held: nil
+    case .row(let row, _), .place(_, let row, _), .held(let row, _): row
+    case .deleteRange, .tag, .index, .stub: nil
+    }
+  }
+
+  /// Calls `body` with each change of a row, the deletes of a ranged delete one by one.
+  func forEachChange<E: Error>(
+    _ body: (RowAddress, RowChange<StoredValue>) throws(E) -> Void
+  ) throws(E) {
+    switch self {
+    case .row(let row, let change): try body(row, change)
+    case .deleteRange(let bucket, let rows):
+      for row in rows { try body(row.address(in: bucket), .delete) }
+    case .tag, .index, .place, .stub, .held: break
+    }
+  }
+
+  /// The change of one row, and the commit that last wrote the row before; nil if the operation
+  /// does not change that row.
+  func change(
+    of key: [UInt8], in isBucket: (BucketReference) -> Bool
+  ) -> (change: RowChange<StoredValue>, previous: CommitNumber)? {
+    switch self {
+    case .row(let row, let change):
+      guard isBucket(row.bucket), row.key.elementsEqual(key) else { return nil }
+      return (change, row.previous)
+    case .deleteRange(let bucket, let rows):
+      guard isBucket(bucket), let row = rows.first(where: { $0.key.elementsEqual(key) }) else {
+        return nil
+      }
+      return (.delete, row.previous)
+    case .tag, .index, .place, .stub, .held: return nil
+    }
+  }
+
+  /// The values that it has in the log under its own stamp.
+  package func loggedParts(of stamp: Stamp) -> ValueParts {
+    switch self {
+    case .row(_, let change):
+      let (_, object, metadata) = change.written
+      return ValueParts(object, metadata, loggedBy: stamp)
+    case .held(_, let parts): return parts
+    case .deleteRange, .tag, .index, .place, .stub: return []
     }
   }
 }
@@ -90,6 +143,13 @@ package struct ValueParts: OptionSet, Hashable, Sendable {
   package init(rawValue: UInt8) { self.rawValue = rawValue }
   package static let object = ValueParts(rawValue: 1)
   package static let metadata = ValueParts(rawValue: 2)
+
+  /// The values that the operation with this stamp has logged.
+  package init(_ object: StoredValue?, _ metadata: StoredValue?, loggedBy stamp: Stamp) {
+    self = []
+    if case .logged(let reference) = object, reference.stamp == stamp { insert(.object) }
+    if case .logged(let reference) = metadata, reference.stamp == stamp { insert(.metadata) }
+  }
 }
 
 /// The row that an operation writes, and the commit that last wrote it before (0: none).
@@ -130,61 +190,8 @@ package struct PlaceAddress: Hashable, Sendable {
 package struct DeletedRow {
   package var key: UnsafeRawBufferPointer
   package var previous: CommitNumber
-}
 
-/// The content of a commit besides its operations.
-package struct CommitNotes: Hashable, Sendable {
-  /// A remark for people.
-  package var note: String?
-  /// JSON for programs.
-  package var annotation: [UInt8]?
-  /// A key that identifies the commit, so that writing it twice is recognised.
-  package var idempotencyKey: [UInt8]?
-  /// The tags of this commit.
-  package var tags: [String] = []
-
-  package init() {}
-
-  /// Whether nothing here would make a commit without operations worth keeping.
-  package var isEmpty: Bool { note == nil && annotation == nil && tags.isEmpty }
-
-  private enum Flag {
-    static let note: UInt8 = 1
-    static let annotation: UInt8 = 2
-    static let idempotencyKey: UInt8 = 4
-    static let tags: UInt8 = 8
-    static let known: UInt8 = 15
-  }
-
-  func encode(into bytes: inout [UInt8]) {
-    var flags: UInt8 = 0
-    if note != nil { flags |= Flag.note }
-    if annotation != nil { flags |= Flag.annotation }
-    if idempotencyKey != nil { flags |= Flag.idempotencyKey }
-    if !tags.isEmpty { flags |= Flag.tags }
-    bytes.append(flags)
-    if let note { bytes.append(counted: note) }
-    annotation?.withUnsafeBytes { bytes.append(counted: $0) }
-    idempotencyKey?.withUnsafeBytes { bytes.append(counted: $0) }
-    if !tags.isEmpty {
-      bytes.append(integer: UInt64(tags.count))
-      for tag in tags { bytes.append(counted: tag) }
-    }
-  }
-
-  init(_ reader: inout ByteReader) throws(TreeRingError) {
-    let flags = try reader.byte()
-    guard flags & ~Flag.known == 0 else { throw ByteReader.damaged }
-    if flags & Flag.note != 0 { note = String(decoding: try reader.counted(), as: UTF8.self) }
-    if flags & Flag.annotation != 0 { annotation = Array(try reader.counted()) }
-    if flags & Flag.idempotencyKey != 0 {
-      let key = Array(try reader.counted())
-      guard key.count <= Limits.nameByteCount else { throw ByteReader.damaged }
-      idempotencyKey = key
-    }
-    if flags & Flag.tags != 0 {
-      let count = try reader.integer()
-      for _ in 0..<count { tags.append(try reader.name()) }
-    }
+  func address(in bucket: BucketReference) -> RowAddress {
+    RowAddress(bucket: bucket, key: key, previous: previous)
   }
 }

@@ -14,9 +14,9 @@ package import TreeRingLog
 
 /// An operation on one row, as `decide` sees it.
 package struct RowOperation {
-  package var kind: OperationKind
   package var row: RowAddress
   package var stamp: Stamp
+  package var isDelete: Bool
   /// The group and the label of a placing operation; otherwise nil.
   package var place: (address: PlaceAddress, label: UnsafeRawBufferPointer)?
 }
@@ -75,7 +75,7 @@ package struct PayloadRewriter {
     var reader = try PayloadReader(payload, commit: commit)
     var rewriter = PayloadRewriter(commit: commit, declares: declares, decide: decide)
     while true {
-      let stamp = Stamp(commit: commit, operation: reader.count)
+      let stamp = reader.stamp
       guard let operation = try reader.next() else { break }
       try rewriter.add(operation, at: stamp)
     }
@@ -104,34 +104,35 @@ package struct PayloadRewriter {
       for bucket in buckets { declare(bucket) }
     case .deleteRange(let bucket, let rows):
       try addRange(bucket, rows, at: stamp)
-    case .put(let row, _, _, _), .object(let row, _, _), .metadata(let row, _), .touch(let row),
-      .delete(let row), .row(let row, _), .held(let row, _), .place(_, let row, _):
-      try add(operation, on: row, at: stamp)
+    case .row(let row, let change):
+      try add(operation, on: RowOperation(row: row, stamp: stamp, isDelete: change.isDelete))
+    case .place(let address, let row, let label):
+      try add(
+        operation,
+        on: RowOperation(row: row, stamp: stamp, isDelete: false, place: (address, label)))
+    case .held(let row, _):
+      try add(operation, on: RowOperation(row: row, stamp: stamp, isDelete: false))
     }
   }
 
   private mutating func add(
-    _ operation: Operation, on row: RowAddress, at stamp: Stamp
+    _ operation: Operation, on shown: RowOperation
   ) throws(TreeRingError) {
+    let (row, stamp) = (shown.row, shown.stamp)
     let own = operation.loggedParts(of: stamp)
-    var shown = RowOperation(kind: operation.kind, row: row, stamp: stamp)
-    if case .place(let address, _, let label) = operation { shown.place = (address, label) }
     switch try decide(shown) {
     case .keep:
       keep(operation)
       keep(own, of: stamp)
     case .row(let record):
-      endStub()
-      writer.row(row, record)
-      keptCount += 1
+      precondition(record.written == stamp, "a row must lie where it was last written")
+      keep(.row(row, RowChange(whole: record)))
       keep(record.loggedParts(of: stamp), of: stamp)
     case .hold(let parts) where !parts.isDisjoint(with: own):
-      endStub()
-      writer.held(row, parts.intersection(own))
-      keptCount += 1
+      keep(.held(row, parts.intersection(own)))
       keep(parts.intersection(own), of: stamp)
     case .drop, .hold:
-      if operation.kind != .delete { declare(row.bucket) }
+      if !shown.isDelete { declare(row.bucket) }
       drop()
     }
   }
@@ -141,10 +142,8 @@ package struct PayloadRewriter {
   ) throws(TreeRingError) {
     var kept: [DeletedRow] = []
     for row in rows {
-      let address = RowAddress(bucket: bucket, key: row.key, previous: row.previous)
-      if case .keep = try decide(RowOperation(kind: .deleteRange, row: address, stamp: stamp)) {
-        kept.append(row)
-      }
+      let shown = RowOperation(row: row.address(in: bucket), stamp: stamp, isDelete: true)
+      if case .keep = try decide(shown) { kept.append(row) }
     }
     if kept.isEmpty {
       drop()
@@ -156,7 +155,7 @@ package struct PayloadRewriter {
 
   private mutating func keep(_ operation: Operation) {
     endStub()
-    writer.copy(operation)
+    writer.append(operation)
     keptCount += 1
   }
 
@@ -176,56 +175,15 @@ package struct PayloadRewriter {
 
   private mutating func endStub() {
     if dropped.count == 0 { return }
-    writer.stub(dropped.count, buckets: dropped.buckets)
+    writer.append(.stub(count: dropped.count, buckets: dropped.buckets))
     if !dropped.buckets.isEmpty { keptCount += 1 }
     dropped = Dropped()
-  }
-}
-
-extension Operation {
-  /// The kind of the operation.
-  package var kind: OperationKind {
-    switch self {
-    case .put: .put
-    case .object: .object
-    case .metadata: .metadata
-    case .touch: .touch
-    case .delete: .delete
-    case .deleteRange: .deleteRange
-    case .tag: .tag
-    case .index: .index
-    case .place: .place
-    case .stub: .stub
-    case .row: .row
-    case .held: .held
-    }
-  }
-
-  /// The values that it has in the log under its own stamp.
-  package func loggedParts(of stamp: Stamp) -> ValueParts {
-    var parts: ValueParts = []
-    switch self {
-    case .put(_, _, let object, let metadata):
-      if case .logged = object { parts.insert(.object) }
-      if case .logged = metadata { parts.insert(.metadata) }
-    case .object(_, _, .logged): parts.insert(.object)
-    case .metadata(_, .logged): parts.insert(.metadata)
-    case .row(_, let record): parts = record.loggedParts(of: stamp)
-    case .held(_, let held): parts = held
-    case .object, .metadata, .touch, .delete, .deleteRange, .tag, .index, .place, .stub: break
-    }
-    return parts
   }
 }
 
 extension RowRecord {
   /// The values that the operation with this stamp has logged.
   package func loggedParts(of stamp: Stamp) -> ValueParts {
-    var parts: ValueParts = []
-    if case .logged(let reference) = object, reference.stamp == stamp { parts.insert(.object) }
-    if case .logged(let reference) = metadata, reference.stamp == stamp {
-      parts.insert(.metadata)
-    }
-    return parts
+    ValueParts(object, metadata, loggedBy: stamp)
   }
 }

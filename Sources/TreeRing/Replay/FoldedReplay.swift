@@ -19,11 +19,14 @@ extension StateEditor {
   func replay(
     _ log: CommitLog, through commit: CommitNumber, limit: Int = FoldedReplay.limit,
     while goesOn: () -> Bool = { true }
-  ) throws {
+  ) throws(TreeRingError) {
     let replay = FoldedReplay(self, limit: limit)
-    try log.replay(from: roots.commit + 1, through: commit) { header, payload in
-      try replay.add(header, payload)
-      return goesOn()
+    let first = roots.commit + 1
+    try typed {
+      try log.replay(from: first, through: commit) { header, payload in
+        try replay.add(header, payload)
+        return goesOn()
+      }
     }
     try replay.finish()
   }
@@ -43,7 +46,7 @@ final class FoldedReplay {
     /// The row's key in the row tree.
     var key: UnsafeRawBufferPointer
     var stamp: Stamp
-    var change: RowChange
+    var change: RowChange<StoredValue>
   }
 
   /// The default for the maximum number of pending operations.
@@ -83,18 +86,9 @@ final class FoldedReplay {
   private func add(_ operation: Operation, at stamp: Stamp) throws(TreeRingError) {
     guard canFold else { return try editor.replay(operation, at: stamp) }
     switch operation {
-    case .put(let row, let coder, let object, let metadata):
-      try add(row, .put(object: object, metadata: metadata, coder: coder), stamp)
-    case .object(let row, let coder, let object): try add(row, .object(object, coder: coder), stamp)
-    case .metadata(let row, let metadata): try add(row, .metadata(metadata), stamp)
-    case .touch(let row): try add(row, .touch, stamp)
-    case .delete(let row): try add(row, .delete, stamp)
-    case .row(let row, let record): try add(row, .row(record), stamp)
+    case .row(let row, let change): try add(row, change, stamp)
     case .deleteRange(let bucket, let rows):
-      for row in rows {
-        try add(
-          RowAddress(bucket: bucket, key: row.key, previous: row.previous), .delete, stamp)
-      }
+      for row in rows { try add(row.address(in: bucket), .delete, stamp) }
     case .tag, .index, .place, .stub, .held:
       try applyChanges()
       try editor.replay(operation, at: stamp)
@@ -108,11 +102,11 @@ final class FoldedReplay {
   }
 
   private func add(
-    _ row: RowAddress, _ change: RowChange, _ stamp: Stamp
+    _ row: RowAddress, _ change: RowChange<StoredValue>, _ stamp: Stamp
   ) throws(TreeRingError) {
     try editor.checkBucket(row.bucket)
     if buckets[row.bucket.number] == nil { buckets[row.bucket.number] = row.bucket }
-    if case .delete = change {} else { editor.add(row.bucket) }
+    if !change.isDelete { editor.add(row.bucket) }
     let key = RowKey.with(bucket: row.bucket.number, key: row.key) { payloads.copy($0) }
     changes.append(Change(key: key, stamp: stamp, change: change))
   }
@@ -138,7 +132,7 @@ final class FoldedReplay {
   /// Runs `body` in a read section. A section covers some hundred changes, so that a long replay
   /// does not delay the reclaiming of memory.
   private func reading(_ body: () throws(TreeRingError) -> Void) throws(TreeRingError) {
-    try typed { try editor.pages.reading { try body() } }
+    try editor.pages.read(body)
   }
 
   private static let sectionChangeCount = 512
@@ -155,7 +149,7 @@ final class FoldedReplay {
     for position in positions {
       let change = changes[position]
       // A delete of an absent row leaves no tombstone.
-      if new != nil, case .delete = change.change { deleted = change.stamp.commit }
+      if new != nil, change.change.isDelete { deleted = change.stamp.commit }
       do throws(TreeRingError) {
         new = try change.change.successor(of: new, at: change.stamp)
       } catch { throw StateEditor.replayError(error, at: change.stamp) }

@@ -25,7 +25,7 @@ extension StateEditor {
     for tag in reader.notes.tags { try setTag(tag, commit: header.number) }
     if let key = reader.notes.idempotencyKey { setIdempotencyKey(key, commit: header.number) }
     while true {
-      let stamp = Stamp(commit: header.number, operation: reader.count)
+      let stamp = reader.stamp
       guard let operation = try reader.next() else { break }
       do {
         try apply(operation, stamp)
@@ -67,19 +67,10 @@ extension StateEditor {
   func replay(_ operation: Operation, at stamp: Stamp) throws(TreeRingError) {
     if let row = operation.row { try checkBucket(row.bucket) }
     switch operation {
-    case .put(let row, let coder, let object, let metadata):
-      try apply(
-        .put(object: object, metadata: metadata, coder: coder), in: row.bucket, key: row.key,
-        at: stamp)
-    case .object(let row, let coder, let object):
-      try apply(.object(object, coder: coder), in: row.bucket, key: row.key, at: stamp)
-    case .metadata(let row, let metadata):
-      try apply(.metadata(metadata), in: row.bucket, key: row.key, at: stamp)
-    case .touch(let row): try apply(.touch, in: row.bucket, key: row.key, at: stamp)
-    case .delete(let row): try replayDelete(of: row.key, in: row.bucket, at: stamp)
+    case .row(let row, let change): try replay(change, of: row, at: stamp)
     case .deleteRange(let bucket, let rows):
       try checkBucket(bucket)
-      for row in rows { try replayDelete(of: row.key, in: bucket, at: stamp) }
+      for row in rows { try replay(.delete, of: row.address(in: bucket), at: stamp) }
     case .tag(let name, let commit): try setTag(name, commit: commit)
     case .index(let record):
       // Two indexes would share the trees under one number.
@@ -89,7 +80,6 @@ extension StateEditor {
       if isTaken { throw ByteReader.damaged }
       setDefinition(record)
     case .place(let place, let row, let label):
-      try checkBucket(row.bucket)
       add(row.bucket)
       try self.place(row.key, in: row.bucket, place, label: Array(label))
     case .stub(_, let buckets):
@@ -98,21 +88,17 @@ extension StateEditor {
         try checkBucket(bucket)
         add(bucket)
       }
-    case .held(let row, _):
-      try checkBucket(row.bucket)
-      add(row.bucket)
-    case .row(let row, let record):
-      try apply(.row(record), in: row.bucket, key: row.key, at: stamp)
+    case .held(let row, _): add(row.bucket)
     }
   }
 
-  /// Deletes a row, or only its places: a compacted log may hold a delete for the places of a row
-  /// whose puts are gone.
-  private func replayDelete(
-    of key: UnsafeRawBufferPointer, in bucket: BucketReference, at stamp: Stamp
+  /// Applies a change. A delete of an absent row removes its places: a compacted log may hold it
+  /// for them when the row's puts are gone.
+  private func replay(
+    _ change: RowChange<StoredValue>, of row: RowAddress, at stamp: Stamp
   ) throws(TreeRingError) {
-    if try apply(.delete, in: bucket, key: key, at: stamp) == nil {
-      takeOut(of: bucket, key: key)
+    if try apply(change, in: row.bucket, key: row.key, at: stamp) == nil {
+      takeOut(of: row.bucket, key: row.key)
     }
   }
 }

@@ -1,5 +1,20 @@
 // A bucket with the type of its rows.
 
+/// A bucket as a parameter: its name, or the bucket with the type of its rows. Verbs that neither
+/// encode nor decode rows take either.
+public protocol BucketName: Sendable {
+  /// The bucket's name: 1 to 255 bytes of UTF-8.
+  var bucketName: String { get }
+}
+
+extension String: BucketName {
+  public var bucketName: String { self }
+}
+
+extension Bucket: BucketName {
+  public var bucketName: String { name }
+}
+
 /// A namespace of keys, with the type of its rows.
 ///
 ///     let books = Bucket<Book>("books")

@@ -14,6 +14,11 @@ public struct RowID: Hashable, Comparable, Sendable, CustomStringConvertible {
     self.key = key
   }
 
+  /// The row of a key in a bucket.
+  public init(_ key: Key, in bucket: some BucketName) {
+    self.init(bucket: bucket.bucketName, key: key)
+  }
+
   public static func == (a: RowID, b: RowID) -> Bool {
     a.key == b.key && a.bucket.isSameName(as: b.bucket)
   }

@@ -23,7 +23,7 @@ extension Transaction {
     var adoption = Adoption(transaction: self, found: found)
     var reader = try PayloadReader(found.payload, commit: header.number)
     while true {
-      let stamp = Stamp(commit: header.number, operation: reader.count)
+      let stamp = reader.stamp
       guard let operation = try reader.next() else { break }
       try adoption.take(operation, at: stamp)
     }
@@ -131,10 +131,9 @@ private struct Adoption {
         transaction.pending.append(part, NewValue($0, isLogged: true), of: stamp)
       }
     }
-    guard case .row(_, let record) = operation else { return }
-    let values: [(StoredValue?, ValuePart)] = [
-      (record.object, .object), (record.metadata, .metadata),
-    ]
+    guard case .row(_, let change) = operation else { return }
+    let (_, object, metadata) = change.written
+    let values: [(StoredValue?, ValuePart)] = [(object, .object), (metadata, .metadata)]
     for case (.logged(let reference)?, let part) in values where reference.stamp != stamp {
       _ = try editor.values.read(reference, part: part)
     }
@@ -143,10 +142,8 @@ private struct Adoption {
   /// The reason why an operation that keeps a part of its row may produce a row that never existed;
   /// nil if none applies.
   private func doubt(about operation: Operation) throws(TreeRingError) -> String? {
-    let row: RowAddress
-    switch operation {
-    case .object(let address, _, _), .metadata(let address, _), .touch(let address): row = address
-    default: return nil
+    guard case .row(let row, let change) = operation, !change.kept.isSubset(of: .origin) else {
+      return nil
     }
     let last = try editor.lastWritten(bucket: row.bucket.number, key: row.key)
     guard last != row.previous else { return nil }
@@ -160,19 +157,7 @@ private struct Adoption {
   ) {
     findings.append(
       SalvageFinding(
-        commit: stamp.commit, operation: stamp.operation, row: operation.writtenRow,
+        commit: stamp.commit, operation: stamp.operation, row: operation.row.map { RowID($0) },
         wasLeftOut: wasLeftOut, problem: problem))
-  }
-}
-
-extension Operation {
-  /// The row that the operation writes, if it writes exactly one.
-  fileprivate var writtenRow: RowID? {
-    switch self {
-    case .put(let row, _, _, _), .object(let row, _, _), .metadata(let row, _), .touch(let row),
-      .delete(let row), .place(_, let row, _), .row(let row, _), .held(let row, _):
-      RowID(row)
-    case .deleteRange, .tag, .index, .stub: nil
-    }
   }
 }

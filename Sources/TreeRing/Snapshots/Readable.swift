@@ -33,11 +33,11 @@ extension Readable {
   /// object that lies in the log is copied.
   @inline(__always)
   public func withObject<R>(
-    of key: Key, in bucket: String, _ body: (UnsafeRawBufferPointer, UInt32) throws -> R
+    of key: Key, in bucket: some BucketName, _ body: (UnsafeRawBufferPointer, UInt32) throws -> R
   ) throws -> R? {
-    let reader = try self.reader
+    let (reader, name) = (try self.reader, bucket.bucketName)
     return try reader.reading {
-      guard let record = try reader.record(bucket: bucket, key: key) else { return nil }
+      guard let record = try reader.record(bucket: name, key: key) else { return nil }
       switch record.object {
       case .inline(let bytes): return try body(bytes, record.coder)
       case .logged(let reference):
@@ -48,38 +48,39 @@ extension Readable {
   }
 
   /// A row with its bytes; nil if there is none of that key. O(log n).
-  public func row(_ key: Key, in bucket: String) throws(TreeRingError) -> StoredRow? {
-    try reader.storedRow(bucket: bucket, key: key)
+  public func row(_ key: Key, in bucket: some BucketName) throws(TreeRingError) -> StoredRow? {
+    try reader.storedRow(bucket: bucket.bucketName, key: key)
   }
 
   /// A row's metadata; nil if it has none or there is no such row. O(log n).
-  public func metadata(of key: Key, in bucket: String) throws(TreeRingError) -> [UInt8]? {
-    let reader = try self.reader
+  public func metadata(of key: Key, in bucket: some BucketName) throws(TreeRingError) -> [UInt8]? {
+    let (reader, name) = (try self.reader, bucket.bucketName)
     return try reader.read {
-      try reader.record(bucket: bucket, key: key)?.metadata.map {
+      try reader.record(bucket: name, key: key)?.metadata.map {
         try reader.values.bytes(of: $0, part: .metadata)
       }
     }
   }
 
   /// Whether there is a row of that key. O(log n).
-  public func contains(_ key: Key, in bucket: String) throws(TreeRingError) -> Bool {
-    let reader = try self.reader
-    return try reader.read { try reader.record(bucket: bucket, key: key) != nil }
+  public func contains(_ key: Key, in bucket: some BucketName) throws(TreeRingError) -> Bool {
+    let (reader, name) = (try self.reader, bucket.bucketName)
+    return try reader.read { try reader.record(bucket: name, key: key) != nil }
   }
 
   /// The commit that last wrote a row; nil if there is none of that key. O(log n).
-  public func written(_ key: Key, in bucket: String) throws(TreeRingError) -> CommitNumber? {
-    let reader = try self.reader
-    return try reader.read { try reader.record(bucket: bucket, key: key)?.written.commit }
+  public func written(_ key: Key, in bucket: some BucketName) throws(TreeRingError) -> CommitNumber?
+  {
+    let (reader, name) = (try self.reader, bucket.bucketName)
+    return try reader.read { try reader.record(bucket: name, key: key)?.written.commit }
   }
 
   /// The number of a bucket's rows with `lower` ≤ key < `upper`; nil is no bound. O(log n).
   public func count(
-    in bucket: String, from lower: Key? = nil, to upper: Key? = nil
+    in bucket: some BucketName, from lower: Key? = nil, to upper: Key? = nil
   ) throws(TreeRingError) -> Int {
     let reader = try self.reader
-    guard let number = reader.catalog.buckets[bucket] else { return 0 }
+    guard let number = reader.catalog.buckets[bucket.bucketName] else { return 0 }
     return try reader.read {
       RowKey.positions(in: reader.rows, bucket: number, from: lower, to: upper).count
     }
@@ -106,12 +107,13 @@ extension Readable {
 
   /// Calls `body` with every such row, as `forEach` does, with the rows' bytes undecoded.
   public func forEachRow(
-    in bucket: String, from lower: Key? = nil, to upper: Key? = nil, reversed: Bool = false,
+    in bucket: some BucketName, from lower: Key? = nil, to upper: Key? = nil,
+    reversed: Bool = false,
     _ body: (StoredRow) throws -> Bool
   ) throws {
-    let reader = try self.reader
-    try forEachRecord(in: bucket, from: lower, to: upper, reversed: reversed) { key, record in
-      try body(try reader.stored(record, key: Key(bytes: key), bucket: bucket))
+    let (reader, name) = (try self.reader, bucket.bucketName)
+    try forEachRecord(in: name, from: lower, to: upper, reversed: reversed) { key, record in
+      try body(try reader.stored(record, key: Key(bytes: key), bucket: name))
     }
   }
 

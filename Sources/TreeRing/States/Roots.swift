@@ -41,4 +41,17 @@ package struct Roots: Sendable {
 
   /// The trees of one index definition, if they are maintained at this commit.
   package func index(_ number: UInt32) -> IndexRoots? { indexes[number] }
+
+  /// The commit that deleted a row; 0 if none did, or its tombstone is gone. Inside a read section.
+  func tombstone(
+    bucket: UInt32, key: UnsafeRawBufferPointer, pages: PageStore
+  ) throws(TreeRingError) -> CommitNumber {
+    let tombstones = Tree(tombstones, pages: pages)
+    if tombstones.isEmpty { return 0 }
+    guard let bytes = RowKey.with(bucket: bucket, key: key, { tombstones.value(of: $0) }) else {
+      return 0
+    }
+    var reader = ByteReader(bytes)
+    return try reader.integer()
+  }
 }

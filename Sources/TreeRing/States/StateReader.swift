@@ -106,19 +106,24 @@ public final class StateReader: Sendable {
   /// The commit that deleted a row; 0 if none did, or its tombstone is gone. Inside a read section.
   func tombstone(bucket: UInt32, key: UnsafeRawBufferPointer) throws(TreeRingError) -> CommitNumber
   {
-    let tombstones = Tree(roots.tombstones, pages: pages)
-    guard let bytes = RowKey.with(bucket: bucket, key: key, { tombstones.value(of: $0) }) else {
-      return 0
-    }
-    var reader = ByteReader(bytes)
-    return try reader.integer()
+    try roots.tombstone(bucket: bucket, key: key, pages: pages)
+  }
+
+  /// The commit that last wrote or deleted a row; 0 if none is known. Inside a read section.
+  func lastWritten(
+    bucket: UInt32, key: UnsafeRawBufferPointer
+  ) throws(TreeRingError) -> CommitNumber {
+    if let record = try record(bucket: bucket, key: key) { return record.written.commit }
+    return try tombstone(bucket: bucket, key: key)
   }
 
   /// The record of a row named by bucket and key, in place. Inside a read section.
   @inline(__always)
   func record(bucket name: String, key: Key) throws(TreeRingError) -> RowRecord? {
     guard let bucket = catalog.buckets[name] else { return nil }
-    return try typed { try key.bytes.withUnsafeBytes { try record(bucket: bucket, key: $0) } }
+    return try key.bytes.withUnsafeBytes { (key) throws(TreeRingError) in
+      try record(bucket: bucket, key: key)
+    }
   }
 
   /// A copy of a row; nil if there is none.

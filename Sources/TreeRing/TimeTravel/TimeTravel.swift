@@ -95,7 +95,7 @@ final class TimeTravel: Sendable {
       pages: pages, epoch: commit, base: roots, catalog: catalog, active: active, code: code,
       values: ValueSource(log: log), recorder: nil, isPrivate: true)
     do throws(TreeRingError) {
-      try typed { try editor.replay(log, through: commit) }
+      try editor.replay(log, through: commit)
       guard editor.roots.commit == commit else {
         throw TreeRingError(
           .corruption,

@@ -140,7 +140,7 @@ import TreeRingLog
       at commit: CommitNumber, _ operation: UInt32 = 0, created: CommitNumber = 1
     ) -> BaseOperation {
       BaseOperation(
-        .put(row, object: [1], metadata: nil, coder: 0),
+        .row(row, .put(coder: 0, object: [1], metadata: nil)),
         stamp: Stamp(commit: commit, operation: operation), timestamp: date,
         created: Stamp(commit: created, operation: 0))
     }
@@ -148,7 +148,7 @@ import TreeRingLog
     let bad: [[BaseOperation]] = [
       [put(at: 6)], [put(at: 0)], [put(at: 4), put(at: 3)], [put(at: 2, created: 3)],
       [put(at: 2, created: 0)], [put(at: 2, 1), put(at: 2, 1)], [put(at: 2, 1 << 31)],
-      [BaseOperation(.touch(row), stamp: second, timestamp: date)],
+      [BaseOperation(.row(row, .touch), stamp: second, timestamp: date)],
       [BaseOperation(.tag(name: "t", commit: 3), stamp: second, timestamp: date)],
     ]
     for operations in bad {

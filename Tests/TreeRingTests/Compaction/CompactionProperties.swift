@@ -55,8 +55,8 @@ import TreeRingLog
       }
     }
     try log.check(KeptPoints(horizon: CommitNumber(count)), store, "", &random, all: true)
-    #expect(try log.operations.allSatisfy { $0 == .row || $0 == .stub })
-    #expect(try log.operations.count { $0 == .row } == 10)
+    #expect(try log.operations.allSatisfy { $0 == .whole || $0 == .stub })
+    #expect(try log.operations.count { $0 == .whole } == 10)
   }
 
   // MARK: - Histories

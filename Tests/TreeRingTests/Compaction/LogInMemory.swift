@@ -223,7 +223,7 @@ struct LogInMemory {
         var reader = try PayloadReader(payload, commit: commit.header.number)
         let isPoint = points.contains(commit.header.number)
         if !isPoint { #expect(reader.notes.note == nil && reader.notes.annotation == nil) }
-        while let operation = try reader.next() { rows += operation.kind == .row ? 1 : 0 }
+        while let operation = try reader.next() { rows += operation.kind == .whole ? 1 : 0 }
       }
     }
     let limit = try points.commits.reduce(0) { total, commit in

@@ -15,13 +15,13 @@ import TreeRingLog
     let bucket = BucketReference(number: 1, name: "b")
     Self.bytes("k").withUnsafeBytes { key in
       Self.bytes("{}").withUnsafeBytes { object in
-        writer.put(
-          RowAddress(bucket: bucket, key: key, previous: 5), coder: 0,
-          object: NewValue(object, isLogged: false), metadata: nil)
+        writer.append(
+          .put(coder: 0, object: NewValue(object, isLogged: false), metadata: nil),
+          of: RowAddress(bucket: bucket, key: key, previous: 5))
       }
     }
     Self.bytes("x").withUnsafeBytes { key in
-      writer.delete(RowAddress(bucket: bucket, key: key, previous: 6))
+      writer.append(.delete, of: RowAddress(bucket: bucket, key: key, previous: 6))
     }
     var notes = CommitNotes()
     notes.note = "hi"
@@ -35,7 +35,7 @@ import TreeRingLog
       try PayloadRewriter.rewrite(
         payload, of: 7, notes: { _ in CommitNotes() }, declares: { _ in false },
         decide: { (operation) throws(TreeRingError) in
-          if operation.kind == .delete { return .drop }
+          if operation.isDelete { return .drop }
           return .row(
             RowRecord(
               written: operation.stamp, created: Stamp(commit: 5, operation: 1), touched: 0,
@@ -71,28 +71,30 @@ import TreeRingLog
     let key = bytes("k")
     key.withUnsafeBytes { key in
       let row = RowAddress(bucket: bucket, key: key, previous: 5)
-      writer.put(
-        row, coder: 3, object: NewValue(key, isLogged: true),
-        metadata: NewValue(key, isLogged: true))
-      writer.object(row, coder: 1, object: NewValue(key, isLogged: false))
-      writer.metadata(row, metadata: NewValue(key, isLogged: true))
-      writer.touch(row)
-      writer.delete(row)
-      writer.deleteRange(bucket, rows: [(bytes("a"), 1), (bytes("k"), 2), (bytes("z"), 0)])
-      writer.tag(name: "t", commit: 2)
-      writer.index(
-        IndexRecord(name: "i", number: 1, version: 2, definition: .code(buckets: ["b"])))
-      writer.place(PlaceAddress(index: "i", group: "g"), row, label: key)
-      writer.stub(5, buckets: [other])
-      writer.row(
-        row,
-        RowRecord(
-          written: Stamp(commit: 7, operation: 14), created: Stamp(commit: 3, operation: 9),
-          touched: 4, coder: 2,
-          object: .logged(
-            LoggedReference(byteCount: 9, digest: 8, stamp: Stamp(commit: 3, operation: 9))),
-          metadata: .inline(key)))
-      writer.held(row, [.object, .metadata])
+      let (inline, logged) = (NewValue(key, isLogged: false), NewValue(key, isLogged: true))
+      writer.append(.put(coder: 3, object: logged, metadata: logged), of: row)
+      writer.append(.object(coder: 1, inline), of: row)
+      writer.append(.metadata(logged), of: row)
+      writer.append(.touch, of: row)
+      writer.append(.delete, of: row)
+      writer.beginDeleteRange(bucket, rowCount: 3)
+      for (key, previous) in [("a", 1), ("k", 2), ("z", 0)] as [(String, CommitNumber)] {
+        bytes(key).withUnsafeBytes { writer.deleteRange($0, previous: previous) }
+      }
+      writer.append(.tag(name: "t", commit: 2))
+      writer.append(
+        .index(IndexRecord(name: "i", number: 1, version: 2, definition: .code(buckets: ["b"]))))
+      writer.append(.place(PlaceAddress(index: "i", group: "g"), row, label: key))
+      writer.append(.stub(count: 5, buckets: [other]))
+      let created = Stamp(commit: 3, operation: 9)
+      writer.append(
+        .row(
+          row,
+          .whole(
+            created: created, touched: 4, coder: 2,
+            object: .logged(LoggedReference(byteCount: 9, digest: 8, stamp: created)),
+            metadata: .inline(key))))
+      writer.append(.held(row, [.object, .metadata]))
     }
     return writer.payload(notes: CommitNotes())
   }

@@ -123,9 +123,9 @@ struct ForgedStoreTests {
   {
     { writer in
       Array(key.utf8).withUnsafeBytes { key in
-        writer.put(
-          RowAddress(bucket: bucket, key: key, previous: 0), coder: 0,
-          object: NewValue(key, isLogged: false), metadata: nil)
+        writer.append(
+          .put(coder: 0, object: NewValue(key, isLogged: false), metadata: nil),
+          of: RowAddress(bucket: bucket, key: key, previous: 0))
       }
       return 1
     }
@@ -144,16 +144,17 @@ struct ForgedStoreTests {
       case .touchOfNoRow:
         return { writer in
           key.withUnsafeBytes {
-            writer.touch(RowAddress(bucket: ForgedStoreTests.bucket, key: $0, previous: 0))
+            writer.append(
+              .touch, of: RowAddress(bucket: ForgedStoreTests.bucket, key: $0, previous: 0))
           }
           return 1
         }
       case .metadataOfNoRow:
         return { writer in
           key.withUnsafeBytes {
-            writer.metadata(
-              RowAddress(bucket: ForgedStoreTests.bucket, key: $0, previous: 0),
-              metadata: NewValue($0, isLogged: false))
+            writer.append(
+              .metadata(NewValue($0, isLogged: false)),
+              of: RowAddress(bucket: ForgedStoreTests.bucket, key: $0, previous: 0))
           }
           return 1
         }
@@ -163,25 +164,27 @@ struct ForgedStoreTests {
         return ForgedStoreTests.put("b", BucketReference(number: 1, name: "others"))
       case .definition:
         return { writer in
-          writer.index(
-            IndexRecord(name: "i", number: 1, version: 1, definition: .fields("{\"no\":")))
+          writer.append(
+            .index(IndexRecord(name: "i", number: 1, version: 1, definition: .fields("{\"no\":"))))
           return 1
         }
       case .filter:
         return { writer in
           let parent = IndexRecord(
             name: "p", number: 1, version: 1, definition: .manual(buckets: ["blobs"]))
-          writer.index(
-            IndexRecord(name: "i", number: 2, version: 1, definition: .selected(parent, "[[[")))
+          writer.append(
+            .index(
+              IndexRecord(name: "i", number: 2, version: 1, definition: .selected(parent, "[[["))))
           return 1
         }
       case .placeInNoIndex:
         return { writer in
           key.withUnsafeBytes { key in
             [128 as UInt8].withUnsafeBytes { label in
-              writer.place(
-                PlaceAddress(index: "i", group: "g"),
-                RowAddress(bucket: ForgedStoreTests.bucket, key: key, previous: 0), label: label)
+              writer.append(
+                .place(
+                  PlaceAddress(index: "i", group: "g"),
+                  RowAddress(bucket: ForgedStoreTests.bucket, key: key, previous: 0), label: label))
             }
           }
           return 1

@@ -234,21 +234,32 @@ struct StoreFaultTests {
       let inline = NewValue(bytes, isLogged: false)
       let small = NewValue(short, isLogged: false)
       return [
-        payload { $0.put(address("b", short), coder: 0, object: inline, metadata: nil) },
-        payload { $0.put(address("b", short), coder: 0, object: small, metadata: inline) },
-        payload { $0.put(address("b", bytes), coder: 0, object: small, metadata: nil) },
-        payload { $0.put(address(name, short), coder: 0, object: small, metadata: nil) },
-        payload { $0.put(address("", short), coder: 0, object: small, metadata: nil) },
-        payload { $0.tag(name: name, commit: 1) },
         payload {
-          $0.index(IndexRecord(name: name, number: 1, version: 1, definition: .code(buckets: [])))
+          $0.append(.put(coder: 0, object: inline, metadata: nil), of: address("b", short))
         },
         payload {
-          $0.index(
-            IndexRecord(name: "i", number: 1, version: 1, definition: .code(buckets: [name])))
+          $0.append(.put(coder: 0, object: small, metadata: inline), of: address("b", short))
         },
         payload {
-          $0.deleteRange(BucketReference(number: 1, name: "b"), rows: [(key: long, previous: 0)])
+          $0.append(.put(coder: 0, object: small, metadata: nil), of: address("b", bytes))
+        },
+        payload {
+          $0.append(.put(coder: 0, object: small, metadata: nil), of: address(name, short))
+        },
+        payload { $0.append(.put(coder: 0, object: small, metadata: nil), of: address("", short)) },
+        payload { $0.append(.tag(name: name, commit: 1)) },
+        payload {
+          $0.append(
+            .index(IndexRecord(name: name, number: 1, version: 1, definition: .code(buckets: []))))
+        },
+        payload {
+          $0.append(
+            .index(
+              IndexRecord(name: "i", number: 1, version: 1, definition: .code(buckets: [name]))))
+        },
+        payload {
+          $0.beginDeleteRange(BucketReference(number: 1, name: "b"), rowCount: 1)
+          $0.deleteRange(bytes, previous: 0)
         },
       ]
     }
@@ -267,24 +278,26 @@ struct StoreFaultTests {
       for key in ["a", "b", "c"] {
         Array(key.utf8).withUnsafeBytes { key in
           let row = RowAddress(bucket: bucket, key: key, previous: 0)
-          writer.put(row, coder: 1, object: value, metadata: value)
+          writer.append(.put(coder: 1, object: value, metadata: value), of: row)
           let again = RowAddress(bucket: bucket, key: key, previous: 1)
-          writer.object(again, coder: 0, object: value)
-          writer.metadata(again, metadata: value)
-          writer.touch(again)
+          writer.append(.object(coder: 0, value), of: again)
+          writer.append(.metadata(value), of: again)
+          writer.append(.touch, of: again)
         }
       }
       Array("a".utf8).withUnsafeBytes { key in
-        writer.delete(RowAddress(bucket: bucket, key: key, previous: 1))
+        writer.append(.delete, of: RowAddress(bucket: bucket, key: key, previous: 1))
       }
     }
-    writer.deleteRange(bucket, rows: [(key: Array("b".utf8), previous: 1)])
-    writer.tag(name: "t", commit: 1)
+    writer.beginDeleteRange(bucket, rowCount: 1)
+    Array("b".utf8).withUnsafeBytes { writer.deleteRange($0, previous: 1) }
+    writer.append(.tag(name: "t", commit: 1))
     let fields = try FieldIndex(bucket: "notes", group: "group", order: [.init("number")])
-    writer.index(
-      IndexRecord(name: "f", number: 1, version: 1, definition: .fields(fields.json)))
-    writer.index(
-      IndexRecord(name: "byGroup", number: 2, version: 1, definition: .code(buckets: ["notes"])))
+    writer.append(
+      .index(IndexRecord(name: "f", number: 1, version: 1, definition: .fields(fields.json))))
+    writer.append(
+      .index(
+        IndexRecord(name: "byGroup", number: 2, version: 1, definition: .code(buckets: ["notes"]))))
     var notes = CommitNotes()
     notes.note = "n"
     notes.annotation = [1]
@@ -298,8 +311,8 @@ struct StoreFaultTests {
     var writer = PayloadWriter(commit: 1)
     for (name, field) in [("one", "group"), ("other", "text")] {
       let fields = try FieldIndex(bucket: "notes", group: field, order: [.init("number")])
-      writer.index(
-        IndexRecord(name: name, number: 1, version: 1, definition: .fields(fields.json)))
+      writer.append(
+        .index(IndexRecord(name: name, number: 1, version: 1, definition: .fields(fields.json))))
     }
     let payload = writer.payload(notes: CommitNotes())
     #expect(try open(payload, operations: writer.count)?.code == .corruption)

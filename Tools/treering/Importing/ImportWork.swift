@@ -121,7 +121,7 @@ struct ImportWork {
   /// Prints a message if the first row equals the first put of the store's first commit.
   private func noteIfHeld(_ rows: RowReader, in bucket: String) throws {
     guard store.newestCommit > 0, store.horizon <= 1,
-      case .put(let id, let object, _, _)? = try store.operations(of: 1).operations.first,
+      case .row(let id, .put(_, let object, _))? = try store.operations(of: 1).operations.first,
       id.bucket.isSameName(as: bucket), id.key.bytes == rows.key, object == rows.object
     else { return }
     StandardError.line(
@@ -159,7 +159,8 @@ struct ImportWork {
     }
     for operation in operations {
       guard try rows.next() else { throw tooShort(commits) }
-      guard case .put(let id, let object, nil, _) = operation, id.bucket.isSameName(as: bucket),
+      guard case .row(let id, .put(_, let object, nil)) = operation,
+        id.bucket.isSameName(as: bucket),
         id.key.bytes == rows.key, object == rows.object
       else { throw different(commits) }
     }

@@ -235,14 +235,7 @@ struct Replayer {
 
   private func apply(_ operation: CommitOperation, to tx: Transaction) throws {
     switch operation {
-    case .put(let row, let object, let metadata, let coder):
-      try tx.put(object, metadata: metadata, for: row.key, in: bytes(row.bucket, coder))
-    case .object(let row, let object, let coder):
-      try tx.put(object: object, for: row.key, in: bytes(row.bucket, coder))
-    case .metadata(let row, let metadata):
-      try tx.put(metadata: metadata, for: row.key, in: row.bucket)
-    case .touch(let row): try tx.touch(row.key, in: row.bucket)
-    case .delete(let row): try tx.delete(row.key, in: row.bucket)
+    case .row(let row, let change): try apply(change, of: row, to: tx)
     case .tag(let name, 0): try tx.removeTag(name)
     case .tag(let name, let commit): try tx.tag(name, commit: commit)
     case .index(let name, let version, let definition):
@@ -251,6 +244,19 @@ struct Replayer {
       try row.key.bytes.withUnsafeBytes {
         try tx.place($0, in: row.bucket, place, label: label)
       }
+    }
+  }
+
+  private func apply(_ change: RowChange<[UInt8]>, of row: RowID, to tx: Transaction) throws {
+    switch change {
+    case .put(let coder, let object, let metadata),
+      .whole(_, _, let coder, let object, let metadata):
+      try tx.put(object, metadata: metadata, for: row.key, in: bytes(row.bucket, coder))
+    case .object(let coder, let object):
+      try tx.put(object: object, for: row.key, in: bytes(row.bucket, coder))
+    case .metadata(let metadata): try tx.put(metadata: metadata, for: row.key, in: row.bucket)
+    case .touch: try tx.touch(row.key, in: row.bucket)
+    case .delete: try tx.delete(row.key, in: row.bucket)
     }
   }
 

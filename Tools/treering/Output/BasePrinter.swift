@@ -25,7 +25,7 @@ struct BasePrinter {
     try store.forEachBaseOperation(of: commit, after: previous) { operation in
       writer.operation(operation.operation)
       let number = operation.stamp.commit
-      if case .put = operation.operation {
+      if case .row(_, .put) = operation.operation {
         writer.numbers(
           written: operation.stamp, created: operation.created, touched: operation.touched)
       } else {

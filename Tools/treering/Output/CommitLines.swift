@@ -16,11 +16,9 @@ extension CommitLineWriter {
   /// Writes an operation of a store's commit.
   mutating func operation(_ operation: CommitOperation) {
     switch operation {
-    case .put(let row, let object, let metadata, _): add(.put, row, object, metadata)
-    case .object(let row, let object, _): add(.object, row, object, nil)
-    case .metadata(let row, let metadata): add(.metadata, row, nil, metadata)
-    case .touch(let row): add(.touch, row, nil, nil)
-    case .delete(let row): add(.delete, row, nil, nil)
+    case .row(let row, let change):
+      let (_, object, metadata) = change.written
+      add(CommitLine.Kind(change), row, object, metadata)
     case .tag(let name, let commit): tag(name, commit: commit)
     case .index(let name, let version, let definition):
       switch definition {
@@ -185,6 +183,20 @@ extension IndexRecord.Definition {
   }
 }
 
+extension CommitLine.Kind {
+  /// The kind of a change. Lines have no whole rows: a put stands for one.
+  fileprivate init(_ change: RowChange<[UInt8]>) {
+    self =
+      switch change {
+      case .put, .whole: .put
+      case .object: .object
+      case .metadata: .metadata
+      case .touch: .touch
+      case .delete: .delete
+      }
+  }
+}
+
 extension IndexRecord {
   /// A stand-in for an index of which only the name is known.
   fileprivate static func named(_ name: String) -> IndexRecord {
@@ -198,10 +210,12 @@ extension CommitLine {
     let row = RowID(bucket: text(operation.bucket), key: Key(bytes: Array(bytes(operation.key))))
     switch operation.kind {
     case .put:
-      return .put(
-        row, object: operation.object.map { Array(bytes($0)) } ?? [],
-        metadata: operation.metadata.map { Array(bytes($0)) }, coder: 0)
-    case .delete: return .delete(row)
+      return .row(
+        row,
+        .put(
+          coder: 0, object: operation.object.map { Array(bytes($0)) } ?? [],
+          metadata: operation.metadata.map { Array(bytes($0)) }))
+    case .delete: return .row(row, .delete)
     case .tag: return .tag(name: text(operation.key), commit: operation.commit)
     case .index:
       let name = text(operation.key)

@@ -28,7 +28,7 @@ struct BaseCommit {
 
   /// Declares buckets that no operation names.
   mutating func declare(_ buckets: [BucketReference]) {
-    if !buckets.isEmpty { payload.stub(1, buckets: buckets) }
+    if !buckets.isEmpty { payload.append(.stub(count: 1, buckets: buckets)) }
   }
 
   mutating func put(
@@ -36,7 +36,8 @@ struct BaseCommit {
     _ metadata: [UInt8]?, _ coder: UInt32
   ) throws {
     try check(base)
-    if base.stamp.operation > payload.next { payload.stub(base.stamp.operation - payload.next) }
+    let missingCount = base.stamp.operation - payload.count
+    if missingCount > 0 { payload.append(.stub(count: missingCount, buckets: [])) }
     try key.withUnsafeBytes { key in
       try Limits.check(key: key)
       try object.withUnsafeBytes { object in
@@ -55,9 +56,9 @@ struct BaseCommit {
         "says that commit \(base.created.commit) made its row and commit \(base.touched) touched it"
       )
     }
-    guard base.stamp.operation >= payload.next, base.stamp.operation < Self.operationLimit else {
+    guard base.stamp.operation >= payload.count, base.stamp.operation < Self.operationLimit else {
       throw refused(
-        "has the number \(base.stamp.operation) there, where \(payload.next) or more is expected")
+        "has the number \(base.stamp.operation) there, where \(payload.count) or more is expected")
     }
   }
 
@@ -70,27 +71,26 @@ struct BaseCommit {
     let metadata = metadata.map { NewValue($0, beside: inline, keyByteCount: key.count) }
     if object.isLogged { values.append(.object, object, of: base.stamp) }
     if let metadata, metadata.isLogged { values.append(.metadata, metadata, of: base.stamp) }
-    payload.row(
-      RowAddress(bucket: bucket, key: key, previous: 0),
-      RowRecord(
-        written: base.stamp, created: base.created, touched: base.touched, coder: coder,
-        object: object.stored(by: base.stamp), metadata: metadata?.stored(by: base.stamp)))
+    payload.append(
+      .whole(
+        created: base.created, touched: base.touched, coder: coder, object: object,
+        metadata: metadata), of: RowAddress(bucket: bucket, key: key, previous: 0))
   }
 
   mutating func delete(_ key: [UInt8], in bucket: BucketReference) throws {
     try key.withUnsafeBytes { key in
       try Limits.check(key: key)
-      payload.delete(RowAddress(bucket: bucket, key: key, previous: 0))
+      payload.append(.delete, of: RowAddress(bucket: bucket, key: key, previous: 0))
     }
   }
 
   mutating func tag(_ name: String, _ tagged: CommitNumber) throws(TreeRingError) {
     try Limits.check(name: name, of: "tag")
     guard tagged <= number else { throw refused("names commit \(tagged)") }
-    payload.tag(name: name, commit: tagged)
+    payload.append(.tag(name: name, commit: tagged))
   }
 
-  mutating func index(_ record: IndexRecord) { payload.index(record) }
+  mutating func index(_ record: IndexRecord) { payload.append(.index(record)) }
 
   mutating func place(
     _ place: PlaceAddress, _ key: [UInt8], in bucket: BucketReference, label: [UInt8]
@@ -102,7 +102,7 @@ struct BaseCommit {
     try key.withUnsafeBytes { key in
       try Limits.check(key: key)
       let row = RowAddress(bucket: bucket, key: key, previous: 0)
-      label.withUnsafeBytes { payload.place(place, row, label: $0) }
+      label.withUnsafeBytes { payload.append(.place(place, row, label: $0)) }
     }
   }
 

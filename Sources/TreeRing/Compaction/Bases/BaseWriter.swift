@@ -150,11 +150,11 @@ package final class BaseWriter {
 
   private func add(_ base: BaseOperation, to commit: inout BaseCommit) throws {
     switch base.operation {
-    case .put(let row, let object, let metadata, let coder):
+    case .row(let row, .put(let coder, let object, let metadata)):
       try commit.put(
         base, try reference(to: row.bucket), row.key.bytes, object, metadata, coder)
       named.insert(StoreName(row.bucket))
-    case .delete(let row):
+    case .row(let row, .delete):
       try commit.delete(row.key.bytes, in: try reference(to: row.bucket))
       named.insert(StoreName(row.bucket))
     case .tag(let name, let tagged): try commit.tag(name, tagged)
@@ -170,7 +170,7 @@ package final class BaseWriter {
     case .place(let place, let row, let label):
       try commit.place(place, row.key.bytes, in: try reference(to: row.bucket), label: label)
       named.insert(StoreName(row.bucket))
-    case .object, .metadata, .touch:
+    case .row:
       throw commit.refused("writes a part of a row, where a base has whole rows")
     }
   }

@@ -60,21 +60,19 @@ private struct BaseStates {
     var reader = try PayloadReader(payload, commit: header.number)
     var others: [BaseOperation] = []
     while true {
-      let stamp = Stamp(commit: header.number, operation: reader.count)
+      let stamp = reader.stamp
       guard let operation = try reader.next() else { break }
       func add(_ operation: CommitOperation) {
         others.append(BaseOperation(operation, stamp: stamp, timestamp: header.timestamp))
       }
       switch operation {
-      case .put(let row, _, _, _), .object(let row, _, _), .metadata(let row, _), .touch(let row),
-        .row(let row, _):
-        if let put = try self.put(row, by: stamp, at: header.timestamp) { try body(put) }
-      case .delete(let row):
-        if try lacks(row) { add(.delete(RowID(row))) }
-      case .deleteRange(let bucket, let rows):
-        for row in rows {
-          let address = RowAddress(bucket: bucket, key: row.key, previous: row.previous)
-          if try lacks(address) { add(.delete(RowID(address))) }
+      case .row, .deleteRange:
+        try operation.forEachChange { row, change in
+          if change.isDelete {
+            if try lacks(row) { add(.row(RowID(row), .delete)) }
+          } else if let put = try put(row, by: stamp, at: header.timestamp) {
+            try body(put)
+          }
         }
       case .tag(let name, let commit): add(.tag(name: name, commit: commit))
       case .index(let record):
@@ -128,9 +126,12 @@ private struct BaseStates {
       else { return nil }
       let metadata = try record.metadata.map { try reader.values.bytes(of: $0, part: .metadata) }
       return BaseOperation(
-        .put(
-          RowID(row), object: try reader.values.bytes(of: record.object, part: .object),
-          metadata: metadata, coder: record.coder),
+        .row(
+          RowID(row),
+          .put(
+            coder: record.coder,
+            object: try reader.values.bytes(of: record.object, part: .object),
+            metadata: metadata)),
         stamp: stamp, timestamp: timestamp, created: record.created, touched: record.touched)
     }
   }

@@ -1,0 +1,122 @@
+// The bytes of each kind of operation: the fields after its kind, written and read.
+
+package import TreeRingLog
+
+extension PayloadWriter {
+  /// Appends an operation.
+  package mutating func append(_ operation: Operation) {
+    operations.append(operation.kind.rawValue)
+    switch operation {
+    case .row(let row, let change):
+      append(row)
+      append(change)
+    case .deleteRange(let bucket, let rows):
+      append(bucket)
+      operations.append(integer: UInt64(rows.count))
+      for row in rows { deleteRange(row.key, previous: row.previous) }
+    case .tag(let name, let commit):
+      operations.append(counted: name)
+      operations.append(integer: commit)
+    case .index(let record): record.encode(into: &operations)
+    case .place(let place, let row, let label):
+      operations.append(counted: place.index)
+      place.group.bytes.withUnsafeBytes { operations.append(counted: $0) }
+      append(row)
+      operations.append(counted: label)
+    case .stub(let count, let buckets):
+      operations.append(integer: UInt64(count))
+      operations.append(integer: UInt64(buckets.count))
+      for bucket in buckets { append(bucket) }
+    case .held(let row, let parts):
+      append(row)
+      operations.append(parts.rawValue)
+    }
+    count += operation.count
+  }
+
+  private mutating func append(_ change: RowChange<StoredValue>) {
+    switch change {
+    case .put(let coder, let object, let metadata):
+      operations.append(integer: UInt64(coder))
+      append(object)
+      operations.append(metadata == nil ? 0 : 1)
+      if let metadata { append(metadata) }
+    case .object(let coder, let object):
+      operations.append(integer: UInt64(coder))
+      append(object)
+    case .metadata(let metadata): append(metadata)
+    case .touch, .delete: break
+    case .whole(let created, let touched, let coder, let object, let metadata):
+      let record = RowRecord(
+        written: stamp, created: created, touched: touched, coder: coder, object: object,
+        metadata: metadata)
+      record.encodeUnstamped(into: &operations)
+    }
+  }
+
+  /// Begins the delete of so many rows. The caller then adds each row with
+  /// `deleteRange(_:previous:)`.
+  package mutating func beginDeleteRange(_ bucket: BucketReference, rowCount: Int) {
+    operations.append(OperationKind.deleteRange.rawValue)
+    append(bucket)
+    operations.append(integer: UInt64(rowCount))
+    count += 1
+  }
+
+  /// Adds the next row of a delete that has begun.
+  package mutating func deleteRange(_ key: UnsafeRawBufferPointer, previous: CommitNumber) {
+    operations.append(counted: key)
+    append(previous: previous)
+  }
+}
+
+extension PayloadReader {
+  /// The operation of a kind, whose fields follow.
+  mutating func operation(_ kind: OperationKind) throws(TreeRingError) -> Operation {
+    switch kind {
+    case .put:
+      return .row(
+        try row(),
+        .put(
+          coder: try reader.integer32(), object: try value(),
+          metadata: try reader.byte() == 0 ? nil : try value()))
+    case .object: return .row(try row(), .object(coder: try reader.integer32(), try value()))
+    case .metadata: return .row(try row(), .metadata(try value()))
+    case .touch: return .row(try row(), .touch)
+    case .delete: return .row(try row(), .delete)
+    case .whole:
+      return .row(try row(), RowChange(whole: try RowRecord(&reader, written: stamp)))
+    case .deleteRange:
+      let bucket = try bucket()
+      var rows: [DeletedRow] = []
+      let count = try reader.integer()
+      for _ in 0..<count { rows.append(DeletedRow(key: try key(), previous: try previous())) }
+      return .deleteRange(bucket, rows)
+    case .tag: return .tag(name: try reader.name(), commit: try reader.integer())
+    case .index: return .index(try IndexRecord(&reader))
+    case .place:
+      let index = try reader.name()
+      let group = try reader.counted()
+      guard GroupName.isWithinLimit(group) else { throw ByteReader.damaged }
+      let row = try row()
+      let label = try reader.counted()
+      guard label.isEmpty || OrderLabel.isSound(label) else { throw ByteReader.damaged }
+      return .place(
+        PlaceAddress(index: index, group: GroupName(bytes: group)), row, label: label)
+    case .stub:
+      let size = try reader.integer32()
+      guard size > 0 else { throw ByteReader.damaged }
+      var buckets: [BucketReference] = []
+      let count = try reader.integer()
+      for _ in 0..<count { buckets.append(try bucket()) }
+      return .stub(count: size, buckets: buckets)
+    case .held:
+      let row = try row()
+      let parts = ValueParts(rawValue: try reader.byte())
+      guard !parts.isEmpty, parts.isSubset(of: [.object, .metadata]) else {
+        throw ByteReader.damaged
+      }
+      return .held(row, parts)
+    }
+  }
+}
