@@ -97,6 +97,13 @@ let package = Package(
       ],
       swiftSettings: strict),
     .testTarget(
+      name: "ConcurrencyTests",
+      dependencies: [
+        "TreeRing", "TreeRingLog", "TreeRingMappings", "TestSupport",
+        .product(name: "Logging", package: "swift-log"),
+      ],
+      swiftSettings: strict),
+    .testTarget(
       name: "TreeRingToolTests",
       dependencies: [
         "treering", "Crasher", "TreeRing", "TreeRingLog", "TreeRingMappings", "TreeRingPlatform",
@@ -125,9 +132,11 @@ if let wanted = Context.environment["TREERING_TESTS"], !wanted.isEmpty {
   package.targets.removeAll { $0.type == .test && !names.contains($0.name) }
 }
 
-// The tool has no concurrent tests.
+// The thread sanitizer runs the concurrent tests alone.
 if isSanitized {
-  package.targets.removeAll { ["treering", "Crasher", "TreeRingToolTests"].contains($0.name) }
+  package.targets.removeAll {
+    $0.type == .test && $0.name != "ConcurrencyTests" || ["treering", "Crasher"].contains($0.name)
+  }
   package.products.removeAll { $0.name == "treering" }
 }
 

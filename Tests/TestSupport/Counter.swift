@@ -1,4 +1,4 @@
-// A counter for concurrent use.
+// Numbers for concurrent use.
 
 internal import TreeRingPlatform
 
@@ -9,4 +9,12 @@ package final class Counter: Sendable {
   package func next() -> Int { value.add(1, ordering: .relaxed).oldValue }
   /// The number of calls of `next`.
   package var count: Int { value.load(ordering: .relaxed) }
+}
+
+/// A number that only grows.
+package final class SharedNumber: Sendable {
+  private let number: Atomic<UInt64>
+  package init(_ number: UInt64) { self.number = Atomic(number) }
+  package var value: UInt64 { number.load(ordering: .acquiring) }
+  package func raise(to other: UInt64) { number.max(other, ordering: .acquiringAndReleasing) }
 }

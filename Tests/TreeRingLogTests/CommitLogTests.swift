@@ -16,31 +16,11 @@ struct CommitLogTests {
       options: LogOptions(access: access, segmentSize: segmentSize, recovery: recovery))
   }
 
-  static func payload(_ number: CommitNumber) -> [UInt8] {
-    (0..<Int(number * 37 % 900)).map { UInt8(truncatingIfNeeded: $0 / 3 &+ Int(number)) }
-  }
-
-  static func values(_ number: CommitNumber) -> [LoggedValue] {
-    guard number % 3 == 0 else { return [] }
-    return [
-      LoggedValue(operation: 0, part: .object, bytes: payload(number + 1)),
-      LoggedValue(operation: 0, part: .metadata, bytes: payload(number + 2)),
-      LoggedValue(operation: 4, part: .object, bytes: Array(repeating: 7, count: 200_000)),
-    ]
-  }
-
-  static func draft(_ number: CommitNumber, _ durability: Durability = .full) -> CommitDraft {
-    CommitDraft(
-      number: number, timestamp: Timestamp(microseconds: Int64(number) * 10),
-      operationCount: UInt32(number % 5) + 1, payload: payload(number), values: values(number),
-      durability: durability)
-  }
-
   func check(_ log: CommitLog, through newest: CommitNumber) throws {
     var expected: CommitNumber = 1
     try log.replay(from: 1, through: newest) { header, bytes in
       #expect(header.number == expected)
-      #expect([UInt8](bytes) == Self.payload(expected))
+      #expect([UInt8](bytes) == SampleCommits.payload(expected))
       expected += 1
       return true
     }
@@ -48,8 +28,8 @@ struct CommitLogTests {
     for number in stride(from: 1, through: newest, by: 7) {
       let header = try log.header(of: number)
       #expect(header.timestamp == Timestamp(microseconds: Int64(number) * 10))
-      #expect(try log.readPayload(of: number) { [UInt8]($1) } == Self.payload(number))
-      for value in Self.values(number) {
+      #expect(try log.readPayload(of: number) { [UInt8]($1) } == SampleCommits.payload(number))
+      for value in SampleCommits.values(number) {
         #expect(
           try log.value(commit: number, operation: value.operation, part: value.part)
             == value.bytes)
@@ -65,11 +45,11 @@ struct CommitLogTests {
   func roundTrip() throws {
     let log = try open(segmentSize: 20_000)
     for number in 1...200 as ClosedRange<CommitNumber> {
-      let ticket = try log.append(Self.draft(number))
+      let ticket = try log.append(SampleCommits.draft(number))
       #expect(log.sequenced == number)
       #expect(log.completed == number - 1)
-      #expect(try log.readPayload(of: number) { [UInt8]($1) } == Self.payload(number))
-      for value in Self.values(number) {
+      #expect(try log.readPayload(of: number) { [UInt8]($1) } == SampleCommits.payload(number))
+      for value in SampleCommits.values(number) {
         #expect(
           try log.value(commit: number, operation: value.operation, part: value.part)
             == value.bytes)
@@ -85,7 +65,7 @@ struct CommitLogTests {
     #expect(again.recoveryReport.notes == [])
     #expect(again.storeID == log.storeID)
     try check(again, through: 200)
-    try again.complete(again.append(Self.draft(201)))
+    try again.complete(again.append(SampleCommits.draft(201)))
     try check(again, through: 201)
     // Reopens without a close.
     let third = try open(.readOnly)
@@ -94,7 +74,7 @@ struct CommitLogTests {
     let fourth = try open(.readWrite)
     #expect(fourth.recoveryReport.copiedCommitCount == 1)
     try check(fourth, through: 201)
-    try fourth.complete(fourth.append(Self.draft(202)))
+    try fourth.complete(fourth.append(SampleCommits.draft(202)))
     try fourth.close()
     let fifth = try open(.readWrite, recovery: .exact)
     #expect(fifth.recoveryReport.notes == [])

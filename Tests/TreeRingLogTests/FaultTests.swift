@@ -73,7 +73,7 @@ struct FaultTests {
     var options = LogOptions()
     options.logger.logLevel = .critical
     let log = try CommitLog(directory: "log", fileSystem: disk, options: options)
-    let draft = CommitLogTests.draft
+    let draft = SampleCommits.draft
     try log.complete(log.append(draft(1, .full)))
     let room = Int(log.statistics.byteCount + log.statistics.reservedByteCount)
     disk.setCapacity(room)
@@ -115,14 +115,14 @@ struct FaultTests {
     try log.close()
     let again = try CommitLog(directory: "log", fileSystem: disk, options: options)
     #expect(again.completed == number)
-    #expect(try again.readPayload(of: number) { [UInt8]($1) } == CommitLogTests.payload(number))
+    #expect(try again.readPayload(of: number) { [UInt8]($1) } == SampleCommits.payload(number))
   }
 
   @Test("Commits that a full device undid do not come back, whatever a crash keeps")
   func undoneStaysUndone() throws {
     for seed in 0..<20 as Range<UInt64> {
       let disk = SimulatedFileSystem(seed: seed)
-      let options = GroupCommitTests.quiet()
+      let options = SampleCommits.quiet()
       let log = try CommitLog(directory: "log", fileSystem: disk, options: options)
       func draft(_ number: CommitNumber) -> CommitDraft {
         CommitDraft(
@@ -153,7 +153,7 @@ struct FaultTests {
     var options = LogOptions()
     options.logger.logLevel = .critical
     let log = try CommitLog(directory: "log", fileSystem: disk, options: options)
-    let draft = CommitLogTests.draft
+    let draft = SampleCommits.draft
     try log.complete(log.append(draft(1, .full)))
     let first = try log.append(draft(2, .full))
     let second = try log.append(draft(3, .none))
@@ -167,7 +167,7 @@ struct FaultTests {
       }
     }
     #expect(log.completed == 1 && log.durable == 1)
-    #expect(try log.readPayload(of: 1) { [UInt8]($1) } == CommitLogTests.payload(1))
+    #expect(try log.readPayload(of: 1) { [UInt8]($1) } == SampleCommits.payload(1))
     let calls = disk.callCount
     do {
       try log.append(draft(4, .full))

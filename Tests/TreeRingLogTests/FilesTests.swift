@@ -45,14 +45,14 @@ struct FilesTests {
   @Test("After a clean close the lz4 tool finds every segment sound and yields the plain bytes")
   func lz4Tool() throws {
     let folder = try TemporaryFolder()
-    var options = GroupCommitTests.quiet()
+    var options = SampleCommits.quiet()
     options.segmentSize = 30_000
     let path = folder.path + "/log"
     let system = PosixFileSystem()
     let log = try CommitLog(directory: path, fileSystem: system, options: options)
     var plain: [UInt8] = []
     for number in 1...150 as ClosedRange<CommitNumber> {
-      let draft = CommitLogTests.draft(number, number % 10 == 0 ? .full : .none)
+      let draft = SampleCommits.draft(number, number % 10 == 0 ? .full : .none)
       plain += draft.payload
       for value in draft.values { plain += value.bytes }
       try log.complete(log.append(draft))

@@ -13,7 +13,7 @@ struct ForgedHeaderTests {
     let disk = MemoryFileSystem()
     let log = try CommitLog(
       directory: "log", fileSystem: disk, options: DamageTests.options(.create))
-    try log.complete(log.append(CommitLogTests.draft(1)))
+    try log.complete(log.append(SampleCommits.draft(1)))
     let path = try #require(log.segments.last?.path)
     let end = Int(try #require(log.segments.last?.byteCount))
     var bytes = Array(try #require(disk.contents(of: path)).prefix(end))
@@ -64,7 +64,7 @@ struct ForgedHeaderTests {
     let log = try CommitLog(
       directory: "log", fileSystem: disk, options: DamageTests.options(.readWrite))
     #expect(log.completed == 1)
-    #expect(try log.readPayload(of: 1) { [UInt8]($1) } == CommitLogTests.payload(1))
+    #expect(try log.readPayload(of: 1) { [UInt8]($1) } == SampleCommits.payload(1))
     try log.close()
   }
 

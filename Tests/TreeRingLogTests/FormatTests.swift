@@ -97,7 +97,7 @@ struct FormatTests {
   @Test("The worked example in docs/format.md is what the code writes, byte for byte")
   func workedExample() throws {
     let disk = MemoryFileSystem()
-    var options = GroupCommitTests.quiet()
+    var options = SampleCommits.quiet()
     let counter = Counter()
     options.random = { counter.next() == 0 ? 0x0123_4567_89AB_CDEF : 0xFEDC_BA98_7654_3210 }
     let log = try CommitLog(directory: "log", fileSystem: disk, options: options)

@@ -13,7 +13,7 @@ struct LeftoverTests {
     options.segmentSize = 700
     let log = try CommitLog(directory: "log", fileSystem: disk, options: options)
     for number in 1...CommitNumber(commits) {
-      try log.complete(log.append(CommitLogTests.draft(number, .full)))
+      try log.complete(log.append(SampleCommits.draft(number, .full)))
     }
     return log
   }
@@ -83,7 +83,7 @@ struct LeftoverTests {
       directory: "log", fileSystem: disk, options: Self.options(.prefix))
     let end = log.completed
     #expect(end > 0 && end < 20)
-    try log.complete(log.append(CommitLogTests.draft(end + 1, .full)))
+    try log.complete(log.append(SampleCommits.draft(end + 1, .full)))
     try log.close()
     // Later commits go to a segment that has the name of the lower one.
     #expect(!disk.paths.contains(higher))
@@ -99,7 +99,7 @@ struct LeftoverTests {
     let log = try CommitLog(
       directory: "log", fileSystem: disk, options: DamageTests.options(.create))
     for number in 1...9 as ClosedRange<CommitNumber> {
-      try log.complete(log.append(CommitLogTests.draft(number, number < 5 ? .full : .none)))
+      try log.complete(log.append(SampleCommits.draft(number, number < 5 ? .full : .none)))
     }
     // The copy has its name, and the process is killed before it cuts the source segment.
     let killed = disk.afterKill()

@@ -225,14 +225,14 @@ struct BackupTests {
     try work.disk.makeDirectory("other")
     let other = try CommitLog(
       directory: "other/log", fileSystem: work.disk, options: DamageTests.options(.create))
-    try other.complete(other.append(CommitLogTests.draft(1)))
+    try other.complete(other.append(SampleCommits.draft(1)))
     try other.close()
     try expect(.alreadyExists, "other")
     // A backup that was continued as a store of its own.
     try backUp(log, work.disk)
     let copy = try open(work.disk, "out", .readWrite)
     for number in 11...12 as ClosedRange<CommitNumber> {
-      try copy.complete(copy.append(CommitLogTests.draft(number)))
+      try copy.complete(copy.append(SampleCommits.draft(number)))
     }
     try copy.close()
     try expect(.conflict, "out")
@@ -248,7 +248,7 @@ struct BackupTests {
     try disk.makeDirectory("store")
     let log = try CommitLog(
       directory: "store/log", fileSystem: disk, options: DamageTests.options(.create))
-    try log.complete(log.append(CommitLogTests.draft(1)))
+    try log.complete(log.append(SampleCommits.draft(1)))
     let before = try disk.list("store/log")
     do {
       try backUp(log, disk, to: "store")
@@ -284,7 +284,7 @@ struct BackupTests {
     options.segmentSize = 200
     let written = try CommitLog(directory: "log", fileSystem: disk, options: options)
     for number in 1...300 as ClosedRange<CommitNumber> {
-      try written.complete(written.append(CommitLogTests.draft(number, .none)))
+      try written.complete(written.append(SampleCommits.draft(number, .none)))
     }
     try written.close()
     let held = HeldFiles()

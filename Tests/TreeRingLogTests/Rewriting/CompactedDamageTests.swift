@@ -23,11 +23,11 @@ struct CompactedDamageTests {
       let log = try CommitLog(directory: "log", fileSystem: disk, options: options)
       for number in 1...10 as ClosedRange<CommitNumber> {
         let values = [
-          LoggedValue(operation: 0, part: .object, bytes: CommitLogTests.payload(number * 5))
+          LoggedValue(operation: 0, part: .object, bytes: SampleCommits.payload(number * 5))
         ]
         let draft = CommitDraft(
           number: number, timestamp: Timestamp(microseconds: Int64(number)), operationCount: 1,
-          payload: CommitLogTests.payload(number * 3), values: number == 2 ? values : [])
+          payload: SampleCommits.payload(number * 3), values: number == 2 ? values : [])
         try log.complete(log.append(draft))
         commits.append(draft.payload)
         if number == 2 { value = values[0].bytes }

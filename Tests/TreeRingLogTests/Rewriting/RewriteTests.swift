@@ -57,7 +57,7 @@ struct RewriteTests {
     options.segmentSize = 500
     let log = try CommitLog(directory: "log", fileSystem: files, options: options)
     for number in 1...20 as ClosedRange<CommitNumber> {
-      try log.complete(log.append(CommitLogTests.draft(number, .none)))
+      try log.complete(log.append(SampleCommits.draft(number, .none)))
     }
     next.withLock { $0 = log }
     #expect(try log.header(of: 1).number == 1)

@@ -120,3 +120,19 @@ extension Meta {
       roots: BlobReference(page: 8, birth: 1_000, byteCount: 9_000), livePageCount: 321)
   }
 }
+
+/// A leaf with one entry, in memory of its own that the caller frees.
+func leafPage(_ number: PageNumber, birth: CommitNumber) throws -> (Page, Bytes) {
+  let maker = PageStore()
+  let editor = PageEditor(pages: maker, epoch: birth)
+  var root = TreeRoot.empty
+  editor.put(&root, Bytes("key".utf8), Bytes("value \(birth)".utf8))
+  let memory = UnsafeMutableRawBufferPointer.allocate(
+    byteCount: PageLayout.pageByteCount, alignment: 4096)
+  PageImage.write(maker.page(root.page), to: memory)
+  memory.storeBytes(of: number, toByteOffset: PageLayout.numberOffset, as: UInt32.self)
+  let page = Page(bytes: try #require(memory.baseAddress))
+  var image = Bytes(repeating: 0, count: PageLayout.pageByteCount)
+  image.withUnsafeMutableBytes { PageImage.write(page, to: $0) }
+  return (page, image)
+}

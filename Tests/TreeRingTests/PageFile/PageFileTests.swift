@@ -59,13 +59,13 @@ import TreeRingLog
   func runs() throws {
     let disk = SimulatedFileSystem(seed: 1)
     let file = try Self.create(disk)
-    let (page, _) = try Self.page(1, birth: 1)
+    let (page, _) = try leafPage(1, birth: 1)
     defer { page.bytes.deallocate() }
     let calls = disk.callCount
     let numbers = Array(1...100) + Array(103...104) + [200]
     var pages: [(number: PageNumber, page: Page)] = []
     for number in numbers.map({ PageNumber($0) }) {
-      pages.append((number, try Self.page(number, birth: 1).0))
+      pages.append((number, try leafPage(number, birth: 1).0))
     }
     try file.write(pages)
     for (_, page) in pages { page.bytes.deallocate() }
@@ -78,28 +78,12 @@ import TreeRingLog
     for number in numbers { _ = try file.fetch(PageNumber(number), birth: 1) }
   }
 
-  /// A leaf with one entry, in memory of its own that the caller frees.
-  static func page(_ number: PageNumber, birth: CommitNumber) throws -> (Page, Bytes) {
-    let maker = PageStore()
-    let editor = PageEditor(pages: maker, epoch: birth)
-    var root = TreeRoot.empty
-    editor.put(&root, Bytes("key".utf8), Bytes("value \(birth)".utf8))
-    let memory = UnsafeMutableRawBufferPointer.allocate(
-      byteCount: PageLayout.pageByteCount, alignment: 4096)
-    PageImage.write(maker.page(root.page), to: memory)
-    memory.storeBytes(of: number, toByteOffset: PageLayout.numberOffset, as: UInt32.self)
-    let page = Page(bytes: try #require(memory.baseAddress))
-    var image = Bytes(repeating: 0, count: PageLayout.pageByteCount)
-    image.withUnsafeMutableBytes { PageImage.write(page, to: $0) }
-    return (page, image)
-  }
-
   @Test("A lost write is detected: the older page in the slot was born too early")
   func lostWrite() throws {
     let disk = MemoryFileSystem()
     let file = try Self.create(disk)
-    let (old, image) = try Self.page(3, birth: 5)
-    let (new, _) = try Self.page(3, birth: 8)
+    let (old, image) = try leafPage(3, birth: 5)
+    let (new, _) = try leafPage(3, birth: 8)
     defer { for page in [old, new] { page.bytes.deallocate() } }
     try file.write(3, new)
     _ = try file.fetch(3, birth: 8)
@@ -115,10 +99,10 @@ import TreeRingLog
     let disk = MemoryFileSystem()
     let file = try Self.create(disk)
     var pages: [(number: PageNumber, page: Page)] = []
-    for number: PageNumber in 1...9 { pages.append((number, try Self.page(number, birth: 5).0)) }
+    for number: PageNumber in 1...9 { pages.append((number, try leafPage(number, birth: 5).0)) }
     defer { for (_, page) in pages { page.bytes.deallocate() } }
     try file.write(pages)
-    let (new, image) = try Self.page(4, birth: 6)
+    let (new, image) = try leafPage(4, birth: 6)
     defer { new.bytes.deallocate() }
     try disk.overwrite("pages", image, at: PageFileLayout.offset(of: 7))
     expectDamage("the page missed") { _ = try file.fetch(4, birth: 6) }
@@ -131,7 +115,7 @@ import TreeRingLog
   func impossiblePages() throws {
     let disk = MemoryFileSystem()
     let file = try Self.create(disk)
-    let (page, _) = try Self.page(1, birth: 1)
+    let (page, _) = try leafPage(1, birth: 1)
     defer { page.bytes.deallocate() }
     try file.write(1, page)
     let last = PageFileLayout.maxPageNumber
@@ -153,8 +137,8 @@ import TreeRingLog
     let disk = SimulatedFileSystem(seed: 1)
     let file = try Self.create(disk)
     disk.setCapacity(100_000)
-    let (page, image) = try Self.page(1, birth: 1)
-    let (far, farImage) = try Self.page(90, birth: 1)
+    let (page, image) = try leafPage(1, birth: 1)
+    let (far, farImage) = try leafPage(90, birth: 1)
     defer { for page in [page, far] { page.bytes.deallocate() } }
     try file.write(1, page)
     #expect(try file.size() < 100_000, "room was reserved that there was not")
@@ -182,8 +166,8 @@ import TreeRingLog
     let disk = SimulatedFileSystem(seed: 1)
     let file = try Self.create(disk)
     file.limitReserve(to: 10)
-    let (near, _) = try Self.page(1, birth: 1)
-    let (far, image) = try Self.page(90, birth: 1)
+    let (near, _) = try leafPage(1, birth: 1)
+    let (far, image) = try leafPage(90, birth: 1)
     defer { for page in [near, far] { page.bytes.deallocate() } }
     try file.write(1, near)
     #expect(try file.size() == 10 * 4096)
@@ -191,7 +175,7 @@ import TreeRingLog
     #expect(try file.size() == PageFileLayout.offset(of: 91))
     #expect(try file.image(90, birth: 1) == image)
     file.limitReserve(to: 1000)
-    let (next, _) = try Self.page(91, birth: 1)
+    let (next, _) = try leafPage(91, birth: 1)
     defer { next.bytes.deallocate() }
     try file.write(91, next)
     #expect(try file.size() >= PageFileLayout.offset(of: 91) + PageFileLayout.minGrowth)

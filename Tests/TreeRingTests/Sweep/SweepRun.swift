@@ -249,11 +249,3 @@ final class Promises: Sendable {
     Promised(commits: commits.value, backup: backup.value, isErased: erased.value > 0)
   }
 }
-
-/// A number that only grows. A watcher of the disk may read it at any moment.
-final class SharedNumber: Sendable {
-  private let number: Atomic<UInt64>
-  init(_ number: UInt64) { self.number = Atomic(number) }
-  var value: UInt64 { number.load(ordering: .acquiring) }
-  func raise(to other: UInt64) { number.max(other, ordering: .acquiringAndReleasing) }
-}

@@ -30,12 +30,13 @@ struct FollowConcurrencyTests {
     while next <= last {
       let lock = try StoreLock(path: "\(folder)/LOCK", fileSystem: system)
       defer { lock.release() }
-      var options = TrustedTests.options(.create, segmentSize: 4_000)
+      var options = SampleCommits.quiet()
+      options.segmentSize = 4_000
       options.durableChanged = { lock.publish(durable: $0) }
       let log = try CommitLog(directory: "\(folder)/log", fileSystem: system, options: options)
       lock.publish(durable: log.durable)
       for _ in 0..<100 {
-        try log.complete(log.append(TrustedTests.draft(next, next % 3 == 0 ? .full : .none)))
+        try log.complete(log.append(SampleCommits.draft(next, next % 3 == 0 ? .full : .none)))
         if next % 40 == 0, let segment = log.segments.first(where: \.isSealed) {
           try log.rewrite(segment: segment.firstCommit, horizon: 0) { _, _ in .keep }
         }
@@ -62,7 +63,7 @@ struct FollowConcurrencyTests {
         if let log {
           try log.follow(through: durable, hasNewWriter: now.incarnation != value.incarnation)
         } else {
-          var options = TrustedTests.options(.readOnly)
+          var options = SampleCommits.quiet(.readOnly)
           options.through = durable
           log = try CommitLog(directory: "\(folder)/log", fileSystem: system, options: options)
         }
@@ -71,7 +72,7 @@ struct FollowConcurrencyTests {
         #expect(log.completed >= shown)
         try log.replay(from: shown + 1, through: log.completed) { header, bytes in
           shown += 1
-          #expect(header.number == shown && [UInt8](bytes) == TrustedTests.payload(shown))
+          #expect(header.number == shown && [UInt8](bytes) == SampleCommits.payload(shown))
           return true
         }
       }

@@ -19,12 +19,12 @@ struct RewriteConcurrencyTests {
   }
 
   private func run(_ fileSystem: any FileSystem, _ prefix: String) throws {
-    var options = GroupCommitTests.quiet()
+    var options = SampleCommits.quiet()
     options.segmentSize = 3_000
     let log = try CommitLog(directory: "\(prefix)log", fileSystem: fileSystem, options: options)
     let (before, after): (CommitNumber, CommitNumber) = (120, 400)
     for number in 1...before {
-      try log.complete(log.append(CommitLogTests.draft(number, .none)))
+      try log.complete(log.append(SampleCommits.draft(number, .none)))
     }
     let isDone = Atomic(false)
     let readers = beginThreads(3) { reader in
@@ -36,7 +36,7 @@ struct RewriteConcurrencyTests {
     let writer = beginThreads { _ in
       do {
         for number in before + 1...after {
-          try log.complete(log.append(CommitLogTests.draft(number, .none)))
+          try log.complete(log.append(SampleCommits.draft(number, .none)))
         }
       } catch { Issue.record("\(error)") }
     }
@@ -64,13 +64,13 @@ struct RewriteConcurrencyTests {
     let number = CommitNumber.random(in: 1...log.completed, using: &random)
     do {
       let found = try log.readPayload(of: number) { [UInt8]($1) }
-      #expect(found == CommitLogTests.payload(number))
+      #expect(found == SampleCommits.payload(number))
     } catch let error as TreeRingError where error.code == .beyondHorizon {
       #expect(number < log.horizon && number % 3 != 0)
     }
     var last = number - 1
     try log.replay(from: number, through: log.completed) { header, bytes in
-      #expect(header.number > last && [UInt8](bytes) == CommitLogTests.payload(header.number))
+      #expect(header.number > last && [UInt8](bytes) == SampleCommits.payload(header.number))
       // Only dropped commits leave gaps.
       for missing in last + 1..<header.number { #expect(missing % 3 != 0) }
       last = header.number
@@ -86,20 +86,20 @@ struct RewriteConcurrencyTests {
     let store = folder.path + "/store"
     try files.makeDirectory(store)
     let lock = try StoreLock(path: store + "/LOCK", fileSystem: files)
-    var options = GroupCommitTests.quiet()
+    var options = SampleCommits.quiet()
     options.segmentSize = 3_000
     options.durableChanged = { lock.publish(durable: $0) }
     let log = try CommitLog(directory: store + "/log", fileSystem: files, options: options)
     lock.publish(durable: log.durable)
     for number in 1...60 as ClosedRange<CommitNumber> {
-      try log.complete(log.append(CommitLogTests.draft(number, .none)))
+      try log.complete(log.append(SampleCommits.draft(number, .none)))
     }
     try log.sync()
     let group = beginThreads { _ in
       do {
         for number in 61...200 as ClosedRange<CommitNumber> {
           try log.complete(
-            log.append(CommitLogTests.draft(number, number % 9 == 0 ? .full : .none)))
+            log.append(SampleCommits.draft(number, number % 9 == 0 ? .full : .none)))
           guard number % 35 == 0 else { continue }
           for segment in log.segments.reversed() where segment.isSealed {
             try log.rewrite(segment: segment.firstCommit, horizon: number / 2) { header, _ in
@@ -118,7 +118,7 @@ struct RewriteConcurrencyTests {
       last = report.lastCommit
       let copy = try CommitLog(
         directory: folder.path + "/out/log", fileSystem: files,
-        options: GroupCommitTests.quiet(.readOnly))
+        options: SampleCommits.quiet(.readOnly))
       #expect(copy.completed == last)
       var random = SeededGenerator(seed: last)
       for _ in 0..<5 { try read(copy, &random) }
@@ -133,12 +133,12 @@ struct RewriteConcurrencyTests {
     let store = folder.path + "/store"
     try files.makeDirectory(store)
     let lock = try StoreLock(path: store + "/LOCK", fileSystem: files)
-    var options = GroupCommitTests.quiet()
+    var options = SampleCommits.quiet()
     options.segmentSize = 3_000
     options.durableChanged = { lock.publish(durable: $0) }
     let log = try CommitLog(directory: store + "/log", fileSystem: files, options: options)
     for number in 1...60 as ClosedRange<CommitNumber> {
-      try log.complete(log.append(CommitLogTests.draft(number, .none)))
+      try log.complete(log.append(SampleCommits.draft(number, .none)))
     }
     try log.sync()
     let sealed = log.segments.filter(\.isSealed)
@@ -160,7 +160,7 @@ struct RewriteConcurrencyTests {
     #expect(report.linkedByteCount == 0 && report.lastCommit == 60)
     let copy = try CommitLog(
       directory: folder.path + "/out/log", fileSystem: files,
-      options: GroupCommitTests.quiet(.readOnly))
+      options: SampleCommits.quiet(.readOnly))
     #expect(copy.completed == 60)
     var random = SeededGenerator(seed: 1)
     for _ in 0..<20 { try read(copy, &random) }
@@ -174,12 +174,12 @@ struct RewriteConcurrencyTests {
       let files = MemoryFileSystem()
       try files.makeDirectory("store")
       let lock = try StoreLock(path: "store/LOCK", fileSystem: files)
-      var options = GroupCommitTests.quiet()
+      var options = SampleCommits.quiet()
       options.segmentSize = 3_000
       options.durableChanged = { lock.publish(durable: $0) }
       let log = try CommitLog(directory: "store/log", fileSystem: files, options: options)
       for number in 1...60 as ClosedRange<CommitNumber> {
-        try log.complete(log.append(CommitLogTests.draft(number, .none)))
+        try log.complete(log.append(SampleCommits.draft(number, .none)))
       }
       try log.sync()
       let (openings, rewritings) = (Counter(), Counter())

@@ -9,16 +9,10 @@ import TreeRingLog
 import TreeRingPlatform
 
 struct GroupCommitTests {
-  static func quiet(_ access: LogAccess = .create) -> LogOptions {
-    var options = LogOptions(access: access)
-    options.logger.logLevel = .critical
-    return options
-  }
-
   @Test("Many threads commit at once: every commit is there, in order, after few syncs")
   func manyThreads() throws {
     let folder = try TemporaryFolder()
-    var options = Self.quiet()
+    var options = SampleCommits.quiet()
     options.segmentSize = 50_000
     let log = try CommitLog(
       directory: folder.path + "/log", fileSystem: PosixFileSystem(), options: options)
@@ -29,7 +23,7 @@ struct GroupCommitTests {
         do {
           let ticket = try writer.next { newest in
             try log.append(
-              CommitLogTests.draft(newest, newest % 3 == 0 ? .none : .full))
+              SampleCommits.draft(newest, newest % 3 == 0 ? .none : .full))
           }
           try log.complete(ticket)
           #expect(log.completed >= ticket.number)
@@ -43,7 +37,7 @@ struct GroupCommitTests {
       directory: folder.path + "/log", fileSystem: PosixFileSystem(), options: options)
     var next: CommitNumber = 1
     try again.replay(from: 1, through: total) { header, bytes in
-      #expect(header.number == next && [UInt8](bytes) == CommitLogTests.payload(next))
+      #expect(header.number == next && [UInt8](bytes) == SampleCommits.payload(next))
       next += 1
       return true
     }
@@ -53,22 +47,22 @@ struct GroupCommitTests {
   @Test("A relaxed commit behind a full one becomes visible only after the full one's sync")
   func visibilityOrder() throws {
     let disk = GatedFileSystem()
-    let log = try CommitLog(directory: "log", fileSystem: disk, options: Self.quiet())
-    let first = try log.append(CommitLogTests.draft(1, .full))
+    let log = try CommitLog(directory: "log", fileSystem: disk, options: SampleCommits.quiet())
+    let first = try log.append(SampleCommits.draft(1, .full))
     disk.gate.close()
     let one = beginThreads { _ in
       do { try log.complete(first) } catch { Issue.record("\(error)") }
     }
     disk.gate.waitUntilReached()
-    let second = try log.append(CommitLogTests.draft(2, .none))
+    let second = try log.append(SampleCommits.draft(2, .none))
     let other = beginThreads { _ in
       do { try log.complete(second) } catch { Issue.record("\(error)") }
       #expect(log.completed == 2)
     }
     #expect(log.sequenced == 2)
     #expect(log.completed == 0, "nothing is visible while the first sync runs")
-    #expect(try log.readPayload(of: 1) { [UInt8]($1) } == CommitLogTests.payload(1))
-    #expect(try log.readPayload(of: 2) { [UInt8]($1) } == CommitLogTests.payload(2))
+    #expect(try log.readPayload(of: 1) { [UInt8]($1) } == SampleCommits.payload(1))
+    #expect(try log.readPayload(of: 2) { [UInt8]($1) } == SampleCommits.payload(2))
     disk.gate.open()
     one.wait()
     other.wait()
@@ -78,8 +72,8 @@ struct GroupCommitTests {
   @Test("Commits of relaxed durability are synced in time without anybody asking")
   func relaxed() throws {
     let log = try CommitLog(
-      directory: "log", fileSystem: MemoryFileSystem(), options: Self.quiet())
-    try log.complete(log.append(CommitLogTests.draft(1, .relaxed(within: .milliseconds(1)))))
+      directory: "log", fileSystem: MemoryFileSystem(), options: SampleCommits.quiet())
+    try log.complete(log.append(SampleCommits.draft(1, .relaxed(within: .milliseconds(1)))))
     #expect(log.completed == 1)
     var turns = 0
     while log.durable < 1, turns < 100_000 {
@@ -92,15 +86,15 @@ struct GroupCommitTests {
   @Test("Numbers out of turn and timestamps going back are refused")
   func refusals() throws {
     let log = try CommitLog(
-      directory: "log", fileSystem: MemoryFileSystem(), options: Self.quiet())
-    try log.complete(log.append(CommitLogTests.draft(1, .full)))
+      directory: "log", fileSystem: MemoryFileSystem(), options: SampleCommits.quiet())
+    try log.complete(log.append(SampleCommits.draft(1, .full)))
     for number in [0, 1, 3] as [CommitNumber] {
       do {
-        try log.append(CommitLogTests.draft(number, .full))
+        try log.append(SampleCommits.draft(number, .full))
         Issue.record("commit \(number) was accepted")
       } catch { #expect(error.code == .conflict && error.current == 1) }
     }
-    var back = CommitLogTests.draft(2, .full)
+    var back = SampleCommits.draft(2, .full)
     back.timestamp = Timestamp(microseconds: 9)
     do {
       try log.append(back)

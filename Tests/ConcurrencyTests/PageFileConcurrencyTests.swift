@@ -22,7 +22,7 @@ import TreeRingPlatform
       do {
         if worker == 0 {
           for number in 1...count {
-            let (page, _) = try PageFileTests.page(number, birth: CommitNumber(number))
+            let (page, _) = try leafPage(number, birth: CommitNumber(number))
             try file.write(number, page)
             page.bytes.deallocate()
             written.store(number, ordering: .releasing)

@@ -18,6 +18,12 @@ import TreeRing
 import TreeRingLog
 import TreeRingPlatform
 
+/// An observation that no order of the commits explains.
+private struct WrongHistory: Error, CustomStringConvertible {
+  var description: String
+  init(_ description: String) { self.description = description }
+}
+
 @Suite("Concurrency: histories", .leavesSoundStores)
 struct IsolationConcurrencyTests {
   struct Account: Codable, Hashable {
@@ -227,14 +233,14 @@ struct IsolationConcurrencyTests {
           $0.append(Observation(commit: snapshot.commit, known: known, accounts: seen))
         }
         let index = try snapshot.index("byMark")
-        guard index.count == accountCount else { throw SweepFlaw("rows are not in the index") }
+        guard index.count == accountCount else { throw WrongHistory("rows are not in the index") }
         held.append((snapshot, seen))
       }
       if held.count > 8 {
         // All of them, so that the horizon can pass the oldest.
         for (snapshot, seen) in held {
           guard try state(of: snapshot) == seen else {
-            throw SweepFlaw("the snapshot at \(snapshot.commit) has changed")
+            throw WrongHistory("the snapshot at \(snapshot.commit) has changed")
           }
         }
         held = []
@@ -254,7 +260,7 @@ struct IsolationConcurrencyTests {
       let changed = Set((0..<accountCount).filter { old[$0] != seen[$0] }.map { key($0).bytes })
       let told = Set(affected.rows.keys.map(\.key))
       guard changed.isSubset(of: told) else {
-        throw SweepFlaw("changes from \(last.commit) to \(new.commit) are incomplete")
+        throw WrongHistory("changes from \(last.commit) to \(new.commit) are incomplete")
       }
       if new.commit > last.commit {
         for commit in last.commit + 1...new.commit {

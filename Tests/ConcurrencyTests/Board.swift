@@ -1,0 +1,1 @@
+../TreeRingMappingsTests/Board.swift

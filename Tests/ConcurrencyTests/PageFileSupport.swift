@@ -1,0 +1,1 @@
+../TreeRingTests/PageFile/PageFileSupport.swift

@@ -1,0 +1,1 @@
+../TreeRingLogTests/Rewriting/RewriteWork.swift

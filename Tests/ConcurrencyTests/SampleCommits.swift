@@ -1,0 +1,1 @@
+../TreeRingLogTests/SampleCommits.swift

@@ -1,0 +1,1 @@
+../TreeRingTests/Store/StoreSupport.swift

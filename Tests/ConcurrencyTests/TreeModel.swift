@@ -1,0 +1,1 @@
+../TreeRingTests/Tree/TreeModel.swift
