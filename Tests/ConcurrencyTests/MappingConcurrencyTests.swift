@@ -65,7 +65,7 @@ struct MappingConcurrencyTests {
     for control in controls { control.isPaused = false }
   }
 
-  @Test("Each change leads from what was shown to what is, whatever goes on meanwhile")
+  @Test("Each change leads from the state before to the state after, under concurrent writes")
   func everything() async throws {
     let store = try Store.inMemory(options: StoreOptions(indexes: [Board.index]))
     let own = MappingControl(Self.mappings)

@@ -58,7 +58,7 @@ private final class DrivenView: BatchListView {
 @Suite("Adapters, on a model of views that take batches")
 @MainActor
 struct AdapterTests {
-  @Test("A driven view accepts every batch and ends up with what is shown")
+  @Test("A driven view accepts every batch and ends with the rows shown")
   func accepted() throws {
     for seed in seeds(1...400) {
       var maker = CaseMaker(seed: seed)
@@ -127,7 +127,7 @@ struct AdapterTests {
   }
 
   @Test(
-    "A view that shows something else than the state before is reloaded, and so is one off screen")
+    "A view that is off screen or does not show the state before is reloaded")
   func reloads() throws {
     let driver = ListDriver()
     let view = DrivenView()
@@ -153,7 +153,7 @@ struct AdapterTests {
     #expect(view.model.sections.first?.map(\.key.bytes) == [[2], [3], [4]])
   }
 
-  @Test("A change that was dropped is noticed by the next one's rows, though it kept the counts")
+  @Test("A dropped change that kept the counts is detected by the rows of the next change")
   func dropped() throws {
     // The second change deletes or rewrites a row that the view does not show in that section.
     for last in [[1, 2], [1, 2, 4, 9]] as [[UInt8]] {

@@ -3,9 +3,10 @@ import TestSupport
 import Testing
 import TreeRing
 import TreeRingLog
-import TreeRingMappings
 
-@Suite("Every way from one state to another gives the same changeset", .leavesSoundStores)
+@testable import TreeRingMappings
+
+@Suite("The same two states always give the same changeset", .leavesSoundStores)
 struct EquivalenceTests {
   /// The way from one commit to another, and the changes on it.
   private struct Journey {
@@ -85,7 +86,7 @@ struct EquivalenceTests {
     }
   }
 
-  @Test("However the same writes are parted into commits, what they lead to is the same")
+  @Test("The division of the same writes into commits does not affect the result")
   func partitions() throws {
     for seed in seeds(1...8) {
       var expected: (changeset: Changeset, rows: [[RowID]])?
@@ -117,7 +118,7 @@ struct EquivalenceTests {
     }
   }
 
-  @Test("The states of a change say the same for ever, whatever is committed and shown meanwhile")
+  @Test("The states of a change never change, whatever is committed and shown later")
   func lastingStates() throws {
     for seed in seeds(1...6) {
       var board = try Board(seed: seed)
@@ -145,7 +146,7 @@ struct EquivalenceTests {
 
 @Suite("Streams in followers", .leavesSoundStores)
 struct FollowedStreamTests {
-  @Test("A stream brings what another process commits; a position goes on in any process")
+  @Test("A stream delivers another process's commits; a position continues in any process")
   func follower() async throws {
     let folder = try TemporaryFolder()
     var board = try Board(

@@ -19,7 +19,7 @@ struct ExhaustiveTests {
   static let rowLimit = 4
   static let groups: [GroupName] = ["a", "b", "c"]
 
-  @Test("All pairs of states, with each unaffected set, shown whole and through ranges")
+  @Test("All pairs of states, with each set of unaffected rows, whole and through ranges")
   func everything() async {
     let all = Self.arrangements(of: Array(0..<UInt8(Self.rowLimit)), inOrder: true)
       .sorted { $0.description < $1.description }

@@ -6,7 +6,7 @@ import TreeRingLog
 @testable import TreeRingMappings
 
 /// Stores whose snapshots live for two commits, with a writer that is faster than the reader.
-@Suite("A snapshot that expires while it is read")
+@Suite("A snapshot that expires during a read")
 struct ExpiredSnapshotTests {
   /// A writer that overtakes the reader when a filter examines a group, a chosen number of times.
   private final class Writer: Sendable {
@@ -47,7 +47,7 @@ struct ExpiredSnapshotTests {
     }
   }
 
-  @Test("An observer goes on with a newer one, and ranges changed by hand are changed once")
+  @Test("An observer continues with a newer snapshot and applies manual range changes once")
   func pull() throws {
     let writer = try Writer()
     var observer = writer.store.observer(of: writer.mappings)
@@ -74,7 +74,7 @@ struct ExpiredSnapshotTests {
   }
 
   @Test(
-    "A limit that no reading keeps is said, not tried for ever; the observer stays where it was")
+    "If every snapshot expires, an error ends the attempts; the observer keeps its position")
   func neverInTime() throws {
     let writer = try Writer()
     var observer = writer.store.observer(of: writer.mappings)
@@ -93,7 +93,7 @@ struct ExpiredSnapshotTests {
     #expect(try observer.advance().after.commit == writer.store.newestCommit)
   }
 
-  @Test("A position is taken up although the snapshot it is taken up at expires")
+  @Test("An observer continues from a position although its snapshot expires")
   func position() throws {
     let writer = try Writer()
     var observer = writer.store.observer(of: writer.mappings)
@@ -108,7 +108,7 @@ struct ExpiredSnapshotTests {
     #expect(change.after.rangePosition(of: "g1")?.length == 5)
   }
 
-  @Test("A stream goes on, and what its control asks for is delivered once")
+  @Test("A stream continues and delivers its control's requests once")
   func stream() async throws {
     let writer = try Writer()
     let control = MappingControl(writer.mappings)

@@ -64,7 +64,7 @@ struct IndexKindTests {
     }
   }
 
-  @Test("Going on after a restart is minimal too", arguments: seeds(1...6))
+  @Test("The first change after a restart is minimal too", arguments: seeds(1...6))
   func restart(seed: UInt64) throws {
     let files = MemoryFileSystem()
     var board = try IndexKindBoard(seed: seed, files: files)
@@ -89,7 +89,7 @@ struct IndexKindTests {
     }
   }
 
-  @Test("A definition that is replaced leads to a minimal change", arguments: seeds(1...8))
+  @Test("A replaced definition leads to a minimal change", arguments: seeds(1...8))
   func replaced(seed: UInt64) throws {
     for dropsRecords in [false, true] {
       var board = try IndexKindBoard(seed: seed)
@@ -142,7 +142,7 @@ struct IndexKindTests {
   }
 
   @Test(
-    "A changeset over the horizon is a reset; from a kept commit on it is minimal",
+    "A change from beyond the horizon is a reset; from a kept commit it is minimal",
     arguments: seeds(1...4))
   func compacted(seed: UInt64) throws {
     var board = try IndexKindBoard(seed: seed)
@@ -164,7 +164,7 @@ struct IndexKindTests {
     }
   }
 
-  @Test("Labels that are made anew move no row and no window", arguments: seeds(1...2))
+  @Test("New labels move no row and no window", arguments: seeds(1...2))
   func relabeling(seed: UInt64) throws {
     let store = try Store.inMemory()
     let lines = IndexKindBoard.lines

@@ -66,10 +66,10 @@ private final class LineView: LineListView {
   }
 }
 
-@Suite("The driver of views that know lines only")
+@Suite("The driver of views that only have lines")
 @MainActor
 struct LineDriverTests {
-  @Test("A driven view takes every edit and ends up with what is shown")
+  @Test("A driven view accepts every edit and ends with the rows shown")
   func accepted() throws {
     for seed in seeds(1...200) {
       var maker = CaseMaker(seed: seed)
@@ -97,7 +97,7 @@ struct LineDriverTests {
     }
   }
 
-  @Test("A change that was dropped is noticed by the next one's rows, though it kept the counts")
+  @Test("A dropped change that kept the counts is detected by the rows of the next change")
   func dropped() throws {
     let driver = LineDriver(showingSections: true)
     let view = LineView()
@@ -114,7 +114,7 @@ struct LineDriverTests {
     #expect(view.reloads == 2 && view.animations == 0 && view.lines.count == 3)
   }
 
-  @Test("A view that has another number of lines is reloaded, and so is one off screen")
+  @Test("A view that is off screen or has another number of lines is reloaded")
   func reloads() throws {
     let driver = LineDriver(showingSections: true)
     let view = LineView()

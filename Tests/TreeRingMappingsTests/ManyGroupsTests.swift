@@ -36,7 +36,7 @@ struct ManyGroupsTests {
   }
 
   @Test(
-    "It reads what it touches, and its two states share what it does not", arguments: [100, 20_000])
+    "It reads only affected groups, and its two states share the others", arguments: [100, 20_000])
   func shared(_ groupCount: Int) throws {
     let names = (0..<groupCount).map { GroupName("g\($0)") }
     let old = Self.state(groupCount)
@@ -106,7 +106,7 @@ struct ManyGroupsTests {
     #expect(try edited.legacy().rows.map(\.kind) == names.map { _ in .delete })
   }
 
-  @Test("Groups that come and go leave nothing behind, unless a window of theirs is carried on")
+  @Test("Groups that come and go leave nothing behind, unless their window is carried")
   func forgotten() throws {
     func state(_ commit: CommitNumber) -> ModelIndex {
       var rows: [RowReference: ModelRow] = [:]
@@ -133,7 +133,7 @@ struct ManyGroupsTests {
   }
 
   @Test(
-    "A shared array reads as the array it was made of, and changing a copy changes the copy only")
+    "A shared array equals its source, and a change of a copy leaves the original")
   func sharedArray() {
     for count in [0, 1, 31, 32, 33, 1023, 1024, 1025, 3000] {
       var plain = Array(0..<count)

@@ -64,7 +64,7 @@ struct ManyObserversTests {
     return cost
   }
 
-  @Test("A commit costs its writer the same beside none, one and fifty stalled observers")
+  @Test("A commit costs its writer the same with none, one and fifty stalled observers")
   func stalledObservers() async throws {
     let alone = try await cost(ofCommitsBeside: 0)
     #expect(alone.pins.allSatisfy { $0 == 0 })
@@ -73,7 +73,7 @@ struct ManyObserversTests {
     #expect(try await cost(ofCommitsBeside: 50) == alone)
   }
 
-  @Test("A stalled observer costs memory within the budget only, and still gets one right change")
+  @Test("A stalled observer costs no memory beyond the budget and gets one correct change")
   func boundedMemory() async throws {
     let budget = 8 << 20
     let store = try Store.inMemory(

@@ -5,7 +5,7 @@ import TreeRingLog
 
 @testable import TreeRingMappings
 
-@Suite("What a control is asked for is taken off once, and only when it is met")
+@Suite("A control's requests are removed once, and only when delivered")
 struct MappingControlTests {
   private static let mappings = Mappings(of: "board", groups: ["g1"])
     .range(.flexible(length: 2), of: "g1")
@@ -20,7 +20,7 @@ struct MappingControlTests {
     return store
   }
 
-  @Test("Two readers that overlap each take off no more than they were given")
+  @Test("Each of two overlapping readers removes only the requests that it received")
   func overlapping() throws {
     let control = MappingControl(Self.mappings)
     control.extendRange(of: "g1", by: 1)
@@ -40,7 +40,7 @@ struct MappingControlTests {
       control.request().request?.changes == [RangeChange(.extend(by: 3), of: "g1")])
   }
 
-  @Test("Ranges changed by hand wait until a removed index is there again")
+  @Test("Manual range changes wait until a removed index exists again")
   func kept() async throws {
     let store = try Store.inMemory()
     func define() throws {
@@ -67,7 +67,7 @@ struct MappingControlTests {
     #expect(try await changes.next()?.after.rowCount == 5)
   }
 
-  @Test("What SwiftUI observes goes on when one task is cancelled and the next one begins at once")
+  @Test("ObservedRows continue when one task is cancelled and the next begins at once")
   @MainActor
   func handover() async throws {
     let store = try Self.store()

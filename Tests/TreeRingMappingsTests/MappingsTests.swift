@@ -100,7 +100,7 @@ struct MappingsTests {
     #expect(try shown.row(at: Self.path(2)) == nil)
   }
 
-  @Test("A turned section is re-ordered by moves, unless they are over the limit")
+  @Test("A reversed section is re-ordered by moves, up to the limit")
   func turned() throws {
     let index = Self.index([1, 2, 3, 4, 5])
     let plain = Mappings(of: "model", groups: ["g"])
@@ -114,7 +114,7 @@ struct MappingsTests {
     #expect(try back.after.row(at: Self.path(0))?.key.bytes == [1])
   }
 
-  @Test("Hiding follows what the range shows, for one group and for all")
+  @Test("Hiding depends on the rows in the range, for one group and for all")
   func hiding() throws {
     let index = Self.index([1, 2], others: ["h": [7], "i": []])
     let all = Mappings(of: "model", groups: ["g", "h", "i", "g"])
@@ -129,7 +129,7 @@ struct MappingsTests {
         .visibleGroups == ["g", "h", "i"])
   }
 
-  @Test("Lookups beyond what is shown are nil")
+  @Test("Lookups beyond the rows shown return nil")
   func lookups() throws {
     let shown = try Self.shown(
       Mappings(of: "model", groups: ["g", "h"]).range(.fixed(length: 1), of: "g"),
@@ -146,7 +146,7 @@ struct MappingsTests {
     #expect(try shown.path(of: RowID(RowReference(bucket: 9, key: []))) == nil)
   }
 
-  @Test("A row that only shifted is not listed, and one that moved and changed is listed twice")
+  @Test("A shifted row is not listed; a row that moved and changed is listed twice")
   func movedAndChanged() throws {
     let old = Self.index([1, 2, 3, 4])
     var rows = old.rows
@@ -186,7 +186,7 @@ struct MappingsTests {
       ])
   }
 
-  @Test("A hidden section that fills brings its rows; what crosses into it is a delete")
+  @Test("A hidden section that fills brings its rows; a row that moves into it is a delete")
   func crossingIntoANewSection() throws {
     let mappings = Mappings(of: "model", groups: ["g", "h"]).hidingEmptySections()
     let change = try Self.change(
@@ -200,7 +200,7 @@ struct MappingsTests {
     #expect(legacy.sections.map(\.kind) == [.insert])
   }
 
-  @Test("A touch is a part, forward and backward")
+  @Test("A touch sets the part `touched`, forward and backward")
   func touch() throws {
     let old = Self.index([1, 2])
     var rows = old.rows
@@ -213,7 +213,7 @@ struct MappingsTests {
   }
 
   @Test(
-    "An offset beyond the count waits; one that the count just reaches is a gap behind the last row"
+    "An offset beyond the count waits; one equal to it is a gap after the last row"
   )
   func waitingAndGap() throws {
     let range = RangeOptions.flexible(length: 1, offset: 3, growing: .inRangeOnly)

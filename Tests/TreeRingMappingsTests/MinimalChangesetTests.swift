@@ -18,7 +18,7 @@ struct MinimalChangesetTests {
     }
   }
 
-  @Test("Merged change records give what the two end states give, however they are merged")
+  @Test("Merged change records give the changeset of the two end states")
   func merging() throws {
     for seed in seeds(1...500) {
       let found = try Self.mergeViolations(seed: seed)
@@ -93,7 +93,7 @@ struct MinimalChangesetTests {
     }
   }
 
-  @Test("Commits and edits of the mappings may come in any order, in either direction")
+  @Test("Commits and changes of mappings may come in any order, in either direction")
   func interleaving() throws {
     for seed in seeds(1...300) {
       let found = try Self.interleavingViolations(seed: seed)
@@ -130,7 +130,7 @@ struct MinimalChangesetTests {
     return []
   }
 
-  @Test("Long histories with every feature mixed, delivered in any portions")
+  @Test("Long histories with all features, delivered in any portions")
   func longHistories() throws {
     for seed in seeds(1...12) {
       var maker = CaseMaker(seed: seed)
@@ -161,7 +161,7 @@ struct MinimalChangesetTests {
     }
   }
 
-  @Test("When the definition was replaced the change is minimal and windows stand where they stood")
+  @Test("After a replaced definition the change is minimal and windows keep their position")
   func definedAnew() throws {
     for seed in seeds(1...500) {
       var maker = CaseMaker(seed: seed)
@@ -179,7 +179,7 @@ struct MinimalChangesetTests {
     }
   }
 
-  @Test("Over the limit the change is a reset, at it a changeset")
+  @Test("A change over the limit is a reset; at the limit it is a changeset")
   func limit() {
     for seed in seeds(1...300) {
       var maker = CaseMaker(seed: seed)

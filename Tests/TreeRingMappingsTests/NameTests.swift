@@ -13,7 +13,7 @@ import TreeRingMappings
     text.description.unicodeScalars.map { $0.escaped(asASCII: true) }.joined()
   }
 
-  @Test("Twin groups of twin indexes are two sections, and observers tell them apart")
+  @Test("Twin groups of twin indexes are two sections, and observers distinguish them")
   func twins() throws {
     let store = try Store.inMemory()
     let bucket = Bucket<[UInt8]>.bytes("rows")

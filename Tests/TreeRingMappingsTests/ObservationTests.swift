@@ -20,7 +20,7 @@ struct ObservationTests {
 
   static func rows(_ shown: ShownRows) -> [[RowID]] { shown.sections.map(Array.init) }
 
-  @Test("After a restart the next change is the one that would have come without it")
+  @Test("A restart does not affect the next change")
   func restart() throws {
     for seed in seeds(1...6) {
       let folder = try TemporaryFolder()
@@ -55,7 +55,7 @@ struct ObservationTests {
     }
   }
 
-  @Test("A group that has no rows when the position is taken finds its window again")
+  @Test("A group without rows at the saved position gets its window back")
   func emptyGroupAtRestart() throws {
     let store = try Store.inMemory(options: StoreOptions(indexes: [Board.index]))
     func put(_ numbers: ClosedRange<UInt8>) throws {
@@ -105,7 +105,7 @@ struct ObservationTests {
     }
   }
 
-  @Test("When the commit shown is beyond the horizon the change is a reset; windows stay")
+  @Test("If the commit shown is beyond the horizon, the change is a reset; windows stay")
   func beyondTheHorizon() throws {
     let folder = try TemporaryFolder()
     let options = StoreOptions(
@@ -132,7 +132,7 @@ struct ObservationTests {
     try store.close()
   }
 
-  @Test("A definition that is replaced leaves the windows where they are")
+  @Test("A replaced definition keeps the windows' positions")
   func replacedDefinition() throws {
     let store = try Store.inMemory()
     let rows = Bucket<[UInt8]>.bytes("rows")
@@ -158,7 +158,7 @@ struct ObservationTests {
   }
 
   @Test(
-    "A filter that is replaced, in code or by fields, changes only the rows that enter or leave")
+    "A replaced filter, in code or by fields, changes only the rows that enter or leave")
   func replacedFilter() throws {
     func filter(_ version: UInt32, _ limit: UInt8) -> GroupIndex {
       GroupIndex("small", on: Board.lines, version: version) { (line: [UInt8]) -> Place? in
@@ -211,7 +211,7 @@ struct ObservationTests {
     #expect(try observer.advance().sections.inserts == [3])
   }
 
-  @Test("A stream delivers what its control asks for, merged with what was committed")
+  @Test("A stream delivers its control's requests, merged with the commits")
   func control() async throws {
     let store = try Store.inMemory(options: StoreOptions(indexes: [Board.index]))
     for number in 0..<9 as Range<UInt8> {
@@ -246,7 +246,7 @@ struct ObservationTests {
     #expect(try await waiting.value?.sections.inserts == [1])
   }
 
-  @Test("What SwiftUI observes follows the store until the task is cancelled")
+  @Test("ObservedRows follow the store until the task is cancelled")
   @MainActor
   func observed() async throws {
     let store = try Store.inMemory(options: StoreOptions(indexes: [Board.index]))

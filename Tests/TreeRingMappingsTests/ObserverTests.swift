@@ -2,11 +2,12 @@ import TestSupport
 import Testing
 import TreeRing
 import TreeRingLog
-import TreeRingMappings
+
+@testable import TreeRingMappings
 
 @Suite("Observing a store", .leavesSoundStores)
 struct ObserverTests {
-  @Test("An observer follows a store by minimal changes, through any jumps in time and edits")
+  @Test("An observer's changes are minimal, over any jumps in time and changes of mappings")
   func follows() throws {
     for seed in seeds(1...25) {
       var board = try Board(seed: seed)
@@ -33,7 +34,7 @@ struct ObserverTests {
     }
   }
 
-  @Test("Groups ordered by when a row was written are asked again when it is written as it was")
+  @Test("Groups ordered by a row's commit are re-ordered by a write without a change")
   func writtenAgain() throws {
     let store = try Store.inMemory(options: StoreOptions(indexes: [Board.index]))
     func put(_ line: [UInt8], _ key: String) throws {
@@ -127,7 +128,7 @@ struct ObserverTests {
     #expect(try list.sections == Board.list(mappings, board.store.snapshot()))
   }
 
-  @Test("A stream waits for a commit that touches what it shows, and cancelling ends it")
+  @Test("A stream waits for a commit that affects its rows, and cancelling ends it")
   func waiting() async throws {
     let board = try Board(seed: 2)
     let store = board.store
@@ -157,7 +158,7 @@ struct ObserverTests {
     #expect(try await idle.value <= 1)
   }
 
-  @Test("An observer that waits pins nothing")
+  @Test("A waiting observer pins nothing")
   func pinsNothing() throws {
     var board = try Board(seed: 3)
     try board.commit()
@@ -171,7 +172,7 @@ struct ObserverTests {
     #expect(try !observer.advance().isReset)
   }
 
-  @Test("A replaced definition is a change, an index that is not there an error")
+  @Test("A replaced definition is a change; a missing index is an error")
   func otherIndex() throws {
     let store = try Store.inMemory()
     let rows = Bucket<[UInt8]>.bytes("rows")
@@ -189,7 +190,7 @@ struct ObserverTests {
     #expect(observer.mappings.index == "i")
   }
 
-  @Test("What is public crosses threads, and sections and rows are collections with random access")
+  @Test("Public types are sendable, and sections and rows are random-access collections")
   func types() throws {
     func isSendable<T: Sendable>(_: T.Type) {}
     func hasRandomAccess<T: RandomAccessCollection & Sendable>(_ collection: T) -> T { collection }

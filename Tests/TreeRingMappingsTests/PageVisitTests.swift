@@ -8,7 +8,7 @@
 
   /// The pages of a store that an advancing observer visits, counted by the page table. In a sweep,
   /// all of them in one store of a million rows; with `swift test`, up to a hundred thousand.
-  @Suite("What a change costs, counted in pages of a store")
+  @Suite("The cost of a change, counted in pages of a store")
   struct PageVisitTests {
     static let counts =
       isSweep ? [1_000, 10_000, 100_000, 1_000_000] : [1_000, 10_000, 100_000]
@@ -125,7 +125,7 @@
       try store.close()
     }
 
-    @Test("Where trees are compared, rows of buckets that the index has not are passed over")
+    @Test("A comparison of trees skips rows of buckets that the index does not cover")
     func otherBuckets() throws {
       let store = try Self.store(1_000)
       let count = 5_000

@@ -7,7 +7,7 @@ import TreeRing
 import TreeRingLog
 import TreeRingMappings
 
-@Suite("Every way to a state gives the same changes", .leavesSoundStores)
+@Suite("The path to a state does not affect the changes", .leavesSoundStores)
 struct PathAgreementTests {
   private static let items = Bucket<[UInt8]>.bytes("items")
   private static let byKey = GroupIndex(
@@ -20,7 +20,7 @@ struct PathAgreementTests {
     }
   }
 
-  @Test("A row that nobody wrote stays in its window after a restart, where rows are compared")
+  @Test("In an index that compares rows, an unwritten row stays in its window after a restart")
   func restart() throws {
     let files = MemoryFileSystem()
     func open() throws -> Store {

@@ -55,7 +55,7 @@ struct RangeSweepTests {
     let after: RangePosition
   }
 
-  @Test("The changeset is valid and minimal, and windows are where the rules say")
+  @Test("The changeset is valid and minimal, and windows follow the rules")
   func everyChange() async {
     let cases = await withTaskGroup(of: (cases: Int, checked: Int).self) { tasks in
       for windowed in 0...5 {

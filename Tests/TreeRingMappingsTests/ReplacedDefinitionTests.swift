@@ -44,7 +44,7 @@ struct ReplacedDefinitionTests {
     return change
   }
 
-  @Test("Where very many rows differ, the limit of the observer decides")
+  @Test("If very many rows differ, the observer's limit decides")
   func veryManyRows() throws {
     let store = try Store.inMemory()
     try Self.put(store, 0..<10_500)
@@ -62,7 +62,7 @@ struct ReplacedDefinitionTests {
   }
 
   @Test(
-    "However many other rows were written, a replaced definition is a change of the index's rows",
+    "A replaced definition changes only the index's rows, whatever else was written",
     arguments: ["log", "rows"])
   func otherRows(_ bucket: String) throws {
     let folder = try TemporaryFolder()
@@ -96,7 +96,7 @@ struct ReplacedDefinitionTests {
     try store.close()
   }
 
-  @Test("A definition by fields may be replaced while nobody watches, also over a restart")
+  @Test("A definition by fields may be replaced while nobody observes, also over a restart")
   func fieldsAcrossRestart() throws {
     let folder = try TemporaryFolder()
     let options = StoreOptions(durability: Durability.none)
@@ -128,7 +128,7 @@ struct ReplacedDefinitionTests {
     }
   }
 
-  @Test("A closure may be replaced between two runs, and the list goes on from where it stood")
+  @Test("A closure may be replaced between two runs; the list continues from its position")
   func codeAcrossRestart() throws {
     let folder = try TemporaryFolder()
     var store = try Store(at: folder.path, indexes: [Self.code(1)])
@@ -151,7 +151,7 @@ struct ReplacedDefinitionTests {
     try store.close()
   }
 
-  @Test("An observer that stands before the definition was in force goes on from there")
+  @Test("An observer at a commit before the definition was in force continues from there")
   func beforeItWasInForce() throws {
     let store = try Store.inMemory()
     try store.define("i", Self.fields("n"))
@@ -168,7 +168,7 @@ struct ReplacedDefinitionTests {
   }
 
   @Test(
-    "An index that is removed is an error; once it is defined again the list goes on by a change")
+    "A removed index is an error; once it is defined again, the list continues by a change")
   func removedAndDefinedAgain() async throws {
     let store = try Store.inMemory()
     try Self.put(store, 0..<30)
@@ -201,7 +201,7 @@ struct ReplacedDefinitionTests {
       })
   }
 
-  @Test("In a follower a replaced comparison touches the rows that move, and no others")
+  @Test("In a follower a replaced comparison affects only the rows that move")
   func comparedInFollower() async throws {
     let files = MemoryFileSystem()
     func open(_ mode: StoreMode, _ indexes: [GroupIndex]) throws -> Store {

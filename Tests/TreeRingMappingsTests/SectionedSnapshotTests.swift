@@ -92,7 +92,7 @@ struct SectionedSnapshotTests {
     }
   }
 
-  @Test("An edited snapshot shows the state after each change, and nothing in it is named wrongly")
+  @Test("An edited snapshot shows the state after each change, without a call that traps")
   func edited() throws {
     for seed in seeds(1...300) {
       var maker = CaseMaker(seed: seed)
@@ -115,7 +115,7 @@ struct SectionedSnapshotTests {
     }
   }
 
-  @Test("A snapshot without the rows that a change names is filled anew, however many it has")
+  @Test("A snapshot that lacks a change's rows is filled from scratch, whatever its count")
   func filledAnew() throws {
     let states = [[1, 2, 3], [1, 3], [0, 1, 3]].enumerated().map {
       MappingsTests.index($1, at: CommitNumber($0 + 1))

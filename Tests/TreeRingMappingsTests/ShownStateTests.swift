@@ -9,7 +9,7 @@ import TreeRingLog
 
 @testable import TreeRingMappings
 
-@Suite("What states and observers say", .leavesSoundStores)
+@Suite("States and observers", .leavesSoundStores)
 struct ShownStateTests {
   private static let lines = IndexKindBoard.lines
 
@@ -30,7 +30,7 @@ struct ShownStateTests {
     shown.sections[section].map { "\($0.key)" }
   }
 
-  @Test("An observer made from a position stands there until it goes on")
+  @Test("An observer made from a position keeps it until it advances")
   func position() throws {
     let store = try Self.store(["a", "b"])
     let mappings = IndexKindBoard.mappings("several")
@@ -45,7 +45,7 @@ struct ShownStateTests {
     #expect(try last.advance().rows.inserts.map(\.row.key) == ["c"])
   }
 
-  @Test("A reset says why it is one")
+  @Test("A reset gives its reason")
   func resetReasons() throws {
     let store = try Self.store(["a", "b", "c"])
     let mappings = IndexKindBoard.mappings("several")
@@ -69,7 +69,7 @@ struct ShownStateTests {
     #expect(try resumed.advance().resetReason == .beyondHorizon)
   }
 
-  @Test("A definition that cannot be evaluated any more is the reason of a reset")
+  @Test("A definition that can no longer be evaluated is the reason of a reset")
   func definedAnew() throws {
     let files = MemoryFileSystem()
     var store = try IndexKindBoard.open(files, indexes: [IndexKindBoard.compared()])
@@ -85,7 +85,7 @@ struct ShownStateTests {
     #expect(try resumed.advance().resetReason == .definedAnew)
   }
 
-  @Test("A range that waits says how many rows are missing", arguments: [true, false])
+  @Test("A waiting range gives the number of missing rows", arguments: [true, false])
   func waiting(isFlexible: Bool) throws {
     let store = try Self.store(["a", "b"])
     let range: RangeOptions =
@@ -116,7 +116,7 @@ struct ShownStateTests {
     #expect(apart.changeset.before.map(\.isConsolidated) == [true])
   }
 
-  @Test("A group's first rows are shown as far as the range's length, whenever they come")
+  @Test("A group's first rows are shown up to the range's length, whenever they come")
   func firstRows() throws {
     let store = try Self.store(["a"], group: 1)
     let range = RangeOptions.flexible(length: 2)
@@ -157,7 +157,7 @@ struct ShownStateTests {
   }
 
   @Test(
-    "Where groups of a consolidated section are re-ordered, the rows whose content changed move")
+    "When groups of a consolidated section are re-ordered, rows with changed content move")
   func reorderedGroups() throws {
     for changed in ["a", "b"] {
       let store = try Self.store(["a"], group: 0)

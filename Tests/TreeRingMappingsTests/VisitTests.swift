@@ -54,7 +54,7 @@ private struct CountedGroup: OrderedGroups, OrderedGroup {
   func reference(of id: RowID) -> RowReference? { id.reference }
 }
 
-@Suite("What a change costs, counted")
+@Suite("The cost of a change, in visited nodes")
 struct VisitTests {
   @Test(
     "Nodes visited stay below c · k · log n, up to a million rows",
@@ -90,7 +90,7 @@ struct VisitTests {
   }
 
   @Test(
-    "A lookup, either way, in the state after or before, visits c · log n nodes",
+    "A lookup in either direction, in the state after or before, visits c · log n nodes",
     arguments: [1_000, 1_000_000])
   func lookups(_ count: Int) throws {
     var random = SeededGenerator(seed: UInt64(count))
@@ -115,7 +115,7 @@ struct VisitTests {
     }
   }
 
-  @Test("In the state before, a row is found among very many that left the same place by halving")
+  @Test("In the state before, a row among very many that left one place is found by bisection")
   func neighborsThatLeft() throws {
     let count = 30_000
     let left = 5_000..<25_000
@@ -133,7 +133,7 @@ struct VisitTests {
     _ = try cursor.reset(to: old, at: 1)
     let before = try cursor.advance(to: new, by: affected, limit: .max).before
     let later = try #require(before.later)
-    let delta = try #require(later.places.delta(of: 0))
+    let delta = later.places.delta(of: 0)
     for position in stride(from: 4_999, to: 25_002, by: 667) + [5_000, 24_999, 25_000] {
       let row = CountedGroup.row(old.numbers[position])
       #expect(try before.path(of: RowID(row)) == RowPath(section: 0, row: position))

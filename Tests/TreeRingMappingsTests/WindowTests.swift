@@ -128,10 +128,10 @@ struct WindowTests {
     var cache = GroupCache(after, table: table)
     let places = try AffectedPlaces(
       affectedRows(from: before, to: after), table: table, in: &cache)
-    return places.delta(of: 0).map { places.staying($0) } ?? Alignment()
+    return places.staying(places.delta(of: 0))
   }
 
-  @Test("Each row of the table: where a single change leaves length and offset")
+  @Test("Each row of the table: length and offset after a single change")
   func table() {
     for pin in [RangeOptions.Pin.beginning, .end] {
       for growth in RangeOptions.Growth.allCases {
@@ -224,7 +224,7 @@ struct WindowTests {
   }
 
   @Test(
-    "Every setting, every single change, and in a sweep every pair: windows are where the rules say"
+    "Windows follow the rules, for every setting and change; in a sweep, every pair"
   )
   func everySetting() throws {
     var number = 0
@@ -262,7 +262,7 @@ struct WindowTests {
     (0..<count).map { settings[(turn * count + $0) * 1_009 % settings.count] }
   }
 
-  @Test("Pairs of changes, one after the other and as one: valid and minimal")
+  @Test("Pairs of changes, one by one and merged, are valid and minimal")
   func pairs() async {
     let cases = await withTaskGroup(of: Int.self) { tasks in
       for windowed in 0...5 {

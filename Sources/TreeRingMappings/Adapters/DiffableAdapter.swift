@@ -20,7 +20,7 @@
 
     #if !canImport(UIKit)
       /// Reloads items, because AppKit cannot reconfigure them.
-      package mutating func reconfigureItems(_ items: [ItemIdentifierType]) { reloadItems(items) }
+      mutating func reconfigureItems(_ items: [ItemIdentifierType]) { reloadItems(items) }
     #endif
   }
 #endif

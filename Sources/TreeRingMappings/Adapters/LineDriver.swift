@@ -8,8 +8,8 @@ public protocol LineListView: AnyObject {
   var displayedLineCount: Int { get }
   /// Whether edits can be animated: the view is in a window.
   var isOnScreen: Bool { get }
-  /// Performs edits as one animation, each in the positions at its time. The driver already shows
-  /// the state after them; none of them is a refresh.
+  /// Performs edits as one animation, each in the positions at the time it is applied. The driver
+  /// already shows the state after them; none of them is a refresh.
   func perform(_ edits: [FlatList.Edit])
   /// Redraws these lines.
   func refresh(_ lines: [Int])

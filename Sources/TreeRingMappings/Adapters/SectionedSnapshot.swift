@@ -2,12 +2,12 @@
 // rebuild would cost its whole length. All decisions are made here, on a protocol of the calls that
 // such snapshots have, so that tests can run them on a model.
 
-package import TreeRing
-package import TreeRingLog
+internal import TreeRing
+internal import TreeRingLog
 
 /// A list of sections and their members with unique identities, like the snapshots of diffable data
 /// sources. Naming a missing member or section, or adding an existing one, is a mistake that traps.
-package protocol SectionedSnapshot {
+protocol SectionedSnapshot {
   /// The sections, in order.
   var sectionIdentifiers: [GroupName] { get }
   func numberOfItems(inSection section: GroupName) -> Int
@@ -31,7 +31,7 @@ extension SectionedSnapshot {
   /// named in the change. O(k log n + sections).
   ///
   /// - Throws: `TreeRingError` if the index cannot be read; the snapshot is then unchanged.
-  package mutating func show(_ change: Change) throws(TreeRingError) {
+  mutating func show(_ change: Change) throws(TreeRingError) {
     var copy = self
     if !change.isReset, shows(change.before) {
       let placements = try change.placements()

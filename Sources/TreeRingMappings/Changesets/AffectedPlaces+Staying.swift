@@ -13,10 +13,10 @@ extension AffectedPlaces {
   }
 
   /// The selected affected rows of a group that pass neither an unaffected row nor each other.
-  func remaining(_ delta: GroupDelta, where isAsked: (AffectedPlace) -> Bool) -> Set<Int> {
+  func remaining(_ delta: GroupDelta, where isSelected: (AffectedPlace) -> Bool) -> Set<Int> {
     var before: [Int: (index: Int, unaffected: Int)] = [:]
     for (index, affected) in delta.left.enumerated()
-    where moved[affected].oldSlot == moved[affected].newSlot && isAsked(moved[affected]) {
+    where moved[affected].isInOneGroup && isSelected(moved[affected]) {
       before[affected] = (before.count, delta.alignment.removed[index] - index)
     }
     if before.isEmpty { return [] }

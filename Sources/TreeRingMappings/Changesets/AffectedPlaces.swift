@@ -25,12 +25,13 @@ struct AffectedPlace: Sendable {
   let parts: Parts
   /// Whether only its label changed, in an index that compares rows.
   let isRelabeled: Bool
-  /// The slot of its old group, and its old rank there; -1 if it was in no mapped group.
-  var oldSlot = -1
-  var oldRank = -1
-  /// The slot of its new group, and its rank there; -1 if it is in no mapped group.
-  var newSlot = -1
-  var newRank = -1
+  /// Its old group and its rank there; nil if it was in no mapped group.
+  var old: SlotRank?
+  /// Its new group and its rank there; nil if it is in no mapped group.
+  var new: SlotRank?
+
+  /// Whether it is in one and the same mapped group before and after.
+  var isInOneGroup: Bool { old != nil && old?.slot == new?.slot }
 }
 
 /// A row whose content changed and whose place did not.
@@ -40,6 +41,9 @@ struct UpdatedPlace: Sendable {
   let slot: Int
   let oldRank: Int
   let newRank: Int
+
+  var old: SlotRank { SlotRank(slot: slot, rank: oldRank) }
+  var new: SlotRank { SlotRank(slot: slot, rank: newRank) }
 }
 
 /// The change of one group's order.
@@ -68,7 +72,7 @@ struct AffectedPlaces: Sendable {
   private(set) var affectedSlots: [Int] = []
   /// The old ranks of the rows in `moved`, for an index that compares rows: an old label has no
   /// rank in other trees.
-  private var labeledRanks: [RowReference: [(slot: Int, rank: Int)]] = [:]
+  private var labeledRanks: [RowReference: [SlotRank]] = [:]
 
   /// The empty set of affected rows.
   init() {}
@@ -97,7 +101,7 @@ struct AffectedPlaces: Sendable {
     for place in stays.sorted(by: { $0.precedes($1) }) {
       if place.slot != slot {
         slot = place.slot
-        alignment = delta(of: slot)?.alignment ?? Alignment()
+        alignment = delta(of: slot).alignment
       }
       let stay = collector.stayed[place.place]
       let kept = alignment.keptBefore(new: place.rank)
@@ -111,21 +115,21 @@ struct AffectedPlaces: Sendable {
   /// Counts rows that only got a new label as unaffected. A row that passed another such row stays
   /// affected; this happens when the index's closures do not depend on the rows alone.
   private mutating func restoreRelabeled() {
-    for place in moved where place.oldSlot >= 0 {
-      labeledRanks[place.row, default: []].append((place.oldSlot, place.oldRank))
+    for place in moved {
+      if let old = place.old { labeledRanks[place.row, default: []].append(old) }
     }
     for index in deltas.indices {
       let restored = remaining(deltas[index], where: \.isRelabeled)
       deltas[index] = deltas[index].without(restored)
       for index in restored.sorted() {
         let place = moved[index]
-        moved[index].oldSlot = -1
-        moved[index].newSlot = -1
-        if place.parts.isEmpty { continue }
+        moved[index].old = nil
+        moved[index].new = nil
+        guard !place.parts.isEmpty, let old = place.old, let new = place.new else { continue }
         updated.append(
           UpdatedPlace(
-            row: place.row, parts: place.parts, slot: place.newSlot, oldRank: place.oldRank,
-            newRank: place.newRank))
+            row: place.row, parts: place.parts, slot: new.slot, oldRank: old.rank,
+            newRank: new.rank))
       }
     }
     deltas.removeAll { $0.left.isEmpty && $0.taken.isEmpty }
@@ -137,8 +141,10 @@ struct AffectedPlaces: Sendable {
     labeledRanks[row]?.first { $0.slot == slot }?.rank
   }
 
-  /// The change of a group's order; nil if there is none. O(log of the affected groups).
-  func delta(of slot: Int) -> GroupDelta? { deltaIndex(of: slot).map { deltas[$0] } }
+  /// The change of a group's order; empty if there is none. O(log of the affected groups).
+  func delta(of slot: Int) -> GroupDelta {
+    deltaIndex(of: slot).map { deltas[$0] } ?? GroupDelta(slot: slot)
+  }
 
   /// Whether a group lost or gained a place. O(log of the affected groups).
   func hasDelta(of slot: Int) -> Bool { deltaIndex(of: slot) != nil }
@@ -154,12 +160,11 @@ struct AffectedPlaces: Sendable {
     let (alignment, kept) = (delta.alignment, delta.alignment.keptBefore(new: rank))
     // Rows that left from between the same two rows share one rank in the newest tree, or differ
     // there only by rows that came. Among themselves they are in the old order.
-    let between = alignment.removed.leaders(upTo: kept - 1)..<alignment.removed.leaders(upTo: kept)
-    let index = between.partitioningIndex { !precedes(moved[delta.left[$0]].row) }
-    if index < between.upperBound, moved[delta.left[index]].row == row {
-      return alignment.removed[index]
-    }
-    return alignment.oldPosition(ofKept: kept)
+    let start = alignment.removed.count(beforeKept: kept - 1)
+    let end = alignment.removed.count(beforeKept: kept)
+    let own = (start..<end).partitioningIndex { !precedes(moved[delta.left[$0]].row) }
+    return own < end && moved[delta.left[own]].row == row
+      ? alignment.removed[own] : alignment.oldPosition(ofKept: kept)
   }
 
   private func deltaIndex(of slot: Int) -> Int? {
@@ -180,7 +185,7 @@ struct AffectedPlaces: Sendable {
         let place = taken[nextTaken]
         delta.alignment.added.append(place.rank)
         delta.taken.append(place.moved)
-        moved[place.moved].newRank = place.rank
+        moved[place.moved].new?.rank = place.rank
         nextTaken += 1
       }
       var takenBefore = 0
@@ -193,7 +198,7 @@ struct AffectedPlaces: Sendable {
         let oldRank = unaffected + delta.left.count
         delta.alignment.removed.append(oldRank)
         delta.left.append(place.moved)
-        moved[place.moved].oldRank = oldRank
+        moved[place.moved].old?.rank = oldRank
         nextLeft += 1
       }
       deltas.append(delta)
@@ -307,14 +312,14 @@ private struct PlaceCollector {
     var affected = AffectedPlace(
       row: row, parts: parts, isRelabeled: isInGroup && isRewritten == false)
     if let old, let slot = slot(of: old.group) {
-      affected.oldSlot = slot
+      affected.old = SlotRank(slot: slot, rank: 0)
       left.append(SlotPlace(slot: slot, moved: moved.count, order: old.order))
     }
     if let new, let slot = slot(of: new.group) {
-      affected.newSlot = slot
+      affected.new = SlotRank(slot: slot, rank: 0)
       taken.append(SlotPlace(slot: slot, moved: moved.count, order: new.order))
     }
-    if affected.oldSlot >= 0 || affected.newSlot >= 0 { moved.append(affected) }
+    if affected.old != nil || affected.new != nil { moved.append(affected) }
   }
 
   /// The slot of an affected row's group, which is recorded; nil if the group is not mapped.

@@ -1,9 +1,9 @@
 // Arithmetic between two lists that differ at only a few positions.
 //
-// Remove the `removed` positions from the old list and the `added` ones from the new. The kept
-// elements remain, in the same order on both sides. If r is the i-th removed position, exactly r -
-// i kept elements precede it, and r - i never falls as i grows. So the j-th kept element is at old
-// position j + (the number of i with r(i) - i <= j). Each query is one binary search.
+// Without the removed positions of the old list and the added ones of the new, both lists hold the
+// kept elements in the same order. If r is the i-th removed position, exactly r - i kept elements
+// precede it, and r - i never falls as i grows. So the j-th kept element is at old position j plus
+// the number of i with r(i) - i <= j. Each query is one binary search.
 
 internal import TreeRingLog
 
@@ -41,10 +41,30 @@ package struct Alignment: Sendable {
   }
 
   /// The old position of the j-th kept element. O(log k).
-  package func oldPosition(ofKept kept: Int) -> Int { kept + removed.leaders(upTo: kept) }
+  package func oldPosition(ofKept kept: Int) -> Int { kept + removed.count(beforeKept: kept) }
 
   /// The new position of the j-th kept element. O(log k).
-  package func newPosition(ofKept kept: Int) -> Int { kept + added.leaders(upTo: kept) }
+  package func newPosition(ofKept kept: Int) -> Int { kept + added.count(beforeKept: kept) }
+
+  /// An element of one of the lists.
+  enum Element {
+    /// A removed or added one, by its index in `removed` or `added`.
+    case unmatched(Int)
+    /// A kept one, by its number.
+    case kept(Int)
+  }
+
+  /// The element at an old position. O(log k).
+  func oldElement(at position: Int) -> Element { Self.element(at: position, without: removed) }
+
+  /// The element at a new position. O(log k).
+  func newElement(at position: Int) -> Element { Self.element(at: position, without: added) }
+
+  private static func element(at position: Int, without unmatched: [Int]) -> Element {
+    let index = unmatched.firstIndex(atLeast: position)
+    return index < unmatched.count && unmatched[index] == position
+      ? .unmatched(index) : .kept(position - index)
+  }
 }
 
 extension Range<Int> {
@@ -62,11 +82,13 @@ extension Range<Int> {
   }
 }
 
-extension [Int] {
-  /// The first index whose element is at least `value`, in an ascending array; else `count`.
-  func firstIndex(atLeast value: Int) -> Int { partitioningIndex { $0 >= value } }
+extension RandomAccessCollection<Int> {
+  /// The first index whose element is at least `value`, in ascending order; else `endIndex`.
+  func firstIndex(atLeast value: Int) -> Index { partitioningIndex { $0 >= value } }
+}
 
-  /// The number of these strictly ascending positions that stand before kept element number `kept`
-  /// or directly beside it: those with `self[i] - i <= kept`.
-  func leaders(upTo kept: Int) -> Int { indices.partitioningIndex { self[$0] - $0 > kept } }
+extension [Int] {
+  /// The number of these strictly ascending unmatched positions before a kept element, by its
+  /// number.
+  func count(beforeKept kept: Int) -> Int { indices.partitioningIndex { self[$0] - $0 > kept } }
 }

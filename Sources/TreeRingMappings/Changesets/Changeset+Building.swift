@@ -13,13 +13,11 @@ extension Changeset {
     self.init(before: Outline(before), after: Outline(after))
     self.sections = sections
     rows.deletes = deletes.map { ListedRow(row: $0.row, path: $0.path) }
-      .sorted { $0.path < $1.path }
     rows.inserts = inserts.map { ListedRow(row: $0.row, path: $0.path) }
-      .sorted { $0.path < $1.path }
     rows.moves = moves.map { RowMove(row: $0.row, from: $0.from, to: $0.to) }
-      .sorted { $0.to < $1.to }
     rows.updates = updates.map {
       RowUpdate(row: $0.row, from: $0.from, to: $0.to, parts: $0.parts)
-    }.sorted { $0.to < $1.to }
+    }
+    rows.sort()
   }
 }

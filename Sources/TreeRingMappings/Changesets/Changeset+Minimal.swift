@@ -59,14 +59,11 @@ struct MinimalChangeset<Groups: OrderedGroups> {
     try listAffectedRows()
     try listUpdates()
     for slot in slotsChanged where survives(old: slot) || survives(new: slot) {
-      guard try listSlides(delta(slot)) else { return nil }
+      guard try listSlides(places.delta(of: slot)) else { return nil }
     }
     guard try listMoves(), try listNeighbors() else { return nil }
     guard result.count <= limit else { return nil }
-    result.rows.deletes.sort { $0.path < $1.path }
-    result.rows.inserts.sort { $0.path < $1.path }
-    result.rows.moves.sort { $0.to < $1.to }
-    result.rows.updates.sort { $0.to < $1.to }
+    result.rows.sort()
     return result
   }
 
@@ -87,11 +84,6 @@ struct MinimalChangeset<Groups: OrderedGroups> {
 
   /// Whether each group has its own section on both sides.
   private var isPlain: Bool { old.consolidated == nil && new.consolidated == nil }
-
-  /// The change of a group's order; empty if the group was not affected.
-  func delta(_ slot: Int) -> GroupDelta { places.delta(of: slot) ?? GroupDelta(slot: slot) }
-
-  private func isAffected(_ slot: Int) -> Bool { places.hasDelta(of: slot) }
 
   /// Whether a group's display order is reversed by this change.
   func turns(_ slot: Int) -> Bool {
@@ -135,14 +127,8 @@ struct MinimalChangeset<Groups: OrderedGroups> {
 
   /// The old and the new path of an affected row; nil where its section does not survive.
   func ends(of affected: AffectedPlace) -> (from: RowPath?, to: RowPath?) {
-    var from: RowPath?
-    var to: RowPath?
-    if affected.oldSlot >= 0, survives(old: affected.oldSlot) {
-      from = old.path(slot: affected.oldSlot, rank: affected.oldRank)
-    }
-    if affected.newSlot >= 0, survives(new: affected.newSlot) {
-      to = new.path(slot: affected.newSlot, rank: affected.newRank)
-    }
+    let from = affected.old.flatMap { survives(old: $0.slot) ? old.path($0) : nil }
+    let to = affected.new.flatMap { survives(new: $0.slot) ? new.path($0) : nil }
     return (from, to)
   }
 
@@ -172,7 +158,7 @@ struct MinimalChangeset<Groups: OrderedGroups> {
   private mutating func listMovedRow(
     _ row: RowID, _ affected: AffectedPlace, from: RowPath, to: RowPath
   ) {
-    if affected.oldSlot != affected.newSlot, !isConsolidated {
+    if !affected.isInOneGroup, !isConsolidated {
       result.rows.moves.append(RowMove(row: row, from: from, to: to))
     }
     if !affected.parts.isEmpty {
@@ -182,12 +168,9 @@ struct MinimalChangeset<Groups: OrderedGroups> {
 
   private mutating func listUpdates() throws(TreeRingError) {
     for updated in places.updated where survives(old: updated.slot) {
-      guard let from = old.path(slot: updated.slot, rank: updated.oldRank),
-        let to = new.path(slot: updated.slot, rank: updated.newRank)
-      else { continue }
+      guard let from = old.path(updated.old), let to = new.path(updated.new) else { continue }
       let row = try groups.groups.id(of: updated.row)
-      result.rows.updates.append(
-        RowUpdate(row: row, from: from, to: to, parts: updated.parts))
+      result.rows.updates.append(RowUpdate(row: row, from: from, to: to, parts: updated.parts))
     }
     count += result.rows.count
   }
@@ -223,7 +206,7 @@ struct MinimalChangeset<Groups: OrderedGroups> {
   /// Lists the moves within sections; false if over the limit.
   private mutating func listMoves() throws(TreeRingError) -> Bool {
     for updated in places.updated {
-      let kept = delta(updated.slot).alignment.keptBefore(new: updated.newRank)
+      let kept = places.delta(of: updated.slot).alignment.keptBefore(new: updated.newRank)
       changedInPlace[updated.slot, default: []].append(kept)
     }
     for slot in changedInPlace.keys { changedInPlace[slot]?.sort() }
@@ -232,7 +215,7 @@ struct MinimalChangeset<Groups: OrderedGroups> {
       return try listMoves(from: old.slots[...], to: new.slots[...], isReordered: isReordered)
     }
     for slot in slotsChanged
-    where survives(old: slot) && survives(new: slot) && (isAffected(slot) || turns(slot)) {
+    where survives(old: slot) && survives(new: slot) && (places.hasDelta(of: slot) || turns(slot)) {
       guard try listMoves(from: [slot], to: [slot], isReordered: false) else { return false }
     }
     return true
@@ -248,9 +231,7 @@ struct MinimalChangeset<Groups: OrderedGroups> {
       let part = part(slot)
       if part.isTurned {
         // Of any two unaffected rows one must move, so at most one of all stays.
-        count += max(0, part.common.count - 1)
-        guard count <= limit else { return false }
-        count -= max(0, part.common.count - 1)
+        guard count + max(0, part.common.count - 1) <= limit else { return false }
       }
       needed = needed || part.isTurned || !part.old.isEmpty || !part.new.isEmpty
       plan.add(part)
@@ -271,7 +252,7 @@ struct MinimalChangeset<Groups: OrderedGroups> {
           result.rows.moves.append(RowMove(row: row, from: from, to: to))
         }
       case .block(let slot, let block):
-        try moveBlock(block, of: delta(slot))
+        try moveBlock(block, of: places.delta(of: slot))
       }
     }
     return true
@@ -293,14 +274,12 @@ struct MinimalChangeset<Groups: OrderedGroups> {
 
   /// The part of a group that may stay in its section.
   private func part(_ slot: Int) -> SectionPlan.Part {
-    let delta = delta(slot)
+    let delta = places.delta(of: slot)
     let before = survives(old: slot) ? old.groups[slot].shown : 0..<0
     let after = survives(new: slot) ? new.groups[slot].shown : 0..<0
     func isCandidate(_ affected: AffectedPlace) -> Bool {
-      guard affected.oldSlot >= 0, affected.newSlot >= 0 else { return false }
-      if affected.oldSlot != affected.newSlot, !isConsolidated { return false }
-      let ends = ends(of: affected)
-      return ends.from != nil && ends.to != nil
+      guard case (.some, .some) = ends(of: affected) else { return false }
+      return isConsolidated || affected.isInOneGroup
     }
     let common = delta.alignment.kept(inOld: before)
       .intersection(delta.alignment.kept(inNew: after))

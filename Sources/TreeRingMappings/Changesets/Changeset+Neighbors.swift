@@ -32,14 +32,14 @@ extension MinimalChangeset {
     for slot in slotsChanged where new.groups[slot].section != nil {
       let offsets = new.mappings.neighbors(of: new.table.names[slot])
       if offsets.isEmpty { continue }
-      let delta = delta(slot)
+      let delta = places.delta(of: slot)
       if survives(old: slot), survives(new: slot) {
         for rank in candidates(delta, offsets, changed[slot] ?? []).sorted() {
           let kept = delta.alignment.keptBefore(new: rank)
-          let oldRank = delta.alignment.oldPosition(ofKept: kept)
-          guard let from = old.path(slot: slot, rank: oldRank),
-            let to = new.path(slot: slot, rank: rank),
-            try isDependent(from: (slot, oldRank), to: (slot, rank), offsets, changed)
+          let before = SlotRank(slot: slot, rank: delta.alignment.oldPosition(ofKept: kept))
+          let after = SlotRank(slot: slot, rank: rank)
+          guard let from = old.path(before), let to = new.path(after),
+            try isDependent(from: before, to: after, offsets, changed)
           else { continue }
           let row = try groups.id(at: rank, slot: slot)
           guard add(RowUpdate(row: row, from: from, to: to, parts: .dependency), &updates) else {
@@ -49,9 +49,8 @@ extension MinimalChangeset {
       }
       for affected in delta.taken.map({ places.moved[$0] }) {
         guard case (let from?, let to?) = ends(of: affected),
-          try isDependent(
-            from: (affected.oldSlot, affected.oldRank), to: (slot, affected.newRank), offsets,
-            changed)
+          let before = affected.old, let after = affected.new,
+          try isDependent(from: before, to: after, offsets, changed)
         else { continue }
         let row = try groups.groups.id(of: affected.row)
         guard add(RowUpdate(row: row, from: from, to: to, parts: .dependency), &updates) else {
@@ -100,28 +99,25 @@ extension MinimalChangeset {
         return near.intersection(shown)
       }
       for place in alignment.added {
-        for rank in positions(place, in: after.shown) where !isTaken(rank, alignment) {
-          ranks.insert(rank)
+        for rank in positions(place, in: after.shown) {
+          if case .kept = alignment.newElement(at: rank) { ranks.insert(rank) }
         }
       }
       for place in alignment.removed {
         for rank in positions(place, in: before.shown) {
-          let index = alignment.removed.firstIndex(atLeast: rank)
-          if index < alignment.removed.count, alignment.removed[index] == rank { continue }
-          ranks.insert(alignment.newPosition(ofKept: rank - index))
+          if case .kept(let kept) = alignment.oldElement(at: rank) {
+            ranks.insert(alignment.newPosition(ofKept: kept))
+          }
         }
       }
       for place in changed {
         let rank = Self.difference(place, offset)
-        if after.shown.contains(rank), !isTaken(rank, alignment) { ranks.insert(rank) }
+        if after.shown.contains(rank), case .kept = alignment.newElement(at: rank) {
+          ranks.insert(rank)
+        }
       }
     }
     return ranks
-  }
-
-  private func isTaken(_ rank: Int, _ alignment: Alignment) -> Bool {
-    let index = alignment.added.firstIndex(atLeast: rank)
-    return index < alignment.added.count && alignment.added[index] == rank
   }
 
   /// Clamps far offsets, which may exceed any group, so the difference cannot overflow.
@@ -131,13 +127,11 @@ extension MinimalChangeset {
 
   /// Whether any neighbour of a row was replaced, came, went or changed.
   private mutating func isDependent(
-    from: (slot: Int, rank: Int), to: (slot: Int, rank: Int), _ offsets: [Int],
-    _ changed: ChangedRanks
+    from: SlotRank, to: SlotRank, _ offsets: [Int], _ changed: ChangedRanks
   ) throws(TreeRingError) -> Bool {
     for offset in offsets {
-      let before = neighbor(
-        old.groups[from.slot], from.rank, offset, from.slot, isOld: true)
-      let after = neighbor(new.groups[to.slot], to.rank, offset, to.slot, isOld: false)
+      let before = neighbor(of: from, offset, in: old.groups[from.slot], isOld: true)
+      let after = neighbor(of: to, offset, in: new.groups[to.slot], isOld: false)
       if before == .nobody, after == .nobody { continue }
       if before == .nobody || after == .nobody { return true }
       if before != after {
@@ -149,17 +143,17 @@ extension MinimalChangeset {
   }
 
   private func neighbor(
-    _ group: GroupState, _ rank: Int, _ offset: Int, _ slot: Int, isOld: Bool
+    of row: SlotRank, _ offset: Int, in group: GroupState, isOld: Bool
   ) -> Neighbor {
-    let rank = Self.difference(rank, group.isReversed ? offset : -offset)
+    let rank = Self.difference(row.rank, group.isReversed ? offset : -offset)
     guard rank >= 0, rank < group.count else { return .nobody }
-    let delta = delta(slot)
-    let places = isOld ? delta.alignment.removed : delta.alignment.added
-    let index = places.firstIndex(atLeast: rank)
-    if index < places.count, places[index] == rank {
-      return .affected(isOld ? delta.left[index] : delta.taken[index])
+    let delta = places.delta(of: row.slot)
+    let element =
+      isOld ? delta.alignment.oldElement(at: rank) : delta.alignment.newElement(at: rank)
+    switch element {
+    case .unmatched(let index): return .affected(isOld ? delta.left[index] : delta.taken[index])
+    case .kept(let kept): return .unaffected(slot: row.slot, kept)
     }
-    return .unaffected(slot: slot, rank - index)
   }
 
   private func isChanged(_ neighbor: Neighbor, _ changed: ChangedRanks) -> Bool {
@@ -167,7 +161,7 @@ extension MinimalChangeset {
     case .nobody: false
     case .affected(let index): !places.moved[index].parts.isEmpty
     case .unaffected(let slot, let kept):
-      changed[slot]?.contains(delta(slot).alignment.newPosition(ofKept: kept)) ?? false
+      changed[slot]?.contains(places.delta(of: slot).alignment.newPosition(ofKept: kept)) ?? false
     }
   }
 
@@ -176,7 +170,8 @@ extension MinimalChangeset {
     case .nobody: return nil
     case .affected(let index): return places.moved[index].row
     case .unaffected(let slot, let kept):
-      return try groups.row(at: delta(slot).alignment.newPosition(ofKept: kept), slot: slot)
+      return try groups.row(
+        at: places.delta(of: slot).alignment.newPosition(ofKept: kept), slot: slot)
     }
   }
 }

@@ -109,4 +109,12 @@ public struct RowChanges: Hashable, Sendable {
   public var count: Int { deletes.count + inserts.count + moves.count + updates.count }
   /// Whether no row comes, goes, moves or changes.
   public var isEmpty: Bool { count == 0 }
+
+  /// Puts the operations of each list in order.
+  mutating func sort() {
+    deletes.sort { $0.path < $1.path }
+    inserts.sort { $0.path < $1.path }
+    moves.sort { $0.to < $1.to }
+    updates.sort { $0.to < $1.to }
+  }
 }

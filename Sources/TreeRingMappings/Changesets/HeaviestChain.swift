@@ -2,9 +2,9 @@
 
 /// The weight of an element: the first number counts, and each further one breaks ties.
 package struct ChainWeight: Comparable, Sendable {
-  package var first: Int
-  package var second: Int
-  package var third: Int
+  private let first: Int
+  private let second: Int
+  private let third: Int
 
   package init(_ first: Int, _ second: Int = 0, _ third: Int = 0) {
     self.first = first
@@ -13,8 +13,7 @@ package struct ChainWeight: Comparable, Sendable {
   }
 
   package static func < (a: ChainWeight, b: ChainWeight) -> Bool {
-    if a.first != b.first { return a.first < b.first }
-    return a.second != b.second ? a.second < b.second : a.third < b.third
+    (a.first, a.second, a.third) < (b.first, b.second, b.third)
   }
 
   static func + (a: ChainWeight, b: ChainWeight) -> ChainWeight {

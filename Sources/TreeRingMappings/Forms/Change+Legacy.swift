@@ -204,48 +204,41 @@ private struct LegacyProjection {
   ) throws(TreeRingError) -> [LegacyChanges.RowChange] {
     var changes: [LegacyChanges.RowChange] = []
     for affected in later.places.moved {
-      var from: RowPath?
-      var to: RowPath?
-      if affected.oldSlot >= 0 { from = old.path(slot: affected.oldSlot, rank: affected.oldRank) }
-      if affected.newSlot >= 0 { to = new.path(slot: affected.newSlot, rank: affected.newRank) }
+      let from = old.path(affected.old)
+      let to = new.path(affected.new)
       if from == nil, to == nil { continue }
       let stays = from != nil && to != nil && from?.row == to?.row && passesNone(affected)
       if stays, affected.parts.isEmpty { continue }
       let row = try groups.id(of: affected.row)
-      changes.append(
-        change(row, affected.parts, from: from, to: to, isUpdate: stays))
+      changes.append(change(row, affected.parts, from: from, to: to, isUpdate: stays))
     }
     for updated in later.places.updated {
-      guard let from = old.path(slot: updated.slot, rank: updated.oldRank),
-        let to = new.path(slot: updated.slot, rank: updated.newRank)
-      else { continue }
+      guard let from = old.path(updated.old), let to = new.path(updated.new) else { continue }
       let row = try groups.id(of: updated.row)
-      changes.append(
-        change(row, updated.parts, from: from, to: to, isUpdate: true))
+      changes.append(change(row, updated.parts, from: from, to: to, isUpdate: true))
     }
     return changes
   }
 
   /// Whether a row that kept its group also kept its position among the unaffected rows.
   private func passesNone(_ affected: AffectedPlace) -> Bool {
-    guard affected.oldSlot == affected.newSlot,
-      old.groups[affected.oldSlot].isReversed == new.groups[affected.newSlot].isReversed,
-      let delta = later.places.delta(of: affected.oldSlot)
+    guard let before = affected.old, let after = affected.new, before.slot == after.slot,
+      old.groups[before.slot].isReversed == new.groups[after.slot].isReversed
     else { return false }
-    return delta.alignment.keptBefore(old: affected.oldRank)
-      == delta.alignment.keptBefore(new: affected.newRank)
+    let alignment = later.places.delta(of: before.slot).alignment
+    return alignment.keptBefore(old: before.rank) == alignment.keptBefore(new: after.rank)
   }
 
   /// The unaffected rows of a group that only one side shows, or all rows of a reversed section.
   func slides(_ slot: Int) -> [(LegacyChanges.Kind, Int)] {
-    if old.groups[slot] == new.groups[slot], later.places.delta(of: slot) == nil { return [] }
-    let alignment = later.places.delta(of: slot)?.alignment ?? Alignment()
     let (oldGroup, newGroup) = (old.groups[slot], new.groups[slot])
+    if oldGroup == newGroup, !later.places.hasDelta(of: slot) { return [] }
+    let alignment = later.places.delta(of: slot).alignment
     let before = oldGroup.section == nil ? 0..<0 : alignment.kept(inOld: oldGroup.shown)
     let after = newGroup.section == nil ? 0..<0 : alignment.kept(inNew: newGroup.shown)
     var slides = before.subtracting(after).joined().map { (LegacyChanges.Kind.delete, $0) }
     slides += after.subtracting(before).joined().map { (.insert, $0) }
-    if old.groups[slot].isReversed != new.groups[slot].isReversed {
+    if oldGroup.isReversed != newGroup.isReversed {
       slides += before.intersection(after).map { (.move, $0) }
     }
     return slides
@@ -253,12 +246,13 @@ private struct LegacyProjection {
 
   /// The old path of an unaffected row; nil if it was hidden.
   func oldPath(_ slot: Int, _ kept: Int) -> RowPath? {
-    let alignment = later.places.delta(of: slot)?.alignment ?? Alignment()
+    let alignment = later.places.delta(of: slot).alignment
     return old.path(slot: slot, rank: alignment.oldPosition(ofKept: kept))
   }
 
+  /// The new path of an unaffected row; nil if it is hidden.
   func newPath(_ slot: Int, _ kept: Int) -> RowPath? {
-    let alignment = later.places.delta(of: slot)?.alignment ?? Alignment()
+    let alignment = later.places.delta(of: slot).alignment
     return new.path(slot: slot, rank: alignment.newPosition(ofKept: kept))
   }
 }

@@ -110,11 +110,9 @@ extension Change {
     else { return [] }
     let moved = Set(rows.moves.map(\.to))
     var members: [(RowID, RowPath, RowPath?)] = []
-    for affected in later.places.moved
-    where affected.oldSlot >= 0 && affected.newSlot >= 0 && affected.oldSlot != affected.newSlot {
-      guard let from = before.layout.path(slot: affected.oldSlot, rank: affected.oldRank),
-        let to = after.layout.path(slot: affected.newSlot, rank: affected.newRank),
-        !moved.contains(to)
+    for affected in later.places.moved where !affected.isInOneGroup {
+      guard let from = before.layout.path(affected.old),
+        let to = after.layout.path(affected.new), !moved.contains(to)
       else { continue }
       members.append((try groups.id(of: affected.row), to, from))
     }

@@ -95,7 +95,7 @@ struct SequentialPlan {
         settle(source)
       }
       let sources = spans[target.list]?.sources ?? 0..<0
-      let before = firstSource(in: sources, keptAtLeast: keptBeforeTarget[index])
+      let before = keptBeforeSource[sources].firstIndex(atLeast: keptBeforeTarget[index])
       let delay = pendingCount(below: before) - pendingCount(below: sources.lowerBound)
       result.append(Placement(from: from, to: (target.list, target.position + delay)))
     }
@@ -106,15 +106,10 @@ struct SequentialPlan {
   private func position(ofSource source: Int, in list: Int, filled: Int) -> Int {
     let span = spans[list] ?? Span()
     let kept = keptBeforeSource[source]
-    let first = span.targets.lowerBound
-    let targets = first..<max(first, min(span.targets.upperBound, filled))
-    let next = targets.partitioningIndex { keptBeforeTarget[$0] > kept }
+    let targets = span.targets.clamped(to: 0..<filled)
+    let before = keptBeforeTarget[targets].firstIndex(atLeast: kept + 1) - targets.lowerBound
     return kept + pendingCount(below: source) - pendingCount(below: span.sources.lowerBound)
-      + (next - first)
-  }
-
-  private func firstSource(in span: Range<Int>, keptAtLeast kept: Int) -> Int {
-    span.partitioningIndex { keptBeforeSource[$0] >= kept }
+      + before
   }
 
   private func pendingCount(below source: Int) -> Int {

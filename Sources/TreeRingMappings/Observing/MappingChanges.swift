@@ -67,7 +67,7 @@ public struct MappingChanges: AsyncSequence, Sendable {
       while !Task.isCancelled {
         let (request, turn) = control.request()
         guard let request else {
-          await control.waits(after: turn)
+          await control.wait(after: turn)
           continue
         }
         if let shown = observer.commit, delivered == turn {
@@ -101,7 +101,7 @@ public struct MappingChanges: AsyncSequence, Sendable {
           return nil
         }
         tasks.addTask {
-          await control.waits(after: turn)
+          await control.wait(after: turn)
           return nil
         }
         let first = await tasks.next() ?? nil

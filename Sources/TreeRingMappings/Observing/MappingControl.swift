@@ -7,7 +7,7 @@ public import TreeRing
 internal import TreeRingPlatform
 
 /// The mappings and ranges of a stream of changes, changeable while it runs. Use one control per
-/// stream: if two overlap for a moment, one of them delivers each range change.
+/// stream: of two streams that overlap, only one delivers each range change.
 /// ```swift
 /// let control = MappingControl(Mappings(of: "chats", groups: ["work"]).range(newest, of: "work"))
 /// for try await change in store.changes(of: control) { list.apply(change) }
@@ -92,7 +92,7 @@ public final class MappingControl: Sendable {
   }
 
   /// Waits until the turn changes, or the task is cancelled.
-  func waits(after turn: Int) async {
+  func wait(after turn: Int) async {
     await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in
         let isOver = state.withLock { state in

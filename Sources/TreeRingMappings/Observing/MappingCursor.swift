@@ -4,26 +4,26 @@
 // changing the mappings then. Windows are carried over the affected rows under the old settings,
 // and manual changes apply to the result. The outcome is still one minimal change.
 
-package import TreeRing
-package import TreeRingLog
+internal import TreeRing
+internal import TreeRingLog
 
 /// The displayed state of a list, and the way to its next one. A value: it reads nothing by itself
 /// and pins nothing.
-package struct MappingCursor: Sendable {
+struct MappingCursor: Sendable {
   /// The mappings in force.
-  package private(set) var mappings: Mappings
+  private(set) var mappings: Mappings
   /// The commit shown; 0 before the first state.
-  package private(set) var commit: CommitNumber = 0
+  private(set) var commit: CommitNumber = 0
   private var layout = Layout.empty
 
   /// A cursor that shows nothing yet.
-  package init(_ mappings: Mappings) { self.mappings = mappings }
+  init(_ mappings: Mappings) { self.mappings = mappings }
 
   /// The positions of the flexible windows.
   var windows: [MappingPosition.WindowPosition] { layout.windows }
 
   /// Shows a state from scratch; windows continue, clipped to their groups. O(groups · log n).
-  package mutating func reset<Groups: OrderedGroups>(
+  mutating func reset<Groups: OrderedGroups>(
     to groups: Groups, at commit: CommitNumber, mappings target: Mappings? = nil,
     edits: [RangeChange] = [], because reason: ResetReason = .firstState
   ) throws(TreeRingError) -> Change {
@@ -73,7 +73,7 @@ package struct MappingCursor: Sendable {
   ///   - isDefinedAnew: Whether the index's definition was replaced in between. Windows then keep
   ///     their offset and length as far as the group reaches, not their rows.
   ///   - limit: The maximum number of operations to list; a larger change is a reset.
-  package mutating func advance<Groups: OrderedGroups>(
+  mutating func advance<Groups: OrderedGroups>(
     to groups: Groups, by affected: AffectedRows, mappings edited: Mappings? = nil,
     edits: [RangeChange] = [], isDefinedAnew: Bool = false, limit: Int = 500
   ) throws(TreeRingError) -> Change {

@@ -107,13 +107,13 @@ public struct MappingObserver: Sendable {
     to snapshot: Snapshot, mappings: Mappings? = nil, changing changes: [RangeChange] = []
   ) throws(TreeRingError) -> Change {
     var copy = self
-    let change = try copy.goOn(to: snapshot, mappings: mappings, changing: changes)
+    let change = try copy.show(snapshot, mappings: mappings, changing: changes)
     self = copy
     return change
   }
 
-  private mutating func goOn(
-    to snapshot: Snapshot, mappings: Mappings?, changing changes: [RangeChange]
+  private mutating func show(
+    _ snapshot: Snapshot, mappings: Mappings?, changing changes: [RangeChange]
   ) throws(TreeRingError) -> Change {
     var reason = ResetReason.firstState
     if let start { reason = try resume(from: start, to: snapshot) ?? reason }

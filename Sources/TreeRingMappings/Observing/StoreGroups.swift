@@ -1,31 +1,31 @@
 // A store's index, read by the changeset algorithm.
 
-package import TreeRing
-package import TreeRingLog
+internal import TreeRing
+internal import TreeRingLog
 internal import TreeRingPlatform
 
 /// An index of a store at one commit. Holds the snapshot, which pins its pages.
-package final class StoreGroups: OrderedGroups {
+final class StoreGroups: OrderedGroups {
   let snapshot: Snapshot
   let reader: IndexReader
   let names: RowNames
   private let found = Mutex(FoundGroups())
 
   /// An index read through a snapshot.
-  package init(snapshot: Snapshot, reader: IndexReader, names: RowNames) {
+  init(snapshot: Snapshot, reader: IndexReader, names: RowNames) {
     self.snapshot = snapshot
     self.reader = reader
     self.names = names
   }
 
-  package func groupNames() throws(TreeRingError) -> [GroupName] { try reader.groups() }
-  package func group(_ name: GroupName) throws(TreeRingError) -> GroupEntries {
+  func groupNames() throws(TreeRingError) -> [GroupName] { try reader.groups() }
+  func group(_ name: GroupName) throws(TreeRingError) -> GroupEntries {
     if let known = found.withLock({ $0.group(name) }) { return known }
     let entries = try GroupEntries(name, of: reader)
     found.withLock { $0.keep(entries) }
     return entries
   }
-  package func forEachRank(
+  func forEachRank(
     of row: RowReference, _ body: (GroupName, Int) -> Void
   ) throws(TreeRingError) {
     try reader.forEachPlace(of: row) { name, sortKey in
@@ -37,15 +37,15 @@ package final class StoreGroups: OrderedGroups {
       body(group.name, try group.rank(of: row, sortKey: sortKey))
     }
   }
-  package func places(of row: RowReference) throws(TreeRingError) -> [RowPlace] {
+  func places(of row: RowReference) throws(TreeRingError) -> [RowPlace] {
     try reader.places(of: row)
   }
-  package func stored(_ row: RowReference) throws(TreeRingError) -> StoredRow? {
+  func stored(_ row: RowReference) throws(TreeRingError) -> StoredRow? {
     let id = try names.id(of: row)
     return try snapshot.row(id.key, in: id.bucket)
   }
-  package func id(of row: RowReference) throws(TreeRingError) -> RowID { try names.id(of: row) }
-  package func reference(of id: RowID) -> RowReference? { names.reference(of: id) }
+  func id(of row: RowReference) throws(TreeRingError) -> RowID { try names.id(of: row) }
+  func reference(of id: RowID) -> RowReference? { names.reference(of: id) }
 }
 
 extension GroupEntries: OrderedGroup {}

@@ -28,6 +28,12 @@ final class GroupTable: Sendable {
   }
 }
 
+/// A row by its group's slot and its rank there: its position in the index's order.
+struct SlotRank: Sendable {
+  let slot: Int
+  var rank: Int
+}
+
 /// One group in one state. It holds no references, so copying many is copying memory.
 struct GroupState: Sendable, Equatable {
   /// The number of rows in the group.

@@ -109,7 +109,8 @@ struct Layout: Sendable {
         } || needsArranging
     }
     if list, let choice = mappings.choice {
-      needsArranging = try copy.ask(places.affectedSlots, choice, in: &cache) || needsArranging
+      needsArranging =
+        try copy.reselect(places.affectedSlots, by: choice, in: &cache) || needsArranging
     }
     if needsArranging { copy.arrange() }
     return copy
@@ -185,8 +186,8 @@ struct Layout: Sendable {
   }
 
   /// Evaluates filter and order for affected groups and returns whether the list changed.
-  private mutating func ask<Groups>(
-    _ affected: [Int], _ choice: GroupChoice, in cache: inout GroupCache<Groups>
+  private mutating func reselect<Groups>(
+    _ affected: [Int], by choice: GroupChoice, in cache: inout GroupCache<Groups>
   ) throws(TreeRingError) -> Bool {
     var changed: [Int: [UInt8]?] = [:]
     for slot in affected {
@@ -294,6 +295,7 @@ struct Layout: Sendable {
   }
 
   /// The path of the row with this rank; nil if it is not shown.
+  func path(_ row: SlotRank?) -> RowPath? { row.flatMap { path(slot: $0.slot, rank: $0.rank) } }
   func path(slot: Int, rank: Int) -> RowPath? {
     let group = groups[slot]
     guard let section = group.section, group.shown.contains(rank) else { return nil }
@@ -301,7 +303,7 @@ struct Layout: Sendable {
   }
 
   /// The slot and the rank at a path; nil if there is none. O(log groups) if consolidated.
-  func place(at path: RowPath) -> (slot: Int, rank: Int)? {
+  func row(at path: RowPath) -> SlotRank? {
     guard path.section >= 0, path.section < sectionCount, path.row >= 0 else { return nil }
     let slot: Int
     if consolidated == nil {
@@ -315,11 +317,11 @@ struct Layout: Sendable {
     }
     let row = path.row - groups[slot].firstRow
     guard row < groups[slot].shown.count else { return nil }
-    return (slot, groups[slot].rank(ofDisplayed: row))
+    return SlotRank(slot: slot, rank: groups[slot].rank(ofDisplayed: row))
   }
 
   /// The group of the row shown at a path; nil if there is none.
-  func group(at path: RowPath) -> GroupName? { place(at: path).map { table.names[$0.slot] } }
+  func group(at path: RowPath) -> GroupName? { row(at: path).map { table.names[$0.slot] } }
 
   /// The path nearest to a hidden row of a listed group, by its rank; nil if nothing is shown.
   /// O(log groups).

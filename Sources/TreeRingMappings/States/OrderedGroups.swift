@@ -1,10 +1,10 @@
 // The changeset algorithm's view of a group index at one commit.
 
-package import TreeRing
-package import TreeRingLog
+internal import TreeRing
+internal import TreeRingLog
 
 /// A group index at one commit.
-package protocol OrderedGroups<Group>: Sendable {
+protocol OrderedGroups<Group>: Sendable {
   associatedtype Group: OrderedGroup
 
   /// Every group that has rows. O(groups · log n).
@@ -27,7 +27,7 @@ package protocol OrderedGroups<Group>: Sendable {
 }
 
 /// One group: a strict total order of rows, with order statistics. Every call costs O(log n).
-package protocol OrderedGroup {
+protocol OrderedGroup {
   /// The number of its rows.
   var count: Int { get }
   /// The number of its rows before this place, whether or not a row stands at it.
@@ -39,7 +39,7 @@ package protocol OrderedGroup {
 }
 
 extension OrderedGroups {
-  package func forEachRank(
+  func forEachRank(
     of row: RowReference, _ body: (GroupName, Int) -> Void
   ) throws(TreeRingError) {
     for place in try places(of: row) {
@@ -49,7 +49,7 @@ extension OrderedGroups {
 }
 
 extension OrderedGroup {
-  package func ranks(of places: [[UInt8]]) throws(TreeRingError) -> [Int] {
+  func ranks(of places: [[UInt8]]) throws(TreeRingError) -> [Int] {
     var ranks: [Int] = []
     ranks.reserveCapacity(places.count)
     for place in places { ranks.append(try rank(of: place)) }

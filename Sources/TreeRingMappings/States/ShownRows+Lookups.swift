@@ -46,16 +46,15 @@ extension ShownRows {
   ///
   /// - Throws: `TreeRingError` if the index cannot be read.
   public func row(at path: RowPath) throws(TreeRingError) -> RowID? {
-    guard let groups, let place = layout.place(at: path) else { return nil }
-    var rank = place.rank
-    if let later, let delta = later.places.delta(of: place.slot) {
-      let index = delta.alignment.removed.firstIndex(atLeast: rank)
-      if index < delta.left.count, delta.alignment.removed[index] == rank {
-        return try groups.id(of: later.places.moved[delta.left[index]].row)
+    guard let groups, var row = layout.row(at: path) else { return nil }
+    if let places = later?.places {
+      let delta = places.delta(of: row.slot)
+      switch delta.alignment.oldElement(at: row.rank) {
+      case .unmatched(let index): return try groups.id(of: places.moved[delta.left[index]].row)
+      case .kept(let kept): row.rank = delta.alignment.newPosition(ofKept: kept)
       }
-      rank = delta.alignment.newPosition(ofKept: rank - index)
     }
-    return try groups.id(of: try groups.group(layout.table.names[place.slot]).row(at: rank))
+    return try groups.id(of: try groups.group(layout.table.names[row.slot]).row(at: row.rank))
   }
 
   /// The paths of a row, ascending: one for each of its groups that shows it. O(log n) for each of
@@ -118,7 +117,7 @@ extension ShownRows {
     func found(_ group: GroupName, _ rank: Int, _ oldRank: (GroupDelta) -> Int) {
       guard let slot = layout.table.slot(of: group), layout.groups[slot].position != nil
       else { return }
-      body(slot, later?.places.delta(of: slot).map(oldRank) ?? rank)
+      body(slot, (later?.places.delta(of: slot)).map(oldRank) ?? rank)
     }
     guard let later, let affected = later.affected.rows[reference] else {
       return try groups.forEachRank(of: reference) { group, rank in

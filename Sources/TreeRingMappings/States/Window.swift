@@ -47,7 +47,7 @@ struct Window: Hashable, Sendable, Codable {
     isReversed: Bool
   ) {
     if offset > oldCount || oldCount == 0 {
-      wake(options, newCount)
+      start(options, newCount)
       return limit(options, newCount)
     }
     let old = ranks(options, count: oldCount, isReversed: isReversed)
@@ -56,8 +56,8 @@ struct Window: Hashable, Sendable, Codable {
     var grows = options.grows
     if isReversed { grows = (grows.atEnd, grows.atStart) }
     if low == high { grows = (true, true) }
-    let before = change.added.leaders(upTo: grows.atStart ? low - 1 : low)
-    let through = change.added.leaders(upTo: grows.atEnd ? high : high - 1)
+    let before = change.added.count(beforeKept: grows.atStart ? low - 1 : low)
+    let through = change.added.count(beforeKept: grows.atEnd ? high : high - 1)
     place(low + before..<max(low + before, high + through), options, newCount, isReversed)
     limit(options, newCount)
   }
@@ -65,7 +65,7 @@ struct Window: Hashable, Sendable, Codable {
   /// Clips the window to the group when the changes of its rows are unknown.
   mutating func clip(_ options: RangeOptions, from oldCount: Int, to newCount: Int) {
     if offset > oldCount || oldCount == 0 {
-      wake(options, newCount)
+      start(options, newCount)
     } else {
       offset = min(offset, newCount)
       length = min(length, newCount - offset)
@@ -85,7 +85,7 @@ struct Window: Hashable, Sendable, Codable {
   mutating func shift(by rows: Int, _ options: RangeOptions, count: Int) {
     if offset > count {
       offset = Self.sum(offset, rows, atMost: .max)
-      wake(options, count)
+      start(options, count)
     } else {
       offset = Self.sum(offset, rows, atMost: count - length)
     }
@@ -106,7 +106,7 @@ struct Window: Hashable, Sendable, Codable {
     length += min(missing, count - offset - length)
   }
 
-  private mutating func wake(_ options: RangeOptions, _ count: Int) {
+  private mutating func start(_ options: RangeOptions, _ count: Int) {
     if count > offset { length = min(options.length, count - offset) }
   }
 
