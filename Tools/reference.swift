@@ -186,7 +186,7 @@ try? files.removeItem(at: output)
 var index = """
   # Reference
 
-  The public types of each product. `Tools/docs` writes these pages from the comments of the sources.
+  The public types of each product, written by `Tools/docs` from the comments of the sources.
 
   """
 var missing: [String] = []

@@ -6,6 +6,8 @@
 // - A folder uses only types of the folders before it (folders.txt).
 // - Only TreeRingPlatform imports the C library and Synchronization.
 // - No code of Sources names a mistake: deliberate ones are patches (Tests/Mistakes).
+// - The public declarations are those of public.txt, so that the interface grows on purpose. With
+//   the argument `--record`, the program writes that file.
 
 import Foundation
 
@@ -142,6 +144,54 @@ func checkOrder(of target: String, _ order: [String], interface prefixes: [Strin
   }
 }
 
+/// The public declarations of a file with their counts, such as `TreeRing Store.snapshot`. The
+/// indentation, which the formatter keeps, tells the type that a declaration stands in.
+func publicNames(_ path: String, _ lines: [Substring]) -> [String] {
+  let target = path.split(separator: "/")[1]
+  let kinds = "func|var|let|init|struct|class|enum|protocol|typealias|subscript|actor|extension"
+  let attributes = #"(?:@\w+(?:\([^)]*\))? )*"#
+  let declaration = try? Regex(
+    "^( *)\(attributes)((?:[a-z]+(?:\\(set\\))? )*)(\(kinds))\\b[ ?]*([^ (:{,]*)",
+    as: (Substring, Substring, Substring, Substring, Substring).self)
+  guard let declaration else { return [] }
+  var scopes: [(indent: Int, name: String)] = []
+  var names: [String] = []
+  for line in lines where !line.isEmpty {
+    guard let match = line.firstMatch(of: declaration) else { continue }
+    let (indent, kind) = (match.1.count, match.3)
+    scopes.removeAll { $0.indent >= indent }
+    let isUnnamed = ["init", "subscript"].contains(kind)
+    let word = match.4.prefix { $0.isLetter || $0.isNumber || "_.`".contains($0) }
+    // An operator has no letters.
+    let name = isUnnamed ? String(kind) : String(word.isEmpty ? match.4 : word)
+    if match.2.contains("public ") {
+      names.append("\(target) " + (scopes.map(\.name) + [name]).joined(separator: "."))
+    }
+    scopes.append((indent, name))
+  }
+  return names
+}
+
+func checkInterface() {
+  let names = files(below: "Sources").flatMap { publicNames($0.path, $0.lines) }
+  let counts = Dictionary(names.map { ($0, 1) }, uniquingKeysWith: +)
+  let found = counts.map { $0.value == 1 ? $0.key : "\($0.key) × \($0.value)" }.sorted()
+  let list = "Tools/public.txt"
+  if CommandLine.arguments.contains("--record") {
+    try? (found.joined(separator: "\n") + "\n").write(
+      toFile: list, atomically: true, encoding: .utf8)
+  }
+  let text = (try? String(contentsOfFile: list, encoding: .utf8)) ?? ""
+  let recorded = Set(text.split(separator: "\n").map(String.init))
+  for name in found where !recorded.contains(name) {
+    complaints.append("\(list) lacks the public \(name); record it with Tools/tidy --record")
+  }
+  for name in recorded.subtracting(found).sorted() {
+    complaints.append("\(list) has \(name), which is no longer public")
+  }
+  print("\(names.count) public declarations")
+}
+
 for folder in ["Sources", "Tests", "Tools", "Snippets", "Benchmarks/Sources"] {
   for (path, lines) in files(below: folder) {
     checkSize(path, lines)
@@ -158,6 +208,7 @@ for line in orders.split(separator: "\n") where !line.hasPrefix("#") {
     of: String(parts[0]), sides[0].split(separator: " ").map(String.init),
     interface: sides.count > 1 ? sides[1].split(separator: " ").map(String.init) : [])
 }
+checkInterface()
 for complaint in complaints { print(complaint) }
 print(complaints.isEmpty ? "Everything is tidy." : "\(complaints.count) complaints.")
 exit(complaints.isEmpty ? 0 : 1)
