@@ -18,6 +18,7 @@ let package = Package(
     .library(name: "TreeRing", targets: ["TreeRing"]),
     .library(name: "TreeRingMappings", targets: ["TreeRingMappings"]),
     .library(name: "TreeRingCollections", targets: ["TreeRingCollections"]),
+    .library(name: "TreeRingImport", targets: ["TreeRingImport"]),
     .executable(name: "treering", targets: ["treering"]),
   ],
   dependencies: [
@@ -54,10 +55,12 @@ let package = Package(
         .product(name: "DequeModule", package: "swift-collections"),
       ],
       swiftSettings: strict),
+    .target(
+      name: "TreeRingImport", dependencies: ["TreeRing", "TreeRingLog"], swiftSettings: strict),
     .executableTarget(
       name: "treering",
       dependencies: [
-        "TreeRing", "TreeRingLog", "TreeRingMappings", "TreeRingPlatform",
+        "TreeRing", "TreeRingImport", "TreeRingLog", "TreeRingMappings", "TreeRingPlatform",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "Logging", package: "swift-log"),
       ],
@@ -102,6 +105,10 @@ let package = Package(
         "TreeRing", "TreeRingLog", "TreeRingMappings", "TestSupport",
         .product(name: "Logging", package: "swift-log"),
       ],
+      swiftSettings: strict),
+    .testTarget(
+      name: "TreeRingImportTests",
+      dependencies: ["TreeRing", "TreeRingImport", "TreeRingLog", "TestSupport"],
       swiftSettings: strict),
     .testTarget(
       name: "TreeRingToolTests",

@@ -112,7 +112,7 @@ private final class Terminal {
     return process
   }
 
-  @Test("A board whose first rows cannot be read gives the terminal back; its exit code says so")
+  @Test("A board whose first rows cannot be read restores the terminal, and its exit code says so")
   func damage() throws {
     let folder = try TemporaryFolder()
     let path = folder.path + "/s.ring"
@@ -140,7 +140,7 @@ private final class Terminal {
     #expect(terminal.isCooked)
   }
 
-  @Test("It replays from before the first commit, obeys keys, and gives the terminal back")
+  @Test("It replays from before the first commit, obeys keys, and restores the terminal")
   func keys() throws {
     let folder = try TemporaryFolder()
     let path = folder.path + "/s.ring"

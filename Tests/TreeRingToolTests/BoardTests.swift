@@ -116,8 +116,8 @@ import TreeRingMappings
     try store.close()
   }
 
-  @Test("Rows touched are those that a change brings, takes away, moves or rewrites, each once")
-  func touched() throws {
+  @Test("Affected rows are those that a change inserts, deletes, moves or updates, each once")
+  func affected() throws {
     let store = try Store.inMemory(options: StoreOptions(indexes: [Self.index]))
     var observer = store.observer(
       of: Mappings(of: "board", groupsWhere: { _ in true }).hidingEmptySections())
@@ -130,7 +130,7 @@ import TreeRingMappings
       } else {
         _ = try lines.apply(change) { $0.key.description }
       }
-      return lines.touched.map(\.key.description).sorted()
+      return lines.affected.map(\.key.description).sorted()
     }
     let first = try step { tx in
       for (key, row) in [("a", [1, 1]), ("b", [1, 2]), ("c", [2, 1])] as [(Key, [UInt8])] {
@@ -150,7 +150,7 @@ import TreeRingMappings
       } == ["a", "d"])
   }
 
-  @Test("What cannot be read is thrown, of the first state and of a section that comes")
+  @Test("An unreadable row of the first state or of an inserted section is thrown")
   func unreadable() throws {
     let store = try Store.inMemory(
       options: StoreOptions(pinLimit: PinLimit(commits: 1), indexes: [Self.index]))
@@ -177,7 +177,7 @@ import TreeRingMappings
     try store.close()
   }
 
-  @Test("A clock runs at its speed, stands while paused, and goes on from there")
+  @Test("A clock runs at its speed, stops while paused, and resumes from there")
   func clock() {
     let start = ContinuousClock.now
     var clock = BoardClock(at: Timestamp(microseconds: 1_000), speed: 60, now: start)
@@ -198,7 +198,7 @@ import TreeRingMappings
     }
   }
 
-  @Test("A replay begins at the date given, or at that of the commit; not before the first one")
+  @Test("A replay begins at the given date or that of the commit, but not before the first one")
   func clockStart() throws {
     let store = try Store.inMemory()
     func date(_ text: String) throws -> Timestamp { try ISO8601.parse(text) }

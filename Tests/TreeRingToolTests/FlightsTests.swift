@@ -41,7 +41,7 @@ import TreeRingLog
     }
   }
 
-  @Test("States and boards at ten random commits are what a direct replay of the JSON gives")
+  @Test("States and boards at ten random commits equal those of a direct replay of the JSON")
   func states() throws {
     let file =
       ProcessInfo.processInfo.environment["TREERING_FLIGHTS"]

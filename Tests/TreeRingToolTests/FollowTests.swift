@@ -20,7 +20,7 @@ import TreeRingLog
     return options
   }
 
-  @Test("Commits of another process are seen in order and whole, though it is killed now and then")
+  @Test("Commits of another process are seen in order and whole, though it is killed repeatedly")
   func follow() async throws {
     let folder = try Self.folder()
     defer { try? FileManager.default.removeItem(at: folder) }
@@ -78,7 +78,7 @@ import TreeRingLog
         + "\(delays[delays.count - 1])")
   }
 
-  @Test("`watch` prints what another process commits, as it comes")
+  @Test("`watch` prints the commits of another process as they arrive")
   func watch() async throws {
     let folder = try Self.folder()
     defer { try? FileManager.default.removeItem(at: folder) }
@@ -107,7 +107,7 @@ import TreeRingLog
     try store.close()
   }
 
-  @Test("`board` in a pipe gives a changeset for what another process imports, as it comes")
+  @Test("`board` in a pipe prints changesets of another process's import as they arrive")
   func board() throws {
     let folder = try Self.folder()
     defer { try? FileManager.default.removeItem(at: folder) }
@@ -142,7 +142,7 @@ import TreeRingLog
     #expect(importer.process.terminationStatus == 0)
   }
 
-  @Test("A process that watches goes on through compactions, and is named by what it holds")
+  @Test("A watching process continues through compactions, and is named as a holder of history")
   func watchThroughCompaction() async throws {
     let folder = try Self.folder()
     defer { try? FileManager.default.removeItem(at: folder) }

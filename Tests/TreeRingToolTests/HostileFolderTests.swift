@@ -81,7 +81,7 @@ import TreeRingLog
     }
   }
 
-  @Test("With too few descriptors every command ends with an error or as usual, and is not killed")
+  @Test("With too few descriptors every command ends normally or with an error, not by a signal")
   func descriptors() throws {
     let folder = try TemporaryFolder()
     for limit in [4, 6, 8, 10, 12] {
@@ -100,7 +100,7 @@ import TreeRingLog
     }
   }
 
-  @Test("A lack of memory is not called damage")
+  @Test("A lack of memory is not reported as damage")
   func memory() throws {
     let folder = try TemporaryFolder()
     try Self.makeStore(folder.path + "/s", commits: 2_000)
@@ -172,7 +172,7 @@ import TreeRingLog
     #expect(unfinished > 0)
   }
 
-  @Test("The temporary copy of a killed comparison goes with the next one")
+  @Test("The next comparison removes the temporary copy of a killed one")
   func killedComparison() throws {
     let folder = try TemporaryFolder()
     try Self.makeStore(folder.path + "/s", commits: 4_000)
@@ -198,7 +198,7 @@ import TreeRingLog
   }
 
   #if os(Linux)
-    @Test("A follower that waits takes less than a hundredth of the processor")
+    @Test("A waiting follower takes less than a hundredth of the processor")
     func idleFollower() throws {
       let folder = try TemporaryFolder()
       let store = try Store(at: folder.path + "/s")

@@ -54,7 +54,7 @@ import TreeRingLog
     }
   }
 
-  @Test("A replay into a new store that is interrupted leaves none, and works when it is run again")
+  @Test("An interrupted replay into a new store leaves no store, and succeeds when run again")
   func replaying() throws {
     let new = folder.path + "/new"
     try interrupt(["replay", path, "--into", new]) {

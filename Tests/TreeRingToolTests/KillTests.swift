@@ -104,7 +104,7 @@ extension FileManager {
     }
   }
 
-  @Test("A writer killed at a random time, again and again, loses nothing it has acknowledged")
+  @Test("A writer killed at random times loses no acknowledged commit")
   func kill() throws {
     let environment = ProcessInfo.processInfo.environment
     let rounds = Int(environment["TREERING_KILLS"] ?? "") ?? 12

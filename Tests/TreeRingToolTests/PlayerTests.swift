@@ -133,7 +133,7 @@ import TreeRingMappings
     try store.close()
   }
 
-  @Test("A replay goes on by its clock until the end, and waits there for somebody to quit")
+  @Test("A replay follows its clock to the end, and waits there for q")
   func clock() throws {
     let store = try Self.store()
     var asked = 0
@@ -149,7 +149,7 @@ import TreeRingMappings
     try store.close()
   }
 
-  @Test("Speeds beyond what a clock can do are the nearest it can", arguments: [1e19, 1e308])
+  @Test("Speeds beyond the limits become the nearest limit", arguments: [1e19, 1e308])
   func fast(speed: Double) throws {
     let store = try Self.store()
     let person = try Self.play(store, from: 2, to: 6, speed: speed, [{ .pause }, { .quit }])
@@ -158,7 +158,7 @@ import TreeRingMappings
     try store.close()
   }
 
-  @Test("A live board that the horizon has passed while it was paused is stepped to the horizon")
+  @Test("A live board that the horizon has passed during a pause steps to the horizon")
   func horizon() throws {
     let store = try Self.store()
     let person = try Self.play(
@@ -185,7 +185,7 @@ import TreeRingMappings
     try store.close()
   }
 
-  @Test("A live board stands while it is paused, can be stepped, and then catches up")
+  @Test("A live board stops while paused, can be stepped, and then catches up")
   func live() throws {
     let store = try Self.store()
     func write(_ number: Int) throws {

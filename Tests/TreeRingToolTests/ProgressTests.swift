@@ -12,7 +12,7 @@ import TreeRingPlatform
 
 @Suite("Progress", .leavesSoundStores) struct ProgressTests {
   /// The progress reported while `body` ran: the names of the bars, and the last amount of each.
-  private static func told(_ body: () throws -> Void) rethrows -> [String: UInt64] {
+  private static func updates(_ body: () throws -> Void) rethrows -> [String: UInt64] {
     let most = Mutex<[String: UInt64]>([:])
     try ProgressBar.$whenUpdated.withValue({ what, done in
       most.withLock { $0[what] = max($0[what] ?? 0, done) }
@@ -37,15 +37,15 @@ import TreeRingPlatform
     let path = folder.path + "/s.ring"
     try Self.makeStore(at: path)
     try FileManager.default.removeItem(atPath: path + "/pages")
-    let told = try Self.told {
+    let updates = try Self.updates {
       try StoreAccess.open(path, forReading ? .readOnly : .readWrite).close()
     }
-    #expect(told.keys.contains("Opening"))
+    #expect(updates.keys.contains("Opening"))
     // A reader gets reports at intervals, a writer at each checkpoint.
-    if forReading { #expect(told["Opening"] ?? 0 > 500) }
+    if forReading { #expect(updates["Opening"] ?? 0 > 500) }
   }
 
-  @Test("Looking at files shows how much of the log and of the page file is done")
+  @Test("A check of files reports its progress in the log and in the page file")
   func checking() throws {
     let folder = try TemporaryFolder()
     let path = folder.path + "/s.ring"
@@ -58,8 +58,8 @@ import TreeRingPlatform
     }
     let segment = try #require(FileManager.default.contentsOfDirectory(atPath: path + "/log").first)
     let log = try size("\(path)/log/\(segment)")
-    let told = try Self.told { try command.run(output.output) }
-    let done = try #require(told["Checking"])
+    let updates = try Self.updates { try command.run(output.output) }
+    let done = try #require(updates["Checking"])
     let pages = try size(path + "/pages")
     #expect(done > log && done <= log + pages)
     #expect(try output.take() == "The store is sound; its last commit is 1000.\n")

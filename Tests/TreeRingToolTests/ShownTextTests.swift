@@ -11,7 +11,7 @@ import Testing
     #expect(JSONText.shown(Array(text.utf8)) == text)
   }
 
-  @Test("Nothing that a terminal obeys is shown as it is, and what is shown says what there is")
+  @Test("No control character is shown as it is, and the shown text still identifies the original")
   func controls() throws {
     for value in Array<UInt32>(0..<0x20) + Array(0x7F..<0xA0) {
       let control = try #require(Unicode.Scalar(value))

@@ -46,7 +46,7 @@ import TreeRingMappings
     #expect(throws: (any Error).self) { try GroupRange.parse("JFK=20") }
   }
 
-  @Test("A range shows the window it says, clipped to the group")
+  @Test("A range shows its window, clipped to the group")
   func windows() throws {
     let range = try RangeSpecification.parse("fixed:3:2")
     #expect(range.options.positions(ofCount: 10) == 2..<5)
@@ -55,7 +55,7 @@ import TreeRingMappings
     #expect(try RangeSpecification.parse("fixed:3:2:end").options.positions(ofCount: 10) == 5..<8)
   }
 
-  @Test("Every textual argument arrives exactly, also one that begins like a negative number")
+  @Test("Every textual argument arrives byte by byte, even one that begins like a negative number")
   func negativeNumbers() throws {
     for argument in ["-", "--at", "-a", "5"] {
       #expect(NegativeNumber.hidden(argument) == argument)
@@ -75,7 +75,7 @@ import TreeRingMappings
     }
   }
 
-  @Test("Every textual argument of every command takes the mark of negative numbers off")
+  @Test("Every textual argument of every command removes the mark of negative numbers")
   func everyArgument() throws {
     let folder = URL(filePath: #filePath).deletingLastPathComponent()
       .appending(path: "../../Tools/treering")

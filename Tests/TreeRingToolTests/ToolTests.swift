@@ -4,7 +4,7 @@ import TreeRing
 import TreeRingLog
 
 @Suite struct ToolTests {
-  @Test("Every script prints what it is recorded to print", arguments: GoldenScript.all)
+  @Test("Every script prints its recorded output", arguments: GoldenScript.all)
   func script(_ name: String) throws { try GoldenScript(name).run() }
 
   /// A process of the tool in its own folder.
@@ -66,7 +66,7 @@ import TreeRingLog
     return store.newestCommit
   }
 
-  @Test("Exporting and importing gives an equal store, whatever bytes are in it")
+  @Test("Export and import give an equal store, for any bytes")
   func roundTrip() throws {
     let run = try Run { ["export", $0] }
     defer { run.remove() }

@@ -29,7 +29,7 @@ import TreeRingPlatform
     }
   }
 
-  @Test("A sound store that is compacted while its log is replayed is found sound")
+  @Test("A sound store that is compacted during the replay of its log is reported as sound")
   func compactedMeanwhile() throws {
     for number in 0..<600 { try write(number) }
     try writer.checkpoint()
@@ -84,7 +84,7 @@ import TreeRingPlatform
     try writer.close()
   }
 
-  @Test("A commit that was given up long ago is asked for once")
+  @Test("A commit before the horizon is requested only once")
   func longGone() throws {
     try write(1)
     var attempts = 0
@@ -98,7 +98,7 @@ import TreeRingPlatform
     try writer.close()
   }
 
-  @Test("Only what says that bytes are damaged or lost is a finding; the rest is a failure")
+  @Test("Only errors that stand for damaged or lost bytes are findings; others are failures")
   func findings() throws {
     let command = try VerifyCommand.parse([path, "--deep"])
     for code in [TreeRingError.Code.corruption, .logBehindPages] {

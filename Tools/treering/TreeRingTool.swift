@@ -1,5 +1,6 @@
 // The `treering` command: inspects, imports, exports, queries and verifies stores. Each subcommand
-// has its file in Commands/; their common parts are in Support/.
+// has its file in Commands/; their common parts are in Arguments/, Importing/, LongTasks/ and
+// Output/.
 
 import ArgumentParser
 import Foundation
@@ -13,7 +14,7 @@ struct TreeRingTool: ParsableCommand {
     discussion: """
       STORE is a store's folder. Points in history (--at, --from, --to of some commands) are a \
       commit number, an ISO 8601 date (the last commit not later than it), tag:NAME, or -K (K \
-      commits back from now). Fields are dotted paths into the JSON object.
+      commits back from the newest). Fields are dotted paths into the JSON object.
 
       Exit codes: 0 fine; 1 the answer is no (key absent, damage or differences found); 64 usage; \
       65 bad input; 66 no such store or file; 70 bug; 73 cannot create; 74 I/O error; 75 locked by \
@@ -25,10 +26,9 @@ struct TreeRingTool: ParsableCommand {
       DeleteCommand.self, TagCommand.self, TagsCommand.self, IndexCommand.self,
       GroupsCommand.self, RowsCommand.self, ChangesCommand.self, DiffCommand.self,
       WatchCommand.self, BoardCommand.self, ReplayCommand.self, RevertCommand.self,
-      CompactCommand.self,
-      EraseCommand.self, VerifyCommand.self, BackupCommand.self, RestoreCommand.self,
-      SalvageCommand.self, StatsCommand.self,
-      FramesCommand.self,
+      CompactCommand.self, EraseCommand.self, VerifyCommand.self, BackupCommand.self,
+      RestoreCommand.self,
+      SalvageCommand.self, StatsCommand.self, FramesCommand.self,
     ])
 
   static func main() {

@@ -42,7 +42,7 @@ package struct JSONScanner {
 
   /// Records a fault at the current position. Always returns false.
   @inline(never)
-  mutating func fail(_ fault: Fault) -> Bool {
+  package mutating func fail(_ fault: Fault) -> Bool {
     if self.fault == .none { self.fault = fault }
     return false
   }
@@ -93,7 +93,7 @@ package struct JSONScanner {
 
   /// Skips space and then the given byte, or fails.
   @inline(__always)
-  mutating func expect(_ byte: UInt8) -> Bool {
+  package mutating func expect(_ byte: UInt8) -> Bool {
     skipSpace()
     if take(byte) { return true }
     return fail(position < bytes.count ? .unexpectedByte : .endOfText)

@@ -22,7 +22,7 @@ package struct Stamp: Hashable, Comparable, Sendable {
 
   /// The operation after this one in a commit; nil if this one is in another commit, or is the last
   /// possible.
-  func next(in commit: CommitNumber) -> Stamp? {
+  package func next(in commit: CommitNumber) -> Stamp? {
     guard commit == self.commit, operation < .max else { return nil }
     return Stamp(commit: commit, operation: operation + 1)
   }

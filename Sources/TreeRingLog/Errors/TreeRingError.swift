@@ -2,8 +2,8 @@
 
 /// The reason for a failure, its location, and the next step.
 ///
-/// Branch on ``code``; show ``description``. The location (file, offset, commit) is given if there
-/// is one.
+/// Branch on ``code``; show ``description``. The location (file, line, offset, commit) is given if
+/// there is one.
 public struct TreeRingError: Error, Hashable, Sendable, CustomStringConvertible {
   /// The kind of a failure. New codes may be added; always keep a default branch.
   public struct Code: Hashable, Sendable, CustomStringConvertible {
@@ -67,7 +67,9 @@ public struct TreeRingError: Error, Hashable, Sendable, CustomStringConvertible 
   public var message: String
   /// The file in which it occurred, if any.
   public var file: String?
-  /// The byte offset in that file, if any.
+  /// The line of a text file in which it occurred, from 1, if any.
+  public var line: Int?
+  /// The byte offset in that file or line, if any.
   public var offset: UInt64?
   /// The commit that it concerns, if any.
   public var commit: CommitNumber?
@@ -105,9 +107,14 @@ public struct TreeRingError: Error, Hashable, Sendable, CustomStringConvertible 
 
   public var description: String {
     var place: [String] = []
-    if let file { place.append("file \(file)") }
+    var start = ""
+    if let line {
+      start = file.map { "\($0), line \(line): " } ?? "line \(line): "
+    } else if let file {
+      place.append("file \(file)")
+    }
     if let offset { place.append("offset \(offset)") }
     if let commit { place.append("commit \(commit)") }
-    return place.isEmpty ? message : "\(message) (\(place.joined(separator: ", ")))"
+    return start + (place.isEmpty ? message : "\(message) (\(place.joined(separator: ", ")))")
   }
 }

@@ -7,16 +7,16 @@ import TreeRingMappings
 /// The shown groups, the range of each, and its direction.
 struct MappingArguments: ParsableArguments {
   @Option(
-    help: "G,…: the groups shown, in order; without it all, in name order, hidden if empty.",
+    help: "G,…: The groups to show, in order. By default all that have rows, in name order.",
     transform: NegativeNumber.shown)
   var groups: String?
-  @Flag(help: "A group is a section only while it shows a row.") var hideEmpty = false
+  @Flag(help: "Hide groups that show no row.") var hideEmpty = false
   @Option(
-    parsing: .singleValue, help: "G=R: shows only a range of a group's rows.",
+    parsing: .singleValue, help: "G=R: Show only the range R of the rows of group G.",
     transform: GroupRange.parse)
   var range: [GroupRange] = []
   @Option(
-    parsing: .singleValue, help: "G: shows a group's rows last to first.",
+    parsing: .singleValue, help: "G: Show the rows of group G last to first.",
     transform: NegativeNumber.shown)
   var reverse: [String] = []
 

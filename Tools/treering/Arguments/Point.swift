@@ -24,12 +24,12 @@ enum Point {
       return .date(try ISO8601.parse(text))
     } catch {
       throw ValidationError(
-        "“\(text)” is no point in history: write a commit number, a date like "
+        "“\(text)” is not a point in history. Write a commit number, a date like "
           + "2013-01-03T08:00:00-05:00 or 2013-01-03, tag:NAME, or -K for K commits back.")
     }
   }
 
-  /// The point in the library's form.
+  /// The point as a read point of the library.
   func readPoint(in store: Store) throws -> ReadPoint {
     switch self {
     case .commit(let number): return .commit(number)

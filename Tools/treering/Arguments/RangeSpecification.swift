@@ -21,7 +21,7 @@ struct RangeSpecification: Equatable {
   @Sendable static func parse(_ argument: String) throws -> RangeSpecification {
     let text = NegativeNumber.shown(argument)
     let bad = ValidationError(
-      "“\(text)” is no range: write fixed:LENGTH[:OFFSET[:begin|end]] or "
+      "“\(text)” is not a range. Write fixed:LENGTH[:OFFSET[:begin|end]] or "
         + "flexible:LENGTH[:OFFSET[:begin|end]][:min=N][:max=N][:grow=pin|nonpin|both|none].")
     var parts = text.split(separator: ":", omittingEmptySubsequences: false).map(String.init)[...]
     var range = RangeSpecification()
@@ -98,6 +98,6 @@ struct GroupRange {
           range: try RangeSpecification.parse(String(text[text.index(after: found)...])))
       }
     }
-    throw ValidationError("“\(text)” gives no group a range: write GROUP=fixed:LENGTH.")
+    throw ValidationError("“\(text)” is not a range of a group. Write GROUP=fixed:LENGTH.")
   }
 }

@@ -5,6 +5,7 @@ import ArgumentParser
 import Foundation
 import Logging
 import TreeRing
+import TreeRingImport
 import TreeRingLog
 
 /// The store of a command and the form of its answer.

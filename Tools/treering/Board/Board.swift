@@ -70,8 +70,8 @@ struct Board {
     let time = Int((ContinuousClock.now - start) / .microseconds(1))
     let operations = change.isReset ? "all read" : Units.count(change.changeset.count, "operation")
     let date = commit == 0 ? "" : "  " + ISO8601.format(snapshot.timestamp)
-    let touched = Units.count(lines.touched.count, "row")
-    footer = "commit \(commit)\(date)  \(touched) touched, \(operations), \(time) µs"
+    let affected = Units.count(lines.affected.count, "row")
+    footer = "commit \(commit)\(date)  \(affected) affected, \(operations), \(time) µs"
     if screen == nil { return try printFrame() }
     if change.isReset {
       try screen?.draw(lines)

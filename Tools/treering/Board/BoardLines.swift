@@ -31,7 +31,7 @@ struct BoardLines {
   /// The number of changes so far.
   private var change = 0
   /// The rows that the last change inserted, deleted, moved or rewrote; after a reset all rows.
-  private(set) var touched: Set<RowID> = []
+  private(set) var affected: Set<RowID> = []
 
   /// The lines at the positions that exist. O(sections + positions).
   func lines(at positions: Range<Int>) -> [Line] {
@@ -52,7 +52,7 @@ struct BoardLines {
   mutating func reset(to shown: ShownRows, _ text: Text) throws {
     sections = []
     count = 0
-    touched = []
+    affected = []
     for section in shown.sections {
       sections.append(try lines(of: section, in: shown, text))
       count += section.count + 1
@@ -64,7 +64,7 @@ struct BoardLines {
   /// - Returns: the edits of the lines, in order.
   mutating func apply(_ change: Change, _ text: Text) throws -> [Edit] {
     var edits: [Edit] = []
-    touched = []
+    affected = []
     self.change += 1
     for step in change.changeset.steps() {
       try apply(step, of: change.after, text, &edits)
@@ -85,20 +85,20 @@ struct BoardLines {
   ) throws {
     switch step {
     case .deleteRow(let row, let path):
-      touched.insert(row)
+      affected.insert(row)
       remove(path, &edits)
     case .insertRow(let row, let path):
-      touched.insert(row)
+      affected.insert(row)
       insert(Line(text: try text(row), row: row), path, &edits)
     case .moveRow(let row, let from, let to):
-      touched.insert(row)
+      affected.insert(row)
       insert(remove(from, &edits), to, &edits)
     case .updateRow(let row, let path, _):
-      touched.insert(row)
+      affected.insert(row)
       sections[path.section][path.row + 1] = Line(text: try text(row), row: row, change: change)
       edits.append(.rewrite(line(path.section, path.row)))
     case .deleteSection(let index):
-      touched.formUnion(removeSection(index, &edits).compactMap(\.row))
+      affected.formUnion(removeSection(index, &edits).compactMap(\.row))
     case .moveSection(let from, let to): insertSection(removeSection(from, &edits), to, &edits)
     case .insertSection(let section, let index):
       // The new section has all the rows it has in the state after the change.
@@ -113,7 +113,7 @@ struct BoardLines {
     "\(JSONText.shown(key: section.group.bytes))  (\(Units.count(section.count, "row")))"
   }
 
-  /// The lines of a section with all its rows; adds the rows to `touched`. It finds rows by path,
+  /// The lines of a section with all its rows; adds the rows to `affected`. It finds rows by path,
   /// because a section as a collection cannot throw when the index is unreadable.
   private mutating func lines(
     of section: ShownSection, in shown: ShownRows, _ text: Text
@@ -122,7 +122,7 @@ struct BoardLines {
     let rows = try section.indices.compactMap {
       try shown.row(at: RowPath(section: section.index, row: $0))
     }
-    touched.formUnion(rows)
+    affected.formUnion(rows)
     return try [Line(text: heading)] + rows.map { Line(text: try text($0), row: $0) }
   }
 

@@ -7,17 +7,17 @@ import TreeRingLog
 struct BackupCommand: StoreCommand {
   static let configuration = CommandConfiguration(
     commandName: "backup",
-    abstract: "Backs a store up to a folder, also while another process writes it.",
+    abstract: "Backs a store up to a folder, even while another process writes it.",
     discussion: """
-      If OUT holds an older backup of the same store, only what is new is copied. On the same \
-      device sealed segments get a second name instead of a copy; --copy copies them, so that the \
-      backup shares nothing with the store.
+      If OUT holds an older backup of the same store, only new parts are copied. On the same \
+      device sealed segments are linked, not copied; with --copy they are copied, so that the \
+      backup shares no files with the store.
       """)
 
   @OptionGroup var arguments: StoreArguments
   @Argument(help: "The backup's folder.", transform: NegativeNumber.shown)
   var out: String
-  @Flag(help: "Copy everything that is new; give nothing a second name.") var copy = false
+  @Flag(help: "Copy sealed segments instead of linking them.") var copy = false
 
   func run(_ output: Output) throws {
     let work = CopyWork("Backing up")

@@ -1,4 +1,4 @@
-// `treering board`: a mapping live in the terminal, or replaying history.
+// `treering board`: an index live in the terminal, or a replay of its history.
 
 import ArgumentParser
 import Foundation
@@ -11,10 +11,9 @@ struct BoardCommand: StoreCommand {
     commandName: "board",
     abstract: "Shows an index live in the terminal, as another process writes it, or replays it.",
     discussion: """
-      Only changesets are applied to what is on the screen; rows that have changed are shown in \
-      reverse. The footer says what the last change has cost. Keys: space pauses, n goes to the \
-      next change, + and - change the speed, q quits. Into a pipe it prints the whole board after \
-      each change.
+      The screen is updated by changesets alone. Changed rows are shown in reverse for a moment. \
+      The footer shows the cost of the last change. Keys: space pauses, n goes to the next change, \
+      + and - change the speed, q quits. Into a pipe the whole board is printed after each change.
       """)
 
   @OptionGroup var arguments: StoreArguments
@@ -22,16 +21,16 @@ struct BoardCommand: StoreCommand {
   var index: String
   @OptionGroup var shown: MappingArguments
   @Option(
-    help: "F,…: the JSON fields of a row to show; without it the whole object.",
+    help: "F,…: The fields of a row to show. By default the whole object.",
     transform: Self.paths)
   var fields: [JSONPath]?
   @Option(help: "Replay from this point in history.", transform: Point.parse) var from: Point?
-  @Option(help: "Replay to this point; without it to the newest commit.", transform: Point.parse)
+  @Option(help: "Replay to this point. By default to the newest commit.", transform: Point.parse)
   var to: Point?
   @Option(
-    help: "How many seconds of history a second shows; into a pipe without it: as fast as can be.")
+    help: "Seconds of history per second: by default 60, and as fast as possible into a pipe.")
   var speed: Double?
-  @Option(help: "End after so many changes.") var limit: Int?
+  @Option(help: "End after this many changes.") var limit: Int?
 
   @Sendable private static func paths(_ text: String) throws -> [JSONPath] {
     do throws(TreeRingError) {
@@ -44,11 +43,11 @@ struct BoardCommand: StoreCommand {
 
   func validate() throws {
     if to != nil, from == nil {
-      throw ValidationError("--to says where a replay ends: add --from.")
+      throw ValidationError("--to is the end of a replay; add --from.")
     }
     if let speed {
       guard speed.isFinite, speed > 0 else { throw ValidationError("--speed must be over 0.") }
-      if from == nil { throw ValidationError("--speed is that of a replay: add --from.") }
+      if from == nil { throw ValidationError("--speed is that of a replay; add --from.") }
     }
   }
 

@@ -15,11 +15,11 @@ struct ChangesCommand: StoreCommand {
   @OptionGroup var arguments: StoreArguments
   @Argument(help: "The index.", transform: NegativeNumber.shown)
   var index: String
-  @Option(help: "The point in history before.", transform: Point.parse) var from: Point
-  @Option(help: "The point in history after.", transform: Point.parse) var to: Point
+  @Option(help: "The point in history to start from.", transform: Point.parse) var from: Point
+  @Option(help: "The point in history to end at.", transform: Point.parse) var to: Point
   @OptionGroup var shown: MappingArguments
   @Option(help: "The form of the changeset.") var form = Form.batch
-  @Option(help: "Say reset instead of more operations than this.") var limit = 100_000
+  @Option(help: "Print a reset if there are more operations than this.") var limit = 100_000
 
   func run(_ output: Output) throws {
     let store = try openForReading()

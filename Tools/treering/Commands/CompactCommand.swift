@@ -7,11 +7,11 @@ import TreeRingLog
 struct CompactCommand: StoreCommand {
   static let configuration = CommandConfiguration(
     commandName: "compact",
-    abstract: "Moves the horizon: gives up the history before a point, and shrinks the log.",
+    abstract: "Drops the history before a point, the horizon, and shrinks the log.",
     discussion: """
       Tags below the horizon stay readable, except with --drop-history, which removes them unless \
-      --keep-tags is given. Ctrl-C stops between two steps; the next run goes on. Another process \
-      that has the store open for writing keeps this one out.
+      --keep-tags is given. Ctrl-C stops between two steps; the next run goes on. Fails while \
+      another process has the store open for writing.
       """)
 
   @OptionGroup var arguments: StoreArguments
@@ -22,7 +22,7 @@ struct CompactCommand: StoreCommand {
   var keepSince: Point?
   @Flag(help: "Keep the newest commit only.") var dropHistory = false
   @Flag(help: "With --drop-history: keep the commits of tags too.") var keepTags = false
-  @Flag(help: "Say what would be done, and change nothing.") var dryRun = false
+  @Flag(help: "Report what would be done; change nothing.") var dryRun = false
 
   func validate() throws {
     guard [keepLast != nil, keepSince != nil, dropHistory].count(where: { $0 }) == 1 else {

@@ -9,8 +9,8 @@ struct DiffCommand: StoreCommand {
     abstract: "Lists the rows that differ between two commits; exit code 1 if there are any.")
 
   @OptionGroup var arguments: StoreArguments
-  @Argument(help: "The point in history before.", transform: Point.parse) var before: Point
-  @Argument(help: "The point in history after.", transform: Point.parse) var after: Point
+  @Argument(help: "The point in history to start from.", transform: Point.parse) var before: Point
+  @Argument(help: "The point in history to end at.", transform: Point.parse) var after: Point
   @Option(help: "Only rows of this bucket.", transform: NegativeNumber.shown)
   var bucket: String?
 

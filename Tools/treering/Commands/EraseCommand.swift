@@ -10,8 +10,8 @@ struct EraseCommand: StoreCommand {
     abstract: "Deletes a row and every byte of its history, and proves it by a scan.",
     discussion: """
       Commit numbers stay; the operations on the row become stubs. Notes, annotations, tags and \
-      other rows are not touched, also if their text names the key; the scan counts the commits \
-      where it does. Backups made before still hold the row until they are refreshed.
+      other rows are not changed, even if they contain the key; the scan counts the commits where \
+      they do. Earlier backups hold the row until they are refreshed.
       """)
 
   @OptionGroup var arguments: StoreArguments
@@ -40,16 +40,15 @@ struct EraseCommand: StoreCommand {
         ? ", every tree, and the page file byte by byte" : " and every tree"
       try output.line(
         "Erased \(Units.count(report.operations, "operation")) from "
-          + "\(Units.count(report.rewrittenSegments, "segment")); the scan of "
-          + "\(Units.bytes(report.scannedByteCount)) found nothing left of the row: of "
+          + "\(Units.count(report.rewrittenSegments, "segment")). A scan of "
+          + "\(Units.bytes(report.scannedByteCount)) found nothing left of the row. It covered "
           + "every payload, \(Units.count(report.scannedValues, "logged value"))\(pages).")
       if report.mentioningCommitCount > 0 {
         try output.line(
-          "The key's bytes also stand in "
-            + "\(Units.count(report.mentioningCommitCount, "commit")) as part of other "
-            + "rows or of texts; those were not touched.")
+          "The bytes of the key are also part of other rows or texts in "
+            + "\(Units.count(report.mentioningCommitCount, "commit")); these were not changed.")
       }
-      try output.line("Backups made before still hold the row until they are refreshed.")
+      try output.line("Earlier backups hold the row until they are refreshed.")
     }
   }
 

@@ -2,6 +2,7 @@
 
 import ArgumentParser
 import TreeRing
+import TreeRingImport
 import TreeRingLog
 
 struct ExportCommand: StoreCommand {
@@ -9,20 +10,30 @@ struct ExportCommand: StoreCommand {
     commandName: "export",
     abstract: "Writes the history in import format, or the rows at one commit.",
     discussion: """
-      The history of a compacted store begins with the state at the horizon, after those at the \
-      tags before it, in lines that begin with “base”.
+      The history of a compacted store begins with bases, lines that each hold the state at a tag \
+      before the horizon, or at the horizon. CSV has a column for each member of the objects; \
+      `import --format rows` reads it back.
       """)
 
-  enum Format: String, ExpressibleByArgument, CaseIterable { case commits, rows }
+  enum Format: String, ExpressibleByArgument, CaseIterable { case commits, rows, csv }
 
   @OptionGroup var arguments: StoreArguments
   @Option(
     help: "The last commit to export, or the one whose rows to export.", transform: Point.parse)
   var at: Point?
-  @Option(help: "commits: the history, one line each. rows: the state in key order.")
+  @Option(
+    help: """
+      commits: the history, one commit per line. rows: the state in key order, one row per line. \
+      csv: the rows of one bucket.
+      """)
   var format = Format.commits
-  @Option(help: "Only rows of this bucket (with --format rows).", transform: NegativeNumber.shown)
+  @Option(
+    help: "The bucket of the rows; --format csv needs it.", transform: NegativeNumber.shown)
   var bucket: String?
+  @Option(
+    help: "The name of a first column with the keys (with --format csv).",
+    transform: NegativeNumber.shown)
+  var key: String?
   @Option(help: "The first commit (with --format commits).", transform: Point.parse)
   var from: Point?
   @Option(help: "The last commit (with --format commits).", transform: Point.parse)
@@ -30,61 +41,42 @@ struct ExportCommand: StoreCommand {
 
   func validate() throws {
     if format == .commits, bucket != nil {
-      throw ValidationError("--bucket goes with --format rows.")
+      throw ValidationError("--bucket goes with --format rows and --format csv.")
     }
-    if format == .rows, from != nil || to != nil {
+    if format == .csv, bucket == nil { throw ValidationError("--format csv needs --bucket.") }
+    if format != .csv, key != nil { throw ValidationError("--key goes with --format csv.") }
+    if format != .commits, from != nil || to != nil {
       throw ValidationError("--from and --to go with --format commits; rows have --at.")
     }
-    if at != nil, to != nil { throw ValidationError("--at and --to say the same; give one.") }
+    if at != nil, to != nil { throw ValidationError("--at and --to mean the same; give one.") }
   }
 
   func run(_ output: Output) throws {
     let store = try openForReading()
     switch format {
     case .commits: try exportCommits(store, output)
-    case .rows: try exportRows(try store.snapshot(at: at), output)
+    case .rows: try snapshot(of: store).exportRows(of: bucket) { try output.write($0) }
+    case .csv:
+      try snapshot(of: store).exportCSV(of: bucket ?? "", keyColumn: key) { try output.write($0) }
     }
   }
 
   private func exportCommits(_ store: Store, _ output: Output) throws {
     let newest = store.newestCommit
     let last = try at?.commit(in: store) ?? min(to?.number(in: store) ?? newest, newest)
-    var first = max(try from?.number(in: store) ?? 1, 1)
-    let bases = try store.baseCommits()
-    if let horizon = bases.last, first <= horizon {
-      if last < horizon { _ = try store.commit(last) }
-      try BasePrinter(store: store, output: output).print(bases.filter { $0 <= last })
-      first = horizon + 1
-    }
-    guard first <= last else { return }
-    let progress = ProgressBar("Exporting", total: last + 1 - first)
+    let first = max(try from?.number(in: store) ?? 1, 1)
+    let total = last + 1 - min(max(first, store.horizon + 1), last + 1)
+    let progress = ProgressBar("Exporting", total: total)
     defer { progress.finish() }
-    var writer = CommitLineWriter()
-    for number in first...last {
-      let (info, operations) = try store.operations(of: number)
-      writer.commit(info, operations)
-      if writer.output.count >= 1 << 15 {
-        try output.write(writer.output)
-        writer.output.removeAll(keepingCapacity: true)
-        progress.update(done: number + 1 - first, count: number + 1 - first, unit: "commits")
-      }
+    try store.exportCommits(from: first, through: last) { lines, count in
+      try output.write(lines)
+      progress.update(done: count, count: count, unit: "commits")
     }
-    try output.write(writer.output)
   }
 
-  private func exportRows(_ snapshot: Snapshot, _ output: Output) throws {
+  private func snapshot(of store: Store) throws -> Snapshot {
+    let snapshot = try store.snapshot(at: at)
     if let bucket { try snapshot.checkKnows(bucket: bucket) }
-    for (name, rows) in try snapshot.buckets() where rows > 0 {
-      if let bucket, !bucket.utf8.elementsEqual(name.utf8) { continue }
-      try snapshot.forEachRow(in: name) { row in
-        try output.object(isExact: true) {
-          $0.text("bucket", name)
-          $0.key("key", row.key.bytes)
-          $0.exactContent("object", row.object)
-          if let metadata = row.metadata { $0.exactContent("metadata", metadata) }
-        }
-        return true
-      }
-    }
+    return snapshot
   }
 }

@@ -7,7 +7,7 @@ import TreeRingLog
 struct HistoryCommand: StoreCommand {
   static let configuration = CommandConfiguration(
     commandName: "history",
-    abstract: "Lists every version of a row, newest first; exit code 1 if it never was.")
+    abstract: "Lists every version of a row, newest first; exit code 1 if it never existed.")
 
   @OptionGroup var arguments: StoreArguments
   @Argument(help: "The bucket.", transform: NegativeNumber.shown)

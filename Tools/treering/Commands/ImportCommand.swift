@@ -2,6 +2,7 @@
 
 import ArgumentParser
 import TreeRing
+import TreeRingImport
 import TreeRingLog
 
 struct ImportCommand: StoreCommand {
@@ -9,10 +10,9 @@ struct ImportCommand: StoreCommand {
     commandName: "import",
     abstract: "Imports commits, one per line, or rows, into a store; creates the store.",
     discussion: """
-      A line that cannot be imported ends the import with its number and exit code 65; the commits \
-      before it are kept, and --resume goes on after them. Ctrl-C also stops between two commits. \
-      Input whose first line is the store's first commit, date and all, is refused: --resume skips \
-      what is there, --again imports it once more.
+      A bad line ends the import with its number and exit code 65. The commits before it are kept, \
+      and --resume goes on after them. Ctrl-C stops between two commits. Input whose first line is \
+      the store's first commit, with its date, is refused, unless --resume or --again is given.
       """)
 
   enum Format: String, ExpressibleByArgument, CaseIterable { case commits, rows }
@@ -20,20 +20,20 @@ struct ImportCommand: StoreCommand {
 
   @OptionGroup var arguments: StoreArguments
   @Argument(
-    help: "Files to read, LZ4-compressed or not; without any, standard input.",
+    help: "The files, LZ4-compressed or not. By default standard input.",
     transform: NegativeNumber.shown)
   var files: [String] = []
-  @Option(help: "commits: one commit per line. rows: one JSON object per line, or CSV.")
+  @Option(help: "commits: one commit per line. rows: JSON Lines, a JSON array, or CSV.")
   var format = Format.commits
   @Option(help: "The bucket of the rows.", transform: NegativeNumber.shown)
   var bucket: String?
   @Option(help: "The field of a row that is its key.", transform: NegativeNumber.shown)
   var key: String?
-  @Option(help: "How many rows make one commit.") var rowsPerCommit: Int?
+  @Option(help: "The number of rows in a commit; by default 1.") var rowsPerCommit: Int?
   @Option(help: "relaxed: synced at least every second and before the summary.")
   var durability = Syncing.relaxed
   @Flag(help: "Skip the lines that are commits of the store already.") var resume = false
-  @Flag(help: "Import commits that the store begins with once more.") var again = false
+  @Flag(help: "Import commits once more that the store begins with.") var again = false
 
   func validate() throws {
     let options = [bucket != nil, key != nil, rowsPerCommit != nil]
@@ -92,7 +92,7 @@ struct ImportCommand: StoreCommand {
       try output.object {
         $0.number("commits", work.commitCount)
         $0.number("operations", work.operationCount)
-        $0.number("bytes", input.lineByteCount)
+        $0.number("bytes", input.lines.lineByteCount)
         $0.number("seconds", seconds, digits: 3)
         $0.number("last", work.last)
         if work.clampedCount > 0 { $0.number("clamped", work.clampedCount) }
@@ -103,17 +103,16 @@ struct ImportCommand: StoreCommand {
     try output.line(
       "Imported \(Units.count(work.commitCount, "commit")) with "
         + "\(Units.count(work.operationCount, "operation")) in "
-        + "\(Units.seconds(seconds)) (\(rate) commits/s, \(Units.bytes(input.lineByteCount))); "
-        + "the last commit is \(work.last).")
+        + "\(Units.seconds(seconds)) (\(rate) commits/s, "
+        + "\(Units.bytes(input.lines.lineByteCount))); the last commit is \(work.last).")
     if work.skippedCount > 0 {
       let lines = Units.count(work.skippedCount, "line")
-      try output.line("Skipped \(lines) that the store holds already.")
+      try output.line("Skipped \(lines) that the store has already.")
     }
     if work.clampedCount > 0 {
       try output.line(
-        "Moved \(Units.count(work.clampedCount, "date")) that went back to that of the "
-          + "commit before."
-      )
+        "\(Units.count(work.clampedCount, "commit")) got a later date than given, that of the "
+          + "commit before.")
     }
   }
 }

@@ -15,10 +15,10 @@ struct IndexAddCommand: StoreCommand {
     commandName: "add", abstract: "Stores the definition of an index, and builds it.",
     discussion: """
       By fields: --bucket, --group and --order, and --where for some of the rows. A row without \
-      the group field is not in the index. By another index: --parent and --where, for those of \
-      its rows that fit, in its groups and its order. By hand: --manual and --bucket; rows are \
-      placed by the operations “place” and “unplace” of an import, or by a program. Adding another \
-      definition under a name that is taken replaces the index and raises its version.
+      the group field is not in the index. A filter: --parent and --where, for the rows of another \
+      index that fit, in its groups and its order. A manual index: --manual and --bucket; the \
+      operations “place” and “unplace” of an import, or a program, place the rows. Another \
+      definition under an existing name replaces the index and raises its version.
       """)
 
   @OptionGroup var arguments: StoreArguments
@@ -28,14 +28,14 @@ struct IndexAddCommand: StoreCommand {
   var bucket: String?
   @Option(help: "The field that names a row's group.", transform: NegativeNumber.shown)
   var group: String?
-  @Option(help: "What rows are ordered by: FIELD[:asc|:desc][,…].", transform: NegativeNumber.shown)
+  @Option(help: "The order of rows: FIELD[:asc|:desc][,…].", transform: NegativeNumber.shown)
   var order: String?
   @Option(help: "The index whose rows it filters.", transform: NegativeNumber.shown)
   var parent: String?
-  @Flag(help: "Rows are placed by hand.") var manual = false
+  @Flag(help: "The index is manual.") var manual = false
   @Option(
     name: .customLong("where"), parsing: .singleValue,
-    help: "FIELD=V[,V…]: only rows whose field has one of these texts. Repeats are and-ed.",
+    help: "FIELD=V[,V…]: Only rows whose field has one of these texts. Repeated, all must hold.",
     transform: NegativeNumber.shown)
   var conditions: [String] = []
 
@@ -64,9 +64,8 @@ struct IndexAddCommand: StoreCommand {
     }
     throw Failure(
       .usage,
-      "An index needs --bucket, --group and --order, or --parent, or --manual and "
-        + "--bucket; --where goes "
-        + "with the first two.")
+      "An index needs --bucket, --group and --order, or --parent, or --manual and --bucket. "
+        + "--where goes with the first two.")
   }
 
   /// The order fields in the library's form, which knows only `:desc`.
@@ -83,9 +82,8 @@ struct IndexAddCommand: StoreCommand {
       default:
         throw TreeRingError(
           .invalidInput,
-          "“\(field)” says no order: write FIELD, FIELD:asc or FIELD:desc; a field whose "
-            + "name holds a "
-            + "colon needs one of the two behind it.")
+          "“\(field)” is not an order. Write FIELD, FIELD:asc or FIELD:desc; a field whose name "
+            + "contains a colon needs :asc or :desc.")
       }
     }
     return fields.joined(separator: ",")
@@ -216,14 +214,14 @@ private final class IndexList {
     let order = index.fields?.order.map(\.description).joined(separator: ",")
     let terms = conditions.map { $0.field + "=" + $0.values.joined(separator: ",") }
     try table.row(
-      index.name, bucket, index.fields?.group ?? way(of: index), order ?? "",
+      index.name, bucket, index.fields?.group ?? kind(of: index), order ?? "",
       terms.joined(separator: " "), "\(index.version)", reader.map { "\($0.count)" } ?? "",
       groups.map { "\($0)" } ?? "")
   }
 
-  /// The way rows get into the groups of an index that is not defined by fields.
-  private func way(of index: IndexInfo) -> String {
-    if index.isManual { return "(by hand)" }
+  /// The kind of an index that is not defined by fields.
+  private func kind(of index: IndexInfo) -> String {
+    if index.isManual { return "(manual)" }
     return index.filter.map { "(filters \($0.parent))" } ?? "(in code)"
   }
 }

@@ -14,7 +14,7 @@ struct LogCommand: StoreCommand {
   var from: Point?
   @Option(help: "The last commit.", transform: Point.parse) var to: Point?
   @Flag(help: "Newest first.") var reverse = false
-  @Option(help: "List at most so many.") var limit: Int?
+  @Option(help: "List at most this many commits.") var limit: Int?
 
   func run(_ output: Output) throws {
     let store = try openForReading()

@@ -14,7 +14,7 @@ struct PutCommand: StoreCommand {
   @Argument(help: "The key.", transform: NegativeNumber.shown)
   var key: String
   @Argument(
-    help: "The object, JSON or {\"$base64\":\"…\"}; without it, standard input.",
+    help: "The object, JSON or {\"$base64\":\"…\"}. By default standard input.",
     transform: NegativeNumber.shown)
   var object: String?
   @Option(help: "The metadata, JSON or {\"$base64\":\"…\"}.", transform: NegativeNumber.shown)

@@ -10,9 +10,9 @@ struct ReplayCommand: StoreCommand {
     commandName: "replay",
     abstract: "Rebuilds every tree from the log alone, and compares or keeps the result.",
     discussion: """
-      Without --into, compares with what the store holds: exit code 1 if they differ. With --into, \
-      writes a new store that ends at the commit given. Of a compacted store what is left of the \
-      commits up to the horizon is replayed as a whole.
+      Without --into, compares the result with the store; exit code 1 if they differ. With --into, \
+      writes a new store that ends at the given commit. The replay of a compacted store begins \
+      with its bases, the states at the horizon and at the tags before it.
       """)
 
   @OptionGroup var arguments: StoreArguments
@@ -98,7 +98,7 @@ struct ReplayCommand: StoreCommand {
       if let into {
         try output.line("The new store is at \(into).")
       } else if differences?.isEmpty == true {
-        try output.line("It is the same as what the store holds.")
+        try output.line("The result equals the store.")
       }
     }
   }

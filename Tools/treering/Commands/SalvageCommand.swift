@@ -10,8 +10,9 @@ struct SalvageCommand: StoreCommand {
     abstract: "Copies every readable commit of a damaged store into a new one.",
     discussion: """
       The damaged store is not changed. Commits keep their numbers; lost ones have no operations \
-      and a note in the new store. Lists what was lost, and why more may be: a log that was not \
-      closed does not tell where it ended. Exit code 1 unless it is certain that nothing was lost.
+      and a note in the new store. Lists the losses, and the reasons why more may be lost: the log \
+      of a store that was not closed does not record its end. Exit code 1 unless it is certain \
+      that nothing was lost.
       """)
 
   @OptionGroup var arguments: StoreArguments
@@ -59,9 +60,9 @@ struct SalvageCommand: StoreCommand {
       parts.append("\(Units.count(report.lostCommitCount, "commit")) lost")
     }
     if !report.findings.isEmpty {
-      parts.append("\(Units.count(report.findings.count, "operation")) not as it was")
+      parts.append("\(Units.count(report.findings.count, "operation")) changed or left out")
     }
-    if !report.doubts.isEmpty { parts.append("whether more was lost is not certain") }
+    if !report.doubts.isEmpty { parts.append("more may be lost") }
     return parts.joined(separator: ", ") + "."
   }
 
@@ -91,7 +92,7 @@ struct SalvageCommand: StoreCommand {
   }
 
   private func show(file: String, _ reason: String, _ output: Output) throws {
-    guard output.isJSON else { return try output.line("\(file): passed over, \(reason)") }
+    guard output.isJSON else { return try output.line("\(file): ignored, \(reason)") }
     try output.object {
       $0.text("file", file)
       $0.text("ignored", reason)

@@ -11,14 +11,14 @@ struct ScanCommand: StoreCommand {
   @OptionGroup var arguments: StoreArguments
   @Argument(help: "The bucket.", transform: NegativeNumber.shown)
   var bucket: String
-  @Option(help: "Only keys that begin like this.", transform: NegativeNumber.shown)
+  @Option(help: "Only keys that begin with this.", transform: NegativeNumber.shown)
   var prefix: String?
-  @Option(help: "Only this key and those after it.", transform: NegativeNumber.shown)
+  @Option(help: "Only this key and later ones.", transform: NegativeNumber.shown)
   var from: String?
   @Option(help: "Only keys before this one.", transform: NegativeNumber.shown)
   var to: String?
   @Flag(help: "Last key first.") var reverse = false
-  @Option(help: "Print at most so many.") var limit: Int?
+  @Option(help: "Print at most this many rows.") var limit: Int?
   @Option(help: "The point in history to read at.", transform: Point.parse) var at: Point?
   @Flag(help: "Print keys only.") var keys = false
 

@@ -2,6 +2,7 @@
 
 import ArgumentParser
 import TreeRing
+import TreeRingImport
 import TreeRingLog
 
 struct ShowCommand: StoreCommand {
@@ -15,7 +16,7 @@ struct ShowCommand: StoreCommand {
     let store = try openForReading()
     let number = try commit.commit(in: store)
     let (info, operations) = try store.operations(of: number)
-    var writer = CommitLineWriter()
+    var writer = CommitWriter()
     if output.isJSON {
       writer.commit(info, operations, number: number)
       return try output.write(writer.output)
@@ -25,7 +26,7 @@ struct ShowCommand: StoreCommand {
     if !info.tags.isEmpty { try output.line("tags   \(info.tags.joined(separator: " "))") }
     for operation in operations {
       // Each operation gets its own writer, so that no comma precedes it.
-      var single = CommitLineWriter()
+      var single = CommitWriter()
       single.operation(operation)
       try output.line(String(decoding: single.output, as: UTF8.self))
     }

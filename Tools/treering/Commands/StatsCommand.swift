@@ -43,22 +43,22 @@ struct StatsCommand: StoreCommand {
     try table.row("commits", "\(statistics.commits)")
     try table.row("oldest readable commit", "\(statistics.horizon)")
     try table.row("rows", "\(statistics.rows)")
-    try table.row("deletes remembered", "\(statistics.tombstones)")
+    try table.row("tombstones", "\(statistics.tombstones)")
     try table.row("log", Units.bytes(statistics.logByteCount))
     try table.row("segments", "\(statistics.segmentCount)")
     try table.row("payloads before compression", Units.bytes(statistics.payloadByteCount))
-    try table.row("bytes for each byte in the log", ratio(statistics.compressionRatio))
+    try table.row("compression ratio", ratio(statistics.compressionRatio))
     try table.row("pages of 4 KiB", "\(statistics.pageCount)")
-    try table.row("used part of a page, about", "\(Int((statistics.pageFill * 100).rounded())) %")
+    try table.row("fill of a page, about", "\(Int((statistics.pageFill * 100).rounded())) %")
     if statistics.pageFileByteCount > 0 {
       try table.row("page file", Units.bytes(statistics.pageFileByteCount))
       try table.row("earlier states kept", "\(statistics.retainedRootCount)")
       try table.row("pages kept for them", "\(statistics.retainedPageCount)")
-      try table.row("most operations to replay for one", "\(statistics.widestReplay)")
+      try table.row("operations to replay, at most", "\(statistics.widestReplay)")
     }
     try table.row("pages kept for snapshots", "\(statistics.pinnedPageCount)")
     try table.row("memory of pages", Units.bytes(statistics.pageMemoryByteCount))
-    try table.row("only history needs, about", Units.bytes(statistics.reclaimableByteCount))
+    try table.row("reclaimable by compaction, about", Units.bytes(statistics.reclaimableByteCount))
     for holding in statistics.held {
       try table.row("history from \(holding.commit) on is held by", holding.description)
     }

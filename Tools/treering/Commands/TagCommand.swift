@@ -11,7 +11,7 @@ struct TagCommand: StoreCommand {
   @OptionGroup var arguments: StoreArguments
   @Argument(help: "The name.", transform: NegativeNumber.shown)
   var name: String
-  @Argument(help: "The commit; without it, the newest.", transform: Point.parse)
+  @Argument(help: "The commit. By default the newest.", transform: Point.parse)
   var commit: Point?
 
   func run(_ output: Output) throws {

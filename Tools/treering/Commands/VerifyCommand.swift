@@ -9,12 +9,12 @@ struct VerifyCommand: StoreCommand {
     commandName: "verify",
     abstract: "Checks a store and changes nothing; exit code 1 if there is damage.",
     discussion: """
-      Without --deep: checksums, the chain of commits, the trees' own rules. With --deep also \
+      Checks checksums, the chain of commits and the invariants of the trees; with --deep also \
       every index against the rows, and the trees against the log.
       """)
 
   @OptionGroup var arguments: StoreArguments
-  @Flag(help: "Compare indexes with rows and trees with the log too.") var deep = false
+  @Flag(help: "Also compare indexes with rows, and trees with the log.") var deep = false
 
   func run(_ output: Output) throws {
     try StoreAccess.checkExists(arguments.store, "Check the path.")
@@ -39,7 +39,8 @@ struct VerifyCommand: StoreCommand {
     }
     if files.isPartial {
       output.notice(
-        "Earlier states in the page file were not looked at: the store is being written too fast.")
+        "Earlier states in the page file were not checked: the store is written too fast."
+      )
     }
     if !output.isJSON { try output.line("The store is sound; its last commit is \(commits).") }
   }

@@ -11,21 +11,21 @@ struct WatchCommand: StoreCommand {
     commandName: "watch",
     abstract: "Prints commits, or changesets of an index, as another process writes them.",
     discussion: """
-      Only what is durable is shown. It ends with Ctrl-C, or when what reads its output ends. \
-      Changesets of commits that come at the same time are printed as one.
+      Prints only what is durable. Ends on Ctrl-C, or when the reader of its output exits. Commits \
+      that arrive together are printed as one changeset.
       """)
 
   @OptionGroup var arguments: StoreArguments
   @Argument(
-    help: "The index whose changes are printed; without it, commits are.",
+    help: "The index whose changes to print. By default commits are printed.",
     transform: NegativeNumber.shown)
   var index: String?
   @OptionGroup var shown: MappingArguments
   @Option(
-    help: "The first commit to print, or the one to begin changes from; without it, now.",
+    help: "The first commit to print, or the state before the first change. By default now.",
     transform: Point.parse)
   var from: Point?
-  @Option(help: "End after so many commits or changesets.") var limit: Int?
+  @Option(help: "End after this many commits or changesets.") var limit: Int?
 
   func run(_ output: Output) throws {
     let store = try openForReading()

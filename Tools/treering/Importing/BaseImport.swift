@@ -2,6 +2,7 @@
 // store is opened.
 
 import TreeRing
+import TreeRingImport
 import TreeRingLog
 
 /// Makes the beginning of a store from the lines that start with “base”.
@@ -41,15 +42,17 @@ struct BaseImport {
 
   /// Whether the next line is a base.
   private func isAtBase() throws -> Bool {
-    guard let line = try input.peek() else { return false }
+    guard let line = try input.lines.peek() else { return false }
     return CommitLine.isBase(line)
   }
 
   private func parse(_ line: inout CommitLine) throws -> (commit: CommitNumber, at: Timestamp) {
-    guard let text = try input.next() else { throw Failure(.badInput, "The input ends too early.") }
+    guard let text = try input.lines.next() else {
+      throw Failure(.badInput, "The input ends too early.")
+    }
     try input.failing { try line.parse(text) }
     guard let commit = line.base, let at = line.at else {
-      throw Failure(.badInput, "\(input.place): a base must have its commit's date, “at”.")
+      throw Failure(.badInput, "\(input.place): A base must have the date of its commit, “at”.")
     }
     return (commit, at)
   }
@@ -104,9 +107,8 @@ struct BaseImport {
       else {
         throw Failure(
           .badInput,
-          "\(input.place): the store does not begin with this base of commit \(commit), so "
-            + "the input "
-            + "is not what it was made from. Import into another store.")
+          "\(input.place): The store does not begin with this base of commit \(commit), so it was "
+            + "made from other input. Import into another store.")
       }
       commits.append(commit)
       skippedCount += 1

@@ -1,6 +1,7 @@
 // The work of an import: each line becomes a commit.
 
 import TreeRing
+import TreeRingImport
 import TreeRingLog
 
 /// A running import.
@@ -34,24 +35,24 @@ struct ImportWork {
   ///   - again: true to import the history that the store begins with once more.
   mutating func importCommits(after bases: BaseImport, resuming: Bool, again: Bool) throws {
     defer { progress.finish() }
-    var line = CommitLine()
-    var applier = CommitLineApplier()
-    applier.baseCommits = Set(bases.commits)
+    let baseCommits = Set(bases.commits)
     operationCount = bases.operationCount
     skippedCount = bases.skippedCount
     clampedCount = bases.clampedCount
-    if resuming { try skipCommits(&line, after: bases) }
+    if resuming { try skipCommits(after: bases) }
     let held = resuming || again || !bases.commits.isEmpty ? 0 : store.newestCommit
     var isFirst = true
-    while let text = try input.next() {
-      try input.failing { try line.parse(text) }
-      if isFirst, held > 0 { try checkIsNew(line) }
+    var commits = CommitReader(input.lines)
+    while try commits.next() {
+      if isFirst, held > 0 { try checkIsNew(commits.line) }
       isFirst = false
       try input.failing {
-        let written = try store.write(durability: durability) { try applier.apply(line, to: $0) }
-        if written.isClamped, line.at != nil { clampedCount += 1 }
+        let written = try store.write(durability: durability) {
+          try commits.line.apply(to: $0, after: baseCommits)
+        }
+        if written.isClamped, commits.line.at != nil { clampedCount += 1 }
       }
-      operationCount += UInt64(line.operations.count)
+      operationCount += UInt64(commits.line.operationCount)
       if try !goOn() { return }
     }
   }
@@ -61,7 +62,7 @@ struct ImportWork {
     bucket: String, key: String, perCommit: Int, resuming: Bool
   ) throws {
     defer { progress.finish() }
-    var rows = try RowReader(input, key: key)
+    var rows = try RowReader(input.lines, key: key)
     if resuming { try skipRows(&rows, bucket: bucket, perCommit: perCommit) }
     var isAtEnd = try !rows.next()
     if !isAtEnd, !resuming { try noteIfHeld(rows, in: bucket) }
@@ -70,11 +71,7 @@ struct ImportWork {
       try input.failing {
         _ = try store.write(durability: durability) { tx in
           repeat {
-            try rows.key.withUnsafeBytes { key in
-              try rows.object.withUnsafeBytes {
-                try tx.put(key, in: bucket, object: $0, metadata: nil)
-              }
-            }
+            try rows.apply(to: tx, in: bucket)
             count += 1
             isAtEnd = try !rows.next()
           } while !isAtEnd && count < perCommit
@@ -89,7 +86,7 @@ struct ImportWork {
   private mutating func goOn() throws -> Bool {
     commitCount += 1
     if commitCount & 255 == 0 {
-      progress.update(done: input.sourceByteCount, count: commitCount, unit: "commits")
+      progress.update(done: input.lines.sourceByteCount, count: commitCount, unit: "commits")
     }
     wasInterrupted = Interrupt.isRequested
     return !wasInterrupted
@@ -106,37 +103,35 @@ struct ImportWork {
     guard Self.matches(line, info, operations) else { return }
     if line.at == nil {
       return StandardError.line(
-        "\(input.place) is what commit 1 did; it is imported once more. --resume skips "
-          + "what is there."
-      )
+        "\(input.place) equals commit 1 of the store and is imported once more. --resume skips "
+          + "the lines that are commits already.")
     }
     guard line.at == info.timestamp else { return }
     throw Failure(
       .badInput,
-      "\(input.place): this is commit 1 of the store already; nothing was imported. "
-        + "--resume goes on "
-        + "after the commits that are there, --again imports all of them once more.")
+      "\(input.place): The line is commit 1 of the store already. Nothing was imported. "
+        + "--resume skips the lines that are commits already, --again imports them once more.")
   }
 
   /// Prints a message if the first row equals the first put of the store's first commit.
   private func noteIfHeld(_ rows: RowReader, in bucket: String) throws {
     guard store.newestCommit > 0, store.horizon <= 1,
       case .row(let id, .put(_, let object, _))? = try store.operations(of: 1).operations.first,
-      id.bucket.isSameName(as: bucket), id.key.bytes == rows.key, object == rows.object
+      id.bucket.isSameName(as: bucket), id.key == rows.key, object == rows.object
     else { return }
     StandardError.line(
-      "\(input.place) is the first row of commit 1; rows are imported once more. --resume "
-        + "skips those "
-        + "that are there.")
+      "\(input.place) equals the first row of commit 1; rows are imported once more. --resume "
+        + "skips the rows that are in commits already.")
   }
 
   /// Skips as many lines as there are commits, after checking that the last of them is the last
   /// commit.
-  private mutating func skipCommits(_ line: inout CommitLine, after bases: BaseImport) throws {
+  private mutating func skipCommits(after bases: BaseImport) throws {
     let count = store.newestCommit
     var commit = bases.commits.last ?? 0
+    var line = CommitLine()
     while commit < count {
-      guard let text = try input.next() else { throw tooShort(count) }
+      guard let text = try input.lines.next() else { throw tooShort(count) }
       skippedCount += 1
       commit += 1
       if commit == count {
@@ -161,7 +156,7 @@ struct ImportWork {
       guard try rows.next() else { throw tooShort(commits) }
       guard case .row(let id, .put(_, let object, nil)) = operation,
         id.bucket.isSameName(as: bucket),
-        id.key.bytes == rows.key, object == rows.object
+        id.key == rows.key, object == rows.object
       else { throw different(commits) }
     }
     guard operations.count <= perCommit else { throw different(commits) }
@@ -171,15 +166,15 @@ struct ImportWork {
   private func tooShort(_ count: CommitNumber) -> Failure {
     Failure(
       .badInput,
-      "The store has \(count) commits, more than the input has lines, so this input is not what "
-        + "it was made from. Import into another store.")
+      "The store has \(count) commits, more than the input has lines, so it was made from other "
+        + "input. Import into another store.")
   }
 
   private func different(_ count: CommitNumber) -> Failure {
     Failure(
       .badInput,
-      "\(input.place): this line is not commit \(count) of the store, so the input is not what "
-        + "the store was made from. Import into another store.")
+      "\(input.place): The line is not commit \(count) of the store, so the store was made from "
+        + "other input. Import into another store.")
   }
 
   /// Whether a line is a commit of the store. The commit may differ from the line in three ways. A
@@ -196,7 +191,7 @@ struct ImportWork {
     for operation in line.operations {
       if let next = rest.first, matches(line, operation, next) {
         rest.removeFirst()
-      } else if operation.isPlacedByHand {
+      } else if operation.lacksLabel {
         let place = line.place(of: operation)
         while case .place(place, _, _)? = rest.first { rest.removeFirst() }
       } else if operation.kind != .delete {
@@ -209,9 +204,9 @@ struct ImportWork {
   private static func matches(
     _ line: CommitLine, _ operation: CommitLine.Operation, _ stored: CommitOperation
   ) -> Bool {
-    var written = CommitLineWriter()
+    var written = CommitWriter()
     written.operation(operation, of: line)
-    var expected = CommitLineWriter()
+    var expected = CommitWriter()
     expected.operation(stored)
     return written.output == expected.output
   }
@@ -219,7 +214,7 @@ struct ImportWork {
 
 extension CommitLine.Operation {
   /// Whether the operation states a row's position but no label.
-  fileprivate var isPlacedByHand: Bool {
+  fileprivate var lacksLabel: Bool {
     kind == .unplace || kind == .place && label == nil
   }
 }

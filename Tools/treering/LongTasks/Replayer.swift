@@ -5,6 +5,7 @@
 
 import Foundation
 import TreeRing
+import TreeRingImport
 import TreeRingLog
 
 /// Replays a store's log.
@@ -91,7 +92,7 @@ struct Replayer {
 
   private func overtaken(at number: CommitNumber) -> TreeRingError {
     TreeRingError(
-      .beyondHorizon, "What commit \(number) did was compacted away while it was read.",
+      .beyondHorizon, "Commit \(number) was compacted away while it was read.",
       commit: number, current: store.horizon)
   }
 
@@ -122,7 +123,7 @@ struct Replayer {
     for (bucket, count) in try held.buckets() {
       let other = try replayed.count(in: bucket)
       if count != other {
-        found.append("Bucket \(bucket) holds \(count) rows; the log gives \(other).")
+        found.append("Bucket \(bucket) has \(count) rows; the log gives \(other).")
       }
       try compare(bucket, held, replayed, &found)
       // A compacted log has lost deletes that the trees may still have.
@@ -133,7 +134,7 @@ struct Replayer {
     for index in held.indexes {
       guard names.contains(StoreName(index.name)) else {
         // For an earlier commit the store shows the newest definitions.
-        if last == store.newestCommit { found.append("The log knows of no index \(index.name).") }
+        if last == store.newestCommit { found.append("The log has no index \(index.name).") }
         continue
       }
       guard
@@ -165,8 +166,7 @@ struct Replayer {
     }
     if problems.isEmpty, counts.held != counts.replayed {
       problems.append(
-        "Of bucket \(bucket) \(counts.held) deleted rows are known; the log gives "
-          + "\(counts.replayed).")
+        "Bucket \(bucket) has \(counts.held) tombstones; the log gives \(counts.replayed).")
     }
     found += problems
   }

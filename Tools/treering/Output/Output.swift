@@ -3,6 +3,7 @@
 
 import Foundation
 import TreeRing
+import TreeRingImport
 import TreeRingLog
 
 /// The terminal in which the tool runs.
@@ -59,16 +60,14 @@ final class Output {
 
   /// Prints one JSON object on a separate line.
   ///
-  /// - Parameter isExact: true to print strings byte by byte, for lines that can be imported.
-  ///   Otherwise characters that control a terminal are escaped, which does not change the meaning
-  ///   of the JSON.
-  func object(isExact: Bool = false, _ build: (inout JSONObject) -> Void) throws {
+  /// Characters that control a terminal are escaped, which does not change the meaning of the JSON.
+  func object(_ build: (inout JSONObject) -> Void) throws {
     let start = buffer.count
     var object = JSONObject(output: buffer)
     buffer = []
     build(&object)
     buffer = object.finish()
-    if !isExact { JSONText.escapeControls(in: &buffer, from: start) }
+    JSONText.escapeControls(in: &buffer, from: start)
     buffer.append(UInt8(ascii: "\n"))
     try flushIfFull()
   }
@@ -173,19 +172,13 @@ struct JSONObject {
   /// A key or a group's name: text, or base 64 if it is not UTF-8.
   mutating func key(_ name: String, _ key: [UInt8]) {
     self.name(name)
-    key.withUnsafeBytes { CommitLineWriter.appendKey($0, to: &output) }
+    key.withUnsafeBytes { CommitWriter.appendKey($0, to: &output) }
   }
 
   /// An object or metadata: JSON without space outside strings, or base 64 if it is not JSON.
   mutating func content(_ name: String, _ content: [UInt8]) {
     self.name(name)
     content.withUnsafeBytes { JSONText.appendShown($0, to: &output) }
-  }
-
-  /// An object or metadata in a form whose import gives the same bytes.
-  mutating func exactContent(_ name: String, _ content: [UInt8]) {
-    self.name(name)
-    content.withUnsafeBytes { CommitLineWriter.appendContent($0, to: &output) }
   }
 
   consuming func finish() -> [UInt8] {
@@ -204,7 +197,7 @@ enum JSONText {
 
   static func quoted(key: [UInt8]) -> String {
     var output: [UInt8] = []
-    key.withUnsafeBytes { CommitLineWriter.appendKey($0, to: &output) }
+    key.withUnsafeBytes { CommitWriter.appendKey($0, to: &output) }
     return String(decoding: output, as: UTF8.self)
   }
 

@@ -22,10 +22,13 @@
 // repeated fields are errors. All contents are copied into one buffer that the next line reuses, so
 // reading a line allocates nothing once the buffer is large enough.
 
-package import TreeRingLog
+package import TreeRing
+public import TreeRingLog
 
 /// One commit read from a line.
-package struct CommitLine {
+///
+/// ``CommitReader`` reads it, and ``apply(to:)`` adds it to a transaction.
+public struct CommitLine {
   /// The kind of an operation.
   package enum Kind: String, Sendable, CaseIterable {
     case put, object, metadata, touch, delete, tag, index, place, unplace
@@ -61,18 +64,22 @@ package struct CommitLine {
     package init(_ kind: Kind) { self.kind = kind }
   }
 
-  /// The commit whose state the line states, if it is a base; otherwise nil.
-  package var base: CommitNumber?
+  /// The commit of a base, a line that holds a whole state in place of a commit; otherwise nil.
+  ///
+  /// The history of a compacted store begins with bases; `treering import` makes a store of them.
+  public internal(set) var base: CommitNumber?
   /// In a base: the known buckets, in order of their creation.
   package var buckets: [String] = []
   /// In a base: the dates of its operations' commits, as far as given, ascending.
   package var dates: [(commit: CommitNumber, at: Timestamp)] = []
   /// The date, if given.
-  package var at: Timestamp?
+  public internal(set) var at: Timestamp?
   /// The note, if given.
-  package var note: String?
+  public internal(set) var note: String?
   /// The tags of this commit.
-  package var tags: [String] = []
+  public internal(set) var tags: [String] = []
+  /// The number of operations.
+  public var operationCount: Int { operations.count }
   /// The operations, in order.
   package var operations: [Operation] = []
   /// The contents; the operations' ranges are offsets in it.
@@ -113,7 +120,7 @@ package struct CommitLine {
   /// - Throws: `invalidInput` with the offset in the line.
   package mutating func parse(_ line: UnsafeRawBufferPointer) throws(TreeRingError) {
     removeAll()
-    var reader = CommitLineReader(JSONScanner(line))
+    var reader = CommitLineParser(JSONScanner(line))
     swap(&contents, &reader.contents)
     swap(&operations, &reader.operations)
     defer {

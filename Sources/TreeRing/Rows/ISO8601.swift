@@ -3,6 +3,9 @@
 // A year has four digits, or a sign and six. A time needs its offset (`Z` or `±hh:mm`). It may omit
 // its seconds and may have up to six digits of a second's fraction. A date alone is its midnight in
 // UTC. The calendar is always the Gregorian one; there is no leap second.
+//
+// Foundation's formats cannot replace this. Its calendar is Julian before 1582, it knows no year
+// before -4712, and its dates are too coarse for microseconds a few centuries from now.
 
 package import TreeRingLog
 

@@ -5,10 +5,11 @@
 // Contents that reading would change are written in base 64: contents that are not JSON, JSON with
 // space outside strings, and an object that looks like {"$base64":…}.
 
+package import TreeRing
 package import TreeRingLog
 
 /// Writes lines of the import format.
-package struct CommitLineWriter {
+package struct CommitWriter {
   /// The bytes written so far.
   package var output: [UInt8] = []
   private var hasOperation = false

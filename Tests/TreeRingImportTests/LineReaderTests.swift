@@ -2,6 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 import TreeRing
+import TreeRingImport
 import TreeRingLog
 
 @Suite struct LineReaderTests {
@@ -14,7 +15,7 @@ import TreeRingLog
   /// A reader with a source that gives a few bytes at a time.
   private func slowReader(_ bytes: [UInt8], piece: Int) -> LineReader {
     var offset = 0
-    return LineReader { (target) throws(TreeRingError) in
+    return LineReader { target in
       let count = min(piece, target.count, bytes.count - offset)
       target.copyBytes(from: bytes[offset..<offset + count])
       offset += count

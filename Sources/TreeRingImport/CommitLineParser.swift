@@ -1,10 +1,11 @@
 // Reads the line of one commit. Members and operations are read in place. Unescaped strings and
 // values without space are copied into the contents buffer in the order of reading.
 
+internal import TreeRing
 internal import TreeRingLog
 
 /// A position in a commit's line and the content read so far.
-struct CommitLineReader {
+struct CommitLineParser {
   var scanner: JSONScanner
   var base: CommitNumber?
   var buckets: [String] = []

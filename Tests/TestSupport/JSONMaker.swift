@@ -1,24 +1,21 @@
 // Random JSON texts, valid and spoilt, from a seed.
 
-import TestSupport
-import TreeRing
+package struct JSONMaker {
+  package var random: SeededGenerator
 
-struct JSONMaker {
-  var random: SeededGenerator
+  package init(seed: UInt64) { random = SeededGenerator(seed: seed) }
 
-  init(seed: UInt64) { random = SeededGenerator(seed: seed) }
+  package mutating func chance(_ one: Int) -> Bool { Int.random(in: 0..<one, using: &random) == 0 }
 
-  mutating func chance(_ one: Int) -> Bool { Int.random(in: 0..<one, using: &random) == 0 }
-
-  mutating func pick<Element>(_ elements: [Element]) -> Element {
+  package mutating func pick<Element>(_ elements: [Element]) -> Element {
     elements[Int.random(in: 0..<elements.count, using: &random)]
   }
 
-  mutating func space() -> String {
+  package mutating func space() -> String {
     chance(4) ? pick([" ", "\n", "\t", "\r\n", "  "]) : ""
   }
 
-  mutating func string() -> String {
+  package mutating func string() -> String {
     var text = "\""
     for _ in 0..<Int.random(in: 0...12, using: &random) {
       text += pick([
@@ -29,7 +26,7 @@ struct JSONMaker {
     return text + "\""
   }
 
-  mutating func number() -> String {
+  package mutating func number() -> String {
     var text = chance(3) ? "-" : ""
     text += pick(["0", "7", "42", "1234567890123456789", "10", "100"])
     if chance(3) { text += pick([".0", ".5", ".25", ".000100", ".1234567890123456789"]) }
@@ -37,7 +34,7 @@ struct JSONMaker {
     return text
   }
 
-  mutating func value(depth: Int = 0) -> String {
+  package mutating func value(depth: Int = 0) -> String {
     if depth < 4, chance(3) { return object(depth: depth) }
     if depth < 4, chance(5) {
       let elements = (0..<Int.random(in: 0...4, using: &random)).map { _ in
@@ -48,7 +45,7 @@ struct JSONMaker {
     return pick([string(), number(), number(), "true", "false", "null"])
   }
 
-  mutating func object(depth: Int = 0) -> String {
+  package mutating func object(depth: Int = 0) -> String {
     var members: [String] = []
     for index in 0..<Int.random(in: 0...6, using: &random) {
       let name = chance(4) ? "\"\\u0061\(index)\"" : "\"a\(index)\""
@@ -58,7 +55,7 @@ struct JSONMaker {
   }
 
   /// The text with a few bytes changed, removed or inserted.
-  mutating func spoilt(_ text: String) -> [UInt8] {
+  package mutating func spoilt(_ text: String) -> [UInt8] {
     var bytes = Array(text.utf8)
     for _ in 0..<Int.random(in: 1...3, using: &random) {
       let byte =

@@ -1,0 +1,105 @@
+// Definitions of indexes as JSON, as far as their fields are not in code.
+
+package import TreeRing
+package import TreeRingLog
+
+/// The definition of an index made in code, of which the store knows only the name, the buckets and
+/// the version: `{"code":[BUCKET…],"version":N}`. Or that of a manual index:
+/// `{"manual":[BUCKET…],"version":N}`.
+struct CodeDefinition {
+  var buckets: [String]
+  var version: UInt32
+  /// The index that this one filters; nil if it is no filter.
+  var parent: String?
+  /// Whether the index is manual.
+  var isManual = false
+
+  init(buckets: [String], version: UInt32, parent: String? = nil, isManual: Bool = false) {
+    self.buckets = buckets
+    self.version = version
+    self.parent = parent
+    self.isManual = isManual
+  }
+
+  /// Reads a definition; nil for a definition by fields.
+  init?(json: UnsafeRawBufferPointer) throws {
+    let manual = try JSONScanner.find(JSONPath("manual"), in: json)
+    isManual = manual != nil
+    guard let code = try manual ?? JSONScanner.find(JSONPath("code"), in: json),
+      let number = try JSONScanner.find(JSONPath("version"), in: json),
+      let version = UInt32(String(decoding: json[number], as: UTF8.self))
+    else { return nil }
+    self.version = version
+    buckets = []
+    var scanner = JSONScanner(UnsafeRawBufferPointer(rebasing: json[code]))
+    try scanner.enterArray()
+    while let element = try scanner.nextElement() {
+      var text: [UInt8] = []
+      _ = JSONScanner.appendText(ofScalar: scanner.slice(element), to: &text)
+      buckets.append(String(decoding: text, as: UTF8.self))
+    }
+    if let filters = try JSONScanner.find(JSONPath("filters"), in: json) {
+      var text: [UInt8] = []
+      _ = JSONScanner.appendText(
+        ofScalar: UnsafeRawBufferPointer(rebasing: json[filters]), to: &text)
+      parent = String(decoding: text, as: UTF8.self)
+    }
+  }
+
+  var json: String {
+    let filters = parent.map { "\"filters\":\(Self.quoted($0))," } ?? ""
+    let kind = isManual ? "manual" : "code"
+    let names = buckets.map { Self.quoted($0) }.joined(separator: ",")
+    return "{\(filters)\"\(kind)\":[\(names)],\"version\":\(version)}"
+  }
+
+  private static func quoted(_ text: String) -> String {
+    var output: [UInt8] = []
+    JSONScanner.appendQuoted(text, to: &output)
+    return String(decoding: output, as: UTF8.self)
+  }
+}
+
+extension IndexRecord.Definition {
+  /// Reads a definition by fields or in code, and its version.
+  static func read(
+    _ json: UnsafeRawBufferPointer
+  ) throws(TreeRingError) -> (version: UInt32, Self) {
+    let code: CodeDefinition?
+    do { code = try CodeDefinition(json: json) } catch { code = nil }
+    if let code {
+      if code.isManual { return (code.version, .manual(buckets: code.buckets)) }
+      guard let parent = code.parent else { return (code.version, .code(buckets: code.buckets)) }
+      // Only the parent's name is known here; `defineAnew` looks it up in the store.
+      return (code.version, .filtered(.named(parent), buckets: code.buckets))
+    }
+    if let found = try? JSONScanner.find(JSONPath("filters"), in: json), !found.isEmpty {
+      let filter = try FieldFilter(json: json)
+      return (filter.version, .selected(.named(filter.parent), filter.json))
+    }
+    let fields = try FieldIndex(json: json)
+    return (fields.version, .fields(fields.json))
+  }
+}
+
+extension IndexRecord {
+  /// A stand-in for an index of which only the name is known.
+  fileprivate static func named(_ name: String) -> IndexRecord {
+    IndexRecord(name: name, number: 0, version: 0, definition: .removed)
+  }
+}
+
+extension Transaction {
+  /// Defines an index as in another store or a file; finds the index that it filters by name.
+  package func defineAnew(
+    _ name: String, version: UInt32, _ definition: IndexRecord.Definition
+  ) throws(TreeRingError) {
+    switch definition {
+    case .removed: try removeIndex(name)
+    case .filtered(let parent, let buckets):
+      try define(name, version: version, filtering: parent.name, buckets: buckets)
+    case .selected(_, let json): try define(name, FieldFilter(json: json))
+    case .fields, .code, .manual: try define(name, version: version, definition)
+    }
+  }
+}
