@@ -19,10 +19,8 @@ let package = Package(
     .library(name: "TreeRingMappings", targets: ["TreeRingMappings"]),
     .library(name: "TreeRingCollections", targets: ["TreeRingCollections"]),
     .library(name: "TreeRingImport", targets: ["TreeRingImport"]),
-    .executable(name: "treering", targets: ["treering"]),
   ],
   dependencies: [
-    .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.0"),
     .package(url: "https://github.com/apple/swift-collections", from: "1.6.0"),
     .package(url: "https://github.com/apple/swift-log", from: "1.16.0"),
   ],
@@ -57,14 +55,6 @@ let package = Package(
       swiftSettings: strict),
     .target(
       name: "TreeRingImport", dependencies: ["TreeRing", "TreeRingLog"], swiftSettings: strict),
-    .executableTarget(
-      name: "treering",
-      dependencies: [
-        "TreeRing", "TreeRingImport", "TreeRingLog", "TreeRingMappings", "TreeRingPlatform",
-        .product(name: "ArgumentParser", package: "swift-argument-parser"),
-        .product(name: "Logging", package: "swift-log"),
-      ],
-      path: "Tools/treering", swiftSettings: strict),
     .target(
       name: "TestSupport",
       dependencies: [
@@ -73,10 +63,6 @@ let package = Package(
       ],
       path: "Tests/TestSupport",
       swiftSettings: strict),
-    .executableTarget(
-      name: "Crasher",
-      dependencies: ["TreeRing", "TreeRingLog", "TreeRingPlatform", "TestSupport"],
-      path: "Tests/Crasher", swiftSettings: strict),
     .testTarget(
       name: "TreeRingLogTests",
       dependencies: [
@@ -110,6 +96,29 @@ let package = Package(
       name: "TreeRingImportTests",
       dependencies: ["TreeRing", "TreeRingImport", "TreeRingLog", "TestSupport"],
       swiftSettings: strict),
+  ],
+  swiftLanguageModes: [.v6]
+)
+
+// The tool and what tests it. Only the commands under Tools set this variable. So an app that depends
+// on the libraries neither resolves nor builds the argument parser.
+if Context.environment["TREERING_TOOL"] != nil {
+  package.dependencies.append(
+    .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.0"))
+  package.products.append(.executable(name: "treering", targets: ["treering"]))
+  package.targets += [
+    .executableTarget(
+      name: "treering",
+      dependencies: [
+        "TreeRing", "TreeRingImport", "TreeRingLog", "TreeRingMappings", "TreeRingPlatform",
+        .product(name: "ArgumentParser", package: "swift-argument-parser"),
+        .product(name: "Logging", package: "swift-log"),
+      ],
+      path: "Tools/treering", swiftSettings: strict),
+    .executableTarget(
+      name: "Crasher",
+      dependencies: ["TreeRing", "TreeRingLog", "TreeRingPlatform", "TestSupport"],
+      path: "Tests/Crasher", swiftSettings: strict),
     .testTarget(
       name: "TreeRingToolTests",
       dependencies: [
@@ -118,9 +127,8 @@ let package = Package(
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ],
       exclude: ["Scripts"], swiftSettings: strict),
-  ],
-  swiftLanguageModes: [.v6]
-)
+  ]
+}
 
 // The commands under Tools optimise the libraries and the test support. The tests then take a fifth
 // of the time. The tests themselves are not optimised: they compile quickly that way, and Swift 6.3
@@ -141,10 +149,7 @@ if let wanted = Context.environment["TREERING_TESTS"], !wanted.isEmpty {
 
 // The thread sanitizer runs the concurrent tests alone.
 if isSanitized {
-  package.targets.removeAll {
-    $0.type == .test && $0.name != "ConcurrencyTests" || ["treering", "Crasher"].contains($0.name)
-  }
-  package.products.removeAll { $0.name == "treering" }
+  package.targets.removeAll { $0.type == .test && $0.name != "ConcurrencyTests" }
 }
 
 // Fuzzing needs flags that a package others depend on may not have; see Tests/Fuzz/README.md.
