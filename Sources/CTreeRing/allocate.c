@@ -1,4 +1,4 @@
-// Reserving room in a file ahead of its writes.
+// Reserves room in a file (fallocate).
 #define _GNU_SOURCE
 #include "CTreeRing.h"
 

@@ -1,6 +1,6 @@
-// CRC-32C. Three chains are computed side by side, because the instruction takes three cycles and
-// starts every cycle; the chains are joined by multiplying by x^(8n) modulo the polynomial, read
-// from tables built once.
+// CRC-32C. The processor's instruction takes three cycles, and one can start in each cycle. So three
+// chains are computed in parallel. Tables, built once, combine them: they multiply a checksum by
+// x^(8n) modulo the polynomial.
 #include "CTreeRing.h"
 
 #include <pthread.h>

@@ -1,4 +1,4 @@
-// Waiting for the changes of a file.
+// Waits for changes of a file (inotify).
 #define _GNU_SOURCE
 #include "CTreeRing.h"
 

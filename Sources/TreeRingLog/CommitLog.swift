@@ -20,8 +20,8 @@ package final class CommitLog: Sendable {
   /// The findings and changes of the opening.
   package let recoveryReport: RecoveryReport
 
-  /// Opens the log in a folder and recovers it, as docs/format.md argues. Reads every byte, or,
-  /// with a position to trust, only the bytes behind it.
+  /// Opens the log in a folder and recovers it (docs/format.md). Reads every byte, or, with a
+  /// position to trust, only the bytes after it.
   ///
   /// - Parameters:
   ///   - directory: the folder of the segments. It is created if `options.access` is `.create`; its
@@ -41,7 +41,7 @@ package final class CommitLog: Sendable {
     try settleTrust(recovered)
   }
 
-  /// The opening's verdict on `LogOptions.trusted`.
+  /// The result of checking `LogOptions.trusted`.
   package var trust: LogTrust { read { $0.trust } }
 
   /// A random number chosen when the store was created; every segment carries it.
@@ -56,7 +56,7 @@ package final class CommitLog: Sendable {
   /// The newest sequenced commit.
   package var sequenced: CommitNumber { read { $0.sequenced } }
 
-  /// The date of the newest sequenced commit, below which no later commit is dated.
+  /// The date of the newest sequenced commit. No later commit has an earlier date.
   package var sequencedTimestamp: Timestamp { read { $0.sequencedTimestamp } }
 
   /// The newest commit that may become visible.
@@ -82,7 +82,7 @@ package final class CommitLog: Sendable {
   }
 
   /// Throws and poisons the log if its folder was removed, moved or replaced.
-  package func checkPlace() throws(TreeRingError) { try core.checkPlace() }
+  package func checkFolder() throws(TreeRingError) { try core.checkFolder() }
 
   private func read<R>(_ body: (borrowing GroupCommit.State) -> R) -> R {
     core.monitor.lock()
@@ -105,7 +105,7 @@ package final class CommitLog: Sendable {
   }
 
   /// Waits until the commit may become visible. The calling thread may write and sync the commits
-  /// of others as well.
+  /// of other threads too.
   ///
   /// - Throws: `noSpace` if the commit has not happened and never will; `unknown` if only reopening
   ///   can tell.

@@ -1,5 +1,5 @@
-// The standard library's `Synchronization`. The thread sanitizer does not recognize contended use
-// of its Mutex on Linux, and reports the guarded state as races. So in a build with
+// The standard library's `Synchronization`. The thread sanitizer does not recognize its Mutex under
+// contention on Linux, and reports accesses to the guarded state as races. So in a build with
 // TREERING_SANITIZED in its environment, a mutex that the sanitizer recognizes shadows it. Modules
 // import this module, never `Synchronization` itself.
 

@@ -91,7 +91,7 @@ struct Crasher {
 
   private static func end(_ error: any Error) -> Never {
     say("error \((error as? TreeRingError)?.code.description ?? "\(error)")")
-    // Other threads are still at work; there is nothing to clean up after them.
+    // Exits at once, because other threads are still running.
     _exit(1)
   }
 }

@@ -35,7 +35,7 @@ final class DamageRun: Sendable {
 
   private init(seed: UInt64) {
     self.seed = seed
-    // In memory, if the system has a folder for that: half of the calls under test sync.
+    // A folder in memory, if the system has one: half of the tested calls sync.
     let shared = "/dev/shm"
     let isThere = FileManager.default.isWritableFile(atPath: shared)
     scratch =

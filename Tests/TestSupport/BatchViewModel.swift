@@ -1,5 +1,5 @@
-// A model of table and collection views with respect to their checks of update batches. It tests
-// the code that drives such views on systems without them.
+// A model of the checks that table and collection views make of update batches. It tests the code
+// that drives such views on systems without them.
 //
 // It refuses every batch to which UIKit responds with an exception or a corrupt display:
 //   - positions out of range: old positions for deletes, new positions for inserts;
@@ -60,20 +60,20 @@ package struct BatchViewModel<Item: Hashable & Sendable>: Sendable {
     sections = result
   }
 
-  private func once<T: Hashable>(_ values: [T], _ what: String) throws(BatchRefusal) {
+  private func checkUnique<T: Hashable>(_ values: [T], _ what: String) throws(BatchRefusal) {
     if Set(values).count != values.count { throw BatchRefusal("\(what) twice: \(values)") }
   }
 
   private func checkSections(_ batch: ModelBatch, _ newCount: Int) throws(BatchRefusal) {
     let going = batch.deletedSections + batch.movedSections.map(\.from)
     let coming = batch.insertedSections + batch.movedSections.map(\.to)
-    try once(going, "a section that goes")
-    try once(coming, "a section that comes")
+    try checkUnique(going, "deleted section")
+    try checkUnique(coming, "inserted section")
     if let bad = going.first(where: { !sections.indices.contains($0) }) {
-      throw BatchRefusal("there is no section \(bad) before")
+      throw BatchRefusal("section \(bad) does not exist before the update")
     }
     if let bad = coming.first(where: { $0 < 0 || $0 >= newCount }) {
-      throw BatchRefusal("there is no section \(bad) after")
+      throw BatchRefusal("section \(bad) does not exist after the update")
     }
     let count = sections.count - batch.deletedSections.count + batch.insertedSections.count
     if count != newCount {
@@ -84,15 +84,15 @@ package struct BatchViewModel<Item: Hashable & Sendable>: Sendable {
   private func checkRows(_ batch: ModelBatch, _ source: [[Item]]) throws(BatchRefusal) {
     let going = batch.deletedRows + batch.movedRows.map(\.from)
     let coming = batch.insertedRows + batch.movedRows.map(\.to)
-    try once(going + batch.reloadedRows, "a row that goes")
-    try once(coming, "a row that comes")
+    try checkUnique(going + batch.reloadedRows, "deleted row")
+    try checkUnique(coming, "inserted row")
     if !batch.reloadedRows.isEmpty, !batch.movedRows.isEmpty || !batch.movedSections.isEmpty {
       throw BatchRefusal("reloads beside moves")
     }
     for path in going + batch.reloadedRows {
       guard sections.indices.contains(path.section),
         sections[path.section].indices.contains(path.row)
-      else { throw BatchRefusal("there is no row \(path) before") }
+      else { throw BatchRefusal("row \(path) does not exist before the update") }
       if batch.deletedSections.contains(path.section) {
         throw BatchRefusal("\(path) is in a deleted section")
       }
@@ -103,7 +103,7 @@ package struct BatchViewModel<Item: Hashable & Sendable>: Sendable {
     for path in coming {
       guard source.indices.contains(path.section),
         source[path.section].indices.contains(path.row)
-      else { throw BatchRefusal("there is no row \(path) after") }
+      else { throw BatchRefusal("row \(path) does not exist after the update") }
       if batch.insertedSections.contains(path.section) {
         throw BatchRefusal("\(path) is in an inserted section")
       }

@@ -1,7 +1,7 @@
-// A file system on which a process makes only those names durable that it has changed itself. Other
-// names may have been left by a process that was killed before it could sync the folder. An opening
-// that does not sync the folder first relies on names that a power failure may still take. Tests
-// open through this file system to detect that.
+// A file system that imitates a mistake: it syncs a folder only if this process has changed a name
+// in it. Names left by a process that was killed before its sync then stay unsynced, and a power
+// failure may take them. Tests open stores through it to prove that they would detect such a
+// mistake.
 
 package import TreeRingLog
 internal import TreeRingPlatform

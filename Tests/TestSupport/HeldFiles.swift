@@ -1,4 +1,4 @@
-// The set of opened files that are still held. On a disk, each of them takes a descriptor.
+// The opened files that are still in use. On a disk, each of them takes a descriptor.
 
 package import TreeRingLog
 internal import TreeRingPlatform
@@ -31,7 +31,7 @@ package final class HeldFiles: Sendable {
   }
 
   /// The maximum number of files held at a time since the last call.
-  package func takeMost() -> Int {
+  package func takePeak() -> Int {
     state.withLock { state in
       defer { state.most = 0 }
       return state.most

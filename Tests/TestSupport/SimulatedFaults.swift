@@ -1,5 +1,5 @@
-// The planned faults of the simulated disk. Changing calls (writes are among them) and reading
-// calls have separate counters, so that a test can hit the n-th of each.
+// The planned faults of the simulated disk. Changing calls, including writes, and reading calls
+// have separate counters, so that a test can make the n-th of each fail.
 
 internal import TreeRingLog
 
@@ -42,7 +42,7 @@ struct SimulatedFaults {
   var log: [(call: Int, what: String, path: String)] = []
 
   /// Counts a changing call; returns the error if it fails.
-  mutating func enter(_ what: String, _ path: String) -> TreeRingError? {
+  mutating func enterChange(_ what: String, _ path: String) -> TreeRingError? {
     if isDown { return Self.down(path) }
     calls += 1
     if log.count >= 64 { log.removeFirst(32) }
@@ -70,7 +70,9 @@ struct SimulatedFaults {
   }
 
   /// Counts a reading call; returns the error if it fails.
-  mutating func look(_ what: String, _ path: String, _ range: Range<Int>? = nil) -> TreeRingError? {
+  mutating func enterRead(_ what: String, _ path: String, _ range: Range<Int>? = nil)
+    -> TreeRingError?
+  {
     if isDown { return Self.down(path) }
     reads += 1
     var fails = readOnce == reads || readFrom.map { reads >= $0 } ?? false
@@ -96,6 +98,6 @@ struct SimulatedFaults {
   }
 
   static func missing(_ path: String) -> TreeRingError {
-    TreeRingError(.notFound, "There is no \(path).", file: path)
+    TreeRingError(.notFound, "\(path) does not exist.", file: path)
   }
 }

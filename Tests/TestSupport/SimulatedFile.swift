@@ -14,14 +14,14 @@ final class SimulatedFile: File {
     self.system = system
   }
 
-  // MARK: Looking
+  // MARK: Reading calls
 
   func read(
     into buffer: UnsafeMutableRawBufferPointer, at offset: UInt64
   ) throws(TreeRingError) -> Int {
     let offset = Int(offset)
     let range = offset..<offset + buffer.count
-    let bytes = try look("read \(buffer.count) at \(offset) of", range) { $0.current }
+    let bytes = try accessNode("read \(buffer.count) at \(offset) of", range) { $0.current }
     guard offset < bytes.count else { return 0 }
     let count = min(buffer.count, bytes.count - offset)
     bytes.withUnsafeBytes {
@@ -31,23 +31,23 @@ final class SimulatedFile: File {
   }
 
   func size() throws(TreeRingError) -> UInt64 {
-    UInt64(try look("measure") { $0.current.count })
+    UInt64(try accessNode("measure") { $0.current.count })
   }
 
   func map(at offset: UInt64, count: Int) throws(TreeRingError) -> any FileMapping {
     precondition(count > 0, "an empty mapping of \(path)")
-    return try look("map") { node in
+    return try accessNode("map") { node in
       node.mappings.map(node.current, at: Int(offset), count: count)
     }
   }
 
-  private func look<R: Sendable>(
+  private func accessNode<R: Sendable>(
     _ what: @autoclosure () -> String, _ range: Range<Int>? = nil,
     _ body: (inout SimulatedNode) -> R
   ) throws(TreeRingError) -> R {
     let result: Result<R, TreeRingError> = system.state.withLock { state in
       if let observer = state.readObserver { observer("\(what()) \(path)") }
-      if let error = state.faults.look(what(), path, range) { return .failure(error) }
+      if let error = state.faults.enterRead(what(), path, range) { return .failure(error) }
       // Removed from the dictionary, so that a change copies nothing.
       guard var node = state.nodes.removeValue(forKey: id) else {
         return .failure(SimulatedFaults.missing(path))
@@ -58,7 +58,7 @@ final class SimulatedFile: File {
     return try result.get()
   }
 
-  // MARK: Changing
+  // MARK: Changing calls
 
   func write(_ source: UnsafeRawBufferPointer, at offset: UInt64) throws(TreeRingError) {
     let bytes = [UInt8](source)
@@ -130,7 +130,7 @@ final class SimulatedFile: File {
   ) throws(TreeRingError) {
     let error: TreeRingError? = system.state.withLock { state in
       let wasDown = state.faults.isDown
-      let refused = system.enter(&state, what, path)
+      let refused = system.enterChange(&state, what, path)
       // Removed from the dictionary, so that a change copies nothing.
       guard !wasDown, var node = state.nodes.removeValue(forKey: id) else { return refused }
       defer { state.nodes[id] = node }

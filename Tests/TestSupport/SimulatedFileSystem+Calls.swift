@@ -5,26 +5,26 @@ internal import TreeRingPlatform
 
 extension SimulatedFileSystem: FileSystem {
   /// Notifies the observer, counts a changing call, and returns the error if it fails.
-  func enter(_ state: inout State, _ what: String, _ path: String) -> TreeRingError? {
+  func enterChange(_ state: inout State, _ what: String, _ path: String) -> TreeRingError? {
     if let observer = state.observer, !state.faults.isDown {
       observer(
         state.faults.calls + 1, "\(what) \(path)", SimulatedFileSystem(Self.withoutProcess(state)))
     }
-    return state.faults.enter(what, path)
+    return state.faults.enterChange(what, path)
   }
 
   private func change(
     _ what: String, _ path: String, _ body: (inout State) -> TreeRingError?
   ) throws(TreeRingError) {
-    let error = state.withLock { state in enter(&state, what, path) ?? body(&state) }
+    let error = state.withLock { state in enterChange(&state, what, path) ?? body(&state) }
     if let error { throw error }
   }
 
-  private func look<R: Sendable>(
+  private func read<R: Sendable>(
     _ what: String, _ path: String, _ body: (inout State) throws(TreeRingError) -> R
   ) throws(TreeRingError) -> R {
     let result: Result<R, TreeRingError> = state.withLock { state in
-      if let error = state.faults.look(what, path) { return .failure(error) }
+      if let error = state.faults.enterRead(what, path) { return .failure(error) }
       do throws(TreeRingError) {
         return .success(try body(&state))
       } catch { return .failure(error) }
@@ -36,7 +36,7 @@ extension SimulatedFileSystem: FileSystem {
     if mode == .createNew {
       try change("create", path) { state in
         guard state.names.node(path) == nil else {
-          return TreeRingError(.alreadyExists, "\(path) is there.", file: path)
+          return TreeRingError(.alreadyExists, "\(path) exists. Choose another name.", file: path)
         }
         let folder = SimulatedNames.parent(SimulatedNames.normal(path))
         guard state.names.hasDirectory(folder) else { return SimulatedFaults.missing(folder) }
@@ -47,7 +47,7 @@ extension SimulatedFileSystem: FileSystem {
         return nil
       }
     }
-    let id = try look("open", path) { state throws(TreeRingError) in
+    let id = try read("open", path) { state throws(TreeRingError) in
       guard let id = state.names.node(path) else { throw SimulatedFaults.missing(path) }
       return id
     }
@@ -55,11 +55,11 @@ extension SimulatedFileSystem: FileSystem {
   }
 
   package func exists(_ path: String) throws(TreeRingError) -> Bool {
-    try look("look for", path) { $0.names.node(path) != nil || $0.names.hasDirectory(path) }
+    try read("look for", path) { $0.names.node(path) != nil || $0.names.hasDirectory(path) }
   }
 
   package func list(_ directory: String) throws(TreeRingError) -> [String] {
-    try look("list", directory) { state throws(TreeRingError) in
+    try read("list", directory) { state throws(TreeRingError) in
       guard state.names.hasDirectory(directory) else { throw SimulatedFaults.missing(directory) }
       return state.names.list(directory)
     }
@@ -95,7 +95,8 @@ extension SimulatedFileSystem: FileSystem {
     try change("link \(newPath) to", path) { state in
       guard let id = state.names.node(path) else { return SimulatedFaults.missing(path) }
       guard state.names.node(newPath) == nil else {
-        return TreeRingError(.alreadyExists, "\(newPath) is there.", file: newPath)
+        return TreeRingError(
+          .alreadyExists, "\(newPath) exists. Choose another name.", file: newPath)
       }
       state.names.set(newPath, node: id, time: state.faults.calls)
       return nil
@@ -133,7 +134,7 @@ extension SimulatedFileSystem: FileSystem {
   }
 
   package func isLocked(_ path: String) throws(TreeRingError) -> Bool {
-    try look("probe", path) { $0.locks.contains(SimulatedNames.normal(path)) }
+    try read("probe", path) { $0.locks.contains(SimulatedNames.normal(path)) }
   }
 }
 

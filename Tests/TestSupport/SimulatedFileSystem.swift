@@ -1,12 +1,12 @@
-// A disk that loses power, fails, lies and forgets. It distinguishes synced bytes from those that
-// only appear to be written. `SimulatedNode` decides which bytes of a file survive a crash,
-// `SimulatedNames` which names.
+// A disk that loses power, fails, and confirms writes that it loses. It distinguishes synced bytes
+// from those that only the running system has. `SimulatedNode` decides which bytes of a file
+// survive a crash, `SimulatedNames` which names.
 //
 // - A crash: power fails at the n-th changing call, and every later call fails. `afterCrash`
-//   returns the disk after the crash, `afterKill` the disk after only the process died. A disk may
-//   crash any number of times, and shows every moment of a run to `observe`.
-// - Failing calls: the n-th, or all from the n-th on. A failed write has been done in part; a
-//   failed sync leaves pages clean that never reached the device. Reading calls may fail as well.
+//   returns the disk after the crash, `afterKill` the disk after the end of the process alone. A
+//   disk may crash any number of times. `observe` receives the disk at every moment of a run.
+// - Failing calls: the n-th, or all from the n-th on. A failed write is done in part. A failed sync
+//   marks pages as clean that never reached the device. Reading calls may fail as well.
 // - A lying device: confirmed writes that are lost or land elsewhere; bytes that change
 //   spontaneously.
 // - A full device: `setCapacity`.
@@ -51,7 +51,7 @@ package final class SimulatedFileSystem: Sendable {
 
   init(_ state: State) { self.state = Mutex(state) }
 
-  // MARK: What has happened
+  // MARK: Counters
 
   /// The number of changing calls so far.
   package var callCount: Int { state.withLock { $0.faults.calls } }
@@ -74,7 +74,7 @@ package final class SimulatedFileSystem: Sendable {
     }
   }
 
-  // MARK: What is to happen
+  // MARK: Planned faults
 
   /// Makes the power fail at the n-th changing call from now, counted from 1; nil for never.
   package func crash(after calls: Int?) {
@@ -180,7 +180,7 @@ package final class SimulatedFileSystem: Sendable {
     }
   }
 
-  // MARK: Afterwards
+  // MARK: The disk after a crash
 
   /// The disk after a power failure at this moment. The seed selects the surviving writes.
   ///
@@ -190,7 +190,7 @@ package final class SimulatedFileSystem: Sendable {
   package func afterCrash(seed: UInt64, odds: Int? = nil) -> SimulatedFileSystem {
     let found = state.withLock { state in
       var random = SeededGenerator(seed: seed)
-      var keeping = Keeping(odds: odds ?? 50)
+      var keeping = SurvivalRule(odds: odds ?? 50)
       if odds == nil {
         switch Int.random(in: 0..<6, using: &random) {
         case 5: keeping.through = Int.random(in: 0...state.faults.calls, using: &random)
@@ -228,7 +228,7 @@ package final class SimulatedFileSystem: Sendable {
     fresh.faults.calls = state.faults.calls
     for id in Array(fresh.nodes.keys) {
       guard var node = fresh.nodes.removeValue(forKey: id) else { continue }
-      node.leaveMappings()
+      node.dropMappings()
       fresh.nodes[id] = node
     }
     return fresh

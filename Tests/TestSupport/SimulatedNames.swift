@@ -116,7 +116,7 @@ struct SimulatedNames {
   // MARK: After a crash
 
   /// The names after a crash. The contents of a lost folder are lost with it.
-  func survivor(_ keeping: Keeping, _ random: inout SeededGenerator) -> SimulatedNames {
+  func survivor(_ keeping: SurvivalRule, _ random: inout SeededGenerator) -> SimulatedNames {
     var names = synced
     for (time, change) in changes where keeping.keeps(time, &random) { names.apply(change) }
     for directory in names.directories.sorted(by: { $0.count < $1.count })

@@ -1,5 +1,5 @@
-// One file of the simulated disk: its bytes in the running system, its bytes on the device for
-// certain, and the writes since.
+// One file of the simulated disk: its bytes in the running system, the bytes that are certainly on
+// the device, and the writes since.
 //
 // Written bytes are recorded by block of 4 KiB, with a bit for each written sector of 512 bytes.
 // After a crash each sector holds its synced contents, or any contents written since, or the
@@ -9,7 +9,7 @@
 internal import TreeRingLog
 
 /// The rule for the unsynced writes that survive a crash.
-struct Keeping {
+struct SurvivalRule {
   /// The probability, in percent, that each write survives, independently.
   var odds: Int
   /// The number of the call after which everything is lost; everything before it survives.
@@ -86,7 +86,7 @@ struct SimulatedNode {
       sizes.append((time, end))
     }
     current.replaceSubrange(offset..<end, with: bytes)
-    if isSeen { mappings.changed(offset..<end, of: current) }
+    if isSeen { mappings.update(offset..<end, of: current) }
     remember(offset..<end, time)
   }
 
@@ -94,7 +94,7 @@ struct SimulatedNode {
     let old = current.count
     if size < old {
       current.removeLast(old - size)
-      mappings.cut(from: old, to: size)
+      mappings.zero(from: old, to: size)
     } else {
       current.appendZeros(size - old)
     }
@@ -129,13 +129,13 @@ struct SimulatedNode {
     let end = offset + bytes.count
     if seen.count < end { seen.appendZeros(end - seen.count) }
     seen.replaceSubrange(offset..<end, with: bytes)
-    mappings.changed(offset..<end, of: seen)
+    mappings.update(offset..<end, of: seen)
   }
 
   /// Drops the clean pages: the next read takes them from the device. Dirty pages stay in memory.
   mutating func dropCache() {
     current = written
-    mappings.changed(0..<current.count, of: current)
+    mappings.update(0..<current.count, of: current)
   }
 
   /// Changes bytes spontaneously, on the device and in memory.
@@ -143,11 +143,11 @@ struct SimulatedNode {
     guard offset < current.count else { return }
     current[offset] = change(current[offset])
     if offset < synced.count { synced[offset] = current[offset] }
-    mappings.changed(offset..<offset + 1, of: current)
+    mappings.update(offset..<offset + 1, of: current)
   }
 
   /// Drops the mappings of a process that has ended.
-  mutating func leaveMappings() { mappings = HeapMappings() }
+  mutating func dropMappings() { mappings = HeapMappings() }
 
   // MARK: Syncing
 
@@ -179,7 +179,7 @@ struct SimulatedNode {
 
   /// Simulates a failed sync: the pages count as clean, and the device's bytes are unknown.
   mutating func loseSync(_ random: inout SeededGenerator) {
-    synced = survivor(Keeping(odds: 50), &random)
+    synced = survivor(SurvivalRule(odds: 50), &random)
     forget()
   }
 
@@ -191,7 +191,7 @@ struct SimulatedNode {
   // MARK: After a crash
 
   /// The bytes after a crash.
-  func survivor(_ keeping: Keeping, _ random: inout SeededGenerator) -> [UInt8] {
+  func survivor(_ keeping: SurvivalRule, _ random: inout SeededGenerator) -> [UInt8] {
     if dirty.isEmpty, sizes.isEmpty { return synced }
     var size = synced.count
     for candidate in sizes where keeping.keeps(candidate.time, &random) { size = candidate.size }

@@ -9,18 +9,18 @@ internal import TreeRingPlatform
 
 /// The stores that a test has written.
 package final class WrittenStores: Sendable {
-  private struct Place {
+  private struct WrittenStore {
     var folder: String
     var fileSystem: any FileSystem
     var options: StoreOptions
 
-    func isSame(_ other: Place) -> Bool {
+    func isSame(_ other: WrittenStore) -> Bool {
       guard folder == other.folder else { return false }
       return fileSystem is PosixFileSystem
         || (fileSystem as AnyObject) === (other.fileSystem as AnyObject)
     }
   }
-  private let places = Mutex<[Place]>([])
+  private let stores = Mutex<[WrittenStore]>([])
   private let folders = Mutex<[TemporaryFolder]>([])
 
   package init() {}
@@ -30,32 +30,32 @@ package final class WrittenStores: Sendable {
 
   /// Records a store that was opened for writing.
   package func note(_ folder: String, _ fileSystem: any FileSystem, _ options: StoreOptions) {
-    let place = Place(folder: folder, fileSystem: fileSystem, options: options)
-    places.withLock { places in
-      places.removeAll { $0.isSame(place) }
-      places.append(place)
+    let store = WrittenStore(folder: folder, fileSystem: fileSystem, options: options)
+    stores.withLock { stores in
+      stores.removeAll { $0.isSame(store) }
+      stores.append(store)
     }
   }
 
   /// The problems of the stores; empty if there are none.
   package func problems() -> [String] {
-    places.withLock { $0 }.flatMap { place in
+    stores.withLock { $0 }.flatMap { store in
       do {
-        return try problems(of: place).map { "\(place.folder): \($0)" }
+        return try problems(of: store).map { "\(store.folder): \($0)" }
       } catch {
-        return ["\(place.folder): \(error)"]
+        return ["\(store.folder): \(error)"]
       }
     }
   }
 
-  private func problems(of place: Place) throws -> [String] {
-    var place = place
-    if let disk = place.fileSystem as? SimulatedFileSystem {
+  private func problems(of store: WrittenStore) throws -> [String] {
+    var store = store
+    if let disk = store.fileSystem as? SimulatedFileSystem {
       guard !disk.isDown else { return [] }
       // A planned fault that has not occurred must not hit this check.
-      place.fileSystem = disk.afterKill()
+      store.fileSystem = disk.afterKill()
     }
-    let (folder, files) = (place.folder, place.fileSystem)
+    let (folder, files) = (store.folder, store.fileSystem)
     guard try files.exists(folder + "/log") else { return [] }
     var findings = verifyLog(
       directory: try BackupSwitch.logFolder(of: folder, fileSystem: files, mayWrite: false),
@@ -64,13 +64,13 @@ package final class WrittenStores: Sendable {
       findings += try verifyPageFile(folder + "/pages", fileSystem: files)
     }
     if !findings.isEmpty { return findings.map { "\($0)" } }
-    let log = try read(place, readsPages: false)
+    let log = try read(store, readsPages: false)
     defer { try? log.close() }
-    // The test may still be about to close the store, and sync commits that neither opening shows
-    // yet; both follow it. So the check selects a state before the second opening, which must
-    // include it.
+    // The test may still close the store, and so sync commits that neither opening shows yet. Both
+    // openings follow the store. So the check takes the state of the first one before the second is
+    // opened, which must include that state.
     let expected = try log.snapshot()
-    let held = try read(place, readsPages: true)
+    let held = try read(store, readsPages: true)
     defer { try? held.close() }
     guard held.newestCommit >= expected.commit else {
       return ["its newest commit is \(held.newestCommit); the log's is \(expected.commit)"]
@@ -79,13 +79,13 @@ package final class WrittenStores: Sendable {
     return try held.checkInvariants() + differences(snapshot, expected)
   }
 
-  private func read(_ place: Place, readsPages: Bool) throws -> Store {
-    var options = place.options
+  private func read(_ store: WrittenStore, readsPages: Bool) throws -> Store {
+    var options = store.options
     options.mode = .readOnly
     options.recovery = .tail
     options.readsPages = readsPages
     options.logger = quietLogger
-    return try Store(path: place.folder, fileSystem: place.fileSystem, options: options)
+    return try Store(path: store.folder, fileSystem: store.fileSystem, options: options)
   }
 
   private func differences(_ held: Snapshot, _ log: Snapshot) throws -> [String] {

@@ -322,7 +322,7 @@ final class Checkpointer: Sendable {
   private func condemn(_ error: TreeRingError) {
     fail(error)
     do throws(TreeRingError) {
-      try log.checkPlace()
+      try log.checkFolder()
       try fileSystem.unlink(path)
     } catch {
       logger.error("The damaged page file could not be removed: \(error)")

@@ -141,7 +141,7 @@ extension Store {
 
   /// Throws if other files in the log's folder may hold the row.
   private func checkNoFileIsSetAside(through newest: CommitNumber) throws(TreeRingError) {
-    let files = try log.remains(through: newest).setAside
+    let files = try log.strayFiles(through: newest).setAside
     guard let first = files.first else { return }
     throw TreeRingError(
       .notAllowed,

@@ -127,7 +127,7 @@ struct Opening: Sendable {
     logOptions.trustedStoreID = meta?.storeID
     logOptions.frameCacheByteCount = budget.framePlaces
     logOptions.durableChanged = { [lock] in lock?.publish(durable: $0) }
-    logOptions.placeCheck = { [lock] (always) throws(TreeRingError) in
+    logOptions.folderCheck = { [lock] (always) throws(TreeRingError) in
       try lock?.check(always: always)
     }
     let log = try CommitLog(

@@ -134,7 +134,7 @@ package struct Meta: Hashable, Sendable {
     if pageBound == 0 || pageBound > PageFileLayout.maxPageNumber + 1 {
       return "its page numbers end at \(pageBound)"
     }
-    if !position.isCredible { return "it is of commit \(position.commit)" }
+    if !position.isPlausible { return "it is of commit \(position.commit)" }
     if livePageCount >= UInt64(pageBound) { return "it counts \(livePageCount) pages" }
     if let flaw = free.flaw(below: pageBound) { return "of its free map: \(flaw)" }
     if let flaw = roots.flaw(below: pageBound) { return "of its roots: \(flaw)" }

@@ -18,7 +18,7 @@ public struct SalvageReport: Hashable, Sendable {
   /// The operations of readable commits that could not be copied as they were.
   public var findings: [SalvageFinding] = []
   /// The damaged parts of the log, including those whose commits were found elsewhere.
-  public var damage: [LostPart] = []
+  public var damage: [DamagedRange] = []
   /// The files of the log that were skipped, and why.
   public var ignoredFiles: [String: String] = [:]
 

@@ -188,12 +188,12 @@ final class Salvager {
     try store.close()
     let log = try openLog()
     try log.seal()
-    let place = BaseSegmentPlace(behind: log)
+    let start = BaseSegmentStart(after: log)
     try log.close()
     let output = try BaseSegmentWriter(
-      at: place, horizon: last, directory: folder + "/log", fileSystem: fileSystem)
+      at: start, horizon: last, directory: folder + "/log", fileSystem: fileSystem)
     var notes = CommitNotes()
-    notes.note = "Salvage: nothing is left of commits \(place.firstCommit) to \(last)."
+    notes.note = "Salvage: nothing is left of commits \(start.firstCommit) to \(last)."
     try output.append(BaseCommit(number: last, timestamp: date).draft(notes))
     try output.finish()
     try removePages()

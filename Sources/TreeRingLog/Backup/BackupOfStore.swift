@@ -1,21 +1,21 @@
-// Backing up the store in a folder that another process may open, kill and reopen at any moment of
-// the backup.
+// Backs up the store in a folder while other processes may open it, be killed, and open it again.
 //
-// 1. If a writer is active, the log counts up to the commit that the writer has declared durable.
-//    Without a writer it is judged as recovery would judge it. The backup changes nothing in the
-//    store's folder, but syncs it (BackupSource.swift).
+// 1. Beside an active writer, the backup takes the log up to the commit that the writer has
+//    declared durable. Without a writer it takes the log as recovery would leave it. The backup
+//    changes nothing in the store's folder, but syncs it (BackupSource.swift).
 // 2. A new writer recovers the log: it moves commits from one segment to another and cuts the
 //    first. A reader that lists the folder before a recovery and reads after it finds the log too
-//    short or damaged. So the backup inspects the writer before and after, and starts again if it
+//    short or damaged. So the backup compares the writer before and after, and starts again if it
 //    has changed.
-// 3. A writer that has locked the store but not begun leaves the shared word of its predecessor.
-//    The predecessor may have been killed with commits that it had not declared durable. A backup
-//    that holds these is not ahead of the store: the backup reads the word again.
+// 3. A writer that has locked the store but not written its shared word leaves that of its
+//    predecessor. The predecessor may have been killed with commits that it had not declared
+//    durable. An earlier backup that holds these only appears to be ahead of the store: the backup
+//    reads the word again.
 
 internal import Logging
 
 extension CommitLog {
-  /// Backs up the store in a folder to another folder, as `backUp` does.
+  /// Backs up the store in one folder to another folder, as the instance method does.
   ///
   /// - Throws: `locked` if other processes keep opening the store, or one takes too long.
   package static func backUp(
@@ -24,7 +24,7 @@ extension CommitLog {
   ) throws -> CopyReport {
     try UnfinishedCopy.check(store, fileSystem: fileSystem)
     for _ in 0..<attempts {
-      let writer = try SeenWriter.settled(of: store, fileSystem)
+      let writer = try ObservedWriter.settled(of: store, fileSystem)
       do {
         let log = try forBackup(of: store, fileSystem: fileSystem, writer)
         defer { try? log.close() }
@@ -32,10 +32,10 @@ extension CommitLog {
           to: folder, fileSystem: fileSystem, mayLink: mayLink, as: kind, progress: progress)
       } catch let error as TreeRingError {
         guard try writer.explains(error, store, fileSystem) else { throw error }
-        SeenWriter.nap()
+        ObservedWriter.pause()
       }
     }
-    throw SeenWriter.changing(store)
+    throw ObservedWriter.changingError(store)
   }
 
   /// Opens the log of the store in a folder for a backup: for reading, and if another process
@@ -48,21 +48,21 @@ extension CommitLog {
   ) throws(TreeRingError) -> CommitLog {
     try UnfinishedCopy.check(store, fileSystem: fileSystem)
     for _ in 0..<attempts {
-      let writer = try SeenWriter.settled(of: store, fileSystem)
+      let writer = try ObservedWriter.settled(of: store, fileSystem)
       do throws(TreeRingError) {
         return try forBackup(of: store, fileSystem: fileSystem, writer)
       } catch {
         guard try writer.explains(error, store, fileSystem) else { throw error }
-        SeenWriter.nap()
+        ObservedWriter.pause()
       }
     }
-    throw SeenWriter.changing(store)
+    throw ObservedWriter.changingError(store)
   }
 
   private static let attempts = 100
 
   private static func forBackup(
-    of store: String, fileSystem: any FileSystem, _ writer: SeenWriter
+    of store: String, fileSystem: any FileSystem, _ writer: ObservedWriter
   ) throws(TreeRingError) -> CommitLog {
     var options = LogOptions(access: .readOnly)
     options.logger.logLevel = .error
@@ -72,8 +72,8 @@ extension CommitLog {
       (directory) throws(TreeRingError) in
       try CommitLog(directory: directory, fileSystem: fileSystem, options: settled)
     }
-    // The folder may have been listed before a recovery and read after it.
-    if try writer.hasChanged(store, fileSystem) { throw SeenWriter.changing(store) }
+    // A recovery may have run between the listing of the folder and the reads.
+    if try writer.hasChanged(store, fileSystem) { throw ObservedWriter.changingError(store) }
     return log
   }
 }

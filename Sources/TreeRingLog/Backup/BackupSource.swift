@@ -1,11 +1,11 @@
-// The source of a backup: the log up to its newest synced commit, as it is at one moment.
+// The source of a backup: the log up to its newest synced commit, at one moment.
 //
 // Sealed segments do not change and may get a second name. The active segment is copied up to its
-// synced end, followed by a mark. Rewriting waits while a backup holds its source, because
-// generations of different times do not form one log. So the backup may open each segment's file
-// only when it reaches it, and there may be more segments than descriptors. Only a segment of a log
-// that another process writes and rewrites can disappear. Then the backup starts again; for a log
-// of few segments it need not, because it opens those in advance.
+// synced end, followed by a mark. Rewriting waits while a backup of this process holds its source,
+// because generations of different times do not form one log. So the backup opens each file only
+// when it copies it, and a log may have more segments than the process has descriptors. Another
+// process's writer may replace a file before that. Then the backup starts again. It avoids that for
+// the first files by opening them in advance.
 
 /// One file of the copy.
 struct BackupPart {
@@ -14,10 +14,10 @@ struct BackupPart {
   var path: String
   /// The absolute path of the source, valid in any working folder.
   var linkPath: String
-  /// Whether the source is no longer written, so that a second name is as good as a copy.
+  /// True if the source is no longer written, so that a hard link is as good as a copy.
   var isSealed: Bool
   var header: SegmentHeader
-  /// Opens the source for copying; throws `notFound` if it has been rewritten.
+  /// Opens the source for copying; throws `notFound` if another process has rewritten it.
   var open: () throws(TreeRingError) -> any File
   /// The number of the source's bytes that belong to the copy.
   var end: UInt64
@@ -56,7 +56,7 @@ extension CommitLog {
           open: try opener(segment.path, ahead: isReadOnly && index < Self.openAhead),
           end: segment.end, lastCommit: segment.lastCommit))
     }
-    // After the files have been opened, because a sync leaves time to replace them.
+    // Only after opening the files: during a sync their writer could replace them.
     if core.options.access == .readOnly, let newest = segments.last { try makeDurable(newest) }
     if let active {
       parts.append(
@@ -74,9 +74,8 @@ extension CommitLog {
       holds: { [self] (position) throws(TreeRingError) in try holds(position) })
   }
 
-  /// Syncs a log that is open for reading, up to its end in its newest segment, because its writer
-  /// may have been killed before it synced. Otherwise a copy could outlast commits that the log
-  /// loses in a power failure.
+  /// Syncs a log that is open for reading, whose writer may have been killed before it synced.
+  /// Otherwise a power failure could take commits from the log that the backup keeps.
   private func makeDurable(_ newest: Segment) throws(TreeRingError) {
     do throws(TreeRingError) {
       let file = try core.fileSystem.open(newest.path, .readOnly)
@@ -85,13 +84,13 @@ extension CommitLog {
       try core.fileSystem.syncDirectory(core.directory)
       try core.fileSystem.syncFolder(above: core.directory)
     } catch {
-      // A file system that cannot be written has nothing to sync.
+      // A read-only file system has nothing to sync.
       guard let number = error.errno, SystemErrors.isUnsyncable(number) else { throw error }
     }
   }
 
-  /// Returns false if the log and its copy hold different commits of that number. A commit that was
-  /// rewritten since keeps its date; a removed one cannot be compared.
+  /// Returns false if the log holds another commit of that number than its copy. A commit that was
+  /// rewritten since is recognized by its date; a removed one cannot be compared.
   private func holds(_ position: LogPosition) throws(TreeRingError) -> Bool {
     do throws(TreeRingError) {
       let found = try header(of: position.commit)
@@ -123,7 +122,7 @@ extension GroupCommit {
     defer { monitor.unlock() }
     var hasLed = false
     while true {
-      guard !state.isClosed else { throw TreeRingError(.closed, "The log has been closed.") }
+      guard !state.isClosed else { throw closedError }
       if state.isLeading {
         idle.wait(monitor)
       } else if state.active == nil

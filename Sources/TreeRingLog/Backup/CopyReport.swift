@@ -1,4 +1,4 @@
-// Progress and report of copying a log.
+// The progress and the result of copying a log.
 
 /// The progress of a backup, a restore or a salvage.
 public struct CopyProgress: Hashable, Sendable {
@@ -21,13 +21,13 @@ public struct CopyReport: Hashable, Sendable {
   public var byteCount: UInt64 = 0
   /// Of these, the bytes copied by this call.
   public var copiedByteCount: UInt64 = 0
-  /// Of these, the bytes that got a second name instead of a copy.
+  /// Of these, the bytes that this call linked: their files got a second name instead of a copy.
   public var linkedByteCount: UInt64 = 0
-  /// Of these, the bytes that an earlier backup had left there.
+  /// Of these, the bytes that an earlier backup had already copied.
   public var keptByteCount: UInt64 = 0
   /// The number of segments in the copy.
   public var segmentCount = 0
-  /// Files of an earlier backup that were removed because others replaced them.
+  /// The paths of an earlier backup's files that this call replaced and removed.
   public var removedFiles: [String] = []
 
   package init() {}

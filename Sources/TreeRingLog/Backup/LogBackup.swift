@@ -1,18 +1,18 @@
 // A backup: a folder OUT whose `log/` holds the same segments, so that OUT opens as a store.
 //
-// 1. Lock OUT, complete an interrupted switch, inspect the earlier backup.
-// 2. If there is none, mark OUT as unfinished (UnfinishedCopy.swift), put every file there, the
-//    first segment last, and remove the mark; OUT does not open before that. If the new log only
-//    adds to the earlier one, put the new files there one by one, oldest first: after each, OUT is
-//    a whole store that ends a little later. A log only adds if every old file stays, except that
-//    the last may have grown, and if the horizon is not beyond OUT's last commit.
-// 3. Otherwise compaction or recovery has replaced files, or recovery has moved commits out of the
-//    last one. Then no order of single steps keeps OUT whole, because generations of different
-//    times do not fit together. So the backup assembles the whole log in OUT/next, by second names
-//    for files that OUT has already, and switches to it atomically: BackupSwitch.swift.
+// 1. Lock OUT, complete an interrupted switch, inspect an earlier backup.
+// 2. Without one, mark OUT as unfinished (UnfinishedCopy.swift), so that it does not open. Copy
+//    every file, the first segment last, and remove the mark.
+// 3. If the new log only adds to the earlier one, copy the new files one by one, oldest first:
+//    after each, OUT is a whole store. The log only adds if every old file stays, except that the
+//    last may have grown, and if the horizon is not after OUT's last commit.
+// 4. Otherwise compaction or recovery has replaced files, or recovery has moved commits out of the
+//    last one. Replacing files one by one would mix generations of different times, which are no
+//    whole log. So assemble the new log in OUT/next, with hard links to files that OUT has already,
+//    and switch to it atomically (BackupSwitch.swift).
 //
-// A file gets its name when it is whole and synced. Files of the same name, size and header are the
-// same file: segments carry a random salt and are never written again.
+// A file gets its name when it is whole and synced. Files of the same name, size and header have
+// the same content: segments have a random salt, and are not written again once they are sealed.
 
 extension CommitLog {
   /// Backs up the log to a folder, as `Store.backUp` describes.
@@ -20,9 +20,9 @@ extension CommitLog {
   /// - Parameters:
   ///   - folder: the backup's folder; the log goes into its subfolder `log`.
   ///   - fileSystem: the file system of that folder.
-  ///   - mayLink: whether sealed segments may get a second name there instead of a copy.
-  ///   - kind: the mark on the folder until the copy is whole. A kind other than a backup requires
-  ///     a new or empty folder.
+  ///   - mayLink: whether the backup may contain hard links to sealed segments instead of copies.
+  ///   - kind: the operation that the mark on the unfinished folder names. Every kind but `backup`
+  ///     requires a new or empty folder.
   ///   - progress: called between pieces of at most a megabyte; its errors are rethrown.
   package func backUp(
     to folder: String, fileSystem: any FileSystem, mayLink: Bool,
@@ -33,7 +33,7 @@ extension CommitLog {
       do {
         return try backUpOnce(folder, fileSystem, mayLink: mayLink, as: kind, progress)
       } catch let error as TreeRingError {
-        // Another process that writes this log may have rewritten or recovered it.
+        // The writer, in another process, may have rewritten or recovered the log.
         guard try isOutdated(error) else { throw error }
         try refresh()
       }
@@ -70,7 +70,7 @@ extension CommitLog {
       }
       try target.checkIsElsewhere(core.directory, on: core.fileSystem)
       let source = try backupSource()
-      try target.survey(for: source)
+      try target.inspect(for: source)
       try target.write(source)
       try target.copy?.finish()
       return target.report
@@ -122,7 +122,7 @@ final class BackupTarget {
     if try !fileSystem.exists(logFolder) {
       try fileSystem.makeDirectory(logFolder)
     }
-    // Also if they exist: a failed attempt may have made them without a sync.
+    // Even if the folders exist: a failed attempt may have created them without a sync.
     try fileSystem.syncDirectory(folder)
     try fileSystem.syncFolder(above: folder)
     return lock
@@ -138,7 +138,7 @@ final class BackupTarget {
     case .foreign:
       throw TreeRingError(
         .alreadyExists,
-        "\(folder) holds other things than a backup. Name a new or empty folder, or an earlier "
+        "\(folder) is not a backup. Nothing was changed. Name a new or empty folder, or an earlier "
           + "backup of the same store.", file: folder)
     }
   }
@@ -146,8 +146,8 @@ final class BackupTarget {
   private var unreadable: TreeRingError {
     TreeRingError(
       .alreadyExists,
-      "Nothing in \(folder) is readable as a backup of this store. Name a new folder.", file: folder
-    )
+      "The backup in \(folder) is damaged: it has no readable segment. Name a new folder.",
+      file: folder)
   }
 
   /// Throws if the folder is the store's own.
@@ -171,7 +171,7 @@ final class BackupTarget {
   }
 
   /// Inspects the earlier backup and refuses one of another store.
-  func survey(for source: BackupSource) throws(TreeRingError) {
+  func inspect(for source: BackupSource) throws(TreeRingError) {
     var newest: [CommitNumber: SegmentName] = [:]
     for file in try fileSystem.list(logFolder) {
       guard let name = SegmentName(fileName: file) else {
@@ -199,15 +199,15 @@ final class BackupTarget {
     guard oldLast <= source.lastCommit else {
       throw TreeRingError(
         .conflict,
-        "\(folder) reaches to commit \(oldLast), the store only to \(source.lastCommit): it is not "
-          + "an older backup of it. Name a new folder.", file: folder, commit: oldLast,
+        "\(folder) ends at commit \(oldLast), but the store at \(source.lastCommit): it is not an "
+          + "older backup of the store. Name a new folder.", file: folder, commit: oldLast,
         current: source.lastCommit)
     }
     if let last = end?.last, try !source.holds(last) {
       throw TreeRingError(
         .conflict,
-        "\(folder) and the store hold different commits \(last.commit): "
-          + "one of them was restored, and each has gone on by itself. Name a new folder.",
+        "Commit \(last.commit) in \(folder) differs from that of the store: one of the two was "
+          + "restored and has continued separately. Name a new folder.",
         file: folder, commit: last.commit,
         current: source.lastCommit)
     }
@@ -235,11 +235,10 @@ final class BackupTarget {
     report.lastCommit = source.lastCommit
     report.byteCount = total
     report.segmentCount = source.parts.count
-    // Derived from the previous log; opening the backup for writing makes a new one.
+    // The page file belongs to the previous log. Opening the backup for writing makes a new one.
     if try fileSystem.exists(folder + "/pages") { try fileSystem.unlink(folder + "/pages") }
     if old.isEmpty {
-      // The first segment comes last: without it the folder does not open, and with it the log is
-      // whole.
+      // The first segment comes last: without it the folder does not open.
       for part in source.parts.reversed() {
         if part.name == source.parts.first?.name { try fileSystem.syncDirectory(logFolder) }
         try put(part, in: logFolder)
@@ -249,10 +248,10 @@ final class BackupTarget {
     } else if onlyAdds(source) {
       for part in source.parts where try !keep(part) {
         try put(part, in: logFolder)
-        // After a crash at any point, a segment is never present without those before it.
+        // So that after a crash no segment is present without those before it.
         try fileSystem.syncDirectory(logFolder)
       }
-      // A failed attempt may have left the kept files without a sync of their names.
+      // A failed attempt may have left the kept files' names unsynced.
       try fileSystem.syncDirectory(logFolder)
       try remove(leftovers, of: source)
     } else {
@@ -270,20 +269,20 @@ final class BackupTarget {
       if index + 1 < old.count, file.size != source.parts[index].byteCount { return false }
     }
     // Recovery may have cut the last file and copied its tail to a new segment. Until that segment
-    // arrived, OUT would lack those commits.
+    // is copied too, OUT would lack those commits.
     guard oldLast <= source.parts[old.count - 1].lastCommit else { return false }
     return source.horizon <= oldLast
   }
 
   /// Whether the earlier backup already holds this part.
-  private func isThere(_ part: BackupPart) -> Bool {
+  private func alreadyHolds(_ part: BackupPart) -> Bool {
     old.contains {
       $0.name == part.name && $0.header == part.header && $0.size == part.byteCount
     }
   }
 
   private func keep(_ part: BackupPart) throws -> Bool {
-    guard isThere(part) else { return false }
+    guard alreadyHolds(part) else { return false }
     report.keptByteCount += part.byteCount
     try advance(by: part.byteCount)
     return true
@@ -293,14 +292,14 @@ final class BackupTarget {
     let next = folder + "/" + BackupSwitch.folderName
     try fileSystem.makeDirectory(next)
     for part in source.parts {
-      if isThere(part) {
+      if alreadyHolds(part) {
         try FileCopy.linkOrCopy(
           "\(logFolder)/\(part.name.fileName)", to: "\(next)/\(part.name.fileName)",
           fileSystem: fileSystem)
         _ = try keep(part)
       } else {
         try put(part, in: next)
-        // A file that replaces another is read whole, even if it only gets a second name.
+        // A file that replaces another is read whole, even if it is a hard link.
         if old.contains(where: { $0.name.firstCommit == part.name.firstCommit }) {
           try checkIsWhole(part, in: next)
         }
@@ -354,8 +353,8 @@ final class BackupTarget {
     }
   }
 
-  /// Gives a file a second name. Returns false if the file system does not support that, or if
-  /// another process has rewritten the file; if it was opened in advance, it can still be copied.
+  /// Creates a hard link. Returns false if the file system does not support that, or if another
+  /// process has rewritten the file, which may still be open for copying.
   private func link(_ path: String, to newPath: String) throws(TreeRingError) -> Bool {
     do throws(TreeRingError) {
       try fileSystem.link(path, to: newPath)

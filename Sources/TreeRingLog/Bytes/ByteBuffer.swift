@@ -1,5 +1,5 @@
-// A growable buffer of raw bytes that keeps its memory when emptied. For one owner at a time; not
-// Sendable, the owner guards it.
+// A growable buffer of raw bytes that keeps its memory when emptied. Not Sendable: its owner guards
+// it.
 
 final class ByteBuffer {
   private(set) var base: UnsafeMutableRawPointer

@@ -8,7 +8,7 @@ package func crc32c(_ bytes: UnsafeRawBufferPointer, seed: UInt32 = 0) -> UInt32
   return treering_crc32c(seed, base, bytes.count)
 }
 
-/// The CRC-32C computed without the processor's instruction, for comparison.
+/// The CRC-32C computed from tables, which tests compare with the processor's instruction.
 package func softwareCRC32C(_ bytes: [UInt8]) -> UInt32 {
   bytes.withUnsafeBytes { bytes in
     bytes.baseAddress.map { treering_crc32c_software(0, $0, bytes.count) } ?? 0

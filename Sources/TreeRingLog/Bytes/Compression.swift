@@ -13,7 +13,8 @@ final class FrameCompressor {
     var created: OpaquePointer?
     let code = LZ4F_createCompressionContext(&created, UInt32(LZ4F_VERSION))
     guard LZ4F_isError(code) == 0, let created else {
-      throw TreeRingError(.io, "There is no memory for compressing commits.")
+      throw TreeRingError(
+        .io, "Not enough memory to compress commits. Free memory and try again.")
     }
     context = created
     preferences = LZ4F_preferences_t()
@@ -50,7 +51,10 @@ final class FrameCompressor {
   private func checked(_ code: Int) throws(TreeRingError) -> Int {
     guard LZ4F_isError(code) == 0 else {
       throw TreeRingError(
-        .io, "LZ4 cannot compress: \(String(cString: LZ4F_getErrorName(code))).")
+        .io,
+        "LZ4 cannot compress a commit: \(String(cString: LZ4F_getErrorName(code))). It was not "
+          + "written."
+      )
     }
     return code
   }
@@ -64,15 +68,16 @@ final class FrameDecompressor {
     var created: OpaquePointer?
     let code = LZ4F_createDecompressionContext(&created, UInt32(LZ4F_VERSION))
     guard LZ4F_isError(code) == 0, let created else {
-      throw TreeRingError(.io, "There is no memory for decompressing commits.")
+      throw TreeRingError(
+        .io, "Not enough memory to decompress commits. Free memory and try again.")
     }
     context = created
   }
 
   deinit { LZ4F_freeDecompressionContext(context) }
 
-  /// Decodes exactly one frame into the start of `target`. Returns false unless the frame ends with
-  /// the last byte of `frame` and yields exactly `byteCount` bytes. A longer `target` saves a copy.
+  /// Decodes one frame into the start of `target`. Returns false unless `frame` is exactly one
+  /// frame that yields exactly `byteCount` bytes. With a longer `target` LZ4 saves a copy.
   func decode(
     _ frame: UnsafeRawBufferPointer, into target: UnsafeMutableRawBufferPointer, byteCount: Int
   ) -> Bool {

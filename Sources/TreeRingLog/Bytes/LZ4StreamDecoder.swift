@@ -1,26 +1,27 @@
-// Decodes a stream of LZ4 frames that arrives in pieces. It skips skippable frames, as `lz4 -d`
-// does. For files of other programs; the log reads its own frames whole.
+// Decodes a stream of LZ4 frames that arrives in pieces: files of other programs. Like `lz4 -d`, it
+// omits the content of skippable frames.
 
 internal import CLZ4
 
 /// Reads a stream of LZ4 frames piece by piece. For one thread at a time.
 package final class LZ4StreamDecoder {
   private let context: OpaquePointer
-  /// Whether the bytes so far end at the end of a frame.
+  /// True if the bytes decoded so far end at the end of a frame.
   package private(set) var isAtFrameEnd = true
 
   package init() throws(TreeRingError) {
     var created: OpaquePointer?
     let code = LZ4F_createDecompressionContext(&created, UInt32(LZ4F_VERSION))
     guard LZ4F_isError(code) == 0, let created else {
-      throw TreeRingError(.io, "There is no memory for decompressing.")
+      throw TreeRingError(
+        .io, "Not enough memory to decompress a file. Free memory and try again.")
     }
     context = created
   }
 
   deinit { LZ4F_freeDecompressionContext(context) }
 
-  /// Whether bytes begin like an LZ4 frame, skippable ones included. Needs four bytes.
+  /// Whether bytes begin like an LZ4 frame, standard or skippable. False for fewer than four bytes.
   package static func recognizes(_ bytes: UnsafeRawBufferPointer) -> Bool {
     guard bytes.count >= 4 else { return false }
     let magic = UInt32(littleEndian: bytes.loadUnaligned(as: UInt32.self))
@@ -43,7 +44,8 @@ package final class LZ4StreamDecoder {
       guard LZ4F_isError(hint) == 0 else {
         throw TreeRingError(
           .invalidInput,
-          "The LZ4 stream is damaged: \(String(cString: LZ4F_getErrorName(hint))).")
+          "The LZ4 stream is damaged: \(String(cString: LZ4F_getErrorName(hint))). Check the file "
+            + "with `lz4 -t`.")
       }
       isAtFrameEnd = hint == 0
       taken += sourceCount

@@ -1,4 +1,4 @@
-// A commit on its way into the log, and its header as the log returns it.
+// A commit to append to the log, and the header of a commit in it.
 
 /// The part of a row that a logged value holds.
 package enum ValuePart: UInt8, Hashable, Sendable {
@@ -24,7 +24,7 @@ package struct LoggedValue: Hashable, Sendable {
 package struct CommitDraft: Sendable {
   /// The number after the newest sequenced commit.
   package var number: CommitNumber
-  /// The timestamp; not before that of the previous commit.
+  /// The date; not before that of the previous commit.
   package var timestamp: Timestamp
   package var operationCount: UInt32
   /// The operations, opaque to the log.
@@ -46,7 +46,7 @@ package struct CommitDraft: Sendable {
   }
 }
 
-/// The properties of a commit that the log knows without decoding it.
+/// The properties of a commit in the log, readable without decoding its payload.
 package struct CommitHeader: Hashable, Sendable {
   package var number: CommitNumber
   package var timestamp: Timestamp

@@ -1,15 +1,21 @@
-// The promise of a write that has returned, and the handling of a damaged log by an opening.
+// The durability of a commit, and the treatment of a log that does not end cleanly.
 
-/// The failures that a returned commit survives.
+/// The failures that a commit survives once the call that made it has returned.
+///
+/// In every case the commit survives the end of the process. Only a synced commit survives a power
+/// failure. Concurrent commits share one sync.
 public enum Durability: Hashable, Sendable {
-  /// The commit is on the device before the call returns (fdatasync; F_FULLFSYNC on Darwin).
+  /// The commit is on the device before the call returns (fdatasync; F_FULLFSYNC on Darwin). It
+  /// survives a power failure.
   case full
-  /// Ordered before every later write, but perhaps not on the device yet (F_BARRIERFSYNC on
-  /// Darwin; the same as `full` elsewhere).
+  /// The commit reaches the device before every later write, but perhaps after the call returns
+  /// (F_BARRIERFSYNC on Darwin; the same as `full` elsewhere).
   case barrier
-  /// Written before the call returns, and synced at most this long afterwards.
+  /// The commit is written before the call returns, and synced at most this long afterwards. One
+  /// sync serves all commits of that time.
   case relaxed(within: Duration)
-  /// Written before the call returns, and synced only by the operating system or `close`.
+  /// The commit is written before the call returns. A later sync, the operating system or `close`
+  /// makes it durable.
   case none
 }
 
@@ -17,8 +23,9 @@ public enum Durability: Hashable, Sendable {
 public enum RecoveryMode: Hashable, Sendable {
   /// Drops a torn tail and throws on corruption. The default.
   case tail
-  /// Throws on any flaw.
+  /// Throws `corruption` on any flaw, a torn tail included.
   case exact
-  /// Ignores everything from the first flaw on, regardless of its position.
+  /// Ignores everything from the first flaw on, even durable commits. An opening for writing sets
+  /// the ignored files aside.
   case prefix
 }

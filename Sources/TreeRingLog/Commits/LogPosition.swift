@@ -1,7 +1,6 @@
-// A log position that a checkpoint can store for a later opening: the opening then reads the log
-// only from that position on.
+// A position in the log that a checkpoint stores. A later opening reads the log only from there on.
 
-/// The position of one commit, with the data that proves to a later opening that the log still
+/// The position of one commit, and the values by which a later opening checks that the log still
 /// holds that commit there.
 package struct LogPosition: Hashable, Sendable {
   /// The segment that holds the commit: the first commit and the generation in its file's name, and
@@ -34,11 +33,11 @@ package struct LogPosition: Hashable, Sendable {
   }
 }
 
-/// The opening's verdict on the position to trust.
+/// The result of checking the position to trust at opening.
 package enum LogTrust: Hashable, Sendable {
   /// No position was given.
   case none
-  /// The log holds that commit. The opening has read either all of the log or the part behind it.
+  /// The log holds that commit. The opening has read either all of the log or the part after it.
   case accepted
   /// The log does not hold that commit, for the given reason. The opening has read all of it.
   case refused(String)

@@ -1,16 +1,16 @@
-// Base segments: the remaining commits of another log as the beginning of a new one. A base segment
-// is one compacted segment, as compaction would have left it, but written directly. The log must be
-// empty or end in a base segment. Salvage also puts base segments behind other segments, for ranges
-// of numbers of which nothing is left.
+// Base segments: compacted segments that are written directly, with the remaining commits of
+// another log. They begin a new log: it must be empty or end in a base segment. Salvage also writes
+// one after other segments, for a range of commits that are all lost.
 
 /// The first commit and the store of the next base segment of a log.
-package struct BaseSegmentPlace: Hashable, Sendable {
+package struct BaseSegmentStart: Hashable, Sendable {
   /// The first commit that it covers.
   package var firstCommit: CommitNumber
   fileprivate var storeID: UInt64?
 
-  /// The place behind all commits of a log. The log must then be sealed and closed.
-  package init(behind log: CommitLog) {
+  /// The start after all commits of a log. Seal and close the log before a segment is written
+  /// there.
+  package init(after log: CommitLog) {
     firstCommit = log.sequenced + 1
     storeID = log.storeID
   }
@@ -27,24 +27,25 @@ package final class BaseSegmentWriter {
   private let encoder: FrameEncoder
   private var last: (number: CommitNumber, timestamp: Timestamp)?
 
-  /// Begins the segment. The caller keeps other users away from the log.
+  /// Begins the segment. The caller excludes other users of the log.
   ///
   /// - Parameters:
-  ///   - place: the result of `place(in:fileSystem:)`.
+  ///   - start: the result of `start(in:fileSystem:)`.
   ///   - horizon: the last commit that the segment covers; it becomes the log's horizon.
-  /// - Throws: `invalidInput` if the horizon lies before the place; `noSpace`, `io`.
+  /// - Throws: `invalidInput` if the horizon lies before the start; `noSpace`, `io`.
   package init(
-    at place: BaseSegmentPlace, horizon: CommitNumber, directory: String,
+    at start: BaseSegmentStart, horizon: CommitNumber, directory: String,
     fileSystem: any FileSystem, random: () -> UInt64 = { UInt64.random(in: 1...UInt64.max) }
   ) throws(TreeRingError) {
-    guard horizon >= place.firstCommit, horizon < .max else {
+    guard horizon >= start.firstCommit, horizon < .max else {
       throw TreeRingError(
         .invalidInput,
-        "A base of commit \(horizon) cannot follow commit \(place.firstCommit - 1).",
+        "A base of commit \(horizon) cannot follow commit \(start.firstCommit - 1). Write bases in "
+          + "order.",
         commit: horizon)
     }
     var header = SegmentHeader(
-      salt: random(), storeID: place.storeID ?? random(), firstCommit: place.firstCommit,
+      salt: random(), storeID: start.storeID ?? random(), firstCommit: start.firstCommit,
       generation: 1, origin: .sealed)
     header.lastCommit = horizon
     header.horizon = horizon
@@ -52,30 +53,30 @@ package final class BaseSegmentWriter {
     output = try SegmentOutput(header, in: directory, fileSystem: fileSystem, reserving: 0)
   }
 
-  /// The place for the next base segment of a log: behind the base segments it holds.
+  /// The start of the next base segment of a log: after the base segments that it holds.
   ///
   /// - Throws: `alreadyExists` if the log holds anything but base segments.
-  package static func place(
+  package static func start(
     in directory: String, fileSystem: any FileSystem
-  ) throws(TreeRingError) -> BaseSegmentPlace {
-    var place = BaseSegmentPlace(firstCommit: 1)
+  ) throws(TreeRingError) -> BaseSegmentStart {
+    var start = BaseSegmentStart(firstCommit: 1)
     let names = try fileSystem.list(directory).compactMap(SegmentName.init(fileName:))
     for name in names.sorted() {
       let file = try fileSystem.open("\(directory)/\(name.fileName)", .readOnly)
       defer { file.close() }
       let (header, _) = try SegmentScan.header(of: file, name: name)
       guard header.lastCommit > 0, header.lastCommit == header.horizon,
-        header.firstCommit == place.firstCommit
+        header.firstCommit == start.firstCommit
       else {
         throw TreeRingError(
           .alreadyExists,
-          "A base can only be the beginning of a store, and \(directory) holds commits already.",
+          "A base can only begin a store, and \(directory) holds other commits. Name a new folder.",
           file: directory)
       }
-      place = BaseSegmentPlace(
+      start = BaseSegmentStart(
         firstCommit: header.lastCommit + 1, storeID: header.storeID)
     }
-    return place
+    return start
   }
 
   /// Appends a commit.
@@ -89,8 +90,8 @@ package final class BaseSegmentWriter {
     else {
       throw TreeRingError(
         .invalidInput,
-        "Commit \(draft.number) of a base does not lie between \(before) and "
-          + "\(output.header.horizon), or its date goes back.", commit: draft.number)
+        "Commit \(draft.number) of a base must lie between \(before) and \(output.header.horizon) "
+          + "and must not have an earlier date than the commit before.", commit: draft.number)
     }
     let begin = output.position.offset
     try output.append { (buffer, position) throws(TreeRingError) in
@@ -105,7 +106,8 @@ package final class BaseSegmentWriter {
     guard last?.number == output.header.horizon else {
       output.abandon()
       throw TreeRingError(
-        .invalidInput, "The base lacks its own commit, \(output.header.horizon).",
+        .invalidInput,
+        "The base lacks commit \(output.header.horizon), its last. The segment was removed.",
         commit: output.header.horizon)
     }
     _ = try output.finish()

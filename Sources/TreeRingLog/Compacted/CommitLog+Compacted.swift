@@ -1,5 +1,5 @@
-// Reading a log while its segments are rewritten. A path taken from the state may be gone when it
-// is opened; then a higher generation has replaced its file.
+// Reads a log while its segments are rewritten. When a reader opens a path that it took from the
+// state, a higher generation may have replaced the file.
 
 extension CommitLog {
   /// The oldest commit whose state is still complete: the largest horizon that a segment was
@@ -15,7 +15,7 @@ extension CommitLog {
     let horizon = horizon
     return TreeRingError(
       .beyondHorizon,
-      "Commit \(number) was removed by compaction; history is kept from commit \(horizon) on.",
+      "Compaction removed commit \(number). Read commit \(horizon) or a later one.",
       commit: number, current: horizon)
   }
 
@@ -34,7 +34,7 @@ extension CommitLog {
         try found.directory.check(file)
         return (found, file)
       } catch  where error.code == .notFound && found.path != missing {
-        // Rewritten between the two steps, unless the path is the same as before.
+        // The segment was rewritten between the two steps, unless the path is the same as before.
         missing = found.path
       } catch
         where error.code == .notFound && core.options.access == .readOnly

@@ -1,6 +1,6 @@
-// The checks of compacted segments during recovery. A compacted segment was sealed before it got
-// its name, so it must be whole: it never has a torn tail. And the log must reach its horizon,
-// because states below the horizon are incomplete.
+// Checks compacted segments during recovery. A compacted segment was sealed before it got its name,
+// so it never has a torn tail. The log must reach its horizon, because states below the horizon are
+// incomplete.
 
 extension Recovery {
   /// Throws if the segment is compacted and damaged or incomplete.
@@ -16,7 +16,7 @@ extension Recovery {
     }
   }
 
-  /// Throws if the log, ending with this segment, would end before its own horizon.
+  /// Throws if the log, of which this is the last segment, ends before its own horizon.
   func checkHorizon(_ scan: SegmentScan) throws(TreeRingError) {
     let horizon = segments.reduce(scan.header.horizon) { max($0, $1.header.horizon) }
     guard scan.lastCommit < horizon else { return }
@@ -25,8 +25,8 @@ extension Recovery {
       offset: scan.end.offset, commit: horizon)
   }
 
-  /// Throws `flaw`, the flaw at which the log is to be cut, unless the part before it can stand
-  /// alone. A compacted segment cannot be cut in two, nor a log before its horizon.
+  /// Throws `flaw`, at which mode `prefix` cuts the log, unless the part before it is a whole log.
+  /// A compacted segment cannot be cut in two, nor a log before its horizon.
   func checkCut(at scan: SegmentScan, _ flaw: TreeRingError) throws(TreeRingError) {
     let isCut = scan.flaw != nil || scan.lastKind != .directory
     if scan.header.isCompacted, isCut { throw flaw }

@@ -1,4 +1,4 @@
-// All decisions about the operating system's error numbers: the meaning of a refused call.
+// All decisions about the operating system's error numbers: their meaning and the remedy.
 
 internal import TreeRingPlatform
 
@@ -14,16 +14,16 @@ enum SystemErrors {
     number == ENOTSUP || number == EOPNOTSUPP || number == EINVAL || number == ENOSYS
   }
 
-  /// True if a file cannot have a second name there, because of the file system, the user's rights
-  /// or the number of names. The caller copies instead.
+  /// True if a file cannot get a second name, because of the file system, the user's rights or the
+  /// number of names. The caller copies instead.
   static func isUnlinkable(_ number: Int32) -> Bool {
     isUnsupported(number) || number == EPERM || number == EXDEV || number == EMLINK
   }
 
-  /// True if folders cannot be locked there, although files can.
+  /// True if the file system cannot lock folders, although it can lock files.
   static func isUnlockable(_ number: Int32) -> Bool { isUnsupported(number) || number == EBADF }
 
-  /// True if the file system is never written, or keeps nothing only in memory.
+  /// True if a sync is refused because the file system cannot be written or has nothing to sync.
   static func isUnsyncable(_ number: Int32) -> Bool { isUnsupported(number) || number == EROFS }
 
   /// The error number that a full device gives.
@@ -48,17 +48,26 @@ enum SystemErrors {
         offset: offset, errno: number)
     case ENOENT, ENOTDIR:
       return TreeRingError(
-        .notFound, "Cannot \(verb) \(path): \(reason).", file: path, offset: offset, errno: number)
+        .notFound, "Cannot \(verb) \(path): \(reason). Check the path.", file: path, offset: offset,
+        errno: number)
     case EEXIST:
       return TreeRingError(
-        .alreadyExists, "Cannot \(verb) \(path): \(reason).", file: path, offset: offset,
-        errno: number)
+        .alreadyExists, "Cannot \(verb) \(path): \(reason). Choose another name.", file: path,
+        offset: offset, errno: number)
     case EWOULDBLOCK, EAGAIN:
       return locked(path)
     case EACCES, EPERM, EROFS:
       return TreeRingError(
         .io, "Cannot \(verb) \(path): \(reason). Check its owner and mode.", file: path,
         offset: offset, errno: number)
+    case EIO:
+      return TreeRingError(
+        .io, "Cannot \(verb) \(path): \(reason). Check the device, and copy the store from it.",
+        file: path, offset: offset, errno: number)
+    case EMFILE, ENFILE:
+      return TreeRingError(
+        .io, "Cannot \(verb) \(path): \(reason). Close files, or raise the limit of open files.",
+        file: path, offset: offset, errno: number)
     default:
       return TreeRingError(
         .io, "Cannot \(verb) \(path): \(reason).", file: path, offset: offset, errno: number)

@@ -1,16 +1,17 @@
-// The library's only error type: a code to branch on, a message for a person, and the location.
+// The library's only error type: a code to branch on, a message for people, and the location.
 
 /// The reason for a failure, its location, and the next step.
 ///
-/// Branch on ``code``; show ``description``. The location (file, line, offset, commit) is given if
-/// there is one.
+/// Branch on ``code``; show ``description``, which contains message and location. The properties of
+/// the location are nil if they do not apply.
 public struct TreeRingError: Error, Hashable, Sendable, CustomStringConvertible {
-  /// The kind of a failure. New codes may be added; always keep a default branch.
+  /// The kind of a failure. Later versions may add codes, so keep a default branch.
   public struct Code: Hashable, Sendable, CustomStringConvertible {
+    /// The name of the code, such as "corruption".
     public let description: String
     package init(_ description: String) { self.description = description }
 
-    /// Bytes on disk differ from those that were written. Nothing was changed.
+    /// Bytes on disk differ from those that were written. The call changed nothing on disk.
     public static let corruption = Code("corruption")
     /// The store was written by a newer version of the format.
     public static let unsupportedFormat = Code("unsupportedFormat")
@@ -18,7 +19,7 @@ public struct TreeRingError: Error, Hashable, Sendable, CustomStringConvertible 
     public static let locked = Code("locked")
     /// No store, row, commit, tag or index of that name exists.
     public static let notFound = Code("notFound")
-    /// The folder, or something in it, does not belong to a store. Nothing was changed.
+    /// The folder, or something in it, does not belong to a store. The call changed nothing.
     public static let notAStore = Code("notAStore")
     /// The folder holds an unfinished copy of a store. Repeating the copy completes it.
     public static let unfinishedCopy = Code("unfinishedCopy")
@@ -30,13 +31,14 @@ public struct TreeRingError: Error, Hashable, Sendable, CustomStringConvertible 
     public static let noSpace = Code("noSpace")
     /// An earlier write failed, so this store accepts no more writes until it is reopened.
     public static let poisoned = Code("poisoned")
-    /// It is unknown whether this commit reached the device; reopening the store tells.
+    /// The commit may or may not have reached the device. Reopen the store to find out.
     public static let unknown = Code("unknown")
-    /// A precondition of a write did not hold; `current` is the actual value.
+    /// A precondition of a write did not hold. `current` is the commit found instead, if any.
     public static let conflict = Code("conflict")
-    /// The date given to a commit is earlier than the newest commit's, or ahead of the clock.
+    /// The date given to a commit is earlier than the newest commit's, or ahead of the clock. The
+    /// commit did not happen.
     public static let dateRefused = Code("dateRefused")
-    /// A key, group, object or other value is over its limit.
+    /// A key, group, object or other value exceeds its limit in bytes.
     public static let tooLarge = Code("tooLarge")
     /// The store, snapshot or transaction has been closed.
     public static let closed = Code("closed")
@@ -49,15 +51,15 @@ public struct TreeRingError: Error, Hashable, Sendable, CustomStringConvertible 
     public static let logBehindPages = Code("logBehindPages")
     /// The snapshot was held longer than `pinLimit` allows, and its data is gone.
     public static let snapshotExpired = Code("snapshotExpired")
-    /// The followed store was replaced, or cut back behind data that was already read.
+    /// The followed store was replaced, or lost commits that were already read. Open it again.
     public static let storeRewound = Code("storeRewound")
     /// This system or file system does not support the operation.
     public static let notSupported = Code("notSupported")
-    /// Invalid input: JSON, a date, a definition.
+    /// An argument or input is invalid, such as JSON, a date or a definition.
     public static let invalidInput = Code("invalidInput")
     /// The index is defined by a closure that this process has not registered.
     public static let indexDefinedInCode = Code("indexDefinedInCode")
-    /// The operation was cancelled.
+    /// The caller cancelled the operation.
     public static let cancelled = Code("cancelled")
   }
 
@@ -65,18 +67,18 @@ public struct TreeRingError: Error, Hashable, Sendable, CustomStringConvertible 
   public var code: Code
   /// The failure, its meaning for the data and the next step, in a sentence or two.
   public var message: String
-  /// The file in which it occurred, if any.
+  /// The path of the file or folder in which it occurred, if any.
   public var file: String?
   /// The line of a text file in which it occurred, from 1, if any.
   public var line: Int?
   /// The byte offset in that file or line, if any.
   public var offset: UInt64?
-  /// The commit that it concerns, if any.
+  /// The number of the commit that it concerns, if any.
   public var commit: CommitNumber?
-  /// For `conflict`: the commit number that the precondition met instead. For `beyondHorizon`: the
-  /// horizon.
+  /// For `conflict`: the commit found instead of the expected one. For `beyondHorizon`: the
+  /// horizon, the oldest commit whose state can be read.
   public var current: CommitNumber?
-  /// The operating system's error number, if one was given.
+  /// The operating system's error number, if a system call failed.
   public var errno: Int32?
 
   package init(
@@ -105,16 +107,17 @@ public struct TreeRingError: Error, Hashable, Sendable, CustomStringConvertible 
     }
   }
 
+  /// The line if there is one, the message, and the rest of the location in parentheses.
   public var description: String {
-    var place: [String] = []
+    var location: [String] = []
     var start = ""
     if let line {
       start = file.map { "\($0), line \(line): " } ?? "line \(line): "
     } else if let file {
-      place.append("file \(file)")
+      location.append("file \(file)")
     }
-    if let offset { place.append("offset \(offset)") }
-    if let commit { place.append("commit \(commit)") }
-    return start + (place.isEmpty ? message : "\(message) (\(place.joined(separator: ", ")))")
+    if let offset { location.append("offset \(offset)") }
+    if let commit { location.append("commit \(commit)") }
+    return start + (location.isEmpty ? message : "\(message) (\(location.joined(separator: ", ")))")
   }
 }

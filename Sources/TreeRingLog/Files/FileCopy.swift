@@ -1,4 +1,4 @@
-// Copying files through the file system interface, one megabyte at a time.
+// Copies files through the file system interface, a megabyte at a time.
 
 enum FileCopy {
   private static let piece = 1 << 20

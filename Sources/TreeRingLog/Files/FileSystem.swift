@@ -1,13 +1,13 @@
 // The only interface to the disk. All code that reads, writes, syncs, names or locks a file uses
-// these two protocols, so a test can replace the disk and lose power at any call.
+// these protocols. So a test can replace the disk and simulate a power failure at any call.
 //
-// Durability that callers may assume and a test system must provide:
+// Callers may assume the following durability, and a simulated disk must provide no more:
 // - written or reserved bytes are on the device after `sync` of that file, not before;
-// - a shorter length is on the device after a `whole` sync of that file; weaker ones may leave the
-//   old length;
+// - a shorter length is on the device after a `whole` sync of that file; after a weaker one a crash
+//   may restore the old length;
 // - a created, changed or removed name is on the device after `syncDirectory`, not before;
 // - unsynced writes reach the device in any order, whole or in part, or not at all;
-// - after a failed `sync` nothing is known about the bytes that it was to write.
+// - a failed `sync` leaves the state of the bytes on the device unknown.
 
 /// The mode in which a file is opened.
 package enum OpenMode: Hashable, Sendable {
@@ -33,8 +33,7 @@ package enum SyncStrength: Hashable, Sendable {
 package protocol FileSystem: Sendable {
   func open(_ path: String, _ mode: OpenMode) throws(TreeRingError) -> any File
   func exists(_ path: String) throws(TreeRingError) -> Bool
-  /// A path by which another value of the same kind reaches the file that this one reaches by
-  /// `path`.
+  /// The absolute form of a path: it means the same file to every value of this type.
   func absolute(_ path: String) -> String
   /// The names in a folder, without "." and "..", in no order; `notFound` if the folder is missing.
   func list(_ directory: String) throws(TreeRingError) -> [String]
@@ -54,12 +53,11 @@ package protocol FileSystem: Sendable {
   /// holder has it. The lock ends when the returned object is released or deallocated, or with the
   /// process.
   func lock(_ path: String) throws(TreeRingError) -> any FileLock
-  /// Takes the lock of a store: the lock of its LOCK file, which is created if missing, and, if the
-  /// system supports it, that of the folder that holds it. That folder cannot be removed without
+  /// Takes the lock of a store: that of its LOCK file, which is created if missing, and that of the
+  /// file's folder, if the system supports it. Unlike LOCK, the folder cannot be removed without
   /// the store. Throws `locked` if another holder has either.
   func lockStore(_ path: String) throws(TreeRingError) -> any FileLock
-  /// Starts to watch a file for changes; nil where that is impossible, so that the caller must
-  /// poll.
+  /// Starts to watch a file for changes; nil where that is impossible, so that the caller polls.
   func watch(_ path: String) -> (any FileWatch)?
   /// Whether a process, even this one, holds the lock on a file. False if the file is missing.
   func isLocked(_ path: String) throws(TreeRingError) -> Bool

@@ -1,8 +1,6 @@
-// Mappings of files that are not on a disk: heap memory that receives a copy of every write and
-// truncation of the file.
-//
-// The memory is zero until written, and the system supplies it only on access. So a mapping far
-// beyond the file's end costs nothing.
+// Mappings of files that are not on a disk: heap memory into which every write and truncation of
+// the file is copied. The system allocates a page of the memory at its first access. So a mapping
+// far beyond the file's end costs nothing.
 
 internal import TreeRingPlatform
 
@@ -47,8 +45,8 @@ extension HeapMapping {
   }
 }
 
-/// All mappings of one file. The lock that guards the file also guards this value, and each change
-/// of the file is reported here.
+/// All mappings of one file. The lock that guards the file also guards this value. The file calls
+/// `update` or `zero` after each change.
 package struct HeapMappings: Sendable {
   private struct Entry: Sendable {
     weak var mapping: HeapMapping?
@@ -75,7 +73,7 @@ package struct HeapMappings: Sendable {
   }
 
   /// Updates the mappings after a change of bytes of the file.
-  package func changed(_ range: Range<Int>, of file: [UInt8]) {
+  package func update(_ range: Range<Int>, of file: [UInt8]) {
     for entry in entries {
       guard let mapping = entry.mapping else { continue }
       let bytes = mapping.bytes.count
@@ -84,9 +82,9 @@ package struct HeapMappings: Sendable {
     }
   }
 
-  /// Zeroes the bytes that a cut of the file from `old` to `new` bytes removed, in case it grows
+  /// Zeroes the bytes that a truncation from `old` to `new` bytes removed, in case the file grows
   /// again.
-  package func cut(from old: Int, to new: Int) {
+  package func zero(from old: Int, to new: Int) {
     guard new < old else { return }
     for entry in entries {
       entry.mapping?.part(new..<old).initializeMemory(as: UInt8.self, repeating: 0)

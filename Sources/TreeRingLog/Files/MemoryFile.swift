@@ -37,7 +37,7 @@ final class MemoryFile: File {
             .copyMemory(from: UnsafeRawBufferPointer(source.buffer))
         }
       }
-      state.mappings.changed(Int(offset)..<end, of: state.bytes)
+      state.mappings.update(Int(offset)..<end, of: state.bytes)
     }
   }
 
@@ -52,7 +52,7 @@ final class MemoryFile: File {
       let (old, size) = (state.bytes.count, Int(size))
       if size <= old {
         state.bytes.removeLast(old - size)
-        state.mappings.cut(from: old, to: size)
+        state.mappings.zero(from: old, to: size)
       } else {
         state.bytes.append(contentsOf: [UInt8](repeating: 0, count: size - old))
       }

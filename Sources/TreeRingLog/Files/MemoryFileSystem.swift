@@ -1,6 +1,5 @@
-// Files that live in memory and end with the process: for `Store.inMemory()`, previews and tests.
-// Syncs succeed without any effect. An open file that is removed stays readable through its
-// openings.
+// Files in memory, which end with the process: for `Store.inMemory()`, previews and tests. Syncs
+// succeed and do nothing. A removed file stays readable through its openings.
 
 internal import TreeRingPlatform
 
@@ -27,7 +26,7 @@ package final class MemoryFileSystem: FileSystem {
   }
 
   private static func missing(_ path: String) -> TreeRingError {
-    TreeRingError(.notFound, "There is no \(path) in memory.", file: path)
+    TreeRingError(.notFound, "\(path) does not exist in memory. Check the path.", file: path)
   }
 
   package func open(_ path: String, _ mode: OpenMode) throws(TreeRingError) -> any File {
@@ -36,7 +35,8 @@ package final class MemoryFileSystem: FileSystem {
       if let contents = state.files[key] {
         guard mode != .createNew else {
           return .failure(
-            TreeRingError(.alreadyExists, "\(path) is there already.", file: path))
+            TreeRingError(
+              .alreadyExists, "\(path) exists in memory. Choose another name.", file: path))
         }
         return .success(contents)
       }
@@ -94,7 +94,8 @@ package final class MemoryFileSystem: FileSystem {
     let error: TreeRingError? = state.withLock { state in
       guard let contents = state.files[from] else { return Self.missing(path) }
       guard state.files[to] == nil else {
-        return TreeRingError(.alreadyExists, "\(newPath) is there already.", file: newPath)
+        return TreeRingError(
+          .alreadyExists, "\(newPath) exists in memory. Choose another name.", file: newPath)
       }
       state.files[to] = contents
       return nil
@@ -110,7 +111,8 @@ package final class MemoryFileSystem: FileSystem {
         !state.files.keys.contains { Self.parent($0) == key }
         && !state.directories.contains { $0 != key && Self.parent($0) == key }
       guard isEmpty else {
-        return TreeRingError(.io, "Cannot remove \(path): it is not empty.", file: path)
+        return TreeRingError(
+          .io, "Cannot remove the folder \(path): it is not empty.", file: path)
       }
       state.directories.remove(key)
       return nil

@@ -25,7 +25,8 @@ final class PosixFile: File {
   private func opened() throws(TreeRingError) -> Int32 {
     let open = descriptor.load(ordering: .acquiring)
     guard open >= 0 else {
-      throw TreeRingError(.closed, "\(path) has been closed.", file: path)
+      throw TreeRingError(
+        .closed, "\(path) has been closed. Open the store again.", file: path)
     }
     return open
   }
@@ -99,12 +100,12 @@ final class PosixFile: File {
     return try PosixMapping(descriptor: try opened(), path: path, offset: offset, count: count)
   }
 
-  /// The state of the open file itself, whatever file has its name now.
+  /// The status of the open file itself, even if another file has its name now.
   func status() throws(TreeRingError) -> stat {
     let open = try opened()
     var status = stat()
     guard fstat(open, &status) == 0 else {
-      throw SystemErrors.error(SystemErrors.last, "look at", path)
+      throw SystemErrors.error(SystemErrors.last, "inspect", path)
     }
     return status
   }

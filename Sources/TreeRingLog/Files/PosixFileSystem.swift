@@ -1,10 +1,9 @@
 // The operating system's files. Folders get mode 0700, files 0600; no descriptor survives exec.
 //
-// - Only regular files are opened. A symbolic link is not followed, and a FIFO is not waited for.
-//   So nothing is read or written through a file that another program has put in the position of a
-//   store's file.
-// - A relative path always means the same file: the working folder at the value's creation
-//   completes it. Messages contain the path as it was given.
+// - Only regular files are opened. A symbolic link is not followed, and opening a FIFO does not
+//   wait. So another program cannot make TreeRing read or write outside the store's folder.
+// - A relative path starts at the working folder of the moment when this value was created. So it
+//   always means the same file. Messages contain the path as it was given.
 
 internal import TreeRingPlatform
 
@@ -41,7 +40,7 @@ package struct PosixFileSystem: FileSystem {
   package func exists(_ path: String) throws(TreeRingError) -> Bool {
     var status = stat()
     if lstat(absolute(path), &status) == 0 { return true }
-    let error = SystemErrors.error(SystemErrors.last, "look at", path)
+    let error = SystemErrors.error(SystemErrors.last, "inspect", path)
     guard error.code == .notFound else { throw error }
     return false
   }
@@ -117,8 +116,7 @@ package struct PosixFileSystem: FileSystem {
   package func lockStore(_ path: String) throws(TreeRingError) -> any FileLock {
     let slash = path.lastIndex(of: "/")
     let folder = slash.map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? "."
-    // The folder first: its lock also refuses a process that finds no LOCK file there, or another
-    // one.
+    // The folder first: its lock also excludes a process that finds LOCK missing or replaced.
     let descriptor = try openDescriptor(folder, O_RDONLY | O_DIRECTORY, "open the folder")
     let opened = PosixFile(descriptor: descriptor, path: folder)
     var held: PosixFile?
@@ -162,12 +160,12 @@ package struct PosixFileSystem: FileSystem {
       return false
     }
     defer { probe.close() }
-    // Shared, so that two concurrent probes do not take each other for the holder.
+    // A shared lock, so that two concurrent probes do not mistake each other for the holder.
     guard let number = try probe.tryLock(LOCK_SH) else {
       probe.unlock()
       return false
     }
-    // A file system without locks: no process holds one, and no store there is open for writing.
+    // On a file system without locks no store is open for writing.
     if SystemErrors.isUnsupported(number) { return false }
     let error = SystemErrors.error(number, "probe the lock of", path)
     guard error.code == .locked else { throw error }
@@ -206,8 +204,8 @@ package struct PosixFileSystem: FileSystem {
     }
     throw TreeRingError(
       .notAStore,
-      "\(path) is \(kind), where a store has a file. Nothing was changed. Put the file back in its "
-        + "place, or move what is there away.", file: path)
+      "\(path) is \(kind), but must be a regular file. Nothing was changed. Move it away, or "
+        + "restore the store's file from a backup.", file: path)
   }
 
   private func openDescriptor(

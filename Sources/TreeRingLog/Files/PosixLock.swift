@@ -1,4 +1,4 @@
-// A lock that the operating system keeps for a process: on a file, and for a store also on its
+// A lock that the operating system holds for a process: of a file, and for a store also of its
 // folder.
 
 internal import TreeRingPlatform
@@ -58,10 +58,9 @@ final class PosixLock: FileLock {
   private static func lost(_ path: String) -> TreeRingError {
     TreeRingError(
       .poisoned,
-      "\(path) was removed, moved or replaced while the store was open. Another process "
-        + "may write the "
-        + "store now, and commits since may be lost. Close the store and open it again.", file: path
-    )
+      "\(path) was removed, moved or replaced while the store was open. Another process may be "
+        + "writing the store, and later commits may be lost. Close the store and open it again.",
+      file: path)
   }
 
   func release() {

@@ -1,4 +1,4 @@
-// A read-only view of a file's bytes in the address space. They change when the file is written.
+// A read-only mapping of a file of the operating system. Writes to the file show in it.
 
 internal import TreeRingPlatform
 

@@ -1,4 +1,4 @@
-// Waiting for changes of a file of the operating system.
+// Waits for changes of a file of the operating system.
 
 internal import CTreeRing
 internal import TreeRingPlatform

@@ -1,13 +1,14 @@
-// One writer for each store: an exclusive lock on a file and its folder, which ends with the
-// process. The file's first bytes tell all followers of the store its newest durable commit.
+// The exclusive lock of a store's writer, on the file LOCK and its folder. It ends with the
+// process. In the file's first bytes, the *shared word*, the writer publishes its newest durable
+// commit.
 //
-// - Opening: the writer sets durable to "unknown" and then the incarnation to a new random number.
-//   Each pair has a checksum, so a reader that sees part of a write detects that and reads again.
+// - Opening: the writer sets the durable commit to "unknown" and then the incarnation to a new
+//   random number. A checksum covers both, so a reader detects a write in progress and reads again.
 // - After each sync the writer publishes the newest durable commit, which never decreases.
 //
-// The word is not synced. After a crash it may hold anything; it has a meaning only while the lock
-// is held. It is written by a call, never through a mapping: a store to a mapped page for which the
-// file system has no room ends the process.
+// The word is not synced. After a crash it may hold anything, so it counts only while the lock is
+// held. The writer writes it by a call, never through a mapping: a store to a mapped page for which
+// the file system has no room ends the process.
 
 internal import TreeRingPlatform
 
@@ -40,7 +41,7 @@ package final class StoreLock: Sendable {
         held.release()
         throw error
       }
-      // This writer cannot be followed until there is room.
+      // Without room for the word, followers cannot follow this writer yet.
     }
   }
 
@@ -51,8 +52,7 @@ package final class StoreLock: Sendable {
     if try file.size() < UInt64(Format.SharedWord.byteCount) {
       try held.write([UInt8](repeating: 0, count: Format.SharedWord.byteCount), at: 0)
     } else if let old = try SharedWord.image(of: file) {
-      // Prevents the pair of the old durable commit and the new incarnation, whatever part of a
-      // write is read.
+      // So no reader of a part of the next write sees the old commit with the new incarnation.
       var value = old.value
       value.durable = nil
       let start = Format.SharedWord.durable
@@ -71,7 +71,7 @@ package final class StoreLock: Sendable {
   /// open. One short write; if there is no room for it, followers learn of the commit later.
   package func publish(durable: CommitNumber) {
     state.withLock { state in
-      if state.isWritten, let said = state.value.durable, said >= durable { return }
+      if state.isWritten, let published = state.value.durable, published >= durable { return }
       state.value.durable = max(durable, state.value.durable ?? 0)
       try? write(&state)
     }
@@ -95,7 +95,7 @@ package final class StoreLock: Sendable {
   package func release() { held.release() }
 }
 
-/// The statement of a store's writer to its followers.
+/// The shared word, as a follower reads it.
 package final class SharedWord: Sendable {
   /// The content of the word at one moment.
   package struct Value: Hashable, Sendable {
@@ -125,14 +125,14 @@ package final class SharedWord: Sendable {
     return SharedWord(file)
   }
 
-  /// The writer's current statement; without a durable commit if the file can no longer be read.
-  /// Reads 28 bytes.
+  /// The current content; without a durable commit if the file cannot be read. Reads 28 bytes.
   package var value: Value {
     var last: Image?
     var repeatCount = 0
     while let image = try? Self.image(of: file) {
       if image.isSound { return image.value }
-      // A write in progress ends soon. A pair that stays is from a program without checksums.
+      // A write in progress ends soon. A pair that stays was written by a program without
+      // checksums.
       repeatCount = image == last ? repeatCount + 1 : 0
       if repeatCount == 10 { return image.value }
       last = image
@@ -150,7 +150,7 @@ package final class SharedWord: Sendable {
     var isSound: Bool
   }
 
-  /// The content of a file; nil if it is no word.
+  /// The word in a file; nil if the file does not begin with its magic number.
   fileprivate static func image(of file: any File) throws(TreeRingError) -> Image? {
     var bytes = [UInt8](repeating: 0, count: Format.SharedWord.endOffset)
     let count = bytes.withUnsafeMutableBytes { bytes in

@@ -55,8 +55,8 @@ enum Format {
   enum Origin: UInt32 {
     /// The previous segment was sealed, or there is none.
     case sealed = 0
-    /// Recovery copied commits to this segment from behind a doubtful tail. It supersedes the
-    /// previous segment's content at or above this segment's first commit.
+    /// Recovery copied the doubtful commits of the previous segment to this one. The commits of the
+    /// previous segment from this one's first on are superseded.
     case recovery = 1
   }
 
@@ -106,8 +106,8 @@ enum Format {
     static let trailerByteCount = 16
   }
 
-  /// The file LOCK: the statements of a store's writer to its followers. It is never synced, and
-  /// never believed after a restart.
+  /// The file LOCK, in which a store's writer publishes its newest durable commit to followers. It
+  /// is never synced, and followers ignore it unless a writer holds the lock.
   enum SharedWord {
     static let magic = 0  // u64, `sharedMagic`
     static let incarnation = 8  // u64, random, another one for each opening for writing

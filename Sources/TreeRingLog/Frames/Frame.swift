@@ -2,8 +2,8 @@
 //
 // A header is accepted after these checks, in this order: it begins with our magic numbers; its
 // length fits its kind and the available bytes; its checksum holds; its version and flags are
-// known; its salt and offset are those of this segment and position. The writer runs the same
-// checks on a header before it writes it.
+// known; it has the segment's salt, and its own offset. The writer checks a header in the same way
+// before it writes it.
 
 /// The reason why bytes are not an acceptable header.
 enum FrameFlaw: Error, Hashable {
@@ -24,7 +24,7 @@ enum FrameFlaw: Error, Hashable {
     case .notAHeader: "no header begins here"
     case .badLength: "the header's lengths do not fit together"
     case .badChecksum: "the header's checksum is wrong"
-    case .misplaced: "the header belongs to another segment or place"
+    case .misplaced: "the header belongs to another segment or offset"
     case .outOfOrder: "the frame does not follow the one before it"
     case .unsupported(let version, let flags):
       "the header is of format version \(version) with flags \(flags)"
@@ -45,8 +45,8 @@ struct FrameHead: Hashable {
 
   /// The length of the header at the beginning of `bytes`. `bytes` holds its first
   /// `Format.Commit.values` bytes, or the rest of the file if that is shorter; `remaining` is the
-  /// length of that rest. The result is not verified, but it is within the file. If it is large,
-  /// the header's own counts agree with it.
+  /// length of that rest. The result is not verified, but lies within the file. A length over 64
+  /// KiB also agrees with the header's own counts.
   static func byteCount(
     _ bytes: UnsafeRawBufferPointer, remaining: UInt64
   ) throws(FrameFlaw) -> Int {
@@ -217,7 +217,7 @@ enum Mark {
   }
 }
 
-/// The position of the next header in a segment, and the values it must refer to.
+/// The position of the next header in a segment, and the values that it must contain.
 struct ChainPosition: Hashable {
   var salt: UInt64
   var offset: UInt64
@@ -225,7 +225,7 @@ struct ChainPosition: Hashable {
   var checksum: UInt32
 }
 
-/// The fields of a commit's header beyond its head. The table gives the frames of the values.
+/// The fields of a commit's header beyond its head. `ValueEntry` reads the value table.
 struct CommitFields: Hashable {
   var number: CommitNumber
   var timestamp: Timestamp

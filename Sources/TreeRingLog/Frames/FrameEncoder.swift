@@ -1,7 +1,8 @@
-// Encoding a draft as a frame: header, value table, the payload's LZ4 frame, and one LZ4 frame for
+// Encodes a draft as a frame: header, value table, the payload's LZ4 frame, and one LZ4 frame for
 // each logged value.
 
-/// Builds frames. Not synchronized: the log's appending side or the one writing thread guards it.
+/// Builds frames. Not synchronized: `GroupCommit.appending`, or the one thread that writes a
+/// segment, guards it.
 final class FrameEncoder {
   private let compressor: FrameCompressor
 
@@ -47,8 +48,8 @@ final class FrameEncoder {
       headerByteCount: headerCount, byteCount: buffer.count - start, checksum: checksum)
   }
 
-  /// Appends header and payload of a commit that gets a new payload. The LZ4 frames of its values,
-  /// which exist already, must follow.
+  /// Appends header and payload of a commit that gets a new payload. The caller appends the
+  /// existing LZ4 frames of its values.
   func encode(
     _ fields: CommitFields, payload: [UInt8], entries: [ValueEntry], at position: ChainPosition,
     synced: UInt64, into buffer: ByteBuffer
@@ -108,13 +109,16 @@ final class FrameEncoder {
   private func checkLimits(_ draft: CommitDraft) throws(TreeRingError) {
     guard UInt64(draft.payload.count) <= Format.largestPayload else {
       throw TreeRingError(
-        .tooLarge, "The operations of one commit may take \(Format.largestPayload) bytes.",
+        .tooLarge,
+        "The operations of a commit take \(draft.payload.count) bytes, over the limit of "
+          + "\(Format.largestPayload). Divide them into several commits.",
         commit: draft.number)
     }
     for value in draft.values where UInt64(value.bytes.count) > Format.largestValue {
       throw TreeRingError(
         .tooLarge,
-        "A value of \(value.bytes.count) bytes is over the limit of \(Format.largestValue).",
+        "A value has \(value.bytes.count) bytes, over the limit of \(Format.largestValue). Divide "
+          + "it.",
         commit: draft.number)
     }
   }

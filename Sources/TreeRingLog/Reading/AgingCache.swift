@@ -1,6 +1,7 @@
-// A map of bounded size that evicts entries not used lately. It consists of two halves. Entries
-// enter the younger half. When that is full, it becomes the older half and the previous older half
-// is dropped. An entry found in the older half moves back to the younger one. Every call is O(1).
+// A map of bounded size that evicts entries not used lately. It has two halves. Entries enter the
+// younger half. When that is full, it becomes the older half, and the entries of the previous older
+// half are evicted. A lookup moves an entry of the older half to the younger one. Every call is
+// O(1).
 
 /// A bounded map. Not synchronized: the owner guards it.
 struct AgingCache<Key: Hashable & Sendable, Value: Sendable>: Sendable {
@@ -18,7 +19,7 @@ struct AgingCache<Key: Hashable & Sendable, Value: Sendable>: Sendable {
   /// The sum of the entries' costs.
   var cost: Int { young.cost + old.cost }
 
-  /// The value of a key, which then counts as used.
+  /// The value of a key. Counts as a use of it.
   mutating func find(_ key: Key) -> Value? {
     if let found = young.entries[key] { return found.value }
     guard let found = old.entries.removeValue(forKey: key) else { return nil }

@@ -1,14 +1,14 @@
-// Following a log that another process writes. A follower reads only commits that the writer has
-// declared durable, so it never judges a frame that is still being written.
+// Follows a log that another process writes. A follower reads only commits that the writer has
+// declared durable, so it never meets a frame in the middle of being written.
 //
 // 1. Usually the last segment has grown. The follower reads on from the known end to the target.
 // 2. Otherwise the writer has begun another segment, a new writer has recovered the log, or
 //    compaction has rewritten segments. The follower reopens the log and trusts the position of the
-//    last visible commit: it glances at the other segments and reads what lies behind that
+//    last visible commit: it reads the summaries of the other segments, and all frames after that
 //    position. The result replaces the previous state.
 // 3. If the log no longer holds that commit, it was replaced or cut back: `storeRewound`.
 //
-// Concurrent readers continue; each finishes with the file it has open.
+// Concurrent readers continue; each keeps reading the file that it has open.
 
 extension CommitLog {
   /// Extends a log that was opened for reading up to a commit that its writer has declared durable.
@@ -29,7 +29,10 @@ extension CommitLog {
     followers.lock()
     defer { followers.unlock() }
     guard core.options.access == .readOnly else {
-      throw TreeRingError(.notAllowed, "A log that is open for writing cannot follow another.")
+      throw TreeRingError(
+        .notAllowed,
+        "The log in \(core.directory) is open for writing. Open it for reading to follow.",
+        file: core.directory)
     }
     let shown = try newest()
     if hasNewWriter { return try reopen(through: max(target, shown)) }
@@ -47,12 +50,12 @@ extension CommitLog {
 
   private func newest() throws(TreeRingError) -> CommitNumber {
     try core.withState { state throws(TreeRingError) in
-      guard !state.isClosed else { throw TreeRingError(.closed, "The log has been closed.") }
+      guard !state.isClosed else { throw core.closedError }
       return state.completed
     }
   }
 
-  /// Reads on in the last segment. Stops at any flaw; `reopen` judges it.
+  /// Reads the new frames of the last segment. Stops at any flaw; `reopen` judges it.
   private func extend(through target: CommitNumber) throws(TreeRingError) -> CommitNumber {
     let (shown, last, end) = try core.withState { state throws(TreeRingError) in
       (state.completed, state.segments.last, state.end)
@@ -68,7 +71,7 @@ extension CommitLog {
         path: last.path, header: last.header, directory: scan.directory, end: scan.end.offset)
       state.end = ScanStart(
         end: scan.end, directory: scan.directory, lastKind: scan.lastKind, last: newest)
-      state.show(newest.commit, newest.timestamp)
+      state.makeVisible(newest.commit, newest.timestamp)
     }
     return newest.commit
   }
@@ -80,7 +83,7 @@ extension CommitLog {
     options.through = target
     options.trustedStoreID = storeID
     options.trusted = nil
-    // Before the first commit there is nothing that could be lost.
+    // Before the first commit no commit can be lost.
     if let last = end?.last, last.commit > 0 { options.trusted = last }
     let (found, core, settled): (CommitLog, GroupCommit, LogOptions)
     (core, settled) = (self.core, options)
@@ -90,10 +93,10 @@ extension CommitLog {
         try CommitLog(directory: directory, fileSystem: core.fileSystem, options: settled)
       }
     } catch  where error.code == .logBehindPages || error.code == .notFound {
-      throw rewound(options.trusted?.commit ?? 0, "it ends before that commit now")
+      throw rewound(options.trusted?.commit ?? 0, "the log now ends before that commit")
     }
     if found.storeID != storeID {
-      throw rewound(options.trusted?.commit ?? 0, "another store has taken its place")
+      throw rewound(options.trusted?.commit ?? 0, "another store has replaced this one")
     }
     if case .refused(let reason) = found.trust, let last = options.trusted,
       try !found.hasRewritten(last)
@@ -107,13 +110,13 @@ extension CommitLog {
   /// Whether compaction or erasing has rewritten or removed a visible commit. A rewritten commit
   /// keeps its number and timestamp; a removed one leaves nothing.
   private func hasRewritten(_ position: LogPosition) throws(TreeRingError) -> Bool {
-    let place = try core.withState { state throws(TreeRingError) in
+    let segment = try core.withState { state throws(TreeRingError) in
       state.segments.last { $0.header.firstCommit <= position.commit }?.header
     }
-    // Erasing does not move the horizon; the segment's generation shows it.
-    let isRewritten = place.map { place in
-      place.isCompacted
-        && (place.firstCommit, place.generation) != (position.segment, position.generation)
+    // Erasing does not move the horizon, but increments the segment's generation.
+    let isRewritten = segment.map { segment in
+      segment.isCompacted
+        && (segment.firstCommit, segment.generation) != (position.segment, position.generation)
     }
     guard position.commit <= horizon || isRewritten == true else { return false }
     do throws(TreeRingError) {
@@ -124,9 +127,8 @@ extension CommitLog {
   private func rewound(_ commit: CommitNumber, _ reason: String) -> TreeRingError {
     TreeRingError(
       .storeRewound,
-      "The log was replaced or cut back while it was followed: commit \(commit) had been "
-        + "shown, and "
-        + "\(reason). What was read of it may be gone; open the store again to see what it holds.",
+      "The log was replaced or cut back while this process followed it: commit \(commit) was "
+        + "visible, and \(reason). Commits already read may be lost. Open the store again.",
       file: core.directory, commit: commit)
   }
 
@@ -147,16 +149,16 @@ extension CommitLog {
         return old
       }
       state.end = end
-      state.show(completed, timestamp)
+      state.makeVisible(completed, timestamp)
     }
-    // A path may name another file now.
+    // Another file may have the path of an open one by now.
     files.closeAll()
   }
 }
 
 extension GroupCommit.State {
   /// Makes a commit the newest visible one.
-  fileprivate mutating func show(_ commit: CommitNumber, _ timestamp: Timestamp) {
+  fileprivate mutating func makeVisible(_ commit: CommitNumber, _ timestamp: Timestamp) {
     (sequenced, completed, durable) = (commit, commit, commit)
     (sequencedTimestamp, completedTimestamp) = (timestamp, timestamp)
   }

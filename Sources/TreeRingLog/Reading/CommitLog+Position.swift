@@ -1,4 +1,4 @@
-// Log positions: taken for a checkpoint, verified at the next opening.
+// The position of a commit, which a checkpoint stores and the next opening verifies.
 
 extension CommitLog {
   /// The position of a commit, for a checkpoint to store. The log must be synced through the commit
@@ -11,7 +11,7 @@ extension CommitLog {
       try withFrame(of: number) { frame in
         guard let segment = frame.segment else {
           throw TreeRingError(
-            .notFound, "Commit \(number) has not been written yet; wait for it to be complete.",
+            .notFound, "Commit \(number) has not been written yet. Wait until it is completed.",
             commit: number)
         }
         let chain = frame.head.number(UInt32.self, at: Format.Head.checksum)
@@ -24,15 +24,16 @@ extension CommitLog {
     return try typed(result)
   }
 
-  /// The position behind the first segment's header.
+  /// The position after the first segment's header.
   private func beginning() throws(TreeRingError) -> LogPosition {
     let found = try core.withState { state throws(TreeRingError) -> (Segment, (any File)?)? in
-      guard !state.isClosed else { throw TreeRingError(.closed, "The log has been closed.") }
+      guard !state.isClosed else { throw core.closedError }
       if let first = state.segments.first { return (first, nil) }
       return state.active.map { ($0.segment, $0.file) }
     }
     guard let (segment, active) = found else {
-      throw TreeRingError(.notFound, "The log is empty.", file: core.directory)
+      throw TreeRingError(
+        .notFound, "The log in \(core.directory) has no segment.", file: core.directory)
     }
     let file: any File
     if let active { file = active } else { file = try files.file(segment.path) }

@@ -1,16 +1,16 @@
-// Reading single commits and values. A lookup uses the sparse directory of the segment and then
-// walks over at most 63 headers, checking each. FrameCache.swift remembers the end of the walk, so
-// the next walk in the same stride begins there. Commits that are sequenced but not written are
-// read from memory. If a commit is absent from its segment, compaction has removed it, provided the
-// segment's header says so; otherwise it is missing.
+// Reads single commits. A lookup finds the nearest earlier entry in the sparse directory of the
+// segment, and then walks over at most 63 headers, checking each. FrameCache.swift keeps the end of
+// the walk, so the next walk in the same stride begins there. Commits that are sequenced but not
+// written are read from memory. If a compacted segment lacks a commit below its horizon, compaction
+// has removed it. Any other absence is damage.
 
 extension CommitLog {
-  /// The source to search for a commit.
-  enum Place {
+  /// The location at which the search for a commit's frame begins.
+  enum FrameLocation {
     /// The file, the entry at which the walk begins, and the end of the written bytes.
     case file(
       any File, header: SegmentHeader, from: SegmentDirectory.Entry, end: UInt64)
-    /// A copy of the frame's bytes.
+    /// A copy of the frame's bytes, for a commit that is not written yet.
     case memory(path: String, offset: UInt64, headerByteCount: Int, bytes: [UInt8])
   }
 
@@ -60,7 +60,7 @@ extension CommitLog {
 
   // MARK: Finding
 
-  /// A frame whose header was found and checked.
+  /// A frame with a checked header.
   struct FoundFrame {
     var header: CommitHeader
     /// The header of its segment; nil if the frame is not written yet.
@@ -97,10 +97,10 @@ extension CommitLog {
   }
 
   func withFrame<R>(
-    of number: CommitNumber, at place: Place, _ body: (FoundFrame) throws -> R
+    of number: CommitNumber, at location: FrameLocation, _ body: (FoundFrame) throws -> R
   ) throws -> R {
-    try decoders.with { decoder in
-      switch place {
+    try decoders.withDecoder { decoder in
+      switch location {
       case .memory(let path, let offset, let headerByteCount, let bytes):
         return try bytes.withUnsafeBytes { frame in
           let head = frame.part(0, headerByteCount)
@@ -155,33 +155,42 @@ extension CommitLog {
     }
   }
 
-  func locate(_ number: CommitNumber) throws(TreeRingError) -> Place {
-    let (place, active) = try core.withState {
-      state throws(TreeRingError) -> (Place?, (Segment, any File)?) in
-      guard !state.isClosed else { throw TreeRingError(.closed, "The log has been closed.") }
+  func locate(_ number: CommitNumber) throws(TreeRingError) -> FrameLocation {
+    let (location, active) = try core.withState {
+      state throws(TreeRingError) -> (FrameLocation?, (Segment, any File)?) in
+      guard !state.isClosed else { throw core.closedError }
       try Self.checkRange(number, state)
       if number > state.completed { return (Self.pending(number, state), nil) }
       guard let active = state.active, number >= active.header.firstCommit else {
         return (nil, nil)
       }
       if case .entry(let entry) = active.directory.find(atOrBefore: number) {
-        let place = Place.file(
+        let location = FrameLocation.file(
           active.file, header: active.header, from: entry, end: active.written.offset)
-        return (place, nil)
+        return (location, nil)
       }
       return (nil, (active.segment, active.file))
     }
-    if let place { return place }
+    if let location { return location }
     var found = active
     if found == nil { found = try sealed(holding: number) }
     guard let (segment, file) = found else {
-      throw TreeRingError(.notFound, "Commit \(number) is not in the log.", commit: number)
+      throw absent(number)
     }
     guard let entry = try segment.directory.entry(atOrBefore: number, file) else {
       if segment.header.isCompacted, number < segment.header.horizon { throw removed(number) }
-      throw TreeRingError(.notFound, "Commit \(number) is not in the log.", commit: number)
+      throw absent(number)
     }
     return .file(file, header: segment.header, from: entry, end: segment.end)
+  }
+
+  /// The error for a commit that the log does not hold.
+  func absent(_ number: CommitNumber) -> TreeRingError {
+    TreeRingError(
+      .notFound,
+      "The log in \(core.directory) does not hold commit \(number). Check it with `treering "
+        + "verify`.",
+      file: core.directory, commit: number)
   }
 
   private static func checkRange(
@@ -190,17 +199,19 @@ extension CommitLog {
     let first = state.segments.first?.header.firstCommit ?? state.active?.header.firstCommit ?? 1
     if number < first, number > 0 {
       throw TreeRingError(
-        .beyondHorizon, "Commit \(number) lies before \(first), the oldest one kept.",
+        .beyondHorizon,
+        "Commit \(number) lies before \(first), the oldest in the log. Read a later one.",
         commit: number)
     }
     guard number >= first, number <= state.sequenced else {
       throw TreeRingError(
-        .notFound, "There is no commit \(number); the newest is \(state.sequenced).",
+        .notFound, "Commit \(number) does not exist; the newest is \(state.sequenced).",
         commit: number)
     }
   }
 
-  private static func pending(_ number: CommitNumber, _ state: GroupCommit.State) -> Place? {
+  private static func pending(_ number: CommitNumber, _ state: GroupCommit.State) -> FrameLocation?
+  {
     guard let (batch, frame) = state.pendingFrame(number) else { return nil }
     return .memory(
       path: state.active?.path ?? "", offset: frame.offset,
@@ -216,7 +227,7 @@ extension CommitLog {
 
   private func search(_ moment: Timestamp) throws -> CommitNumber {
     let (segments, active, limit) = try core.withState { state throws(TreeRingError) in
-      guard !state.isClosed else { throw TreeRingError(.closed, "The log has been closed.") }
+      guard !state.isClosed else { throw core.closedError }
       return (state.segments, state.active, state.sequenced)
     }
     var entry = try active.flatMap { active throws(TreeRingError) in
@@ -238,7 +249,7 @@ extension CommitLog {
     }
     guard let entry else { return 0 }
     var newest = entry.commit
-    // Ends at the first later commit, which does not lie behind the next entry.
+    // Ends at the first later commit, which does not lie after the next entry.
     try replay(from: entry.commit, through: limit) { header, _ in
       guard header.timestamp <= moment else { return false }
       newest = header.number

@@ -1,4 +1,4 @@
-// Sequential reading of many commits at full memory speed: large reads, one decoder, one buffer.
+// Reads many commits in sequence at full memory speed: large reads, one decoder, one buffer.
 
 extension CommitLog {
   /// Calls `body` with each commit of a range and its payload, in order, until `body` returns false
@@ -13,7 +13,7 @@ extension CommitLog {
     var next = from
     while next <= through {
       guard let (segment, file) = try written(holding: next) else {
-        // Still in memory. There are few of these, so one at a time.
+        // Commits in memory are few, so they are read one at a time.
         let more = try readPayload(of: next, body)
         guard more else { return }
         next += 1
@@ -21,7 +21,7 @@ extension CommitLog {
       }
       let last = min(through, segment.directory.lastCommit)
       if next <= last {
-        let wentOn = try decoders.with { decoder in
+        let wentOn = try decoders.withDecoder { decoder in
           try replay(segment, file, from: next, through: last, decoder, body)
         }
         guard wentOn else { return }
@@ -36,7 +36,7 @@ extension CommitLog {
   ) throws(TreeRingError) -> (Segment, any File)? {
     let (isWritten, active) = try core.withState {
       state throws(TreeRingError) -> (Bool, (Segment, any File)?) in
-      guard !state.isClosed else { throw TreeRingError(.closed, "The log has been closed.") }
+      guard !state.isClosed else { throw core.closedError }
       guard number <= state.completed else { return (false, nil) }
       guard let active = state.active, number >= active.header.firstCommit else {
         return (true, nil)
@@ -59,7 +59,7 @@ extension CommitLog {
     var entry = try directory.entry(atOrBefore: from, file)
     if segment.header.isCompacted, entry == nil { entry = try directory.firstEntry(file) }
     guard let entry else {
-      throw TreeRingError(.notFound, "Commit \(from) is not in the log.", commit: from)
+      throw absent(from)
     }
     let reader = SegmentReader(
       file: file, end: segment.end, window: decoder.window)

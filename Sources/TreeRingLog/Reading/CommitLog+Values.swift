@@ -1,6 +1,6 @@
-// Reading logged values. A read costs one search in the commit's value table and one read of the
-// value, independent of the commit's number of values: the table is checked once and its index
-// cached.
+// Reads logged values. A read costs one search in the index of the commit's value table and one
+// read of the value. The table is checked once and its index cached, so the cost hardly depends on
+// the number of values.
 
 extension CommitLog {
   /// A logged value. O(log n) in the commit's n values, after the commit's header was read once.
@@ -13,7 +13,7 @@ extension CommitLog {
     let name = ValueName(operation, part)
     let result: Result<[UInt8], any Error> = Result {
       if let stored = try pendingValue(name, of: number) {
-        return try decoders.with { decoder in
+        return try decoders.withDecoder { decoder in
           try stored.bytes.withUnsafeBytes { bytes in
             try plain(bytes, stored.entry, decoder) { stored.frame.error(of: number, $0) }
           }
@@ -27,7 +27,7 @@ extension CommitLog {
   // MARK: - In files
 
   /// The location of a commit's frame, for error messages.
-  private struct FramePlace {
+  private struct FileLocation {
     var path: String
     var offset: UInt64
 
@@ -37,22 +37,22 @@ extension CommitLog {
   }
 
   private func writtenValue(_ name: ValueName, of number: CommitNumber) throws -> [UInt8] {
-    let place = try locate(number)
-    if case .file(let file, let segment, _, let end) = place,
+    let location = try locate(number)
+    if case .file(let file, let segment, _, let end) = location,
       let known = frames.values(of: number, in: segment)
     {
-      return try decoders.with { decoder in
+      return try decoders.withDecoder { decoder in
         let reader = SegmentReader(
           file: file, end: end, chunk: Self.lookupByteCount, window: decoder.window)
         return try value(
           name, of: number, segment, known.table, decoder,
-          FramePlace(path: file.path, offset: known.frameOffset)
+          FileLocation(path: file.path, offset: known.frameOffset)
         ) { (offset, count) throws(TreeRingError) in
           try reader.bytes(at: known.frameOffset + offset, count: Int(count))
         }
       }
     }
-    return try withFrame(of: number, at: place) { frame in
+    return try withFrame(of: number, at: location) { frame in
       let table = ValueTable(frame.head, frame.fields)
       if table.isLarge, let segment = frame.segment {
         frames.keep(
@@ -61,7 +61,7 @@ extension CommitLog {
       }
       return try value(
         name, of: number, frame.segment, table, frame.decoder,
-        FramePlace(path: frame.header.file, offset: frame.header.offset)
+        FileLocation(path: frame.header.file, offset: frame.header.offset)
       ) { (offset, count) throws(TreeRingError) in try frame.bytes(at: offset, count: count) }
     }
   }
@@ -71,24 +71,24 @@ extension CommitLog {
   /// - Parameter bytes: returns bytes of the commit's frame; offsets count from its start.
   private func value(
     _ name: ValueName, of number: CommitNumber, _ segment: SegmentHeader?, _ table: ValueTable,
-    _ decoder: Decoder, _ place: FramePlace,
+    _ decoder: Decoder, _ location: FileLocation,
     _ bytes: (_ offset: UInt64, _ count: UInt64) throws(TreeRingError) -> UnsafeRawBufferPointer
   ) throws(TreeRingError) -> [UInt8] {
     let found: ValueTable.Found?
     switch try table.find(name, bytes) {
     case .success(let value): found = value
-    case .failure(let flaw): throw place.error(of: number, flaw.problem)
+    case .failure(let flaw): throw location.error(of: number, flaw.problem)
     }
     if let found {
       let stored = try bytes(found.offset, UInt64(found.entry.stored))
-      return try plain(stored, found.entry, decoder) { place.error(of: number, $0) }
+      return try plain(stored, found.entry, decoder) { location.error(of: number, $0) }
     }
     if let segment, segment.isCompacted, number <= segment.horizon {
       let horizon = horizon
       throw TreeRingError(
         .beyondHorizon,
-        "A value that commit \(number) wrote was removed by compaction; history is kept from "
-          + "commit \(horizon) on. Read a state from there on.", commit: number,
+        "Compaction removed a value that commit \(number) wrote; history is kept from commit "
+          + "\(horizon) on. Read a state from there on.", commit: number,
         current: horizon)
     }
     throw absent(name, of: number)
@@ -96,7 +96,9 @@ extension CommitLog {
 
   private func absent(_ name: ValueName, of number: CommitNumber) -> TreeRingError {
     TreeRingError(
-      .notFound, "Commit \(number) has no logged value for operation \(name.operation).",
+      .notFound,
+      "Commit \(number) has no logged value for operation \(name.operation). Check the log with "
+        + "`treering verify`.",
       commit: number)
   }
 
@@ -117,7 +119,7 @@ extension CommitLog {
   /// written.
   private func pendingValue(
     _ name: ValueName, of number: CommitNumber
-  ) throws(TreeRingError) -> (bytes: [UInt8], entry: ValueEntry, frame: FramePlace)? {
+  ) throws(TreeRingError) -> (bytes: [UInt8], entry: ValueEntry, frame: FileLocation)? {
     try core.withState { state throws(TreeRingError) in
       guard number > state.completed, let (batch, frame) = state.pendingFrame(number) else {
         return nil
@@ -131,14 +133,14 @@ extension CommitLog {
         table = ValueTable(head, CommitFields(head))
         batch.values[number] = table
       }
-      let place = FramePlace(path: state.active?.path ?? "", offset: frame.offset)
+      let location = FileLocation(path: state.active?.path ?? "", offset: frame.offset)
       let found = try table.find(name) { offset, count in bytes.part(Int(offset), Int(count)) }
       guard case .success(let found) = found else {
-        throw place.error(of: number, FrameFlaw.badChecksum.problem)
+        throw location.error(of: number, FrameFlaw.badChecksum.problem)
       }
       guard let found else { throw absent(name, of: number) }
       let stored = bytes.part(Int(found.offset), Int(found.entry.stored))
-      return ([UInt8](stored), found.entry, place)
+      return ([UInt8](stored), found.entry, location)
     }
   }
 }

@@ -1,4 +1,4 @@
-// Decoding payloads and values into reused memory.
+// Decodes payloads and values into reused memory.
 
 internal import TreeRingPlatform
 
@@ -16,7 +16,7 @@ final class Decoder {
   func decode(_ frame: UnsafeRawBufferPointer, byteCount: Int) -> UnsafeRawBufferPointer? {
     guard UInt64(byteCount) <= UInt64(frame.count) * Format.largestRatio else { return nil }
     plain.reset()
-    // With room for one more block behind the end, LZ4 decodes in place.
+    // With room for one more block after the end, LZ4 decodes in place.
     let room = plain.room(for: byteCount + Format.blockByteCount)
     guard decompressor.decode(frame, into: room, byteCount: byteCount) else { return nil }
     plain.count = byteCount
@@ -31,14 +31,14 @@ final class DecoderPool: Sendable {
   }
   private let idle = Mutex(Idle())
 
-  func with<R>(_ body: (Decoder) throws -> R) throws -> R {
+  func withDecoder<R>(_ body: (Decoder) throws -> R) throws -> R {
     let decoder = try take()
     defer { give(decoder) }
     return try body(decoder)
   }
 
   private func take() throws(TreeRingError) -> Decoder {
-    if let decoder = idle.withLock({ Handed(decoder: $0.decoders.popLast()) }).decoder {
+    if let decoder = idle.withLock({ Transfer(decoder: $0.decoders.popLast()) }).decoder {
       return decoder
     }
     return try Decoder()
@@ -47,14 +47,14 @@ final class DecoderPool: Sendable {
   private func give(_ decoder: Decoder) {
     decoder.plain.reset()
     decoder.window.reset()
-    let handed = Handed(decoder: decoder)
+    let transfer = Transfer(decoder: decoder)
     idle.withLock { idle in
-      if idle.decoders.count < 16, let decoder = handed.decoder { idle.decoders.append(decoder) }
+      if idle.decoders.count < 16, let decoder = transfer.decoder { idle.decoders.append(decoder) }
     }
   }
 
   /// A decoder that moves between the pool and a thread.
-  private struct Handed: @unchecked Sendable {
+  private struct Transfer: @unchecked Sendable {
     // Only one thread has it at a time: it is either in the pool or with the thread that took it.
     let decoder: Decoder?
   }

@@ -1,7 +1,7 @@
-// A cache of frame offsets and value tables, so that a lookup need not walk over the same headers
-// or check the same large value table each time. All of it was read from checked headers. A key
-// names the segment by salt and generation: after a rewrite, entries of the old segment no longer
-// match and age out.
+// A cache of frame offsets and indexes of value tables, so that a lookup need not walk over the
+// same headers or check the same large table again. All of it comes from checked headers. A key
+// contains the salt and generation of the segment, so no lookup finds entries of a segment that was
+// rewritten since; these are evicted in time.
 
 internal import TreeRingPlatform
 
@@ -15,7 +15,7 @@ final class FrameCache: Sendable {
     }
     let start: SegmentDirectory.Entry
     private var frames: [Frame] = []
-    /// The offset behind the last of them, where the next frame begins.
+    /// The offset after the last of them, at which the next frame begins.
     private var end: UInt64
 
     init(from start: SegmentDirectory.Entry) {
@@ -25,16 +25,16 @@ final class FrameCache: Sendable {
 
     var count: Int { frames.count }
 
-    /// Records the next commit. If it lies too far behind the first one, it and all later commits
-    /// are left out. So is a commit before the first one, to which a wrong directory entry leads.
-    mutating func append(_ commit: CommitNumber, at place: Range<UInt64>) {
-      guard commit >= start.commit, place.lowerBound >= start.offset,
+    /// Records the next commit. Ignores a commit too far after the first one for 32-bit distances,
+    /// and one before the first, as after a wrong directory entry.
+    mutating func append(_ commit: CommitNumber, at range: Range<UInt64>) {
+      guard commit >= start.commit, range.lowerBound >= start.offset,
         let commit = UInt32(exactly: commit - start.commit),
-        let offset = UInt32(exactly: place.lowerBound - start.offset)
+        let offset = UInt32(exactly: range.lowerBound - start.offset)
       else { return }
       if let last = frames.last, last.commit >= commit { return }
       frames.append(Frame(commit: commit, offset: offset))
-      end = place.upperBound
+      end = range.upperBound
     }
 
     /// The offset at which the walk to a commit of this stride begins: its frame if known,
@@ -75,7 +75,7 @@ final class FrameCache: Sendable {
     var values: AgingCache<Key, Values>
   }
   private let state: Mutex<State>
-  /// The bytes of overhead per entry, beside its content.
+  /// The overhead of an entry in bytes.
   private static let entryByteCount = 96
 
   /// - Parameter byteCount: the approximate limit of the cache in bytes.

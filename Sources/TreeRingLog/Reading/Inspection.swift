@@ -1,4 +1,4 @@
-// Inspecting segments without trusting or changing them: `treering frames` shows the contents of a
+// Inspects segments without trusting or changing them: `treering frames` prints the frames of a
 // file, `treering verify` the faults of a log. After a damaged range, reading continues at the next
 // sound header of the same segment.
 
@@ -16,13 +16,13 @@ package func dumpSegment(
   while let piece = try dump.next() { body(piece) }
 }
 
-/// Every fault of the log in a folder; empty if there is none. Bytes of unfinished commits at the
-/// end of the last segment are no fault. Never modifies anything. O(bytes of the log).
+/// Finds every fault of the log in a folder. A torn tail of the last segment is no fault. Modifies
+/// nothing. O(bytes of the log).
 ///
 /// - Parameters:
 ///   - through: the last commit to check in a log that is being written; nil for all.
-///   - failed: called for an error that is no fault of the log but prevented its inspection: lack
-///     of memory, descriptors or rights. Without it such an error counts as a finding.
+///   - failed: called with an error that prevented the inspection but is no fault of the log: lack
+///     of memory, descriptors or rights. If nil, such an error is reported as a finding.
 ///   - progress: called after each piece with the number of bytes inspected so far.
 package func verifyLog(
   directory: String, fileSystem: any FileSystem, through: CommitNumber? = nil,
@@ -63,7 +63,7 @@ package func verifyLog(
         }
       } catch { note(error, path) }
     }
-    // Faults that no single segment shows: gaps between them, files of other stores.
+    // Finds faults between segments: gaps, files of other stores.
     var options = LogOptions(access: .readOnly)
     options.logger.logLevel = .critical
     options.through = through
@@ -203,7 +203,7 @@ struct SegmentDump {
       }
     }
     guard !findings.isEmpty else { return [] }
-    // A tail that recovery drops or has copied to another segment is no fault.
+    // A tail that recovery drops, or that it has copied to another segment, is no fault.
     let name = path.split(separator: "/").last.flatMap { SegmentName(fileName: String($0)) }
     guard let name else { return findings }
     let file = try fileSystem.open(path, .readOnly)

@@ -1,4 +1,4 @@
-// Damage that a check of the log has found, and the description of a frame.
+// The result of inspecting a log: its faults, and descriptions of its frames.
 
 /// One fault of a log.
 package struct LogFinding: Hashable, Sendable {
@@ -26,7 +26,7 @@ package struct FrameDescription: Hashable, Sendable {
     case zeroTail = "zero tail"
     /// Bytes that are no sound frame.
     case damaged
-    /// A sound frame behind a damaged range, or outside the chain.
+    /// A sound frame that does not continue the chain, such as the first one after damage.
     case unlinked
   }
   package var offset: UInt64

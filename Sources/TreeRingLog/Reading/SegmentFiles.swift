@@ -1,5 +1,5 @@
-// Open files of sealed segments. A file is opened at its first read; above a limit, the least
-// recently read file is closed.
+// A cache of open files of sealed segments. A file is opened at its first read. Above a limit the
+// cache evicts the least recently read one.
 
 internal import TreeRingPlatform
 
@@ -10,7 +10,7 @@ final class SegmentFiles: Sendable {
     /// In order of use, the most recently read last.
     var files: [any File] = []
     /// The number of calls that removed files from the cache.
-    var releases = 0
+    var removals = 0
   }
   private let state = Mutex(State())
 
@@ -18,37 +18,36 @@ final class SegmentFiles: Sendable {
 
   /// The file at `path`, open for reading. It stays usable as long as the caller holds it.
   func file(_ path: String) throws(TreeRingError) -> any File {
-    let (found, releases) = state.withLock { state -> ((any File)?, Int) in
+    let (found, removals) = state.withLock { state -> ((any File)?, Int) in
       guard let index = state.files.lastIndex(where: { $0.path == path }) else {
-        return (nil, state.releases)
+        return (nil, state.removals)
       }
       let file = state.files.remove(at: index)
       state.files.append(file)
-      return (file, state.releases)
+      return (file, state.removals)
     }
     if let found { return found }
     let file = try fileSystem.open(path, .readOnly)
     state.withLock { state in
-      // If files were removed since the open, this may be one of them: only the caller keeps it
-      // then.
-      guard state.releases == releases else { return }
+      // Files removed since the open may include this one, so the cache does not keep it.
+      guard state.removals == removals else { return }
       state.files.append(file)
       if state.files.count > Self.limit { state.files.removeFirst() }
     }
     return file
   }
 
-  /// Drops the file at `path`, after its name was removed or replaced by another file's.
+  /// Evicts the file at `path`, whose name was removed or given to another file.
   func forget(_ path: String) {
     state.withLock { state in
-      state.releases += 1
+      state.removals += 1
       state.files.removeAll { $0.path == path }
     }
   }
 
   func closeAll() {
     state.withLock { state in
-      state.releases += 1
+      state.removals += 1
       state.files.removeAll()
     }
   }

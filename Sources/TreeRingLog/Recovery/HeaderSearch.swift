@@ -1,10 +1,10 @@
-// Searching for sound headers among arbitrary bytes: behind a damaged range and in a torn tail.
+// Searches for sound headers among arbitrary bytes: after a damaged range and in a torn tail.
 //
-// Bytes that begin like a header are one only if the checksum over their stated length holds.
-// Forged headers may overlap, each stating a length up to the end of the file. So the search first
-// compares each candidate with the fields that a header of this segment at this offset must have.
-// It also bounds the bytes read for all candidates by a multiple of the bytes searched: true
-// headers at their own offsets hardly overlap.
+// A candidate is a header only if the checksum over its stated length holds. Forged headers may
+// overlap, each stating a length up to the end of the file, so that checking all of them would be
+// quadratic. So the search first compares a candidate's salt and offset with those required. It
+// also limits the bytes read for all candidates to a multiple of the bytes searched, which true
+// headers do not reach.
 
 /// Searches one segment. O(bytes searched) for all calls together.
 struct HeaderSearch {
@@ -12,16 +12,16 @@ struct HeaderSearch {
   /// The segment's salt; nil if it is not known.
   var salt: UInt64?
   /// The number of header bytes that may still be read.
-  private var rest: UInt64
+  private var remainingByteCount: UInt64
 
   /// - Parameter start: the offset at which the search begins.
   init(_ reader: SegmentReader, salt: UInt64? = nil, from start: UInt64 = 0) {
     self.reader = reader
     self.salt = salt
-    rest = (1 << 20) + 4 * (reader.end - min(start, reader.end))
+    remainingByteCount = (1 << 20) + 4 * (reader.end - min(start, reader.end))
   }
 
-  /// Whether the search skipped candidates because its read limit was reached.
+  /// True if the search reached its read limit and skipped candidates.
   private(set) var isCutShort = false
 
   /// The first sound header of the segment at or after `start`, at its own offset; nil if there is
@@ -44,11 +44,11 @@ struct HeaderSearch {
     else { return nil }
     let count = UInt64(fixed.number(UInt32.self, at: Format.Head.skippableLength)) + 8
     guard count <= reader.end - offset else { return nil }
-    guard count <= rest else {
+    guard count <= remainingByteCount else {
       isCutShort = true
       return nil
     }
-    rest -= count
+    remainingByteCount -= count
     guard case .success(let (head, _)) = try reader.header(at: offset) else { return nil }
     return head
   }

@@ -1,15 +1,14 @@
-// Files in the log's folder that are no current segments, and their removal.
+// Removes files of the log's folder that are not current segments.
 //
-// - A lower generation is removed when this opening has read its replacement whole and the
-//   replacement holds every commit that the lower one still holds. Until then it may be the only
-//   sound copy. So a segment with a lower generation is read whole even where others are only
-//   glanced at.
-// - An unfinished temporary file is removed too: nothing depends on it.
-// - Both are removed after the whole log has been judged and before any other change, because the
-//   opening may need their room.
-// - A tail that recovery has copied to another segment and not cut off yet follows the same rule.
-// - Mode `prefix` sets lower generations from the flaw on aside, like the files that replaced them.
-//   Under their own names they would become current once those files are gone.
+// - A lower generation is removed after this opening has read its replacement whole and found there
+//   every commit of the lower one. Until then it may be the only sound copy. So an opening from a
+//   trusted position also reads a segment whole if it has a lower generation.
+// - An unfinished temporary file is removed: nothing depends on it.
+// - Both are removed once the whole log has been judged, and before any other change: the opening
+//   may need their room.
+// - A tail that recovery has copied to another segment is cut off under the same condition.
+// - Mode `prefix` renames lower generations from the flaw on, as it renames the files that replaced
+//   them. Under their own names they would become current again.
 
 /// The files of a log's folder.
 struct LogFiles {
@@ -31,7 +30,7 @@ struct LogFiles {
 }
 
 extension Recovery {
-  /// True if the segment replaces a lower generation that is still there and may be removed.
+  /// True if a lower generation of the segment is present and may be removed.
   func isReplacing(_ name: SegmentName) -> Bool {
     mayWrite && files.lower.contains { $0.firstCommit == name.firstCommit }
   }
@@ -53,7 +52,7 @@ extension Recovery {
       }
       guard scan.lastCommit < last else { continue }
       throw .corruptLog(
-        "\(lower.fileName), whose place the segment has taken, reaches to commit \(last)",
+        "\(lower.fileName), which the segment replaces, reaches to commit \(last)",
         file: scan.path, offset: scan.end.offset, commit: scan.lastCommit + 1)
     }
   }
@@ -70,13 +69,13 @@ extension Recovery {
       let path = "\(directory)/\(name)"
       try fileSystem.unlink(path)
       report.removedFiles.append(path)
-      report.notes.append("Removed \(path), a leftover of work that was interrupted.")
+      report.notes.append("Removed \(path), a leftover of an interrupted operation.")
     }
     if !names.isEmpty { try fileSystem.syncDirectory(directory) }
     return files.lower.filter { $0.firstCommit >= bound }
   }
 
-  /// Records the tail behind the sound part of a segment whose successor was begun by recovery.
+  /// Records the tail that recovery has copied from this segment to the next one.
   mutating func noteSuperseded(_ scan: SegmentScan, _ file: any File) throws(TreeRingError) {
     var last = scan.lastCommit
     if scan.isSuperseded, let newest = scan.last {
@@ -90,7 +89,7 @@ extension Recovery {
         lastCommit: last))
   }
 
-  /// Throws if the log, whose last segment was read, ends before a commit that recovery had copied.
+  /// Throws if the log, whose last segment was read, lacks a commit that recovery had copied.
   func checkSuperseded(by scan: SegmentScan) throws(TreeRingError) {
     guard let cut = cuts.first(where: { scan.lastCommit < $0.lastCommit }) else { return }
     throw .corruptLog(
@@ -99,7 +98,7 @@ extension Recovery {
     )
   }
 
-  /// Cuts off the copied tails, durably. Syncs also a file that a killed opening has cut already.
+  /// Cuts off the copied tails, durably. Also syncs a file that a killed opening has already cut.
   mutating func cutSuperseded() throws(TreeRingError) {
     for cut in cuts {
       let file = try fileSystem.open(cut.path, .readWrite)
@@ -107,8 +106,7 @@ extension Recovery {
       if cut.byteCount > 0 {
         try file.truncate(to: cut.offset)
         report.notes.append(
-          "Cut \(cut.path) at offset \(cut.offset); what followed had been copied to the next "
-            + "segment.")
+          "Cut \(cut.path) at offset \(cut.offset): the next segment holds the commits after it.")
       }
       try file.sync(.whole)
     }

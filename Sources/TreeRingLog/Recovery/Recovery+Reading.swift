@@ -1,9 +1,9 @@
-// Opening for reading beside a writer. The writer begins segments, compacts them and removes
-// replaced files between this opening's listing of the folder and its reads.
+// Opening for reading beside a writer. Between this opening's listing of the folder and its reads,
+// the writer may begin segments, compact them and remove the replaced files.
 
 extension Recovery {
-  /// The attempts of a reader whose files a writer replaces before they are opened. A writer that
-  /// rewrites many small segments may spoil dozens in a row.
+  /// The limit of attempts of a reader whose files a writer replaces before they are opened. A
+  /// writer that rewrites many small segments may fail dozens of attempts in a row.
   static let attempts = 200
 
   /// Opens a log. For reading only, retries whenever the folder has changed during the attempt.

@@ -1,16 +1,16 @@
-// Opening from a position that a checkpoint stored: O(log behind it), plus three small reads for
+// Opening from a position that a checkpoint stored: O(log after it), plus three small reads for
 // each segment before it.
 //
 // 1. The position names a segment by first commit, generation and salt, and the offset of its
-//    commit's frame. If a sound commit header stands there with the stored number, timestamp,
-//    identity and checksum, it is that commit, and the log is the one the checkpoint was made from.
-//    Reading continues behind that frame, with that chain.
+//    commit's frame. If that offset holds a sound commit header with the stored number, timestamp,
+//    identity and checksum, it is that commit, and the checkpoint was made from this log. Reading
+//    continues after that frame, with that chain.
 // 2. If recovery has since moved the commit to another segment, that segment is searched for a
 //    commit of that number and identity, and then read from its start.
 // 3. The checkpoint synced the log through the position before it stored it. So everything before
-//    the position counts as synced and is not copied behind a doubtful tail.
-// 4. If neither fits, everything is read, as without a position. If the log then ends before the
-//    commit, durable commits are lost: `logBehindPages`, thrown before anything is changed.
+//    the position counts as synced and is not copied after a doubtful tail.
+// 4. If neither segment holds the commit, everything is read, as without a position. If the log
+//    then ends before the commit, it has lost durable commits: `logBehindPages`, before any change.
 
 extension Recovery {
   /// The segment at which reading begins, and an offset in it unless that is the segment's start.
@@ -48,7 +48,7 @@ extension Recovery {
     options.trustedStoreID.map { $0 == storeID } ?? true
   }
 
-  /// The start behind the position's commit; nil if that commit is not at the stated offset.
+  /// The start after the position's commit; nil if that commit is not at the stated offset.
   private func start(
     at position: LogPosition, _ candidate: Candidate, _ file: any File
   ) throws(TreeRingError) -> ScanStart? {
@@ -61,10 +61,10 @@ extension Recovery {
       isCommit(commit, of: position)
     else { return nil }
     let end = position.offset + frame.byteCount
-    let early = EarlyEntries(of: header, framesBefore: end, through: position.commit)
+    let deferred = DeferredEntries(of: header, framesBefore: end, through: position.commit)
     return ScanStart(
       end: ChainPosition(salt: header.salt, offset: end, checksum: frame.head.checksum),
-      directory: SegmentDirectory(of: header, behind: position, early: early),
+      directory: SegmentDirectory(of: header, after: position, deferred: deferred),
       lastKind: .commit, last: position)
   }
 
@@ -92,10 +92,10 @@ extension Recovery {
     return false
   }
 
-  /// A segment of which only the header and the head of its directory are read.
+  /// A segment that precedes the trusted position: reads its header and its directory's summary.
   ///
   /// - Throws: `corruption` if it does not reach the next segment.
-  func glance(
+  func readSummary(
     _ candidate: Candidate, next: Candidate
   ) throws(TreeRingError) -> Segment {
     let file = try reopened(candidate)
@@ -103,26 +103,26 @@ extension Recovery {
     let (header, path) = (candidate.header, file.path)
     let last = next.header.firstCommit - 1
     let size = try file.size()
-    guard let glance = try SegmentDirectory.glance(file, of: header) else {
+    guard let summary = try SegmentDirectory.readSummary(file, of: header) else {
       guard next.header.origin == .recovery, !header.isCompacted else {
         throw .corruptLog("a sealed segment has lost its directory", file: path, offset: size)
       }
       // Recovery cut it at the first commit of the next segment.
-      let early = EarlyEntries(of: header, framesBefore: size, through: last)
+      let deferred = DeferredEntries(of: header, framesBefore: size, through: last)
       let directory = SegmentDirectory(
-        of: header, through: last, at: Timestamp(microseconds: 0), early: early)
+        of: header, through: last, at: Timestamp(microseconds: 0), deferred: deferred)
       return Segment(path: path, header: header, directory: directory, end: size)
     }
-    guard (header.isCompacted ? header.lastCommit : glance.lastCommit) == last else {
+    guard (header.isCompacted ? header.lastCommit : summary.lastCommit) == last else {
       throw .corruptLog(
         "commits are missing between the segment and the next one", file: path,
-        offset: glance.offset, commit: glance.lastCommit + 1)
+        offset: summary.offset, commit: summary.lastCommit + 1)
     }
-    let early = EarlyEntries(
-      of: header, .directory(offset: glance.offset), through: glance.lastCommit,
-      count: glance.entryCount)
+    let deferred = DeferredEntries(
+      of: header, .directory(offset: summary.offset), through: summary.lastCommit,
+      count: summary.entryCount)
     let directory = SegmentDirectory(
-      of: header, through: glance.lastCommit, at: glance.lastTimestamp, early: early)
+      of: header, through: summary.lastCommit, at: summary.lastTimestamp, deferred: deferred)
     return Segment(path: path, header: header, directory: directory, end: size)
   }
 
@@ -135,10 +135,9 @@ extension Recovery {
     else { return }
     throw TreeRingError(
       .logBehindPages,
-      "The log ends before commit \(lastCommit + 1), but the page file was made of a log that held "
-        + "all up to \(position.commit), synced: the log has lost durable commits. Restore what "
-        + "\(directory) held from a backup, or delete the file `pages` to go on with what "
-        + "there is.",
+      "The log ends before commit \(lastCommit + 1), but when the page file was written it held "
+        + "all commits up to \(position.commit), synced. So it has lost durable commits. Restore "
+        + "\(directory) from a backup, or delete the file `pages` to continue without them.",
       file: file, offset: offset, commit: lastCommit + 1)
   }
 }

@@ -1,20 +1,21 @@
-// Opening a log: selects the current files, reads their commits and settles the last tail.
+// Opens a log: selects the current files, reads their commits and settles the end of the last one.
 //
-// With a position to trust, the segments before it are only glanced at, and its own segment is read
-// from there on (Recovery+Trusted.swift). Then, or without a position from the start:
+// With a position to trust, recovery reads only the summaries of the segments before it, and its
+// own segment from there on (Recovery+Trusted.swift). For everything after it, or without a
+// position:
 //
-// 1. Of files with the same first commit, the highest generation is current. Lower ones are removed
-//    once it has been read whole and holds every commit that they hold (Recovery+Leftovers.swift).
+// 1. Of files with the same first commit, the highest generation is current. Once it has been read
+//    whole and holds every commit of the lower ones, they are removed (Recovery+Leftovers.swift).
 // 2. Every segment is read whole. A segment before the last must hold every commit up to the next
-//    one's first and end in its directory. If recovery began the next one, the bytes after those
-//    commits are superseded and cut off instead.
+//    one's first, and end in its directory. If an earlier recovery began the next one, this segment
+//    has no directory; the bytes after those commits are superseded and cut off.
 // 3. The bytes after the last sound frame of the last segment are judged (Tail.swift).
 // 4. Commits of the last segment that no later frame vouches for are copied to a new segment before
-//    they become visible (RecoveryCopy.swift). Nothing is ever appended behind a doubtful tail.
+//    they become visible (RecoveryCopy.swift). Nothing is appended after commits that may be lost.
 //
-// An opening for writing first makes all names durable: their creator may have been killed before
-// that. It cuts, renames and removes nothing before the whole log has been judged. An opening for
-// reading gives the same answer and changes nothing.
+// An opening for writing first makes all names durable, because their creator may have been killed
+// before it did. It cuts, renames and removes nothing before it has judged the whole log. An
+// opening for reading gives the same answer and changes nothing.
 
 /// The result of opening a log.
 struct RecoveredLog {
@@ -73,7 +74,7 @@ struct Recovery {
       return try create()
     }
     try syncNames()
-    // Drops segments that a writer has begun behind `through`.
+    // Drops segments that a writer has begun after `through`.
     while files.names.count > 1, let name = files.names.last, name.firstCommit > through {
       files.names.removeLast()
     }
@@ -94,7 +95,7 @@ struct Recovery {
       let next = index + 1 < candidates.count ? candidates[index + 1] : nil
       let isLast = index + 1 == files.names.count
       if let next, index < begin.index, !isReplacing(candidate.name) {
-        segments.append(try glance(candidate, next: next))
+        segments.append(try readSummary(candidate, next: next))
         continue
       }
       candidate.file = try reopened(candidate)
@@ -108,14 +109,15 @@ struct Recovery {
           try checkBeforeCut(scan)
           return try self.cut(at: scan, candidate, Array(files.names[cut.index...]), cut.error)
         }
-        try take(scan, candidate, next)
+        try addSealed(scan, candidate, next)
       } catch {
         guard options.recovery == .prefix, error.code == .corruption else { throw error }
         return try self.cut(at: scan, candidate, Array(files.names[(index + 1)...]), error)
       }
     }
     // Reached only in mode `prefix` if the first segment's header is damaged: no log precedes it.
-    throw cut?.error ?? TreeRingError(.notFound, "There is no log in \(directory).")
+    throw cut?.error
+      ?? TreeRingError(.notFound, "There is no log in \(directory).", file: directory)
   }
 
   private func scan(
@@ -141,7 +143,9 @@ struct Recovery {
     files = LogFiles(found)
     guard files.names.isEmpty else { return true }
     guard options.access == .create else {
-      throw TreeRingError(.notFound, "There is no commit log in \(directory).", file: directory)
+      throw TreeRingError(
+        .notFound, "There is no commit log in \(directory). Check the path of the store.",
+        file: directory)
     }
     return false
   }
@@ -192,7 +196,7 @@ struct Recovery {
 
   // MARK: Segments before the last
 
-  private mutating func take(
+  private mutating func addSealed(
     _ scan: SegmentScan, _ candidate: Candidate, _ next: Candidate?
   ) throws(TreeRingError) {
     guard let next else { return }

@@ -1,12 +1,11 @@
-// The changes that an opening for writing makes: it copies the doubtful end of the last segment
-// and, in mode `prefix`, sets everything behind the first flaw aside.
+// The changes that an opening for writing makes. It removes the leftovers of earlier operations
+// (Recovery+Leftovers.swift), copies the doubtful commits at the end of the last segment and, in
+// mode `prefix`, sets aside everything after the first flaw.
 //
-// It first removes the leftovers of earlier work (Recovery+Leftovers.swift).
-//
-// The order of the copy ensures that a crash at any point leaves a log that recovers to the same
-// commits. The new segment is written under a temporary name, synced and renamed, and the folder is
-// synced. Only then is the old file cut where the new one begins, and synced. Until the cut, the
-// new segment's origin declares the old one's content from there on superseded.
+// A crash at any point of the copy leaves a log that recovers to the same commits. The new segment
+// is written under a temporary name, synced and renamed, and the folder is synced. Only then is the
+// old file cut at the commit with which the new one begins, and synced. Until the cut, the new
+// segment's origin states that it supersedes the old one from there on.
 
 extension Recovery {
   /// Makes the last segment ready for appending.

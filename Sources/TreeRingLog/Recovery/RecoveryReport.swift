@@ -1,4 +1,4 @@
-// The work of an opening of the log.
+// The report of an opening of the log.
 
 /// The findings and changes of an opening.
 package struct RecoveryReport: Hashable, Sendable {
@@ -12,7 +12,7 @@ package struct RecoveryReport: Hashable, Sendable {
   package var copiedCommitCount: UInt64 = 0
   /// The paths of segments removed because a newer generation holds their commits.
   package var removedFiles: [String] = []
-  /// In mode `prefix`: segments set aside because they lie at or behind the first flaw.
+  /// In mode `prefix`: segments set aside because they lie at or after the first flaw.
   package var ignoredFiles: [String] = []
   /// In mode `prefix`: the flaw at which the log was cut.
   package var flaw: TreeRingError?

@@ -19,18 +19,18 @@ struct SegmentScan {
   var header: SegmentHeader
   /// The offsets of every 64th sound commit.
   var directory: SegmentDirectory
-  /// The position of the first flaw, or the end of the file, with the chain that a frame there
-  /// continues.
+  /// The position of the first flaw, or the end of the file, with the chain that a frame there must
+  /// continue.
   var end: ChainPosition
   var fileSize: UInt64
   /// The flaw at `end`; nil if the file ends there.
   var flaw: FrameFlaw?
-  /// The end of the last frame that a sound frame or mark vouches for: synced up to here.
+  /// The length that sound frames prove to have been synced.
   var proven: UInt64
   /// The newest commit before `proven`, and its timestamp.
   var provenCommit: CommitNumber
   var provenTimestamp: Timestamp
-  /// The start of the first commit at or behind `proven`, and the chain there; equal to `end` if
+  /// The start of the first commit at or after `proven`, and the chain there; equal to `end` if
   /// there is none.
   var doubtful: ChainPosition
   /// The kind of the last frame.
@@ -64,7 +64,8 @@ extension SegmentScan {
       }
       guard let header = SegmentHeader(bytes), header.isCompacted || header.horizon == 0 else {
         throw TreeRingError(
-          .unsupportedFormat, "The segment is of a kind this program does not know.",
+          .unsupportedFormat,
+          "The segment is of a kind that this program does not know. Use a newer program.",
           file: file.path, offset: 0)
       }
       guard header.firstCommit == name.firstCommit, header.generation == name.generation,
@@ -73,7 +74,7 @@ extension SegmentScan {
         throw .corruptLog(
           "the segment's header and its name differ", file: file.path, offset: 0)
       }
-      guard header.isCredible else {
+      guard header.isPlausible else {
         throw .corruptLog(
           "the segment's header states commit numbers that no store has", file: file.path,
           offset: 0)
@@ -138,7 +139,7 @@ extension SegmentScan {
         }
         try checkOrder(frame)
         if frame.head.kind == .directory { try checkDirectory(reader, frame) }
-        take(frame, &tail)
+        record(frame, &tail)
       } catch {
         flaw = error
         break
@@ -172,12 +173,12 @@ extension SegmentScan {
   private mutating func checkDirectory(
     _ reader: SegmentReader, _ frame: ScannedFrame
   ) throws(FrameFlaw) {
-    if let early = directory.early {
+    if let deferred = directory.deferred {
       guard directory.byteCount == frame.head.byteCount,
         let bytes = try? reader.bytes(at: end.offset, count: frame.head.byteCount),
         let entries = SegmentDirectory.entries(bytes, of: header, before: end.offset)
       else { throw .outOfOrder }
-      directory.complete(with: Array(entries.prefix(early.count)))
+      directory.complete(with: Array(entries.prefix(deferred.count)))
     }
     let expected = directory.bytes(at: end)
     guard expected.count == frame.head.byteCount, header.admitsEnd(after: directory.lastCommit),
@@ -186,7 +187,7 @@ extension SegmentScan {
     else { throw .outOfOrder }
   }
 
-  private mutating func take(_ frame: ScannedFrame, _ tail: inout DoubtfulFrames) {
+  private mutating func record(_ frame: ScannedFrame, _ tail: inout DoubtfulFrames) {
     let next = ChainPosition(
       salt: end.salt, offset: end.offset + frame.byteCount, checksum: frame.head.checksum)
     if let commit = frame.commit {
@@ -205,7 +206,7 @@ extension SegmentScan {
   }
 }
 
-/// Commits read so far that no later frame vouches for.
+/// The commits read so far that no later frame proves to have been synced.
 private struct DoubtfulFrames {
   struct Frame {
     var start: ChainPosition

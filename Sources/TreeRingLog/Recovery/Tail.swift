@@ -1,15 +1,15 @@
-// Judging the bytes behind the last sound frame of the last segment.
+// Judges the bytes after the last sound frame of the last segment.
 //
-// Writes that were not synced reach the disk in any order. So sound frames may follow a bad one,
-// and bytes of lost frames may lie anywhere. Three questions settle the verdict:
+// Unsynced writes reach the disk in any order. So sound frames may follow a bad one, and bytes of
+// lost frames may lie anywhere. Three questions, in this order, give the verdict:
 //
 // 1. Are the bytes zeros? Then they are reserved room: a clean end.
-// 2. Does any sound header of this segment, at its own offset behind the bad one, state that the
+// 2. Does any sound header of this segment, at its own offset after the bad one, state that the
 //    file was synced beyond the bad offset? Then bytes that were once on the disk are wrong:
 //    corruption.
-// 3. Are the bytes the expected mark or directory except for a few bytes, in a way that no torn
-//    write can leave? Then a cleanly closed file was damaged: corruption. (No frame follows a mark
-//    to vouch for it, but all of its bytes are known beforehand.)
+// 3. Do the bytes differ from the expected mark or directory in only a few bytes, as no torn write
+//    leaves them? Then a cleanly closed file was damaged: corruption. (No later frame proves that a
+//    mark was synced, but all of its bytes are known in advance.)
 //
 // Otherwise it is a torn tail: commits that never returned, or returned without a sync.
 
@@ -31,9 +31,11 @@ enum Tail {
     case .none: break
     case .found(let offset):
       return .corrupt(
-        "\(reason), and the frame at offset \(offset) was written after this place had been synced")
+        "\(reason), and the frame at offset \(offset) was written after this offset had been synced"
+      )
     case .tooMany:
-      return .corrupt("\(reason), and more bytes behind look like headers than a write leaves")
+      return .corrupt(
+        "\(reason), and more bytes after it look like headers than a torn write can leave")
     }
     var expected = [Mark.bytes(at: scan.end)]
     if scan.fileSize - start == UInt64(scan.directory.byteCount) {

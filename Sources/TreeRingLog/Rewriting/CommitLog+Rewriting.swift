@@ -1,4 +1,4 @@
-// The request to rewrite a segment, and the log's description of its segments.
+// Rewrites segments of an open log, and lists its segments.
 
 internal import Logging
 
@@ -32,7 +32,7 @@ extension CommitLog {
 
   /// Rewrites a sealed segment: writes its next generation and replaces the old file by it.
   /// Appending, committing and reading continue concurrently; a reader that has the old file open
-  /// finishes with it. Only one rewriting runs at a time; others wait.
+  /// keeps reading it. Only one rewriting runs at a time; others wait.
   ///
   /// Crash-safe: the new file is written under a temporary name, checked, synced and renamed, and
   /// the folder is synced. Only then is the old file removed. Where the file system supports it,
@@ -60,7 +60,7 @@ extension CommitLog {
     core.rewriting.lock()
     defer { core.rewriting.unlock() }
     let old = try core.rewritable(first, horizon: horizon)
-    try core.checkPlace()
+    try core.checkFolder()
     guard let (_, source) = try sealed(holding: first) else { throw removed(first) }
     var header = old.header
     header.salt = core.options.random()
@@ -68,7 +68,9 @@ extension CommitLog {
     header.horizon = max(horizon, old.header.horizon)
     guard header.generation < .max else {
       throw TreeRingError(
-        .unsupportedFormat, "The segment cannot be rewritten once more.", file: old.path)
+        .unsupportedFormat,
+        "The segment has reached the last generation and cannot be rewritten. Copy the store with "
+          + "`treering replay`.", file: old.path)
     }
     header.generation += 1
     let rewriter = try SegmentRewriter(
@@ -79,9 +81,9 @@ extension CommitLog {
       try core.checkNotClosed()
       return try transform(header, payload)
     }
-    try core.checkPlace()
+    try core.checkFolder()
     try core.replace(old, with: new)
-    // Until its name is gone, readers that took the path before may still open it.
+    // Until the name is removed, readers that took the path before may still open the file.
     defer { files.forget(old.path) }
     let hasLeftovers = core.setHasOldGenerations(true)
     try rewriter.removeOlderGenerations(all: hasLeftovers)
@@ -101,7 +103,7 @@ extension GroupCommit {
 
   /// Seals the active segment if it holds a commit.
   func seal() throws(TreeRingError) {
-    // Keeps appenders out: their prepared frames refer to the active segment.
+    // Excludes appenders, whose prepared frames refer to the active segment.
     appending.lock()
     defer { appending.unlock() }
     monitor.lock()
@@ -140,24 +142,28 @@ extension GroupCommit {
     guard horizon <= state.durable else {
       throw TreeRingError(
         .invalidInput,
-        "The horizon \(horizon) lies beyond the newest commit, \(state.completed).",
+        "The horizon \(horizon) lies after the newest commit, \(state.completed). Choose an "
+          + "earlier one.",
         commit: horizon, current: state.completed)
     }
     if state.active?.header.firstCommit == first {
       throw TreeRingError(
-        .notAllowed, "The segment that begins with commit \(first) is still being written.",
+        .notAllowed,
+        "The segment that begins with commit \(first) is still being written. Seal it first.",
         commit: first)
     }
     guard let segment = state.segments.first(where: { $0.header.firstCommit == first }) else {
-      throw TreeRingError(.notFound, "No segment begins with commit \(first).", commit: first)
+      throw TreeRingError(
+        .notFound, "No segment of the log in \(directory) begins with commit \(first).",
+        file: directory, commit: first)
     }
     return segment
   }
 
   /// Throws and poisons the log if its folder was removed, moved or replaced.
-  func checkPlace() throws(TreeRingError) {
+  func checkFolder() throws(TreeRingError) {
     do throws(TreeRingError) {
-      try options.placeCheck?(true)
+      try options.folderCheck?(true)
     } catch {
       try withState { (state) throws(TreeRingError) in state.poison = state.poison ?? error }
       throw error
@@ -166,7 +172,7 @@ extension GroupCommit {
 
   func checkNotClosed() throws(TreeRingError) {
     try withState { state throws(TreeRingError) in
-      if state.isClosed { throw TreeRingError(.closed, "The log has been closed.") }
+      if state.isClosed { throw closedError }
     }
   }
 
@@ -174,7 +180,9 @@ extension GroupCommit {
   func replace(_ old: Segment, with new: Segment) throws(TreeRingError) {
     try withState { state throws(TreeRingError) in
       guard let index = state.segments.firstIndex(where: { $0.path == old.path }) else {
-        throw TreeRingError(.notFound, "The segment is not in the log any more.", file: old.path)
+        throw TreeRingError(
+          .notFound, "The segment is no longer part of the log; nothing was changed.",
+          file: old.path)
       }
       state.segments[index] = new
       state.statistics.writtenByteCount += new.end

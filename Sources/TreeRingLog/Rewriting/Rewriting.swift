@@ -1,4 +1,4 @@
-// The decision about one operation of a rewriting, and the segments that can be rewritten.
+// The treatment of one commit in a rewriting, and the description of a segment.
 
 /// The treatment of one commit when its segment is rewritten.
 package enum Rewriting: Sendable {
@@ -18,7 +18,7 @@ package struct SegmentInfo: Hashable, Sendable {
   /// none.
   package var lastCommit: CommitNumber
   package var generation: UInt32
-  /// The horizon it was compacted for; 0 if it was not compacted.
+  /// The horizon for which it was compacted; 0 if it was not compacted.
   package var horizon: CommitNumber
   /// The bytes up to the end of its last frame.
   package var byteCount: UInt64

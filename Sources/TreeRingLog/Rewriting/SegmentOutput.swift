@@ -1,7 +1,7 @@
 // The output file of a compacted segment. It is written under a temporary name, read back and
 // checked, synced and renamed, and the folder is synced. Afterwards the segment is whole or absent.
 //
-// All its bytes are synced before it gets its name, whatever its headers state as `synced`.
+// All its bytes are synced before it gets its name, although its headers state less as `synced`.
 
 /// A compacted segment that is being written. For one thread.
 final class SegmentOutput {
@@ -97,11 +97,11 @@ final class SegmentOutput {
 
   /// Writes the directory, checks everything, and gives the file its name.
   ///
-  /// If the folder cannot be synced, the name is removed again: the state after a crash is unknown
-  /// then, and either state is a whole log.
+  /// If the folder cannot be synced, the name is removed again. A crash may then leave either
+  /// generation; both are whole.
   func finish() throws(TreeRingError) -> Segment {
     do throws(TreeRingError) {
-      guard let file else { throw TreeRingError(.closed, "The segment was given up.", file: path) }
+      guard let file else { throw TreeRingError(.closed, "The segment was abandoned.", file: path) }
       try close(file)
       try file.sync(.whole)
       file.close()
@@ -131,7 +131,8 @@ final class SegmentOutput {
       scan.directory == written
     else {
       throw TreeRingError(
-        .io, "The compacted segment does not read as it was written; nothing has changed.",
+        .io,
+        "The new segment does not read as it was written. Nothing was changed. Check the device.",
         file: file.path, offset: scan.end.offset)
     }
   }

@@ -8,8 +8,8 @@
 // 4. Sync, rename, sync the folder.
 //
 // A failure before the rename leaves the old segment unchanged. If the folder cannot be synced, the
-// new name is removed again: it is unknown which of the two a crash would leave, and either is a
-// whole segment. `SegmentOutput` implements steps 1, 3 and 4.
+// new name is removed again. A crash may then leave either generation; both are whole.
+// `SegmentOutput` implements steps 1, 3 and 4.
 
 /// One rewriting of one segment. For one thread.
 final class SegmentRewriter {
@@ -45,7 +45,6 @@ final class SegmentRewriter {
     do {
       try copyCommits(to: output, transform)
     } catch {
-      // Report the first error.
       output.abandon()
       throw error
     }
@@ -54,9 +53,8 @@ final class SegmentRewriter {
 
   /// Removes the generations that the new segment replaces, durably.
   ///
-  /// - Parameter all: whether the folder may hold others than the one before, which an earlier
-  ///   rewriting could not remove. Then the folder is listed, which would make the rewriting of all
-  ///   segments quadratic in their number.
+  /// - Parameter all: whether an earlier rewriting failed to remove a generation. Then the folder
+  ///   is listed. Always listing it would make rewriting all segments quadratic in their number.
   func removeOlderGenerations(all: Bool) throws(TreeRingError) {
     do throws(TreeRingError) {
       if all {
@@ -74,8 +72,8 @@ final class SegmentRewriter {
     } catch {
       var error = error
       error.message +=
-        " The segment has been rewritten all the same; its old file goes at the next rewriting or "
-        + "opening."
+        " The segment was rewritten nevertheless. The next rewriting or opening removes its old "
+        + "file."
       throw error
     }
   }
@@ -134,7 +132,8 @@ final class SegmentRewriter {
       guard fields.number < header.horizon else {
         throw TreeRingError(
           .invalidInput,
-          "Commit \(fields.number) must stay: the horizon is \(header.horizon).",
+          "Commit \(fields.number) cannot be dropped: history is kept from the horizon "
+            + "\(header.horizon) on.",
           commit: fields.number)
       }
       return

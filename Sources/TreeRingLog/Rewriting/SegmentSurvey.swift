@@ -1,9 +1,9 @@
-// A lenient walk over one segment file, damaged or not. It yields the offsets of all commits whose
-// header and payload are sound, and the damaged ranges.
+// A walk over one segment file that damage does not stop. It yields the offsets of all commits
+// whose header and payload are sound, and the damaged ranges.
 //
 // After a damaged range the walk continues at the next sound header: our skippable magic, a length
 // that fits, a correct checksum over the whole header, the file's salt, and its own offset. The
-// walk follows only the lengths of sound headers. If the content behind such a header is damaged,
+// walk follows only the lengths of sound headers. If the content after such a header is damaged,
 // the search resumes directly after the header. So a length alone never decides where the search
 // continues.
 //
@@ -20,7 +20,7 @@ final class SegmentSurvey {
     var identity: UInt32
   }
 
-  /// The kind of the file's end.
+  /// The kind of the end of the file.
   enum Ending {
     /// A mark: the log was closed there.
     case mark
@@ -38,14 +38,14 @@ final class SegmentSurvey {
   /// True if at least one header of the file is sound.
   var isReadable: Bool { salt != nil }
   private(set) var ending = Ending.open
-  /// The newest commit proven by a sound header or by a damaged range between two frames; 0 if
-  /// there is no proof.
+  /// The newest commit that the file held according to a sound header, or to a damaged range
+  /// between two frames; 0 if there is no such evidence.
   private(set) var reach: CommitNumber = 0
-  /// True if an unknown number of commits behind the last sound one is damaged.
-  private(set) var isUncounted = false
+  /// True if an unknown number of commits after the last sound one is damaged.
+  private(set) var hasUncountedCommits = false
   /// In order of offset and of number: a number that goes back counts as damage.
   private(set) var commits: [Commit] = []
-  private(set) var damage: [LostPart] = []
+  private(set) var damage: [DamagedRange] = []
   private let reader: SegmentReader
   private let decoder: Decoder
   private var salt: UInt64?
@@ -65,8 +65,8 @@ final class SegmentSurvey {
   init(file: any File, name: SegmentName, decoder: Decoder) throws(TreeRingError) {
     path = file.path
     self.name = name
-    let forgiving = ForgivingFile(file)
-    reader = SegmentReader(file: forgiving, end: try file.size())
+    let zeroFilling = ZeroFillingFile(file)
+    reader = SegmentReader(file: zeroFilling, end: try file.size())
     self.decoder = decoder
     salt = try findSalt()
     if salt == nil {
@@ -74,7 +74,7 @@ final class SegmentSurvey {
     } else {
       try walk()
     }
-    for range in forgiving.unreadable {
+    for range in zeroFilling.unreadable {
       note(from: range.lowerBound, to: range.upperBound, "the device cannot read it")
     }
   }
@@ -85,8 +85,8 @@ final class SegmentSurvey {
   /// True if there is no damage and nothing can be missing, because the segment was sealed.
   var isWhole: Bool { isSound && ending == .directory }
 
-  /// The commits that compaction removed: those that the header allows to be missing, except those
-  /// that a damaged range may have held.
+  /// The commits that compaction may have removed according to the header, except those that a
+  /// damaged range may have held.
   var removedCommits: [ClosedRange<CommitNumber>] {
     guard let header, header.isCompacted, header.horizon > header.firstCommit else { return [] }
     var start = header.firstCommit
@@ -112,7 +112,7 @@ final class SegmentSurvey {
       from = candidate + 1
       guard case .success(let (head, bytes)) = try reader.header(at: candidate) else { continue }
       if candidate == 0, head.kind == .segmentHeader {
-        header = SegmentHeader(bytes).flatMap { $0.isCredible ? $0 : nil }
+        header = SegmentHeader(bytes).flatMap { $0.isPlausible ? $0 : nil }
         if header != nil { return head.salt }
       }
       counts[head.salt, default: 0] += 1
@@ -126,7 +126,7 @@ final class SegmentSurvey {
     while offset < reader.end {
       switch try reader.header(at: offset) {
       case .success(let (head, bytes)) where head.salt == salt:
-        offset = try take(head, CommitFields(ifCommit: head, bytes), at: offset)
+        offset = try process(head, CommitFields(ifCommit: head, bytes), at: offset)
       case .success:
         offset = try resume(after: offset, FrameFlaw.misplaced.problem)
       case .failure(let flaw):
@@ -142,7 +142,7 @@ final class SegmentSurvey {
     }
   }
 
-  /// Resumes at the next sound header after `offset`, at which there is none.
+  /// The next sound header after `offset`, which begins a damaged range.
   private func resume(after offset: UInt64, _ what: String) throws(TreeRingError) -> UInt64 {
     if damagedFrom == nil {
       // Reserved room is no damage.
@@ -164,13 +164,13 @@ final class SegmentSurvey {
   }
 
   /// Processes the frame whose header stands at `offset`; returns the offset at which to continue.
-  private func take(
+  private func process(
     _ head: FrameHead, _ fields: CommitFields?, at offset: UInt64
   ) throws(TreeRingError) -> UInt64 {
     isSealed = head.kind == .directory
     switch head.kind {
     case .segmentHeader:
-      if header == nil { damage(from: offset, "the segment's header makes no sense") }
+      if header == nil { beginDamage(at: offset, "the segment's header states impossible numbers") }
       return offset + UInt64(head.byteCount)
     case .mark:
       noteUncounted(before: offset)
@@ -180,7 +180,7 @@ final class SegmentSurvey {
     case .directory:
       let last = try lastCommit(head, at: offset)
       reach = max(reach, last ?? 0)
-      if last != nil { isUncounted = false }
+      if last != nil { hasUncountedCommits = false }
       endDamage(at: offset, before: last.map { $0 + 1 })
       ending = .directory
       return offset + UInt64(head.byteCount)
@@ -188,8 +188,8 @@ final class SegmentSurvey {
     }
     ending = .open
     let behindHeader = offset + UInt64(head.byteCount)
-    guard let fields, isCredible(fields.number, at: offset) else {
-      damage(from: offset, "the segment cannot hold a commit of that number there")
+    guard let fields, isPlausible(fields.number, at: offset) else {
+      beginDamage(at: offset, "the segment cannot hold a commit of that number there")
       return behindHeader
     }
     reach = max(reach, fields.number)
@@ -206,10 +206,10 @@ final class SegmentSurvey {
         byteCount: Int(fields.payloadPlain)) != nil,
       fields.number > commits.last?.number ?? 0
     else {
-      damage(from: offset, "a commit's payload is damaged")
+      beginDamage(at: offset, "a commit's payload is damaged")
       return behindHeader
     }
-    isUncounted = false
+    hasUncountedCommits = false
     endDamage(at: offset, before: fields.number)
     commits.append(
       Commit(number: fields.number, offset: offset, byteCount: whole, identity: fields.identity))
@@ -225,14 +225,14 @@ final class SegmentSurvey {
     if let header, header.isCompacted { return header.lastCommit }
     let bytes = try reader.bytes(at: offset, count: head.byteCount)
     let last = bytes.number(UInt64.self, at: Format.Directory.lastCommit)
-    return last == firstCommit - 1 || isCredible(last, at: offset) ? last : nil
+    return last == firstCommit - 1 || isPlausible(last, at: offset) ? last : nil
   }
 
   /// The first commit that the segment may hold.
   private var firstCommit: CommitNumber { header?.firstCommit ?? name.firstCommit }
 
   /// True if the segment can hold a commit of this number before or at an offset.
-  private func isCredible(_ number: CommitNumber, at offset: UInt64) -> Bool {
+  private func isPlausible(_ number: CommitNumber, at offset: UInt64) -> Bool {
     guard number >= firstCommit, number <= SegmentHeader.largestCommit else { return false }
     if let header, header.isCompacted { return number <= header.lastCommit }
     // Without its header, a file of a later generation may be compacted.
@@ -240,19 +240,19 @@ final class SegmentSurvey {
     return number - firstCommit <= offset / UInt64(Format.Commit.values)
   }
 
-  private func damage(from offset: UInt64, _ what: String) {
+  private func beginDamage(at offset: UInt64, _ what: String) {
     guard damagedFrom == nil else { return }
     damagedFrom = offset
     problem = what
   }
 
-  /// Records that damaged commits before a mark cannot be counted, as no later commit number
-  /// follows. A range whose length is not a multiple of a mark's held at least one commit.
+  /// Records that an unknown number of commits before a mark is damaged: no later commit number
+  /// counts them. A range that is not a whole number of marks held at least one commit.
   private func noteUncounted(before mark: UInt64) {
     guard let start = damagedFrom, damagedUntil != mark,
       mark - start >= UInt64(Format.Commit.values)
     else { return }
-    isUncounted = true
+    hasUncountedCommits = true
     if (mark - start) % UInt64(Format.Mark.byteCount) != 0 {
       reach = max(reach, (commits.last?.number ?? firstCommit - 1) + 1)
     }
@@ -265,7 +265,7 @@ final class SegmentSurvey {
     for entry in try entries(head, fields, at: offset) {
       if try value(entry, at: at) == nil {
         damage.append(
-          LostPart(
+          DamagedRange(
             file: path, offset: at, byteCount: UInt64(entry.stored),
             commits: fields.number...fields.number,
             problem: "the value of operation \(entry.operation) is damaged"))
@@ -294,7 +294,8 @@ final class SegmentSurvey {
     var range: ClosedRange<CommitNumber>?
     if let number { if number > first { range = first...(number - 1) } }
     damage.append(
-      LostPart(file: path, offset: start, byteCount: end - start, commits: range, problem: problem))
+      DamagedRange(
+        file: path, offset: start, byteCount: end - start, commits: range, problem: problem))
   }
 
   // MARK: Reading
@@ -315,7 +316,7 @@ final class SegmentSurvey {
       let plain = decoder.decode(stored, byteCount: Int(fields.payloadPlain))
     else { throw changed(commit) }
     let header = CommitHeader(fields, commit.byteCount, path, commit.offset)
-    // `body` may decode values while it reads the payload, so the payload needs its own memory.
+    // A copy, because `body` may decode values while it reads the payload.
     let payload = [UInt8](plain)
     return try payload.withUnsafeBytes { try body(header, $0, entries) }
   }

@@ -1,5 +1,5 @@
-// The files of a damaged log, in the order in which salvage reads them. A sound header identifies a
-// file; without one, its name does. The majority of the headers determines the store.
+// The files of a damaged log, in the order in which salvage reads them. A file is identified by its
+// header if that is sound, otherwise by its name. The store is that of most headers.
 
 /// The files in a log's folder, grouped by first commit.
 struct ReadableFiles {
@@ -22,9 +22,9 @@ struct ReadableFiles {
   private(set) var groups: [Group] = []
   /// The store's identifier; nil if no header is sound.
   private(set) var storeID: UInt64?
-  /// The ignored files, with the reason.
+  /// The reasons for ignoring files, by path.
   private(set) var ignored: [String: String] = [:]
-  /// Files ignored for their names that may nevertheless be segments, with the evidence.
+  /// Evidence that a file ignored for its name may be a segment, by path.
   private(set) var misnamed: [String: String] = [:]
 
   /// Lists the folder and reads the header of each file. O(files).
@@ -38,7 +38,7 @@ struct ReadableFiles {
         ? fileName.dropLast(Format.ignoredSuffix.utf8.count) + Format.segmentSuffix : fileName[...]
       guard let name = SegmentName(fileName: String(plain)), name.firstCommit > 0 else {
         if fileName.hasSuffix(Format.temporarySuffix) {
-          ignored[path] = "a segment that was never finished"
+          ignored[path] = "an unfinished segment"
         } else {
           ignored[path] = "not a segment's name"
           misnamed[path] = try Self.header(of: path, fileSystem).map { header in
@@ -54,7 +54,7 @@ struct ReadableFiles {
         candidate.storeID = header.storeID
       } else if name.firstCommit > SegmentHeader.largestCommit {
         ignored[path] = "no commit has the number in its name"
-        misnamed[path] = "Nothing says which commits it held: it has no sound header."
+        misnamed[path] = "It has no sound header, so the commits it held are not known."
         continue
       }
       candidates.append(candidate)
@@ -82,12 +82,12 @@ struct ReadableFiles {
   private static func header(
     of path: String, _ fileSystem: any FileSystem
   ) throws(TreeRingError) -> SegmentHeader? {
-    let file = ForgivingFile(try fileSystem.open(path, .readOnly))
+    let file = ZeroFillingFile(try fileSystem.open(path, .readOnly))
     defer { file.close() }
     let reader = SegmentReader(
       file: file, end: try file.size(), chunk: Format.Segment.byteCount)
     guard case .success(let (head, bytes)) = try reader.header(at: 0), head.kind == .segmentHeader,
-      let header = SegmentHeader(bytes), header.isCredible
+      let header = SegmentHeader(bytes), header.isPlausible
     else { return nil }
     return header
   }

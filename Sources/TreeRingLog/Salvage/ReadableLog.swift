@@ -1,18 +1,18 @@
-// The readable rest of a damaged log: the input of salvage.
+// Reading the sound commits of a damaged log: the input of salvage.
 //
 // 1. Files are grouped by first commit, the highest generation first (ReadableFiles.swift). Files
-//    that mode `prefix` set aside come last. They count only while none of their commits differs
-//    from one of the same number elsewhere: otherwise the log has since continued differently.
+//    that mode `prefix` set aside come last. If one of their commits differs from a commit of the
+//    same number elsewhere, the log has diverged since, and these files are ignored.
 // 2. A walk over each file of a group (SegmentSurvey.swift) yields the offsets of its sound
 //    commits. A lower generation is walked only if the one above it is damaged.
 // 3. Commits below the next group's first are delivered in order of number, each once. Later
-//    commits (the next segment may be lost) wait and join the next group, behind its own.
+//    commits, which a lost next segment may leave in this file, join the next group after its own.
 // 4. A number that no file holds is lost, unless an undamaged compacted segment declares it
-//    removed. Headers, directories, later files and the page file prove how far the numbers reach.
-// 5. A doubt remains if commits may have followed the last sound frame: if the log was not closed
-//    there.
+//    removed. Headers, directories, later files and the page file prove the newest commit.
+// 5. The scan reports a doubt if the log was not closed at its last sound frame: commits may have
+//    followed it.
 //
-// Memory: about 48 bytes for each commit of one group. The scan changes nothing.
+// The scan takes about 48 bytes of memory for each commit of one group, and changes nothing.
 
 internal import Logging
 
@@ -24,8 +24,8 @@ package struct ReadableCommit {
   /// The lost numbers between the previous readable commit and this one. Compaction removed the
   /// other numbers in between.
   package var lostBefore: [ClosedRange<CommitNumber>]
-  /// The horizon that its file was compacted for; 0 if the file was not compacted or its header is
-  /// lost.
+  /// The horizon for which its file was compacted; 0 if the file was not compacted or its header
+  /// is lost.
   package var horizon: CommitNumber { survey.header?.horizon ?? 0 }
   fileprivate var survey: SegmentSurvey
   fileprivate var entries: [ValueEntry]
@@ -53,7 +53,7 @@ package struct ReadableCommit {
   }
 }
 
-/// A reason why the log may have held more than is known.
+/// A reason why a damaged log may have held commits that salvage does not know of.
 public struct LogDoubt: Hashable, Sendable {
   /// The path of the file that gives the reason.
   public var file: String
@@ -65,7 +65,7 @@ public struct LogDoubt: Hashable, Sendable {
 package struct LogReach: Hashable, Sendable {
   package var storeID: UInt64
   package var commit: CommitNumber
-  /// Whether no source that knew of a later commit can be missing.
+  /// True if no source that states a later commit can be missing.
   package var isNewest: Bool
 
   package init(storeID: UInt64, commit: CommitNumber, isNewest: Bool = true) {
@@ -88,12 +88,12 @@ package struct ReadableLog: Sendable {
   package var lastCommit: CommitNumber = 0
   /// Damaged ranges, in order of files and offsets. Includes those whose commits another file
   /// holds.
-  package var damage: [LostPart] = []
+  package var damage: [DamagedRange] = []
   /// Numbers of commits that no file holds and no sound header explains.
   package var lostCommits: [ClosedRange<CommitNumber>] = []
   /// Reasons why more may be missing than `lostCommits` lists.
   package var doubts: [LogDoubt] = []
-  /// Ignored files, with the reason.
+  /// The reasons for ignoring files, by path.
   package var ignoredFiles: [String: String] = [:]
 
   package init() {}
@@ -122,14 +122,14 @@ private struct ReadableScan {
   private let groups: [ReadableFiles.Group]
   private let decoder: Decoder
   /// Commits at or above the next group's first, by number.
-  private var waiting: [CommitNumber: Place] = [:]
+  private var waiting: [CommitNumber: FoundCommit] = [:]
   private var next: CommitNumber = 1
   /// Lost numbers not yet reported with a commit.
   private var lostBefore: [ClosedRange<CommitNumber>] = []
   /// Numbers that compaction removed, in order.
-  private var gone: [ClosedRange<CommitNumber>] = []
-  /// True after a set-aside file was found to belong to another continuation of the log.
-  private var hasParted = false
+  private var removed: [ClosedRange<CommitNumber>] = []
+  /// True if a set-aside file holds a commit that differs from the log's of the same number.
+  private var hasDiverged = false
   /// The newest commit that any readable source proves.
   private var reach: CommitNumber = 0
   /// Files without anything readable, since the last file with something readable.
@@ -137,7 +137,7 @@ private struct ReadableScan {
   /// The walk over the last current file.
   private var last: SegmentSurvey?
 
-  private struct Place {
+  private struct FoundCommit {
     var survey: SegmentSurvey
     var commit: SegmentSurvey.Commit
     var isSetAside: Bool
@@ -160,12 +160,12 @@ private struct ReadableScan {
   mutating func run(_ reaches: [LogReach], _ body: (ReadableCommit) throws -> Bool) throws {
     for (index, group) in groups.enumerated() {
       let end = index + 1 < groups.count ? groups[index + 1].first : CommitNumber.max
-      guard try take(group, end: end, body) else { return }
+      guard try deliver(group, end: end, body) else { return }
     }
     for other in reaches where log.storeID == nil || other.storeID == log.storeID {
       reach = max(reach, other.commit)
     }
-    let damaged = log.damage.filter { !hasParted || !$0.file.hasSuffix(Format.ignoredSuffix) }
+    let damaged = log.damage.filter { !hasDiverged || !$0.file.hasSuffix(Format.ignoredSuffix) }
     noteLost(upTo: max(reach, damaged.compactMap(\.commits?.upperBound).max() ?? 0) + 1)
     noteDoubts(of: reaches)
   }
@@ -175,62 +175,62 @@ private struct ReadableScan {
     for path in unreadable {
       log.doubts.append(
         LogDoubt(
-          file: path, problem: "Nothing of it is readable; which commits it held is not known."))
+          file: path, problem: "Nothing in it is readable; the commits it held are not known."))
     }
     guard let last, unreadable.isEmpty else {
       if log.doubts.isEmpty {
-        log.doubts.append(LogDoubt(file: directory, problem: "No segment is left of the log."))
+        log.doubts.append(LogDoubt(file: directory, problem: "The log has no readable segment."))
       }
       return
     }
     let what: String?
     switch last.ending {
-    case .mark where last.isUncounted:
-      what = "Commits before its closing mark are damaged; how many they were is not known."
+    case .mark where last.hasUncountedCommits:
+      what = "Commits before its closing mark are damaged; their number is not known."
     case .mark: what = nil
     case .directory where reaches.contains { $0.isNewest && $0.commit == log.lastCommit }:
       what = nil
     case .directory: what = "It is full, and the file that may have followed it is missing."
-    case .open: what = "It was not closed; commits may have stood behind the last one."
-    case .damaged: what = "It ends in damage; commits may have stood there."
+    case .open: what = "It was not closed; commits may have followed the last one."
+    case .damaged: what = "It ends in damage, which may have held commits."
     }
     if let what { log.doubts.append(LogDoubt(file: last.path, problem: what)) }
   }
 
   /// Delivers the commits of a group. Returns false if `body` stopped the scan.
-  private mutating func take(
+  private mutating func deliver(
     _ group: ReadableFiles.Group, end: CommitNumber, _ body: (ReadableCommit) throws -> Bool
   ) throws -> Bool {
     let surveys = try survey(group)
-    var found: [CommitNumber: Place] = [:]
-    var gone: [ClosedRange<CommitNumber>] = []
+    var found: [CommitNumber: FoundCommit] = [:]
+    var removed: [ClosedRange<CommitNumber>] = []
     for (survey, isSetAside) in surveys {
       for commit in survey.commits
-      where commit.number >= group.first && !gone.contains(where: { $0.contains(commit.number) }) {
-        add(Place(survey: survey, commit: commit, isSetAside: isSetAside), to: &found)
+      where commit.number >= group.first && !removed.contains(where: { $0.contains(commit.number) })
+      {
+        add(FoundCommit(survey: survey, commit: commit, isSetAside: isSetAside), to: &found)
       }
-      if !isSetAside, gone.isEmpty { gone = survey.removedCommits }
+      if !isSetAside, removed.isEmpty { removed = survey.removedCommits }
     }
     note(surveys.filter { !$0.isSetAside }.map(\.survey), of: group)
-    self.gone.removeAll { $0.upperBound < next }
-    self.gone += gone
-    for place in waiting.values { add(place, to: &found) }
-    if hasParted { found = found.filter { !$0.value.isSetAside } }
+    self.removed.removeAll { $0.upperBound < next }
+    self.removed += removed
+    for candidate in waiting.values { add(candidate, to: &found) }
+    if hasDiverged { found = found.filter { !$0.value.isSetAside } }
     waiting = found.filter { $0.key >= end }
     for number in found.keys.filter({ $0 < end }).sorted() {
-      guard let place = found[number] else { continue }
+      guard let candidate = found[number] else { continue }
       noteLost(upTo: number)
       next = number + 1
       log.commitCount += 1
       log.lastCommit = number
-      guard try hand(place, to: body) else { return false }
+      guard try pass(candidate, to: body) else { return false }
     }
     return true
   }
 
-  /// The walks over a group's current files. If a later generation is damaged, a sound file of a
-  /// lower generation that it was to replace counts instead, alone: each generation is complete by
-  /// itself.
+  /// The walks over a group's current files. If the highest generation is damaged and a lower one
+  /// is sound, only that lower one counts: each generation is complete by itself.
   private mutating func survey(
     _ group: ReadableFiles.Group
   ) throws -> [(survey: SegmentSurvey, isSetAside: Bool)] {
@@ -242,7 +242,7 @@ private struct ReadableScan {
       log.horizon = max(log.horizon, survey.header?.horizon ?? 0)
       if !file.isSetAside, surveys.isEmpty ? survey.isSound : survey.isWhole {
         surveys = [(survey, false)]
-        // It replaced the files that rank below it.
+        // It replaced the lower generations.
         surveys += try group.files.filter(\.isSetAside).map { other in
           let survey = try SegmentSurvey(
             file: fileSystem.open(other.path, .readOnly), name: other.name, decoder: decoder)
@@ -275,21 +275,21 @@ private struct ReadableScan {
       log.doubts.append(
         LogDoubt(
           file: first.path,
-          problem: "Whether history was given up there, and up to which commit, is not known; "
+          problem: "Compaction may have dropped commits there, up to a commit that is not known; "
             + "only the newest state can be read in the new store."))
     }
   }
 
   /// Adds a commit unless its number is present.
-  private mutating func add(_ place: Place, to found: inout [CommitNumber: Place]) {
-    guard let other = found[place.commit.number] else {
-      found[place.commit.number] = place
+  private mutating func add(_ candidate: FoundCommit, to found: inout [CommitNumber: FoundCommit]) {
+    guard let other = found[candidate.commit.number] else {
+      found[candidate.commit.number] = candidate
       return
     }
-    if place.isSetAside, !other.isSetAside, place.commit.identity != other.commit.identity {
-      hasParted = true
-      log.ignoredFiles[place.survey.path] =
-        "set aside by mode `prefix`, and the log has gone another way since"
+    if candidate.isSetAside, !other.isSetAside, candidate.commit.identity != other.commit.identity {
+      hasDiverged = true
+      log.ignoredFiles[candidate.survey.path] =
+        "set aside by mode `prefix`, and the log has since continued with other commits"
     }
   }
 
@@ -298,11 +298,11 @@ private struct ReadableScan {
     var start = next
     next = max(next, number)
     while start < number {
-      if let gone = gone.first(where: { $0.contains(start) }) {
-        start = gone.upperBound + 1
+      if let removed = removed.first(where: { $0.contains(start) }) {
+        start = removed.upperBound + 1
         continue
       }
-      let border = gone.first { $0.lowerBound > start }?.lowerBound ?? number
+      let border = removed.first { $0.lowerBound > start }?.lowerBound ?? number
       let end = min(border, number) - 1
       lostBefore.append(start...end)
       if let last = log.lostCommits.last, last.upperBound + 1 == start {
@@ -314,15 +314,15 @@ private struct ReadableScan {
     }
   }
 
-  private mutating func hand(
-    _ place: Place, to body: (ReadableCommit) throws -> Bool
+  private mutating func pass(
+    _ candidate: FoundCommit, to body: (ReadableCommit) throws -> Bool
   ) throws -> Bool {
     let lost = lostBefore
     lostBefore = []
-    return try place.survey.read(place.commit) { header, payload, entries in
+    return try candidate.survey.read(candidate.commit) { header, payload, entries in
       try body(
         ReadableCommit(
-          header: header, payload: payload, lostBefore: lost, survey: place.survey,
+          header: header, payload: payload, lostBefore: lost, survey: candidate.survey,
           entries: entries))
     }
   }

@@ -1,4 +1,4 @@
-// The log's in-memory state of each segment, and the errors that name a segment.
+// The log's segments in memory, and the errors that name a segment.
 
 /// A segment that is no longer written.
 struct Segment: Sendable {
@@ -22,23 +22,23 @@ struct ActiveSegment: Sendable {
   var header: SegmentHeader
   /// Includes sequenced commits that are not written yet.
   var directory: SegmentDirectory
-  /// The position of the next sequenced frame; behind all sequenced frames.
+  /// The end of the sequenced frames, at which the next one is placed.
   var position: ChainPosition
-  /// The position of the next written frame; behind all completed frames.
+  /// The end of the completed frames, at which the next write begins.
   var written: ChainPosition
   /// The length up to which the file is known to be synced.
   var synced: UInt64
-  /// The size of the file. The bytes behind `written` are zeros, reserved room.
+  /// The size of the file. The bytes after `written` are zeros, reserved room.
   var fileSize: UInt64
   /// True if the last frame written is a mark.
   var endsInMark: Bool
 
-  /// The segment as its directory stands, up to the end of the written bytes.
+  /// The segment up to its written end. Its directory includes commits not written yet.
   var segment: Segment {
     Segment(path: path, header: header, directory: directory, end: written.offset)
   }
 
-  /// The segment for readers: only completed commits.
+  /// The segment with its completed commits only, for readers.
   func segment(completed: CommitNumber, timestamp: Timestamp) -> Segment {
     var directory = directory
     directory.removeCommits(after: completed, timestamp: timestamp)
@@ -54,8 +54,8 @@ extension TreeRingError {
   ) -> TreeRingError {
     TreeRingError(
       .corruption,
-      "The commit log is damaged: \(what). Nothing was changed; `treering salvage` copies what is "
-        + "still readable into a new store.",
+      "The commit log is damaged: \(what). Nothing was changed. Restore a backup, or copy the "
+        + "readable commits to a new store with `treering salvage`.",
       file: file, offset: offset, commit: commit)
   }
 
@@ -69,7 +69,7 @@ extension TreeRingError {
     return TreeRingError(
       .unsupportedFormat,
       "The log is of format version \(version) with flags \(flags); this program reads version "
-        + "\(Format.version). Use a newer one.",
+        + "\(Format.version). Use a newer program.",
       file: file, offset: offset, commit: commit)
   }
 }

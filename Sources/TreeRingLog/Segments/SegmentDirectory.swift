@@ -2,8 +2,8 @@
 // as commits are appended, is written when the segment is sealed, and is rebuilt from the segment
 // if it is missing.
 //
-// Opening does not read the commits before a trusted position. Their entries are loaded at first
-// use (EarlyEntries.swift); until then only the later ones are known.
+// Opening does not read the commits before a trusted position. The first lookup loads their
+// entries (DeferredEntries.swift).
 //
 // In a compacted segment numbers may be missing. There "every 64th" counts the present commits, and
 // a lookup is a search instead of a division.
@@ -21,12 +21,11 @@ struct SegmentDirectory: Hashable, Sendable {
   private(set) var lastCommit: CommitNumber
   /// The timestamp of the last commit; 0 if there is none.
   private(set) var lastTimestamp = Timestamp(microseconds: 0)
-  /// All entries, or those behind `early`.
+  /// All entries, or those after `deferred`.
   private(set) var entries: [Entry] = []
   /// The earlier entries, not loaded yet.
-  private(set) var early: EarlyEntries?
-  /// The trusted commit behind which reading began: an additional entry that is never written to
-  /// disk.
+  private(set) var deferred: DeferredEntries?
+  /// An additional entry for the trusted commit after which reading began. Never written to disk.
   private var anchor: Entry?
   /// True if commits may be missing between `firstCommit` and `lastCommit`.
   let isCompacted: Bool
@@ -47,17 +46,19 @@ struct SegmentDirectory: Hashable, Sendable {
   }
 
   /// The directory of a sealed segment whose other frames were not read.
-  init(of header: SegmentHeader, through last: CommitNumber, at: Timestamp, early: EarlyEntries) {
+  init(
+    of header: SegmentHeader, through last: CommitNumber, at: Timestamp, deferred: DeferredEntries
+  ) {
     self.init(of: header)
     lastCommit = last
     lastTimestamp = at
-    self.early = early
+    self.deferred = deferred
   }
 
-  /// The directory of a segment that is read only behind a commit. Not for compacted segments.
-  init(of header: SegmentHeader, behind position: LogPosition, early: EarlyEntries) {
+  /// The directory of a segment that is read only after a commit. Not for compacted segments.
+  init(of header: SegmentHeader, after position: LogPosition, deferred: DeferredEntries) {
     self.init(
-      of: header, through: position.commit, at: position.timestamp, early: early)
+      of: header, through: position.commit, at: position.timestamp, deferred: deferred)
     anchor = Entry(
       commit: position.commit, offset: position.offset, timestamp: position.timestamp)
   }
@@ -65,7 +66,7 @@ struct SegmentDirectory: Hashable, Sendable {
   var isEmpty: Bool { lastCommit < firstCommit }
 
   /// The number of entries on disk.
-  private var entryCount: Int { (early?.count ?? 0) + entries.count }
+  private var entryCount: Int { (deferred?.count ?? 0) + entries.count }
 
   /// The length of the directory on disk in bytes.
   var byteCount: Int {
@@ -73,23 +74,23 @@ struct SegmentDirectory: Hashable, Sendable {
       + Format.Directory.trailerByteCount
   }
 
-  /// Replaces the entries that were not loaded.
-  mutating func complete(with early: [Entry]) {
-    entries = early + entries
-    self.early = nil
+  /// Adds the deferred entries, which have been loaded.
+  mutating func complete(with deferred: [Entry]) {
+    entries = deferred + entries
+    self.deferred = nil
     anchor = nil
   }
 
-  /// Verifies the statements that opening only glanced at; until then not even the last commit of a
+  /// Checks the directory whose summary opening used. Before that not even the last commit of a
   /// compacted segment is reliable. The first call reads the whole directory from `file`, the
   /// segment's file.
-  func check(_ file: any File) throws(TreeRingError) { _ = try early?.entries(file) }
+  func check(_ file: any File) throws(TreeRingError) { _ = try deferred?.entries(file) }
 
   /// The directory with all entries loaded, if necessary from `file`, the segment's file.
   func whole(_ file: any File) throws(TreeRingError) -> SegmentDirectory {
-    guard let early else { return self }
+    guard let deferred else { return self }
     var whole = self
-    whole.complete(with: try early.entries(file))
+    whole.complete(with: try deferred.entries(file))
     return whole
   }
 
@@ -115,8 +116,8 @@ struct SegmentDirectory: Hashable, Sendable {
   enum Found: Sendable {
     case none
     case entry(Entry)
-    /// The entry is among those not loaded.
-    case early(EarlyEntries)
+    /// The entry is among the deferred ones.
+    case deferred(DeferredEntries)
   }
 
   /// The nearest entry at or before a commit that the segment holds. O(log n).
@@ -131,7 +132,7 @@ struct SegmentDirectory: Hashable, Sendable {
   private func find(_ isBefore: (Entry) -> Bool) -> Found {
     if let entry = Self.last(of: entries, isBefore) { return .entry(entry) }
     if let anchor, isBefore(anchor) { return .entry(anchor) }
-    return early.map { .early($0) } ?? .none
+    return deferred.map { .deferred($0) } ?? .none
   }
 
   /// The last entry that satisfies a condition which all earlier entries satisfy too.
@@ -147,7 +148,7 @@ struct SegmentDirectory: Hashable, Sendable {
     switch find(atOrBefore: commit) {
     case .none: nil
     case .entry(let entry): entry
-    case .early(let early): Self.last(of: try early.entries(file)) { $0.commit <= commit }
+    case .deferred(let deferred): Self.last(of: try deferred.entries(file)) { $0.commit <= commit }
     }
   }
 
@@ -158,20 +159,21 @@ struct SegmentDirectory: Hashable, Sendable {
     switch find(atOrBefore: timestamp) {
     case .none: nil
     case .entry(let entry): entry
-    case .early(let early): Self.last(of: try early.entries(file)) { $0.timestamp <= timestamp }
+    case .deferred(let deferred):
+      Self.last(of: try deferred.entries(file)) { $0.timestamp <= timestamp }
     }
   }
 
   /// The first entry; nil if the segment is empty. Loads missing entries as above.
   func firstEntry(_ file: any File) throws(TreeRingError) -> Entry? {
-    if let early { return try early.entries(file).first }
+    if let deferred { return try deferred.entries(file).first }
     return entries.first
   }
 
   /// Appends the directory as the last frame of its segment and returns its checksum. All entries
   /// must be loaded.
   func append(to buffer: ByteBuffer, at position: ChainPosition) -> UInt32 {
-    precondition(early == nil, "a directory must be whole to be written")
+    precondition(deferred == nil, "a directory must be whole to be written")
     let trailer = Format.Directory.entries + entries.count * Format.Directory.entryByteCount
     let bytes = buffer.room(for: trailer + Format.Directory.trailerByteCount)
     bytes.put(firstCommit, at: Format.Directory.firstCommit)

@@ -9,7 +9,7 @@ struct SegmentName: Hashable, Comparable, Sendable {
     self.generation = generation
   }
 
-  /// The name that `fileName` states; nil if that is no segment's name.
+  /// Parses a file name; nil if it is not a segment's.
   init?(fileName: String) {
     guard fileName.hasSuffix(Format.segmentSuffix) else { return nil }
     let parts = fileName.dropLast(Format.segmentSuffix.utf8.count).split(

@@ -1,6 +1,6 @@
-// Reading frames of one segment through a window over the file: few large reads for a scan, one
-// small read for a lookup. No length found in the file enlarges the window beyond the rest of the
-// file, and no length is followed before it is checked.
+// Reads frames of one segment through a window over the file: few large reads for a scan, one small
+// read for a lookup. Every length from the file is checked before use, so the window never exceeds
+// the rest of the file.
 
 /// A frame that passed its checks.
 struct ScannedFrame {
@@ -47,7 +47,8 @@ final class SegmentReader {
     guard window.count >= count else {
       throw TreeRingError(
         .corruption,
-        "The segment ends earlier than it should. Commits are missing; run `treering salvage`.",
+        "The segment is shorter than when the store was opened. Commits are missing. Restore a "
+          + "backup, or copy the readable commits to a new store with `treering salvage`.",
         file: file.path, offset: offset + UInt64(window.count))
     }
     return window.bytes.part(0, count)

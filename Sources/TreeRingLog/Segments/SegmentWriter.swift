@@ -1,4 +1,4 @@
-// The life of a segment beyond its commits: beginning, sealing, closing.
+// Begins, seals and closes segments.
 //
 // - Begin: write the header under a temporary name, sync, rename, sync the folder. So a file with a
 //   segment's name always has a whole header.
@@ -45,7 +45,7 @@ enum SegmentWriter {
       file.close()
       try fileSystem.rename(aside, to: path)
     } catch {
-      // Report the first error. The next opening removes a remaining temporary file.
+      // The first error is thrown. The next opening removes a remaining temporary file.
       try? fileSystem.unlink(aside)
       throw error
     }

@@ -1,11 +1,11 @@
-// Finding one of the many values of a commit. The checksum of the commit's header covers the value
-// table, so the table is used only after the whole header was checked. The index divides the table
-// into blocks and keeps, for each block, its first entry's name, its first value's offset and its
-// checksum. A lookup is a binary search and a read of one block, which is checked again. A very
-// large table has larger blocks, so an index never exceeds about 100 KB.
+// An index of a commit's value table, to find one value among many. The checksum of the commit's
+// header covers the table, so the table is used only after the whole header was checked. The index
+// divides the table into blocks and keeps, for each block, its first entry's name, its first
+// value's offset and its checksum. A lookup searches the index and reads one block, which it checks
+// again. A very large table has larger blocks, so an index never exceeds about 100 KB.
 //
-// Entries are in the order of operations, the object before the metadata. In a table that is not
-// sorted so, a lookup reads the blocks one after the other.
+// Entries are sorted by operation, the object before the metadata. In an unsorted table a lookup
+// reads the blocks one after the other.
 
 /// An index of a checked value table. Takes 24 bytes per 64 values.
 struct ValueTable: Sendable {
@@ -39,7 +39,7 @@ struct ValueTable: Sendable {
       let entry = ValueEntry(header, index)
       let name = Self.name(entry.operation, entry.part)
       if index % blockEntryCount == 0 {
-        let (at, byteCount) = place(ofBlock: index / blockEntryCount)
+        let (at, byteCount) = range(ofBlock: index / blockEntryCount)
         blocks.append(
           Block(name: name, valueOffset: offset, checksum: crc32c(header.part(at, byteCount))))
       }
@@ -52,7 +52,7 @@ struct ValueTable: Sendable {
   /// The memory use in bytes.
   var byteCount: Int { MemoryLayout<Self>.size + blocks.count * MemoryLayout<Block>.stride }
 
-  /// Whether reading the table again costs more than reading one block.
+  /// True if reading the table again costs more than reading one block.
   var isLarge: Bool { blocks.count > 1 }
 
   /// The entry of a value; nil if the commit has no value of that name. O(log n) if the table is
@@ -66,7 +66,7 @@ struct ValueTable: Sendable {
   ) throws(TreeRingError) -> Result<Found?, FrameFlaw> {
     let name = Self.name(name.operation, name.part)
     for index in candidates(for: name) {
-      let (at, byteCount) = place(ofBlock: index)
+      let (at, byteCount) = range(ofBlock: index)
       let block = try bytes(UInt64(at), UInt64(byteCount))
       guard crc32c(block) == blocks[index].checksum else { return .failure(.badChecksum) }
       var offset = blocks[index].valueOffset
@@ -93,7 +93,7 @@ struct ValueTable: Sendable {
   }
 
   /// The position of a block's entries in the header.
-  private func place(ofBlock index: Int) -> (offset: Int, byteCount: Int) {
+  private func range(ofBlock index: Int) -> (offset: Int, byteCount: Int) {
     let first = index * blockEntryCount
     let entryCount = min(blockEntryCount, count - first)
     return (

@@ -1,19 +1,20 @@
-// The atomic switch of a backup to its new log. The new log is complete and synced in OUT/next;
-// then the backup creates the file OUT/SWITCH. Before that moment OUT/log is the log, after it
-// OUT/next is. The backup, the next backup or the next opening for writing then moves the files:
+// The atomic switch of a backup to its new log. When the new log is complete and synced in
+// OUT/next, the backup creates the file OUT/SWITCH. While that exists, the log is in OUT/next,
+// otherwise in OUT/log. This backup, or the next backup or opening for writing, then moves the
+// files:
 //
 // 1. Remove all files of OUT/log.
-// 2. Give each file of OUT/next a second name in OUT/log (or copy it); sync OUT/log.
+// 2. Link or copy each file of OUT/next to OUT/log; sync OUT/log.
 // 3. Remove OUT/SWITCH; sync OUT; remove OUT/next.
 //
-// Each step may run twice. OUT is synced before step 1 and before OUT/next is removed: the process
-// that created or removed OUT/SWITCH may have ended before that was durable. OUT/next without
-// OUT/SWITCH is a leftover, which may hold erased data. The next backup or opening for writing
-// removes it.
+// Each step may run twice. OUT is synced before step 1 and before the removal of OUT/next, because
+// the process that created or removed OUT/SWITCH may have been killed before it synced. OUT/next
+// without OUT/SWITCH is a leftover, which may hold erased data. The next backup or opening for
+// writing removes it.
 //
-// A reader takes no lock, so it reopens the log if the log changes during the opening. OUT/next
-// does not change while OUT/SWITCH exists, and a switch changes the set of segments. So an opened
-// log is whole if OUT/SWITCH and the names of the segments are the same before and after.
+// A reader takes no lock. It reopens the log if OUT/SWITCH or the names of the segments differ
+// before and after the opening. If they are equal, the log is whole: OUT/next does not change while
+// OUT/SWITCH exists, and a switch changes the set of segments.
 
 package enum BackupSwitch {
   static let markerName = "SWITCH"
@@ -31,7 +32,7 @@ package enum BackupSwitch {
       return log
     }
     guard mayWrite else { return next }
-    // If the marker were lost in a crash, `log` would be the log again.
+    // Otherwise a crash could take the marker, and `log` would be the log again.
     try fileSystem.syncDirectory(folder)
     let wanted = try fileSystem.list(next).filter(isOwn)
     for name in try fileSystem.list(log) {
@@ -94,7 +95,7 @@ package enum BackupSwitch {
     }
   }
 
-  /// Makes `next` the current log.
+  /// Begins the switch: makes `next` the current log.
   static func begin(_ folder: String, fileSystem: any FileSystem) throws(TreeRingError) {
     let marker = try fileSystem.open("\(folder)/\(markerName)", .createNew)
     try marker.sync(.full)
@@ -111,7 +112,7 @@ package enum BackupSwitch {
     do throws(TreeRingError) {
       names = try fileSystem.list(next)
     } catch  where error.code == .notFound { return }
-    // If the marker came back after a crash, `next` would be the log again.
+    // Otherwise a crash could restore the marker, and `next` would be the log again.
     try fileSystem.syncDirectory(folder)
     let own = names.filter(isOwn)
     for name in own { try fileSystem.unlink("\(next)/\(name)") }

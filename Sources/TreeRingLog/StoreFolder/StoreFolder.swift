@@ -1,19 +1,19 @@
 // Distinguishes a store's folder from any other before anything in it is changed.
 //
-// A folder is a store's if a segment in `log/` or, during the switch of a backup, in `next/` begins
-// with our magic numbers, or if the page file does. A folder that holds only the leftovers of a
-// killed creation counts as empty: a LOCK file without another program's content, `log/` with
-// unfinished segments, and the marker of an unfinished copy.
+// A folder is a store's if the page file begins with its magic number, or a segment with those of
+// segments: in `log/` or, during the switch of a backup, in `next/`. A folder with only the
+// leftovers of a killed creation counts as empty: LOCK without another program's content, `log/`
+// with unfinished segments, and the marker of an unfinished copy.
 
-/// The relation of a folder to a store.
+/// The content of a folder with respect to stores.
 package enum StoreFolder {
   /// The folder does not exist.
   case absent
   /// The folder is empty or holds only the leftovers of an interrupted creation.
   case empty
-  /// The folder is a store's, sound or not.
+  /// The folder holds a store, sound or damaged.
   case store
-  /// The folder has files with names of segments, but none begins as a segment does.
+  /// The folder has files named like segments, but none begins like a segment.
   case damaged(TreeRingError)
   /// The folder holds an item of that name, which is not a store's.
   case foreign(String)
@@ -41,7 +41,7 @@ package enum StoreFolder {
         } catch  where [.corruption, .unsupportedFormat].contains(error.code) {
           damage = damage ?? error
         } catch  where error.code == .notFound {
-          // A writer has replaced it since the listing, so there are others.
+          // Only a writer removes segments, so the folder is a store's.
           self = .store
           return
         }
@@ -60,10 +60,9 @@ package enum StoreFolder {
 
   /// The error for a folder in which a store, or a copy of one, cannot be created.
   package static func refusal(_ name: String, in folder: String) -> TreeRingError {
-    let what = name == folder ? "\(folder) is not a folder" : "\(folder) holds \(name)"
+    let what = name == folder ? "is not a folder" : "holds \(name), which is not part of a store"
     return TreeRingError(
-      .notAStore,
-      "\(what), which is not a store's. Nothing was changed. Name a new or an empty folder.",
+      .notAStore, "\(folder) \(what). Nothing was changed. Name a new or an empty folder.",
       file: folder)
   }
 
@@ -111,7 +110,7 @@ package enum StoreFolder {
     return Array(bytes.prefix(try result.get()))
   }
 
-  /// The first name that no creation leaves; nil if there is none.
+  /// The first name that no killed creation can have left; nil if there is none.
   private static func foreign(
     _ names: [String], in folder: String, _ fileSystem: any FileSystem
   ) throws(TreeRingError) -> String? {

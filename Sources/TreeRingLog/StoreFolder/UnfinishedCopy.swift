@@ -1,9 +1,7 @@
-// The marker of an unfinished copy of a store. The file UNFINISHED in the copy's folder is durable
-// before any other file is created there, and is removed last. An interruption leaves a folder that
-// does not open as a store; an operation of the same kind starts it again. The process that makes
-// the copy holds the lock of the file.
-//
-// To use an unfinished copy, remove the file.
+// The marker of an unfinished copy of a store: the file UNFINISHED in the copy's folder. It is
+// durable before any other file is created there, and is removed last. The process that makes the
+// copy holds the lock of the file. An interrupted copy does not open as a store. An operation of
+// the same kind starts it again; whoever wants to use it as it is removes the file.
 
 /// The marker of an unfinished copy.
 package final class UnfinishedCopy: Sendable {
@@ -42,7 +40,7 @@ package final class UnfinishedCopy: Sendable {
       try lock.check()
       try checkMayBegin(kind, in: folder, fileSystem: fileSystem)
       let words =
-        "This is a copy of a store that was not finished. Run the same command again, or remove "
+        "This folder holds an unfinished copy of a store. Run the same command again, or remove "
         + "the folder.\n"
       try lock.write(Array("\(title)\(kind.rawValue)\n\(words)".utf8), at: 0)
       let file = try fileSystem.open(path, .readWrite)
@@ -67,9 +65,8 @@ package final class UnfinishedCopy: Sendable {
       guard found == kind.rawValue || found.isEmpty else {
         throw TreeRingError(
           .alreadyExists,
-          "\(folder) holds an unfinished \(found), not a \(kind.rawValue). Name a new "
-            + "folder, or remove "
-            + "this one.", file: folder)
+          "\(folder) holds an unfinished \(found), not a \(kind.rawValue). Name a new folder, or "
+            + "remove this one.", file: folder)
       }
       return
     }
@@ -88,8 +85,8 @@ package final class UnfinishedCopy: Sendable {
     let work = kind.isEmpty ? "copy" : kind
     throw TreeRingError(
       .unfinishedCopy,
-      "\(folder) holds a \(work) of a store that was not finished. Run the same command again, or "
-        + "remove the folder. To use what there is of it, remove the file \(name).",
+      "\(folder) holds an unfinished \(work) of a store. Run the same command again, or remove the "
+        + "folder. To use the incomplete copy, remove the file \(name).",
       file: "\(folder)/\(name)")
   }
 
@@ -109,7 +106,7 @@ package final class UnfinishedCopy: Sendable {
     }
     let start = bytes.prefix(try count.get()).prefix { $0 != 10 }
     if start.allSatisfy({ $0 == 0 }) { return "" }
-    // Another program's file of that name has no meaning.
+    // A file of that name by another program is ignored.
     let line = String(decoding: start, as: UTF8.self)
     guard line.hasPrefix(title) else { return nil }
     return String(line.dropFirst(title.utf8.count))
@@ -129,7 +126,7 @@ package final class UnfinishedCopy: Sendable {
       try fileSystem.unlink("\(folder)/\(name)")
     }
     if names.contains(BackupSwitch.folderName) {
-      // It stays if it holds anything else.
+      // A folder with other files stays.
       try? fileSystem.removeDirectory("\(folder)/\(BackupSwitch.folderName)")
     }
     try fileSystem.syncDirectory(folder)

@@ -2,7 +2,7 @@
 
 internal import TreeRingPlatform
 
-/// A mutex. Not recursive. It is unfair: an arriving thread may take it before sleeping ones. With
+/// A mutex. Not recursive, and unfair: an arriving thread may take it before waiting ones. With
 /// many threads that is far faster than the standard library's Mutex, which serves threads in
 /// order.
 package final class Monitor: @unchecked Sendable {

@@ -1,5 +1,5 @@
-// The library's own threads and delays. A dispatch queue's timers need descriptors, and the process
-// ends if none is left; these need none.
+// The library's own threads and delays. They need no descriptors. A dispatch queue's timers do, and
+// end the process if none is left.
 
 internal import Dispatch
 internal import TreeRingPlatform
@@ -12,7 +12,9 @@ package enum WorkerThread {
     let number = Platform.startThread(body)
     guard number != 0 else { return }
     throw TreeRingError(
-      .io, "Cannot begin a thread: \(String(cString: strerror(number))).", errno: number)
+      .io,
+      "Cannot start a thread: \(String(cString: strerror(number))). Raise the limit of threads.",
+      errno: number)
   }
 }
 
@@ -50,7 +52,7 @@ package final class Alarm: Sendable {
       try WorkerThread.start { [self] in run() }
     } catch {
       state.withLock { $0 = State() }
-      // If no thread can be started, uses one of the dispatch queue.
+      // Without a thread of its own, the delay runs on one of the dispatch queue.
       DispatchQueue.global().async {
         while ContinuousClock.now < entry.deadline { usleep(1_000) }
         entry.body()

@@ -1,10 +1,10 @@
-// Beginning and sealing segments between two commits.
+// Begins and seals segments between two commits, and closes the log.
 
 internal import Logging
 
 extension GroupCommit {
-  /// Seals the active segment, if there is one, and begins the next. The monitor is held on entry
-  /// and on return. Nothing is pending, everything is synced, no thread leads.
+  /// Seals the active segment, if any, and begins the next. The monitor is held on entry and on
+  /// return. Requires that no commit is pending, all are synced, and no thread leads.
   func roll(firstCommit: CommitNumber) throws(TreeRingError) {
     state.isLeading = true
     defer { stopLeading(nil) }
@@ -13,14 +13,16 @@ extension GroupCommit {
       salt: options.random(), storeID: storeID, firstCommit: firstCommit, generation: 0,
       origin: .sealed)
     let (directory, fileSystem, options) = (directory, fileSystem, options)
-    state.active = try exclusively { () throws(TreeRingError) in
-      try options.placeCheck?(true)
+    state.active = try withMonitorReleased { () throws(TreeRingError) in
+      try options.folderCheck?(true)
       return try SegmentWriter.begin(header, in: directory, fileSystem: fileSystem)
     }
   }
 
   /// Runs `body` with the monitor released. Any failure except `noSpace` poisons the log.
-  private func exclusively<R>(_ body: () throws(TreeRingError) -> R) throws(TreeRingError) -> R {
+  private func withMonitorReleased<R>(_ body: () throws(TreeRingError) -> R) throws(TreeRingError)
+    -> R
+  {
     monitor.unlock()
     let result = Result { () throws(TreeRingError) in try body() }
     monitor.lock()
@@ -28,12 +30,12 @@ extension GroupCommit {
     return try result.get()
   }
 
-  /// Seals the active segment. All of it is synced, and this thread leads.
+  /// Seals the active segment. Requires that all of it is synced and that this thread leads.
   func sealActive(_ active: ActiveSegment) throws(TreeRingError) {
     var sealed = active.segment(
       completed: state.completed, timestamp: state.completedTimestamp)
     let directory = sealed.directory
-    let (whole, byteCount) = try exclusively {
+    let (whole, byteCount) = try withMonitorReleased {
       () throws(TreeRingError) -> (SegmentDirectory, Int) in
       let buffer = ByteBuffer()
       let whole = try directory.whole(active.file)
@@ -47,7 +49,8 @@ extension GroupCommit {
     state.active = nil
   }
 
-  /// Flushes, trims, marks and closes. Afterwards the log is closed, also after a failure.
+  /// Flushes and syncs all commits, trims the file, appends a mark and closes it. The log is closed
+  /// even after a failure.
   func close() throws(TreeRingError) {
     monitor.lock()
     defer { monitor.unlock() }
@@ -75,7 +78,7 @@ extension GroupCommit {
       try SegmentWriter.finish(active, with: buffer)
     } catch  where error.code == .noSpace {
       // Every commit is synced. Only the mark is missing, and the next opening accepts that.
-      options.logger.notice("There was no room to mark the log as closed: \(error)")
+      options.logger.notice("The device has no room to mark the log as closed: \(error)")
     }
   }
 }

@@ -1,6 +1,6 @@
 // Sequencing, writing and syncing of commits, shared by many threads.
 //
-// 1. `append` encodes a commit and places its frame in memory, behind those sequenced before it.
+// 1. `append` encodes a commit and adds its frame to those in memory, in the order of numbers.
 // 2. `complete` waits until the commit may become visible. The first waiting thread leads: it takes
 //    all frames sequenced so far, writes them with one call, syncs once if any of them requires it,
 //    and wakes the others. Frames sequenced during that time wait for the next leader.
@@ -14,11 +14,13 @@
 internal import Logging
 internal import TreeRingPlatform
 
-/// The identity of one appended commit, also after a full device had its number reassigned.
+/// The identity of one appended commit. After a full device has undone the commit, another may get
+/// its number, but not its ticket.
 package struct CommitTicket: Hashable, Sendable {
   package var number: CommitNumber
+  /// The number of undoings by a full device before the commit was appended.
   var epoch: Int
-  /// The durability to wait for, if it exceeds the one that the commit was appended with.
+  /// The durability for which `complete` waits, if it exceeds that of the appended commit.
   var durability = Durability.none
 }
 
@@ -94,7 +96,7 @@ final class GroupCommit: @unchecked Sendable {
     return CommitTicket(number: draft.number, epoch: epoch)
   }
 
-  /// Ensures that there is a segment with room; returns the position of the frame.
+  /// Begins a segment if the active one is full; returns the position of the frame.
   private func prepare(
     for draft: CommitDraft
   ) throws(TreeRingError) -> (ChainPosition, synced: UInt64, epoch: Int) {
@@ -122,28 +124,39 @@ final class GroupCommit: @unchecked Sendable {
     guard draft.number == state.sequenced + 1 else { throw conflict(draft.number) }
     guard draft.timestamp >= state.sequencedTimestamp || state.sequenced == 0 else {
       throw TreeRingError(
-        .invalidInput, "A commit's timestamp must not lie before that of the commit before it.",
-        commit: draft.number)
+        .invalidInput,
+        "The date of commit \(draft.number) lies before that of commit \(state.sequenced). Give it "
+          + "a later date.", commit: draft.number)
     }
   }
 
   private func conflict(_ number: CommitNumber) -> TreeRingError {
     TreeRingError(
       .conflict,
-      "Commit \(number) cannot follow commit \(state.sequenced), which is the newest in the log.",
+      "Commit \(number) cannot follow commit \(state.sequenced), the newest in the log. Make it "
+        + "again.",
       commit: number, current: state.sequenced)
   }
 
+  /// The error of a call after `close`.
+  var closedError: TreeRingError {
+    TreeRingError(
+      .closed, "The log in \(directory) has been closed. Open the store again.", file: directory)
+  }
+
   func checkWritable() throws(TreeRingError) {
-    guard !state.isClosed else { throw TreeRingError(.closed, "The log has been closed.") }
+    guard !state.isClosed else { throw closedError }
     guard options.access != .readOnly else {
-      throw TreeRingError(.notAllowed, "The log was opened for reading only.")
+      throw TreeRingError(
+        .notAllowed,
+        "The log in \(directory) is open for reading only. Open the store for writing.",
+        file: directory)
     }
     if let poison = state.poison {
       throw TreeRingError(
         .poisoned,
-        "An earlier write failed, so no more are accepted; reopen the store to see what is on "
-          + "disk. The failure: \(poison.message)",
+        "An earlier write failed, so the log accepts no more. Reopen the store: it then holds "
+          + "every commit that reached the disk. The failure: \(poison.message)",
         file: poison.file, offset: poison.offset, errno: poison.errno)
     }
   }
@@ -162,7 +175,8 @@ final class GroupCommit: @unchecked Sendable {
       if let poison = state.poison { throw unknown(ticket.number, because: poison) }
       guard ticket.number <= state.sequenced else {
         throw TreeRingError(
-          .notFound, "Commit \(ticket.number) has not been appended.", commit: ticket.number)
+          .notFound, "Commit \(ticket.number) has not been appended to the log in \(directory).",
+          file: directory, commit: ticket.number)
       }
       if !state.isLeading {
         lead(atLeast: isCompleted ? .full : nil)
@@ -178,20 +192,20 @@ final class GroupCommit: @unchecked Sendable {
     }
   }
 
-  /// Whether a completed commit is as durable as its ticket requires. Starts the timer for a commit
-  /// that is to be synced later.
+  /// Whether a completed commit is as durable as its ticket requires. Schedules the sync of a
+  /// commit of relaxed durability.
   private func isAsDurable(_ ticket: CommitTicket) -> Bool {
     if state.durable >= ticket.number { return true }
     switch ticket.durability {
     case .full, .barrier: return false
     case .relaxed(let within):
-      arm(within: within)
+      scheduleSync(within: within)
       return true
     case .none: return true
     }
   }
 
-  /// The ticket of a commit by its number alone. Correct unless the device has been full since.
+  /// The ticket of a commit by its number, if no full device has undone that commit since.
   func ticket(
     for number: CommitNumber, durability: Durability
   ) throws(TreeRingError) -> CommitTicket {
@@ -224,7 +238,7 @@ final class GroupCommit: @unchecked Sendable {
   private func unknown(_ number: CommitNumber, because poison: TreeRingError) -> TreeRingError {
     TreeRingError(
       .unknown,
-      "Whether commit \(number) reached the device is not known; reopening the store tells. The "
+      "Commit \(number) may or may not have reached the device. Reopen the store to find out. The "
         + "failure: \(poison.message)",
       file: poison.file, offset: poison.offset, commit: number, errno: poison.errno)
   }
@@ -273,7 +287,7 @@ final class GroupCommit: @unchecked Sendable {
     }
   }
 
-  private func becameDurable(_ newest: CommitNumber) {
+  private func recordDurable(_ newest: CommitNumber) {
     guard newest > state.durable else { return }
     state.durable = newest
     options.durableChanged?(newest)
@@ -281,7 +295,7 @@ final class GroupCommit: @unchecked Sendable {
 
   private enum Outcome {
     case done(fileSize: UInt64, reserves: Bool, syncCount: UInt64)
-    /// The device is full; the file ends at its previous end.
+    /// The device is full; the file was cut back to its previous end.
     case full(TreeRingError)
     case failed(TreeRingError)
   }
@@ -299,7 +313,7 @@ final class GroupCommit: @unchecked Sendable {
           reserves = try active.file.allocate(target - fileSize, at: fileSize)
           if reserves { fileSize = target }
         } catch  where error.code == .noSpace {
-          // There may still be room for the frames themselves.
+          // The frames themselves may still fit.
           fileSize = try active.file.size()
         }
       }
@@ -309,7 +323,7 @@ final class GroupCommit: @unchecked Sendable {
     }
     do throws(TreeRingError) {
       if let sync { try active.file.sync(sync) }
-      try options.placeCheck?(false)
+      try options.folderCheck?(false)
     } catch { return .failed(error) }
     return .done(
       fileSize: max(fileSize, end), reserves: reserves, syncCount: sync == nil ? 0 : 1)
@@ -338,26 +352,26 @@ final class GroupCommit: @unchecked Sendable {
         state.completedTimestamp = last.timestamp
       }
       if sync == .full || (sync == .barrier && Platform.isBarrierDurable) {
-        becameDurable(state.completed)
+        recordDurable(state.completed)
         let end = state.active?.written.offset ?? 0
         state.active?.synced = end
         state.deadline = nil
       } else {
-        arm(batch)
+        scheduleSync(for: batch)
       }
     case .full(let error):
       options.logger.warning("The device is full; commits were undone: \(error)")
       rollBack(because: error)
     case .failed(let error):
-      options.logger.error("A write to the log failed; it accepts no more: \(error)")
+      options.logger.error("A write to the log failed; the log accepts no more: \(error)")
       state.poison = error
-      // A sync that finds the device full is an ordinary failure: nothing was undone.
+      // A sync that finds the device full undoes no commit, so it is not `noSpace` to callers.
       if error.code == .noSpace { state.poison?.code = .io }
     }
   }
 
-  /// Undoes every sequenced commit that is not completed. The file ends, synced, behind the
-  /// completed commits.
+  /// Undoes every sequenced commit that is not completed. The file already ends after the completed
+  /// commits, synced.
   private func rollBack(because error: TreeRingError) {
     guard var active = state.active else { return }
     state.active = nil
@@ -366,8 +380,8 @@ final class GroupCommit: @unchecked Sendable {
     active.fileSize = active.written.offset
     active.synced = active.written.offset
     state.active = active
-    becameDurable(state.completed)
-    // Otherwise the next relaxed commit would rely on a timer that may have fired already.
+    recordDurable(state.completed)
+    // The next relaxed commit must not rely on an earlier schedule, which may have run already.
     state.deadline = nil
     state.pending.reset()
     state.sequenced = state.completed

@@ -1,4 +1,4 @@
-// The state of group commit: frames to write, the position of the log, failures.
+// The state of group commit: frames to write, the end of the log, failures.
 
 extension GroupCommit {
   /// Frames that are not completed.
@@ -7,8 +7,8 @@ extension GroupCommit {
     let condition = Condition()
     let buffer = ByteBuffer()
     var frames: [PendingFrame] = []
-    /// The value table indexes that readers have requested. Accessed only with the monitor held,
-    /// while the leader may be reading the frames.
+    /// The indexes of value tables that readers have requested. Accessed only with the monitor
+    /// held, unlike the frames, which the leader reads without it.
     var values: [CommitNumber: ValueTable] = [:]
     var isEmpty: Bool { frames.isEmpty }
 
@@ -22,7 +22,7 @@ extension GroupCommit {
   struct PendingFrame {
     var number: CommitNumber
     var timestamp: Timestamp
-    /// The offset of the frame, and the chain behind it.
+    /// The offset of the frame, and the chain after it.
     var offset: UInt64
     var after: ChainPosition
     var durability: Durability
@@ -46,20 +46,21 @@ extension GroupCommit {
     var completed: CommitNumber
     var completedTimestamp: Timestamp
     var durable: CommitNumber
-    /// For each full device so far: the newest commit that was kept.
+    /// For each undoing by a full device: the newest commit that was kept.
     var rollbacks: [CommitNumber] = []
     var noSpace: TreeRingError?
     var poison: TreeRingError?
     var isClosed = false
-    /// False once the file system has refused to reserve room.
+    /// False after the file system has refused to reserve room.
     var canReserve = true
     /// The time at which commits of relaxed durability must be synced.
     var deadline: ContinuousClock.Instant?
-    /// True if the folder may hold generations that a rewriting has replaced and not removed.
+    /// True if the folder may hold generations that a rewriting has replaced but failed to remove.
     var hasOldGenerations = false
     var statistics = LogStatistics()
     var trust = LogTrust.none
-    /// The state from which a followed log is read on; otherwise as opening found it.
+    /// The end of the scanned log, from which a follower continues; unchanged if the log is
+    /// written.
     var end: ScanStart?
 
     init(recovered: RecoveredLog) {

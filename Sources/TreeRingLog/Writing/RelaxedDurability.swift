@@ -1,19 +1,19 @@
-// Syncing commits of relaxed durability in time if no other sync happens before.
+// Syncs commits of relaxed durability in time, unless another sync does so before.
 
 internal import Dispatch
 
 extension GroupCommit {
   /// Schedules a sync for the relaxed commits of a batch.
-  func arm(_ batch: Batch) {
+  func scheduleSync(for batch: Batch) {
     var soonest: Duration?
     for frame in batch.frames {
       if case .relaxed(let within) = frame.durability { soonest = min(soonest ?? within, within) }
     }
-    if let soonest { arm(within: soonest) }
+    if let soonest { scheduleSync(within: soonest) }
   }
 
   /// Schedules a sync of the written commits.
-  func arm(within soonest: Duration) {
+  func scheduleSync(within soonest: Duration) {
     let deadline = ContinuousClock.now + soonest
     if let armed = state.deadline, armed <= deadline { return }
     state.deadline = deadline

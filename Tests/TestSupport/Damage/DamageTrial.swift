@@ -177,7 +177,7 @@ package struct DamageTrial: Sendable {
     if let other = versions.first(where: {
       $0.commit >= record.horizon && record.histories[row]?.contains($0) != true
     }) {
-      throw DamageFlaw("the version of commit \(other.commit) is another one")
+      throw DamageFlaw("the version of commit \(other.commit) differs")
     }
     for version in record.lastHistories[row] ?? []
     where version.commit <= newest && version.commit > horizon && !versions.contains(version) {
@@ -230,7 +230,7 @@ package struct DamageTrial: Sendable {
     }
     let found2 = try again.snapshot().row("after", in: "notes")
     if found2?.object != row, !isForged {
-      throw DamageFlaw("the row of commit \(commit) is another one")
+      throw DamageFlaw("the row of commit \(commit) differs")
     }
   }
 
@@ -245,14 +245,15 @@ package struct DamageTrial: Sendable {
     defer { try? saved.close() }
     guard saved.newestCommit == report.lastCommit, saved.horizon == report.horizon else {
       throw DamageFlaw(
-        "it says \(report.lastCommit), and the new store ends at \(saved.newestCommit)")
+        "the report states \(report.lastCommit), the new store ends at \(saved.newestCommit)")
     }
     let problems = try saved.checkInvariants()
     if !problems.isEmpty { throw DamageFlaw("the new store: \(problems)") }
     try checkLog(target, files)
     guard !isForged else { return }
     if report.isComplete, hasLoss(saved) {
-      throw DamageFlaw("nothing was lost, it says, of \(record.newest): \(report.lastCommit)")
+      throw DamageFlaw(
+        "the report states no loss of \(record.newest) commits, but ends at \(report.lastCommit)")
     }
     let exact = (report.lostCommits.map(\.lowerBound).min() ?? .max) - 1
     let odd = Set(report.findings.map(\.commit))

@@ -204,7 +204,7 @@ package struct StoreDamage: Sendable {
     switch below(6) {
     case 0, 1:
       files[name] = nil
-      steps.append("\(name) is gone")
+      steps.append("\(name) is removed")
     case 2:
       guard let other = some(segments), let segment = some(segments) else { return }
       (files[other], files[segment]) = (files[segment], files[other])

@@ -70,7 +70,7 @@ struct BackupTests {
   }
 
   @Test(
-    "Power may fail at any call of a backup: the older one opens, or the new one",
+    "After a power failure at any call of a backup, the older backup opens or the new one",
     arguments: seeds(0...5))
   func crashSweep(seed: UInt64) throws {
     let base = RewriteWork(seed: seed)
@@ -86,7 +86,7 @@ struct BackupTests {
   }
 
   @Test(
-    "The same of a log whose writer was killed: what recovery moves to another segment stays",
+    "The same holds for a log whose writer was killed: commits that recovery moves are kept",
     arguments: seeds(0...5))
   func crashSweepAfterRecovery(seed: UInt64) throws {
     let base = RewriteWork(seed: seed)
@@ -163,7 +163,7 @@ struct BackupTests {
   }
 
   @Test(
-    "Any call of a backup may fail: the older one opens, the log goes on", arguments: seeds(0...2))
+    "When a call fails, the older backup opens and the log continues", arguments: seeds(0...2))
   func faultSweep(seed: UInt64) throws {
     let base = RewriteWork(seed: seed)
     base.segmentSize = 700
@@ -203,7 +203,7 @@ struct BackupTests {
     }
   }
 
-  @Test("A folder with something else, another store or a longer one is refused and left alone")
+  @Test("A folder with other files, another store or a longer log is refused and not changed")
   func refusals() throws {
     let work = RewriteWork(seed: 1)
     work.segmentSize = 500
@@ -242,7 +242,7 @@ struct BackupTests {
     lock.release()
   }
 
-  @Test("A store is not backed up into its own folder")
+  @Test("A store cannot be backed up to its own folder")
   func ownFolder() throws {
     let disk = MemoryFileSystem()
     try disk.makeDirectory("store")
@@ -252,7 +252,7 @@ struct BackupTests {
     let before = try disk.list("store/log")
     do {
       try backUp(log, disk, to: "store")
-      Issue.record("it was")
+      Issue.record("a store was backed up to its own folder")
     } catch let error as TreeRingError { #expect(error.code == .alreadyExists) }
     #expect(try disk.list("store/log") == before)
   }
@@ -276,7 +276,7 @@ struct BackupTests {
   }
 
   @Test(
-    "However many segments there are, few files are open at a time",
+    "A backup keeps few files open, for any number of segments",
     arguments: [LogAccess.readWrite, .readOnly], [true, false])
   func fewOpenFiles(access: LogAccess, mayLink: Bool) throws {
     let disk = MemoryFileSystem()
@@ -293,9 +293,9 @@ struct BackupTests {
       directory: "log", fileSystem: files, options: DamageTests.options(access))
     #expect(log.segments.count > 200)
     for round in 0..<2 {
-      _ = held.takeMost()
+      _ = held.takePeak()
       try backUp(log, files, mayLink: mayLink)
-      let most = held.takeMost()
+      let most = held.takePeak()
       #expect(most < 80, "round \(round)")
     }
     try #expect(open(disk).completed == 300)

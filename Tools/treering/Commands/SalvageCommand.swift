@@ -74,7 +74,7 @@ struct SalvageCommand: StoreCommand {
     }
   }
 
-  private func show(_ part: LostPart, _ output: Output) throws {
+  private func show(_ part: DamagedRange, _ output: Output) throws {
     guard output.isJSON else {
       let range = part.commits.map { ", commits \($0.lowerBound) to \($0.upperBound)" } ?? ""
       return try output.line(

@@ -54,8 +54,8 @@ package final class BaseWriter {
     // The process that wrote the existing bases may have been killed before their names were
     // durable.
     try fileSystem.syncDirectory(logFolder)
-    let place = try BaseSegmentWriter.place(in: logFolder, fileSystem: fileSystem)
-    if place.firstCommit == 1 { return }
+    let start = try BaseSegmentWriter.start(in: logFolder, fileSystem: fileSystem)
+    if start.firstCommit == 1 { return }
     guard continues else {
       throw TreeRingError(
         .alreadyExists, "\(folder) holds a store already. Name a new folder.", file: folder)
@@ -94,9 +94,9 @@ package final class BaseWriter {
   package func write(
     _ info: BaseInfo, operations: ((BaseOperation) throws -> Void) throws -> Void
   ) throws {
-    let place = try BaseSegmentWriter.place(in: logFolder, fileSystem: fileSystem)
+    let start = try BaseSegmentWriter.start(in: logFolder, fileSystem: fileSystem)
     let output = try BaseSegmentWriter(
-      at: place, horizon: info.commit, directory: logFolder, fileSystem: fileSystem)
+      at: start, horizon: info.commit, directory: logFolder, fileSystem: fileSystem)
     let (oldCatalog, oldNamed, oldLast) = (catalog, named, last)
     do {
       for name in info.buckets { _ = try reference(to: name) }

@@ -1,9 +1,9 @@
-// A read-only view of a file on a failing device. A block that cannot be read is recorded and read
-// as zeros, which no checksum accepts as data.
+// A read-only view of a file on a failing device. Blocks that cannot be read are recorded and read
+// as zeros, which fail every checksum.
 
 internal import TreeRingPlatform
 
-final class ForgivingFile: File {
+final class ZeroFillingFile: File {
   private static let blockByteCount: UInt64 = 4096
   private let inner: any File
   private let failed = Mutex<Set<UInt64>>([])
@@ -74,6 +74,8 @@ final class ForgivingFile: File {
   func close() { inner.close() }
 
   private var notAllowed: TreeRingError {
-    TreeRingError(.notAllowed, "A damaged file is only read.", file: path)
+    TreeRingError(
+      .notAllowed, "\(path) is open for reading what is left of it; it cannot be changed.",
+      file: path)
   }
 }

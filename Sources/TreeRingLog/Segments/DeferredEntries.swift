@@ -1,16 +1,16 @@
-// The directory entries of commits that opening did not read because they lie before a trusted
-// position. The first use loads them:
+// Directory entries that opening does not load because their commits precede a trusted position.
+// The first lookup loads them:
 //
 // - for a sealed segment, from its directory, whose checksum covers every entry;
-// - for the segment that was active, by a walk over its headers. Each header is checked and must
+// - for a segment without a directory, by a walk over its headers. Each header is checked and must
 //   follow the one before, and the walk must end at `lastCommit`.
 //
-// Until then opening has only glanced at the segment: the fixed part of its directory, unchecked,
-// stated the last commit, which had to precede the next segment's first.
+// Opening reads only the summary of the directory: its fixed part, whose checksum it cannot check
+// without the entries. The summary's last commit must precede the next segment's first.
 
 internal import TreeRingPlatform
 
-final class EarlyEntries: Hashable, Sendable {
+final class DeferredEntries: Hashable, Sendable {
   typealias Entry = SegmentDirectory.Entry
 
   enum Source: Hashable, Sendable {
@@ -61,7 +61,7 @@ final class EarlyEntries: Hashable, Sendable {
     return entries
   }
 
-  static func == (a: EarlyEntries, b: EarlyEntries) -> Bool { a === b }
+  static func == (a: DeferredEntries, b: DeferredEntries) -> Bool { a === b }
   func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
 
   private func read(_ file: any File, _ offset: UInt64) throws(TreeRingError) -> [Entry] {
@@ -77,7 +77,8 @@ final class EarlyEntries: Hashable, Sendable {
         let entries = SegmentDirectory.entries(bytes, of: header, before: offset),
         entries.count == count
       else {
-        throw .corruptLog("the directory is another one", file: file.path, offset: offset)
+        throw .corruptLog(
+          "the directory does not match its summary", file: file.path, offset: offset)
       }
       return entries
     }
@@ -116,19 +117,19 @@ final class EarlyEntries: Hashable, Sendable {
 }
 
 extension SegmentDirectory {
-  /// The statements of a sealed segment's directory, unchecked except for its shape.
-  struct Glance {
+  /// The fixed part of a sealed segment's directory; only its lengths and constants are checked.
+  struct Summary {
     var offset: UInt64
     var lastCommit: CommitNumber
     var lastTimestamp: Timestamp
     var entryCount: Int
   }
 
-  /// Reads the head of the directory at the end of a segment: two small reads. Nil if there is
-  /// none.
-  static func glance(
+  /// Reads the summary of the directory at the end of a segment: two small reads. Nil if there is
+  /// no directory.
+  static func readSummary(
     _ file: any File, of header: SegmentHeader
-  ) throws(TreeRingError) -> Glance? {
+  ) throws(TreeRingError) -> Summary? {
     let size = try file.size()
     let fixed = UInt64(Format.Directory.entries)
     let trailer = UInt64(Format.Directory.trailerByteCount)
@@ -153,7 +154,7 @@ extension SegmentDirectory {
       whole == size - offset,
       bytes.number(UInt64.self, at: Format.Directory.firstCommit) == header.firstCommit
     else { return nil }
-    return Glance(
+    return Summary(
       offset: offset, lastCommit: bytes.number(UInt64.self, at: Format.Directory.lastCommit),
       lastTimestamp: Timestamp(
         microseconds: bytes.number(Int64.self, at: Format.Directory.lastTimestamp)),

@@ -1,12 +1,12 @@
-// Numbers that a store can have written. Others are damage, however well their checksums fit; no
-// arithmetic on credible numbers overflows.
+// The ranges of commit numbers that a store can have written. Numbers outside are damage, even with
+// correct checksums. Within them no arithmetic overflows.
 
 extension SegmentHeader {
   /// The largest commit number that a store accepts: pages have no room for more (docs/pages.md).
   static let largestCommit: CommitNumber = (1 << 47) - 1
 
   /// True if a store can have written a segment with these numbers.
-  var isCredible: Bool {
+  var isPlausible: Bool {
     guard firstCommit > 0, firstCommit <= Self.largestCommit, horizon <= Self.largestCommit else {
       return false
     }
@@ -17,5 +17,5 @@ extension SegmentHeader {
 
 extension LogPosition {
   /// True if a store can have a commit of this number.
-  package var isCredible: Bool { max(commit, segment) <= SegmentHeader.largestCommit }
+  package var isPlausible: Bool { max(commit, segment) <= SegmentHeader.largestCommit }
 }

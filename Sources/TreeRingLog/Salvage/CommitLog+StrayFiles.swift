@@ -1,45 +1,42 @@
-// Bytes of a commit that may remain on disk although the log no longer holds them: files beside its
-// segments, and logged values without an operation that refers to them. A proof that data is erased
-// checks these too.
+// Data that the log no longer refers to but that may still be on disk: files beside its segments,
+// and logged values without an operation. The proof of an erasing checks both.
 
 extension CommitLog {
   /// Files in the log's folder that are not segments of the log.
-  package struct Remains: Hashable, Sendable {
-    /// Leftovers of rewriting: lower generations and unfinished files.
+  package struct StrayFiles: Hashable, Sendable {
+    /// Leftovers of an interrupted rewriting: lower generations and unfinished files.
     package var leftovers: [String] = []
-    /// Files that nothing removes automatically: segments that mode `prefix` set aside, and unknown
-    /// files.
+    /// Files that TreeRing never removes: segments that mode `prefix` set aside, and unknown files.
     package var setAside: [String] = []
   }
 
-  /// The files beside the segments. Excludes a file that the log is creating at this moment for
+  /// The files beside the segments. Excludes a segment that the log is creating concurrently for
   /// commits after `newest`. O(files).
   ///
   /// - Parameter newest: the newest commit to consider.
-  package func remains(through newest: CommitNumber) throws(TreeRingError) -> Remains {
+  package func strayFiles(through newest: CommitNumber) throws(TreeRingError) -> StrayFiles {
     core.rewriting.lock()
     defer { core.rewriting.unlock() }
-    return try listRemains(through: newest)
+    return try listStrayFiles(through: newest)
   }
 
   /// Removes the leftovers, durably.
   package func removeLeftovers(through newest: CommitNumber) throws(TreeRingError) {
     core.rewriting.lock()
     defer { core.rewriting.unlock() }
-    try core.checkPlace()
-    for path in try listRemains(through: newest).leftovers { try core.fileSystem.unlink(path) }
-    // Covers also files whose earlier removal was not made durable.
+    try core.checkFolder()
+    for path in try listStrayFiles(through: newest).leftovers { try core.fileSystem.unlink(path) }
+    // Needed even without a removal here: an earlier one may not be durable yet.
     try core.fileSystem.syncDirectory(core.directory)
   }
 
-  private func listRemains(through newest: CommitNumber) throws(TreeRingError) -> Remains {
+  private func listStrayFiles(through newest: CommitNumber) throws(TreeRingError) -> StrayFiles {
     let files = try core.fileSystem.list(core.directory).sorted()
-    // After the listing: a segment begun since then is absent from the listing, known here, or
-    // younger.
+    // Taken after the listing: so every listed segment up to `newest` is known here.
     let segments = segments
     let known = Set(segments.map(\.path))
     let firsts = Set(segments.map(\.firstCommit))
-    var remains = Remains()
+    var stray = StrayFiles()
     for file in files where file.contains(Format.segmentSuffix) {
       let path = "\(core.directory)/\(file)"
       if known.contains(path) { continue }
@@ -50,12 +47,12 @@ extension CommitLog {
       switch name {
       case let name? where name.firstCommit > newest: continue
       case let name? where isTemporary || firsts.contains(name.firstCommit):
-        remains.leftovers.append(path)
+        stray.leftovers.append(path)
       default:
-        if isTemporary { remains.leftovers.append(path) } else { remains.setAside.append(path) }
+        if isTemporary { stray.leftovers.append(path) } else { stray.setAside.append(path) }
       }
     }
-    return remains
+    return stray
   }
 
   /// The names of the logged values of a commit. O(64) headers.
