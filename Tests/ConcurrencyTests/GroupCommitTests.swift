@@ -9,7 +9,7 @@ import TreeRingLog
 import TreeRingPlatform
 
 struct GroupCommitTests {
-  @Test("Many threads commit at once: every commit is there, in order, after few syncs")
+  @Test("Many threads commit at once: every commit is present, in order, after few syncs")
   func manyThreads() throws {
     let folder = try TemporaryFolder()
     var options = SampleCommits.quiet()
@@ -44,7 +44,7 @@ struct GroupCommitTests {
     #expect(next == total + 1)
   }
 
-  @Test("A relaxed commit behind a full one becomes visible only after the full one's sync")
+  @Test("A relaxed commit after a full one becomes visible only after the full one's sync")
   func visibilityOrder() throws {
     let disk = GatedFileSystem()
     let log = try CommitLog(directory: "log", fileSystem: disk, options: SampleCommits.quiet())
@@ -69,7 +69,7 @@ struct GroupCommitTests {
     #expect(log.completed == 2 && log.durable == 1)
   }
 
-  @Test("Commits of relaxed durability are synced in time without anybody asking")
+  @Test("The log syncs commits of relaxed durability in time by itself")
   func relaxed() throws {
     let log = try CommitLog(
       directory: "log", fileSystem: MemoryFileSystem(), options: SampleCommits.quiet())
@@ -83,7 +83,7 @@ struct GroupCommitTests {
     #expect(log.durable == 1)
   }
 
-  @Test("Numbers out of turn and timestamps going back are refused")
+  @Test("A commit out of order, by number or by date, is refused")
   func refusals() throws {
     let log = try CommitLog(
       directory: "log", fileSystem: MemoryFileSystem(), options: SampleCommits.quiet())
@@ -98,7 +98,7 @@ struct GroupCommitTests {
     back.timestamp = Timestamp(microseconds: 9)
     do {
       try log.append(back)
-      Issue.record("a timestamp went back")
+      Issue.record("an earlier timestamp was accepted")
     } catch { #expect(error.code == .invalidInput) }
     for number in [0, 2] as [CommitNumber] {
       do {

@@ -9,8 +9,8 @@ import TreeRingLog
 import TreeRingPlatform
 
 struct RewriteConcurrencyTests {
-  @Test("Readers and writers go on while every segment is rewritten, on the real disk too")
-  func readersGoOn() throws {
+  @Test("Readers and writers continue while every segment is rewritten, on the real disk too")
+  func readersContinue() throws {
     let folder = try TemporaryFolder()
     for fileSystem in [MemoryFileSystem(), PosixFileSystem()] as [any FileSystem] {
       try fileSystem.makeDirectory("\(folder.path)")
@@ -126,7 +126,7 @@ struct RewriteConcurrencyTests {
     group.wait()
   }
 
-  @Test("A segment that is rewritten before it gets a second name is copied as it was opened")
+  @Test("A segment that is rewritten before it is linked is copied from the opened file")
   func rewrittenBeforeLink() throws {
     let folder = try TemporaryFolder()
     let files = PosixFileSystem()
@@ -143,7 +143,7 @@ struct RewriteConcurrencyTests {
     try log.sync()
     let sealed = log.segments.filter(\.isSealed)
     #expect(sealed.count > 3)
-    // Each time that a segment is about to get a second name, all get new generations.
+    // Each time before a segment is linked, all segments get new generations.
     let links = Counter()
     let target = HookedFileSystem(files) { path in
       guard path.hasPrefix(store + "/log/") else { return }
@@ -167,7 +167,7 @@ struct RewriteConcurrencyTests {
     try log.close()
   }
 
-  @Test("A backup and a reader outlast a writer that replaces the files that they open next")
+  @Test("A backup and a reader succeed although a writer replaces the files that they open next")
   func replacedBeforeOpen() throws {
     // One rewriting in so many openings, so that some period meets each step of the reader.
     for period in 1...40 {

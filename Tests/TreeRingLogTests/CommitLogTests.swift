@@ -41,7 +41,7 @@ struct CommitLogTests {
     }
   }
 
-  @Test("What was committed is read back, in memory, on disk and after reopening")
+  @Test("Every appended commit is read back, from memory, from disk and after reopening")
   func roundTrip() throws {
     let log = try open(segmentSize: 20_000)
     for number in 1...200 as ClosedRange<CommitNumber> {

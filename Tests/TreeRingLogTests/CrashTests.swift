@@ -1,5 +1,5 @@
-// Power fails at every call of a workload; whatever the disk kept, opening finds every promised
-// commit.
+// Power fails at every call of a workload. Whichever unsynced writes survive, opening finds every
+// promised commit.
 
 import Logging
 import TestSupport
@@ -124,17 +124,17 @@ final class Workload {
 
 struct CrashTests {
   @Test(
-    "Power may fail at any call, also while recovering: promised commits stay, nothing is invented",
+    "A power failure at any call, also during recovery, loses no promised commit and invents none",
     arguments: 0..<12 as Range<UInt64>)
   func crashSweep(seed: UInt64) throws { try sweep(seed: seed, isTrusting: false) }
 
   @Test(
-    "The same if opening trusts the position of any commit that had been synced",
+    "The same holds when opening trusts the position of any synced commit",
     arguments: 0..<12 as Range<UInt64>)
   func trustingCrashSweep(seed: UInt64) throws { try sweep(seed: seed, isTrusting: true) }
 
   @Test(
-    "A process may be killed at any call, once or twice, before power fails: what was seen stays",
+    "After one or two kills at any call and a power failure, every visible commit is present",
     arguments: 0..<8 as Range<UInt64>, [false, true])
   func killSweep(seed: UInt64, isTrusting: Bool) throws {
     var call = 1

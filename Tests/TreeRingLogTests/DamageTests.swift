@@ -166,8 +166,8 @@ struct DamageTests {
     } catch { Issue.record("\(context): \(error)") }
   }
 
-  @Test("Frames of a damaged file are shown up to and beyond the damage")
-  func dumpGoesOn() throws {
+  @Test("Inspection shows the frames before and after damage")
+  func dumpPassesDamage() throws {
     let sample = try Sample(segmentSize: 64 << 20, commits: 7, isClosed: true)
     for (name, bytes) in sample.files {
       var whole: [FrameDescription] = []
@@ -187,7 +187,7 @@ struct DamageTests {
     }
   }
 
-  @Test("A later format version is refused by name, not taken for damage")
+  @Test("A later format version is `unsupportedFormat`, not corruption")
   func laterVersion() throws {
     let sample = try Sample(segmentSize: 64 << 20, commits: 2, isClosed: true)
     for (name, bytes) in sample.files {

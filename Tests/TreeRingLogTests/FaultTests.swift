@@ -10,7 +10,7 @@ struct FaultTests {
   enum Mode: CaseIterable { case once, fromThenOn }
 
   @Test(
-    "Any call may fail, once or from then on: promised commits stay, nothing is invented",
+    "A call that fails, once or from then on, loses no promised commit and invents none",
     arguments: 0..<6 as Range<UInt64>, Mode.allCases)
   func faultSweep(seed: UInt64, mode: Mode) throws {
     for fault in [DiskFault.inputOutput, .noSpace] {
@@ -118,7 +118,7 @@ struct FaultTests {
     #expect(try again.readPayload(of: number) { [UInt8]($1) } == SampleCommits.payload(number))
   }
 
-  @Test("Commits that a full device undid do not come back, whatever a crash keeps")
+  @Test("Commits undone by a full device do not reappear after a crash")
   func undoneStaysUndone() throws {
     for seed in 0..<20 as Range<UInt64> {
       let disk = SimulatedFileSystem(seed: seed)
@@ -147,7 +147,7 @@ struct FaultTests {
     }
   }
 
-  @Test("A failed sync poisons the log: waiting commits are unknown, reads go on")
+  @Test("A failed sync poisons the log: waiting commits are `unknown`, reads continue")
   func failedSync() throws {
     let disk = SimulatedFileSystem(seed: 6)
     var options = LogOptions()
@@ -175,7 +175,7 @@ struct FaultTests {
     } catch { #expect(error.code == .poisoned) }
     #expect(throws: TreeRingError.self) { try log.sync() }
     #expect(throws: TreeRingError.self) { try log.close() }
-    #expect(disk.callCount == calls, "nothing is synced again")
+    #expect(disk.callCount == calls, "a poisoned log must not sync")
     do {
       _ = try log.header(of: 1)
       Issue.record("a closed log was read")

@@ -7,7 +7,7 @@ import Testing
 import TreeRingLog
 
 struct FilesTests {
-  @Test("A second writer is refused until the first lets go", arguments: [true, false])
+  @Test("A second writer is refused until the first releases the lock", arguments: [true, false])
   func lock(onDisk: Bool) throws {
     let folder = try TemporaryFolder()
     let system: any FileSystem = onDisk ? PosixFileSystem() : MemoryFileSystem()
@@ -31,7 +31,7 @@ struct FilesTests {
     }
   }
 
-  @Test("A lock ends with its holder")
+  @Test("A lock is released when its holder is deallocated")
   func lockEnds() throws {
     let system = MemoryFileSystem()
     do {
@@ -42,7 +42,7 @@ struct FilesTests {
     _ = try StoreLock(path: "LOCK", fileSystem: system)
   }
 
-  @Test("After a clean close the lz4 tool finds every segment sound and yields the plain bytes")
+  @Test("After a clean close the lz4 tool accepts every segment and yields payloads and values")
   func lz4Tool() throws {
     let folder = try TemporaryFolder()
     var options = SampleCommits.quiet()
@@ -73,7 +73,7 @@ struct FilesTests {
     #expect(decoded == plain)
   }
 
-  @Test("CRC-32C gives the known answer, the same in hardware and software, whole and in pieces")
+  @Test("CRC-32C matches a known checksum, in hardware and software, whole and in pieces")
   func checksum() {
     #expect(crc32c(Array("123456789".utf8)) == 0xE306_9283)
     #expect(crc32c([UInt8](repeating: 0, count: 32)) == 0x8A91_36AA)

@@ -53,7 +53,7 @@ struct FollowTests {
     }
   }
 
-  @Test("A follower behind a crashed writer that never synced sees what the next one recovers")
+  @Test("A follower of a crashed writer that never synced sees what its successor recovers")
   func recovered() throws {
     let disk = MemoryFileSystem()
     var writer = try CommitLog(
@@ -72,7 +72,7 @@ struct FollowTests {
     try TrustedTests.check(reader, through: 5, "recovered")
   }
 
-  @Test("A log that was cut back or replaced is reported, not mixed with what was read")
+  @Test("A follower of a log that was cut back or replaced throws `storeRewound`")
   func rewound() throws {
     for isReplaced in [false, true] {
       let disk = MemoryFileSystem()
@@ -109,7 +109,7 @@ struct FollowTests {
     }
   }
 
-  @Test("Following stops at the commit asked for, and needs a log opened for reading")
+  @Test("Following stops at the requested commit, and requires a log opened for reading")
   func bounds() throws {
     let sample = try TrustedTests.Sample(segmentSize: 2_000, closes: true)
     for start in [0, 1, 17, 40] as [CommitNumber] {

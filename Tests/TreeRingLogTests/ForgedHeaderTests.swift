@@ -1,4 +1,4 @@
-// Bytes behind the last commit that imitate headers, each as long as the rest of the file. Judging
+// Bytes after the last commit that imitate headers, each as long as the rest of the file. Judging
 // them costs a multiple of the file, not its square.
 
 import TestSupport
@@ -58,7 +58,7 @@ struct ForgedHeaderTests {
     #expect(files.reads.take().bytes < 40 * bytes.count)
   }
 
-  @Test("One such header is a torn tail: what was synced before it stays")
+  @Test("One forged header is a torn tail: the commits synced before it stay")
   func alone() throws {
     let (disk, _) = try Self.forged(spacing: 500, count: 1)
     let log = try CommitLog(
@@ -68,7 +68,7 @@ struct ForgedHeaderTests {
     try log.close()
   }
 
-  @Test("A header's first bytes too close to the end for a header begin none", arguments: 4...60)
+  @Test("The first bytes of a header at the end of the file are not a header", arguments: 4...60)
   func atTheEnd(distance: Int) throws {
     let (disk, path) = try Self.forged(spacing: 500, count: 0)
     var bytes = try #require(disk.contents(of: path))

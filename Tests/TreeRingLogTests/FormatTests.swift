@@ -90,11 +90,11 @@ struct FormatTests {
       "`0x\(String(Format.ending, radix: 16, uppercase: true))`",
       "every \(Format.directoryStride)th commit", "version \(Format.version)",
     ] {
-      #expect(document.contains(text), "docs/format.md does not say \(text)")
+      #expect(document.contains(text), "docs/format.md lacks \(text)")
     }
   }
 
-  @Test("The worked example in docs/format.md is what the code writes, byte for byte")
+  @Test("The code writes the worked example in docs/format.md, byte for byte")
   func workedExample() throws {
     let disk = MemoryFileSystem()
     var options = SampleCommits.quiet()

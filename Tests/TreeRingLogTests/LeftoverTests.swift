@@ -1,11 +1,11 @@
-// The files that opening removes, and the condition: nothing can need them any more.
+// Opening removes leftover files, but only after it has proved that nothing needs them.
 
 import Logging
 import TestSupport
 import Testing
 import TreeRingLog
 
-@Suite("Leftovers of interrupted work")
+@Suite("Leftovers of interrupted operations")
 struct LeftoverTests {
   /// A log of some segments.
   private static func written(_ disk: SimulatedFileSystem, commits: Int) throws -> CommitLog {
@@ -58,7 +58,7 @@ struct LeftoverTests {
         _ = try CommitLog(
           directory: "log", fileSystem: damaged,
           options: Self.options(.tail, trusting: isTrusting ? position : nil))
-        Issue.record("the flip at \(offset) was not noticed")
+        Issue.record("the flip at \(offset) was not detected")
       } catch { #expect(error.code == .corruption, "offset \(offset): \(error)") }
       #expect(damaged.paths == before, "offset \(offset)")
       var commits: Set<CommitNumber> = []
@@ -75,7 +75,7 @@ struct LeftoverTests {
     #expect(!disk.paths.contains(lower))
   }
 
-  @Test("Mode `prefix` sets aside what takes the place of a damaged segment and what that replaced")
+  @Test("Mode `prefix` sets aside a damaged segment and the lower generation that it replaced")
   func prefix() throws {
     let (disk, lower, higher, _) = try Self.compacted()
     disk.damage(higher, at: 8) { $0 ^ 4 }
@@ -93,7 +93,7 @@ struct LeftoverTests {
     #expect(again.completed == end + 1)
   }
 
-  @Test("What recovery has copied is not cut off before the copy has been read whole")
+  @Test("A copied tail is cut off only after its copy has been read whole")
   func supersededTail() throws {
     let disk = SimulatedFileSystem(seed: 3)
     let log = try CommitLog(
@@ -122,7 +122,7 @@ struct LeftoverTests {
       do {
         _ = try CommitLog(
           directory: "log", fileSystem: damaged, options: Self.options(.tail))
-        Issue.record("the flip at \(offset) was not noticed")
+        Issue.record("the flip at \(offset) was not detected")
       } catch { #expect(error.code == .corruption, "offset \(offset): \(error)") }
       #expect(damaged.contents(of: old) == found.contents(of: old), "offset \(offset)")
     }
@@ -134,7 +134,7 @@ struct LeftoverTests {
     short.replace(new, with: Array(try #require(short.contents(of: new)).dropLast(100)))
     do {
       _ = try CommitLog(directory: "log", fileSystem: short, options: Self.options(.tail))
-      Issue.record("the copy is short, which was not noticed")
+      Issue.record("the short copy was not detected")
     } catch { #expect(error.code == .corruption) }
     #expect(short.contents(of: old) == found.contents(of: old))
   }

@@ -63,7 +63,7 @@ struct LookupTests {
   }
 
   @Test(
-    "A value costs two reads of fixed size, however many its commit has",
+    "Reading a value costs two reads of fixed size, for any number of values in its commit",
     arguments: [1, 63, 64, 65, 300, 2_000])
   func manyValues(count: Int) throws {
     let files = CountedFileSystem(disk)
@@ -79,7 +79,7 @@ struct LookupTests {
   }
 
   @Test(
-    "Values of a commit that is not written yet are found, and no values of its neighbours"
+    "Values of a commit that is not written yet are found, without those of its neighbours"
   )
   func pendingValues() throws {
     let log = try Self.open(disk)
@@ -96,7 +96,7 @@ struct LookupTests {
     try check(values, of: 2, in: log)
   }
 
-  @Test("Each header of a stride is walked over once, in whatever order its commits are read")
+  @Test("Each header of a stride is read once, in any order of lookups")
   func oneValueACommit() throws {
     let files = CountedFileSystem(disk)
     let log = try Self.open(files)
@@ -123,7 +123,7 @@ struct LookupTests {
     }
   }
 
-  @Test("What is remembered of frames keeps its bound, and nothing is wrong when it is forgotten")
+  @Test("The frame cache keeps its bound, and evictions change no answer")
   func boundedMemory() throws {
     let files = CountedFileSystem(disk)
     let cache = 4_000
@@ -143,7 +143,7 @@ struct LookupTests {
     }
   }
 
-  @Test("Nothing remembered of a segment is used for the one that replaces it")
+  @Test("Cached entries of a segment are not used for the segment that replaces it")
   func rewriting() throws {
     let log = try Self.open(disk)
     let values = Self.values(300)

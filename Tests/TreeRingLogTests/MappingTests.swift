@@ -11,7 +11,7 @@ struct MappingTests {
   enum Kind: CaseIterable { case disk, memory, simulated }
 
   /// A file system and a folder in it.
-  struct Place {
+  struct TestFolder {
     let system: any FileSystem
     let path: String
     let folder: TemporaryFolder?
@@ -45,14 +45,14 @@ struct MappingTests {
   }
 
   @Test(
-    "A mapping far beyond the file's end holds what is read, through every kind of change",
+    "A mapping beyond the file's end equals reads after every kind of change",
     arguments: Kind.allCases)
   func equalsReads(kind: Kind) throws {
     let page = 65_536
     for seed in seeds(1...4) {
       var random = SeededGenerator(seed: seed)
-      let place = try Place(kind)
-      let file = try place.file("pages", [UInt8](repeating: 7, count: 3 * page))
+      let folder = try TestFolder(kind)
+      let file = try folder.file("pages", [UInt8](repeating: 7, count: 3 * page))
       let mappings = [
         try file.map(at: 0, count: 1 << 30),
         try file.map(at: UInt64(page), count: 2 * page),
@@ -84,22 +84,22 @@ struct MappingTests {
     }
   }
 
-  @Test("A mapping shows what another opening of the file writes", arguments: Kind.allCases)
+  @Test("A mapping shows writes through another opening of the file", arguments: Kind.allCases)
   func shared(kind: Kind) throws {
-    let place = try Place(kind)
-    let file = try place.file("word", [UInt8](repeating: 0, count: 4096))
-    let other = try place.system.open(place.path + "/word", .readOnly)
+    let folder = try TestFolder(kind)
+    let file = try folder.file("word", [UInt8](repeating: 0, count: 4096))
+    let other = try folder.system.open(folder.path + "/word", .readOnly)
     let mapping = try other.map(at: 0, count: 4096)
     other.close()
     try Self.write([1, 2, 3], at: 16, to: file)
     #expect(Array(mapping.bytes[15..<20]) == [0, 1, 2, 3, 0])
   }
 
-  @Test("A mapping that cannot be made is a typed error", arguments: [Kind.disk, .simulated])
+  @Test("A failed mapping is a typed error", arguments: [Kind.disk, .simulated])
   func refused(kind: Kind) throws {
-    let place = try Place(kind)
-    let file = try place.file("pages")
-    if let disk = place.system as? SimulatedFileSystem {
+    let folder = try TestFolder(kind)
+    let file = try folder.file("pages")
+    if let disk = folder.system as? SimulatedFileSystem {
       disk.crash(after: 1)
       #expect(throws: TreeRingError.self) { try file.sync(.full) }
       #expect(throws: TreeRingError.self) { try file.map(at: 0, count: 4096) }
@@ -109,7 +109,7 @@ struct MappingTests {
     }
   }
 
-  @Test("Disks after a crash and after a kill have memory of their own")
+  @Test("Disks after a crash or a kill share no memory with the original")
   func clones() throws {
     let disk = SimulatedFileSystem(seed: 1)
     let file = try disk.open("pages", .createNew)
@@ -127,48 +127,48 @@ struct MappingTests {
     #expect([before.bytes[0], mappings[0].bytes[0], mappings[1].bytes[0]] == [1, 5, 6])
   }
 
-  @Test("Probing a lock tells, and leaves nothing", arguments: Kind.allCases)
+  @Test("Probing a lock reports a holder and creates nothing", arguments: Kind.allCases)
   func probes(kind: Kind) throws {
-    let place = try Place(kind)
-    let path = place.path + "/LOCK"
-    #expect(try !place.system.isLocked(path) && !place.system.exists(path))
-    let held = try place.system.lock(path)
-    #expect(try place.system.isLocked(path) && place.system.exists(path))
-    #expect(throws: TreeRingError.self) { try place.system.lock(path) }
+    let folder = try TestFolder(kind)
+    let path = folder.path + "/LOCK"
+    #expect(try !folder.system.isLocked(path) && !folder.system.exists(path))
+    let held = try folder.system.lock(path)
+    #expect(try folder.system.isLocked(path) && folder.system.exists(path))
+    #expect(throws: TreeRingError.self) { try folder.system.lock(path) }
     held.release()
-    #expect(try !place.system.isLocked(path))
-    let again = try place.system.lock(path)
-    #expect(try place.system.isLocked(path))
+    #expect(try !folder.system.isLocked(path))
+    let again = try folder.system.lock(path)
+    #expect(try folder.system.isLocked(path))
     withExtendedLifetime(again) {}
   }
 
-  @Test("A second name is as good as the first", arguments: Kind.allCases)
+  @Test("A second name is equivalent to the first", arguments: Kind.allCases)
   func links(kind: Kind) throws {
-    let place = try Place(kind)
-    let (first, second) = (place.path + "/first", place.path + "/second")
-    _ = try place.file("first", [1, 2, 3])
-    try place.system.link(first, to: second)
+    let folder = try TestFolder(kind)
+    let (first, second) = (folder.path + "/first", folder.path + "/second")
+    _ = try folder.file("first", [1, 2, 3])
+    try folder.system.link(first, to: second)
     do {
-      try place.system.link(first, to: second)
+      try folder.system.link(first, to: second)
       Issue.record("a name was taken twice")
     } catch { #expect(error.code == .alreadyExists) }
-    try place.system.unlink(first)
-    #expect(try Self.read(place.system.open(second, .readOnly), 9, at: 0) == [1, 2, 3])
+    try folder.system.unlink(first)
+    #expect(try Self.read(folder.system.open(second, .readOnly), 9, at: 0) == [1, 2, 3])
     do {
-      try place.system.link(first, to: place.path + "/third")
-      Issue.record("a name was given to nothing")
+      try folder.system.link(first, to: folder.path + "/third")
+      Issue.record("a missing file got a second name")
     } catch { #expect(error.code == .notFound) }
   }
 
   @Test("Only an empty folder is removed", arguments: Kind.allCases)
   func removesFolders(kind: Kind) throws {
-    let place = try Place(kind)
-    _ = try place.file("file")
-    #expect(throws: TreeRingError.self) { try place.system.removeDirectory(place.path) }
-    #expect(try place.system.exists(place.path + "/file"))
-    try place.system.unlink(place.path + "/file")
-    try place.system.removeDirectory(place.path)
-    #expect(try !place.system.exists(place.path))
-    #expect(throws: TreeRingError.self) { try place.system.removeDirectory(place.path) }
+    let folder = try TestFolder(kind)
+    _ = try folder.file("file")
+    #expect(throws: TreeRingError.self) { try folder.system.removeDirectory(folder.path) }
+    #expect(try folder.system.exists(folder.path + "/file"))
+    try folder.system.unlink(folder.path + "/file")
+    try folder.system.removeDirectory(folder.path)
+    #expect(try !folder.system.exists(folder.path))
+    #expect(throws: TreeRingError.self) { try folder.system.removeDirectory(folder.path) }
   }
 }

@@ -20,7 +20,7 @@ struct SimulatedDiskTests {
     (0..<count).map { UInt8(truncatingIfNeeded: $0 / 512) &* 16 &+ seed }
   }
 
-  @Test("What was synced survives every crash; what was not survives by sectors, torn ones too")
+  @Test("Synced bytes survive every crash; others survive by sectors, also torn ones")
   func sectors() throws {
     let disk = SimulatedFileSystem(seed: 1)
     let old = Self.pattern(8192, 1)
@@ -71,7 +71,7 @@ struct SimulatedDiskTests {
     #expect(found == [0, 1, 2, 3])
   }
 
-  @Test("Growth and cuts that were not synced may be lost")
+  @Test("Unsynced growth and truncation may be lost")
   func sizes() throws {
     let disk = SimulatedFileSystem(seed: 1)
     let file = try make(disk, "a", [1, 2, 3])
@@ -88,7 +88,7 @@ struct SimulatedDiskTests {
     #expect(sizes == [2, 3, 1003])
   }
 
-  @Test("A cut is durable after a whole sync; after a weaker one the old end may come back")
+  @Test("A truncation is durable after a whole sync; after a weaker one the old end may reappear")
   func cuts() throws {
     let disk = SimulatedFileSystem(seed: 1)
     let file = try make(disk, "a", [1, 2, 3])
@@ -107,7 +107,7 @@ struct SimulatedDiskTests {
     }
   }
 
-  @Test("Names survive once their own folder is synced; what lies in a lost folder is lost")
+  @Test("Names survive after a sync of their folder; the files of a lost folder are lost")
   func names() throws {
     let disk = SimulatedFileSystem(seed: 1)
     try disk.makeDirectory("a")
@@ -138,7 +138,7 @@ struct SimulatedDiskTests {
     #expect(disk.afterCrash(seed: 1, odds: 0).paths == ["a/h", "b/g"])
   }
 
-  @Test("Sometimes a crash keeps everything up to a moment and nothing later")
+  @Test("A crash may keep everything up to a moment and nothing later")
   func moments() throws {
     let disk = SimulatedFileSystem(seed: 1)
     let file = try disk.open("a", .createNew)
@@ -155,7 +155,7 @@ struct SimulatedDiskTests {
   }
 
   @Test(
-    "A failed sync leaves pages clean that are not on the device, and the next one says nothing")
+    "A failed sync leaves pages clean that are not on the device, and the next sync succeeds")
   func failedSync() throws {
     let disk = SimulatedFileSystem(seed: 3)
     let file = try make(disk, "a", Self.pattern(8192, 1))
@@ -167,7 +167,7 @@ struct SimulatedDiskTests {
     #expect(disk.afterCrash(seed: 1, odds: 0).contents(of: "a") != Self.pattern(8192, 1))
   }
 
-  @Test("Calls fail once or from then on; a failed write is done in part; looking is counted apart")
+  @Test("Calls fail once or from then on; a failed write is done in part; reads count separately")
   func failures() throws {
     let disk = SimulatedFileSystem(seed: 1)
     let file = try make(disk, "a", [1])
@@ -213,7 +213,7 @@ struct SimulatedDiskTests {
     }
   }
 
-  @Test("A flipped bit is one bit, on the device and in memory")
+  @Test("Flipping a bit changes that bit only, on the device and in memory")
   func flips() throws {
     let disk = SimulatedFileSystem(seed: 1)
     let file = try make(disk, "a", [UInt8](repeating: 0, count: 100))
@@ -228,7 +228,7 @@ struct SimulatedDiskTests {
     #expect(mapping.bytes.prefix(100).elementsEqual(bytes))
   }
 
-  @Test("Every moment of a run can be had, and is apart from the disk that goes on")
+  @Test("`observe` yields an independent disk for every moment of a run")
   func moment() throws {
     let disk = SimulatedFileSystem(seed: 1)
     let moments = Moments()
@@ -245,7 +245,7 @@ struct SimulatedDiskTests {
     #expect(disk.afterKill().contents(of: "a") == [4, 2])
   }
 
-  @Test("Power that has failed stays off; the disk found afterwards works")
+  @Test("After a power failure every call fails; the disk found afterwards works")
   func down() throws {
     let disk = SimulatedFileSystem(seed: 1)
     let file = try make(disk, "a", [1])

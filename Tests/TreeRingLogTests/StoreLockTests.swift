@@ -13,7 +13,7 @@ import TreeRingPlatform
     try #require(try SharedWord.opened(path, disk)).value
   }
 
-  @Test("It says nothing while the store is opened, and then what is durable, never less")
+  @Test("The word states no commit during opening, then the newest durable one")
   func publishing() throws {
     let disk = MemoryFileSystem()
     #expect(try SharedWord.opened(Self.path, disk) == nil)
@@ -34,7 +34,7 @@ import TreeRingPlatform
     next.release()
   }
 
-  @Test("A pair of which one half is another writer's is not believed")
+  @Test("A word whose halves are of two writers is not accepted")
   func torn() throws {
     let disk = MemoryFileSystem()
     var images: [[UInt8]] = []
@@ -55,7 +55,7 @@ import TreeRingPlatform
     }
   }
 
-  @Test("The word of a program that writes no checksum is believed when it stays as it is")
+  @Test("A word without a checksum is accepted once it stays unchanged")
   func withoutChecksum() throws {
     let disk = MemoryFileSystem()
     try StoreLock(path: Self.path, fileSystem: disk).release()
@@ -67,7 +67,7 @@ import TreeRingPlatform
     #expect(try Self.value(disk).durable == 42)
   }
 
-  @Test("A word that can no longer be read says nothing")
+  @Test("A word that cannot be read states no durable commit")
   func truncated() throws {
     let folder = try TemporaryFolder()
     let disk = PosixFileSystem()
@@ -85,7 +85,7 @@ import TreeRingPlatform
     lock.release()
   }
 
-  @Test("Readers beside a writer never see a durable commit go back, or one of another writer's")
+  @Test("Concurrent readers never see the durable commit decrease, or a mixture of two writers")
   func concurrent() throws {
     let folder = try TemporaryFolder()
     let disk = PosixFileSystem()
@@ -95,7 +95,7 @@ import TreeRingPlatform
     let isEnough = Counter()
     let word = try #require(try SharedWord.opened(path, disk))
     Thread.detachNewThread {
-      // Until the reader has met some writers; how soon depends on the machine.
+      // Until the reader has seen some writers, after a time that depends on the machine.
       for round in 1...100_000 as ClosedRange<CommitNumber> where isEnough.count == 0 {
         guard let lock = try? StoreLock(path: path, fileSystem: disk) else { continue }
         // Each writer's commits are in a separate range.
@@ -137,7 +137,7 @@ private final class ChangingFile: File {
   func truncate(to size: UInt64) throws(TreeRingError) {}
   func allocate(_ count: UInt64, at offset: UInt64) throws(TreeRingError) -> Bool { false }
   func map(at offset: UInt64, count: Int) throws(TreeRingError) -> any FileMapping {
-    throw TreeRingError(.notSupported, "The word is read.", file: path)
+    throw TreeRingError(.notSupported, "The word is only read here.", file: path)
   }
   func close() {}
 }

@@ -93,7 +93,7 @@ struct TrustedTests {
   }
 
   @Test(
-    "From the position of any commit the same log is opened, read, written on and sealed",
+    "Opening from the position of any commit gives the same log, to read, to append to and to seal",
     arguments: [3_000, 20_000] as [UInt64], [true, false])
   func anyPosition(segmentSize: UInt64, closes: Bool) throws {
     let sample = try Sample(segmentSize: segmentSize, closes: closes)
@@ -124,7 +124,7 @@ struct TrustedTests {
     }
   }
 
-  @Test("Damage before the position is found when it is read, and by verifying; behind it at once")
+  @Test("Damage before the position is found by reads and by `verifyLog`; after it, by opening")
   func damage() throws {
     let sample = try Sample(segmentSize: 3_000, closes: true)
     #expect(sample.names.count > 4)
@@ -133,17 +133,17 @@ struct TrustedTests {
       directory: "log", fileSystem: sample.disk(), options: Self.options(.readOnly))
     for number in 1...Self.commits {
       let header = try log.header(of: number)
-      for place in [20, Int(header.storedByteCount) - 2] {
+      for offset in [20, Int(header.storedByteCount) - 2] {
         let name = String(header.file.dropFirst(4))
-        let disk = try sample.disk { $0[name]?[Int(header.offset) + place] ^= 0x40 }
-        let context = "commit \(number) byte \(place)"
+        let disk = try sample.disk { $0[name]?[Int(header.offset) + offset] ^= 0x40 }
+        let context = "commit \(number) byte \(offset)"
         #expect(!verifyLog(directory: "log", fileSystem: disk).isEmpty, "\(context)")
         func open() throws -> CommitLog {
           try CommitLog(
             directory: "log", fileSystem: disk,
             options: Self.options(.readWrite, trusted: position))
         }
-        if number > 45 || (number == 45 && place == 20) {
+        if number > 45 || (number == 45 && offset == 20) {
           expect(.corruption, context) { _ = try open() }
         } else {
           let found = try open()
@@ -156,12 +156,12 @@ struct TrustedTests {
     }
   }
 
-  @Test("A damaged directory before the position is found when a commit is looked up by it")
+  @Test("A damaged directory before the position is found by the first lookup through it")
   func damagedDirectory() throws {
     let sample = try Sample(segmentSize: 3_000, closes: true)
     let name = sample.names[1]
-    let place = (sample.files[name]?.count ?? 0) - 30
-    let disk = try sample.disk { $0[name]?[place] ^= 1 }
+    let offset = (sample.files[name]?.count ?? 0) - 30
+    let disk = try sample.disk { $0[name]?[offset] ^= 1 }
     let log = try CommitLog(
       directory: "log", fileSystem: disk,
       options: Self.options(.readOnly, trusted: sample.positions[80]))
@@ -195,7 +195,7 @@ struct TrustedTests {
     }
   }
 
-  @Test("What lies before the position is never copied behind a doubtful tail")
+  @Test("Commits before the position are never copied as doubtful ones")
   func provenByPosition() throws {
     let sample = try Sample(segmentSize: 64 << 20, commits: 20, closes: false)
     for position in sample.positions.dropFirst() {
@@ -208,7 +208,7 @@ struct TrustedTests {
     }
   }
 
-  @Test("A log that ends before the position is refused and left as it is")
+  @Test("A log that ends before the position is refused and not changed")
   func behind() throws {
     let sample = try Sample(segmentSize: 3_000, closes: true)
     let position = sample.positions[90]
@@ -250,7 +250,7 @@ struct TrustedTests {
     }
   }
 
-  @Test("A position of another log is refused, and everything is read")
+  @Test("A position of another log is refused, and all of the log is read")
   func foreign() throws {
     let sample = try Sample(segmentSize: 3_000, closes: true)
     let other = try Sample(segmentSize: 3_000, commits: 50, closes: true)

@@ -1,5 +1,5 @@
 // Backups of a store whose writer is killed and restarted at any moment of the backup: no backup is
-// ahead of its store, and no sound store is called damaged.
+// ahead of its store, and no sound store is reported as damaged.
 
 import Logging
 import TestSupport
@@ -50,7 +50,7 @@ struct BackupOfKilledTests {
     }
   }
 
-  @Test("Power that fails leaves in the store what a backup of it holds, after a kill too")
+  @Test("A power failure, also after a kill, leaves in the store every commit of its backup")
   func neverAhead() throws {
     var call = 1
     while true {
@@ -87,7 +87,7 @@ struct BackupOfKilledTests {
   }
 
   @Test(
-    "A writer may be killed and begin again at any call of a backup", arguments: [900, 1 << 20],
+    "A backup succeeds although its writer restarts at any call", arguments: [900, 1 << 20],
     [false, true])
   func beginsAgain(segmentSize: UInt64, isRunning: Bool) throws {
     var call = 1
@@ -137,7 +137,7 @@ struct BackupOfKilledTests {
     #expect(call > 20)
   }
 
-  @Test("A writer that has the lock and has not begun leaves the word of the one before")
+  @Test("A backup waits for a writer that holds the lock but has not written its word")
   func hasNotBegun() throws {
     let files = MemoryFileSystem()
     try files.makeDirectory("store")
@@ -165,8 +165,8 @@ struct BackupOfKilledTests {
     #expect(second != nil && report.lastCommit == 11)
   }
 
-  @Test("A backup that holds another commit of the same number is refused and left alone")
-  func wentAnotherWay() throws {
+  @Test("A backup that holds another commit of the same number is refused and not changed")
+  func divergedHistory() throws {
     let disk = SimulatedFileSystem(seed: 1)
     try disk.makeDirectory("store")
     let first = try Process(disk, segmentSize: 1 << 20)
@@ -185,7 +185,7 @@ struct BackupOfKilledTests {
           number: 7, timestamp: Timestamp(microseconds: 7), operationCount: 1, payload: [1])))
     do {
       _ = try second.log.backUp(to: "out", fileSystem: disk, mayLink: true)
-      Issue.record("another history was put in its place")
+      Issue.record("a backup of another history was replaced")
     } catch let error as TreeRingError {
       #expect(error.code == .conflict && error.commit == 7)
     }

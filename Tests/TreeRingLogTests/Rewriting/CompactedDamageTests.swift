@@ -150,7 +150,7 @@ struct CompactedDamageTests {
   }
 
   @Test(
-    "The same if opening trusts a position behind: what is read is refused or right",
+    "The same holds when opening trusts a later position: reads are correct or throw",
     arguments: [true, false], [false, true])
   func flipEveryByteBefore(endsCompacted: Bool, replays: Bool) throws {
     let sample = try Sample(endsCompacted: endsCompacted)
@@ -182,7 +182,7 @@ struct CompactedDamageTests {
     }
   }
 
-  @Test("A missing compacted segment is corruption; at the end because the horizon lies behind it")
+  @Test("A missing compacted segment is corruption; the last one, because of its horizon")
   func missingSegment() throws {
     let sample = try Sample(endsCompacted: true)
     for name in sample.files.keys {
@@ -193,7 +193,7 @@ struct CompactedDamageTests {
     }
   }
 
-  @Test("Frames of a compacted segment are shown like any others")
+  @Test("Inspection shows the frames of a compacted segment")
   func dump() throws {
     let sample = try Sample(endsCompacted: true)
     for (name, bytes) in sample.files {

@@ -77,22 +77,22 @@ struct ReadableTests {
     return found
   }
 
-  @Test("Of an undamaged log everything is readable and nothing is lost", arguments: seeds(0...9))
+  @Test("An undamaged log is readable, and nothing is reported as lost", arguments: seeds(0...9))
   func undamaged(seed: UInt64) throws {
     let sample = try Sample(seed: seed, isClosed: seed % 2 == 0)
     let found = try scan(sample.disk(sample.files))
     #expect(found.log.damage == [] && found.log.lostCommits == [])
     #expect(found.log.lastCommit == sample.newest)
-    check(found, sample, touched: [], "seed \(seed)")
+    check(found, sample, affected: [], "seed \(seed)")
   }
 
-  @Test("Random damage loses no commit that it did not touch", arguments: seeds(0...59))
+  @Test("Random damage loses only commits whose bytes it changed", arguments: seeds(0...59))
   func randomDamage(seed: UInt64) throws {
     let sample = try Sample(seed: seed, isClosed: seed % 2 == 0)
     var random = SeededGenerator(seed: seed)
     for round in 0..<12 {
       var files = sample.files
-      var touched: [(String, Range<Int>)] = []
+      var affected: [(String, Range<Int>)] = []
       for _ in 0..<Int.random(in: 1...4, using: &random) {
         guard let name = files.keys.sorted().randomElement(using: &random),
           var bytes = files[name], !bytes.isEmpty
@@ -103,29 +103,29 @@ struct ReadableTests {
         switch Int.random(in: 0..<4, using: &random) {
         case 0:
           bytes.replaceSubrange(range, with: Array(repeating: 0, count: range.count))
-          touched.append((name, range))
+          affected.append((name, range))
         case 1:
           bytes.removeLast(bytes.count - start)
-          touched.append((name, start..<Int.max))
+          affected.append((name, start..<Int.max))
         case 2:
           let other = Int.random(in: 0...bytes.count - range.count, using: &random)
           bytes.replaceSubrange(range, with: bytes[other..<other + range.count])
-          touched.append((name, range))
+          affected.append((name, range))
         default:
           for index in range { bytes[index] = UInt8.random(in: 0...255, using: &random) }
-          touched.append((name, range))
+          affected.append((name, range))
         }
         files[name] = bytes
       }
       let found = try scan(sample.disk(files))
-      check(found, sample, touched: touched, "seed \(seed) round \(round)")
+      check(found, sample, affected: affected, "seed \(seed) round \(round)")
     }
   }
 
   /// Checks that every undamaged commit is present, every present one is right, and every other is
   /// named.
   private func check(
-    _ found: Found, _ sample: Sample, touched: [(String, Range<Int>)], _ context: String
+    _ found: Found, _ sample: Sample, affected: [(String, Range<Int>)], _ context: String
   ) {
     for number in 1...sample.newest {
       let now = found.commits[number]
@@ -133,21 +133,21 @@ struct ReadableTests {
         #expect(now == nil && sample.removed.contains(number), "\(context): \(number) is back")
         continue
       }
-      let isTouched = touched.contains { name, range in
+      let isAffected = affected.contains { name, range in
         name == frame.name && range.overlaps(frame.range)
       }
       if let now {
         #expect(now.payload == expected.payload, "\(context): commit \(number)")
         #expect(
-          now.object == expected.object || isTouched && now.object == nil,
+          now.object == expected.object || isAffected && now.object == nil,
           "\(context): commit \(number)")
       } else {
-        #expect(isTouched, "\(context): commit \(number) is lost")
+        #expect(isAffected, "\(context): commit \(number) is lost")
         let isNamed = found.log.lostCommits.contains { $0.contains(number) }
         #expect(
-          isNamed || number > found.log.lastCommit, "\(context): \(number) lost without a word")
+          isNamed || number > found.log.lastCommit, "\(context): \(number) lost but not reported")
       }
-      if isTouched, now == nil || now?.object != expected.object {
+      if isAffected, now == nil || now?.object != expected.object {
         #expect(!found.log.damage.isEmpty, "\(context)")
       }
     }
@@ -156,7 +156,7 @@ struct ReadableTests {
     }
   }
 
-  @Test("A missing segment loses its commits and no others; a copy elsewhere makes up for damage")
+  @Test("A missing segment loses only its own commits; a copy elsewhere replaces damaged ones")
   func missingAndCopied() throws {
     let sample = try Sample(seed: 3, isClosed: true)
     for name in sample.files.keys {
@@ -189,7 +189,7 @@ struct ReadableTests {
     #expect(!alone.log.lostCommits.isEmpty && alone.commits.count > 4)
   }
 
-  @Test("What mode `prefix` set aside is found, unless the log has gone another way since")
+  @Test("Segments that mode `prefix` set aside are read, unless the log has diverged since")
   func setAside() throws {
     for goesOn in [false, true] {
       let work = RewriteWork(seed: 6)
@@ -229,7 +229,7 @@ struct ReadableTests {
     }
   }
 
-  @Test("Of random bytes nothing is read, and nothing traps", arguments: seeds(0...19))
+  @Test("Random bytes yield no commit and no trap", arguments: seeds(0...19))
   func randomBytes(seed: UInt64) throws {
     var random = SeededGenerator(seed: seed)
     let disk = MemoryFileSystem()

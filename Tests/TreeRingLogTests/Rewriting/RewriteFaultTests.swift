@@ -37,7 +37,7 @@ struct RewriteFaultTests {
   }
 
   @Test(
-    "Power may fail at any call of a rewriting: each commit is the old one or the new one",
+    "After a power failure at any call of a rewriting, each commit has its old or new form",
     arguments: seeds(0...2))
   func crashSweep(seed: UInt64) throws {
     let base = try base(seed)
@@ -76,7 +76,7 @@ struct RewriteFaultTests {
   }
 
   @Test(
-    "Any call of a rewriting may fail: the log goes on, and rewriting works the next time",
+    "When a call of a rewriting fails, the log continues, and the next rewriting succeeds",
     arguments: seeds(0...1), [DiskFault.inputOutput, .noSpace])
   func faultSweep(seed: UInt64, fault: DiskFault) throws {
     let base = try base(seed)
@@ -118,7 +118,7 @@ struct RewriteFaultTests {
     }
   }
 
-  @Test("A rewriting that is cancelled at any commit leaves the folder as it was")
+  @Test("A rewriting that is cancelled at any commit leaves the folder unchanged")
   func cancelling() throws {
     let base = try base(7)
     for stop in 0..<12 {
@@ -143,7 +143,7 @@ struct RewriteFaultTests {
     }
   }
 
-  @Test("A device without room for the old segment's size refuses before anything is written")
+  @Test("Without room for the old segment's size, a rewriting fails before it writes anything")
   func noRoom() throws {
     let base = try base(8)
     let work = work(8, on: base)
@@ -153,10 +153,10 @@ struct RewriteFaultTests {
     let before = log.statistics.writtenByteCount
     do {
       try log.rewrite(segment: 1, horizon: 0) { _, _ in
-        Issue.record("it was begun")
+        Issue.record("the rewriting began")
         return .keep
       }
-      Issue.record("it was done")
+      Issue.record("the rewriting succeeded")
     } catch let error as TreeRingError { #expect(error.code == .noSpace) }
     #expect(log.statistics.writtenByteCount == before)
     try work.check(log, "full")
@@ -165,7 +165,7 @@ struct RewriteFaultTests {
     try work.check(log, "room again")
   }
 
-  @Test("Of two generations the higher one counts, and the lower one goes when opened for writing")
+  @Test("Of two generations the higher is current, and opening for writing removes the lower")
   func leftovers() throws {
     let work = try base(9)
     let log = try work.open(.readWrite)

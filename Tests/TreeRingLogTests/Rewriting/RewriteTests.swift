@@ -8,7 +8,7 @@ import TreeRingPlatform
 
 struct RewriteTests {
   @Test(
-    "A rewritten log reads as chosen, also reopened, rewritten again and read only",
+    "A rewritten log holds the chosen commits, also after reopening and rewriting again",
     arguments: seeds(0...15))
   func rewriting(seed: UInt64) throws {
     let work = RewriteWork(seed: seed)
@@ -36,8 +36,8 @@ struct RewriteTests {
     }
   }
 
-  @Test("A file that is just being opened when its segment is rewritten is not held for long")
-  func openedAmidRewriting() throws {
+  @Test("A file that is opened while its segment is rewritten is not kept open")
+  func openedDuringRewriting() throws {
     let disk = MemoryFileSystem()
     let held = HeldFiles()
     let next = Mutex<CommitLog?>(nil)
@@ -66,7 +66,7 @@ struct RewriteTests {
     #expect(removed == [])
   }
 
-  @Test("Sealing by hand lets the newest segment be rewritten; sealing nothing does nothing")
+  @Test("The newest segment can be rewritten after sealing; sealing an empty one does nothing")
   func sealing() throws {
     let work = RewriteWork(seed: 1)
     let log = try work.open()
@@ -89,7 +89,7 @@ struct RewriteTests {
     try work.check(work.open(), "reopened")
   }
 
-  @Test("A rewriting that is asked for too much says so and changes nothing")
+  @Test("A rewriting with invalid arguments throws and changes nothing")
   func refusals() throws {
     let work = RewriteWork(seed: 2)
     var log = try work.open()
@@ -134,8 +134,8 @@ struct RewriteTests {
     } catch let error as TreeRingError { #expect(error.code == .notAllowed) }
   }
 
-  @Test("Commits go on while a segment is rewritten, and a commit keeps its identity if it is kept")
-  func commitsGoOn() throws {
+  @Test("Commits continue while a segment is rewritten, and a kept commit keeps its identity")
+  func commitsContinue() throws {
     let work = RewriteWork(seed: 3)
     let log = try work.open()
     for _ in 0..<30 { try work.commit(log) }
