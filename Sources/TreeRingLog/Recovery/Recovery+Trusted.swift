@@ -135,9 +135,10 @@ extension Recovery {
     else { return }
     throw TreeRingError(
       .logBehindPages,
-      "The log ends before commit \(lastCommit + 1), but when the page file was written it held "
-        + "all commits up to \(position.commit), synced. So it has lost durable commits. Restore "
-        + "\(directory) from a backup, or delete the file `pages` to continue without them.",
+      "The log ends before commit \(lastCommit + 1), but it held all commits up to "
+        + "\(position.commit), synced, when the page file was written. So it has lost durable "
+        + "commits. Restore \(directory) from a backup, or delete the file `pages` to continue "
+        + "without them.",
       file: file, offset: offset, commit: lastCommit + 1)
   }
 }
