@@ -42,7 +42,7 @@ public final class Store: Sendable {
   let follower: Follower?
   private let lock: StoreLock?
   /// Held while a thread closes the store.
-  private let closing = Monitor()
+  private let closing = Monitor(())
   private let isClosed = Atomic<Bool>(false)
   /// Whether commits dated ahead of the clock have been reported.
   let hasWarnedOfDates = Atomic<Bool>(false)
@@ -350,18 +350,18 @@ public final class Store: Sendable {
   public func close() throws {
     try writerLock.checkOutside()
     try maintenance.checkOutside()
-    closing.lock()
-    defer { closing.unlock() }
-    if isClosed.exchange(true, ordering: .acquiringAndReleasing) { return }
-    queue.wakeAll()
-    // Background work finds the store closed and stops.
-    try maintenance.alone {}
-    defer { lock?.release() }
-    follower?.close()
-    engine.checkpointer?.close()
-    try writerLock.withLock {
-      engine.checkpointer?.closeFile()
-      try log.close()
+    try closing.withLock { _ in
+      if isClosed.exchange(true, ordering: .acquiringAndReleasing) { return }
+      queue.wakeAll()
+      // Background work finds the store closed and stops.
+      try maintenance.alone {}
+      defer { lock?.release() }
+      follower?.close()
+      engine.checkpointer?.close()
+      try writerLock.withLock {
+        engine.checkpointer?.closeFile()
+        try log.close()
+      }
     }
   }
 

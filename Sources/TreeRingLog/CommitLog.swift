@@ -16,7 +16,7 @@ package final class CommitLog: Sendable {
   /// The offsets of frames that were read.
   let frames: FrameCache
   /// Admits one caller of `follow` at a time.
-  let followers = Monitor()
+  let following = Monitor(())
   /// The findings and changes of the opening.
   package let recoveryReport: RecoveryReport
 
@@ -42,7 +42,7 @@ package final class CommitLog: Sendable {
   }
 
   /// The result of checking `LogOptions.trusted`.
-  package var trust: LogTrust { read { $0.trust } }
+  package var trust: LogTrust { core.withState { $0.trust } }
 
   /// A random number chosen when the store was created; every segment carries it.
   package var storeID: UInt64 { core.storeID }
@@ -50,24 +50,24 @@ package final class CommitLog: Sendable {
   /// The oldest commit in the log: 1 unless the log has been compacted. Valid only if `sequenced >=
   /// first`.
   package var first: CommitNumber {
-    read { $0.segments.first?.header.firstCommit ?? $0.active?.header.firstCommit ?? 1 }
+    core.withState { $0.segments.first?.header.firstCommit ?? $0.active?.header.firstCommit ?? 1 }
   }
 
   /// The newest sequenced commit.
-  package var sequenced: CommitNumber { read { $0.sequenced } }
+  package var sequenced: CommitNumber { core.withState { $0.sequenced } }
 
   /// The date of the newest sequenced commit. No later commit has an earlier date.
-  package var sequencedTimestamp: Timestamp { read { $0.sequencedTimestamp } }
+  package var sequencedTimestamp: Timestamp { core.withState { $0.sequencedTimestamp } }
 
   /// The newest commit that may become visible.
-  package var completed: CommitNumber { read { $0.completed } }
+  package var completed: CommitNumber { core.withState { $0.completed } }
 
   /// The newest commit known to be on the device.
-  package var durable: CommitNumber { read { $0.durable } }
+  package var durable: CommitNumber { core.withState { $0.durable } }
 
   /// Sizes and counts.
   package var statistics: LogStatistics {
-    read { state in
+    core.withState { state in
       var statistics = state.statistics
       statistics.segmentCount = state.segments.count + (state.active == nil ? 0 : 1)
       statistics.byteCount = state.segments.reduce(0) { $0 + $1.end }
@@ -83,12 +83,6 @@ package final class CommitLog: Sendable {
 
   /// Throws and poisons the log if its folder was removed, moved or replaced.
   package func checkFolder() throws(TreeRingError) { try core.checkFolder() }
-
-  private func read<R>(_ body: (borrowing GroupCommit.State) -> R) -> R {
-    core.monitor.lock()
-    defer { core.monitor.unlock() }
-    return body(core.state)
-  }
 
   /// Sequences a commit: assigns its position. Writes nothing, unless the active segment is full;
   /// then it seals that segment and begins the next.
@@ -139,8 +133,7 @@ package final class CommitLog: Sendable {
   /// - Throws: the error that prevented a clean close. The log is closed all the same.
   package func close() throws(TreeRingError) {
     defer {
-      core.rewriting.lock()
-      core.rewriting.unlock()
+      core.withRewritingLock {}
       files.closeAll()
     }
     try core.close()

@@ -7,7 +7,7 @@ internal import TreeRingPlatform
 
 /// A lock that knows its owning thread, because code of the caller runs under it.
 final class OwnedLock: Sendable {
-  private let monitor = Monitor()
+  private let monitor = Monitor(())
   /// The number of the owning thread; 0 without one.
   private let owner = Atomic<UInt>(0)
   /// The message thrown when the owning thread re-enters.
@@ -30,14 +30,11 @@ final class OwnedLock: Sendable {
   }
 
   private func locked<R, E: Error>(_ body: () throws(E) -> R) throws(E) -> R {
-    let thread = Platform.currentThread
-    monitor.lock()
-    owner.store(thread, ordering: .relaxed)
-    defer {
-      owner.store(0, ordering: .relaxed)
-      monitor.unlock()
+    try monitor.withLock { _ throws(E) in
+      owner.store(Platform.currentThread, ordering: .relaxed)
+      defer { owner.store(0, ordering: .relaxed) }
+      return try body()
     }
-    return try body()
   }
 
   /// Throws `notAllowed` if this thread holds the lock.

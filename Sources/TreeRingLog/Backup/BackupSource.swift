@@ -39,7 +39,7 @@ struct BackupSource {
 }
 
 extension CommitLog {
-  /// The source of a backup at this moment. The caller holds `core.rewriting`.
+  /// The source of a backup at this moment. The caller excludes rewritings.
   func backupSource() throws(TreeRingError) -> BackupSource {
     let (segments, active, last) = try core.synced()
     var parts: [BackupPart] = []
@@ -118,21 +118,21 @@ extension CommitLog {
 extension GroupCommit {
   /// The log at a moment when all written bytes are synced, and its newest commit at that moment.
   fileprivate func synced() throws(TreeRingError) -> ([Segment], ActiveSegment?, CommitNumber) {
-    monitor.lock()
-    defer { monitor.unlock() }
-    var hasLed = false
-    while true {
-      guard !state.isClosed else { throw closedError }
-      if state.isLeading {
-        idle.wait(monitor)
-      } else if state.active == nil
-        || state.durable == state.completed && (hasLed || state.pending.isEmpty)
-      {
-        return (state.segments, state.active, state.durable)
-      } else {
-        try checkWritable()
-        lead(atLeast: .full)
-        hasLed = true
+    try monitor.enter { held throws(TreeRingError) in
+      var hasLed = false
+      while true {
+        try held.state.checkOpen()
+        if held.state.isLeading {
+          held.wait(for: idle)
+        } else if held.state.active == nil
+          || held.state.durable == held.state.completed && (hasLed || held.state.pending.isEmpty)
+        {
+          return (held.state.segments, held.state.active, held.state.durable)
+        } else {
+          try held.state.checkWritable()
+          lead(held, atLeast: .full)
+          hasLed = true
+        }
       }
     }
   }

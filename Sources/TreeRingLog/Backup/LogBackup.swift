@@ -55,25 +55,25 @@ extension CommitLog {
     _ folder: String, _ fileSystem: any FileSystem, mayLink: Bool, as kind: UnfinishedCopy.Kind,
     _ progress: (CopyProgress) throws -> Void
   ) throws -> CopyReport {
-    core.rewriting.lock()
-    defer { core.rewriting.unlock() }
     let core = core
-    return try withoutActuallyEscaping(progress) { progress in
-      let target = BackupTarget(folder: folder, fileSystem: fileSystem, mayLink: mayLink) {
-        try core.checkNotClosed()
-        try progress($0)
+    return try core.withRewritingLock {
+      return try withoutActuallyEscaping(progress) { progress in
+        let target = BackupTarget(folder: folder, fileSystem: fileSystem, mayLink: mayLink) {
+          try core.checkOpen()
+          try progress($0)
+        }
+        let lock = try target.prepare(kind)
+        defer {
+          lock.release()
+          target.copy?.release()
+        }
+        try target.checkIsElsewhere(core.directory, on: core.fileSystem)
+        let source = try backupSource()
+        try target.inspect(for: source)
+        try target.write(source)
+        try target.copy?.finish()
+        return target.report
       }
-      let lock = try target.prepare(kind)
-      defer {
-        lock.release()
-        target.copy?.release()
-      }
-      try target.checkIsElsewhere(core.directory, on: core.fileSystem)
-      let source = try backupSource()
-      try target.inspect(for: source)
-      try target.write(source)
-      try target.copy?.finish()
-      return target.report
     }
   }
 }

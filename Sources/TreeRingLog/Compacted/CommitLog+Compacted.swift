@@ -5,9 +5,7 @@ extension CommitLog {
   /// The oldest commit whose state is still complete: the largest horizon that a segment was
   /// compacted for; 0 if none was. Of the commits below it, some are present and some are removed.
   package var horizon: CommitNumber {
-    core.monitor.lock()
-    defer { core.monitor.unlock() }
-    return core.state.segments.reduce(0) { max($0, $1.header.horizon) }
+    core.withState { $0.segments.reduce(0) { max($0, $1.header.horizon) } }
   }
 
   /// The error for a commit that compaction removed.
@@ -27,7 +25,7 @@ extension CommitLog {
     var missing: String?
     var refreshes = 0
     while true {
-      let found = try core.withState { state in Self.segment(holding: number, state.segments) }
+      let found = core.withState { state in Self.segment(holding: number, state.segments) }
       guard let found else { return nil }
       do throws(TreeRingError) {
         let file = try files.file(found.path)

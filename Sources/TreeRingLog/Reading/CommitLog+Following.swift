@@ -26,31 +26,31 @@ extension CommitLog {
   package func follow(
     through target: CommitNumber, hasNewWriter: Bool = false
   ) throws(TreeRingError) -> CommitNumber {
-    followers.lock()
-    defer { followers.unlock() }
-    guard core.options.access == .readOnly else {
-      throw TreeRingError(
-        .notAllowed,
-        "The log in \(core.directory) is open for writing. Open it for reading to follow.",
-        file: core.directory)
+    try following.withLock { _ throws(TreeRingError) in
+      guard core.options.access == .readOnly else {
+        throw TreeRingError(
+          .notAllowed,
+          "The log in \(core.directory) is open for writing. Open it for reading to follow.",
+          file: core.directory)
+      }
+      let shown = try newest()
+      if hasNewWriter { return try reopen(through: max(target, shown)) }
+      guard target > shown else { return shown }
+      let extended = try extend(through: target)
+      return extended >= target ? extended : try reopen(through: target)
     }
-    let shown = try newest()
-    if hasNewWriter { return try reopen(through: max(target, shown)) }
-    guard target > shown else { return shown }
-    let extended = try extend(through: target)
-    return extended >= target ? extended : try reopen(through: target)
   }
 
   /// Reopens the log in its current state, for readers that find a segment's file missing.
   package func refresh() throws(TreeRingError) {
-    followers.lock()
-    defer { followers.unlock() }
-    _ = try reopen(through: try newest())
+    try following.withLock { _ throws(TreeRingError) in
+      _ = try reopen(through: try newest())
+    }
   }
 
   private func newest() throws(TreeRingError) -> CommitNumber {
     try core.withState { state throws(TreeRingError) in
-      guard !state.isClosed else { throw core.closedError }
+      try state.checkOpen()
       return state.completed
     }
   }

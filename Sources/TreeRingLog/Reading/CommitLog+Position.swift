@@ -27,7 +27,7 @@ extension CommitLog {
   /// The position after the first segment's header.
   private func beginning() throws(TreeRingError) -> LogPosition {
     let found = try core.withState { state throws(TreeRingError) -> (Segment, (any File)?)? in
-      guard !state.isClosed else { throw core.closedError }
+      try state.checkOpen()
       if let first = state.segments.first { return (first, nil) }
       return state.active.map { ($0.segment, $0.file) }
     }
@@ -71,14 +71,6 @@ extension CommitLog {
         trust = .refused(error.message)
       }
     }
-    core.setTrust(trust)
-  }
-}
-
-extension GroupCommit {
-  func setTrust(_ trust: LogTrust) {
-    monitor.lock()
-    defer { monitor.unlock() }
-    state.trust = trust
+    core.withState { $0.trust = trust }
   }
 }

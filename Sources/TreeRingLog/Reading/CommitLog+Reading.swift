@@ -158,7 +158,7 @@ extension CommitLog {
   func locate(_ number: CommitNumber) throws(TreeRingError) -> FrameLocation {
     let (location, active) = try core.withState {
       state throws(TreeRingError) -> (FrameLocation?, (Segment, any File)?) in
-      guard !state.isClosed else { throw core.closedError }
+      try state.checkOpen()
       try Self.checkRange(number, state)
       if number > state.completed { return (Self.pending(number, state), nil) }
       guard let active = state.active, number >= active.header.firstCommit else {
@@ -227,7 +227,7 @@ extension CommitLog {
 
   private func search(_ moment: Timestamp) throws -> CommitNumber {
     let (segments, active, limit) = try core.withState { state throws(TreeRingError) in
-      guard !state.isClosed else { throw core.closedError }
+      try state.checkOpen()
       return (state.segments, state.active, state.sequenced)
     }
     var entry = try active.flatMap { active throws(TreeRingError) in

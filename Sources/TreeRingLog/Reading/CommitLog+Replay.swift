@@ -36,7 +36,7 @@ extension CommitLog {
   ) throws(TreeRingError) -> (Segment, any File)? {
     let (isWritten, active) = try core.withState {
       state throws(TreeRingError) -> (Bool, (Segment, any File)?) in
-      guard !state.isClosed else { throw core.closedError }
+      try state.checkOpen()
       guard number <= state.completed else { return (false, nil) }
       guard let active = state.active, number >= active.header.firstCommit else {
         return (true, nil)

@@ -5,16 +5,15 @@ internal import Logging
 extension CommitLog {
   /// All segments, oldest first.
   package var segments: [SegmentInfo] {
-    core.monitor.lock()
-    defer { core.monitor.unlock() }
-    let state = core.state
-    var all = state.segments.map { Self.info($0, isSealed: true) }
-    if let active = state.active {
-      let segment = active.segment(
-        completed: state.completed, timestamp: state.completedTimestamp)
-      all.append(Self.info(segment, isSealed: false))
+    core.withState { state in
+      var all = state.segments.map { Self.info($0, isSealed: true) }
+      if let active = state.active {
+        let segment = active.segment(
+          completed: state.completed, timestamp: state.completedTimestamp)
+        all.append(Self.info(segment, isSealed: false))
+      }
+      return all
     }
-    return all
   }
 
   private static func info(_ segment: Segment, isSealed: Bool) -> SegmentInfo {
@@ -57,107 +56,78 @@ extension CommitLog {
     segment first: CommitNumber, horizon: CommitNumber,
     _ transform: (CommitHeader, UnsafeRawBufferPointer) throws -> Rewriting
   ) throws -> (before: UInt64, after: UInt64) {
-    core.rewriting.lock()
-    defer { core.rewriting.unlock() }
-    let old = try core.rewritable(first, horizon: horizon)
-    try core.checkFolder()
-    guard let (_, source) = try sealed(holding: first) else { throw removed(first) }
-    var header = old.header
-    header.salt = core.options.random()
-    header.lastCommit = old.lastCommit
-    header.horizon = max(horizon, old.header.horizon)
-    guard header.generation < .max else {
-      throw TreeRingError(
-        .unsupportedFormat,
-        "The segment has reached the last generation and cannot be rewritten. Copy the store with "
-          + "`treering replay`.", file: old.path)
+    try core.withRewritingLock {
+      let old = try core.rewritable(first, horizon: horizon)
+      try core.checkFolder()
+      guard let (_, source) = try sealed(holding: first) else { throw removed(first) }
+      var header = old.header
+      header.salt = core.options.random()
+      header.lastCommit = old.lastCommit
+      header.horizon = max(horizon, old.header.horizon)
+      guard header.generation < .max else {
+        throw TreeRingError(
+          .unsupportedFormat,
+          "The segment has reached the last generation and cannot be rewritten. Copy the store "
+            + "with `treering replay`.", file: old.path)
+      }
+      header.generation += 1
+      let rewriter = try SegmentRewriter(
+        of: old, source: source, header: header, directory: core.directory,
+        fileSystem: core.fileSystem)
+      let new = try rewriter.run { header, payload in
+        try core.checkOpen()
+        return try transform(header, payload)
+      }
+      try core.checkFolder()
+      try core.replace(old, with: new)
+      // Until the name is removed, readers that took the path before may still open the file.
+      defer { files.forget(old.path) }
+      let hasLeftovers = core.setHasOldGenerations(true)
+      try rewriter.removeOlderGenerations(all: hasLeftovers)
+      _ = core.setHasOldGenerations(hasLeftovers)
+      return (old.end, new.end)
     }
-    header.generation += 1
-    let rewriter = try SegmentRewriter(
-      of: old, source: source, header: header, directory: core.directory,
-      fileSystem: core.fileSystem)
-    let core = core
-    let new = try rewriter.run { header, payload in
-      try core.checkNotClosed()
-      return try transform(header, payload)
-    }
-    try core.checkFolder()
-    try core.replace(old, with: new)
-    // Until the name is removed, readers that took the path before may still open the file.
-    defer { files.forget(old.path) }
-    let hasLeftovers = core.setHasOldGenerations(true)
-    try rewriter.removeOlderGenerations(all: hasLeftovers)
-    _ = core.setHasOldGenerations(hasLeftovers)
-    return (old.end, new.end)
   }
 }
 
 extension GroupCommit {
   /// Sets whether the folder may hold replaced generations. Returns the value before.
   fileprivate func setHasOldGenerations(_ value: Bool) -> Bool {
-    monitor.lock()
-    defer { monitor.unlock() }
-    defer { state.hasOldGenerations = value }
-    return state.hasOldGenerations
+    withState { state in
+      defer { state.hasOldGenerations = value }
+      return state.hasOldGenerations
+    }
   }
 
   /// Seals the active segment if it holds a commit.
   func seal() throws(TreeRingError) {
     // Excludes appenders, whose prepared frames refer to the active segment.
-    appending.lock()
-    defer { appending.unlock() }
-    monitor.lock()
-    defer { monitor.unlock() }
-    while true {
-      try checkWritable()
-      if state.isLeading {
-        idle.wait(monitor)
-      } else if !state.pending.isEmpty || state.durable < state.sequenced {
-        lead(atLeast: .full)
-      } else {
-        break
+    try appending.withLock { _ throws(TreeRingError) in
+      try monitor.enter { held throws(TreeRingError) in
+        repeat { try held.state.checkWritable() } while !quiesce(held)
+        guard let active = held.state.active, !active.directory.isEmpty else { return }
+        held.state.isLeading = true
+        defer { stopLeading(nil, &held.state) }
+        try seal(active, held)
       }
     }
-    guard let active = state.active, !active.directory.isEmpty else { return }
-    state.isLeading = true
-    defer { stopLeading(nil) }
-    try sealActive(active)
   }
 
   /// The segment that begins with `first`, if it may be rewritten for this horizon.
   func rewritable(
     _ first: CommitNumber, horizon: CommitNumber
   ) throws(TreeRingError) -> Segment {
-    monitor.lock()
-    defer { monitor.unlock() }
-    try checkWritable()
-    if state.durable < horizon {
-      // After a crash a log must never end before its own horizon.
-      monitor.unlock()
-      let synced = Result { () throws(TreeRingError) in try sync() }
-      monitor.lock()
-      try synced.get()
-      try checkWritable()
+    // After a crash a log must never end before its own horizon.
+    if try withState({ state throws(TreeRingError) in
+      try state.checkWritable()
+      return state.durable < horizon
+    }) {
+      try sync()
     }
-    guard horizon <= state.durable else {
-      throw TreeRingError(
-        .invalidInput,
-        "The horizon \(horizon) lies after the newest commit, \(state.completed). Choose an "
-          + "earlier one.",
-        commit: horizon, current: state.completed)
+    return try withState { state throws(TreeRingError) in
+      try state.checkWritable()
+      return try state.rewritable(first, horizon: horizon)
     }
-    if state.active?.header.firstCommit == first {
-      throw TreeRingError(
-        .notAllowed,
-        "The segment that begins with commit \(first) is still being written. Seal it first.",
-        commit: first)
-    }
-    guard let segment = state.segments.first(where: { $0.header.firstCommit == first }) else {
-      throw TreeRingError(
-        .notFound, "No segment of the log in \(directory) begins with commit \(first).",
-        file: directory, commit: first)
-    }
-    return segment
   }
 
   /// Throws and poisons the log if its folder was removed, moved or replaced.
@@ -165,15 +135,13 @@ extension GroupCommit {
     do throws(TreeRingError) {
       try options.folderCheck?(true)
     } catch {
-      try withState { (state) throws(TreeRingError) in state.poison = state.poison ?? error }
+      withState { $0.poison = $0.poison ?? error }
       throw error
     }
   }
 
-  func checkNotClosed() throws(TreeRingError) {
-    try withState { state throws(TreeRingError) in
-      if state.isClosed { throw closedError }
-    }
+  func checkOpen() throws(TreeRingError) {
+    try withState { state throws(TreeRingError) in try state.checkOpen() }
   }
 
   /// Replaces the old segment by the rewritten one for all later reads.
@@ -188,5 +156,32 @@ extension GroupCommit {
       state.statistics.writtenByteCount += new.end
       state.statistics.syncCount += 1
     }
+  }
+}
+
+extension GroupCommit.State {
+  /// The segment that begins with `first`, if it may be rewritten for this horizon.
+  fileprivate func rewritable(
+    _ first: CommitNumber, horizon: CommitNumber
+  ) throws(TreeRingError) -> Segment {
+    guard horizon <= durable else {
+      throw TreeRingError(
+        .invalidInput,
+        "The horizon \(horizon) lies after the newest commit, \(completed). Choose an "
+          + "earlier one.",
+        commit: horizon, current: completed)
+    }
+    if active?.header.firstCommit == first {
+      throw TreeRingError(
+        .notAllowed,
+        "The segment that begins with commit \(first) is still being written. Seal it first.",
+        commit: first)
+    }
+    guard let segment = segments.first(where: { $0.header.firstCommit == first }) else {
+      throw TreeRingError(
+        .notFound, "No segment of the log in \(directory) begins with commit \(first).",
+        file: directory, commit: first)
+    }
+    return segment
   }
 }

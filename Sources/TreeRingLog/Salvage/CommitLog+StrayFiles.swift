@@ -15,19 +15,19 @@ extension CommitLog {
   ///
   /// - Parameter newest: the newest commit to consider.
   package func strayFiles(through newest: CommitNumber) throws(TreeRingError) -> StrayFiles {
-    core.rewriting.lock()
-    defer { core.rewriting.unlock() }
-    return try listStrayFiles(through: newest)
+    try core.withRewritingLock { () throws(TreeRingError) in
+      return try listStrayFiles(through: newest)
+    }
   }
 
   /// Removes the leftovers, durably.
   package func removeLeftovers(through newest: CommitNumber) throws(TreeRingError) {
-    core.rewriting.lock()
-    defer { core.rewriting.unlock() }
-    try core.checkFolder()
-    for path in try listStrayFiles(through: newest).leftovers { try core.fileSystem.unlink(path) }
-    // Needed even without a removal here: an earlier one may not be durable yet.
-    try core.fileSystem.syncDirectory(core.directory)
+    try core.withRewritingLock { () throws(TreeRingError) in
+      try core.checkFolder()
+      for path in try listStrayFiles(through: newest).leftovers { try core.fileSystem.unlink(path) }
+      // Needed even without a removal here: an earlier one may not be durable yet.
+      try core.fileSystem.syncDirectory(core.directory)
+    }
   }
 
   private func listStrayFiles(through newest: CommitNumber) throws(TreeRingError) -> StrayFiles {

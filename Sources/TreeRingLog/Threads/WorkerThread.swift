@@ -31,17 +31,13 @@ package final class Alarm: Sendable {
     var entries: [Entry] = []
     var isRunning = false
   }
-  private let monitor = Monitor()
+  private let monitor = Monitor(State())
   private let changed = Condition()
-  // Accessed with the monitor held.
-  private let state = Mutex(State())
 
   /// Calls `body` after a delay, on a thread that serves all stores; `body` must be fast.
   package func after(_ delay: Duration, _ body: @escaping @Sendable () -> Void) {
     let entry = Entry(deadline: .now + delay, body: body)
-    monitor.lock()
-    defer { monitor.unlock() }
-    let mustStart = state.withLock { state in
+    let mustStart = monitor.withLock { state in
       state.entries.append(entry)
       defer { state.isRunning = true }
       return !state.isRunning
@@ -51,32 +47,33 @@ package final class Alarm: Sendable {
     do throws(TreeRingError) {
       try WorkerThread.start { [self] in run() }
     } catch {
-      state.withLock { $0 = State() }
-      // Without a thread of its own, the delay runs on one of the dispatch queue.
-      DispatchQueue.global().async {
-        while ContinuousClock.now < entry.deadline { usleep(1_000) }
-        entry.body()
+      // Without a thread of its own, each delay runs on one of the dispatch queue.
+      let waiting = monitor.withLock { state in
+        defer { state = State() }
+        return state.entries
+      }
+      for entry in waiting {
+        DispatchQueue.global().async {
+          while ContinuousClock.now < entry.deadline { usleep(1_000) }
+          entry.body()
+        }
       }
     }
   }
 
   private func run() {
-    monitor.lock()
-    while true {
-      let now = ContinuousClock.now
-      let (due, next) = state.withLock { state in
-        let due = state.entries.filter { $0.deadline <= now }
-        state.entries.removeAll { $0.deadline <= now }
-        return (due, state.entries.map(\.deadline).min())
-      }
-      if !due.isEmpty {
-        monitor.unlock()
-        for entry in due { entry.body() }
-        monitor.lock()
-      } else if let next {
-        changed.wait(monitor, atMost: next - now)
-      } else {
-        changed.wait(monitor)
+    monitor.enter { held in
+      while true {
+        let now = ContinuousClock.now
+        let due = held.state.entries.filter { $0.deadline <= now }
+        held.state.entries.removeAll { $0.deadline <= now }
+        if !due.isEmpty {
+          held.released { for entry in due { entry.body() } }
+        } else if let next = held.state.entries.map(\.deadline).min() {
+          held.wait(for: changed, atMost: next - now)
+        } else {
+          held.wait(for: changed)
+        }
       }
     }
   }

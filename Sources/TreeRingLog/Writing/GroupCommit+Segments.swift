@@ -3,39 +3,40 @@
 internal import Logging
 
 extension GroupCommit {
-  /// Seals the active segment, if any, and begins the next. The monitor is held on entry and on
-  /// return. Requires that no commit is pending, all are synced, and no thread leads.
-  func roll(firstCommit: CommitNumber) throws(TreeRingError) {
-    state.isLeading = true
-    defer { stopLeading(nil) }
-    if let active = state.active { try sealActive(active) }
+  /// Seals the active segment, if any, and begins the next. Requires that no commit is pending,
+  /// all are synced, and no thread leads.
+  func roll(_ held: borrowing Held, firstCommit: CommitNumber) throws(TreeRingError) {
+    held.state.isLeading = true
+    defer { stopLeading(nil, &held.state) }
+    if let active = held.state.active { try seal(active, held) }
     let header = SegmentHeader(
       salt: options.random(), storeID: storeID, firstCommit: firstCommit, generation: 0,
       origin: .sealed)
     let (directory, fileSystem, options) = (directory, fileSystem, options)
-    state.active = try withMonitorReleased { () throws(TreeRingError) in
+    held.state.active = try released(held) { () throws(TreeRingError) in
       try options.folderCheck?(true)
       return try SegmentWriter.begin(header, in: directory, fileSystem: fileSystem)
     }
   }
 
   /// Runs `body` with the monitor released. Any failure except `noSpace` poisons the log.
-  private func withMonitorReleased<R>(_ body: () throws(TreeRingError) -> R) throws(TreeRingError)
-    -> R
-  {
-    monitor.unlock()
-    let result = Result { () throws(TreeRingError) in try body() }
-    monitor.lock()
-    if case .failure(let error) = result, error.code != .noSpace { state.poison = error }
-    return try result.get()
+  private func released<R>(
+    _ held: borrowing Held, _ body: () throws(TreeRingError) -> R
+  ) throws(TreeRingError) -> R {
+    do throws(TreeRingError) {
+      return try held.released(body)
+    } catch {
+      if error.code != .noSpace { held.state.poison = error }
+      throw error
+    }
   }
 
   /// Seals the active segment. Requires that all of it is synced and that this thread leads.
-  func sealActive(_ active: ActiveSegment) throws(TreeRingError) {
+  func seal(_ active: ActiveSegment, _ held: borrowing Held) throws(TreeRingError) {
     var sealed = active.segment(
-      completed: state.completed, timestamp: state.completedTimestamp)
+      completed: held.state.completed, timestamp: held.state.completedTimestamp)
     let directory = sealed.directory
-    let (whole, byteCount) = try withMonitorReleased {
+    let (whole, byteCount) = try released(held) {
       () throws(TreeRingError) -> (SegmentDirectory, Int) in
       let buffer = ByteBuffer()
       let whole = try directory.whole(active.file)
@@ -45,32 +46,29 @@ extension GroupCommit {
     }
     sealed.directory = whole
     sealed.end += UInt64(byteCount)
-    state.segments.append(sealed)
-    state.active = nil
+    held.state.segments.append(sealed)
+    held.state.active = nil
   }
 
   /// Flushes and syncs all commits, trims the file, appends a mark and closes it. The log is closed
   /// even after a failure.
   func close() throws(TreeRingError) {
-    monitor.lock()
-    defer { monitor.unlock() }
-    while true {
-      if state.isClosed { return }
-      if state.isLeading {
-        idle.wait(monitor)
-      } else if state.poison == nil, !state.pending.isEmpty || state.durable < state.sequenced {
-        lead(atLeast: .full)
-      } else {
-        break
+    try monitor.enter { held throws(TreeRingError) in
+      repeat {
+        if held.state.isClosed { return }
+      } while !quiesce(held)
+      held.state.isClosed = true
+      defer {
+        held.state.active?.file.close()
+        stopLeading(nil, &held.state)
       }
+      if let poison = held.state.poison { throw poison }
+      if let active = held.state.active, !held.state.isReadOnly { try finish(active) }
     }
-    state.isClosed = true
-    defer {
-      state.active?.file.close()
-      stopLeading(nil)
-    }
-    if let poison = state.poison { throw poison }
-    guard let active = state.active, options.access != .readOnly else { return }
+  }
+
+  /// Trims the file of the active segment and appends a mark.
+  private func finish(_ active: ActiveSegment) throws(TreeRingError) {
     if active.endsInMark, active.fileSize == active.written.offset { return }
     let buffer = ByteBuffer()
     _ = Mark.append(to: buffer, at: active.written)

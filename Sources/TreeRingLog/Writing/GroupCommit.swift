@@ -8,7 +8,7 @@
 //    it before any caller learns of the failure. Any other failure poisons the log, because the
 //    state of the file is unknown.
 //
-// `monitor` guards all state. Only the leader accesses the file, with the monitor released;
+// The monitor owns all state. Only the leader accesses the file, with the monitor released;
 // `isLeading` excludes other threads.
 
 internal import Logging
@@ -24,20 +24,16 @@ package struct CommitTicket: Hashable, Sendable {
   var durability = Durability.none
 }
 
-/// The shared state of the log's writers. Unchecked, because the compiler cannot see that `monitor`
-/// guards `state`.
-final class GroupCommit: @unchecked Sendable {
-  // `state` is accessed only between monitor.lock() and monitor.unlock().
-  let monitor = Monitor()
+/// The shared state of the log's writers.
+final class GroupCommit: Sendable {
+  typealias Held = Monitor<State>.Held
+
+  let monitor: Monitor<State>
   /// Broadcast when a leader has finished, for threads that wait to lead.
   let idle = Condition()
-  var state: State
   /// Serializes appenders, so that frames are encoded outside the monitor.
-  let appending = Monitor()
-  /// Held by a thread that rewrites a segment, until it has finished.
-  let rewriting = Monitor()
-  private let encoder: FrameEncoder
-  private let staging = ByteBuffer()
+  let appending: Monitor<Encoding>
+  private let rewriting = Monitor(())
 
   let directory: String
   let fileSystem: any FileSystem
@@ -47,159 +43,132 @@ final class GroupCommit: @unchecked Sendable {
   init(
     recovered: RecoveredLog, directory: String, fileSystem: any FileSystem, options: LogOptions
   ) throws(TreeRingError) {
-    encoder = try FrameEncoder()
+    appending = Monitor(Encoding(encoder: try FrameEncoder()))
     storeID = recovered.storeID
     self.directory = directory
     self.fileSystem = fileSystem
     self.options = options
-    state = State(recovered: recovered)
+    monitor = Monitor(
+      State(recovered: recovered, directory: directory, isReadOnly: options.access == .readOnly))
   }
 
   /// Runs `body` with the monitor held.
-  func withState<R>(_ body: (inout State) throws(TreeRingError) -> R) throws(TreeRingError) -> R {
-    monitor.lock()
-    defer { monitor.unlock() }
-    return try body(&state)
+  @inline(__always)
+  func withState<R, E: Error>(_ body: (inout State) throws(E) -> R) throws(E) -> R {
+    try monitor.withLock(body)
+  }
+
+  /// Runs `body` while no other thread rewrites a segment. Waits for one that does.
+  func withRewritingLock<R, E: Error>(_ body: () throws(E) -> R) throws(E) -> R {
+    try rewriting.withLock { _ throws(E) in try body() }
   }
 
   // MARK: Sequencing
 
   func append(_ draft: CommitDraft) throws(TreeRingError) -> CommitTicket {
-    appending.lock()
-    defer { appending.unlock() }
-    let (position, synced, epoch) = try prepare(for: draft)
-    staging.reset()
-    let encoded = try encoder.encode(draft, at: position, synced: synced, into: staging)
-    monitor.lock()
-    defer { monitor.unlock() }
-    try check(draft)
-    guard state.rollbacks.count == epoch, var active = state.active else {
-      throw conflict(draft.number)
+    try appending.withLock { encoding throws(TreeRingError) in
+      let (position, synced, epoch) = try prepare(for: draft)
+      let staging = encoding.staging
+      staging.reset()
+      let encoded = try encoding.encoder.encode(draft, at: position, synced: synced, into: staging)
+      return try monitor.withLock { state throws(TreeRingError) in
+        try state.check(draft)
+        guard state.rollbacks.count == epoch, state.active != nil else {
+          throw state.conflict(draft.number)
+        }
+        let after = ChainPosition(
+          salt: position.salt, offset: position.offset + UInt64(encoded.byteCount),
+          checksum: encoded.checksum)
+        state.active?.directory.append(
+          draft.number, offset: position.offset, timestamp: draft.timestamp)
+        state.active?.position = after
+        state.pending.frames.append(
+          PendingFrame(
+            number: draft.number, timestamp: draft.timestamp, offset: position.offset,
+            after: after, durability: draft.durability, bufferIndex: state.pending.buffer.count,
+            headerByteCount: encoded.headerByteCount, byteCount: encoded.byteCount))
+        state.pending.buffer.append(staging.bytes)
+        state.sequenced = draft.number
+        state.sequencedTimestamp = draft.timestamp
+        state.statistics.appendedPayloadByteCount += UInt64(draft.payload.count)
+        state.statistics.appendedStoredByteCount += UInt64(encoded.byteCount)
+        return CommitTicket(number: draft.number, epoch: epoch)
+      }
     }
-    let after = ChainPosition(
-      salt: position.salt, offset: position.offset + UInt64(encoded.byteCount),
-      checksum: encoded.checksum)
-    state.active = nil  // Keeps the directory's array from being copied.
-    active.directory.append(draft.number, offset: position.offset, timestamp: draft.timestamp)
-    active.position = after
-    state.active = active
-    state.pending.frames.append(
-      PendingFrame(
-        number: draft.number, timestamp: draft.timestamp, offset: position.offset, after: after,
-        durability: draft.durability, bufferIndex: state.pending.buffer.count,
-        headerByteCount: encoded.headerByteCount, byteCount: encoded.byteCount))
-    state.pending.buffer.append(staging.bytes)
-    state.sequenced = draft.number
-    state.sequencedTimestamp = draft.timestamp
-    state.statistics.appendedPayloadByteCount += UInt64(draft.payload.count)
-    state.statistics.appendedStoredByteCount += UInt64(encoded.byteCount)
-    return CommitTicket(number: draft.number, epoch: epoch)
   }
 
   /// Begins a segment if the active one is full; returns the position of the frame.
   private func prepare(
     for draft: CommitDraft
   ) throws(TreeRingError) -> (ChainPosition, synced: UInt64, epoch: Int) {
-    monitor.lock()
-    defer { monitor.unlock() }
-    while true {
-      try check(draft)
-      if let active = state.active,
-        active.position.offset < options.segmentSize || active.directory.isEmpty
-      {
-        return (active.position, active.synced, state.rollbacks.count)
-      }
-      if state.isLeading {
-        idle.wait(monitor)
-      } else if !state.pending.isEmpty || state.durable < state.sequenced {
-        lead(atLeast: .full)
-      } else {
-        try roll(firstCommit: draft.number)
+    try monitor.enter { held throws(TreeRingError) in
+      while true {
+        try held.state.check(draft)
+        if let next = held.state.next(segmentSize: options.segmentSize) { return next }
+        if quiesce(held) { try roll(held, firstCommit: draft.number) }
       }
     }
   }
 
-  private func check(_ draft: CommitDraft) throws(TreeRingError) {
-    try checkWritable()
-    guard draft.number == state.sequenced + 1 else { throw conflict(draft.number) }
-    guard draft.timestamp >= state.sequencedTimestamp || state.sequenced == 0 else {
-      throw TreeRingError(
-        .invalidInput,
-        "The date of commit \(draft.number) lies before that of commit \(state.sequenced). Give it "
-          + "a later date.", commit: draft.number)
+  /// One step towards a log without a leader whose commits are all durable, or which is poisoned:
+  /// waits for the leader, or leads.
+  /// - Returns: true if the log is in that state; false if the step may have changed the state.
+  func quiesce(_ held: borrowing Held) -> Bool {
+    if held.state.isLeading {
+      held.wait(for: idle)
+    } else if held.state.poison == nil, held.state.hasUnsynced {
+      lead(held, atLeast: .full)
+    } else {
+      return true
     }
-  }
-
-  private func conflict(_ number: CommitNumber) -> TreeRingError {
-    TreeRingError(
-      .conflict,
-      "Commit \(number) cannot follow commit \(state.sequenced), the newest in the log. Make it "
-        + "again.",
-      commit: number, current: state.sequenced)
-  }
-
-  /// The error of a call after `close`.
-  var closedError: TreeRingError {
-    TreeRingError(
-      .closed, "The log in \(directory) has been closed. Open the store again.", file: directory)
-  }
-
-  func checkWritable() throws(TreeRingError) {
-    guard !state.isClosed else { throw closedError }
-    guard options.access != .readOnly else {
-      throw TreeRingError(
-        .notAllowed,
-        "The log in \(directory) is open for reading only. Open the store for writing.",
-        file: directory)
-    }
-    if let poison = state.poison {
-      throw TreeRingError(
-        .poisoned,
-        "An earlier write failed, so the log accepts no more. Reopen the store: it then holds "
-          + "every commit that reached the disk. The failure: \(poison.message)",
-        file: poison.file, offset: poison.offset, errno: poison.errno)
-    }
+    return false
   }
 
   // MARK: Completing
 
   func complete(_ ticket: CommitTicket) throws(TreeRingError) {
-    monitor.lock()
-    defer { monitor.unlock() }
+    try monitor.enter { held throws(TreeRingError) in try complete(ticket, held) }
+  }
+
+  private func complete(
+    _ ticket: CommitTicket, _ held: borrowing Held
+  ) throws(TreeRingError) {
     while true {
-      if ticket.epoch < state.rollbacks.count, ticket.number > state.rollbacks[ticket.epoch] {
-        throw noSpace(ticket.number)
+      if ticket.epoch < held.state.rollbacks.count,
+        ticket.number > held.state.rollbacks[ticket.epoch]
+      {
+        throw held.state.noSpace(ticket.number)
       }
-      let isCompleted = state.completed >= ticket.number
-      if isCompleted, isAsDurable(ticket) { return }
-      if let poison = state.poison { throw unknown(ticket.number, because: poison) }
-      guard ticket.number <= state.sequenced else {
+      let isCompleted = held.state.completed >= ticket.number
+      if isCompleted, isAsDurable(ticket, &held.state) { return }
+      if let poison = held.state.poison { throw Self.unknown(ticket.number, because: poison) }
+      guard ticket.number <= held.state.sequenced else {
         throw TreeRingError(
           .notFound, "Commit \(ticket.number) has not been appended to the log in \(directory).",
           file: directory, commit: ticket.number)
       }
-      if !state.isLeading {
-        lead(atLeast: isCompleted ? .full : nil)
+      if !held.state.isLeading {
+        lead(held, atLeast: isCompleted ? .full : nil)
       } else if isCompleted {
-        idle.wait(monitor)
-      } else if let batch = state.inFlight, let last = batch.frames.last,
+        held.wait(for: idle)
+      } else if let batch = held.state.inFlight, let last = batch.frames.last,
         ticket.number <= last.number
       {
-        batch.condition.wait(monitor)
+        held.wait(for: batch.condition)
       } else {
-        state.pending.condition.wait(monitor)
+        held.wait(for: held.state.pending.condition)
       }
     }
   }
 
   /// Whether a completed commit is as durable as its ticket requires. Schedules the sync of a
   /// commit of relaxed durability.
-  private func isAsDurable(_ ticket: CommitTicket) -> Bool {
+  private func isAsDurable(_ ticket: CommitTicket, _ state: inout State) -> Bool {
     if state.durable >= ticket.number { return true }
     switch ticket.durability {
     case .full, .barrier: return false
     case .relaxed(let within):
-      scheduleSync(within: within)
+      scheduleSync(within: within, &state)
       return true
     case .none: return true
     }
@@ -216,26 +185,20 @@ final class GroupCommit: @unchecked Sendable {
   }
 
   func sync() throws(TreeRingError) {
-    monitor.lock()
-    defer { monitor.unlock() }
-    let (target, epoch) = (state.sequenced, state.rollbacks.count)
-    while true {
-      if let poison = state.poison { throw poison }
-      if epoch < state.rollbacks.count, let error = state.noSpace { throw error }
-      if state.durable >= target { return }
-      if state.isLeading { idle.wait(monitor) } else { lead(atLeast: .full) }
+    try monitor.enter { held throws(TreeRingError) in
+      let (target, epoch) = (held.state.sequenced, held.state.rollbacks.count)
+      while true {
+        if let poison = held.state.poison { throw poison }
+        if epoch < held.state.rollbacks.count, let error = held.state.noSpace { throw error }
+        if held.state.durable >= target { return }
+        if held.state.isLeading { held.wait(for: idle) } else { lead(held, atLeast: .full) }
+      }
     }
   }
 
-  private func noSpace(_ number: CommitNumber) -> TreeRingError {
-    var error =
-      state.noSpace
-      ?? TreeRingError(.noSpace, "The device is full. Make room and try again.")
-    error.commit = number
-    return error
-  }
-
-  private func unknown(_ number: CommitNumber, because poison: TreeRingError) -> TreeRingError {
+  private static func unknown(_ number: CommitNumber, because poison: TreeRingError)
+    -> TreeRingError
+  {
     TreeRingError(
       .unknown,
       "Commit \(number) may or may not have reached the device. Reopen the store to find out. The "
@@ -245,30 +208,25 @@ final class GroupCommit: @unchecked Sendable {
 
   // MARK: Leading
 
-  /// Writes and syncs all pending frames. The monitor is held on entry and on return, and released
-  /// in between. No other thread may lead.
-  func lead(atLeast strength: SyncStrength?) {
-    guard let active = state.active else { return }
-    state.isLeading = true
-    let batch = state.pending
-    state.pending = state.spare ?? Batch()
-    state.spare = nil
-    state.inFlight = batch
+  /// Writes and syncs all pending frames. Releases the monitor for that. No other thread may lead.
+  func lead(_ held: borrowing Held, atLeast strength: SyncStrength?) {
+    guard let active = held.state.active else { return }
+    let batch = held.state.beginBatch()
     let strongest = batch.frames.reduce(strength) { Self.stronger($0, $1.durability) }
-    let canReserve = state.canReserve
-    monitor.unlock()
-    let outcome = write(batch, to: active, sync: strongest, canReserve: canReserve)
-    monitor.lock()
-    state.inFlight = nil
-    apply(outcome, of: batch, sync: strongest)
+    let canReserve = held.state.canReserve
+    let outcome = held.released {
+      write(batch, to: active, sync: strongest, canReserve: canReserve)
+    }
+    held.state.inFlight = nil
+    apply(outcome, of: batch, sync: strongest, to: &held.state)
     batch.reset()
-    state.spare = batch
-    stopLeading(batch)
+    held.state.spare = batch
+    stopLeading(batch, &held.state)
   }
 
   /// Ends the leadership. Wakes the threads of the finished batch and one thread of the next batch;
   /// all threads of the next batch if it was undone or will never be written.
-  func stopLeading(_ batch: Batch?) {
+  func stopLeading(_ batch: Batch?, _ state: inout State) {
     state.isLeading = false
     batch?.condition.broadcast()
     if state.pending.isEmpty || state.poison != nil {
@@ -287,7 +245,7 @@ final class GroupCommit: @unchecked Sendable {
     }
   }
 
-  private func recordDurable(_ newest: CommitNumber) {
+  private func recordDurable(_ newest: CommitNumber, _ state: inout State) {
     guard newest > state.durable else { return }
     state.durable = newest
     options.durableChanged?(newest)
@@ -338,7 +296,9 @@ final class GroupCommit: @unchecked Sendable {
     } catch { return .failed(error) }
   }
 
-  private func apply(_ outcome: Outcome, of batch: Batch, sync: SyncStrength?) {
+  private func apply(
+    _ outcome: Outcome, of batch: Batch, sync: SyncStrength?, to state: inout State
+  ) {
     state.statistics.writtenByteCount += UInt64(batch.buffer.count)
     switch outcome {
     case .done(let fileSize, let reserves, let syncCount):
@@ -352,41 +312,22 @@ final class GroupCommit: @unchecked Sendable {
         state.completedTimestamp = last.timestamp
       }
       if sync == .full || (sync == .barrier && Platform.isBarrierDurable) {
-        recordDurable(state.completed)
+        recordDurable(state.completed, &state)
         let end = state.active?.written.offset ?? 0
         state.active?.synced = end
         state.deadline = nil
       } else {
-        scheduleSync(for: batch)
+        scheduleSync(for: batch, &state)
       }
     case .full(let error):
       options.logger.warning("The device is full; commits were undone: \(error)")
-      rollBack(because: error)
+      state.rollBack(because: error)
+      recordDurable(state.completed, &state)
     case .failed(let error):
       options.logger.error("A write to the log failed; the log accepts no more: \(error)")
       state.poison = error
       // A sync that finds the device full undoes no commit, so it is not `noSpace` to callers.
       if error.code == .noSpace { state.poison?.code = .io }
     }
-  }
-
-  /// Undoes every sequenced commit that is not completed. The file already ends after the completed
-  /// commits, synced.
-  private func rollBack(because error: TreeRingError) {
-    guard var active = state.active else { return }
-    state.active = nil
-    active.directory.removeCommits(after: state.completed, timestamp: state.completedTimestamp)
-    active.position = active.written
-    active.fileSize = active.written.offset
-    active.synced = active.written.offset
-    state.active = active
-    recordDurable(state.completed)
-    // The next relaxed commit must not rely on an earlier schedule, which may have run already.
-    state.deadline = nil
-    state.pending.reset()
-    state.sequenced = state.completed
-    state.sequencedTimestamp = state.completedTimestamp
-    state.rollbacks.append(state.completed)
-    state.noSpace = error
   }
 }

@@ -31,7 +31,16 @@ extension GroupCommit {
     var byteCount: Int
   }
 
+  /// The means of encoding frames, for one appender at a time.
+  struct Encoding {
+    let encoder: FrameEncoder
+    let staging = ByteBuffer()
+  }
+
   struct State {
+    /// The log's folder, for errors.
+    let directory: String
+    let isReadOnly: Bool
     /// Segments that are no longer written, oldest first.
     var segments: [Segment]
     /// Nil if the log is open for reading only, and between sealing a segment and beginning the
@@ -63,7 +72,9 @@ extension GroupCommit {
     /// written.
     var end: ScanStart?
 
-    init(recovered: RecoveredLog) {
+    init(recovered: RecoveredLog, directory: String, isReadOnly: Bool) {
+      self.directory = directory
+      self.isReadOnly = isReadOnly
       segments = recovered.segments
       active = recovered.active
       sequenced = recovered.lastCommit
@@ -84,5 +95,99 @@ extension GroupCommit {
       }
       return nil
     }
+  }
+}
+
+// MARK: - Rules
+
+extension GroupCommit.State {
+  /// Whether some sequenced commits are not durable.
+  var hasUnsynced: Bool { !pending.isEmpty || durable < sequenced }
+
+  /// The position of the next frame; nil if the active segment is full.
+  func next(segmentSize: UInt64) -> (ChainPosition, synced: UInt64, epoch: Int)? {
+    guard let active, active.position.offset < segmentSize || active.directory.isEmpty else {
+      return nil
+    }
+    return (active.position, active.synced, rollbacks.count)
+  }
+
+  func check(_ draft: CommitDraft) throws(TreeRingError) {
+    try checkWritable()
+    guard draft.number == sequenced + 1 else { throw conflict(draft.number) }
+    guard draft.timestamp >= sequencedTimestamp || sequenced == 0 else {
+      throw TreeRingError(
+        .invalidInput,
+        "The date of commit \(draft.number) lies before that of commit \(sequenced). Give it "
+          + "a later date.", commit: draft.number)
+    }
+  }
+
+  func checkWritable() throws(TreeRingError) {
+    try checkOpen()
+    guard !isReadOnly else {
+      throw TreeRingError(
+        .notAllowed,
+        "The log in \(directory) is open for reading only. Open the store for writing.",
+        file: directory)
+    }
+    if let poison {
+      throw TreeRingError(
+        .poisoned,
+        "An earlier write failed, so the log accepts no more. Reopen the store: it then holds "
+          + "every commit that reached the disk. The failure: \(poison.message)",
+        file: poison.file, offset: poison.offset, errno: poison.errno)
+    }
+  }
+
+  func checkOpen() throws(TreeRingError) {
+    guard isClosed else { return }
+    throw TreeRingError(
+      .closed, "The log in \(directory) has been closed. Open the store again.", file: directory)
+  }
+
+  func conflict(_ number: CommitNumber) -> TreeRingError {
+    TreeRingError(
+      .conflict,
+      "Commit \(number) cannot follow commit \(sequenced), the newest in the log. Make it "
+        + "again.",
+      commit: number, current: sequenced)
+  }
+
+  /// The error of a commit that a full device has undone.
+  func noSpace(_ number: CommitNumber) -> TreeRingError {
+    var error =
+      noSpace ?? TreeRingError(.noSpace, "The device is full. Make room and try again.")
+    error.commit = number
+    return error
+  }
+
+  /// Moves the pending frames to a batch that the leader writes.
+  mutating func beginBatch() -> GroupCommit.Batch {
+    let batch = pending
+    isLeading = true
+    pending = spare ?? GroupCommit.Batch()
+    spare = nil
+    inFlight = batch
+    return batch
+  }
+
+  /// Undoes every sequenced commit that is not completed. The file already ends after the completed
+  /// commits, synced.
+  mutating func rollBack(because error: TreeRingError) {
+    guard active != nil else { return }
+    active?.directory.removeCommits(after: completed, timestamp: completedTimestamp)
+    if let written = active?.written {
+      active?.position = written
+      active?.fileSize = written.offset
+      active?.synced = written.offset
+    }
+    // The next relaxed commit must not rely on an earlier schedule, which may have run already.
+    deadline = nil
+    pending.reset()
+    sequenced = completed
+    sequencedTimestamp = completedTimestamp
+    rollbacks.append(completed)
+    noSpace = error
   }
 }
