@@ -94,9 +94,9 @@ extension Store {
       retainedRootCount: file?.rootCount ?? 0, retainedPageCount: file?.retainedPageCount ?? 0,
       widestReplay: file?.widestGap ?? version.roots.operationCount,
       dirtyPageCount: pages.heapPageCounts.dirty,
-      checkpointCount: file?.statistics.count ?? 0,
-      slowedCommitCount: file?.statistics.slowedCommits ?? 0,
-      slowedTime: file?.statistics.slowedTime ?? .zero,
+      checkpointCount: file?.checkpointCount ?? 0,
+      slowedCommitCount: file?.delays.commitCount ?? 0,
+      slowedTime: file?.delays.time ?? .zero,
       pinnedPageCount: engine.checkpointer == nil
         ? pinTable.deadPageCount : file?.pinnedPageCount ?? 0,
       pageMemoryByteCount: pages.heapByteCount, memoryBudget: options.memoryBudget,

@@ -217,7 +217,7 @@ public final class Store: Sendable {
         guard let registration = try pinRegistry.add(commit: commit, creator: creator) else {
           // The followed writer's horizon has passed the visible commit; wait until a newer one is
           // visible.
-          if queue.visibleCommit == commit { Checkpointer.nap(.milliseconds(1)) }
+          if queue.visibleCommit == commit { Platform.sleep(.milliseconds(1)) }
           continue
         }
         return Snapshot(

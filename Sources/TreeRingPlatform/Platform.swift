@@ -55,6 +55,14 @@ package enum Platform {
     return 0
   }
 
+  /// Suspends the calling thread.
+  package static func sleep(_ duration: Duration) {
+    let (seconds, attoseconds) = duration.components
+    var time = timespec(
+      tv_sec: numericCast(seconds), tv_nsec: numericCast(attoseconds / 1_000_000_000))
+    nanosleep(&time, nil)
+  }
+
   /// The time since the system started, asleep or not, in microseconds. The same for all processes.
   package static var uptime: Int64 {
     var time = timespec()

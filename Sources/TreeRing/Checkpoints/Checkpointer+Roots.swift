@@ -45,10 +45,13 @@ extension Checkpointer {
     let byteCount = try file.size()
     let use = pageUse
     var report = state.withLock { state in
-      Report(
+      var report = Report(
         byteCount: byteCount, pageCount: pages.livePageCount, ledger: state.ledger,
-        at: operationCount, statistics: state.statistics)
+        at: operationCount)
+      report.checkpointCount = state.checkpointCount
+      return report
     }
+    report.delays = throttle.delays
     report.retainedPageCount = use.retained
     report.pinnedPageCount = use.pinned
     return report
@@ -61,18 +64,16 @@ extension Checkpointer {
     var retainedPageCount: Int
     var pinnedPageCount = 0
     var widestGap: UInt64
-    var statistics: CheckpointStatistics
+    /// The number of checkpoints since the store was opened.
+    var checkpointCount = 0
+    var delays = WriterThrottle.Delays()
 
-    init(
-      byteCount: UInt64, pageCount: Int, ledger: RootLedger, at operationCount: UInt64,
-      statistics: CheckpointStatistics
-    ) {
+    init(byteCount: UInt64, pageCount: Int, ledger: RootLedger, at operationCount: UInt64) {
       self.byteCount = byteCount
       self.pageCount = pageCount
       rootCount = ledger.entries.count
       retainedPageCount = ledger.deadPageCount
       widestGap = ledger.widestGap(to: operationCount)
-      self.statistics = statistics
     }
   }
 

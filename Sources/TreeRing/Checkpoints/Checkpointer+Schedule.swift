@@ -1,73 +1,63 @@
-// The schedule of checkpoints and of eviction.
+// The work between commits: queues checkpoints and evictions that are due, and delays writers.
 
-internal import Dispatch
 internal import Logging
 internal import TreeRingLog
 internal import TreeRingPlatform
 
 extension Checkpointer {
-  /// Schedules a checkpoint if one is due. Called after a commit has become visible. O(1).
+  /// Queues the work that is due. Called after a commit has become visible. O(1).
   func consider(_ roots: Roots) {
-    updateShare()
-    let (counts, share) = (pages.heapPageCounts, share)
-    if counts.dirty >= share.dirtyPages || deadPart() >= Self.duePart {
-      schedule(isUrgent: true)
-    } else if roots.operationCount
-      - min(rootOperations.load(ordering: .relaxed), roots.operationCount)
-      >= Self.operationInterval
+    evictor.updateShare()
+    if pages.heapPageCounts.dirty >= evictor.share.dirtyPages
+      || throttle.deadPart() >= CheckpointSchedule.duePart
     {
-      schedule(isUrgent: false)
+      queueCheckpoint(isUrgent: true)
+    } else if operationCount(since: roots) >= CheckpointSchedule.operationInterval {
+      queueCheckpoint(isUrgent: false)
     }
-    let isOver = counts.all > share.pages && counts.all - counts.dirty > 64
-    if isOver || parkedCount.load(ordering: .relaxed) > 0 { scheduleEviction() }
-  }
-
-  private func scheduleEviction() {
-    if isEvicting.exchange(true, ordering: .acquiringAndReleasing) { return }
-    thread.async { [self] in
-      evict()
-      isEvicting.store(false, ordering: .releasing)
+    if evictor.isDue {
+      schedule.queue(.eviction) { [weak self] in self?.evict() }
     }
   }
 
-  func schedule(isUrgent urgent: Bool) {
-    if urgent {
-      if isUrgent.exchange(true, ordering: .acquiringAndReleasing) { return }
-      thread.async { [weak self] in self?.runScheduled(wasUrgent: true) }
-      return
-    }
-    if isScheduled.exchange(true, ordering: .acquiringAndReleasing) { return }
-    let pause = state.withLock { state in
-      state.lastDuration * Self.pauseFactor - (ContinuousClock.now - state.lastEnd)
-    }
-    let thread = thread
-    let run: @Sendable () -> Void = { [weak self] in
-      thread.async { [weak self] in self?.runScheduled(wasUrgent: false) }
-    }
-    if pause > .zero { Alarm.shared.after(pause, run) } else { run() }
+  /// Delays the writer of the latest commit while memory or room in the file is short; see
+  /// `WriterThrottle.delay`. Called outside any lock.
+  func throttle(after pageCount: Int) {
+    throttle.delay(after: pageCount) { queueCheckpoint(isUrgent: true) }
   }
 
-  /// The ratio of the pause after a checkpoint to the checkpoint's duration.
-  private static let pauseFactor = 3
+  /// Evicts pages as `Evictor.evict` does, unless the file is about to be closed.
+  func evict(isForced: Bool = false, napLimit: Int = 100) {
+    if !schedule.isClosed { evictor.evict(isForced: isForced, napLimit: napLimit) }
+  }
 
-  private func runScheduled(wasUrgent: Bool) {
-    if wasUrgent {
-      isUrgent.store(false, ordering: .releasing)
-    } else {
-      isScheduled.store(false, ordering: .releasing)
+  /// Writes pages of an unfinished transaction early if memory is short; see `Evictor.spill`.
+  func spill(_ editor: PageEditor) throws(TreeRingError) {
+    if let failure { throw failure }
+    do throws(TreeRingError) {
+      try evictor.spill(editor, to: file, log)
+    } catch {
+      fail(error)
+      throw error
     }
+  }
+
+  private func queueCheckpoint(isUrgent: Bool) {
+    schedule.queue(isUrgent ? .urgentCheckpoint : .checkpoint) { [weak self] in
+      self?.runQueued()
+    }
+  }
+
+  private func runQueued() {
     defer {
       evict()
-      attempts.add(1, ordering: .releasing)
+      schedule.countAttempt()
     }
     guard let newest = source.withLock({ $0?.queue.visible.roots }) else { return }
-    let since =
-      newest.operationCount
-      - min(
-        rootOperations.load(ordering: .relaxed), newest.operationCount)
     let isDue =
-      since >= Self.operationInterval || pages.heapPageCounts.dirty >= share.dirtyPages
-      || deadPart() >= Self.duePart || waiting.load(ordering: .acquiring) > 0
+      operationCount(since: newest) >= CheckpointSchedule.operationInterval
+      || pages.heapPageCounts.dirty >= evictor.share.dirtyPages
+      || throttle.deadPart() >= CheckpointSchedule.duePart || throttle.isAwaited
     guard isDue else { return }
     do throws(TreeRingError) {
       try run()
@@ -77,6 +67,9 @@ extension Checkpointer {
     }
   }
 
-  /// The part of the pages that may die between two checkpoints that makes a checkpoint due.
-  private static let duePart = 0.5
+  /// The number of operations after the newest root.
+  private func operationCount(since roots: Roots) -> UInt64 {
+    let root = rootOperations.load(ordering: .relaxed)
+    return roots.operationCount - min(root, roots.operationCount)
+  }
 }

@@ -1,26 +1,28 @@
-// The background work on the page file: checkpoints, the file's roots, and the heap's share of the
-// memory budget.
+// Writes checkpoints, and keeps the roots of the page file. Four parts, each with its own state:
 //
-// A checkpoint is due after so many operations that replaying them would take a while, and when
-// dirty pages fill their share of the heap. The pause between two checkpoints is in proportion to
-// the time that the last one took, unless memory is short. If dirty pages become too many all the
-// same, writers are throttled gradually; `stats` reports by how much.
+// - The checkpointer makes one checkpoint at a time and knows the meta in force: its roots, and the
+//   pages that only it or the meta before it needs.
+// - The schedule queues checkpoints and evictions.
+// - The evictor keeps the heap within its share of the memory budget.
+// - The throttle delays writers that are faster than checkpoints.
 //
-// A page that the file holds may stay in the heap as long as there is room: access is faster there.
-// When room is short the checkpointer evicts the pages written longest ago: the mapped file is
-// their home again.
+// The checkpointer calls the others, and the throttle asks the evictor and the schedule. None of
+// them knows the checkpointer.
+//
+// Invariants:
+//
+// - Only the thread that holds `running` writes metas and changes the ledger, the sequence number,
+//   the blobs and the leaving roots.
+// - Every root in the ledger and every leaving root is pinned.
+// - A page of a blob is free only when two metas later than its last have been written.
+// - After a failure no meta is written: it is unknown which one is in force.
 
-internal import DequeModule
-internal import Dispatch
 internal import Logging
 internal import TreeRingLog
 internal import TreeRingPlatform
 
 /// Keeps the page file. Any thread.
 final class Checkpointer: Sendable {
-  /// The number of operations after which a checkpoint is due.
-  static let operationInterval: UInt64 = 5_000
-
   let file: PageFile
   let pages: PageStore
   let budget: MemoryBudget
@@ -43,9 +45,6 @@ final class Checkpointer: Sendable {
     var leaving: [RootLedger.Entry] = []
     /// The roots that followers read, as of the last time that roots were dropped.
     var followed: Set<CommitNumber> = []
-    /// The pages in the heap that the file holds too, in the order of writing; some have been freed
-    /// since.
-    var clean: Deque<RetiredPage> = []
     /// Roots before this commit are to be dropped, unless a tag keeps them.
     var horizon: CommitNumber = 0
     var tagged: Set<CommitNumber> = []
@@ -53,42 +52,50 @@ final class Checkpointer: Sendable {
     var withholdsThrough: CommitNumber?
     /// The reason why no more checkpoints are made.
     var failure: TreeRingError?
-    var isClosed = false
-    var lastDuration: Duration = .zero
-    var lastEnd = ContinuousClock.now
-    var statistics = CheckpointStatistics()
+    var checkpointCount = 0
+
+    /// The pages, pins and numbers that nothing needs any more.
+    struct Released: Sendable {
+      var pages: [PageNumber]
+      var roots: [RootLedger.Entry]
+      var withheldNumbers = false
+    }
+
+    /// Takes over the consequences of a checkpoint whose meta is durable.
+    mutating func adopt(_ outcome: Checkpoint.Outcome) -> Released {
+      sequence = outcome.meta.sequence
+      // The meta before the previous one has been overwritten.
+      let isOld = { [sequence] (blob: (sequence: UInt64, pages: [PageNumber])) in
+        blob.sequence + 2 <= sequence
+      }
+      blobs.append((sequence: sequence - 1, pages: outcome.replacedBlobPages))
+      blobs.append((sequence: sequence, pages: outcome.ownBlobPages))
+      var released = Released(pages: blobs.filter(isOld).flatMap(\.pages), roots: leaving)
+      blobs.removeAll(where: isOld)
+      leaving = ledger.entries.filter { outcome.dropped[$0.commit] != nil }
+      ledger = outcome.ledger
+      if let commit = withholdsThrough, outcome.meta.position.commit > commit {
+        withholdsThrough = nil
+        released.withheldNumbers = true
+      }
+      checkpointCount += 1
+      return released
+    }
   }
   let state: Mutex<State>
-  /// Frames of evicted pages that a reader may still hold, in the order of eviction.
-  let parked = Mutex<Deque<ParkedFrames>>([])
-  /// The number of those frames.
-  let parkedCount = Atomic<Int>(0)
   /// Held throughout a checkpoint.
-  let running = Mutex<Void>(())
-  let thread = DispatchQueue(label: "treering.checkpoints", qos: .utility)
+  private let running = Mutex(())
+  let schedule: CheckpointSchedule
+  let evictor: Evictor
+  let throttle: WriterThrottle
   /// The source of the visible version, once the store is open.
   let source = Mutex<Source?>(nil)
-  let isScheduled = Atomic<Bool>(false)
-  let isUrgent = Atomic<Bool>(false)
-  let isEvicting = Atomic<Bool>(false)
-  /// The number of scheduled checkpoints that were made or have failed.
-  let attempts = Atomic<Int>(0)
-  /// The number of writers that wait for a checkpoint.
-  let waiting = Atomic<Int>(0)
-  /// The operation count of the newest root.
+  // Read after every commit, without the lock.
+  /// The operation count of the newest root. An estimate, so no order is needed.
   let rootOperations = Atomic<UInt64>(0)
-  /// The number of dead pages after the last checkpoint, and how many more there may be before the
-  /// next one has ended; see `updateRoom`.
-  let deadBase = Atomic<Int>(0)
-  let deadRoom = Atomic<Int>(.max)
-  private let heapPages = Atomic<Int>(0)
+  /// Whether `state.failure` is set. Stored after it and loaded before it, so that a thread that
+  /// loads true finds the error.
   private let hasFailed = Atomic<Bool>(false)
-
-  /// Frames that can be freed when every section begun before has ended.
-  struct ParkedFrames: Sendable {
-    let addresses: [UInt]
-    let ticket: ReadSections.Ticket
-  }
 
   struct Source: Sendable {
     var queue: CommitQueue
@@ -115,10 +122,12 @@ final class Checkpointer: Sendable {
     self.log = log
     self.budget = budget
     self.logger = logger
+    schedule = CheckpointSchedule()
+    evictor = Evictor(pages: pages, budget: budget)
+    throttle = WriterThrottle(evictor: evictor, pins: pins, schedule: schedule)
     rootOperations.store(
       state.ledger.newest?.roots.operationCount ?? 0, ordering: .relaxed)
     self.state = Mutex(state)
-    updateShare()
   }
 
   /// Connects the queue whose visible version later checkpoints write. Nothing is sequenced yet.
@@ -131,13 +140,7 @@ final class Checkpointer: Sendable {
   }
 
   /// The heap's share of the budget.
-  var share: HeapShare { HeapShare(pages: heapPages.load(ordering: .relaxed)) }
-
-  /// Computes `share` again: the page table, which reduces it, grows with the store.
-  func updateShare() {
-    let share = budget.heap(tableByteCount: pages.tableByteCount)
-    heapPages.store(share.pages, ordering: .relaxed)
-  }
+  var share: HeapShare { evictor.share }
 
   /// The reason why no more checkpoints are made and the store takes no more writes; nil if there
   /// is none.
@@ -156,12 +159,17 @@ final class Checkpointer: Sendable {
     }
   }
 
+  /// Runs `body` while no checkpoint runs.
+  func withoutCheckpoint<R>(_ body: () throws -> R) rethrows -> R {
+    try running.withLock { _ in try body() }
+  }
+
   private func runAlone(_ given: Version?, isForced: Bool) throws(TreeRingError) {
     let (ledger, sequence, blobs, problem) = state.withLock {
       ($0.ledger, $0.sequence + 1, $0.blobs, $0.failure)
     }
     if let problem { throw problem }
-    if state.withLock({ $0.isClosed }) { return }
+    if schedule.isClosed { return }
     try checkPages()
     let start = ContinuousClock.now
     let dropped = try condemning { () throws(TreeRingError) in try loadSurplus(of: ledger) }
@@ -236,65 +244,35 @@ final class Checkpointer: Sendable {
   /// Pauses between two slices. If writers are short of memory, it first makes the written pages
   /// durable, so that they can be evicted and writers need not wait for the checkpoint's end.
   private func relieve(_ written: inout ArraySlice<RetiredPage>) throws(TreeRingError) {
-    if heldFrameCount > share.slowPages {
+    if evictor.heldFrameCount > share.slowPages {
       // A sync cannot free frames that a reader still holds.
       if pages.heapPageCounts.dirty > share.dirtyPages {
         try file.sync()
-        noteDurable(written)
+        evictor.noteDurable(written)
         written = written.suffix(0)
       }
       // It does not wait for those frames either: writers may be waiting for the next slice.
       evict(napLimit: 10)
     }
-    Self.nap(.microseconds(200))
-  }
-
-  /// Marks pages as durable in the file, so that they may be evicted.
-  private func noteDurable(_ written: ArraySlice<RetiredPage>) {
-    // Before they are listed: an eviction skips pages that are not clean.
-    pages.markClean(written)
-    state.withLock { state in
-      state.clean.append(contentsOf: written)
-      state.statistics.writtenPages += written.count
-    }
+    Platform.sleep(.microseconds(200))
   }
 
   private func settle(_ outcome: Checkpoint.Outcome, duration: Duration) {
-    noteDurable(outcome.written)
-    let sequence = outcome.meta.sequence
-    let (freed, left) = state.withLock { state -> ([PageNumber], [RootLedger.Entry]) in
+    evictor.noteDurable(outcome.written)
+    let released = state.withLock { state in
       // In one critical section, so that every page is on one list whenever pages are counted.
       for (root, count) in outcome.saved { pins.removeSaved(count, of: root) }
       for (root, list) in outcome.dropped { pins.unkeep(root, saved: list) }
-      let left = state.leaving
-      state.leaving = state.ledger.entries.filter { outcome.dropped[$0.commit] != nil }
-      state.ledger = outcome.ledger
-      state.sequence = sequence
-      state.blobs.append((sequence: sequence - 1, pages: outcome.replacedBlobPages))
-      state.blobs.append((sequence: sequence, pages: outcome.ownBlobPages))
-      // The meta before the previous one has been overwritten.
-      let old = state.blobs.filter { $0.sequence + 2 <= sequence }
-      state.blobs.removeAll { $0.sequence + 2 <= sequence }
-      state.lastDuration = duration
-      state.lastEnd = ContinuousClock.now
-      state.statistics.count += 1
-      state.statistics.lastDuration = duration
-      return (old.flatMap(\.pages), left)
+      return state.adopt(outcome)
     }
     rootOperations.store(
       outcome.ledger.newest?.roots.operationCount ?? 0, ordering: .relaxed)
-    pages.free(freed)
-    let isReleased = state.withLock { state in
-      guard let commit = state.withholdsThrough, outcome.meta.position.commit > commit else {
-        return false
-      }
-      state.withholdsThrough = nil
-      return true
-    }
-    if isReleased { pages.releaseWithheld() }
-    for entry in left { pins.unpin(entry.commit) }
-    trimCleanPages()
-    updateShare()
+    schedule.checkpointEnded(after: duration)
+    pages.free(released.pages)
+    if released.withheldNumbers { pages.releaseWithheld() }
+    for root in released.roots { pins.unpin(root.commit) }
+    evictor.trim()
+    evictor.updateShare()
     updateRoom()
   }
 
@@ -343,7 +321,7 @@ final class Checkpointer: Sendable {
   /// file's content stays readable as long as somebody holds it.
   func abandon() {
     source.withLock { $0 = nil }
-    running.withLock { _ in }
+    withoutCheckpoint {}
   }
 
   /// Makes a last checkpoint if anything was written since the newest one, then ends checkpoints.
@@ -357,22 +335,13 @@ final class Checkpointer: Sendable {
       }
     }
     source.withLock { $0 = nil }
-    running.withLock { _ in state.withLock { $0.isClosed = true } }
-    // Scheduled work has ended then, or finds the store closed.
-    thread.sync {}
+    withoutCheckpoint { schedule.close() }
+    // Queued work has ended then, or finds the schedule closed.
+    schedule.settle()
     _ = pages.sections.wait(for: pages.sections.ticket(), atMost: 1_000)
   }
 
   /// Closes the file of a closed checkpointer. Under the writer's lock, since a transaction may
   /// write pages early.
   func closeFile() { file.close() }
-}
-
-/// The work of checkpoints since the store was opened.
-struct CheckpointStatistics: Hashable, Sendable {
-  var count = 0
-  var writtenPages = 0
-  var lastDuration: Duration = .zero
-  var slowedCommits = 0
-  var slowedTime: Duration = .zero
 }

@@ -124,7 +124,7 @@ final class CheckpointReader: Sendable {
         .map { RootLedger.Entry(roots: $0.roots, lists: $0.deadLists) }
       return Checkpointer.Report(
         byteCount: try file.size(), pageCount: Int(meta.livePageCount), ledger: ledger,
-        at: operationCount, statistics: CheckpointStatistics())
+        at: operationCount)
     }
   }
 

@@ -26,7 +26,7 @@ import TreeRingPlatform
       let checkpointer = try #require(store.engine.checkpointer)
       // The lock prevents checkpoints in the background. After it, either thread may make the first
       // one.
-      try checkpointer.running.withLock { _ in
+      try checkpointer.withoutCheckpoint {
         // Enough rows that pages are written early. Later commits change only the last of these
         // pages.
         try write((0..<1250).map { 10_000 + $0 })
@@ -165,7 +165,7 @@ import TreeRingPlatform
     let first = try #require(syncs.first)
     let run = try Run(seed: seed) { $0.disk.failAll(after: first + 1, with: .noSpace) }
     #expect(code { try run.store.checkpoint() } == .noSpace)
-    try #require(run.store.engine.checkpointer).thread.sync {}
+    try #require(run.store.engine.checkpointer).schedule.settle()
     #expect(run.store.pages.heapPageCounts.dirty < run.store.pages.heapPageCounts.all)
     run.disk.failAll(after: nil, with: .noSpace)
     return run

@@ -110,12 +110,12 @@ import TreeRingPlatform
       try Self.write(store, round: 1)
       try store.checkpoint()
       store.evictCleanPages()
-      #expect(checkpointer.parkedCount.load(ordering: .relaxed) > 0)
+      #expect(checkpointer.evictor.parkedCount > 0)
     }
     for round in 2..<6 as Range<UInt8> { try Self.write(store, round: round) }
     try store.checkpoint()
     store.evictCleanPages()
-    #expect(checkpointer.parkedCount.load(ordering: .relaxed) == 0)
+    #expect(checkpointer.evictor.parkedCount == 0)
     try store.close()
   }
 

@@ -1,0 +1,58 @@
+// The use of the page file's numbers, and the bound of their count: twice the live pages, an
+// allowance for earlier roots, and the pages that pins keep.
+//
+// A page that a commit replaces is needed until two checkpoints have replaced the root that reaches
+// it. So the file grows when many pages die between two checkpoints. Then the next checkpoint
+// starts at once, and writers are throttled as they are when memory is short. Roots are dropped
+// before they keep too much, since the pages that one keeps become free only one checkpoint later.
+
+internal import TreeRingLog
+
+/// The count of pages by use at one moment. Concurrent writers make it inexact.
+struct PageUse: Sendable {
+  /// The number of pages that the newest state reaches.
+  var live: Int
+  /// The number of pages kept only for roots of the file, roots about to leave included.
+  var retained: Int
+  /// The number of pages kept only for snapshots, followers, states just before the visible one, or
+  /// a running checkpoint.
+  var pinned: Int
+  /// The number of retained pages that the next checkpoint frees: those of roots that the newest
+  /// meta has dropped.
+  var leaving: Int
+  /// The number of retained pages that no list in the file holds yet.
+  var unsaved: Int
+  /// The number of all pages in use.
+  var all: Int
+  /// The number of dead pages that the file may keep for earlier roots.
+  var allowance: Int
+
+  /// The maximum number of pages in the file.
+  var bound: Int { 2 * live + allowance + pinned }
+
+  /// The number of pages that may die before the next checkpoint ends: as many as the bound has
+  /// room for, but enough to make a checkpoint worthwhile. It does not use up all of the room at
+  /// once: pages that die before a checkpoint are kept during that one and the next.
+  var room: Int {
+    // A 64th is for lists, and for commits that are larger than the one before.
+    min(max(bound / 64 * 63 - all, live / 8, 256), (live + allowance) / 2)
+  }
+
+  /// The number of pages that roots keep beyond their limit.
+  ///
+  /// Pages of roots dropped now are free after the next checkpoint. That one will keep the pages
+  /// that die until then: probably as many as have died since the last one. After that there should
+  /// be room to continue.
+  var surplus: Int {
+    let kept = unsaved - leaving
+    return max(retained + kept - allowance, all + kept + live / 4 - bound)
+  }
+
+  /// Half as many pages as live ones, or half of the log's size. So time travel stays fast where
+  /// history is long and the state is small. Never below 4 MiB or a sixteenth of the memory budget,
+  /// so that a small state is not checkpointed all the time.
+  static func allowance(live: Int, logByteCount: UInt64, budget: MemoryBudget) -> Int {
+    let bytes = max(logByteCount / 2, UInt64(clamping: budget.byteCount / 16), 4 << 20)
+    return max(live / 2, Int(clamping: bytes) / PageLayout.pageByteCount)
+  }
+}
