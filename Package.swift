@@ -88,7 +88,7 @@ let package = Package(
     .testTarget(
       name: "ConcurrencyTests",
       dependencies: [
-        "TreeRing", "TreeRingLog", "TreeRingMappings", "TestSupport",
+        "TreeRing", "TreeRingLog", "TreeRingMappings", "TreeRingPlatform", "TestSupport",
         .product(name: "Logging", package: "swift-log"),
       ],
       swiftSettings: strict),
