@@ -73,7 +73,7 @@ package struct CommitWriter {
   }
 
   /// Ends a base, with a line feed.
-  package mutating func endBase(
+  mutating func endBase(
     at: Timestamp, note: String?, buckets: [String], dates: [(commit: CommitNumber, at: Timestamp)]
   ) {
     append("],\"at\":\"")
@@ -208,7 +208,7 @@ package struct CommitWriter {
   }
 
   /// Appends an object or metadata in a form that reads as the same bytes.
-  package static func appendContent(_ content: UnsafeRawBufferPointer, to output: inout [UInt8]) {
+  static func appendContent(_ content: UnsafeRawBufferPointer, to output: inout [UInt8]) {
     if JSONScanner.isCompact(content), !Base64.isWrapped(content) {
       output.append(contentsOf: content)
     } else {

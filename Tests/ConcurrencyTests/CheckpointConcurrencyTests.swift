@@ -3,10 +3,10 @@
 import Dispatch
 import TestSupport
 import Testing
-import TreeRingLog
 import TreeRingPlatform
 
 @testable import TreeRing
+@testable import TreeRingLog
 
 @Suite("Checkpoints, used concurrently", .leavesSoundStores) struct CheckpointConcurrencyTests {
   @Test("In the file of a process that is killed at any time every page is in use or free")

@@ -3,10 +3,10 @@
 
 import TestSupport
 import Testing
-import TreeRingLog
 import TreeRingPlatform
 
 @testable import TreeRing
+@testable import TreeRingLog
 
 /// The state that the threads of a test share.
 private final class Shared: Sendable {

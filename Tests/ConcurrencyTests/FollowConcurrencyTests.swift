@@ -4,7 +4,8 @@ import Foundation
 import Logging
 import TestSupport
 import Testing
-import TreeRingLog
+
+@testable import TreeRingLog
 
 struct FollowConcurrencyTests {
   @Test("A follower keeps up with a writer that syncs, seals, rewrites and starts again")

@@ -5,8 +5,9 @@ import Foundation
 import Logging
 import TestSupport
 import Testing
-import TreeRingLog
 import TreeRingPlatform
+
+@testable import TreeRingLog
 
 struct GroupCommitTests {
   @Test("Many threads commit at once: every commit is present, in order, after few syncs")

@@ -14,9 +14,10 @@
 import Dispatch
 import TestSupport
 import Testing
-import TreeRing
-import TreeRingLog
 import TreeRingPlatform
+
+@testable import TreeRing
+@testable import TreeRingLog
 
 /// An observation that no order of the commits explains.
 private struct WrongHistory: Error, CustomStringConvertible {

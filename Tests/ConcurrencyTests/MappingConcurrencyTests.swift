@@ -1,8 +1,9 @@
 import TestSupport
 import Testing
-import TreeRing
-import TreeRingLog
-import TreeRingMappings
+
+@testable import TreeRing
+@testable import TreeRingLog
+@testable import TreeRingMappings
 
 /// Writers, polled observers, streams and changes of ranges, all at once.
 @Suite("Mappings, everything at once")

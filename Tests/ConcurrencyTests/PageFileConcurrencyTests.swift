@@ -3,9 +3,10 @@
 
 import TestSupport
 import Testing
-import TreeRing
-import TreeRingLog
 import TreeRingPlatform
+
+@testable import TreeRing
+@testable import TreeRingLog
 
 @Suite("The page file, used concurrently") struct PageFileConcurrencyTests {
   @Test("Pages are fetched while others are written", arguments: [true, false])

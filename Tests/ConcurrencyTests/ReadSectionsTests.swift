@@ -1,7 +1,8 @@
 import TestSupport
 import Testing
-import TreeRing
 import TreeRingPlatform
+
+@testable import TreeRing
 
 @Suite("Read sections, concurrently") struct ReadSectionsConcurrencyTests {
   @Test("A ticket passes when the sections begun before it have ended, and not earlier")

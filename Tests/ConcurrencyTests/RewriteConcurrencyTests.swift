@@ -5,8 +5,9 @@ import Foundation
 import Logging
 import TestSupport
 import Testing
-import TreeRingLog
 import TreeRingPlatform
+
+@testable import TreeRingLog
 
 struct RewriteConcurrencyTests {
   @Test("Readers and writers continue while every segment is rewritten, on the real disk too")

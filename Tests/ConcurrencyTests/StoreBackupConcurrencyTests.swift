@@ -4,8 +4,9 @@ import Dispatch
 import Foundation
 import TestSupport
 import Testing
-import TreeRing
-import TreeRingLog
+
+@testable import TreeRing
+@testable import TreeRingLog
 
 @Suite("Backing up concurrently and restoring", .leavesSoundStores)
 struct StoreBackupConcurrencyTests {

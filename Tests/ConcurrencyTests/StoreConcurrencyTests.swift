@@ -4,10 +4,10 @@
 import Foundation
 import TestSupport
 import Testing
-import TreeRingLog
 import TreeRingPlatform
 
 @testable import TreeRing
+@testable import TreeRingLog
 
 @Suite("Concurrency", .leavesSoundStores)
 struct StoreConcurrencyTests {

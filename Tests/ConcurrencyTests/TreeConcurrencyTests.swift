@@ -1,8 +1,9 @@
 import TestSupport
 import Testing
-import TreeRing
-import TreeRingLog
 import TreeRingPlatform
+
+@testable import TreeRing
+@testable import TreeRingLog
 
 @Suite("Readers during writes") struct TreeConcurrencyTests {
   /// A published root, pinned as in a store.

@@ -3,10 +3,10 @@
 
 import TestSupport
 import Testing
-import TreeRing
-import TreeRingMappings
 
+@testable import TreeRing
 @testable import TreeRingCollections
+@testable import TreeRingMappings
 
 /// A tracked row and a value that only the list has.
 private struct Kept<Row> {

@@ -1,9 +1,9 @@
 import TestSupport
 import Testing
-import TreeRing
-import TreeRingMappings
 
+@testable import TreeRing
 @testable import TreeRingCollections
+@testable import TreeRingMappings
 
 @Suite struct ChangeTransactionsTests {
   /// The rows of each section that has any.

@@ -1,7 +1,7 @@
 import TestSupport
 import Testing
-import TreeRing
 
+@testable import TreeRing
 @testable import TreeRingCollections
 
 private func note(_ key: Int, _ number: Int) -> Note {

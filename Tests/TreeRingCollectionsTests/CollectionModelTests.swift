@@ -2,9 +2,9 @@
 
 import Foundation
 import Testing
-import TreeRing
 import TreeRingPlatform
 
+@testable import TreeRing
 @testable import TreeRingCollections
 
 /// A model class.

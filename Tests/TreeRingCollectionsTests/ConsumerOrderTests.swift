@@ -3,10 +3,10 @@
 
 import TestSupport
 import Testing
-import TreeRing
-import TreeRingMappings
 
+@testable import TreeRing
 @testable import TreeRingCollections
+@testable import TreeRingMappings
 
 private func items(_ titles: String) -> [Item] {
   titles.enumerated().map { Item(id: $0, title: String($1)) }

@@ -2,9 +2,9 @@
 
 import TestSupport
 import Testing
-import TreeRingMappings
 
 @testable import TreeRingCollections
+@testable import TreeRingMappings
 
 /// A table view that performs a batch between its begin and its end, and runs blocks on request.
 private final class HoldingView: ConsumerView {

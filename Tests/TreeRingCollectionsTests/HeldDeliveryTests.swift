@@ -3,9 +3,9 @@
 
 import TestSupport
 import Testing
-import TreeRing
 import TreeRingPlatform
 
+@testable import TreeRing
 @testable import TreeRingCollections
 
 @Suite struct HeldDeliveryTests {

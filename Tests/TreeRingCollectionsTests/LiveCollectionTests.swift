@@ -1,8 +1,8 @@
 import TestSupport
 import Testing
-import TreeRing
 import TreeRingPlatform
 
+@testable import TreeRing
 @testable import TreeRingCollections
 
 @Suite struct LiveCollectionTests {

@@ -2,9 +2,9 @@
 
 import TestSupport
 import Testing
-import TreeRing
 import TreeRingPlatform
 
+@testable import TreeRing
 @testable import TreeRingCollections
 
 private func place(_ number: Double, _ key: String) -> ChildPosition {

@@ -1,7 +1,7 @@
 import Testing
-import TreeRingMappings
 
 @testable import TreeRingCollections
+@testable import TreeRingMappings
 
 private final class CallList: ConsumerView {
   var calls: [String] = []

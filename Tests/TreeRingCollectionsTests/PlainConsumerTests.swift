@@ -1,7 +1,7 @@
 import TestSupport
 import Testing
-import TreeRing
 
+@testable import TreeRing
 @testable import TreeRingCollections
 
 /// Records its calls and replays them on its own copy.

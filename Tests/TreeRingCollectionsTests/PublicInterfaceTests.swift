@@ -2,9 +2,10 @@
 // an observer receives can be made, and another type can take a consumer's part.
 
 import Testing
-import TreeRing
-import TreeRingCollections
-import TreeRingMappings
+
+@testable import TreeRing
+@testable import TreeRingCollections
+@testable import TreeRingMappings
 
 /// A consumer that records the transactions it receives.
 private final class RecordingConsumer: BatchConsumer {

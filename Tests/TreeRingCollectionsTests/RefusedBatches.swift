@@ -1,7 +1,6 @@
 // Batches that contradict themselves or the list, and the error for each.
 
-import TreeRing
-
+@testable import TreeRing
 @testable import TreeRingCollections
 
 /// A refused batch, and a part of the reason in the error.

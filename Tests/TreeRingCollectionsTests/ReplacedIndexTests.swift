@@ -3,8 +3,8 @@
 
 import TestSupport
 import Testing
-import TreeRing
 
+@testable import TreeRing
 @testable import TreeRingCollections
 
 @Suite("Replaced indexes", .leavesSoundStores) struct ReplacedIndexTests {

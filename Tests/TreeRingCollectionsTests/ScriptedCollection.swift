@@ -2,9 +2,9 @@
 // events and prepares arrive at the script's request, in any order, or fail, or never arrive.
 
 import TestSupport
-import TreeRing
 import TreeRingPlatform
 
+@testable import TreeRing
 @testable import TreeRingCollections
 
 struct Note: ValueModel, Hashable {

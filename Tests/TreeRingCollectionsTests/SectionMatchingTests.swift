@@ -2,9 +2,9 @@
 
 import TestSupport
 import Testing
-import TreeRingMappings
 
 @testable import TreeRingCollections
+@testable import TreeRingMappings
 
 /// The cost of a choice of continuing sections.
 private struct Cost: Comparable {

@@ -1,9 +1,9 @@
 import TestSupport
 import Testing
-import TreeRing
-import TreeRingMappings
 
+@testable import TreeRing
 @testable import TreeRingCollections
+@testable import TreeRingMappings
 
 /// Checks every call against the promised order.
 private final class SectionedRecorder: SectionedConsumerDelegate {

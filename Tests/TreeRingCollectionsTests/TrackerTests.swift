@@ -1,7 +1,7 @@
 import TestSupport
 import Testing
-import TreeRing
 
+@testable import TreeRing
 @testable import TreeRingCollections
 
 struct Book: Codable, Hashable, Sendable {

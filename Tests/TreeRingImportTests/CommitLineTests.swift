@@ -1,8 +1,9 @@
 import TestSupport
 import Testing
-import TreeRing
-import TreeRingImport
-import TreeRingLog
+
+@testable import TreeRing
+@testable import TreeRingImport
+@testable import TreeRingLog
 
 @Suite struct CommitLineTests {
   private func parse(_ text: String) throws -> CommitLine {

@@ -1,8 +1,9 @@
 import TestSupport
 import Testing
-import TreeRing
-import TreeRingImport
-import TreeRingLog
+
+@testable import TreeRing
+@testable import TreeRingImport
+@testable import TreeRingLog
 
 @Suite("Exports of a store, and stores made of them") struct ExportTests {
   private let blobs = Bucket<[UInt8]>.bytes("b")

@@ -1,9 +1,10 @@
 import Foundation
 import TestSupport
 import Testing
-import TreeRing
-import TreeRingImport
-import TreeRingLog
+
+@testable import TreeRing
+@testable import TreeRingImport
+@testable import TreeRingLog
 
 @Suite struct LineReaderTests {
   private func lines(_ reader: LineReader) throws -> [String] {

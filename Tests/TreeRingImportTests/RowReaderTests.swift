@@ -1,8 +1,9 @@
 import Foundation
 import TestSupport
 import Testing
-import TreeRing
-import TreeRingImport
+
+@testable import TreeRing
+@testable import TreeRingImport
 
 @Suite("Rows from JSON Lines, JSON arrays and CSV") struct RowReaderTests {
   /// The objects that a reader returns, with the text of the key in front.

@@ -2,7 +2,8 @@
 
 import TestSupport
 import Testing
-import TreeRingLog
+
+@testable import TreeRingLog
 
 struct CommitLogTests {
   let disk = MemoryFileSystem()

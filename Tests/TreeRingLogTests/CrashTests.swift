@@ -4,7 +4,8 @@
 import Logging
 import TestSupport
 import Testing
-import TreeRingLog
+
+@testable import TreeRingLog
 
 /// A log in use, and the expectations after a crash.
 final class Workload {

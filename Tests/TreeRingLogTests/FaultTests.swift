@@ -4,7 +4,8 @@
 import Logging
 import TestSupport
 import Testing
-import TreeRingLog
+
+@testable import TreeRingLog
 
 struct FaultTests {
   enum Mode: CaseIterable { case once, fromThenOn }

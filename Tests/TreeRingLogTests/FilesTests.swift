@@ -4,7 +4,8 @@ import Foundation
 import Logging
 import TestSupport
 import Testing
-import TreeRingLog
+
+@testable import TreeRingLog
 
 struct FilesTests {
   @Test("A second writer is refused until the first releases the lock", arguments: [true, false])

@@ -3,7 +3,8 @@
 import Logging
 import TestSupport
 import Testing
-import TreeRingLog
+
+@testable import TreeRingLog
 
 struct FollowTests {
   /// Writes, closes, crashes, reopens and compacts, while a follower checks the log from time to

@@ -3,7 +3,8 @@
 import Logging
 import TestSupport
 import Testing
-import TreeRingLog
+
+@testable import TreeRingLog
 
 @Suite("Leftovers of interrupted operations")
 struct LeftoverTests {

@@ -5,7 +5,8 @@
 import Foundation
 import TestSupport
 import Testing
-import TreeRingLog
+
+@testable import TreeRingLog
 
 struct MappingTests {
   enum Kind: CaseIterable { case disk, memory, simulated }

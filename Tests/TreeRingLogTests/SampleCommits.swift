@@ -1,7 +1,8 @@
 // Commits of the log's tests, each a function of its number.
 
 import Logging
-import TreeRingLog
+
+@testable import TreeRingLog
 
 /// Drafts of commits with their contents, and options for a log of them.
 enum SampleCommits {

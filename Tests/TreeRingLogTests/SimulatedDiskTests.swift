@@ -3,8 +3,9 @@
 
 import TestSupport
 import Testing
-import TreeRingLog
 import TreeRingPlatform
+
+@testable import TreeRingLog
 
 @Suite("The simulated disk")
 struct SimulatedDiskTests {

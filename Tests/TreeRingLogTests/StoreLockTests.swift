@@ -3,8 +3,9 @@
 import Foundation
 import TestSupport
 import Testing
-import TreeRingLog
 import TreeRingPlatform
+
+@testable import TreeRingLog
 
 @Suite("The shared word") struct StoreLockTests {
   private static let path = "LOCK"

@@ -3,7 +3,8 @@
 import Logging
 import TestSupport
 import Testing
-import TreeRingLog
+
+@testable import TreeRingLog
 
 struct TrustedTests {
   static let commits: CommitNumber = 90

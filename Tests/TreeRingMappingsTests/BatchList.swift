@@ -1,8 +1,7 @@
 // A model of a view that takes batches: it applies a set of operations at once, and refuses the
 // batches that table views refuse.
 
-import TreeRing
-
+@testable import TreeRing
 @testable import TreeRingMappings
 
 struct BatchProblem: Error { let text: String }

@@ -2,9 +2,10 @@
 
 import TestSupport
 import Testing
-import TreeRing
-import TreeRingLog
-import TreeRingMappings
+
+@testable import TreeRing
+@testable import TreeRingLog
+@testable import TreeRingMappings
 
 /// A store of lines in groups with random changes.
 struct Board {

@@ -1,9 +1,9 @@
 import Foundation
 import TestSupport
 import Testing
-import TreeRing
-import TreeRingLog
 
+@testable import TreeRing
+@testable import TreeRingLog
 @testable import TreeRingMappings
 
 @Suite("The same two states always give the same changeset", .leavesSoundStores)

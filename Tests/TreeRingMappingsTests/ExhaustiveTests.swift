@@ -1,8 +1,8 @@
 import TestSupport
 import Testing
-import TreeRing
-import TreeRingLog
 
+@testable import TreeRing
+@testable import TreeRingLog
 @testable import TreeRingMappings
 
 /// Every pair of states of at most four rows in three groups, up to the names of the rows, with

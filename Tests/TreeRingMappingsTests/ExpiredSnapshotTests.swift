@@ -1,8 +1,8 @@
 import TestSupport
 import Testing
-import TreeRing
-import TreeRingLog
 
+@testable import TreeRing
+@testable import TreeRingLog
 @testable import TreeRingMappings
 
 /// Stores whose snapshots live for two commits, with a writer that is faster than the reader.

@@ -3,9 +3,10 @@
 
 import TestSupport
 import Testing
-import TreeRing
-import TreeRingLog
-import TreeRingMappings
+
+@testable import TreeRing
+@testable import TreeRingLog
+@testable import TreeRingMappings
 
 @Suite("Changesets of every kind of index", .leavesSoundStores)
 struct IndexKindTests {

@@ -1,8 +1,8 @@
 import TestSupport
 import Testing
-import TreeRing
-import TreeRingLog
 
+@testable import TreeRing
+@testable import TreeRingLog
 @testable import TreeRingMappings
 
 /// A line of the model: a section's own, or a row's.

@@ -2,9 +2,9 @@
 
 import TestSupport
 import Testing
-import TreeRing
-import TreeRingLog
 
+@testable import TreeRing
+@testable import TreeRingLog
 @testable import TreeRingMappings
 
 @Suite("A change among very many groups")

@@ -1,7 +1,7 @@
 import Testing
-import TreeRing
-import TreeRingLog
 
+@testable import TreeRing
+@testable import TreeRingLog
 @testable import TreeRingMappings
 
 @Suite("Mappings, ranges and states")

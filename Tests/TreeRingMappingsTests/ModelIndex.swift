@@ -1,10 +1,10 @@
 // A group index as plain sorted arrays. The changeset algorithm reads it, and the naive model lists
 // it in full.
 
-import TreeRing
-import TreeRingLog
 import TreeRingPlatform
 
+@testable import TreeRing
+@testable import TreeRingLog
 @testable import TreeRingMappings
 
 /// Counts the algorithm's reads of an index.

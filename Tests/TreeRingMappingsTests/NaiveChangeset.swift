@@ -1,9 +1,8 @@
 // The slow and obvious way to a changeset: both lists in full and a textbook longest increasing
 // subsequence. It shares no arithmetic with the algorithm.
 
-import TreeRing
-import TreeRingLog
-
+@testable import TreeRing
+@testable import TreeRingLog
 @testable import TreeRingMappings
 
 /// The rows of one state, listed in full.

@@ -1,9 +1,8 @@
 // The slow and obvious way to the shown rows: every group as an array, and windows computed from
 // lists of rows by the words of the contract.
 
-import TreeRing
-import TreeRingLog
-
+@testable import TreeRing
+@testable import TreeRingLog
 @testable import TreeRingMappings
 
 /// A flexible window in the order of display.

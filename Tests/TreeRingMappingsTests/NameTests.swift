@@ -2,9 +2,10 @@
 
 import TestSupport
 import Testing
-import TreeRing
-import TreeRingLog
-import TreeRingMappings
+
+@testable import TreeRing
+@testable import TreeRingLog
+@testable import TreeRingMappings
 
 @Suite("Names of sections", .leavesSoundStores) struct SectionNameTests {
   private static let twins = ["caf\u{E9}", "cafe\u{301}"]

@@ -1,9 +1,10 @@
 import Foundation
 import TestSupport
 import Testing
-import TreeRing
-import TreeRingLog
-import TreeRingMappings
+
+@testable import TreeRing
+@testable import TreeRingLog
+@testable import TreeRingMappings
 
 @Suite("Observing across restarts, in followers, and by remote control", .leavesSoundStores)
 struct ObservationTests {

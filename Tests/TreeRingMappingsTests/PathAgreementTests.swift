@@ -3,9 +3,10 @@
 
 import TestSupport
 import Testing
-import TreeRing
-import TreeRingLog
-import TreeRingMappings
+
+@testable import TreeRing
+@testable import TreeRingLog
+@testable import TreeRingMappings
 
 @Suite("The path to a state does not affect the changes", .leavesSoundStores)
 struct PathAgreementTests {

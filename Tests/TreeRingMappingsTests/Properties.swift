@@ -1,8 +1,7 @@
 // The properties of every change. Each check returns its violations; an empty result is a pass.
 
-import TreeRing
-import TreeRingLog
-
+@testable import TreeRing
+@testable import TreeRingLog
 @testable import TreeRingMappings
 
 /// All violations by the change that the algorithm returns for a case.

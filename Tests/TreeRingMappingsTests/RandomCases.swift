@@ -1,9 +1,9 @@
 // Random states, edits and mappings, from a seed.
 
 import TestSupport
-import TreeRing
-import TreeRingLog
 
+@testable import TreeRing
+@testable import TreeRingLog
 @testable import TreeRingMappings
 
 /// Makes states and mappings of a given size.

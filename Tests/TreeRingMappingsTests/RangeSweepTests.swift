@@ -1,8 +1,8 @@
 import TestSupport
 import Testing
-import TreeRing
-import TreeRingLog
 
+@testable import TreeRing
+@testable import TreeRingLog
 @testable import TreeRingMappings
 
 /// The range of a group by the words of the contract, fixed or flexible, carried from list to list.

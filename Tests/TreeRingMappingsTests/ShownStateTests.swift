@@ -4,9 +4,9 @@
 
 import TestSupport
 import Testing
-import TreeRing
-import TreeRingLog
 
+@testable import TreeRing
+@testable import TreeRingLog
 @testable import TreeRingMappings
 
 @Suite("States and observers", .leavesSoundStores)

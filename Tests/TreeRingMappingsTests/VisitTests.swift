@@ -1,9 +1,9 @@
 import TestSupport
 import Testing
-import TreeRing
-import TreeRingLog
 import TreeRingPlatform
 
+@testable import TreeRing
+@testable import TreeRingLog
 @testable import TreeRingMappings
 
 /// One group of rows as a sorted array of numbers, with searches that count the visited elements.

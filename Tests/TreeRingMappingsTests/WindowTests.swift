@@ -1,8 +1,8 @@
 import TestSupport
 import Testing
-import TreeRing
-import TreeRingLog
 
+@testable import TreeRing
+@testable import TreeRingLog
 @testable import TreeRingMappings
 
 /// Two groups, `w` through a range and `p` whole, of at most five rows each. All single changes of

@@ -3,7 +3,8 @@
 
 import TestSupport
 import Testing
-import TreeRing
+
+@testable import TreeRing
 
 extension Trait where Self == SoundStores {
   /// Requires that the stores which tests of the suite have written are sound at the end.

@@ -3,8 +3,9 @@
 import Foundation
 import TestSupport
 import Testing
-import TreeRing
-import TreeRingLog
+
+@testable import TreeRing
+@testable import TreeRingLog
 
 /// The user's end of a terminal: it shows the output and types keys.
 private final class Terminal {

@@ -3,10 +3,10 @@
 import Foundation
 import TestSupport
 import Testing
-import TreeRing
-import TreeRingLog
-import TreeRingMappings
 
+@testable import TreeRing
+@testable import TreeRingLog
+@testable import TreeRingMappings
 @testable import treering
 
 @Suite("Boards", .leavesSoundStores) struct BoardTests {

@@ -3,9 +3,9 @@
 import Foundation
 import TestSupport
 import Testing
-import TreeRing
-import TreeRingLog
 
+@testable import TreeRing
+@testable import TreeRingLog
 @testable import treering
 
 @Suite("Exit codes", .leavesSoundStores) struct ExitCodeTests {

@@ -4,8 +4,9 @@
 import Foundation
 import TestSupport
 import Testing
-import TreeRing
-import TreeRingLog
+
+@testable import TreeRing
+@testable import TreeRingLog
 
 @Suite(.leavesSoundStores) struct FlightsTests {
   /// The contents of the JSON, line by line.

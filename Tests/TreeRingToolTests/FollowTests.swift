@@ -3,8 +3,9 @@
 import Foundation
 import TestSupport
 import Testing
-import TreeRing
-import TreeRingLog
+
+@testable import TreeRing
+@testable import TreeRingLog
 
 @Suite("Processes that follow", .leavesSoundStores) struct FollowTests {
   /// A folder for a store and its follower.

@@ -4,8 +4,9 @@
 import Foundation
 import TestSupport
 import Testing
-import TreeRing
-import TreeRingLog
+
+@testable import TreeRing
+@testable import TreeRingLog
 
 @Suite("The tool in hostile surroundings") struct HostileFolderTests {
   /// Runs the tool in a shell, after a preparation.

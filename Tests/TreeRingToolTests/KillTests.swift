@@ -4,8 +4,9 @@
 import Foundation
 import TestSupport
 import Testing
-import TreeRing
-import TreeRingLog
+
+@testable import TreeRing
+@testable import TreeRingLog
 
 /// The acknowledgements that a Crasher printed.
 private struct Acknowledged {

@@ -4,10 +4,10 @@ import ArgumentParser
 import Foundation
 import TestSupport
 import Testing
-import TreeRing
-import TreeRingLog
 import TreeRingPlatform
 
+@testable import TreeRing
+@testable import TreeRingLog
 @testable import treering
 
 @Suite("Progress", .leavesSoundStores) struct ProgressTests {

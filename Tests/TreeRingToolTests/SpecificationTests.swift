@@ -1,8 +1,8 @@
 import ArgumentParser
 import Foundation
 import Testing
-import TreeRingMappings
 
+@testable import TreeRingMappings
 @testable import treering
 
 @Suite struct SpecificationTests {

@@ -1,7 +1,8 @@
 import Foundation
 import Testing
-import TreeRing
-import TreeRingLog
+
+@testable import TreeRing
+@testable import TreeRingLog
 
 @Suite struct ToolTests {
   @Test("Every script prints its recorded output", arguments: GoldenScript.all)

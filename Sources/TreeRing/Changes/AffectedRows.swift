@@ -11,9 +11,9 @@ package struct AffectedRow: Hashable, Sendable {
   /// The row's places after, in group order.
   package var newPlaces: [RowPlace]
   /// The row's content before; nil if the row was in no group.
-  package var oldContent: RowContent?
+  var oldContent: RowContent?
   /// The row's content after; nil if the row is in no group.
-  package var newContent: RowContent?
+  var newContent: RowContent?
 
   package init(
     oldPlaces: [RowPlace], newPlaces: [RowPlace], oldContent: RowContent?, newContent: RowContent?
@@ -65,7 +65,7 @@ package struct AffectedRows: Sendable {
 
   /// Appends the changes that follow: keeps the first old state, takes the last new one. O(rows of
   /// `next`).
-  package mutating func merge(_ next: AffectedRows) {
+  mutating func merge(_ next: AffectedRows) {
     precondition(to == next.from, "change records must be merged in order, without gaps")
     to = next.to
     if rows.isEmpty {

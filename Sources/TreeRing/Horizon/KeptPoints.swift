@@ -10,7 +10,7 @@ package struct KeptPoints: Hashable, Sendable {
   /// The kept commits up to the horizon, ascending; the horizon is the last.
   package let commits: [CommitNumber]
 
-  package init(horizon: CommitNumber, tags: some Sequence<CommitNumber> = []) {
+  init(horizon: CommitNumber, tags: some Sequence<CommitNumber> = []) {
     self.horizon = horizon
     commits = Set(tags).filter { $0 > 0 && $0 < horizon }.sorted() + [horizon]
   }

@@ -7,12 +7,12 @@ package struct ActiveIndex: Sendable {
   /// The number of the definition in this store.
   package let number: UInt32
   package let name: String
-  package let evaluator: Evaluator
+  let evaluator: Evaluator
   /// The names of the buckets it covers. They need not exist yet.
   package let buckets: [String]
 
   /// The source of a row's places.
-  package enum Evaluator: Sendable {
+  enum Evaluator: Sendable {
     case fields(FieldIndex)
     case code(@Sendable (RowInput) throws -> [EncodedPlace])
     /// The places of another index, for rows that fit.
@@ -176,10 +176,10 @@ package struct CodeIndex: Sendable {
   package let name: String
   package let version: UInt32
   package let buckets: [String]
-  package let closure: Closure
+  let closure: Closure
 
   /// The closures of the definition's author.
-  package enum Closure: Sendable {
+  enum Closure: Sendable {
     /// The places of a row.
     case places(@Sendable (RowInput) throws -> [EncodedPlace])
     /// The groups of a row, and the order of rows in them.

@@ -9,7 +9,7 @@ package struct EncodedPlace: Hashable, Sendable {
   /// Order-preserving bytes, at most `Limits.sortKeyByteCount` of them.
   package var sortKey: [UInt8]
 
-  package init(group: GroupName, sortKey: [UInt8]) {
+  init(group: GroupName, sortKey: [UInt8]) {
     self.group = group
     self.sortKey = sortKey
   }

@@ -148,19 +148,19 @@ package struct FieldEntry {
   /// The text of a string with escapes; never allocated without such a string.
   var text: [UInt8] = []
 
-  package init() {}
+  init() {}
 }
 
 extension FieldIndex {
   /// Evaluates a row's object into an entry; returns false if the row is not in the index.
   ///
   /// O(bytes), in one pass over the object.
-  package func evaluate(_ object: UnsafeRawBufferPointer, into entry: inout FieldEntry) -> Bool {
+  func evaluate(_ object: UnsafeRawBufferPointer, into entry: inout FieldEntry) -> Bool {
     program.evaluate(object, into: &entry)
   }
 
   /// The group and sort key of a row's object; nil if the row is not in the index.
-  package func evaluate(_ object: UnsafeRawBufferPointer) -> (group: [UInt8], sortKey: [UInt8])? {
+  func evaluate(_ object: UnsafeRawBufferPointer) -> (group: [UInt8], sortKey: [UInt8])? {
     var entry = FieldEntry()
     return evaluate(object, into: &entry) ? (entry.group, entry.sortKey) : nil
   }

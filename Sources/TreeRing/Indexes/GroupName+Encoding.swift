@@ -6,10 +6,10 @@ package import TreeRingLog
 extension GroupName {
   /// The maximum length of an encoded name in bytes: a name of 255 bytes and its end. Each zero
   /// byte counts twice.
-  package static let encodedByteLimit = Limits.nameByteCount + 2
+  static let encodedByteLimit = Limits.nameByteCount + 2
 
   /// Whether a name of these bytes is within the limit.
-  package static func isWithinLimit(_ name: UnsafeRawBufferPointer) -> Bool {
+  static func isWithinLimit(_ name: UnsafeRawBufferPointer) -> Bool {
     guard name.count <= Limits.nameByteCount else { return false }
     var count = name.count + 2
     for byte in name where byte == 0 { count += 1 }

@@ -7,7 +7,7 @@
 // the group is escaped (00 → 00 FF) and ends with 00 00. So groups are in name order
 // and do not interleave.
 
-package import TreeRingLog
+internal import TreeRingLog
 
 /// Builds keys of the order tree.
 package enum OrderKey {
@@ -48,7 +48,7 @@ package struct OrderEntry {
   package let bucket: UInt32
   package let key: UnsafeRawBufferPointer
 
-  package init(
+  init(
     key entryKey: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer
   ) throws(TreeRingError) {
     guard value.count == 4 else { throw ByteReader.damaged }
@@ -65,7 +65,7 @@ package struct OrderEntry {
   }
 
   /// The group's name.
-  package var groupName: GroupName {
+  var groupName: GroupName {
     get throws(TreeRingError) {
       guard let name = GroupName.decode(group)?.name else { throw ByteReader.damaged }
       return name

@@ -26,7 +26,7 @@ public struct SortKeyEncoder {
   /// The bytes built so far; `finish` and `cut` cut them at the limit.
   package private(set) var bytes: [UInt8] = []
 
-  package init() { bytes.reserveCapacity(64) }
+  init() { bytes.reserveCapacity(64) }
 
   /// Removes the bytes and keeps the memory.
   package mutating func removeAll() { bytes.removeAll(keepingCapacity: true) }
@@ -84,10 +84,10 @@ public struct SortKeyEncoder {
   }
 
   /// Appends bytes as they are. The caller keeps the component self-delimiting.
-  package mutating func appendRaw(_ byte: UInt8) { bytes.append(byte) }
+  mutating func appendRaw(_ byte: UInt8) { bytes.append(byte) }
 
   /// Appends bytes as they are. The caller keeps the component self-delimiting.
-  package mutating func appendRaw(_ raw: UnsafeRawBufferPointer) {
+  mutating func appendRaw(_ raw: UnsafeRawBufferPointer) {
     bytes.append(contentsOf: raw)
   }
 
@@ -95,7 +95,7 @@ public struct SortKeyEncoder {
   mutating func appendComponent(_ component: [UInt8]) { bytes.append(contentsOf: component) }
 
   /// Complements every byte from an offset on, which reverses their order.
-  package mutating func complement(from start: Int) {
+  mutating func complement(from start: Int) {
     bytes.withUnsafeMutableBufferPointer { buffer in
       for index in start..<buffer.count { buffer[index] = ~buffer[index] }
     }

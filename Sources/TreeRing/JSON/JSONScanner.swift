@@ -15,7 +15,7 @@ package import TreeRingLog
 /// The bytes must stay valid while the scanner is used.
 package struct JSONScanner {
   /// The maximum nesting depth of arrays and objects.
-  package static let maximumDepth = 512
+  static let maximumDepth = 512
 
   /// A flaw of the text.
   package enum Fault: UInt8, Sendable {
@@ -30,7 +30,7 @@ package struct JSONScanner {
   /// The fault that stopped the scanner, at `position`.
   package internal(set) var fault = Fault.none
   /// Whether the scanner has passed space outside strings since this was last set to false.
-  package var passedSpace = false
+  var passedSpace = false
   /// Whether the scanner has passed an escape in a string since this was last set to false.
   var passedEscape = false
 

@@ -12,7 +12,7 @@ package struct BlobReference: Hashable, Sendable {
   /// The length, in bytes.
   package var byteCount: UInt64
 
-  package init(page: PageNumber, birth: CommitNumber, byteCount: UInt64) {
+  init(page: PageNumber, birth: CommitNumber, byteCount: UInt64) {
     self.page = page
     self.birth = birth
     self.byteCount = byteCount

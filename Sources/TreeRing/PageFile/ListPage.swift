@@ -20,7 +20,7 @@ package enum ListPage {
 
     /// Creates the header of the page at a position of a blob.
     /// - Parameter number: The number of the page.
-    package init(of blob: BlobReference, position: UInt64, number: PageNumber) {
+    init(of blob: BlobReference, position: UInt64, number: PageNumber) {
       self.number = number
       birth = blob.birth
       self.position = UInt32(truncatingIfNeeded: position)

@@ -32,7 +32,7 @@ extension PageFile {
   }
 
   /// Limits the room reserved ahead to so many pages.
-  package func limitReserve(to pageCount: Int) {
+  func limitReserve(to pageCount: Int) {
     let end = UInt64(clamping: pageCount) * UInt64(PageLayout.pageByteCount)
     reserveLimit.store(end, ordering: .relaxed)
   }

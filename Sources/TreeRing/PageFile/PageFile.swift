@@ -67,7 +67,7 @@ package final class PageFile: Sendable {
   }
 
   /// Whether a file begins as a page file does. Reads the two metas only.
-  package static func hasMagic(
+  static func hasMagic(
     _ path: String, fileSystem: any FileSystem
   ) throws(TreeRingError) -> Bool {
     let file = try fileSystem.open(path, .readOnly)
@@ -140,7 +140,7 @@ package final class PageFile: Sendable {
 
   /// The numbers of a range whose slots hold no page of a tree that was born after a commit. A slot
   /// that cannot be read is left out. O(slots).
-  package func reusableSlots(
+  func reusableSlots(
     in range: Range<PageNumber>, withoutPagesBornAfter commit: CommitNumber
   ) -> [PageNumber] {
     let images = PageBuffer(pageCount: range.count)
@@ -167,10 +167,10 @@ package final class PageFile: Sendable {
   }
 
   /// Whether an address lies in the mapping.
-  package func isMapped(_ address: UnsafeRawPointer) -> Bool { map.contains(address) }
+  func isMapped(_ address: UnsafeRawPointer) -> Bool { map.contains(address) }
 
   /// The address space of the mappings, in bytes. The kernel decides how much of it is in memory.
-  package var mappedByteCount: UInt64 { map.byteCount }
+  var mappedByteCount: UInt64 { map.byteCount }
 
   /// Makes everything written so far durable. After a failure the state of all writes since the
   /// previous sync is unknown, and every later call fails: the system reports such a failure only

@@ -12,14 +12,14 @@ package enum PageFileLayout {
   /// The number of slots before that of page 1: page n lies in slot n + 1.
   package static let firstPageSlot: UInt64 = 2
   /// The highest number of a page in the file. Pages numbered from 2^31 on are never written.
-  package static let maxPageNumber: PageNumber = (1 << 31) - 1
+  static let maxPageNumber: PageNumber = (1 << 31) - 1
   /// The maximum number of bytes in one write.
-  package static let maxRunByteCount = 256 << 10
+  static let maxRunByteCount = 256 << 10
   /// The minimum growth of the file at a time, in bytes.
-  package static let minGrowth: UInt64 = 256 << 10
+  static let minGrowth: UInt64 = 256 << 10
   /// The maximum growth beyond the required length, in bytes. Below it the file grows by an eighth
   /// of its size.
-  package static let maxGrowth: UInt64 = 64 << 20
+  static let maxGrowth: UInt64 = 64 << 20
 
   /// The offset of a page in the file, in bytes.
   @inline(__always)
@@ -31,16 +31,16 @@ package enum PageFileLayout {
   package enum Meta {
     /// "TRINGPGS" in byte order.
     package static let magic: UInt64 = 0x5347_5047_4E49_5254
-    package static let formatVersion: UInt32 = 1
+    static let formatVersion: UInt32 = 1
 
-    package static let magicOffset = 0
-    package static let formatVersionOffset = 8
+    static let magicOffset = 0
+    static let formatVersionOffset = 8
     package static let checksumOffset = 12
-    package static let pageByteCountOffset = 16
-    package static let pageBoundOffset = 20
+    static let pageByteCountOffset = 16
+    static let pageBoundOffset = 20
     package static let storeIDOffset = 24
-    package static let sequenceOffset = 32
-    package static let livePageCountOffset = 40
+    static let sequenceOffset = 32
+    static let livePageCountOffset = 40
     package static let segmentOffset = 48
     package static let saltOffset = 56
     package static let logOffsetOffset = 64
@@ -49,12 +49,12 @@ package enum PageFileLayout {
     package static let generationOffset = 88
     package static let chainOffset = 92
     package static let identityOffset = 96
-    package static let freePageOffset = 100
-    package static let freeBirthOffset = 104
-    package static let freeByteCountOffset = 112
-    package static let rootsBirthOffset = 120
-    package static let rootsByteCountOffset = 128
-    package static let rootsPageOffset = 136
+    static let freePageOffset = 100
+    static let freeBirthOffset = 104
+    static let freeByteCountOffset = 112
+    static let rootsBirthOffset = 120
+    static let rootsByteCountOffset = 128
+    static let rootsPageOffset = 136
     /// Zeros from here to the page's end.
     package static let endOffset = 140
   }
@@ -62,22 +62,22 @@ package enum PageFileLayout {
   /// The constants of a list page.
   package enum List {
     package static let kind: UInt16 = 1
-    package static let formatVersion: UInt8 = 1
+    static let formatVersion: UInt8 = 1
 
     package static let checksumOffset = PageLayout.checksumOffset
-    package static let formatVersionOffset = PageLayout.formatVersionOffset
+    static let formatVersionOffset = PageLayout.formatVersionOffset
     /// One byte and a u16, zero: level and cell count of a tree's page.
-    package static let zeroOffset = 5
+    static let zeroOffset = 5
     package static let numberOffset = PageLayout.numberOffset
-    package static let nextOffset = 12
+    static let nextOffset = 12
     package static let birthOffset = PageLayout.birthOffset
-    package static let payloadByteCountOffset = 24
+    static let payloadByteCountOffset = 24
     package static let kindOffset = PageLayout.kindOffset
-    package static let positionOffset = 28
-    package static let nextBirthOffset = 32
+    static let positionOffset = 28
+    static let nextBirthOffset = 32
     package static let payloadOffset = 40
     /// The number of the blob's bytes in each page but the last.
-    package static let maxPayloadByteCount = PageLayout.pageByteCount - payloadOffset
+    static let maxPayloadByteCount = PageLayout.pageByteCount - payloadOffset
   }
 }
 

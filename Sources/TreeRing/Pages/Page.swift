@@ -24,7 +24,7 @@ package struct Page {
 
   /// The number of cells.
   @inline(__always)
-  package var cellCount: Int {
+  var cellCount: Int {
     get { Int(bytes.load(fromByteOffset: PageLayout.cellCountOffset, as: UInt16.self)) }
     nonmutating set {
       bytes.storeBytes(
@@ -43,13 +43,13 @@ package struct Page {
 
   /// The length of the prefix that all keys share, in bytes.
   @inline(__always)
-  package var prefixLength: Int {
+  var prefixLength: Int {
     Int(bytes.load(fromByteOffset: PageLayout.prefixLengthOffset, as: UInt16.self))
   }
 
   /// The offset of the lowest heap byte in use.
   @inline(__always)
-  package var heapStart: Int {
+  var heapStart: Int {
     get { Int(bytes.load(fromByteOffset: PageLayout.heapStartOffset, as: UInt16.self)) }
     nonmutating set {
       bytes.storeBytes(
@@ -74,7 +74,7 @@ package struct Page {
 
   /// The number of heap bytes that removed cells have left.
   @inline(__always)
-  package var deadByteCount: Int {
+  var deadByteCount: Int {
     get { Int(bytes.load(fromByteOffset: PageLayout.deadByteCountOffset, as: UInt16.self)) }
     nonmutating set {
       bytes.storeBytes(

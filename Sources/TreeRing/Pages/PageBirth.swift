@@ -44,7 +44,7 @@ package struct PageBirth: RawRepresentable, Hashable, Sendable, ExpressibleByInt
   @inline(__always)
   package var commit: CommitNumber { rawValue & Self.commitMask }
   /// The number of early writes of that commit before the page was made or last changed.
-  package var edition: UInt16 { UInt16(truncatingIfNeeded: rawValue >> Self.commitBits) }
+  var edition: UInt16 { UInt16(truncatingIfNeeded: rawValue >> Self.commitBits) }
 }
 
 extension PageBirth: CustomStringConvertible {

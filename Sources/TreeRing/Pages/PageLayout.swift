@@ -28,36 +28,36 @@ package enum PageLayout {
   /// The size of every page, in bytes.
   package static let pageByteCount = 4096
   /// The format version in every page.
-  package static let formatVersion: UInt8 = 1
+  static let formatVersion: UInt8 = 1
 
   package static let checksumOffset = 0
-  package static let formatVersionOffset = 4
-  package static let levelOffset = 5
-  package static let cellCountOffset = 6
+  static let formatVersionOffset = 4
+  static let levelOffset = 5
+  static let cellCountOffset = 6
   package static let numberOffset = 8
-  package static let prefixLengthOffset = 12
-  package static let heapStartOffset = 14
+  static let prefixLengthOffset = 12
+  static let heapStartOffset = 14
   package static let birthOffset = 16
-  package static let deadByteCountOffset = 24
+  static let deadByteCountOffset = 24
   package static let kindOffset = 26
-  package static let ownerOffset = 28
+  static let ownerOffset = 28
   package static let headerByteCount = 32
 
   /// The size of a slot, in bytes.
-  package static let slotByteCount = 8
+  static let slotByteCount = 8
   /// The number of key bytes in the slot.
   package static let headByteCount = 4
   /// The bytes of a leaf entry besides key tail and value: its slot and the value's length.
-  package static let leafEntryOverhead = 10
+  static let leafEntryOverhead = 10
   /// The bytes of an inner entry besides its key tail: slot, count, birth, child.
-  package static let innerEntryOverhead = 28
+  static let innerEntryOverhead = 28
 
   /// The maximum length of a key together with its value, in bytes. It is less than half a page and
   /// leaves room for growth of the prefix, so that a page that overflows by one entry always splits
   /// in two.
-  package static let maxCellByteCount = 1984
+  static let maxCellByteCount = 1984
   /// A bound on the height of trees, far above the height that 2^32 pages allow.
-  package static let maxHeight = 64
+  static let maxHeight = 64
   /// The maximum number of entries that a tree of so many pages may state: the capacity of its
   /// pages if all were leaves.
   static func maxEntryCount(below bound: PageNumber) -> UInt64 {
@@ -66,7 +66,7 @@ package enum PageLayout {
   /// A bound on the number of entries of any tree in a page file.
   static let maxEntryCount = maxEntryCount(below: 1 << 31)
   /// A bound on the number of cells in any two pages.
-  package static let maxCellCountOfTwoPages = 2 * (pageByteCount / leafEntryOverhead) + 2
+  static let maxCellCountOfTwoPages = 2 * (pageByteCount / leafEntryOverhead) + 2
 
   /// The number of bytes that a prefix of this length takes in a page.
   @inline(__always)

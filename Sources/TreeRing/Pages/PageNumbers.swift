@@ -68,7 +68,7 @@ package struct PageNumbers: Sendable {
   }
 
   /// The number of page numbers in use.
-  package var usedCount: Int { Int(next - first) - available.count - withheld.count }
+  var usedCount: Int { Int(next - first) - available.count - withheld.count }
 
   /// The approximate number of bytes of these numbers and of their words in the page table.
   var tableByteCount: Int { Int(next - first) * MemoryLayout<UInt>.stride }
@@ -110,10 +110,10 @@ package struct BitSet: Hashable, Sendable {
   package private(set) var words: [UInt64] = []
 
   /// Creates an empty set.
-  package init() {}
+  init() {}
 
   /// Creates the set with these words.
-  package init(words: [UInt64]) { self.words = words }
+  init(words: [UInt64]) { self.words = words }
 
   /// The number of members. O(words).
   package var count: Int { words.reduce(0) { $0 + $1.nonzeroBitCount } }

@@ -4,9 +4,9 @@ package import TreeRingLog
 
 extension PageStore {
   /// The number of failed fetches, on all threads.
-  package var fetchFailureCount: UInt64 { supply?.failureCount ?? 0 }
+  var fetchFailureCount: UInt64 { supply?.failureCount ?? 0 }
   /// The error of the latest failed fetch.
-  package var lastFetchFailure: TreeRingError? { supply?.lastFailure }
+  var lastFetchFailure: TreeRingError? { supply?.lastFailure }
 
   /// Runs a read section. Pointers into pages stay valid inside `body`. Sections may nest.
   /// - Returns: The result of `body`, which read whole pages only.
@@ -42,7 +42,7 @@ extension PageStore {
   }
 
   /// Runs a read section that keeps pointers valid. The caller checks for failed fetches.
-  package func withSection<R, E: Error>(_ body: () throws(E) -> R) throws(E) -> R {
+  func withSection<R, E: Error>(_ body: () throws(E) -> R) throws(E) -> R {
     guard countsReaders else { return try body() }
     let section = sections.enter()
     defer { sections.leave(section) }
@@ -52,7 +52,7 @@ extension PageStore {
   /// Checks for failed fetches of this thread.
   /// - Parameter count: An earlier `fetchFailureCount`.
   /// - Throws: The error of a page that this thread could not read since then.
-  package func checkFetches(since count: UInt64) throws(TreeRingError) {
+  func checkFetches(since count: UInt64) throws(TreeRingError) {
     if let failure = supply?.failure(since: count) { throw failure }
   }
 }

@@ -11,7 +11,7 @@
 // A number also gives the page's slot in the page file. Private pages are the exception: their
 // numbers, from 2^31 up, have no slot, and their home is always the heap.
 
-package import TreeRingLog
+internal import TreeRingLog
 internal import TreeRingPlatform
 
 /// Pages by number.
@@ -141,17 +141,17 @@ package final class PageStore: Sendable {
     state.withLock { $0.numbers.usedCount + $0.privateNumbers.usedCount }
   }
   /// The number of private pages allocated and not freed.
-  package var privatePageCount: Int { state.withLock { $0.privateNumbers.usedCount } }
+  var privatePageCount: Int { state.withLock { $0.privateNumbers.usedCount } }
   /// The number of pages with a slot in the file, allocated and not freed.
-  package var filePageCount: Int { state.withLock { $0.numbers.usedCount } }
+  var filePageCount: Int { state.withLock { $0.numbers.usedCount } }
   /// One more than the highest page number ever used.
   package var pageNumberBound: PageNumber { state.withLock { $0.numbers.next } }
   /// The size of all live pages, in bytes.
-  package var livePageByteCount: Int { livePageCount * PageLayout.pageByteCount }
+  var livePageByteCount: Int { livePageCount * PageLayout.pageByteCount }
   /// The memory taken from the system for pages, in bytes; at least the live pages in the heap.
-  package var heapByteCount: Int { state.withLock { $0.arena.byteCount } }
+  var heapByteCount: Int { state.withLock { $0.arena.byteCount } }
   /// The number of heap frames in use, those that wait for `releaseFrames` included.
-  package var frameCount: Int { state.withLock { $0.arena.frameCount } }
+  var frameCount: Int { state.withLock { $0.arena.frameCount } }
   /// A copy of the numbers in use and free. O(bound / 64).
   package var numbers: PageNumbers { state.withLock { $0.numbers } }
 
@@ -228,7 +228,7 @@ package final class PageStore: Sendable {
 
   /// Allocates numbers for pages that are written to the file without ever being in memory.
   /// - Throws: `tooLarge` if too few are left; then it allocates none.
-  package func reserveNumbers(_ count: Int) throws(TreeRingError) -> [PageNumber] {
+  func reserveNumbers(_ count: Int) throws(TreeRingError) -> [PageNumber] {
     let numbers = state.withLock { state in
       var numbers: [PageNumber] = []
       while numbers.count < count, let number = state.allocate() {
@@ -260,7 +260,7 @@ package final class PageStore: Sendable {
   /// - Returns: The page's frame, if this page is clean and in the heap; otherwise nil. Readers may
   ///   still hold it: pass it to `releaseFrames` once every read section begun before this call has
   ///   ended.
-  package func evict(_ page: RetiredPage) -> UnsafeMutableRawPointer? {
+  func evict(_ page: RetiredPage) -> UnsafeMutableRawPointer? {
     let frame = state.withLock { state -> UInt in
       let number = page.number
       guard state.clean.contains(Int(number)), table.page(number).birth == page.birth else {
@@ -277,7 +277,7 @@ package final class PageStore: Sendable {
   /// Marks pages as clean: since a sync the file durably holds them. Skips pages whose number has
   /// another birth by now. Nobody may change these pages during the call: they belong to a pinned
   /// root or to the caller's own transaction.
-  package func markClean(_ pages: some Sequence<RetiredPage>) {
+  func markClean(_ pages: some Sequence<RetiredPage>) {
     state.withLock { state in
       defer { publishCounts(state) }
       for page in pages
@@ -289,7 +289,7 @@ package final class PageStore: Sendable {
 
   /// The numbers of pages in the heap: all, and those that the file does not hold yet. Read without
   /// a lock, so the two may be of slightly different moments.
-  package var heapPageCounts: (all: Int, dirty: Int) {
+  var heapPageCounts: (all: Int, dirty: Int) {
     let all = heapCount.load(ordering: .relaxed)
     return (all, max(0, all - cleanCount.load(ordering: .relaxed)))
   }
@@ -298,17 +298,17 @@ package final class PageStore: Sendable {
   var cleanPages: BitSet { state.withLock { $0.clean.bits } }
 
   /// About the number of bytes of the page table and the free numbers.
-  package var tableByteCount: Int {
+  var tableByteCount: Int {
     state.withLock { $0.numbers.tableByteCount + $0.privateNumbers.tableByteCount }
   }
 
   /// Whether a page's home is the heap.
-  package func isInHeap(_ number: PageNumber) -> Bool {
+  func isInHeap(_ number: PageNumber) -> Bool {
     state.withLock { $0.heap.contains(Int(number)) }
   }
 
   /// Whether a page's home is the heap and the file does not hold it yet.
-  package func isDirty(_ number: PageNumber) -> Bool {
+  func isDirty(_ number: PageNumber) -> Bool {
     state.withLock { $0.heap.contains(Int(number)) && !$0.clean.contains(Int(number)) }
   }
 
@@ -331,7 +331,7 @@ package final class PageStore: Sendable {
   }
 
   /// Returns frames from `evict` to the heap.
-  package func releaseFrames(_ frames: some Sequence<UnsafeMutableRawPointer>) {
+  func releaseFrames(_ frames: some Sequence<UnsafeMutableRawPointer>) {
     let addresses = frames.map { UInt(bitPattern: $0) }
     state.withLock { state in
       for address in addresses {

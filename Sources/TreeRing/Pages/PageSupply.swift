@@ -14,11 +14,11 @@ package final class PageSupply: Sendable {
   /// Returns the page's checked bytes in foreign memory. Every call for the same page returns the
   /// same address, which stays valid as long as the page store. The birth is the one that the
   /// referring entry states. Any thread.
-  package typealias Fetch =
+  typealias Fetch =
     @Sendable (PageNumber, PageBirth) throws(TreeRingError) -> UnsafeMutableRawPointer
 
   /// Makes the error for a damaged page from its flaw, in words, and its number.
-  package typealias Damage = @Sendable (String, PageNumber) -> TreeRingError
+  typealias Damage = @Sendable (String, PageNumber) -> TreeRingError
 
   private let fetch: Fetch
   private let damage: Damage
@@ -33,7 +33,7 @@ package final class PageSupply: Sendable {
   private let substituteAddress: UInt
 
   /// Creates a supply that calls `fetch`, and makes its own errors with `damage`.
-  package init(
+  init(
     damage: @escaping Damage = {
       TreeRingError(
         .corruption, "Page \($1) is not what was written: \($0). Run `treering verify`.")
@@ -50,9 +50,9 @@ package final class PageSupply: Sendable {
   deinit { UnsafeMutableRawPointer(bitPattern: substituteAddress)?.deallocate() }
 
   /// The number of failed fetches, on all threads.
-  package var failureCount: UInt64 { count.load(ordering: .acquiring) }
+  var failureCount: UInt64 { count.load(ordering: .acquiring) }
   /// The error of the latest failed fetch.
-  package var lastFailure: TreeRingError? { failures.withLock { $0.latest } }
+  var lastFailure: TreeRingError? { failures.withLock { $0.latest } }
 
   /// The error of this thread's latest failed fetch since `failureCount` was `earlier`; nil if
   /// there is none.

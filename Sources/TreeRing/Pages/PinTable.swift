@@ -76,10 +76,10 @@ package final class PinTable: Sendable {
   /// The dead lists and free numbers in the form that the page file stores.
   package struct Image: Sendable {
     /// By kept pin: the pages that belong to its list for good and are not saved yet, oldest first.
-    package var unsaved: [CommitNumber: [RetiredPage]] = [:]
+    var unsaved: [CommitNumber: [RetiredPage]] = [:]
     /// By kept pin: pages on the list of a younger pin that the file does not store. They move to
     /// this pin when the younger one ends.
-    package var passing: [CommitNumber: [RetiredPage]] = [:]
+    var passing: [CommitNumber: [RetiredPage]] = [:]
     /// The free numbers as the file stores them. Pages that are kept only by pins that the file
     /// does not store count as free.
     package var free: BitSet
@@ -96,7 +96,7 @@ package final class PinTable: Sendable {
   private let deadCount = Atomic<Int>(0)
 
   /// Creates an empty table that frees pages of this store.
-  package init(pages: PageStore) { self.pages = pages }
+  init(pages: PageStore) { self.pages = pages }
 
   /// Keeps the root of this commit readable until `unpin` has been called as often as this. Any
   /// thread. O(1).
@@ -122,7 +122,7 @@ package final class PinTable: Sendable {
 
   /// Turns a kept pin into an ordinary one, which `unpin` ends, because the newest meta has dropped
   /// its root. The pages saved with that root return to its list.
-  package func unkeep(_ commit: CommitNumber, saved: [RetiredPage]) {
+  func unkeep(_ commit: CommitNumber, saved: [RetiredPage]) {
     state.withLock { state in
       guard state.pins[commit] != nil else { return }
       state.pins[commit]?.isKept = false
@@ -168,7 +168,7 @@ package final class PinTable: Sendable {
   }
 
   /// Removes the first pages from a kept pin's list, because the file has saved them.
-  package func removeSaved(_ count: Int, of commit: CommitNumber) {
+  func removeSaved(_ count: Int, of commit: CommitNumber) {
     state.withLock { state in
       guard let pin = state.pins[commit], pin.isKept else { return }
       let count = min(count, pin.dead.pages.count)
@@ -179,7 +179,7 @@ package final class PinTable: Sendable {
 
   /// Ends one pin of this commit and frees the pages that no other pin keeps. Any thread. O(log n)
   /// amortised per page on its list.
-  package func unpin(_ commit: CommitNumber) {
+  func unpin(_ commit: CommitNumber) {
     state.withLock { state in
       guard let useCount = state.pins[commit]?.useCount else {
         preconditionFailure("commit \(commit) is unpinned but not pinned")
@@ -202,7 +202,7 @@ package final class PinTable: Sendable {
   }
 
   /// Adds the pages that commit `commit` replaced; frees those that no pin below it reaches.
-  package func retire(_ retired: [RetiredPage], at commit: CommitNumber) {
+  func retire(_ retired: [RetiredPage], at commit: CommitNumber) {
     if retired.isEmpty { return }
     state.withLock { state in
       let freed: [RetiredPage]
@@ -217,7 +217,7 @@ package final class PinTable: Sendable {
   }
 
   /// Every pinned commit and its number of pins, oldest first.
-  package var pinnedCommits: [(commit: CommitNumber, useCount: Int)] {
+  var pinnedCommits: [(commit: CommitNumber, useCount: Int)] {
     state.withLock { state in
       var commits: [(commit: CommitNumber, useCount: Int)] = []
       state.forEach { commits.append(($0, $1.useCount)) }
@@ -226,14 +226,14 @@ package final class PinTable: Sendable {
   }
 
   /// The oldest pinned commit.
-  package var oldestPinnedCommit: CommitNumber? { state.withLock { $0.oldest } }
+  var oldestPinnedCommit: CommitNumber? { state.withLock { $0.oldest } }
 
   /// The number of pages that only pins keep. O(1), without a lock.
-  package var deadPageCount: Int { deadCount.load(ordering: .relaxed) }
+  var deadPageCount: Int { deadCount.load(ordering: .relaxed) }
 
   /// The number of pages on the lists of kept pins: the page file's roots keep them, and the file
   /// has not saved them yet.
-  package var unsavedPageCount: Int {
+  var unsavedPageCount: Int {
     state.withLock { state in
       state.pins.values.reduce(0) { $0 + ($1.isKept ? $1.dead.pages.count : 0) }
     }
@@ -247,7 +247,7 @@ package final class PinTable: Sendable {
 
   /// The number of pages on the list of a commit's pin. When the pin ends, they move to an older
   /// pin or are freed.
-  package func deadPageCount(of commit: CommitNumber) -> Int {
+  func deadPageCount(of commit: CommitNumber) -> Int {
     state.withLock { $0.pins[commit]?.dead.pages.count ?? 0 }
   }
 }

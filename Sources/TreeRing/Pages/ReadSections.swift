@@ -27,7 +27,7 @@ package final class ReadSections: @unchecked Sendable {
   /// The number of swaps so far. Changed together with `current`.
   private let swaps = Mutex<UInt64>(0)
 
-  package init() {
+  init() {
     let count = 2 * Self.stripeCount * Self.stride
     counters = .allocate(capacity: count)
     for index in 0..<count { (counters + index).initialize(to: Atomic(0)) }
@@ -62,7 +62,7 @@ package final class ReadSections: @unchecked Sendable {
   }
 
   /// Whether every section begun before a ticket was drawn has ended. O(1).
-  package func hasPassed(_ ticket: Ticket) -> Bool {
+  func hasPassed(_ ticket: Ticket) -> Bool {
     swaps.withLock { swaps in
       while true {
         let set = Int(truncatingIfNeeded: swaps & 1)
@@ -76,7 +76,7 @@ package final class ReadSections: @unchecked Sendable {
 
   /// Waits until every section begun before the call has ended. Must not be called inside a
   /// section.
-  package func waitForOthers() { _ = wait(for: ticket(), atMost: .max) }
+  func waitForOthers() { _ = wait(for: ticket(), atMost: .max) }
 
   /// Waits until a ticket has passed, at most for a number of naps of a tenth of a millisecond.
   /// - Returns: True if it has passed.

@@ -10,7 +10,7 @@ package struct TreeRoot: Hashable, Sendable {
   /// The number of entries.
   package var count: UInt64
 
-  package init(page: PageNumber, birth: PageBirth, count: UInt64) {
+  init(page: PageNumber, birth: PageBirth, count: UInt64) {
     self.page = page
     self.birth = birth
     self.count = count
@@ -29,7 +29,7 @@ package struct ChildReference: Hashable, Sendable {
   /// The number of entries in the subtree.
   package var count: UInt64
 
-  package init(page: PageNumber, birth: PageBirth, count: UInt64) {
+  init(page: PageNumber, birth: PageBirth, count: UInt64) {
     self.page = page
     self.birth = birth
     self.count = count

@@ -126,7 +126,7 @@ extension Operation {
   }
 
   /// The values that it has in the log under its own stamp.
-  package func loggedParts(of stamp: Stamp) -> ValueParts {
+  func loggedParts(of stamp: Stamp) -> ValueParts {
     switch self {
     case .row(_, let change):
       let (_, object, metadata) = change.written
@@ -145,7 +145,7 @@ package struct ValueParts: OptionSet, Hashable, Sendable {
   package static let metadata = ValueParts(rawValue: 2)
 
   /// The values that the operation with this stamp has logged.
-  package init(_ object: StoredValue?, _ metadata: StoredValue?, loggedBy stamp: Stamp) {
+  init(_ object: StoredValue?, _ metadata: StoredValue?, loggedBy stamp: Stamp) {
     self = []
     if case .logged(let reference) = object, reference.stamp == stamp { insert(.object) }
     if case .logged(let reference) = metadata, reference.stamp == stamp { insert(.metadata) }

@@ -16,13 +16,13 @@ package import TreeRingLog
 package struct RowOperation {
   package var row: RowAddress
   package var stamp: Stamp
-  package var isDelete: Bool
+  var isDelete: Bool
   /// The group and the label of a placing operation; otherwise nil.
   package var place: (address: PlaceAddress, label: UnsafeRawBufferPointer)?
 }
 
 /// The decision about an operation.
-package enum Verdict {
+enum Verdict {
   case keep
   case drop
   /// Keep only the row as this operation left it.
@@ -37,15 +37,15 @@ package struct RewrittenPayload: Sendable {
   /// The logged values that stay, by operation.
   package var keptValues: [(operation: UInt32, part: ValuePart)]
   /// The number of operations removed by this rewrite.
-  package var droppedCount: Int
+  var droppedCount: Int
   /// Whether the rest holds nothing that a store needs: no operation, tag, key or bucket.
-  package var isVacant: Bool
+  var isVacant: Bool
 }
 
 /// Rewrites one payload.
 package struct PayloadRewriter {
   /// Decides about one operation on a row.
-  package typealias Decide = (RowOperation) throws(TreeRingError) -> Verdict
+  typealias Decide = (RowOperation) throws(TreeRingError) -> Verdict
 
   private var writer: PayloadWriter
   private var keptValues: [(operation: UInt32, part: ValuePart)] = []
@@ -67,7 +67,7 @@ package struct PayloadRewriter {
   ///   - notes: the part to keep of the commit's content besides its operations.
   ///   - declares: whether this commit must keep introducing a bucket that a dropped operation
   ///     named.
-  package static func rewrite(
+  static func rewrite(
     _ payload: UnsafeRawBufferPointer, of commit: CommitNumber,
     notes: (CommitNotes) -> CommitNotes = { $0 },
     declares: @escaping (BucketReference) -> Bool = { _ in true }, decide: @escaping Decide
@@ -183,7 +183,7 @@ package struct PayloadRewriter {
 
 extension RowRecord {
   /// The values that the operation with this stamp has logged.
-  package func loggedParts(of stamp: Stamp) -> ValueParts {
+  func loggedParts(of stamp: Stamp) -> ValueParts {
     ValueParts(object, metadata, loggedBy: stamp)
   }
 }

@@ -34,7 +34,7 @@ extension RowChange {
     }
   }
 
-  package var isDelete: Bool { if case .delete = self { true } else { false } }
+  var isDelete: Bool { if case .delete = self { true } else { false } }
 
   /// The parts that it writes; nil for the others.
   package var written: (coder: UInt32?, object: Value?, metadata: Value?) {

@@ -10,7 +10,7 @@ package struct ByteReader {
   /// The number of bytes read.
   package private(set) var position = 0
 
-  package init(_ bytes: UnsafeRawBufferPointer) { self.bytes = bytes }
+  init(_ bytes: UnsafeRawBufferPointer) { self.bytes = bytes }
 
   /// Whether all bytes have been read.
   package var isAtEnd: Bool { position == bytes.count }
@@ -37,13 +37,13 @@ package struct ByteReader {
   }
 
   /// The next LEB128 integer, which must fit 32 bits.
-  package mutating func integer32() throws(TreeRingError) -> UInt32 {
+  mutating func integer32() throws(TreeRingError) -> UInt32 {
     guard let value = UInt32(exactly: try integer()) else { throw Self.damaged }
     return value
   }
 
   /// The next eight bytes as a little-endian integer.
-  package mutating func fixed64() throws(TreeRingError) -> UInt64 {
+  mutating func fixed64() throws(TreeRingError) -> UInt64 {
     UInt64(littleEndian: try run(8).loadUnaligned(as: UInt64.self))
   }
 
@@ -55,7 +55,7 @@ package struct ByteReader {
   }
 
   /// The next run of bytes with a stored length, in place.
-  package mutating func counted() throws(TreeRingError) -> UnsafeRawBufferPointer {
+  mutating func counted() throws(TreeRingError) -> UnsafeRawBufferPointer {
     guard let count = Int(exactly: try integer()) else { throw Self.damaged }
     return try run(count)
   }

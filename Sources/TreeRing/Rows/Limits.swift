@@ -14,10 +14,10 @@ public enum Limits {
   /// The maximum length of an object or metadata: 1 GiB.
   public static let valueByteCount = 1 << 30
   /// The maximum length of a group index's definition, as stored with its name.
-  package static let definitionByteCount = 1700
+  static let definitionByteCount = 1700
   /// The maximum length of object and metadata together in the row tree; beyond it they lie in the
   /// log.
-  package static let inlineByteCount = 1024
+  static let inlineByteCount = 1024
 
   /// Checks the length of a key.
   /// - Throws: `tooLarge` if it exceeds the limit.
@@ -58,13 +58,13 @@ public enum Limits {
 
   /// Checks the length of a name read from the log.
   /// - Throws: `corruption` if no name of this length can have been written.
-  package static func checkStored(name byteCount: Int) throws(TreeRingError) {
+  static func checkStored(name byteCount: Int) throws(TreeRingError) {
     guard byteCount > 0, byteCount <= nameByteCount else { throw ByteReader.damaged }
   }
 
   /// Whether a value goes into the row tree, given its key and the row's other bytes there. Depends
   /// on sizes only, so that replay decides as the write did.
-  package static func isInline(byteCount: Int, beside other: Int, keyByteCount: Int) -> Bool {
+  static func isInline(byteCount: Int, beside other: Int, keyByteCount: Int) -> Bool {
     // A damaged log may state any size of a value, so the sum of two may overflow.
     let room = min(inlineByteCount, maximumRowByteCount - keyByteCount)
     return other <= room && byteCount <= room - other

@@ -7,7 +7,7 @@ package struct NewValue {
   package let bytes: UnsafeRawBufferPointer
   package let isLogged: Bool
   /// The digest of a value that goes into the log, computed once; 0 for an inline one.
-  package let digest: UInt64
+  let digest: UInt64
 
   package init(_ bytes: UnsafeRawBufferPointer, isLogged: Bool) {
     self.bytes = bytes

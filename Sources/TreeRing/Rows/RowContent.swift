@@ -11,7 +11,7 @@ package struct RowContent: Hashable, Sendable {
   /// The commit of the row's last touch; 0 if it was never touched.
   package var touched: CommitNumber
 
-  package init(object: UInt64, metadata: UInt64?, touched: CommitNumber) {
+  init(object: UInt64, metadata: UInt64?, touched: CommitNumber) {
     self.object = object
     self.metadata = metadata
     self.touched = touched

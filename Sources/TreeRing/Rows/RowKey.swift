@@ -3,7 +3,7 @@
 internal import TreeRingLog
 
 /// Builds keys of the row tree.
-package enum RowKey {
+enum RowKey {
   /// The tree key of a row.
   static func of(bucket: UInt32, key: some Sequence<UInt8>) -> [UInt8] {
     var bytes: [UInt8] = []

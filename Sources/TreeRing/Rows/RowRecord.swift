@@ -48,7 +48,7 @@ package enum StoredValue {
   }
 
   /// A 64-bit digest (XXH64) of the value's bytes.
-  package var digest: UInt64 {
+  var digest: UInt64 {
     switch self {
     case .inline(let bytes): Digest.of(bytes)
     case .logged(let reference): reference.digest
@@ -56,7 +56,7 @@ package enum StoredValue {
   }
 
   /// The number of bytes that the value takes in a tree's page.
-  package var inlineByteCount: Int {
+  var inlineByteCount: Int {
     if case .inline(let bytes) = self { bytes.count } else { 0 }
   }
 }
@@ -66,7 +66,7 @@ package struct LoggedReference: Hashable, Sendable {
   /// The value's length in bytes.
   package var byteCount: Int
   /// A 64-bit digest (XXH64) of its bytes.
-  package var digest: UInt64
+  var digest: UInt64
   /// The operation that wrote it.
   package var stamp: Stamp
 }

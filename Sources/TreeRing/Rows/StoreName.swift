@@ -53,7 +53,7 @@ extension [String] {
   package var names: [StoreName] { map { StoreName($0) } }
 
   /// Whether one of the texts has the same bytes. O(n).
-  package func containsName(_ name: String) -> Bool { contains { $0.isSameName(as: name) } }
+  func containsName(_ name: String) -> Bool { contains { $0.isSameName(as: name) } }
 
   /// Whether the texts have the same bytes, pair by pair.
   package func areSameNames(as others: [String]) -> Bool {

@@ -4,7 +4,7 @@
 internal import TreeRingLog
 
 /// Resolves stored values to bytes.
-package struct ValueSource: Sendable {
+struct ValueSource: Sendable {
   let log: CommitLog
   /// The values that the commit being written logs.
   var pending: PendingValues?

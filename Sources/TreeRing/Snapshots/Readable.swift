@@ -145,7 +145,7 @@ extension Readable {
   /// Every tag, in name order.
   public func tags() throws(TreeRingError) -> [Tag] { try reader.tags() }
 
-  package func forEachRecord(
+  func forEachRecord(
     in bucket: String, from lower: Key?, to upper: Key?, reversed: Bool,
     _ body: (UnsafeRawBufferPointer, RowRecord) throws -> Bool
   ) throws {

@@ -5,7 +5,7 @@ internal import TreeRingLog
 
 extension Store {
   /// Consecutive expirations of the newest commit's snapshot before `snapshotExpired` is thrown.
-  package static let newestAttempts = 32
+  static let newestAttempts = 32
 
   /// Calls `body` with a snapshot of the newest commit, and again with a new snapshot whenever that
   /// one expires. The number of attempts is bounded, since every snapshot may expire under a limit

@@ -10,7 +10,7 @@ package struct BucketTable: Sendable {
   private var byDigest = PersistentMap<[BucketReference]>()
 
   /// The number of the bucket of this name, compared byte by byte; nil if there is none. O(log n).
-  package subscript(name: String) -> UInt32? {
+  subscript(name: String) -> UInt32? {
     byDigest[Self.digest(of: name)]?.first { $0.name.utf8.elementsEqual(name.utf8) }?.number
   }
 

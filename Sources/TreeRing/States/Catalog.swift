@@ -44,11 +44,11 @@ package struct Catalog: Sendable {
     storage.content.manualNumbersByBucket[StoreName(bucket)] ?? []
   }
   /// The number that the next index definition gets.
-  package var nextIndexNumber: UInt32 { storage.content.nextIndexNumber }
+  var nextIndexNumber: UInt32 { storage.content.nextIndexNumber }
   /// The number that the next bucket gets.
-  package var nextBucketNumber: UInt32 { storage.content.nextBucketNumber }
+  var nextBucketNumber: UInt32 { storage.content.nextBucketNumber }
 
-  package init() {}
+  init() {}
 
   /// Reads the catalog that a catalog tree holds. O(buckets + definitions). Inside a read section.
   init(_ tree: Tree) throws(TreeRingError) {
@@ -130,7 +130,7 @@ package struct IndexTable: Sendable {
   private var byName: [StoreName: IndexRecord] = [:]
 
   /// The definition of an index; setting nil removes it. O(1).
-  package subscript(name: String) -> IndexRecord? {
+  subscript(name: String) -> IndexRecord? {
     get { byName[StoreName(name)] }
     set { byName[StoreName(name)] = newValue }
   }

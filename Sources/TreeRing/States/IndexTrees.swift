@@ -7,10 +7,10 @@ internal import TreeRingLog
 package struct IndexTrees: Sendable {
   private var byNumber = PersistentMap<IndexRoots>()
 
-  package init() {}
+  init() {}
 
   /// The trees of a definition, by its number; nil if they are not maintained. O(log n).
-  package subscript(number: UInt32) -> IndexRoots? {
+  subscript(number: UInt32) -> IndexRoots? {
     get { byNumber[UInt64(number)] }
     set { byNumber[UInt64(number)] = newValue }
   }

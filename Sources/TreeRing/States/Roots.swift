@@ -12,7 +12,7 @@ package struct IndexRoots: Hashable, Sendable {
   /// (bucket, key, group) → sort key.
   package var places = TreeRoot.empty
   /// The number of rows left out because the index's closure cannot decode them.
-  package var undecodable: UInt64 = 0
+  var undecodable: UInt64 = 0
 
   package init(number: UInt32) { self.number = number }
 }

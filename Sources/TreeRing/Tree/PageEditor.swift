@@ -22,7 +22,7 @@ package final class PageEditor {
   /// The number of the commit that the transaction makes.
   package let epoch: CommitNumber
   /// Whether its pages are private: they have no slot in a page file.
-  package let isPrivate: Bool
+  let isPrivate: Bool
   /// The stamp of the pages that this editor made.
   let owner: OwnerStamp
   let table: PageTable
@@ -49,7 +49,7 @@ package final class PageEditor {
   private let state: UnsafeMutablePointer<State>
 
   /// Pages of earlier transactions that this one replaced, in no order.
-  package var retired: [RetiredPage] { state.pointee.retired }
+  var retired: [RetiredPage] { state.pointee.retired }
 
   /// Begins a transaction that makes commit `epoch`.
   /// - Parameter isPrivate: True if its pages belong to one reader's own state of the trees. Their
@@ -77,7 +77,7 @@ package final class PageEditor {
   }
 
   /// The pages made and still in use, in no order. O(pages made).
-  package var allocated: [PageNumber] {
+  var allocated: [PageNumber] {
     let made = state.pointee.made
     if state.pointee.spare.isEmpty { return made }
     let spare = Set(state.pointee.spare)
@@ -95,7 +95,7 @@ package final class PageEditor {
   }
 
   /// Ends the transaction and frees every page it made.
-  package func discard() {
+  func discard() {
     precondition(state.pointee.isOpen, "a transaction can end only once")
     pages.free(state.pointee.made)
     close()
@@ -143,13 +143,13 @@ extension PageEditor {
   }
 
   /// The number of pages made whose home is the heap. O(pages made).
-  package var heapPageCount: Int { allocated.count { pages.isInHeap($0) } }
+  var heapPageCount: Int { allocated.count { pages.isInHeap($0) } }
 
   /// Releases the pages made whose home is the heap to the file, which may write them as they are
   /// now, even more than once, and then evict them. A later change makes a page one of the next
   /// edition. The caller holds no pointers into pages of the transaction. O(pages made).
   /// - Returns: Those pages, by number; none if all editions that a birth can count are used up.
-  package func spill() -> [RetiredPage] {
+  func spill() -> [RetiredPage] {
     guard let next = pages.endEdition(birth) else { return [] }
     state.pointee.birth = next
     let numbers = allocated.filter { pages.isInHeap($0) }.sorted()

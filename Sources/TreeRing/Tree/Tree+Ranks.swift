@@ -7,7 +7,7 @@ package struct KeyRun {
   fileprivate private(set) var ends: [Int] = []
 
   /// Creates a run without keys.
-  package init() {}
+  init() {}
 
   /// The number of keys.
   package var count: Int { ends.count }

@@ -23,7 +23,7 @@ extension Tree {
   /// false. A nil bound is no bound. Key and value are valid inside `body` only. O(log n +
   /// entries).
   @inline(__always)
-  package func forEachBackward<E: Error>(
+  func forEachBackward<E: Error>(
     from lower: UnsafeRawBufferPointer? = nil, to upper: UnsafeRawBufferPointer? = nil,
     _ body: (_ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) throws(E) -> Bool
   ) throws(E) {
@@ -55,7 +55,7 @@ extension Tree {
 
   /// Calls `body` with the entries at these positions in descending order, until it returns false.
   /// The positions must exist. O(log n + entries).
-  package func forEachBackward<E: Error>(
+  func forEachBackward<E: Error>(
     in positions: Range<Int>,
     _ body: (_ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) throws(E) -> Bool
   ) throws(E) {

@@ -56,7 +56,7 @@ package struct Tree: Sendable {
 
   /// Calls `body` with the value of a key, if there is an entry. O(log n).
   @inline(__always)
-  package func withValue<R>(
+  func withValue<R>(
     of key: UnsafeRawBufferPointer, _ body: (UnsafeRawBufferPointer) throws -> R
   ) rethrows -> R? {
     guard let value = value(of: key) else { return nil }
@@ -132,7 +132,7 @@ package struct Tree: Sendable {
 
   /// Calls `body` with the key and value of the entry at a position, counted from 0. Both are empty
   /// if a page could not be fetched. O(log n).
-  package func withEntry<R, E: Error>(
+  func withEntry<R, E: Error>(
     at position: Int,
     _ body: (_ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) throws(E) -> R
   ) throws(E) -> R {
@@ -156,5 +156,5 @@ package struct Tree: Sendable {
   }
 
   /// A cursor on no entry; seek before use.
-  package func makeCursor() -> TreeCursor { TreeCursor(self) }
+  func makeCursor() -> TreeCursor { TreeCursor(self) }
 }

@@ -30,7 +30,7 @@ package enum TreeChecker {
   }
 
   /// The numbers of all pages of a tree. O(pages).
-  package static func reachablePages(_ root: TreeRoot, pages: PageStore) -> Set<PageNumber> {
+  static func reachablePages(_ root: TreeRoot, pages: PageStore) -> Set<PageNumber> {
     var result: Set<PageNumber> = []
     func visit(_ number: PageNumber, _ birth: PageBirth) {
       if !result.insert(number).inserted { return }

@@ -39,7 +39,7 @@ package struct TreeCursor: ~Copyable {
   /// Moves to the first entry whose key is not below `key`. O(log n).
   /// - Returns: True if there is one.
   @discardableResult
-  package mutating func seek(to key: UnsafeRawBufferPointer) -> Bool {
+  mutating func seek(to key: UnsafeRawBufferPointer) -> Bool {
     leafDepth = -1
     if tree.root.page == 0 { return false }
     var number = tree.root.page
@@ -61,7 +61,7 @@ package struct TreeCursor: ~Copyable {
   /// Moves to the last entry whose key is not above `key`. O(log n).
   /// - Returns: True if there is one.
   @discardableResult
-  package mutating func seekBackward(to key: UnsafeRawBufferPointer) -> Bool {
+  mutating func seekBackward(to key: UnsafeRawBufferPointer) -> Bool {
     if !seek(to: key) { return seekToLast() }
     let page = leaf
     let index = Int(steps[leafDepth].index)
@@ -72,7 +72,7 @@ package struct TreeCursor: ~Copyable {
   /// Moves to the entry at a position, counted from 0. O(log n).
   /// - Returns: True if there is one.
   @discardableResult
-  package mutating func seek(at position: Int) -> Bool {
+  mutating func seek(at position: Int) -> Bool {
     leafDepth = -1
     if position < 0 || position >= tree.count { return false }
     var rest = UInt64(position)
@@ -85,7 +85,7 @@ package struct TreeCursor: ~Copyable {
   /// Moves to the last entry. O(log n).
   /// - Returns: True if there is one.
   @discardableResult
-  package mutating func seekToLast() -> Bool {
+  mutating func seekToLast() -> Bool {
     leafDepth = -1
     if tree.root.page == 0 { return false }
     descend(from: tree.root.page, table.top(of: tree.root), depth: 0) { $0.cellCount - 1 }
@@ -115,7 +115,7 @@ package struct TreeCursor: ~Copyable {
   /// Calls `body` with the entry's key and value, which are valid inside `body` only. The cursor
   /// must be on an entry.
   @inline(__always)
-  package func withEntry<R>(
+  func withEntry<R>(
     _ body: (_ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) throws -> R
   ) rethrows -> R {
     let page = leaf

@@ -22,10 +22,10 @@ package struct TreeDiff: ~Copyable {
   private var old: Side
   private var new: Side
   /// The number of pages entered, on both sides together; for tests.
-  package var visitedPageCount: Int { old.visitedPageCount + new.visitedPageCount }
+  var visitedPageCount: Int { old.visitedPageCount + new.visitedPageCount }
 
   /// Creates the diff that leads from one tree to another. O(1).
-  package init(from old: TreeRoot, to new: TreeRoot, pages: PageStore) {
+  init(from old: TreeRoot, to new: TreeRoot, pages: PageStore) {
     self.old = Side(old, pages: pages)
     self.new = Side(new, pages: pages)
   }

@@ -4,7 +4,8 @@
 import Logging
 import TestSupport
 import Testing
-import TreeRingLog
+
+@testable import TreeRingLog
 
 @Suite("Backups of a store whose writer is killed")
 struct BackupOfKilledTests {

@@ -4,7 +4,8 @@
 import Logging
 import TestSupport
 import Testing
-import TreeRingLog
+
+@testable import TreeRingLog
 
 struct CompactedDamageTests {
   /// A log of three segments: two compacted, the last one active or compacted too.

@@ -4,7 +4,8 @@
 import Logging
 import TestSupport
 import Testing
-import TreeRingLog
+
+@testable import TreeRingLog
 
 struct ReadableTests {
   /// The log of a workload, with the range of each commit's frame.

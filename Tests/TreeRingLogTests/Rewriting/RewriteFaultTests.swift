@@ -4,7 +4,8 @@
 import Logging
 import TestSupport
 import Testing
-import TreeRingLog
+
+@testable import TreeRingLog
 
 struct RewriteFaultTests {
   /// A closed log of some segments, and a log opened from a copy of its disk.

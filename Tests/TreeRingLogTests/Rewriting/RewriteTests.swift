@@ -3,8 +3,9 @@
 import Logging
 import TestSupport
 import Testing
-import TreeRingLog
 import TreeRingPlatform
+
+@testable import TreeRingLog
 
 struct RewriteTests {
   @Test(

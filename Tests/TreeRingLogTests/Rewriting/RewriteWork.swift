@@ -3,7 +3,8 @@
 import Logging
 import TestSupport
 import Testing
-import TreeRingLog
+
+@testable import TreeRingLog
 
 /// The readable form of one commit: nil for each absent part.
 struct CommitForm: Hashable {

@@ -3,8 +3,9 @@
 import Foundation
 import TestSupport
 import Testing
-import TreeRing
-import TreeRingLog
+
+@testable import TreeRing
+@testable import TreeRingLog
 
 @Suite("Unfinished copies") struct UnfinishedCopyTests {
   /// An operation that makes the store "out" from "store".

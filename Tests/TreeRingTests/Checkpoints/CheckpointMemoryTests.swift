@@ -4,10 +4,10 @@
 import Dispatch
 import TestSupport
 import Testing
-import TreeRingLog
 import TreeRingPlatform
 
 @testable import TreeRing
+@testable import TreeRingLog
 
 @Suite("Memory full of dirty pages", .leavesSoundStores) struct CheckpointMemoryTests {
   /// A store whose heap is nearly full of pages that the file does not hold. Other pages have been

@@ -3,9 +3,10 @@
 import Foundation
 import TestSupport
 import Testing
-import TreeRing
-import TreeRingLog
 import TreeRingPlatform
+
+@testable import TreeRing
+@testable import TreeRingLog
 
 @Suite("Checkpoints", .leavesSoundStores) struct CheckpointTests {
   private struct Files {

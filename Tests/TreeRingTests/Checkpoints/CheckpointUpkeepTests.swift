@@ -2,10 +2,10 @@
 
 import TestSupport
 import Testing
-import TreeRingLog
 import TreeRingPlatform
 
 @testable import TreeRing
+@testable import TreeRingLog
 
 @Suite("Many checkpoints", .leavesSoundStores) struct CheckpointUpkeepTests {
   private static let path = "store/pages"

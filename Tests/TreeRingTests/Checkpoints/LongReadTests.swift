@@ -3,10 +3,10 @@
 import Foundation
 import TestSupport
 import Testing
-import TreeRingLog
 import TreeRingPlatform
 
 @testable import TreeRing
+@testable import TreeRingLog
 
 @Suite("Long reads", .leavesSoundStores) struct LongReadTests {
   private static func store() throws -> Store {

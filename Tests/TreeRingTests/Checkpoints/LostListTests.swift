@@ -3,9 +3,9 @@
 
 import TestSupport
 import Testing
-import TreeRingLog
 
 @testable import TreeRing
+@testable import TreeRingLog
 
 @Suite("Lost parts of the page file") struct LostListTests {
   private static let path = "store/pages"

@@ -3,8 +3,9 @@
 
 import TestSupport
 import Testing
-import TreeRing
-import TreeRingLog
+
+@testable import TreeRing
+@testable import TreeRingLog
 
 @Suite("Lost and misdirected pages") struct LostPageTests {
   /// A store on a lying disk, and its expected contents.

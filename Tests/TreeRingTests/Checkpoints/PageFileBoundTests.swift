@@ -3,9 +3,9 @@
 
 import TestSupport
 import Testing
-import TreeRingLog
 
 @testable import TreeRing
+@testable import TreeRingLog
 
 @Suite("The page file's bound", .leavesSoundStores) struct PageFileBoundTests {
   /// A store with random writes, and the bound of its page file.

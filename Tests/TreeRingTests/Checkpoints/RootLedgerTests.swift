@@ -1,8 +1,8 @@
 import TestSupport
 import Testing
-import TreeRingLog
 
 @testable import TreeRing
+@testable import TreeRingLog
 
 @Suite("Which roots are kept") struct RootLedgerTests {
   private func entry(_ commit: CommitNumber, operations: UInt64, pages: Int) -> RootLedger.Entry {

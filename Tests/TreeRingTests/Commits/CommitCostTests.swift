@@ -2,9 +2,9 @@
 
 import TestSupport
 import Testing
-import TreeRingLog
 
 @testable import TreeRing
+@testable import TreeRingLog
 
 @Suite("The cost of commits", .leavesSoundStores)
 struct CommitCostTests {

@@ -2,10 +2,10 @@
 
 import TestSupport
 import Testing
-import TreeRingLog
 import TreeRingPlatform
 
 @testable import TreeRing
+@testable import TreeRingLog
 
 /// A wall clock that a test sets.
 private final class SetClock: Sendable {

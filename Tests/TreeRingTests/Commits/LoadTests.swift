@@ -1,8 +1,9 @@
 // Sorted bulk load.
 
 import Testing
-import TreeRing
-import TreeRingLog
+
+@testable import TreeRing
+@testable import TreeRingLog
 
 @Suite("Loading sorted rows", .leavesSoundStores) struct LoadTests {
   private let bucket = Bucket<[UInt8]>.bytes("loaded")

@@ -3,9 +3,9 @@
 
 import TestSupport
 import Testing
-import TreeRingLog
 
 @testable import TreeRing
+@testable import TreeRingLog
 
 @Suite("Durability of reported commits") struct ReportedCommitTests {
   private static let key: [UInt8] = [7]

@@ -3,9 +3,9 @@
 
 import TestSupport
 import Testing
-import TreeRingLog
 
 @testable import TreeRing
+@testable import TreeRingLog
 
 @Suite("Bases of compacted histories", .leavesSoundStores) struct BaseTests {
   /// Writes the bases of a store into a new store.

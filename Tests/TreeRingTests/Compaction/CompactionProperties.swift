@@ -4,9 +4,9 @@
 
 import TestSupport
 import Testing
-import TreeRingLog
 
 @testable import TreeRing
+@testable import TreeRingLog
 
 @Suite("Compaction of payloads") struct CompactionProperties {
   @Test(

@@ -2,9 +2,9 @@
 
 import TestSupport
 import Testing
-import TreeRingLog
 
 @testable import TreeRing
+@testable import TreeRingLog
 
 struct LogInMemory {
   struct LoggedName: Hashable {

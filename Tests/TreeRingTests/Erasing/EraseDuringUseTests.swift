@@ -5,10 +5,10 @@ import Dispatch
 import Foundation
 import TestSupport
 import Testing
-import TreeRingLog
 import TreeRingPlatform
 
 @testable import TreeRing
+@testable import TreeRingLog
 
 @Suite("Erasing with concurrent readers and writers", .leavesSoundStores) struct EraseDuringUseTests
 {

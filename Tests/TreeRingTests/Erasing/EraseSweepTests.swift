@@ -3,10 +3,10 @@
 
 import TestSupport
 import Testing
-import TreeRingLog
 import TreeRingPlatform
 
 @testable import TreeRing
+@testable import TreeRingLog
 
 @Suite("Crash sweep of erasing") struct EraseSweepTests {
   private static let secret = Key("nobody may know this key")

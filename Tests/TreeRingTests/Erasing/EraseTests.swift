@@ -4,9 +4,9 @@
 import Foundation
 import TestSupport
 import Testing
-import TreeRingLog
 
 @testable import TreeRing
+@testable import TreeRingLog
 
 @Suite("Erasing", .leavesSoundStores) struct EraseTests {
   /// Bytes that do not compress and occur nowhere by chance.

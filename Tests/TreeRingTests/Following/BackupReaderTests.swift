@@ -2,9 +2,10 @@
 
 import TestSupport
 import Testing
-import TreeRing
-import TreeRingLog
 import TreeRingPlatform
+
+@testable import TreeRing
+@testable import TreeRingLog
 
 @Suite("Reading a backup while it is refreshed") struct BackupReaderTests {
   private static func object(_ number: CommitNumber) -> [UInt8] {

@@ -3,9 +3,9 @@
 
 import TestSupport
 import Testing
-import TreeRingLog
 
 @testable import TreeRing
+@testable import TreeRingLog
 
 @Suite("The page file of a follower") struct FollowedPagesTests {
   /// Rewrites every row.

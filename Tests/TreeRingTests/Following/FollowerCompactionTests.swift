@@ -4,9 +4,9 @@
 import Dispatch
 import TestSupport
 import Testing
-import TreeRingLog
 
 @testable import TreeRing
+@testable import TreeRingLog
 
 @Suite("Following through compaction", .leavesSoundStores) struct FollowerCompactionTests {
   /// A writer with small segments, some commits, and a checkpoint.

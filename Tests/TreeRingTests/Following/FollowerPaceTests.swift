@@ -1,10 +1,10 @@
 // The waits of a follower between two polls.
 
 import Testing
-import TreeRingLog
 import TreeRingPlatform
 
 @testable import TreeRing
+@testable import TreeRingLog
 
 @Suite("The waits of a follower") struct FollowerPaceTests {
   /// A watch that returns at once, records the times it was asked to wait, and says what it is

@@ -3,9 +3,9 @@
 import Foundation
 import TestSupport
 import Testing
-import TreeRingLog
 
 @testable import TreeRing
+@testable import TreeRingLog
 
 struct FollowerTests {
   static func options(_ mode: StoreMode, segmentSize: UInt64 = 64 << 20) -> StoreOptions {

@@ -2,9 +2,10 @@
 
 import TestSupport
 import Testing
-import TreeRing
-import TreeRingLog
 import TreeRingPlatform
+
+@testable import TreeRing
+@testable import TreeRingLog
 
 @Suite("History", .leavesSoundStores)
 struct HistoryTests {

@@ -3,9 +3,9 @@
 
 import TestSupport
 import Testing
-import TreeRingLog
 
 @testable import TreeRing
+@testable import TreeRingLog
 
 @Suite("Reading one row of the past", .leavesSoundStores) struct PointReadTests {
   private static let keys = (0..<40).map { Key("k\($0)") }

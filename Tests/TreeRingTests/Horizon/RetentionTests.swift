@@ -2,9 +2,9 @@
 
 import TestSupport
 import Testing
-import TreeRingLog
 
 @testable import TreeRing
+@testable import TreeRingLog
 
 @Suite("Retention", .leavesSoundStores) struct RetentionTests {
   /// The dates of commits, from the first date on.

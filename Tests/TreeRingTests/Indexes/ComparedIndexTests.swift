@@ -2,8 +2,9 @@
 
 import TestSupport
 import Testing
-import TreeRing
-import TreeRingLog
+
+@testable import TreeRing
+@testable import TreeRingLog
 
 @Suite("Indexes that compare rows", .leavesSoundStores) struct ComparedIndexTests {
   /// An order with many ties, and no sort key.

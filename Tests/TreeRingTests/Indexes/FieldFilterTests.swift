@@ -2,8 +2,9 @@
 
 import TestSupport
 import Testing
-import TreeRing
-import TreeRingLog
+
+@testable import TreeRing
+@testable import TreeRingLog
 
 @Suite("Filters by fields", .leavesSoundStores) struct FieldFilterTests {
   private static func fields(_ order: String = "n") throws -> FieldIndex {

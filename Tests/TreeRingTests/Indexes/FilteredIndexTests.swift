@@ -1,8 +1,8 @@
 import TestSupport
 import Testing
-import TreeRingLog
 
 @testable import TreeRing
+@testable import TreeRingLog
 
 @Suite("Indexes that filter another one", .leavesSoundStores)
 struct FilteredIndexTests {

@@ -2,9 +2,9 @@
 
 import TestSupport
 import Testing
-import TreeRingLog
 
 @testable import TreeRing
+@testable import TreeRingLog
 
 @Suite("Building an index", .leavesSoundStores) struct IndexBuildingTests {
   private static let indexes = RandomHistory.codeIndexes

@@ -4,9 +4,9 @@
 import Foundation
 import TestSupport
 import Testing
-import TreeRingLog
 
 @testable import TreeRing
+@testable import TreeRingLog
 
 @Suite("One decoding of a row for all indexes", .leavesSoundStores)
 struct SharedDecodingTests {

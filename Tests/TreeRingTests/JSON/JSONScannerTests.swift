@@ -1,8 +1,9 @@
 import Foundation
 import TestSupport
 import Testing
-import TreeRing
-import TreeRingLog
+
+@testable import TreeRing
+@testable import TreeRingLog
 
 @Suite struct JSONScannerTests {
   private func isValid(_ bytes: [UInt8]) -> Bool {

@@ -4,8 +4,9 @@
 import Foundation
 import TestSupport
 import Testing
-import TreeRing
-import TreeRingLog
+
+@testable import TreeRing
+@testable import TreeRingLog
 
 @Suite("Foreign folders and files") struct ForeignFolderTests {
   private static let modes = [StoreMode.create, .readWrite, .readOnly]

@@ -2,8 +2,9 @@
 
 import TestSupport
 import Testing
-import TreeRing
-import TreeRingLog
+
+@testable import TreeRing
+@testable import TreeRingLog
 
 @Suite("Blobs in the page file") struct BlobTests {
   static let size = PageFileLayout.List.maxPayloadByteCount

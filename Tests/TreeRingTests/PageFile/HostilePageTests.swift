@@ -5,9 +5,9 @@
 
 import TestSupport
 import Testing
-import TreeRingLog
 
 @testable import TreeRing
+@testable import TreeRingLog
 
 @Suite("Page files with sound checksums and hostile content") struct HostilePageTests {
   /// The forgery written into a sound file.

@@ -2,8 +2,9 @@
 
 import TestSupport
 import Testing
-import TreeRing
-import TreeRingLog
+
+@testable import TreeRing
+@testable import TreeRingLog
 
 @Suite("The page file's metas") struct MetaTests {
   static func decode(_ image: Bytes, slot: Int? = nil) throws -> Meta {

@@ -5,8 +5,9 @@
 
 import TestSupport
 import Testing
-import TreeRing
-import TreeRingLog
+
+@testable import TreeRing
+@testable import TreeRingLog
 
 @Suite("The page file after a crash") struct PageFileCrashTests {
   /// The contents of a checkpoint.

@@ -2,8 +2,9 @@
 
 import TestSupport
 import Testing
-import TreeRing
-import TreeRingLog
+
+@testable import TreeRing
+@testable import TreeRingLog
 
 @Suite("The page file as documented") struct PageFileFormatTests {
   /// The rows of the table after a heading: offset, type, field.

@@ -3,8 +3,9 @@
 
 import TestSupport
 import Testing
-import TreeRing
-import TreeRingLog
+
+@testable import TreeRing
+@testable import TreeRingLog
 
 /// A page and its image when it was written.
 struct WrittenPage {

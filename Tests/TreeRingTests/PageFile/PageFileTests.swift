@@ -2,8 +2,9 @@
 
 import TestSupport
 import Testing
-import TreeRing
-import TreeRingLog
+
+@testable import TreeRing
+@testable import TreeRingLog
 
 #if canImport(FoundationEssentials)
   import FoundationEssentials

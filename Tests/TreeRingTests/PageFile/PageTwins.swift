@@ -3,7 +3,8 @@
 
 import TestSupport
 import Testing
-import TreeRing
+
+@testable import TreeRing
 
 /// A watcher of writes that reports a page written over its twin: a tree's page of the same number
 /// and birth with different content.

@@ -1,7 +1,8 @@
 import TestSupport
 import Testing
-import TreeRing
-import TreeRingLog
+
+@testable import TreeRing
+@testable import TreeRingLog
 
 #if canImport(FoundationEssentials)
   import FoundationEssentials

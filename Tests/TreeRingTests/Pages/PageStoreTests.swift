@@ -1,8 +1,8 @@
 import TestSupport
 import Testing
-import TreeRingLog
 
 @testable import TreeRing
+@testable import TreeRingLog
 
 @Suite("The page store") struct PageStoreTests {
   @Test("Freed numbers and memory are used again")

@@ -1,8 +1,9 @@
 import TestSupport
 import Testing
-import TreeRing
-import TreeRingLog
 import TreeRingPlatform
+
+@testable import TreeRing
+@testable import TreeRingLog
 
 @Suite("Pages fetched from a supply") struct PageSupplyTests {
   /// A tree written to memory that replaces a mapped page file.

@@ -1,8 +1,8 @@
 import TestSupport
 import Testing
-import TreeRingLog
 
 @testable import TreeRing
+@testable import TreeRingLog
 
 @Suite("Pins and dead pages") struct PinTableTests {
   /// Pages 1... of a store, each a tree of its own, made at the given commits.

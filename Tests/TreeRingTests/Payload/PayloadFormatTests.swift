@@ -3,9 +3,9 @@
 import Foundation
 import TestSupport
 import Testing
-import TreeRingLog
 
 @testable import TreeRing
+@testable import TreeRingLog
 
 @Suite("Payloads of commits") struct PayloadFormatTests {
   private static func bytes(_ text: String) -> [UInt8] { Array(text.utf8) }

@@ -2,9 +2,9 @@
 
 import TestSupport
 import Testing
-import TreeRingLog
 
 @testable import TreeRing
+@testable import TreeRingLog
 
 @Suite("Replaying many commits at once", .leavesSoundStores) struct FoldedReplayTests {
   @Test(

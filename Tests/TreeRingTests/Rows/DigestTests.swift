@@ -1,5 +1,6 @@
 import Testing
-import TreeRing
+
+@testable import TreeRing
 
 @Suite struct DigestTests {
   @Test("Digests are those of XXH64 with seed 0, whatever the length")

@@ -1,8 +1,9 @@
 import Foundation
 import TestSupport
 import Testing
-import TreeRing
-import TreeRingLog
+
+@testable import TreeRing
+@testable import TreeRingLog
 
 @Suite struct ISO8601Tests {
   @Test("Dates with offsets, fractions and without time are read")

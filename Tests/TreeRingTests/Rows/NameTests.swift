@@ -3,9 +3,9 @@
 
 import TestSupport
 import Testing
-import TreeRingLog
 
 @testable import TreeRing
+@testable import TreeRingLog
 
 @Suite("Names", .leavesSoundStores) struct NameTests {
   /// One word, with its last letter composed and decomposed.

@@ -4,8 +4,9 @@
 
 import TestSupport
 import Testing
-import TreeRing
-import TreeRingLog
+
+@testable import TreeRing
+@testable import TreeRingLog
 
 @Suite("Salvage after every kind of damage to every file")
 struct SalvageDamageTests {

@@ -2,9 +2,9 @@
 
 import TestSupport
 import Testing
-import TreeRingLog
 
 @testable import TreeRing
+@testable import TreeRingLog
 
 @Suite("Many live snapshots", .leavesSoundStores) struct ManyPinsTests {
   @Test("The version of a pinned commit is found, whichever of its pins have ended")

@@ -3,9 +3,9 @@
 import Foundation
 import TestSupport
 import Testing
-import TreeRingLog
 
 @testable import TreeRing
+@testable import TreeRingLog
 
 @Suite("Snapshots", .leavesSoundStores)
 struct SnapshotTests {

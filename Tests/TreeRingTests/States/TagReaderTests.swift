@@ -3,9 +3,9 @@
 
 import TestSupport
 import Testing
-import TreeRingLog
 
 @testable import TreeRing
+@testable import TreeRingLog
 
 @Suite("Tags", .leavesSoundStores) struct TagReaderTests {
   private static func memory(cellCapacity: Int = .max) throws -> Store {

@@ -3,8 +3,9 @@
 import Foundation
 import TestSupport
 import Testing
-import TreeRing
-import TreeRingLog
+
+@testable import TreeRing
+@testable import TreeRingLog
 
 @Suite("Stores of older formats", .leavesSoundStores) struct FixturesTests {
   private static var folder: URL {

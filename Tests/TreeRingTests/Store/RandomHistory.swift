@@ -3,8 +3,9 @@
 import Foundation
 import TestSupport
 import Testing
-import TreeRing
-import TreeRingLog
+
+@testable import TreeRing
+@testable import TreeRingLog
 
 /// A file system in memory that outlives the stores opened on it.
 struct MemoryFiles {

@@ -2,7 +2,8 @@
 
 import Foundation
 import Testing
-import TreeRing
+
+@testable import TreeRing
 
 @Suite("The README", .leavesSoundStores) struct ReadmeTests {
   private struct Book: Codable { var title: String, genre: String, sales: Int }

@@ -4,9 +4,9 @@
 import Foundation
 import TestSupport
 import Testing
-import TreeRingLog
 
 @testable import TreeRing
+@testable import TreeRingLog
 
 @Suite("A store whose folder or lock file is replaced", .serialized) struct ReplacedFolderTests {
   private static func open(_ path: String, _ mode: StoreMode = .create) throws -> Store {

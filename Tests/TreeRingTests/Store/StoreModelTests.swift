@@ -4,7 +4,8 @@
 import Foundation
 import TestSupport
 import Testing
-import TreeRing
+
+@testable import TreeRing
 
 @Suite("A store agrees with a simple model", .leavesSoundStores)
 struct StoreModelTests {

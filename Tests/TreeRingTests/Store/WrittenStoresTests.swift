@@ -3,10 +3,10 @@
 import Foundation
 import TestSupport
 import Testing
-import TreeRingLog
 import TreeRingPlatform
 
 @testable import TreeRing
+@testable import TreeRingLog
 
 @Suite struct WrittenStoresTests {
   private func filled(_ folder: String, _ fileSystem: any FileSystem) throws -> Store {

@@ -4,9 +4,10 @@
 
 import TestSupport
 import Testing
-import TreeRing
-import TreeRingLog
 import TreeRingPlatform
+
+@testable import TreeRing
+@testable import TreeRingLog
 
 @Suite("Crash sweep of the store")
 struct CrashSweepTests {

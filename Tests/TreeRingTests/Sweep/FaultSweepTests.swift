@@ -5,8 +5,9 @@
 
 import TestSupport
 import Testing
-import TreeRing
-import TreeRingLog
+
+@testable import TreeRing
+@testable import TreeRingLog
 
 @Suite("Fault sweep of the store")
 struct FaultSweepTests {

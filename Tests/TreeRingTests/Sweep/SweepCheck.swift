@@ -3,8 +3,9 @@
 import Foundation
 import TestSupport
 import Testing
-import TreeRing
-import TreeRingLog
+
+@testable import TreeRing
+@testable import TreeRingLog
 
 /// A flaw of a store that was found.
 struct SweepFlaw: Error, CustomStringConvertible {

@@ -3,9 +3,10 @@
 
 import TestSupport
 import Testing
-import TreeRing
-import TreeRingLog
 import TreeRingPlatform
+
+@testable import TreeRing
+@testable import TreeRingLog
 
 /// One step of a workload. It may run again after a failure or an interruption.
 struct SweepStep: Sendable {

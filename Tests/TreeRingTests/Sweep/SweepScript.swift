@@ -4,8 +4,9 @@
 // number.
 
 import TestSupport
-import TreeRing
-import TreeRingLog
+
+@testable import TreeRing
+@testable import TreeRingLog
 
 /// One operation of a scripted commit.
 enum ScriptedOperation: Sendable {

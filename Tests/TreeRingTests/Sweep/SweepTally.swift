@@ -6,8 +6,9 @@
 
 import Foundation
 import TestSupport
-import TreeRingLog
 import TreeRingPlatform
+
+@testable import TreeRingLog
 
 /// The counts of one sweep, and of all together.
 final class SweepTally: Sendable {

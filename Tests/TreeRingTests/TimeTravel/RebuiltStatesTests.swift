@@ -2,9 +2,9 @@
 
 import TestSupport
 import Testing
-import TreeRingLog
 
 @testable import TreeRing
+@testable import TreeRingLog
 
 @Suite("Rebuilt states", .leavesSoundStores) struct RebuiltStatesTests {
   private static func options() -> StoreOptions {

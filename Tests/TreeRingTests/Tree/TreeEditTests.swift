@@ -1,7 +1,8 @@
 import TestSupport
 import Testing
-import TreeRing
-import TreeRingLog
+
+@testable import TreeRing
+@testable import TreeRingLog
 
 @Suite("Editing a tree") struct TreeEditTests {
   /// One kind of workload: the number of cells to a page, and the form of keys and values.

@@ -1,7 +1,8 @@
 import TestSupport
 import Testing
-import TreeRing
-import TreeRingLog
+
+@testable import TreeRing
+@testable import TreeRingLog
 
 @Suite("Old roots, reclamation, differences") struct TreeSnapshotTests {
   /// A chain of commits, some of them pinned, and their expected contents.

@@ -3,9 +3,10 @@
 import Foundation
 import TestSupport
 import Testing
-import TreeRing
-import TreeRingLog
 import TreeRingPlatform
+
+@testable import TreeRing
+@testable import TreeRingLog
 
 @Suite("Checking files during writes")
 struct StoreFilesCheckTests {
