@@ -34,7 +34,8 @@ public struct StoreOptions: Sendable {
   public var pinLimit: PinLimit?
   /// The size in bytes at which a log segment is sealed.
   public var segmentSize: UInt64
-  /// Group indexes defined in code.
+  /// Group indexes defined in code, each with a name of its own. A store opened for reading may be
+  /// given several versions of an index, to read also commits from before or after a replacement.
   public var indexes: [GroupIndex]
   /// The handling of a log that does not end cleanly.
   public var recovery: RecoveryMode
@@ -60,10 +61,13 @@ public struct StoreOptions: Sendable {
     self.logger = logger
   }
 
-  /// Throws `invalidInput` if two indexes have one name.
+  /// Throws `invalidInput` if two indexes have one name. A store opened for reading may be given
+  /// several versions of an index, since it reads commits of all of them.
   func checkIndexNames() throws(TreeRingError) {
-    var names: Set<StoreName> = []
-    for index in indexes where !names.insert(StoreName(index.name)).inserted {
+    var versions: [StoreName: Set<UInt32>] = [:]
+    for index in indexes {
+      let version = mode == .readOnly ? index.version : 0
+      guard !versions[StoreName(index.name), default: []].insert(version).inserted else { continue }
       throw TreeRingError(
         .invalidInput,
         "Two of the indexes given to the store are named \(index.name). Give each a name of its "

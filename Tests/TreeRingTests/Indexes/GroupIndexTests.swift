@@ -287,8 +287,8 @@ struct GroupIndexTests {
   @Test("Two indexes of one name are refused, and the store can be opened without the other")
   func sharedName() throws {
     let bucket = Bucket<[UInt8]>.bytes("any")
-    func index(_ name: String, _ group: GroupName) -> GroupIndex {
-      GroupIndex(name, on: bucket, version: 1) { _ in Place(in: group, by: .created) }
+    func index(_ name: String, _ group: GroupName, version: UInt32 = 1) -> GroupIndex {
+      GroupIndex(name, on: bucket, version: version) { _ in Place(in: group, by: .created) }
     }
     let files = MemoryFiles()
     #expect {
@@ -297,9 +297,18 @@ struct GroupIndexTests {
       let error = $0 as? TreeRingError
       return error?.code == .invalidInput && error?.message.contains("named all") == true
     }
+    let versions = [index("all", "a"), index("all", "b", version: 2)]
+    #expect(throws: TreeRingError.self) { try files.open(indexes: versions) }
     let store = try files.open(indexes: [index("all", "a"), index("other", "a")])
     try store.write { try $0.put([1], for: "k", in: bucket) }
     #expect(try store.snapshot().index("all").count(in: "a") == 1)
+    try store.close()
+    // A reader may know several versions, but each only once.
+    let reader = try files.open(indexes: versions, mode: .readOnly)
+    #expect(try reader.snapshot().index("all").count(in: "a") == 1)
+    #expect(throws: TreeRingError.self) {
+      try files.open(indexes: versions + versions, mode: .readOnly)
+    }
   }
 
   @Test("A group gives the same results as its index, and nil beyond its end")
