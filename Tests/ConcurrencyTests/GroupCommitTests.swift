@@ -130,7 +130,7 @@ final class Sequencer: @unchecked Sendable {
 }
 
 /// A latch at which syncs wait.
-final class Gate: Sendable {
+final class SyncGate: Sendable {
   private let isClosed = Atomic(false)
   private let reached = DispatchSemaphore(value: 0)
   private let opened = DispatchSemaphore(value: 0)
@@ -150,7 +150,7 @@ final class Gate: Sendable {
 
 /// Files in memory whose syncs wait at a gate.
 final class GatedFileSystem: FileSystem {
-  let gate = Gate()
+  let gate = SyncGate()
   private let memory = MemoryFileSystem()
 
   func open(_ path: String, _ mode: OpenMode) throws(TreeRingError) -> any File {
@@ -174,8 +174,8 @@ final class GatedFileSystem: FileSystem {
 
 private final class GatedFile: File {
   let inner: any File
-  let gate: Gate
-  init(_ inner: any File, _ gate: Gate) {
+  let gate: SyncGate
+  init(_ inner: any File, _ gate: SyncGate) {
     self.inner = inner
     self.gate = gate
   }

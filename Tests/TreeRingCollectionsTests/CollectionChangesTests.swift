@@ -4,19 +4,19 @@ import Testing
 @testable import TreeRing
 @testable import TreeRingCollections
 
-private func note(_ key: Int, _ number: Int) -> Note {
-  Note(identifier: "\(key)", text: nil, number: number)
+private func note(_ key: Int, _ number: Int) -> NoteModel {
+  NoteModel(identifier: "\(key)", text: nil, number: number)
 }
 
 @Suite struct CollectionChangesTests {
-  private func collection() -> LiveCollection<Note> {
+  private func collection() -> LiveCollection<NoteModel> {
     LiveCollection(
       source: MemorySource<NoteData>(), dataSource: ScriptedDataSource(),
       options: CollectionOptions(order: .by { $0.number < $1.number }))
   }
 
   /// Makes a random edit of one of ten notes; sometimes changes the filter.
-  private func edit(_ collection: LiveCollection<Note>, _ random: inout SeededGenerator) {
+  private func edit(_ collection: LiveCollection<NoteModel>, _ random: inout SeededGenerator) {
     let key = Int.random(in: 0..<10, using: &random)
     switch Int.random(in: 0..<10, using: &random) {
     case 0, 1, 2: collection.remove("\(key)")
@@ -72,13 +72,13 @@ private func note(_ key: Int, _ number: Int) -> Note {
     seed: UInt64
   ) {
     var random = SeededGenerator(seed: seed)
-    var models = SortedModels<Note>(order: .by { $0.number < $1.number })
+    var models = SortedModels<NoteModel>(order: .by { $0.number < $1.number })
     for key in 0..<6 { _ = models.apply([.set(note(key, key), position: nil)]) }
     let first = models.shown
-    var waiting = WaitingChange<Note>()
-    var pairwise: AffectedModels<Note>?
+    var waiting = WaitingChange<NoteModel>()
+    var pairwise: AffectedModels<NoteModel>?
     for _ in 0..<Int.random(in: 1...20, using: &random) {
-      let edits = (0..<Int.random(in: 1...3, using: &random)).map { _ -> ModelEdit<Note> in
+      let edits = (0..<Int.random(in: 1...3, using: &random)).map { _ -> ModelEdit<NoteModel> in
         let key = Int.random(in: 0..<9, using: &random)
         return Bool.random(using: &random)
           ? .remove(identifier: "\(key)")
@@ -110,8 +110,8 @@ private func note(_ key: Int, _ number: Int) -> Note {
   }
 
   @Test func manyWaitingChangesTakeTheSpaceOfOne() {
-    var models = SortedModels<Note>(order: .identifier)
-    var waiting = WaitingChange<Note>()
+    var models = SortedModels<NoteModel>(order: .identifier)
+    var waiting = WaitingChange<NoteModel>()
     for round in 0..<2000 {
       let edit = ModelEdit.set(note(round % 5, round), position: nil)
       waiting.append(AffectedModels(models.apply([edit])))

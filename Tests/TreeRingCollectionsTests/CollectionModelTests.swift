@@ -81,13 +81,13 @@ private struct Boarding: CollectionDataSource {
   }
 
   @Test func anUpdateReturnsWhetherTheModelChanged() throws {
-    var note = Note(identifier: "1", text: "a", number: 1)
+    var note = NoteModel(identifier: "1", text: "a", number: 1)
     #expect(try !note.update(with: ["text": .text("a"), "number": .number(1)]))
     #expect(try !note.update(with: [:]))
     #expect(try note.update(with: ["number": .number(2)]))
     #expect(try note.update(with: ["text": .null]))
     #expect(try !note.update(with: ["text": .null]))
-    #expect(note == Note(identifier: "1", text: nil, number: 2))
+    #expect(note == NoteModel(identifier: "1", text: nil, number: 2))
     #expect(throws: (any Error).self) { try note.update(with: ["number": .text("no number")]) }
     #expect(note.number == 2)
   }
@@ -192,9 +192,9 @@ private struct Boarding: CollectionDataSource {
     let observer = MirrorObserver()
     let collection = LiveCollection(
       source: MemorySource<NoteData>(), dataSource: ScriptedDataSource())
-    collection.set(Note(identifier: "1", text: nil, number: 1))
+    collection.set(NoteModel(identifier: "1", text: nil, number: 1))
     collection.add(observer)
-    collection.set(Note(identifier: "1", text: nil, number: 1))
+    collection.set(NoteModel(identifier: "1", text: nil, number: 1))
     collection.update("1", with: ["number": .number(1)])
     collection.update("nobody", with: ["number": .number(1)])
     collection.remove("nobody")
@@ -211,7 +211,7 @@ private struct Boarding: CollectionDataSource {
     let collection = LiveCollection(
       source: MemorySource<NoteData>(), dataSource: ScriptedDataSource())
     for key in ["b", "a", "ä", "Z"] {
-      collection.set(Note(identifier: key, text: nil, number: 0))
+      collection.set(NoteModel(identifier: key, text: nil, number: 0))
     }
     #expect(collection.shown.map(\.identifier) == ["Z", "a", "b", "ä"])
   }

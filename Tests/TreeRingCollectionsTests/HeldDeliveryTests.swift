@@ -77,10 +77,10 @@ import TreeRingPlatform
 
   /// Stops the collection in every change that it observes.
   private final class StoppingObserver: CollectionObserver {
-    let collection: LiveCollection<Note>
+    let collection: LiveCollection<NoteModel>
     let events = Mutex<[String]>([])
-    init(_ collection: LiveCollection<Note>) { self.collection = collection }
-    func collection(did change: CollectionChange<Note>) {
+    init(_ collection: LiveCollection<NoteModel>) { self.collection = collection }
+    func collection(did change: CollectionChange<NoteModel>) {
       events.withLock { $0.append("change") }
       collection.stop()
     }

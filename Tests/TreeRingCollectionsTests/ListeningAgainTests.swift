@@ -89,10 +89,10 @@ import TreeRingPlatform
 
   /// Loads whenever it observes new rows.
   private final class EagerObserver: CollectionObserver {
-    let collection: LiveCollection<Note>
+    let collection: LiveCollection<NoteModel>
     let starts = Mutex<[LoadStart]>([])
-    init(_ collection: LiveCollection<Note>) { self.collection = collection }
-    func collection(did change: CollectionChange<Note>) {
+    init(_ collection: LiveCollection<NoteModel>) { self.collection = collection }
+    func collection(did change: CollectionChange<NoteModel>) {
       let start = collection.startLoading()
       starts.withLock { $0.append(start) }
     }

@@ -168,7 +168,7 @@ import TreeRingPlatform
         } else {
           stage.collection.setFilter { $0.number % 3 != rest }
         }
-      default: stage.collection.set(Note(identifier: key, text: nil, number: number))
+      default: stage.collection.set(NoteModel(identifier: key, text: nil, number: number))
       }
       let mirror = stage.observer.state.withLock(\.self)
       #expect(mirror.list == stage.collection.shown, "seed \(seed)")
@@ -185,18 +185,19 @@ import TreeRingPlatform
 
   @Test func nullClearsAProperty() {
     let stage = Stage(8, mode: .live)
-    stage.collection.set(Note(identifier: "1", text: "old", number: 1))
+    stage.collection.set(NoteModel(identifier: "1", text: "old", number: 1))
     stage.collection.update("1", with: ["text": .null])
-    #expect(stage.collection.model("1") == Note(identifier: "1", text: nil, number: 1))
-    stage.collection.set(Note(identifier: "1", text: "new", number: 1), silently: true)
+    #expect(stage.collection.model("1") == NoteModel(identifier: "1", text: nil, number: 1))
+    stage.collection.set(NoteModel(identifier: "1", text: "new", number: 1), silently: true)
     #expect(stage.collection.model("1")?.text == "new")
-    #expect(stage.observer.state.withLock(\.list) == [Note(identifier: "1", text: nil, number: 1)])
+    #expect(
+      stage.observer.state.withLock(\.list) == [NoteModel(identifier: "1", text: nil, number: 1)])
   }
 
   @Test func equalModelsKeepTheirOrderOfArrival() {
     let stage = Stage(9, mode: .live, order: .by { _, _ in false })
     for key in ["b", "c", "a"] {
-      stage.collection.set(Note(identifier: key, text: nil, number: 1))
+      stage.collection.set(NoteModel(identifier: key, text: nil, number: 1))
     }
     stage.collection.update("c", with: ["number": .number(2)])
     #expect(stage.collection.shown.map(\.identifier) == ["b", "c", "a"])

@@ -16,7 +16,7 @@ private final class WatchedDataSource: CollectionDataSource {
   let running = Mutex<[Int: CheckedContinuation<Void, Never>]>([:])
   let cancelled = Mutex<[Int]>([])
 
-  func prepare(_ data: NoteData) async throws -> Note? {
+  func prepare(_ data: NoteData) async throws -> NoteModel? {
     await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in
         running.withLock { $0[data.number] = continuation }
@@ -37,10 +37,10 @@ private final class WatchedDataSource: CollectionDataSource {
   private let executor = TestExecutor()
   private var random = SeededGenerator(seed: 1)
 
-  private func collection<Source: CollectionDataSource<NoteData, Note>>(
+  private func collection<Source: CollectionDataSource<NoteData, NoteModel>>(
     _ dataSource: Source, _ mode: LoadingMode,
     deliver: @escaping @Sendable (_ body: @escaping @Sendable () -> Void) -> Void = { $0() }
-  ) -> LiveCollection<Note> {
+  ) -> LiveCollection<NoteModel> {
     LiveCollection(
       source: source, dataSource: dataSource,
       options: CollectionOptions(
@@ -180,7 +180,7 @@ private final class WatchedDataSource: CollectionDataSource {
     let observers = (MirrorObserver(), MirrorObserver())
     collection.add(observers.0)
     collection.add(observers.1)
-    for key in 1...3 { collection.set(Note(identifier: "\(key)", text: nil, number: key)) }
+    for key in 1...3 { collection.set(NoteModel(identifier: "\(key)", text: nil, number: key)) }
     collection.remove("nobody")
     #expect(collection.count == 0)
     let waiting = bodies.withLock { bodies in
@@ -206,12 +206,12 @@ private final class WatchedDataSource: CollectionDataSource {
       collection.add(observer)
       collection.add(stays)
       collection.add(leaves)
-      collection.set(Note(identifier: "1", text: nil, number: 1))
+      collection.set(NoteModel(identifier: "1", text: nil, number: 1))
       #expect(observer.state.withLock(\.events).count == 2)
     }
     #expect(gone == nil)
     collection.remove(leaves)
-    collection.set(Note(identifier: "2", text: nil, number: 2))
+    collection.set(NoteModel(identifier: "2", text: nil, number: 2))
     #expect(stays.state.withLock(\.list) == collection.shown)
     #expect(leaves.state.withLock(\.list).count == 1)
     // Silently: observers are not called, and reads are right.

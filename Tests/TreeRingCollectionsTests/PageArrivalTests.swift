@@ -9,7 +9,7 @@ import Testing
 /// A source of some children, two of them loaded and covered by the listener, and a ledger that
 /// loads the others.
 private struct PageRace {
-  private var ledger = LoaderLedger<NoteData, Note>()
+  private var ledger = LoaderLedger<NoteData, NoteModel>()
   private var listener = 0
   private var range = PositionRange()
   /// The children of the source, and the shown ones.
@@ -103,7 +103,7 @@ private struct PageRace {
     if let removed = ledger.remove(key, from: .listener(listener)) { apply(removed.edits) }
   }
 
-  private mutating func apply(_ edits: [ModelEdit<Note>]) {
+  private mutating func apply(_ edits: [ModelEdit<NoteModel>]) {
     for edit in edits {
       switch edit {
       case .set(let note, _):

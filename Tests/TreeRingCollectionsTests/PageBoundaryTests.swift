@@ -18,7 +18,7 @@ import Testing
   /// The first notes of the source in a direction, in the source's order.
   private func expected(
     _ count: Int, _ direction: LoadDirection, _ stage: Stage
-  ) async throws -> [Note] {
+  ) async throws -> [NoteModel] {
     let all = try await stage.expected()
     return Array(direction == .forward ? all.prefix(count) : all.suffix(count))
   }

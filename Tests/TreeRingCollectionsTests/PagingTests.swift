@@ -29,8 +29,8 @@ private final class CountingSource: CollectionSource {
 }
 
 private struct PromptDataSource: CollectionDataSource {
-  func prepare(_ data: NoteData) async throws -> Note? {
-    Note(identifier: "\(data.number)", text: nil, number: data.number)
+  func prepare(_ data: NoteData) async throws -> NoteModel? {
+    NoteModel(identifier: "\(data.number)", text: nil, number: data.number)
   }
 }
 

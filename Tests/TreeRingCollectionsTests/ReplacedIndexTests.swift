@@ -106,7 +106,8 @@ import Testing
         options: CollectionOptions(
           order: .source, mode: mode, prepareTimeout: nil, executor: executor)
       ) { row in
-        Note(identifier: row.key.description, text: nil, number: try Self.books.decode(row).sales)
+        NoteModel(
+          identifier: row.key.description, text: nil, number: try Self.books.decode(row).sales)
       }
       for _ in 0..<25 {
         switch Int.random(in: 0..<6, using: &random) {

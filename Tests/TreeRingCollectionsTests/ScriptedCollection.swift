@@ -7,7 +7,7 @@ import TreeRingPlatform
 @testable import TreeRing
 @testable import TreeRingCollections
 
-struct Note: ValueModel, Hashable {
+struct NoteModel: ValueModel, Hashable {
   var identifier: String
   var text: String?
   var number: Int
@@ -22,7 +22,9 @@ struct NoteData: Hashable, Sendable {
   var fails = false
 
   /// The note made from the data.
-  var note: Note { Note(identifier: "\(number / 1000)", text: nil, number: number % 1000) }
+  var note: NoteModel {
+    NoteModel(identifier: "\(number / 1000)", text: nil, number: number % 1000)
+  }
 }
 
 struct ScriptFailure: Error {}
@@ -91,7 +93,7 @@ final class ScriptedSource: CollectionSource {
 
 final class ScriptedDataSource: CollectionDataSource {
   let prepares = Gate<Void>()
-  func prepare(_ data: NoteData) async throws -> Note? {
+  func prepare(_ data: NoteData) async throws -> NoteModel? {
     try await prepares.wait()
     if data.fails { throw ScriptFailure() }
     return data.isSkipped ? nil : data.note
@@ -101,7 +103,7 @@ final class ScriptedDataSource: CollectionDataSource {
 /// Keeps its own list from the changes it observes, and checks every event.
 final class MirrorObserver: CollectionObserver {
   struct State {
-    var list: [Note] = []
+    var list: [NoteModel] = []
     var flaws: [String] = []
     var events: [String] = []
     var outcomes: [LoadOutcome] = []
@@ -112,10 +114,10 @@ final class MirrorObserver: CollectionObserver {
     var flawsOfMerged: [String] { flaws.filter { !$0.contains("reported twice") } }
 
     /// Applies a change, and records its flaws.
-    mutating func apply(_ change: CollectionChange<Note>) {
+    mutating func apply(_ change: CollectionChange<NoteModel>) {
       let changes = change.changes
       if changes.oldCount != list.count { flaws.append("an event was lost") }
-      var moved: [Int: Note] = [:]
+      var moved: [Int: NoteModel] = [:]
       for (move, model) in zip(changes.moves, change.moved) { moved[move.to] = model }
       for (index, model) in zip(changes.deletes, change.removed)
       where list[index].identifier != model.identifier {
@@ -139,7 +141,7 @@ final class MirrorObserver: CollectionObserver {
   }
   let state = Mutex(State())
 
-  func collection(did change: CollectionChange<Note>) {
+  func collection(did change: CollectionChange<NoteModel>) {
     state.withLock { state in
       state.apply(change)
       state.events.append("change")

@@ -68,7 +68,7 @@ import TreeRingPlatform
       source: StoreSource(store, bucket: rows),
       options: CollectionOptions(order: .source, mode: .paged(batchSize: 2))
     ) { row in
-      Note(identifier: "\(row.key.bytes)", text: nil, number: Int(row.object.first ?? 0))
+      NoteModel(identifier: "\(row.key.bytes)", text: nil, number: Int(row.object.first ?? 0))
     }
     while await live.load().hasMore {}
     let expected = try store.snapshot().rows(in: rows).map { "\($0.0.bytes)" }
@@ -98,7 +98,7 @@ import TreeRingPlatform
     try await store.write { tx in try tx.put([1], for: "100 %", in: .bytes("rows")) }
     let observer = MirrorObserver()
     let live = LiveCollection(source: StoreSource(store, bucket: "rows")) {
-      (_: StoredRow) -> Note? in throw ScriptFailure()
+      (_: StoredRow) -> NoteModel? in throw ScriptFailure()
     }
     live.add(observer)
     await live.load()

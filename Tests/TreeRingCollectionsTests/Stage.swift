@@ -19,14 +19,15 @@ final class Stage: CustomStringConvertible {
   /// The pending work of the collection's queue, if the test decides when that runs.
   private let deliveries: HeldDeliveries?
   let observer = MirrorObserver()
-  let collection: LiveCollection<Note>
+  let collection: LiveCollection<NoteModel>
   var random: SeededGenerator
   /// Every note expected for a child so far.
-  private(set) var everSet: Set<Note> = []
+  private(set) var everSet: Set<NoteModel> = []
   let description: String
 
   init(
-    _ seed: UInt64, mode: LoadingMode, order: CollectionOrder<Note> = .source, listens: Bool = true,
+    _ seed: UInt64, mode: LoadingMode, order: CollectionOrder<NoteModel> = .source,
+    listens: Bool = true,
     holdsDeliveries: Bool = false
   ) {
     let deliveries = holdsDeliveries ? HeldDeliveries() : nil
@@ -55,7 +56,7 @@ final class Stage: CustomStringConvertible {
   }
 
   /// The notes of all children, in the source's order.
-  func expected() async throws -> [Note] {
+  func expected() async throws -> [NoteModel] {
     try await source.truth.page(PageRequest(direction: .forward, cursor: nil, limit: nil)).children
       .filter { !$0.data.isSkipped }.map(\.data.note)
   }

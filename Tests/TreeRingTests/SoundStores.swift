@@ -15,15 +15,22 @@ extension Trait where Self == SoundStores {
 struct SoundStores: SuiteTrait, TestTrait, TestScoping {
   let isRecursive = true
 
+  // Swift 6.3 crashes in an optimised `TaskLocal.withValue`.
+  @_optimize(none)
   func provideScope(
     for test: Test, testCase: Test.Case?, performing function: @Sendable () async throws -> Void
   ) async throws {
     let written = WrittenStores()
     try await TemporaryFolder.$whenMade.withValue({ written.keep($0) }) {
-      try await Store.$whenOpened.withValue({ written.note($0, $1, $2) }) {
-        try await function()
-      }
+      try await notingStores(in: written, function)
     }
     for problem in written.problems() { Issue.record("A store is not sound: \(problem)") }
+  }
+
+  @_optimize(none)
+  private func notingStores(
+    in written: WrittenStores, _ function: @Sendable () async throws -> Void
+  ) async throws {
+    try await Store.$whenOpened.withValue({ written.note($0, $1, $2) }) { try await function() }
   }
 }

@@ -11,9 +11,9 @@ package struct AffectedRow: Hashable, Sendable {
   /// The row's places after, in group order.
   package var newPlaces: [RowPlace]
   /// The row's content before; nil if the row was in no group.
-  var oldContent: RowContent?
+  package var oldContent: RowContent?
   /// The row's content after; nil if the row is in no group.
-  var newContent: RowContent?
+  package var newContent: RowContent?
 
   package init(
     oldPlaces: [RowPlace], newPlaces: [RowPlace], oldContent: RowContent?, newContent: RowContent?

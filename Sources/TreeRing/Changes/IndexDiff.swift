@@ -52,9 +52,9 @@ struct IndexDiff {
     let numbers = Set(buckets.flatMap { name in catalogs.compactMap { $0.buckets[name] } })
     let (before, after) = (old.state.roots.rows, new.state.roots.rows)
     try forEachDifference(from: before, to: after) { diff, key, before, after in
-      let bucket = RowKey.bucket(of: key)
+      let bucket = RowTreeKey.bucket(of: key)
       guard before != nil, after != nil, numbers.contains(bucket) else { return }
-      try diff.add(RowReference(bucket: bucket, key: Array(RowKey.key(of: key))))
+      try diff.add(RowReference(bucket: bucket, key: Array(RowTreeKey.key(of: key))))
     }
   }
 

@@ -39,7 +39,7 @@ extension Snapshot {
     // Erasing rebuilds the trees. In that case compare new snapshots of the same commits, whose
     // trees share pages again.
     var (before, after) = (old, self)
-    while before.pin.reader.pages !== after.pin.reader.pages {
+    while before.pin.uncheckedReader.pages !== after.pin.uncheckedReader.pages {
       before = try old.store.snapshot(at: .commit(old.commit))
       after = try store.snapshot(at: .commit(commit))
     }
@@ -136,7 +136,7 @@ extension StateReader {
     _ after: UnsafeRawBufferPointer?, from old: StateReader,
     _ body: (RowDifference) throws -> Bool
   ) throws -> Bool {
-    let row = RowReference(bucket: RowKey.bucket(of: key), key: Array(RowKey.key(of: key)))
+    let row = RowReference(bucket: RowTreeKey.bucket(of: key), key: Array(RowTreeKey.key(of: key)))
     let id = try (after == nil ? old : self).id(row)
     let oldRecord = try before.map { try RowRecord($0) }
     let newRecord = try after.map { try RowRecord($0) }

@@ -62,7 +62,7 @@ final class Checkpointer: Sendable {
     }
 
     /// Takes over the consequences of a checkpoint whose meta is durable.
-    mutating func adopt(_ outcome: Checkpoint.Outcome) -> Released {
+    mutating func adopt(_ outcome: CheckpointWriter.Outcome) -> Released {
       sequence = outcome.meta.sequence
       // The meta before the previous one has been overwritten.
       let isOld = { [sequence] (blob: (sequence: UInt64, pages: [PageNumber])) in
@@ -177,7 +177,7 @@ final class Checkpointer: Sendable {
     guard let begun = try begin(given, after: ledger, dropping: dropped, mustWrite: mustWrite)
     else { return }
     let commit = begun.version.roots.commit
-    var checkpoint = Checkpoint(file: file, pages: pages, pins: pins, log: log)
+    var checkpoint = CheckpointWriter(file: file, pages: pages, pins: pins, log: log)
     let young: [RetiredPage]
     do throws(TreeRingError) {
       young = try condemning { () throws(TreeRingError) in
@@ -187,7 +187,7 @@ final class Checkpointer: Sendable {
       pins.unpin(commit)
       throw error
     }
-    let outcome: Checkpoint.Outcome
+    let outcome: CheckpointWriter.Outcome
     do throws(TreeRingError) {
       outcome = try checkpoint.write(
         begun, young, after: ledger, sequence: sequence, dropping: dropped,
@@ -224,12 +224,12 @@ final class Checkpointer: Sendable {
   private func begin(
     _ given: Version?, after ledger: RootLedger,
     dropping dropped: [CommitNumber: [RetiredPage]], mustWrite: Bool
-  ) throws(TreeRingError) -> Checkpoint.Begun? {
-    func begun(_ version: Version, _ unpublished: [PageNumber]) -> Checkpoint.Begun? {
+  ) throws(TreeRingError) -> CheckpointWriter.Begun? {
+    func begun(_ version: Version, _ unpublished: [PageNumber]) -> CheckpointWriter.Begun? {
       let commit = version.roots.commit
       if commit == 0 || commit == ledger.newest?.commit && !mustWrite { return nil }
       pins.pin(commit)
-      return Checkpoint.Begun(
+      return CheckpointWriter.Begun(
         version: version, unpublished: unpublished,
         image: pins.image(at: commit, dropping: dropped))
     }
@@ -257,7 +257,7 @@ final class Checkpointer: Sendable {
     Platform.sleep(.microseconds(200))
   }
 
-  private func settle(_ outcome: Checkpoint.Outcome, duration: Duration) {
+  private func settle(_ outcome: CheckpointWriter.Outcome, duration: Duration) {
     evictor.noteDurable(outcome.written)
     let released = state.withLock { state in
       // In one critical section, so that every page is on one list whenever pages are counted.

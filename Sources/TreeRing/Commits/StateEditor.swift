@@ -51,7 +51,7 @@ final class StateEditor {
 
   /// The row's record, in place; valid until the next edit.
   func row(bucket: UInt32, key: UnsafeRawBufferPointer) throws(TreeRingError) -> RowRecord? {
-    let found = RowKey.with(bucket: bucket, key: key) { rows.value(of: $0) }
+    let found = RowTreeKey.with(bucket: bucket, key: key) { rows.value(of: $0) }
     return try found.map { (bytes) throws(TreeRingError) in try RowRecord(bytes) }
   }
 
@@ -98,7 +98,7 @@ final class StateEditor {
     let bucket = reference.number
     record.removeAll(keepingCapacity: true)
     new?.encode(into: &record)
-    guard RowKey.byteCount(of: key) + record.count <= PageLayout.maxCellByteCount else {
+    guard RowTreeKey.byteCount(of: key) + record.count <= PageLayout.maxCellByteCount else {
       throw ByteReader.damaged
     }
 
@@ -108,7 +108,7 @@ final class StateEditor {
     let edits = try indexEdits(from: old, to: new, in: reference, key: key)
 
     if new != nil { add(reference) }
-    RowKey.with(bucket: bucket, key: key) { treeKey in
+    RowTreeKey.with(bucket: bucket, key: key) { treeKey in
       if new == nil {
         if hadRow { _ = editor.remove(&roots.rows, key: treeKey) }
         var bytes: [UInt8] = []

@@ -19,7 +19,7 @@ extension Transaction {
     let name = bucket.bucketName
     guard let number = editor.catalog.buckets[name] else { return 0 }
     func positions() -> Range<Int> {
-      RowKey.positions(in: editor.rows, bucket: number, from: lower, to: upper)
+      RowTreeKey.positions(in: editor.rows, bucket: number, from: lower, to: upper)
     }
     let rowCount = positions().count
     if rowCount == 0 { return 0 }
@@ -51,7 +51,7 @@ extension Transaction {
   private func keys(at positions: Range<Int>) -> [[UInt8]] {
     var keys: [[UInt8]] = []
     editor.rows.forEach(in: positions) { key, _ in
-      keys.append(Array(RowKey.key(of: key)))
+      keys.append(Array(RowTreeKey.key(of: key)))
       return true
     }
     return keys

@@ -5,7 +5,7 @@ public import TreeRingLog
 
 /// A commit under construction, passed to the closure of `Store.write`. It is valid only inside
 /// that closure.
-public final class Transaction: Readable {
+public final class Transaction: Readable, ReadableState {
   /// The number that the commit will have.
   public let commit: CommitNumber
   /// The date for the commit. Nil stands for the clock's date, or for the newest commit's if the
@@ -81,7 +81,9 @@ public final class Transaction: Readable {
 
   // MARK: - Reading
 
-  public var reader: StateReader {
+  public var readSource: ReadSource { ReadSource(state: self) }
+
+  var reader: StateReader {
     get throws(TreeRingError) {
       try check()
       if let cachedReader { return cachedReader }
@@ -93,7 +95,7 @@ public final class Transaction: Readable {
     }
   }
 
-  public func index(_ name: String) throws(TreeRingError) -> IndexReader {
+  func index(_ name: String) throws(TreeRingError) -> IndexReader {
     let reader = try self.reader
     guard let record = editor.catalog.indexes[name] else {
       throw TreeRingError.noIndex(named: name)

@@ -64,7 +64,7 @@ struct KeepRule {
 /// Digests that represent rows in filters.
 enum RowDigest {
   static func of(_ row: RowAddress) -> UInt64 {
-    RowKey.with(bucket: row.bucket.number, key: row.key) { Digest.of($0) }
+    RowTreeKey.with(bucket: row.bucket.number, key: row.key) { Digest.of($0) }
   }
 
   /// The digest of the manual places of a row.

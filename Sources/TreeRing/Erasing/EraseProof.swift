@@ -78,7 +78,7 @@ struct EraseProof {
 
   /// Scans the trees of a version. The log must have been scanned up to the version's commit.
   mutating func scan(_ version: Version) throws {
-    let row = RowKey.of(bucket: bucket, key: key.bytes)
+    let row = RowTreeKey.of(bucket: bucket, key: key.bytes)
     let place = key.bytes.withUnsafeBytes { PlaceKey.prefix(bucket: bucket, key: $0) }
     func check(
       _ root: TreeRoot, _ isOfRow: (UnsafeRawBufferPointer, UnsafeRawBufferPointer) -> Bool

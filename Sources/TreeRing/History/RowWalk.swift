@@ -137,7 +137,7 @@ struct RowWalk {
 
   private func value(in root: TreeRoot) -> UnsafeRawBufferPointer? {
     key.withUnsafeBytes { key in
-      RowKey.with(bucket: bucket, key: key) { Tree(root, pages: pages).value(of: $0) }
+      RowTreeKey.with(bucket: bucket, key: key) { Tree(root, pages: pages).value(of: $0) }
     }
   }
 }

@@ -78,7 +78,7 @@ struct IndexBuilder {
       guard let bucket = catalog.buckets[name] else { continue }
       let positions = positions { $0.manualName == nil && $0.buckets.containsName(name) }
       let (pages, rows) = (editor.pages, rows)
-      var rest = try pages.read { RowKey.positions(in: rows, bucket: bucket) }
+      var rest = try pages.read { RowTreeKey.positions(in: rows, bucket: bucket) }
       while !rest.isEmpty {
         let part = rest.prefix(StateReader.sectionEntryCount)
         let done = try pages.read { () throws(TreeRingError) in
@@ -101,7 +101,7 @@ struct IndexBuilder {
     let rows = rows
     rows.forEach(in: part) { treeKey, record in
       do throws(TreeRingError) {
-        try add(try RowRecord(record), bucket, RowKey.key(of: treeKey), to: positions)
+        try add(try RowRecord(record), bucket, RowTreeKey.key(of: treeKey), to: positions)
       } catch {
         failure = error
         return false
@@ -136,7 +136,8 @@ struct IndexBuilder {
       let wanted = covering.filter { $0.1.contains(row.bucket) }.map(\.0)
       if wanted.isEmpty { return true }
       try row.key.withUnsafeBytes { key in
-        guard let record = RowKey.with(bucket: row.bucket, key: key, { rows.value(of: $0) }) else {
+        guard let record = RowTreeKey.with(bucket: row.bucket, key: key, { rows.value(of: $0) })
+        else {
           return
         }
         let manualPlaces = manual.places(of: name, bucket: row.bucket, key: key)

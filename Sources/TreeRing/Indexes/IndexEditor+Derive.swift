@@ -51,7 +51,7 @@ extension IndexEditor {
     try editor.pages.read {
       var difference = TreeDiff(from: old.root, to: new.root, pages: editor.pages)
       difference.forEach { key, _, _ in
-        if buckets.contains(RowKey.bucket(of: key)) { keys.append(Array(key)) }
+        if buckets.contains(RowTreeKey.bucket(of: key)) { keys.append(Array(key)) }
         return keys.count <= limit
       }
     }
@@ -63,7 +63,7 @@ extension IndexEditor {
     _ roots: inout IndexRoots, _ index: ActiveIndex, _ treeKey: UnsafeRawBufferPointer,
     from old: Tree, to new: Tree, _ values: ValueSource
   ) throws(TreeRingError) {
-    let (bucket, key) = (RowKey.bucket(of: treeKey), RowKey.key(of: treeKey))
+    let (bucket, key) = (RowTreeKey.bucket(of: treeKey), RowTreeKey.key(of: treeKey))
     func places(in rows: Tree) throws(TreeRingError) -> [EncodedPlace]? {
       guard let bytes = rows.value(of: treeKey) else { return [] }
       return try values.withInput(

@@ -60,7 +60,7 @@ extension Store {
   func reader(
     of record: IndexRecord, at pin: SnapshotPin
   ) throws(TreeRingError) -> IndexReader {
-    let (version, state) = (try pin.life.version(), pin.reader)
+    let (version, state) = (try pin.life.version(), pin.uncheckedReader)
     if let existing = version.existingIndex(record.number) {
       return IndexReader(name: record.name, state: state, roots: existing, pin: pin)
     }
@@ -124,7 +124,7 @@ extension Store {
     // Erasing rebuilds the trees. In that case compare new snapshots of the same commits, whose
     // trees share pages again.
     var (before, after) = (old.snapshot, new.snapshot)
-    while before.pin.reader.pages !== after.pin.reader.pages {
+    while before.pin.uncheckedReader.pages !== after.pin.uncheckedReader.pages {
       before = try snapshot(at: .commit(before.commit))
       after = try snapshot(at: .commit(after.commit))
     }

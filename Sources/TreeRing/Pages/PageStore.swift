@@ -30,8 +30,8 @@ package final class PageStore: Sendable {
   private struct State: @unchecked Sendable {
     var arena = FrameArena()
     let end: PageNumber
-    var numbers: PageNumbers
-    var privateNumbers = PageNumbers(next: PageTable.firstPrivateNumber, end: .max)
+    var numbers: PageNumberAllocator
+    var privateNumbers = PageNumberAllocator(next: PageTable.firstPrivateNumber, end: .max)
     /// Pages with a slot in the file whose home is the heap, and those of them that the file holds.
     var heap = CountedBitSet()
     var clean = CountedBitSet()
@@ -43,7 +43,7 @@ package final class PageStore: Sendable {
 
     init(end: PageNumber, firstOwner: OwnerStamp) {
       self.end = end
-      numbers = PageNumbers(next: 1, end: end)
+      numbers = PageNumberAllocator(next: 1, end: end)
       nextOwner = firstOwner
     }
 
@@ -122,7 +122,7 @@ package final class PageStore: Sendable {
       precondition(state.heap.count == 0, "pages of the file are changed here")
       table.clearFilePages()
       table.addBlocks(through: Int((bound - 1) >> PageTable.blockShift))
-      state.numbers = PageNumbers(
+      state.numbers = PageNumberAllocator(
         next: bound, end: state.end, free: free, isWithholding: inspect != nil)
       state.inspect = inspect
     }
@@ -153,7 +153,7 @@ package final class PageStore: Sendable {
   /// The number of heap frames in use, those that wait for `releaseFrames` included.
   var frameCount: Int { state.withLock { $0.arena.frameCount } }
   /// A copy of the numbers in use and free. O(bound / 64).
-  package var numbers: PageNumbers { state.withLock { $0.numbers } }
+  package var numbers: PageNumberAllocator { state.withLock { $0.numbers } }
 
   /// Whether a page of this number is in memory or can be fetched.
   package func contains(_ number: PageNumber) -> Bool {

@@ -107,7 +107,7 @@ final class FoldedReplay {
     try editor.checkBucket(row.bucket)
     if buckets[row.bucket.number] == nil { buckets[row.bucket.number] = row.bucket }
     if !change.isDelete { editor.add(row.bucket) }
-    let key = RowKey.with(bucket: row.bucket.number, key: row.key) { payloads.copy($0) }
+    let key = RowTreeKey.with(bucket: row.bucket.number, key: row.key) { payloads.copy($0) }
     changes.append(Change(key: key, stamp: stamp, change: change))
   }
 
@@ -141,8 +141,8 @@ final class FoldedReplay {
   private func apply(
     _ positions: ArraySlice<Int>, to treeKey: UnsafeRawBufferPointer
   ) throws(TreeRingError) {
-    let key = RowKey.key(of: treeKey)
-    guard let bucket = buckets[RowKey.bucket(of: treeKey)] else { throw ByteReader.damaged }
+    let key = RowTreeKey.key(of: treeKey)
+    guard let bucket = buckets[RowTreeKey.bucket(of: treeKey)] else { throw ByteReader.damaged }
     let old = try editor.row(bucket: bucket.number, key: key)
     var new = old
     var deleted: CommitNumber?

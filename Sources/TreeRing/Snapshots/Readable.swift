@@ -3,19 +3,37 @@
 public import TreeRingLog
 
 /// A source of rows: a `Snapshot`, or a `Transaction` with its own writes. A type that wraps one of
-/// them conforms by returning the reader and the indexes of the wrapped one.
+/// them conforms by returning the source of the wrapped one.
 public protocol Readable {
-  /// The state that all methods read. A transaction's reader ends with its next write.
+  /// The snapshot or transaction that all methods read.
+  var readSource: ReadSource { get }
+}
+
+/// The snapshot or transaction behind a ``Readable``.
+public struct ReadSource {
+  let state: any ReadableState
+}
+
+/// A state with rows and indexes. A transaction's reader ends with its next write.
+protocol ReadableState: AnyObject {
   var reader: StateReader { get throws(TreeRingError) }
+  func index(_ name: String) throws(TreeRingError) -> IndexReader
+}
+
+extension Readable {
+  @inline(__always)
+  var reader: StateReader {
+    get throws(TreeRingError) { try readSource.state.reader }
+  }
 
   /// A group index by name. O(1); O(n log n) for the first reader of an index at a commit that did
   /// not maintain it.
   /// - Throws: `notFound` if no index of that name is in force; `indexDefinedInCode` if its closure
   ///   is not registered.
-  func index(_ name: String) throws(TreeRingError) -> IndexReader
-}
+  public func index(_ name: String) throws(TreeRingError) -> IndexReader {
+    try readSource.state.index(name)
+  }
 
-extension Readable {
   /// A row; nil if there is none of that key. O(log n).
   public func get<Row>(_ key: Key, in bucket: Bucket<Row>) throws -> Row? {
     try withObject(of: key, in: bucket.name) { bytes, coder in
@@ -82,7 +100,7 @@ extension Readable {
     let reader = try self.reader
     guard let number = reader.catalog.buckets[bucket.bucketName] else { return 0 }
     return try reader.read {
-      RowKey.positions(in: reader.rows, bucket: number, from: lower, to: upper).count
+      RowTreeKey.positions(in: reader.rows, bucket: number, from: lower, to: upper).count
     }
   }
 
@@ -137,7 +155,7 @@ extension Readable {
     let reader = try self.reader
     return try reader.read {
       reader.catalog.buckets.all.sorted { Key($0.name) < Key($1.name) }.map {
-        ($0.name, RowKey.positions(in: reader.rows, bucket: $0.number).count)
+        ($0.name, RowTreeKey.positions(in: reader.rows, bucket: $0.number).count)
       }
     }
   }
@@ -157,10 +175,10 @@ extension Readable {
       // A row read after a page could not be fetched may be any row: so do not pass it to the
       // caller.
       try pages.checkFetches(since: failures)
-      return try body(RowKey.key(of: key), try RowRecord(bytes))
+      return try body(RowTreeKey.key(of: key), try RowRecord(bytes))
     }
     let positions = try reader.reading {
-      RowKey.positions(in: reader.rows, bucket: number, from: lower, to: upper)
+      RowTreeKey.positions(in: reader.rows, bucket: number, from: lower, to: upper)
     }
     try reader.forEach(in: positions, of: reader.rows, reversed: reversed, visit)
   }

@@ -13,10 +13,10 @@ extension Snapshot {
     let reader = try self.reader
     guard let number = reader.catalog.buckets[bucket] else { return }
     let tombstones = Tree(reader.roots.tombstones, pages: reader.pages)
-    let positions = try reader.reading { RowKey.positions(in: tombstones, bucket: number) }
+    let positions = try reader.reading { RowTreeKey.positions(in: tombstones, bucket: number) }
     try reader.forEach(in: positions, of: tombstones, reversed: false) { key, value in
       var bytes = ByteReader(value)
-      return try body(Key(bytes: RowKey.key(of: key)), try bytes.integer())
+      return try body(Key(bytes: RowTreeKey.key(of: key)), try bytes.integer())
     }
   }
 

@@ -8,25 +8,19 @@ public struct Snapshot: Readable, Sendable {
   let pin: SnapshotPin
 
   /// The commit that the snapshot reads.
-  public var commit: CommitNumber { pin.reader.roots.commit }
+  public var commit: CommitNumber { pin.roots.commit }
   /// The date of that commit.
-  public var timestamp: Timestamp { pin.reader.roots.timestamp }
+  public var timestamp: Timestamp { pin.roots.timestamp }
 
-  public var reader: StateReader {
-    @inline(__always) get throws(TreeRingError) {
-      try pin.store.checkOpen()
-      try pin.life.check()
-      return pin.reader
-    }
-  }
-
-  public func index(_ name: String) throws(TreeRingError) -> IndexReader {
-    try pin.store.checkOpen()
-    return try index(by: try definition(ofIndex: name))
-  }
+  public var readSource: ReadSource { ReadSource(state: pin) }
 
   /// The indexes in force when the snapshot was taken.
   public var indexes: [IndexInfo] { IndexInfo.all(in: pin.definitions) }
+
+  /// The row that an index entry refers to.
+  package func id(_ reference: RowReference) throws(TreeRingError) -> RowID {
+    try reader.id(reference)
+  }
 
   /// The store that the snapshot reads.
   package var store: Store { pin.store }
@@ -35,11 +29,12 @@ public struct Snapshot: Readable, Sendable {
 }
 
 /// Keeps one version readable. Its `deinit` only queues the release; the pages are freed later.
-final class SnapshotPin: Sendable {
+final class SnapshotPin: ReadableState, Sendable {
   let store: Store
   /// Holds the version until the pin ends or passes the `pinLimit`.
   let life: PinLife
-  let reader: StateReader
+  /// Reads the version; `reader` checks first that store and pin are still open.
+  let uncheckedReader: StateReader
   /// The definitions in force when the snapshot was taken, by which it reads indexes whatever its
   /// commit.
   let definitions: Catalog
@@ -52,10 +47,26 @@ final class SnapshotPin: Sendable {
     life = registration.life
     life.hold(version)
     self.definitions = definitions
-    reader = StateReader(
+    uncheckedReader = StateReader(
       roots: version.roots, catalog: version.catalog, pages: version.pages,
       values: ValueSource(log: store.log), life: life)
     self.registration = registration.number
+  }
+
+  var roots: Roots { uncheckedReader.roots }
+
+  var reader: StateReader {
+    get throws(TreeRingError) {
+      try store.checkOpen()
+      try life.check()
+      return uncheckedReader
+    }
+  }
+
+  func index(_ name: String) throws(TreeRingError) -> IndexReader {
+    try store.checkOpen()
+    let snapshot = Snapshot(pin: self)
+    return try snapshot.index(by: snapshot.definition(ofIndex: name))
   }
 
   deinit { store.pinRegistry.remove(registration) }

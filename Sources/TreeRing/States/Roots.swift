@@ -48,7 +48,7 @@ package struct Roots: Sendable {
   ) throws(TreeRingError) -> CommitNumber {
     let tombstones = Tree(tombstones, pages: pages)
     if tombstones.isEmpty { return 0 }
-    guard let bytes = RowKey.with(bucket: bucket, key: key, { tombstones.value(of: $0) }) else {
+    guard let bytes = RowTreeKey.with(bucket: bucket, key: key, { tombstones.value(of: $0) }) else {
       return 0
     }
     var reader = ByteReader(bytes)

@@ -2,8 +2,7 @@
 
 internal import TreeRingLog
 
-/// The state that a ``Readable`` reads, through the protocol's methods.
-public final class StateReader: Sendable {
+final class StateReader: Sendable {
   let rows: Tree
   let roots: Roots
   let catalog: Catalog
@@ -97,7 +96,7 @@ public final class StateReader: Sendable {
   /// The record of a row, in place. Inside a read section.
   @inline(__always)
   func record(bucket: UInt32, key: UnsafeRawBufferPointer) throws(TreeRingError) -> RowRecord? {
-    guard let bytes = RowKey.with(bucket: bucket, key: key, { rows.value(of: $0) }) else {
+    guard let bytes = RowTreeKey.with(bucket: bucket, key: key, { rows.value(of: $0) }) else {
       return nil
     }
     return try RowRecord(bytes)

@@ -54,15 +54,6 @@ package struct Tree: Sendable {
     return place.isFound ? place.leaf.value(at: place.index) : nil
   }
 
-  /// Calls `body` with the value of a key, if there is an entry. O(log n).
-  @inline(__always)
-  func withValue<R>(
-    of key: UnsafeRawBufferPointer, _ body: (UnsafeRawBufferPointer) throws -> R
-  ) rethrows -> R? {
-    guard let value = value(of: key) else { return nil }
-    return try body(value)
-  }
-
   /// The number of entries whose key lies before `key`, which need not exist. O(log n).
   package func rank(of key: UnsafeRawBufferPointer) -> Int {
     place(of: key).rank

@@ -58,17 +58,6 @@ package struct TreeCursor: ~Copyable {
     return place.index < page.cellCount ? true : goToNextLeaf()
   }
 
-  /// Moves to the last entry whose key is not above `key`. O(log n).
-  /// - Returns: True if there is one.
-  @discardableResult
-  mutating func seekBackward(to key: UnsafeRawBufferPointer) -> Bool {
-    if !seek(to: key) { return seekToLast() }
-    let page = leaf
-    let index = Int(steps[leafDepth].index)
-    if page.leafLowerBound(key.start, key.count) == (index, true) { return true }
-    return previous()
-  }
-
   /// Moves to the entry at a position, counted from 0. O(log n).
   /// - Returns: True if there is one.
   @discardableResult

@@ -26,7 +26,7 @@ extension Snapshot {
 
   /// The row that an index entry refers to; nil for a row of another bucket.
   func row(_ reference: RowReference, in bucket: String) throws -> StoredRow? {
-    let id = try reader.id(reference)
+    let id = try self.id(reference)
     return id.bucket.isSameName(as: bucket) ? try row(id.key, in: bucket) : nil
   }
 }

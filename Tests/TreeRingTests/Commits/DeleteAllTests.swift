@@ -68,7 +68,7 @@ struct DeleteAllTests {
       try store.write { tx in
         // A row with an unreadable record.
         var rows = tx.editor.roots.rows
-        let key = RowKey.of(bucket: 1, key: Array("k250".utf8))
+        let key = RowTreeKey.of(bucket: 1, key: Array("k250".utf8))
         key.withUnsafeBytes { key in
           [UInt8(255)].withUnsafeBytes { _ = tx.editor.editor.put(&rows, key: key, value: $0) }
         }

@@ -281,7 +281,7 @@ extension Tree {
         cursor.next()
       }
     }
-    if cursor.seekBackward(to: key) {
+    if cursor.seek(to: key) || cursor.seekToLast() {
       for _ in 0..<20 where cursor.isValid {
         sum += cursor.position
         cursor.previous()

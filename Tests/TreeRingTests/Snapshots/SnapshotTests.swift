@@ -50,8 +50,7 @@ struct SnapshotTests {
   func wrapped() throws {
     struct Wrapper<Wrapped: Readable>: Readable {
       let wrapped: Wrapped
-      var reader: StateReader { get throws(TreeRingError) { try wrapped.reader } }
-      func index(_ name: String) throws(TreeRingError) -> IndexReader { try wrapped.index(name) }
+      var readSource: ReadSource { wrapped.readSource }
     }
     let store = try Store.inMemory()
     try store.put([1], for: "a")

@@ -3,7 +3,7 @@
 // checkpoint writes them in long runs.
 
 /// The numbers of one range of pages.
-package struct PageNumbers: Sendable {
+package struct PageNumberAllocator: Sendable {
   private let first: PageNumber
   /// One more than the highest allowed number.
   private let end: PageNumber

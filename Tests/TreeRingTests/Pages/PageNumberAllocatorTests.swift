@@ -3,9 +3,9 @@ import Testing
 
 @testable import TreeRing
 
-@Suite struct PageNumbersTests {
+@Suite struct PageNumberAllocatorTests {
   @Test func givesFreeNumbersInAscendingOrderRoundAndRoundBeforeNewOnes() {
-    var numbers = PageNumbers(next: 1, end: .max)
+    var numbers = PageNumberAllocator(next: 1, end: .max)
     #expect((0..<300).compactMap { _ in numbers.allocate() } == Array(1...300))
     for number: PageNumber in [7, 65, 129, 200] { numbers.recycle(number) }
     #expect(numbers.allocate() == 7)
@@ -17,7 +17,7 @@ import Testing
   @Test func withholdsWhatAFileHadFreeUntilItIsReleased() {
     var free = BitSet()
     for member in [2, 64, 70] { free.insert(member) }
-    var numbers = PageNumbers(next: 100, end: .max, free: free, isWithholding: true)
+    var numbers = PageNumberAllocator(next: 100, end: .max, free: free, isWithholding: true)
     #expect(numbers.usedCount == 96 && numbers.allocate() == 100)
     numbers.recycle(50)
     #expect(numbers.free.members(below: 128) == [2, 50, 64, 70])
@@ -30,7 +30,7 @@ import Testing
   @Test func givesOutAWithheldNumberOnceItHasBeenInspected() {
     var free = BitSet()
     for member in [2, 3, 4, 64] + Array(70..<100) { free.insert(member) }
-    var numbers = PageNumbers(next: 100, end: .max, free: free, isWithholding: true)
+    var numbers = PageNumberAllocator(next: 100, end: .max, free: free, isWithholding: true)
     #expect(numbers.nextToInspect() == 2..<5 && !numbers.hasAvailable)
     numbers.release(3)
     #expect(numbers.hasAvailable && numbers.allocate() == 3 && numbers.allocate() == 100)
@@ -51,7 +51,7 @@ import Testing
   @Test(arguments: seeds(1...8)) func agreesWithAModel(seed: UInt64) throws {
     var random = SeededGenerator(seed: seed)
     let first: PageNumber = seed % 2 == 0 ? 1 : PageTable.firstPrivateNumber
-    var numbers = PageNumbers(next: first, end: .max)
+    var numbers = PageNumberAllocator(next: first, end: .max)
     var used: Set<PageNumber> = []
     for _ in 0..<3000 {
       if used.isEmpty || random.next() % 5 < 3 {
@@ -69,9 +69,9 @@ import Testing
   }
 }
 
-extension PageNumbersTests {
+extension PageNumberAllocatorTests {
   @Test func endsWhereThereAreNoMoreNumbers() {
-    var numbers = PageNumbers(next: 1, end: 4)
+    var numbers = PageNumberAllocator(next: 1, end: 4)
     #expect((0..<5).map { _ in numbers.allocate() } == [1, 2, 3, nil, nil])
     numbers.recycle(2)
     #expect(numbers.allocate() == 2 && numbers.allocate() == nil && numbers.next == 4)

@@ -10,7 +10,7 @@ import TreeRingPlatform
 
 /// Prepares a note after yielding to other tasks.
 private struct YieldingDataSource: CollectionDataSource {
-  func prepare(_ data: NoteData) async throws -> Note? {
+  func prepare(_ data: NoteData) async throws -> NoteModel? {
     for _ in 0..<(data.number % 3) { await Task.yield() }
     return data.note
   }
@@ -19,7 +19,7 @@ private struct YieldingDataSource: CollectionDataSource {
 /// Observes some changes amid others, so it cannot keep a list.
 private final class PassingObserver: CollectionObserver {
   private let changeCount = Mutex(0)
-  func collection(did change: CollectionChange<Note>) { changeCount.withLock { $0 += 1 } }
+  func collection(did change: CollectionChange<NoteModel>) { changeCount.withLock { $0 += 1 } }
 }
 
 @Suite struct CollectionConcurrencyTests {
@@ -28,7 +28,7 @@ private final class PassingObserver: CollectionObserver {
   private let source = MemorySource<NoteData>()
   private let observer = MirrorObserver()
 
-  private func collection(_ mode: LoadingMode) -> LiveCollection<Note> {
+  private func collection(_ mode: LoadingMode) -> LiveCollection<NoteModel> {
     let collection = LiveCollection(
       source: source, dataSource: YieldingDataSource(),
       options: CollectionOptions(order: .source, mode: mode, prepareTimeout: nil))
@@ -50,7 +50,7 @@ private final class PassingObserver: CollectionObserver {
     }
   }
 
-  private func load(_ collection: LiveCollection<Note>, _ random: inout SeededGenerator) {
+  private func load(_ collection: LiveCollection<NoteModel>, _ random: inout SeededGenerator) {
     for _ in 0..<60 {
       switch Int.random(in: 0..<8, using: &random) {
       case 0: collection.cancelLoad()
@@ -62,7 +62,7 @@ private final class PassingObserver: CollectionObserver {
   }
 
   /// Edits notes that no source has; their order puts them behind those of the source.
-  private func edit(_ collection: LiveCollection<Note>, _ random: inout SeededGenerator) {
+  private func edit(_ collection: LiveCollection<NoteModel>, _ random: inout SeededGenerator) {
     for step in 0..<80 {
       let identifier = "hand \(Int.random(in: 0..<6, using: &random))"
       switch Int.random(in: 0..<6, using: &random) {
@@ -70,13 +70,13 @@ private final class PassingObserver: CollectionObserver {
       case 1: collection.update(identifier, with: ["number": .number(Double(step))])
       case 2: collection.setFilter { $0.number % 3 != step % 3 }
       case 3: collection.setFilter(nil)
-      default: collection.set(Note(identifier: identifier, text: nil, number: step))
+      default: collection.set(NoteModel(identifier: identifier, text: nil, number: step))
       }
     }
     collection.setFilter(nil)
   }
 
-  private func read(_ collection: LiveCollection<Note>) {
+  private func read(_ collection: LiveCollection<NoteModel>) {
     for index in 0..<80 {
       _ = (collection.count, collection.model(at: index % 9), collection.model("hand 1"))
       _ = (collection.shown, collection.all, collection.index(of: "\(index)"))
@@ -88,7 +88,7 @@ private final class PassingObserver: CollectionObserver {
 
   /// Reads changes until the resulting list satisfies `isLast`.
   private func mirror(
-    _ changes: AsyncStream<CollectionChange<Note>>, until isLast: ([Note]) -> Bool
+    _ changes: AsyncStream<CollectionChange<NoteModel>>, until isLast: ([NoteModel]) -> Bool
   ) async -> MirrorObserver.State {
     var mirror = MirrorObserver.State()
     for await change in changes {
@@ -103,7 +103,7 @@ private final class PassingObserver: CollectionObserver {
   ) async throws {
     let collection = collection(mode)
     // One reader stays to the end; one leaves before it.
-    let last = Note(identifier: "hand last", text: nil, number: -1)
+    let last = NoteModel(identifier: "hand last", text: nil, number: -1)
     let reader = Task { [changes = collection.changes] in
       await mirror(changes) { $0.contains(last) }
     }

@@ -3,7 +3,7 @@
 internal import TreeRingLog
 
 /// Builds keys of the row tree.
-enum RowKey {
+enum RowTreeKey {
   /// The tree key of a row.
   static func of(bucket: UInt32, key: some Sequence<UInt8>) -> [UInt8] {
     var bytes: [UInt8] = []
@@ -62,8 +62,8 @@ extension Tree {
     in bucket: UInt32,
     _ body: (_ key: UnsafeRawBufferPointer, _ record: UnsafeRawBufferPointer) -> Bool
   ) {
-    forEach(in: RowKey.positions(in: self, bucket: bucket)) { treeKey, record in
-      body(RowKey.key(of: treeKey), record)
+    forEach(in: RowTreeKey.positions(in: self, bucket: bucket)) { treeKey, record in
+      body(RowTreeKey.key(of: treeKey), record)
     }
   }
 }

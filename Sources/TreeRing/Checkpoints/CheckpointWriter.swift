@@ -17,7 +17,7 @@
 internal import TreeRingLog
 
 /// The progress of a checkpoint.
-struct Checkpoint {
+struct CheckpointWriter {
   let file: PageFile
   let pages: PageStore
   let pins: PinTable

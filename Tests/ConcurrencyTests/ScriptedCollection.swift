@@ -1,0 +1,1 @@
+../TreeRingCollectionsTests/ScriptedCollection.swift
