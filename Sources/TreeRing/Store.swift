@@ -98,7 +98,8 @@ public final class Store: Sendable {
     code = Mutex(registered)
     opening = Opening(
       folder: folder, fileSystem: fileSystem, options: options, code: registered,
-      writerLock: writerLock, lock: lock, keepsPages: path != nil && options.mode != .readOnly)
+      withoutWriter: { [writerLock] body throws(TreeRingError) in try writerLock.hold(body) },
+      lock: lock, keepsPages: path != nil && options.mode != .readOnly)
     if options.mode == .readOnly {
       let reading = ReaderOpening(
         folder: folder, fileSystem: fileSystem, options: options, code: registered,

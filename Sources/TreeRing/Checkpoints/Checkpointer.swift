@@ -97,9 +97,14 @@ final class Checkpointer: Sendable {
   /// loads true finds the error.
   private let hasFailed = Atomic<Bool>(false)
 
+  /// Runs a closure while no transaction runs, so that no commit is sequenced meanwhile.
+  typealias WithoutWriter =
+    @Sendable (_ body: () -> CheckpointWriter.Begun?) throws(TreeRingError) -> CheckpointWriter
+    .Begun?
+
   struct Source: Sendable {
     var queue: CommitQueue
-    var writerLock: OwnedLock
+    var withoutWriter: WithoutWriter
     /// The number of pages of its first visible version.
     var firstPageCount: Int
 
@@ -131,10 +136,10 @@ final class Checkpointer: Sendable {
   }
 
   /// Connects the queue whose visible version later checkpoints write. Nothing is sequenced yet.
-  func attach(_ queue: CommitQueue, _ writerLock: OwnedLock) {
+  func attach(_ queue: CommitQueue, withoutWriter: @escaping WithoutWriter) {
     let count = pageUse.live
     source.withLock {
-      $0 = Source(queue: queue, writerLock: writerLock, firstPageCount: count)
+      $0 = Source(queue: queue, withoutWriter: withoutWriter, firstPageCount: count)
     }
     updateRoom()
   }
@@ -235,7 +240,7 @@ final class Checkpointer: Sendable {
     }
     if let given { return begun(given, []) }
     guard let source = source.withLock({ $0 }) else { return nil }
-    return try source.writerLock.hold {
+    return try source.withoutWriter {
       let (visible, unpublished) = source.queue.checkpointState
       return begun(visible, unpublished)
     }

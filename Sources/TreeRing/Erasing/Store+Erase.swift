@@ -90,11 +90,11 @@ extension Store {
     if written.value { deleted = written.commit }
     try log.sync()
     let newest = deleted ?? newestCommit
-    guard pinRegistry.raiseBarrier(newest) else {
+    guard pinRegistry.raiseEraseBoundary(newest) else {
       try checkNoSnapshot(newest)
       throw snapshotsError([])
     }
-    defer { pinRegistry.removeBarrier() }
+    defer { pinRegistry.removeEraseBoundary() }
     try log.seal()
     let eraser = RowEraser(
       log: log, bucket: number, key: key.bytes, newest: newest,
@@ -212,7 +212,7 @@ extension Store {
       if error.code != .closed {
         // The old trees cannot get new pages in a file, and their past differs from the log's.
         old?.fail(error)
-        pinRegistry.makeBarrierPermanent(because: error)
+        pinRegistry.makeEraseBoundaryPermanent(because: error)
       }
       throw error
     }

@@ -113,7 +113,7 @@ extension Engine {
       guard let later, later.commit == commit || commit >= readable.bounds.horizon else {
         return nil
       }
-      let first = max(readable.bounds.horizon, readable.bounds.barrier)
+      let first = max(readable.bounds.horizon, readable.bounds.eraseBoundary)
       let earlier = states.filter { $0.commit <= commit && $0.commit >= first }
         .max { $0.commit < $1.commit }
       return try body(later, earlier)

@@ -23,7 +23,8 @@ struct Opening: Sendable {
   let fileSystem: any FileSystem
   let options: StoreOptions
   let code: [CodeIndex]
-  let writerLock: OwnedLock
+  /// Holds writers back while a checkpoint captures the visible version.
+  let withoutWriter: Checkpointer.WithoutWriter
   /// Held while the store is open for writing; publishes the durable commit to followers.
   let lock: StoreLock?
   /// Whether the trees are kept in a page file.
@@ -274,7 +275,7 @@ struct Opening: Sendable {
     let engine = Engine(
       pages: parts.pages, pins: parts.pins, reclaimer: parts.reclaimer, log: log,
       visible: parts.version, budget: budget, checkpointer: parts.checkpointer)
-    parts.checkpointer?.attach(engine.queue, writerLock)
+    parts.checkpointer?.attach(engine.queue, withoutWriter: withoutWriter)
     parts.checkpointer?.consider(parts.version.roots)
     return engine
   }

@@ -31,7 +31,7 @@ final class Salvager {
   /// The number of gaps that a compacted segment stands for.
   private var gapSegmentCount = 0
 
-  private static let leastPlaceholderCount: UInt64 = 1 << 16
+  private static let minimumPlaceholderCount: UInt64 = 1 << 16
   private static let gapSegmentLimit = 64
 
   init(
@@ -59,7 +59,7 @@ final class Salvager {
         "There are no bytes in \(source), so nothing can be salvaged. Check the path.",
         file: source)
     }
-    placeholderCount = Self.leastPlaceholderCount + total
+    placeholderCount = Self.minimumPlaceholderCount + total
     let copy = try UnfinishedCopy.begin(.salvage, in: folder, fileSystem: fileSystem)
     defer { copy.release() }
     var store = try open()

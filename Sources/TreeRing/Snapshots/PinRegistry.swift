@@ -37,12 +37,12 @@ final class PinRegistry: Sendable {
     var horizon: CommitNumber = 0
     /// Incremented whenever fewer commits may be readable than before.
     var epoch: UInt64 = 0
-    /// The barrier: while a row is being erased, the commit that deleted it, before which nothing
-    /// may be read. 0 otherwise.
-    var barrier: CommitNumber = 0
-    /// The failure because of which the barrier stays until the store is reopened; nil if there was
-    /// none.
-    var barrierReason: TreeRingError?
+    /// The erase boundary: while a row is being erased, the commit that deleted it, before which
+    /// nothing may be read. 0 otherwise.
+    var eraseBoundary: CommitNumber = 0
+    /// The failure because of which the erase boundary stays until the store is reopened; nil if
+    /// there was none.
+    var eraseBoundaryReason: TreeRingError?
 
     /// Adds a pin under the next number. O(1).
     mutating func insert(_ entry: Entry) {
@@ -87,13 +87,13 @@ final class PinRegistry: Sendable {
   struct Bounds {
     var horizon: CommitNumber
     /// While a row is being erased: the commit that deleted it; 0 otherwise.
-    var barrier: CommitNumber
+    var eraseBoundary: CommitNumber
     /// Changes whenever fewer commits may be readable than before.
     var epoch: UInt64
   }
 
   var bounds: Bounds {
-    state.withLock { Bounds(horizon: $0.horizon, barrier: $0.barrier, epoch: $0.epoch) }
+    state.withLock { Bounds(horizon: $0.horizon, eraseBoundary: $0.eraseBoundary, epoch: $0.epoch) }
   }
 
   /// The entry of one pin in the registry, and the pin's life.
@@ -117,8 +117,9 @@ final class PinRegistry: Sendable {
     let life = PinLife(commit: commit)
     var refusal: TreeRingError?
     let number = state.withLock { state -> UInt64? in
-      if commit > 0, commit < state.barrier {
-        refusal = TreeRingError.erasing(commit, until: state.barrier, state.barrierReason)
+      if commit > 0, commit < state.eraseBoundary {
+        refusal = TreeRingError.erasing(
+          commit, until: state.eraseBoundary, state.eraseBoundaryReason)
         return nil
       }
       if commit > 0, commit < state.horizon {
@@ -208,15 +209,15 @@ final class PinRegistry: Sendable {
     }
   }
 
-  /// Raises the barrier: from now on no commit before `commit` can be pinned. Does nothing if one
-  /// of them is pinned already.
-  /// - Returns: Whether the barrier was raised.
-  func raiseBarrier(_ commit: CommitNumber) -> Bool {
+  /// Raises the erase boundary: from now on no commit before `commit` can be pinned. Does nothing
+  /// if one of them is pinned already.
+  /// - Returns: Whether the erase boundary was raised.
+  func raiseEraseBoundary(_ commit: CommitNumber) -> Bool {
     state.withLock { state in
       if state.entries.values.contains(where: { $0.commit < commit && $0.commit > 0 }) {
         return false
       }
-      state.barrier = commit
+      state.eraseBoundary = commit
       state.epoch += 1
       return true
     }
@@ -226,16 +227,16 @@ final class PinRegistry: Sendable {
   /// They have to start again.
   func invalidateReplays() { state.withLock { $0.epoch += 1 } }
 
-  /// Makes the barrier permanent: the log can no longer rebuild the states before it.
-  func makeBarrierPermanent(because reason: TreeRingError) {
-    state.withLock { $0.barrierReason = reason }
+  /// Makes the erase boundary permanent: the log can no longer rebuild the states before it.
+  func makeEraseBoundaryPermanent(because reason: TreeRingError) {
+    state.withLock { $0.eraseBoundaryReason = reason }
   }
 
-  /// Removes the barrier, unless it is permanent.
-  func removeBarrier() {
+  /// Removes the erase boundary, unless it is permanent.
+  func removeEraseBoundary() {
     state.withLock { state in
-      if state.barrierReason != nil { return }
-      state.barrier = 0
+      if state.eraseBoundaryReason != nil { return }
+      state.eraseBoundary = 0
       state.epoch += 1
     }
   }
@@ -271,21 +272,21 @@ extension TreeRingError {
   }
 
   fileprivate static func erasing(
-    _ commit: CommitNumber, until barrier: CommitNumber, _ failure: TreeRingError?
+    _ commit: CommitNumber, until boundary: CommitNumber, _ failure: TreeRingError?
   ) -> TreeRingError {
     if let failure {
       return TreeRingError(
         .poisoned,
         "Erasing a row failed half-way, and the trees could not be rebuilt, so nothing "
           + "before commit "
-          + "\(barrier) can be read. Reopen the store, and erase the row again. The failure: "
+          + "\(boundary) can be read. Reopen the store, and erase the row again. The failure: "
           + failure.message,
         file: failure.file, offset: failure.offset, commit: commit, errno: failure.errno)
     }
     return TreeRingError(
       .notAllowed,
-      "A row is being erased from the history before commit \(barrier), so commit \(commit) cannot "
-        + "be read now. Read the newest commit, or try again when the erasing has ended.",
+      "A row is being erased from the history before commit \(boundary), so commit \(commit) "
+        + "cannot be read now. Read the newest commit, or try again when the erasing has ended.",
       commit: commit)
   }
 }

@@ -43,10 +43,10 @@ final class TimeTravel: Sendable {
 
     /// Whether replaying the log from the state at a commit leads to the right states. Below the
     /// horizon only kept points qualify: a state between two of them may hold rows whose deletes
-    /// are gone. Below the barrier only the empty store does, because the log may have lost the
-    /// delete of the row that is being erased.
+    /// are gone. Below the erase boundary only the empty store does, because the log may have lost
+    /// the delete of the row that is being erased.
     func isBase(_ commit: CommitNumber) throws(TreeRingError) -> Bool {
-      if commit > 0, commit < bounds.barrier { return false }
+      if commit > 0, commit < bounds.eraseBoundary { return false }
       return try contains(commit)
     }
   }
