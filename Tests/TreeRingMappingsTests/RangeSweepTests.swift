@@ -73,12 +73,13 @@ struct RangeSweepTests {
   private static func check(_ windowed: Int, _ plain: Int) -> (cases: Int, checked: Int) {
     var sum = (cases: 0, checked: 0)
     let old = State(windowed, plain)
+    var starts: [Int: [MappingCursor]] = [:]
     for (index, new) in old.neighbors(fresh: 50).enumerated() {
       guard SweepPart.current.contains(index) else { continue }
       let turn = index * 37 + windowed * 6 + plain
       let settings = isSweep ? WindowTests.settings : WindowTests.settings(turn: turn, count: 3)
       do {
-        let checked = try check(old, new, settings, turn: turn)
+        let checked = try check(old, new, settings, turn: turn, &starts)
         sum = (sum.cases + settings.count, sum.checked + checked)
       } catch {
         Issue.record("\(old) to \(new): \(error)")
@@ -88,24 +89,35 @@ struct RangeSweepTests {
     return sum
   }
 
+  /// - Parameter starts: in a sweep, the cursors that show the old state under each setting, by kind
+  ///   of mappings; changes of the same state share them.
   /// - Returns: the number of changes for which all properties were checked.
   private static func check(
-    _ old: State, _ new: State, _ settings: [RangeOptions], turn: Int
+    _ old: State, _ new: State, _ settings: [RangeOptions], turn: Int,
+    _ starts: inout [Int: [MappingCursor]]
   ) throws -> Int {
     let (before, after) = (old.index(at: 1), new.index(at: 2))
     let affected = affectedRows(from: before, to: after)
     var known: [Ends: Changeset] = [:]
-    for options in settings {
-      let mappings = WindowTests.mappings(options, turn: turn)
-      var cursor = MappingCursor(mappings)
-      _ = try cursor.reset(to: before, at: 1)
+    let kind = turn % WindowTests.mappingsCount
+    let cursors =
+      try starts[kind]
+      ?? settings.map { options in
+        var cursor = MappingCursor(WindowTests.mappings(options, turn: turn))
+        _ = try cursor.reset(to: before, at: 1)
+        return cursor
+      }
+    if isSweep { starts[kind] = cursors }
+    for (options, start) in zip(settings, cursors) {
+      var cursor = start
+      let mappings = cursor.mappings
       let change = try cursor.advance(to: after, by: affected, limit: .max)
       let isReversed = mappings.isReversed("w")
       let lists = (old.displayed("w", isReversed), new.displayed("w", isReversed))
       var range = NaiveRange(options, count: lists.0.count)
-      let start = range.position(lists.0.count)
+      let first = range.position(lists.0.count)
       range.carry(from: lists.0, to: lists.1) { old.key(of: $0) == new.key(of: $0) }
-      let ends = Ends(before: start, after: range.position(lists.1.count))
+      let ends = Ends(before: first, after: range.position(lists.1.count))
       let isThere =
         change.before.rangePosition(of: "w") == ends.before
         && change.after.rangePosition(of: "w") == ends.after

@@ -115,11 +115,14 @@ struct WindowTests {
     }
   }
 
+  /// Mappings of one of `mappingsCount` kinds, by turns.
   static func mappings(_ range: RangeOptions, turn: Int) -> Mappings {
     Mappings(of: "model", groups: turn & 1 == 0 ? ["w", "p"] : ["p", "w"])
       .range(range, of: "w").reversed("w", turn & 2 != 0).hidingEmptySections(turn & 4 != 0)
       .drawn(withNeighborsAt: turn & 8 != 0 ? [-1, 2] : [], in: "w")
   }
+
+  static let mappingsCount = 16
 
   /// The alignment that carries a window from one state of a group to the next.
   static func alignment(_ old: State, _ new: State) throws -> Alignment {
