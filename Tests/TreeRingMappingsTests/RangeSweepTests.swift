@@ -89,8 +89,8 @@ struct RangeSweepTests {
     return sum
   }
 
-  /// - Parameter starts: in a sweep, the cursors that show the old state under each setting, by kind
-  ///   of mappings; changes of the same state share them.
+  /// - Parameter starts: in a sweep, the cursors that show the old state under each setting, by
+  ///   kind of mappings; changes of the same state share them.
   /// - Returns: the number of changes for which all properties were checked.
   private static func check(
     _ old: State, _ new: State, _ settings: [RangeOptions], turn: Int,
