@@ -109,14 +109,9 @@ public struct IndexReader: Sendable {
   ) throws {
     let start = try positions(of: group).lowerBound
     let range = start + range.lowerBound..<start + range.upperBound
-    let pages = state.pages
-    let failures = pages.fetchFailureCount
-    func visit(_ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) throws -> Bool {
-      // After a failed page fetch the entry may be a wrong one.
-      try pages.checkFetches(since: failures)
-      return try body(try OrderEntry(key: key, value: value))
+    try state.forEach(in: range, of: order, reversed: reversed) { key, value in
+      try body(try OrderEntry(key: key, value: value))
     }
-    try state.forEach(in: range, of: order, reversed: reversed, visit)
   }
 
   /// The places of a row, in group order.

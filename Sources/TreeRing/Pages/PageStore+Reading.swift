@@ -49,6 +49,10 @@ extension PageStore {
     return try body()
   }
 
+  /// Whether this thread could not fetch a page since `fetchFailureCount` was `count`.
+  @inline(__always)
+  func hasFailedFetch(since count: UInt64) -> Bool { supply?.failure(since: count) != nil }
+
   /// Checks for failed fetches of this thread.
   /// - Parameter count: An earlier `fetchFailureCount`.
   /// - Throws: The error of a page that this thread could not read since then.

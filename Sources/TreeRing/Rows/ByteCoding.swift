@@ -23,7 +23,16 @@ package struct ByteReader {
   }
 
   /// The next LEB128 integer: seven bits a byte, least significant first, at most ten bytes.
+  @inline(__always)
   package mutating func integer() throws(TreeRingError) -> UInt64 {
+    guard position < bytes.count, bytes[position] < 0x80 else { return try longInteger() }
+    defer { position &+= 1 }
+    return UInt64(bytes[position])
+  }
+
+  /// The next LEB128 integer of any length.
+  @inline(never)
+  private mutating func longInteger() throws(TreeRingError) -> UInt64 {
     var result: UInt64 = 0
     var shift: UInt64 = 0
     while true {
@@ -91,6 +100,11 @@ extension [UInt8] {
       rest >>= 7
     }
     append(UInt8(rest))
+  }
+
+  /// Appends two bytes, little-endian.
+  mutating func append(fixed16 value: UInt16) {
+    Swift.withUnsafeBytes(of: value.littleEndian) { append(contentsOf: $0) }
   }
 
   /// Appends eight bytes, little-endian.

@@ -18,3 +18,22 @@ public struct Key: Hashable, Comparable, Sendable, ExpressibleByStringLiteral,
   /// The bytes as text; bytes that are not UTF-8 become U+FFFD.
   public var description: String { String(decoding: bytes, as: UTF8.self) }
 }
+
+/// Makes the keys of a scan. As long as nobody keeps them, they share one array, which is filled
+/// anew for each row: an allocation would cost more than all else that a scan does for a row.
+struct KeyBuffer {
+  private var bytes: [UInt8] = []
+
+  /// A key of these bytes. It keeps its value: if the previous key is still held, the array is
+  /// copied first.
+  @inline(__always)
+  mutating func copy(_ key: UnsafeRawBufferPointer) -> Key {
+    if bytes.count == key.count {
+      bytes.withUnsafeMutableBytes { $0.copyMemory(from: key) }
+    } else {
+      bytes.removeAll(keepingCapacity: true)
+      bytes.append(contentsOf: key)
+    }
+    return Key(bytes: bytes)
+  }
+}

@@ -111,6 +111,7 @@ extension Readable {
     _ body: (Key, Row) throws -> Bool
   ) throws {
     let reader = try self.reader
+    var keys = KeyBuffer()
     try forEachRecord(in: bucket.name, from: lower, to: upper, reversed: reversed) { key, record in
       let row: Row
       switch record.object {
@@ -119,7 +120,7 @@ extension Readable {
         let bytes = try reader.values.read(reference, part: .object)
         row = try bytes.withUnsafeBytes { try bucket.coder.decode($0, record.coder) }
       }
-      return try body(Key(bytes: key), row)
+      return try body(keys.copy(key), row)
     }
   }
 
@@ -130,8 +131,9 @@ extension Readable {
     _ body: (StoredRow) throws -> Bool
   ) throws {
     let (reader, name) = (try self.reader, bucket.bucketName)
+    var keys = KeyBuffer()
     try forEachRecord(in: name, from: lower, to: upper, reversed: reversed) { key, record in
-      try body(try reader.stored(record, key: Key(bytes: key), bucket: name))
+      try body(try reader.stored(record, key: keys.copy(key), bucket: name))
     }
   }
 
@@ -169,17 +171,11 @@ extension Readable {
   ) throws {
     let reader = try self.reader
     guard let number = reader.catalog.buckets[bucket] else { return }
-    let pages = reader.rows.pages
-    let failures = pages.fetchFailureCount
-    func visit(_ key: UnsafeRawBufferPointer, _ bytes: UnsafeRawBufferPointer) throws -> Bool {
-      // A row read after a page could not be fetched may be any row: so do not pass it to the
-      // caller.
-      try pages.checkFetches(since: failures)
-      return try body(RowTreeKey.key(of: key), try RowRecord(bytes))
-    }
     let positions = try reader.reading {
       RowTreeKey.positions(in: reader.rows, bucket: number, from: lower, to: upper)
     }
-    try reader.forEach(in: positions, of: reader.rows, reversed: reversed, visit)
+    try reader.forEach(in: positions, of: reader.rows, reversed: reversed) { key, bytes in
+      try body(RowTreeKey.key(of: key), try RowRecord(bytes))
+    }
   }
 }

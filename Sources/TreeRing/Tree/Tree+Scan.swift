@@ -1,6 +1,9 @@
 // Scanning a range of a tree in one call, in both directions. The scan holds pointers from leaf to
 // leaf, copies a page's prefix once, and allocates nothing per entry. While it reads one leaf it
 // prefetches the next, since a scan is bound by memory.
+//
+// A scan ends at the first page that this thread could not fetch, before it passes on any entry
+// found below the page's substitute. The read section around the scan throws the error.
 
 internal import CTreeRing
 internal import TreeRingPlatform
@@ -41,9 +44,10 @@ extension Tree {
     if positions.isEmpty { return }
     var cursor = makeCursor()
     precondition(positions.lowerBound >= 0 && positions.upperBound <= count, "no such positions")
+    let failures = pages.fetchFailureCount
     if !cursor.seek(at: positions.lowerBound) { return }
     var rest = positions.count
-    while rest > 0 {
+    while rest > 0, !pages.hasFailedFetch(since: failures) {
       let leaf = cursor.currentLeaf
       let end = min(leaf.page.cellCount, leaf.index + rest)
       rest -= end - leaf.index
@@ -62,9 +66,10 @@ extension Tree {
     if positions.isEmpty { return }
     var cursor = makeCursor()
     precondition(positions.lowerBound >= 0 && positions.upperBound <= count, "no such positions")
+    let failures = pages.fetchFailureCount
     if !cursor.seek(at: positions.upperBound - 1) { return }
     var rest = positions.count
-    while rest > 0 {
+    while rest > 0, !pages.hasFailedFetch(since: failures) {
       let leaf = cursor.currentLeaf
       let start = max(0, leaf.index + 1 - rest)
       rest -= leaf.index + 1 - start
