@@ -10,6 +10,9 @@ internal import Logging
 
 /// A folder of segments. All its members may be called from any thread.
 package final class CommitLog: Sendable {
+  /// The end of the names of files in `log/` that the next opening removes.
+  package static let temporarySuffix = Format.temporarySuffix
+
   let core: GroupCommit
   let files: SegmentFiles
   let decoders = DecoderPool()

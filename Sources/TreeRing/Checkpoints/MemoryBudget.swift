@@ -11,6 +11,8 @@ struct MemoryBudget: Hashable, Sendable {
   var recentPages: Int { byteCount / 8 / PageLayout.pageByteCount }
   /// Pages of earlier states that were rebuilt from the log and are kept for a while. A sixteenth.
   var rebuiltPages: Int { max(64, byteCount / 16 / PageLayout.pageByteCount) }
+  /// Bytes of changes that a replay holds in memory. An eighth; change records are not made then.
+  var replayBytes: Int { recordBytes }
   /// Bytes of the log's table of frame positions. A sixty-fourth.
   var framePlaces: Int { max(64 << 10, byteCount / 64) }
   /// Pages whose home is the heap. Five eighths of the budget, less the size of the page table; the

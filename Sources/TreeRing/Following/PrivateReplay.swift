@@ -42,10 +42,12 @@ struct PrivateReplay: Sendable {
     do throws(TreeRingError) {
       try pages.read { () throws(TreeRingError) in
         try editor.buildMissingIndexes()
-        try editor.replay(log, through: commit) {
-          reached(editor.roots.commit)
-          return !isOver()
-        }
+        try editor.replay(
+          log, through: commit,
+          while: { read in
+            reached(read)
+            return !isOver()
+          })
         if isOver() { throw TreeRingError.storeClosed }
         try editor.buildMissingIndexes()
       }

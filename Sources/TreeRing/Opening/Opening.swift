@@ -257,10 +257,10 @@ struct Opening: Sendable {
     let newest = log.sequenced
     var pauses = true
     while parts.version.roots.commit < newest {
-      parts.version = try replay(log, parts, through: newest, pauses: pauses)
+      parts.version = try replay(log, parts, through: newest, pauses: pauses) { commit in
+        progress?(OpeningProgress(reason: reason, commit: commit, newest: newest))
+      }
       parts.reclaimer.drain()
-      progress?(
-        OpeningProgress(reason: reason, commit: parts.version.roots.commit, newest: newest))
       guard parts.version.roots.commit < newest else { break }
       do throws(TreeRingError) {
         try parts.checkpointer?.run(parts.version)
@@ -282,21 +282,32 @@ struct Opening: Sendable {
 
   /// Replays commits on top of a version until the log ends or, if `pauses` is set, until enough
   /// pages are dirty for a checkpoint.
+  /// - Parameter note: Called with the number of a commit at intervals, and with the last one.
   private func replay(
-    _ log: CommitLog, _ parts: Parts, through newest: CommitNumber, pauses: Bool
+    _ log: CommitLog, _ parts: Parts, through newest: CommitNumber, pauses: Bool,
+    note: (CommitNumber) -> Void
   ) throws(TreeRingError) -> Version {
     let base = parts.version
+    var noted = base.roots.operationCount
     let active = try ActiveIndexes(base.roots.indexes, of: [base.catalog], code: code)
     let editor = StateEditor(
       pages: parts.pages, epoch: base.roots.commit + 1, base: base.roots, catalog: base.catalog,
       active: active, code: code, values: ValueSource(log: log), recorder: nil)
     editor.spill = parts.checkpointer?.spill
+    let makeFile: ChangeSorter.MakeFile? =
+      keepsPages ? { () throws(TreeRingError) in try makeReplayFile() } : nil
     do throws(TreeRingError) {
       try parts.pages.read { () throws(TreeRingError) in
         try editor.buildMissingIndexes()
-        try editor.replay(log, through: newest, limit: pendingOperationLimit(parts)) {
-          !pauses || !shouldPause(editor.roots, since: base.roots, parts)
-        }
+        try editor.replay(
+          log, through: newest, byteLimit: budget.replayBytes, makeFile: makeFile,
+          while: { commit in
+            if editor.roots.operationCount - noted >= Self.operationsPerNote {
+              noted = editor.roots.operationCount
+              note(commit)
+            }
+            return !pauses || !shouldPause(editor.roots, since: base.roots, parts)
+          })
         try editor.buildMissingIndexes()
       }
     } catch {
@@ -308,6 +319,7 @@ struct Opening: Sendable {
       roots: editor.roots, catalog: editor.catalog, pages: parts.pages,
       reclaimer: parts.reclaimer)
     parts.pins.retire(editor.editor.finish().retired, at: version.roots.commit)
+    note(version.roots.commit)
     return version
   }
 
@@ -321,16 +333,20 @@ struct Opening: Sendable {
     return roots.operationCount - base.operationCount >= Self.operationsPerCheckpoint
   }
 
-  /// The maximum number of operations that a replay collects before it applies them: so few that
-  /// the pages they make dirty fit the heap's share.
-  private func pendingOperationLimit(_ parts: Parts) -> Int {
-    guard let checkpointer = parts.checkpointer else { return FoldedReplay.limit }
-    return min(FoldedReplay.limit, checkpointer.share.pages / 16)
+  /// A file for the changes that a replay cannot hold in memory. It has no name when this returns;
+  /// the log removes the name that a crash in between leaves.
+  private func makeReplayFile() throws(TreeRingError) -> any File {
+    let path = "\(folder)/log/replay\(CommitLog.temporarySuffix)"
+    let file = try fileSystem.open(path, .createNew)
+    try fileSystem.unlink(path)
+    return file
   }
 
-  /// The number of operations between two checkpoints during a full replay. The roots of these
-  /// checkpoints serve time travel.
-  private static let operationsPerCheckpoint: UInt64 = 50_000
+  /// The number of operations between two checkpoints during a replay. An interrupted opening
+  /// repeats as many at most. A replay of more operations makes some pages several times.
+  private static let operationsPerCheckpoint: UInt64 = 4_000_000
+  /// The number of operations between two reports of progress.
+  private static let operationsPerNote: UInt64 = 50_000
 }
 
 extension StoreMode {

@@ -9,7 +9,7 @@ extension PayloadWriter {
     switch operation {
     case .row(let row, let change):
       append(row)
-      append(change)
+      change.encode(into: &operations, at: stamp)
     case .deleteRange(let bucket, let rows):
       append(bucket)
       operations.append(integer: UInt64(rows.count))
@@ -34,26 +34,6 @@ extension PayloadWriter {
     count += operation.count
   }
 
-  private mutating func append(_ change: RowChange<StoredValue>) {
-    switch change {
-    case .put(let coder, let object, let metadata):
-      operations.append(integer: UInt64(coder))
-      append(object)
-      operations.append(metadata == nil ? 0 : 1)
-      if let metadata { append(metadata) }
-    case .object(let coder, let object):
-      operations.append(integer: UInt64(coder))
-      append(object)
-    case .metadata(let metadata): append(metadata)
-    case .touch, .delete: break
-    case .whole(let created, let touched, let coder, let object, let metadata):
-      let record = RowRecord(
-        written: stamp, created: created, touched: touched, coder: coder, object: object,
-        metadata: metadata)
-      record.encodeUnstamped(into: &operations)
-    }
-  }
-
   /// Begins the delete of so many rows. The caller then adds each row with
   /// `deleteRange(_:previous:)`.
   package mutating func beginDeleteRange(_ bucket: BucketReference, rowCount: Int) {
@@ -74,18 +54,9 @@ extension PayloadReader {
   /// The operation of a kind, whose fields follow.
   mutating func operation(_ kind: OperationKind) throws(TreeRingError) -> Operation {
     switch kind {
-    case .put:
-      return .row(
-        try row(),
-        .put(
-          coder: try reader.integer32(), object: try value(),
-          metadata: try reader.byte() == 0 ? nil : try value()))
-    case .object: return .row(try row(), .object(coder: try reader.integer32(), try value()))
-    case .metadata: return .row(try row(), .metadata(try value()))
-    case .touch: return .row(try row(), .touch)
-    case .delete: return .row(try row(), .delete)
-    case .whole:
-      return .row(try row(), RowChange(whole: try RowRecord(&reader, written: stamp)))
+    case .put, .object, .metadata, .touch, .delete, .whole:
+      let (row, stamp) = (try row(), stamp)
+      return .row(row, try RowChange(kind, &reader, at: stamp))
     case .deleteRange:
       let bucket = try bucket()
       var rows: [DeletedRow] = []

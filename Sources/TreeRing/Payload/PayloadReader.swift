@@ -1,7 +1,7 @@
 // Reads the payload of one commit, operation by operation (Operation.swift has the layout,
-// Operation+Coding.swift the fields). A
-// payload that passed its checksum may still come from a newer version: an unknown kind is a typed
-// error. Callers that apply operations decode the whole commit once before they apply any of it.
+// Operation+Coding.swift and RowChange+Coding.swift the fields). A payload that passed its checksum
+// may still come from a newer version: an unknown kind is a typed error. Callers that apply
+// operations decode the whole commit once before they apply any of it.
 
 package import TreeRingLog
 
@@ -77,17 +77,5 @@ package struct PayloadReader {
     if distance == 0 { return 0 }
     guard distance - 1 <= commit else { throw ByteReader.damaged }
     return commit - (distance - 1)
-  }
-
-  mutating func value() throws(TreeRingError) -> StoredValue {
-    let part = try reader.byte()
-    switch part {
-    case 0: return .inline(try reader.counted())
-    case 1:
-      guard let byteCount = Int(exactly: try reader.integer()) else { throw ByteReader.damaged }
-      let digest = try reader.fixed64()
-      return .logged(LoggedReference(byteCount: byteCount, digest: digest, stamp: stamp))
-    default: throw ByteReader.damaged
-    }
   }
 }

@@ -52,18 +52,6 @@ package struct PayloadWriter {
     append(previous: row.previous)
   }
 
-  mutating func append(_ value: StoredValue) {
-    switch value {
-    case .inline(let bytes):
-      operations.append(0)
-      operations.append(counted: bytes)
-    case .logged(let reference):
-      operations.append(1)
-      operations.append(integer: UInt64(reference.byteCount))
-      operations.append(fixed64: reference.digest)
-    }
-  }
-
   mutating func append(_ bucket: BucketReference) {
     let known = last?.number == bucket.number ? last?.index : buckets[bucket.number]
     let index = known ?? buckets.count

@@ -1,7 +1,7 @@
-// Replays many commits to their last state. The replay collects their changes, sorts them by row,
-// and writes each row once, as its last change leaves it. So a row that was written ten times is
-// put once. A row that was put and deleted within the range costs one tombstone. The trees are
-// edited in key order.
+// Replays many commits to their last state. The replay collects their changes, sorts them by row
+// (ChangeSorter.swift), and writes each row once, as its last change leaves it. So a row that was
+// written ten times is put once. A row that was put and deleted within the range costs one
+// tombstone. The trees are edited in key order, so each page is made once.
 //
 // The state equals that of a replay commit by commit; only the shape of the trees may differ.
 
@@ -12,20 +12,22 @@ extension StateEditor {
   /// the catalog; `buildMissingIndexes` builds the trees.
   ///
   /// - Parameters:
-  ///   - limit: the maximum number of pending operations.
-  ///   - goesOn: called after each commit; false ends the replay there.
-  /// - Throws: the error that prevents the replay. Some operations may have been applied by then,
+  ///   - byteLimit: The maximum number of bytes of pending changes in memory.
+  ///   - makeFile: Makes a file for further pending changes; nil if there can be none.
+  ///   - goesOn: Called after each commit; false ends the replay there.
+  /// - Throws: The error that prevents the replay. Some operations may have been applied by then,
   ///   so the caller has to discard the editor.
   func replay(
-    _ log: CommitLog, through commit: CommitNumber, limit: Int = FoldedReplay.limit,
-    while goesOn: () -> Bool = { true }
+    _ log: CommitLog, through commit: CommitNumber, byteLimit: Int = FoldedReplay.byteLimit,
+    makeFile: ChangeSorter.MakeFile? = nil, while goesOn: (CommitNumber) -> Bool = { _ in true }
   ) throws(TreeRingError) {
-    let replay = FoldedReplay(self, limit: limit)
+    let sorter = ChangeSorter(byteLimit: byteLimit, makeFile: makeFile)
+    let replay = FoldedReplay(self, sorter)
     let first = roots.commit + 1
     try typed {
       try log.replay(from: first, through: commit) { header, payload in
         try replay.add(header, payload)
-        return goesOn()
+        return goesOn(header.number)
       }
     }
     try replay.finish()
@@ -35,52 +37,44 @@ extension StateEditor {
 /// Applies commits from the log to a state in batches.
 final class FoldedReplay {
   private let editor: StateEditor
-  private let limit: Int
-  /// The payloads of the pending commits; the pending changes point into them.
-  private let payloads = ByteArena()
-  private var changes: [Change] = []
+  private let sorter: ChangeSorter
   private var buckets: [UInt32: BucketReference] = [:]
 
-  /// A pending change of one row.
-  private struct Change {
-    /// The row's key in the row tree.
-    var key: UnsafeRawBufferPointer
-    var stamp: Stamp
-    var change: RowChange<StoredValue>
-  }
+  /// The default for the maximum number of bytes of pending changes in memory.
+  static let byteLimit = 8 << 20
 
-  /// The default for the maximum number of pending operations.
-  static let limit = 32_768
-  private static let payloadByteLimit = 8 << 20
-
-  /// - Parameter limit: the maximum number of pending operations.
-  init(_ editor: StateEditor, limit: Int = FoldedReplay.limit) {
+  /// - Parameter sorter: Holds the pending changes.
+  init(_ editor: StateEditor, _ sorter: ChangeSorter) {
     self.editor = editor
-    self.limit = limit
+    self.sorter = sorter
   }
 
   /// Adds one commit. The next `finish` brings the state to that commit; number, date and tags are
   /// set immediately. An index definition changes only the catalog; `buildMissingIndexes` builds
   /// the trees later.
   ///
-  /// - Throws: the error that prevents the replay. Some operations may have been applied by then,
+  /// - Throws: The error that prevents the replay. Some operations may have been applied by then,
   ///   so the caller has to discard the editor.
   func add(
     _ header: CommitHeader, _ payload: UnsafeRawBufferPointer
   ) throws(TreeRingError) {
-    let payload = payloads.copy(payload)
     try reading { () throws(TreeRingError) in
       try editor.replay(header, payload) { (operation, stamp) throws(TreeRingError) in
         try add(operation, at: stamp)
       }
     }
-    if changes.count >= limit || payloads.byteCount >= Self.payloadByteLimit { try finish() }
+    if sorter.isFull { try makeRoom() }
   }
 
   /// Applies the pending changes.
-  func finish() throws(TreeRingError) {
+  func finish() throws(TreeRingError) { try applyChanges() }
+
+  /// Moves the pending changes from memory to a file. Where that is impossible, it applies them.
+  private func makeRoom() throws(TreeRingError) {
+    do throws(TreeRingError) {
+      if try sorter.writeRun() { return }
+    } catch  where error.code == .noSpace {}
     try applyChanges()
-    payloads.removeAll()
   }
 
   private func add(_ operation: Operation, at stamp: Stamp) throws(TreeRingError) {
@@ -89,7 +83,9 @@ final class FoldedReplay {
     case .row(let row, let change): try add(row, change, stamp)
     case .deleteRange(let bucket, let rows):
       for row in rows { try add(row.address(in: bucket), .delete, stamp) }
-    case .tag, .index, .place, .stub, .held:
+    // They depend on no pending change, and none depends on them.
+    case .tag, .stub, .held: try editor.replay(operation, at: stamp)
+    case .index, .place:
       try applyChanges()
       try editor.replay(operation, at: stamp)
     }
@@ -104,55 +100,55 @@ final class FoldedReplay {
   private func add(
     _ row: RowAddress, _ change: RowChange<StoredValue>, _ stamp: Stamp
   ) throws(TreeRingError) {
-    try editor.checkBucket(row.bucket)
-    if buckets[row.bucket.number] == nil { buckets[row.bucket.number] = row.bucket }
+    if buckets[row.bucket.number]?.name != row.bucket.name {
+      try editor.checkBucket(row.bucket)
+      buckets[row.bucket.number] = row.bucket
+    }
     if !change.isDelete { editor.add(row.bucket) }
-    let key = RowTreeKey.with(bucket: row.bucket.number, key: row.key) { payloads.copy($0) }
-    changes.append(Change(key: key, stamp: stamp, change: change))
+    try sorter.add(row.key, in: row.bucket.number, change, at: stamp)
   }
 
   private func applyChanges() throws(TreeRingError) {
-    let order = KeySorter.order(of: changes.map(\.key))
-    var start = 0
-    while start < order.count {
-      let enough = start + Self.sectionChangeCount
+    let sorted = try SortedChanges(sorter)
+    var isDone = false
+    while !isDone {
       try reading { () throws(TreeRingError) in
-        while start < order.count, start < enough {
-          let key = changes[order[start]].key
-          var end = start + 1
-          while end < order.count, KeyOrder.compare(changes[order[end]].key, key) == 0 { end += 1 }
-          try apply(order[start..<end], to: key)
-          start = end
+        for _ in 0..<Self.sectionRowCount {
+          guard let (key, changes) = try sorted.next() else {
+            isDone = true
+            return
+          }
+          try apply(changes, to: key)
         }
       }
+      try editor.spill?(editor.editor)
     }
-    changes.removeAll(keepingCapacity: true)
+    sorter.removeAll()
   }
 
-  /// Runs `body` in a read section. A section covers some hundred changes, so that a long replay
-  /// does not delay the reclaiming of memory.
+  /// Runs `body` in a read section. A section covers some hundred rows, so that a long replay does
+  /// not delay the reclaiming of memory.
   private func reading(_ body: () throws(TreeRingError) -> Void) throws(TreeRingError) {
     try editor.pages.read(body)
   }
 
-  private static let sectionChangeCount = 512
+  private static let sectionRowCount = 512
 
   /// Applies the changes of one row.
   private func apply(
-    _ positions: ArraySlice<Int>, to treeKey: UnsafeRawBufferPointer
+    _ changes: [StampedChange], to treeKey: UnsafeRawBufferPointer
   ) throws(TreeRingError) {
     let key = RowTreeKey.key(of: treeKey)
     guard let bucket = buckets[RowTreeKey.bucket(of: treeKey)] else { throw ByteReader.damaged }
     let old = try editor.row(bucket: bucket.number, key: key)
     var new = old
     var deleted: CommitNumber?
-    for position in positions {
-      let change = changes[position]
+    for next in changes {
       // A delete of an absent row leaves no tombstone.
-      if new != nil, change.change.isDelete { deleted = change.stamp.commit }
+      if new != nil, next.change.isDelete { deleted = next.stamp.commit }
       do throws(TreeRingError) {
-        new = try change.change.successor(of: new, at: change.stamp)
-      } catch { throw StateEditor.replayError(error, at: change.stamp) }
+        new = try next.change.successor(of: new, at: next.stamp)
+      } catch { throw StateEditor.replayError(error, at: next.stamp) }
     }
     if new != nil {
       try editor.replace(old, by: new, at: 0, in: bucket, key: key)

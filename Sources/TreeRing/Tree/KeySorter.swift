@@ -30,7 +30,8 @@ enum KeySorter {
     return items.map(\.index)
   }
 
-  private static func head(_ key: UnsafeRawBufferPointer, after shared: Int) -> UInt64 {
+  /// Eight bytes of a key as a number, behind so many bytes; zeros behind the key's end.
+  static func head(_ key: UnsafeRawBufferPointer, after shared: Int) -> UInt64 {
     let rest = key.count - shared
     if rest >= 8 {
       return UInt64(bigEndian: key.loadUnaligned(fromByteOffset: shared, as: UInt64.self))

@@ -26,8 +26,8 @@ import Testing
         history.noteEmptyCommit()
       }
     }
-    for limit in [1, 2, 7, 40, FoldedReplay.limit] {
-      for _ in 1...4 {
+    for (limit, medium) in Self.sorters {
+      for _ in 1...3 {
         let bounds = [0, 0].map { _ in
           CommitNumber.random(in: 0...store.newestCommit, using: &random)
         }
@@ -37,10 +37,10 @@ import Testing
           (add: { (header, payload) in try editor.replay(header, payload) }, finish: {})
         }
         let folded = try replay(store, on: base, through: through) { editor in
-          let replay = FoldedReplay(editor, limit: limit)
-          return (add: { try replay.add($0, $1) }, finish: { try replay.finish() })
+          try Self.folded(editor, limit, medium)
         }
-        compare(folded, alone, "seed \(seed), \(from)...\(through), \(limit) at once")
+        compare(
+          folded, alone, "seed \(seed), \(from)...\(through), \(limit) bytes, \(medium)")
         alone.editor.discard()
         folded.editor.discard()
       }
@@ -59,10 +59,7 @@ import Testing
       try store.write { try $0.delete("b", in: "blobs") }
     }
     let base = try store.snapshot(at: .commit(2)).version
-    let editor = try replay(store, on: base, through: 8) { editor in
-      let replay = FoldedReplay(editor)
-      return (add: { try replay.add($0, $1) }, finish: { try replay.finish() })
-    }
+    let editor = try replay(store, on: base, through: 8) { try Self.folded($0) }
     defer { editor.editor.discard() }
     let number = try #require(editor.catalog.buckets["blobs"])
     func lastWritten(_ key: Key) throws -> CommitNumber {
@@ -84,12 +81,12 @@ import Testing
     }
     let base = try store.snapshot(at: .commit(0)).version
     let editor = try replay(store, on: base, through: 1000) { editor in
-      let replay = FoldedReplay(editor)
+      let way = try Self.folded(editor)
       return (
         add: { header, payload in
-          try replay.add(header, payload)
+          try way.add(header, payload)
           #expect(editor.roots.rows.count == 0)
-        }, finish: { try replay.finish() }
+        }, finish: way.finish
       )
     }
     defer { editor.editor.discard() }
@@ -98,6 +95,28 @@ import Testing
   }
 
   // MARK: - Parts
+
+  /// The place of pending changes beyond the limit.
+  private enum Medium { case none, file, fullDevice }
+
+  /// Limits in bytes: of nearly every commit, of some commits, of all.
+  private static let sorters: [(Int, Medium)] = [
+    (1, .none), (1, .file), (1, .fullDevice), (2_000, .none), (2_000, .file),
+    (FoldedReplay.byteLimit, .file),
+  ]
+
+  private static func folded(
+    _ editor: StateEditor, _ limit: Int = FoldedReplay.byteLimit, _ medium: Medium = .none
+  ) throws -> Way {
+    let makeFile: ChangeSorter.MakeFile? =
+      switch medium {
+      case .none: nil
+      case .file: { () throws(TreeRingError) in try namelessFile() }
+      case .fullDevice: { () throws(TreeRingError) in throw TreeRingError(.noSpace, "full") }
+      }
+    let replay = FoldedReplay(editor, ChangeSorter(byteLimit: limit, makeFile: makeFile))
+    return (add: { try replay.add($0, $1) }, finish: { try replay.finish() })
+  }
 
   private typealias Way = (
     add: (CommitHeader, UnsafeRawBufferPointer) throws -> Void, finish: () throws -> Void
