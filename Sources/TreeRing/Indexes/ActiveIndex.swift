@@ -25,6 +25,9 @@ package struct ActiveIndex: Sendable {
 
   /// The manual index whose places it shows: itself, or the one that it filters; otherwise nil.
   let manualName: String?
+  /// Whether the places of a row depend on that row alone. If so, the index of one state can be
+  /// derived from that of another by the rows that differ.
+  var isDerivable: Bool { comparison == nil && manualName == nil }
   /// The comparison that orders its rows, or those of the index that it filters; otherwise nil.
   /// With a comparison, the sort keys are labels, which only the trees contain.
   let comparison: RowComparison?

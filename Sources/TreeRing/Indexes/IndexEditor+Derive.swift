@@ -21,7 +21,7 @@ extension IndexEditor {
     _ index: ActiveIndex, from donor: Donor, for rows: Tree, catalog: Catalog,
     values: ValueSource, limit: Int
   ) throws(TreeRingError) -> IndexRoots? {
-    if index.comparison != nil || index.manualName != nil { return nil }
+    if !index.isDerivable { return nil }
     let buckets = Set(
       index.buckets.compactMap { donor.catalog.buckets[$0] ?? catalog.buckets[$0] })
     guard

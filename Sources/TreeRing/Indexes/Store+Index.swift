@@ -151,9 +151,11 @@ extension Engine {
     func distance(_ other: Version) -> CommitNumber {
       max(other.roots.commit, commit) - min(other.roots.commit, commit)
     }
-    let nearest = (timeTravel.versions + [queue.visible])
+    // The version keeps the pages of its origin, so that one may donate in any case.
+    let origin = version.origin.flatMap { $0.leasedIndex(number) == nil ? nil : [$0] } ?? []
+    let others = (timeTravel.versions + [queue.visible])
       .filter { $0 !== version && $0.canDonateIndex(number) }
-      .min { distance($0) < distance($1) }
+    let nearest = (origin + others).min { distance($0) < distance($1) }
     guard let nearest, let index = nearest.leasedIndex(number) else { return nil }
     return (nearest, index)
   }

@@ -13,6 +13,9 @@ package final class Version: Sendable {
   /// Keeps the pages of `roots`.
   let lease: PageLease
   private let reclaimer: Reclaimer
+  /// The version of the main line that this one was rebuilt on, directly or by further ones; nil if
+  /// there is none. Its pages are among those that `lease` keeps.
+  let origin: Version?
   /// Indexes that were not maintained at this commit and were built from its rows later.
   private let built = Mutex<[LeasedIndex]>([])
 
@@ -29,13 +32,16 @@ package final class Version: Sendable {
   ) {
     (self.roots, self.catalog, self.pages, self.reclaimer) = (roots, catalog, pages, reclaimer)
     lease = PageLease(pinned: roots, use: use, reclaimer: reclaimer)
+    origin = nil
   }
 
   /// Creates a version in private pages, which shares pages of other versions.
+  /// - Parameter base: The version that it was rebuilt on; nil if that is the empty store.
   init(
     roots: Roots, catalog: Catalog, pages: PageStore, own: [PageNumber],
-    sharing shared: [PageLease], reclaimer: Reclaimer
+    sharing shared: [PageLease], on base: Version?, reclaimer: Reclaimer
   ) {
+    origin = base.flatMap { $0.depth == 0 ? $0 : $0.origin }
     (self.roots, self.catalog, self.pages, self.reclaimer) = (roots, catalog, pages, reclaimer)
     lease = PageLease(own: own, sharing: shared, reclaimer: reclaimer)
   }

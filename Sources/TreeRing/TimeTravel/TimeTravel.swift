@@ -1,6 +1,11 @@
 // Earlier states of a store. A state that is no longer in memory is rebuilt: the log is replayed
 // into private pages, on top of the nearest earlier state available. The result is kept for some
 // time, because a reader of one past commit often reads its neighbours too.
+//
+// Most readers of the past need no index or one, and a store may have many. So a replay on top of a
+// state of the main line maintains the rows, and only those indexes that cannot be derived row by
+// row. A reader of another index derives it, from the nearest state that has its trees
+// (`Store.reader(of:at:)`). From then on, later states on top of that one maintain it too.
 
 internal import TreeRingLog
 internal import TreeRingPlatform
@@ -58,7 +63,8 @@ final class TimeTravel: Sendable {
   /// epoch is unchanged afterwards. The caller passes a valid version to `keep`.
   ///
   /// - Parameter definitions: The definitions in force now. The replay maintains those of their
-  ///   indexes that the earlier version has trees of.
+  ///   indexes that were asked for at the earlier version, and those that cannot be derived row by
+  ///   row.
   func version(
     at commit: CommitNumber, candidates: [Version], definitions: Catalog, code: [CodeIndex],
     readable: Readability
@@ -86,9 +92,15 @@ final class TimeTravel: Sendable {
     var trees = IndexTrees()
     let built = base?.builtIndexes ?? []
     for index in roots.indexes.all + built.map(\.roots) { trees.set(index) }
-    let active = try ActiveIndexes(trees, of: [catalog, definitions], code: code)
+    let known = try ActiveIndexes(trees, of: [catalog, definitions], code: code)
+    let isRebuilt = (base?.depth ?? 0) > 0
+    let asked = Set((isRebuilt ? roots.indexes.all : []).map(\.number) + built.map(\.roots.number))
     roots.indexes = IndexTrees()
-    for index in trees.all where active[index.number] != nil { roots.indexes.set(index) }
+    for index in trees.all {
+      guard let definition = known[index.number] else { continue }
+      if asked.contains(index.number) || !definition.isDerivable { roots.indexes.set(index) }
+    }
+    let active = try ActiveIndexes(roots.indexes, of: [catalog, definitions], code: code)
     var shared = built.filter { roots.index($0.roots.number) != nil }.map(\.lease)
     if let base { shared.append(base.lease) }
     let editor = StateEditor(
@@ -107,7 +119,7 @@ final class TimeTravel: Sendable {
     }
     return Version(
       roots: editor.roots, catalog: editor.catalog, pages: pages,
-      own: editor.editor.finish().allocated, sharing: shared, reclaimer: reclaimer)
+      own: editor.editor.finish().allocated, sharing: shared, on: base, reclaimer: reclaimer)
   }
 
   /// The rebuilt versions kept.

@@ -111,7 +111,8 @@ extension Store {
     timeTravel.evictAll()
     reclaimer.settle()
     var reachable = try engine.checkpointer?.reachablePages() ?? []
-    let versions = queue.readable + snapshots.compactMap { try? $0.version }
+    let shown = queue.readable + snapshots.compactMap { try? $0.version }
+    let versions = shown + shown.compactMap(\.origin)
     var leases = versions.flatMap { [$0.lease] + $0.builtIndexes.map(\.lease) }
     var seen: Set<ObjectIdentifier> = []
     while let lease = leases.popLast() {
