@@ -10,21 +10,24 @@
 internal import TreeRingLog
 
 /// Edits all trees of a store on the way to one commit. One thread at a time uses it.
+///
+/// Its properties are not checked for exclusive access at run time: one thread uses them, none is
+/// passed `inout` while code of the caller runs, and the checks cost an eighth of a bulk load.
 final class StateEditor {
   let editor: PageEditor
-  var roots: Roots
-  var catalog: Catalog
+  @exclusivity(unchecked) var roots: Roots
+  @exclusivity(unchecked) var catalog: Catalog
   /// The definitions of the maintained indexes: those of `roots.indexes`.
-  var active: ActiveIndexes
-  var values: ValueSource
+  @exclusivity(unchecked) var active: ActiveIndexes
+  @exclusivity(unchecked) var values: ValueSource
   /// The closures that this process has registered.
   let code: [CodeIndex]
   let recorder: ChangeRecorder?
   /// Called repeatedly, while no pointer into pages of the transaction is held.
-  var spill: SpillAction?
+  @exclusivity(unchecked) var spill: SpillAction?
   /// Whether a replayed commit lacks operations that were removed from the log later.
   var hasReplayedStub = false
-  private var record: [UInt8] = []
+  @exclusivity(unchecked) private var record: [UInt8] = []
 
   /// - Parameter active: the definitions of `base.indexes`. An index without a definition loses its
   ///   trees.

@@ -29,13 +29,15 @@ public final class Transaction: Readable, ReadableState {
   ///     }
   public var idempotencyKey: [UInt8]?
 
+  // The properties that every put changes are not checked for exclusive access at run time: one
+  // thread uses them, and none is passed `inout` while code of the caller runs.
   let editor: StateEditor
-  var payload: PayloadWriter
+  @exclusivity(unchecked) var payload: PayloadWriter
   let pending: PendingValues
   /// For a copy of another log's commit: that commit's payload, used unchanged, and the number of
   /// its operations.
   var adopted: (payload: [UInt8], operationCount: UInt32)?
-  private var isOpen = true
+  @exclusivity(unchecked) private var isOpen = true
   /// The error that ended an operation half-way. With one, the commit fails.
   var failure: TreeRingError?
   /// Whether a commit without a given date gets that of the newest one, or one before any data.
@@ -46,12 +48,12 @@ public final class Transaction: Readable, ReadableState {
   /// The commits before the horizon whose states are in the log although possibly no tag names them
   /// yet.
   package var baseCommits: Set<CommitNumber> = []
-  private var cachedReader: StateReader?
+  @exclusivity(unchecked) private var cachedReader: StateReader?
   /// The reads of pages that this transaction may edit.
   private let reads = TransactionReads()
-  private var editCount: UInt = 0
+  @exclusivity(unchecked) private var editCount: UInt = 0
   /// The bucket of the last write, because the next one usually concerns the same bucket.
-  private var lastBucket: BucketReference?
+  @exclusivity(unchecked) private var lastBucket: BucketReference?
 
   /// The store's horizon; it moves only between two transactions.
   private let horizon: CommitNumber

@@ -176,7 +176,7 @@ final class StateReader: Sendable {
 /// runs the transaction uses it.
 final class TransactionReads: @unchecked Sendable {
   /// The number of reading calls that have not returned.
-  var depth = 0
+  @exclusivity(unchecked) var depth = 0
   /// Incremented by every write, and by the transaction's end.
-  var edition = 0
+  @exclusivity(unchecked) var edition = 0
 }
