@@ -1,6 +1,7 @@
 // swift-tools-version: 6.2
 // The benchmarks are a separate package, so that users get neither them nor the libraries of other
-// engines. TREERING_PEERS=lmdb,sqlite,rocksdb adds the named peers, whose libraries must be installed.
+// engines. TREERING_PEERS=lmdb,sqlite,rocksdb,leveldb adds the named peers, whose libraries must be
+// installed.
 // TREERING_DIFFERENCEKIT=PATH adds DifferenceKit from the checkout at that path.
 import PackageDescription
 
@@ -28,6 +29,9 @@ let peers = [
   Peer(
     word: "rocksdb", target: "PeerRocksDB", library: "CRocksDB", pkgConfig: "rocksdb",
     apt: "librocksdb-dev"),
+  Peer(
+    word: "leveldb", target: "PeerLevelDB", library: "CLevelDB", pkgConfig: "leveldb",
+    apt: "libleveldb-dev"),
 ]
 let wanted = (Context.environment["TREERING_PEERS"] ?? "").split(separator: ",").map(String.init)
 let enabled = peers.filter { wanted.contains($0.word) }

@@ -10,6 +10,9 @@ internal import Foundation
 #if canImport(PeerRocksDB)
   internal import PeerRocksDB
 #endif
+#if canImport(PeerLevelDB)
+  internal import PeerLevelDB
+#endif
 #if canImport(PeerSQLite)
   internal import PeerSQLite
 #endif
@@ -35,7 +38,7 @@ struct TreeRingBench {
     --json           print all samples as JSON instead of a table of medians
     --list           print the names of all subjects
 
-    TREERING_PEERS=lmdb,sqlite,rocksdb at build time adds peers to compare with.
+    TREERING_PEERS=lmdb,sqlite,rocksdb,leveldb at build time adds peers to compare with.
     """
 
   /// Memory comes first: other subjects leave free memory behind, which would hide its growth.
@@ -55,6 +58,9 @@ struct TreeRingBench {
     #endif
     #if canImport(PeerRocksDB)
       engines.append(RocksDBEngine.self)
+    #endif
+    #if canImport(PeerLevelDB)
+      engines.append(LevelDBEngine.self)
     #endif
     #if canImport(PeerSQLite)
       engines.append(SQLiteEngine.self)
