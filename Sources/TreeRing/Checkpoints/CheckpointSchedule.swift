@@ -1,9 +1,12 @@
 // The moments of checkpoints and evictions.
 //
-// A checkpoint is due after so many operations that replaying them would take a while, when dirty
-// pages fill their share of the heap, and when half of the pages have died that may die before it
-// ends. The pause between two checkpoints is in proportion to the time that the last one took,
-// unless the request is urgent.
+// A checkpoint writes each page that changed since the one before, however often it changed. So few
+// checkpoints amid many commits write far less than many. A checkpoint is made:
+//
+// - as soon as writing pauses, if an opening would have to replay more than `dueReplay`;
+// - amid commits, after a pause that is long in proportion to the last checkpoint;
+// - at once, if an opening would have to replay more than `urgentReplay`, if dirty pages fill their
+//   share of the heap, or if most of the pages have died that may die before it ends.
 //
 // Invariants: each kind of work is queued at most once. `attemptCount` grows with every checkpoint
 // that the queue has finished, made or not. After `close` returns, the queue is empty and takes no
@@ -15,12 +18,17 @@ internal import TreeRingPlatform
 
 /// The queue of background work on the page file. Any thread.
 final class CheckpointSchedule: Sendable {
-  /// The number of operations after which a checkpoint is due.
-  static let operationInterval: UInt64 = 5_000
+  /// The replay after the newest root, in bytes of `Roots.replayByteCount`, that makes a checkpoint
+  /// due when writing pauses, and at once.
+  static let dueReplay: UInt64 = 1 << 20
+  static let urgentReplay: UInt64 = 32 << 20
   /// The part of the pages that may die between two checkpoints that makes a checkpoint due.
-  static let duePart = 0.5
-  /// The ratio of the pause after a checkpoint to the checkpoint's duration.
-  private static let pauseFactor = 3
+  static let duePart = 0.75
+  /// The ratio of the pause after a checkpoint to the checkpoint's duration, amid commits: a
+  /// tenth of the time goes into checkpoints.
+  private static let pauseFactor = 9
+  /// The time without a commit after which writing pauses.
+  private static let idleTime = Duration.milliseconds(20)
 
   enum Work: Hashable, Sendable {
     case checkpoint, urgentCheckpoint, eviction
@@ -34,24 +42,44 @@ final class CheckpointSchedule: Sendable {
     var isClosed = false
   }
   private let state = Mutex(State())
+  /// The number of commits so far. Only compared with earlier counts, so no order is needed.
+  private let commitCount = Atomic<UInt64>(0)
   private let thread = DispatchQueue(label: "treering.checkpoints", qos: .utility)
+
+  /// Counts a commit, which shows that writing does not pause.
+  func countCommit() { commitCount.add(1, ordering: .relaxed) }
 
   /// Queues work, unless the same is queued already.
   /// - Parameter body: the work. It is no longer queued when it begins.
   func queue(_ work: Work, _ body: @escaping @Sendable () -> Void) {
-    let pause = state.withLock { state -> Duration? in
+    let start = state.withLock { state -> ContinuousClock.Instant? in
       guard !state.isClosed, state.queued.insert(work).inserted else { return nil }
-      guard work == .checkpoint else { return .zero }
-      return state.lastDuration * Self.pauseFactor - (ContinuousClock.now - state.lastEnd)
+      guard work == .checkpoint else { return .now }
+      return state.lastEnd + max(state.lastDuration * Self.pauseFactor, Self.idleTime)
     }
-    guard let pause else { return }
+    guard let start else { return }
     let run: @Sendable () -> Void = { [weak self] in
       self?.thread.async { [weak self] in
         self?.begin(work)
         body()
       }
     }
-    if pause > .zero { Alarm.shared.after(pause, run) } else { run() }
+    wait(until: start, orNoCommitAfter: commitCount.load(ordering: .relaxed), run)
+  }
+
+  /// Calls `run` at a moment, or earlier if writing pauses.
+  /// - Parameter count: The count of commits now.
+  private func wait(
+    until start: ContinuousClock.Instant, orNoCommitAfter count: UInt64,
+    _ run: @escaping @Sendable () -> Void
+  ) {
+    let rest = start - .now
+    if rest <= .zero { return run() }
+    Alarm.shared.after(min(rest, Self.idleTime)) { [weak self] in
+      guard let self else { return }
+      let newCount = commitCount.load(ordering: .relaxed)
+      if newCount == count { run() } else { wait(until: start, orNoCommitAfter: newCount, run) }
+    }
   }
 
   private func begin(_ work: Work) { state.withLock { _ = $0.queued.remove(work) } }

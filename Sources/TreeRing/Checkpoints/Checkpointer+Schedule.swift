@@ -8,11 +8,14 @@ extension Checkpointer {
   /// Queues the work that is due. Called after a commit has become visible. O(1).
   func consider(_ roots: Roots) {
     evictor.updateShare()
+    schedule.countCommit()
+    let replay = replayByteCount(after: roots)
     if pages.heapPageCounts.dirty >= evictor.share.dirtyPages
       || throttle.deadPart() >= CheckpointSchedule.duePart
+      || replay >= CheckpointSchedule.urgentReplay
     {
       queueCheckpoint(isUrgent: true)
-    } else if operationCount(since: roots) >= CheckpointSchedule.operationInterval {
+    } else if replay >= CheckpointSchedule.dueReplay {
       queueCheckpoint(isUrgent: false)
     }
     if evictor.isDue {
@@ -55,7 +58,7 @@ extension Checkpointer {
     }
     guard let newest = source.withLock({ $0?.queue.visible.roots }) else { return }
     let isDue =
-      operationCount(since: newest) >= CheckpointSchedule.operationInterval
+      replayByteCount(after: newest) >= CheckpointSchedule.dueReplay
       || pages.heapPageCounts.dirty >= evictor.share.dirtyPages
       || throttle.deadPart() >= CheckpointSchedule.duePart || throttle.isAwaited
     guard isDue else { return }
@@ -67,9 +70,9 @@ extension Checkpointer {
     }
   }
 
-  /// The number of operations after the newest root.
-  private func operationCount(since roots: Roots) -> UInt64 {
-    let root = rootOperations.load(ordering: .relaxed)
-    return roots.operationCount - min(root, roots.operationCount)
+  /// The replay from the newest root to a later state, in bytes of `Roots.replayByteCount`.
+  private func replayByteCount(after roots: Roots) -> UInt64 {
+    let (bytes, root) = (roots.replayByteCount, rootReplay.load(ordering: .relaxed))
+    return bytes - min(root, bytes)
   }
 }

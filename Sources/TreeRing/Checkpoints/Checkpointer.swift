@@ -91,8 +91,8 @@ final class Checkpointer: Sendable {
   /// The source of the visible version, once the store is open.
   let source = Mutex<Source?>(nil)
   // Read after every commit, without the lock.
-  /// The operation count of the newest root. An estimate, so no order is needed.
-  let rootOperations = Atomic<UInt64>(0)
+  /// The newest root's `Roots.replayByteCount`. An estimate, so no order is needed.
+  let rootReplay = Atomic<UInt64>(0)
   /// Whether `state.failure` is set. Stored after it and loaded before it, so that a thread that
   /// loads true finds the error.
   private let hasFailed = Atomic<Bool>(false)
@@ -130,8 +130,7 @@ final class Checkpointer: Sendable {
     schedule = CheckpointSchedule()
     evictor = Evictor(pages: pages, budget: budget)
     throttle = WriterThrottle(evictor: evictor, pins: pins, schedule: schedule)
-    rootOperations.store(
-      state.ledger.newest?.roots.operationCount ?? 0, ordering: .relaxed)
+    rootReplay.store(state.ledger.newest?.roots.replayByteCount ?? 0, ordering: .relaxed)
     self.state = Mutex(state)
   }
 
@@ -270,8 +269,7 @@ final class Checkpointer: Sendable {
       for (root, list) in outcome.dropped { pins.unkeep(root, saved: list) }
       return state.adopt(outcome)
     }
-    rootOperations.store(
-      outcome.ledger.newest?.roots.operationCount ?? 0, ordering: .relaxed)
+    rootReplay.store(outcome.ledger.newest?.roots.replayByteCount ?? 0, ordering: .relaxed)
     schedule.checkpointEnded(after: duration)
     pages.free(released.pages)
     if released.withheldNumbers { pages.releaseWithheld() }

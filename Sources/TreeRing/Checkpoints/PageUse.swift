@@ -1,10 +1,13 @@
-// The use of the page file's numbers, and the bound of their count: twice the live pages, an
+// The use of the page file's numbers, and the bound of their count: four times the live pages, an
 // allowance for earlier roots, and the pages that pins keep.
 //
 // A page that a commit replaces is needed until two checkpoints have replaced the root that reaches
-// it. So the file grows when many pages die between two checkpoints. Then the next checkpoint
-// starts at once, and writers are throttled as they are when memory is short. Roots are dropped
-// before they keep too much, since the pages that one keeps become free only one checkpoint later.
+// it. So amid a load that changes nearly all pages between two checkpoints, the file holds the
+// pages of three roots, and numbers for those of the visible state. A lower bound would need many
+// more checkpoints: with twice the live pages, a load in random order wrote each page six times.
+// When the pages that died fill their room, the next checkpoint starts at once, and writers are
+// throttled as they are when memory is short. Roots are dropped before they keep too much, since
+// the pages that one keeps become free only one checkpoint later.
 
 internal import TreeRingLog
 
@@ -28,14 +31,14 @@ struct PageUse: Sendable {
   var allowance: Int
 
   /// The maximum number of pages in the file.
-  var bound: Int { 2 * live + allowance + pinned }
+  var bound: Int { 4 * live + allowance + pinned }
 
   /// The number of pages that may die before the next checkpoint ends: as many as the bound has
   /// room for, but enough to make a checkpoint worthwhile. It does not use up all of the room at
   /// once: pages that die before a checkpoint are kept during that one and the next.
   var room: Int {
     // A 64th is for lists, and for commits that are larger than the one before.
-    min(max(bound / 64 * 63 - all, live / 8, 256), (live + allowance) / 2)
+    min(max(bound / 64 * 63 - all, live / 8, 256), 2 * live + allowance / 2)
   }
 
   /// The number of pages that roots keep beyond their limit.

@@ -108,7 +108,7 @@ final class WriterThrottle: Sendable {
 
   /// The part of the pages that may die between two checkpoints from which on writers are
   /// throttled.
-  private static let slowPart = 0.75
+  private static let slowPart = 0.85
   /// The delay of a commit for each page it has made, when a limit is nearly reached.
   private static let pagePrice = Duration.microseconds(20)
   private static let longestWait = Duration.seconds(5)

@@ -34,6 +34,10 @@ package struct Roots: Sendable {
 
   package init() {}
 
+  /// The cost of replaying all commits so far, in bytes of payload. Each operation counts for as
+  /// many further bytes as take about the time of its edits.
+  var replayByteCount: UInt64 { payloadByteCount + 64 * operationCount }
+
   /// Every tree, those of the indexes last.
   package var trees: [TreeRoot] {
     [rows, tombstones, catalog] + indexes.all.flatMap { [$0.order, $0.places] }

@@ -185,7 +185,8 @@ import Testing
     expectBounded(sizes)
   }
 
-  /// Expects sizes of at most twice the live pages and the allowance for earlier roots.
+  /// Expects sizes of at most twice the live pages and twice the allowance for earlier roots, far
+  /// below what a lost free page in each round would give.
   private func expectBounded(_ sizes: [Int]) {
     let bound = 2 * (200 + 1024) * PageLayout.pageByteCount
     #expect((sizes.max() ?? 0) <= bound, "\(sizes)")

@@ -1,5 +1,5 @@
-// The bound of the page file's size: twice the live pages, the allowance for earlier roots, and the
-// pages that live pins keep.
+// The bound of the page file's size: four times the live pages, the allowance for earlier roots,
+// and the pages that live pins keep.
 
 import TestSupport
 import Testing
@@ -79,7 +79,7 @@ import Testing
       let allowance = max(
         reached / 2, Int(statistics.logByteCount) / 2 / 4096, statistics.memoryBudget / 16 / 4096,
         1024)
-      bound = max(bound, 2 * reached + allowance + statistics.pinnedPageCount)
+      bound = max(bound, 4 * reached + allowance + statistics.pinnedPageCount)
       let size = Int(statistics.pageFileByteCount) / 4096
       let surplus = leavesNoRoom ? max(reached / 8, 256) : 0
       #expect(
