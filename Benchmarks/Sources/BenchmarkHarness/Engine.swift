@@ -45,6 +45,15 @@ public protocol EngineSession: AnyObject {
   func scan() throws -> Scan
 }
 
+extension EngineSession {
+  /// Commits of ten thousand rows.
+  public func load(_ rows: [Int]) throws {
+    for start in stride(from: 0, to: rows.count, by: 10_000) {
+      try put(rows[start..<min(start + 10_000, rows.count)], version: 0)
+    }
+  }
+}
+
 /// The result of a scan.
 public struct Scan: Hashable, Sendable {
   public var count = 0

@@ -85,12 +85,6 @@ final class RocksDBSession: EngineSession {
     try checked { rocksdb_write(engine.handle, engine.writeOptions, batch, &$0) }
   }
 
-  func load(_ rows: [Int]) throws {
-    for start in stride(from: 0, to: rows.count, by: 10_000) {
-      try put(rows[start..<min(start + 10_000, rows.count)], version: 0)
-    }
-  }
-
   func prepare(_ rows: [Int]) { prepared = engine.data.copies(ofKeys: rows) }
 
   func getPrepared() throws -> UInt64 {

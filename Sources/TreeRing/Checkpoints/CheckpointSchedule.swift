@@ -3,8 +3,8 @@
 // A checkpoint writes each page that changed since the one before, however often it changed. So few
 // checkpoints amid many commits write far less than many. A checkpoint is made:
 //
-// - as soon as writing pauses, if an opening would have to replay more than `dueReplay`;
-// - amid commits, after a pause that is long in proportion to the last checkpoint;
+// - if an opening would have to replay more than `dueReplay`: as soon as writing pauses, or amid
+//   commits after a pause that is long in proportion to the last checkpoint;
 // - at once, if an opening would have to replay more than `urgentReplay`, if dirty pages fill their
 //   share of the heap, or if most of the pages have died that may die before it ends.
 //
@@ -18,9 +18,10 @@ internal import TreeRingPlatform
 
 /// The queue of background work on the page file. Any thread.
 final class CheckpointSchedule: Sendable {
-  /// The replay after the newest root, in bytes of `Roots.replayByteCount`, that makes a checkpoint
-  /// due when writing pauses, and at once.
+  /// The replay after the newest root that makes a checkpoint due after the pause, in bytes of
+  /// `Roots.replayByteCount`.
   static let dueReplay: UInt64 = 1 << 20
+  /// The replay that makes a checkpoint urgent.
   static let urgentReplay: UInt64 = 32 << 20
   /// The part of the pages that may die between two checkpoints that makes a checkpoint due.
   static let duePart = 0.75

@@ -9,7 +9,7 @@ public import TreeRingLog
 public struct OpeningProgress: Hashable, Sendable {
   /// The reason why commits are replayed.
   public var reason: String
-  /// The commit replayed last.
+  /// The last commit read from the log so far.
   public var commit: CommitNumber
   /// The newest commit of the log.
   public var newest: CommitNumber
@@ -337,6 +337,8 @@ struct Opening: Sendable {
   /// the log removes the name that a crash in between leaves.
   private func makeReplayFile() throws(TreeRingError) -> any File {
     let path = "\(folder)/log/replay\(CommitLog.temporarySuffix)"
+    // An earlier call has left the name if it could not remove it.
+    if try fileSystem.exists(path) { try fileSystem.unlink(path) }
     let file = try fileSystem.open(path, .createNew)
     try fileSystem.unlink(path)
     return file

@@ -2,7 +2,8 @@
 //
 // The changes collect in memory. When they fill it, they are sorted and written to a file as a run.
 // At the end all runs are merged with the rest in memory: each row's changes from all of them come
-// together. So a replay of any length edits the trees once, in key order, and makes each page once.
+// together. So a replay edits the trees once, in key order, and makes each page once. A merge holds
+// a block of every run, so the memory limits the number of runs too.
 //
 //   file   = run…
 //   run    = block…, of records in order
@@ -35,6 +36,8 @@ final class ChangeSorter {
 
   /// The maximum number of bytes in memory.
   private let byteLimit: Int
+  /// The number of record bytes from which on a block is written.
+  private let blockByteCount: Int
   private let makeFile: MakeFile?
   private let arena = ByteArena()
   private var pending: [SortRecord] = []
@@ -43,17 +46,31 @@ final class ChangeSorter {
   private(set) var runs: [Run] = []
 
   /// - Parameters:
-  ///   - byteLimit: The maximum number of bytes in memory.
+  ///   - byteLimit: The maximum number of bytes in memory, except that a merge takes that of
+  ///     `minRunCount` runs in any case.
   ///   - makeFile: Makes the file for runs; nil if there can be none.
   init(byteLimit: Int, makeFile: MakeFile?) {
     self.byteLimit = byteLimit
+    blockByteCount = min(max(4 << 10, byteLimit / 256), 64 << 10)
     self.makeFile = makeFile
   }
 
   /// Whether the changes in memory have reached the limit.
-  var isFull: Bool {
-    arena.byteCount + pending.count * MemoryLayout<SortRecord>.stride * 2 >= byteLimit
+  var isFull: Bool { arena.byteCount + pending.count * Self.sortByteCount >= byteLimit }
+
+  /// The number of bytes that sorting takes for a change, besides its record: its address twice,
+  /// its key's place, and the sorter's item and index.
+  private static let sortByteCount =
+    2 * MemoryLayout<SortRecord>.stride + MemoryLayout<UnsafeRawBufferPointer>.stride + 24
+
+  /// Whether a merge of one run more would stay within the limit.
+  private var hasRoomForRun: Bool {
+    let perRun = blockByteCount + SortRecord.maxByteCount + Self.blockHeaderByteCount
+    return runs.count < max(Self.minRunCount, byteLimit / perRun)
   }
+
+  /// The number of runs that are merged however low the limit is.
+  static let minRunCount = 16
 
   /// Adds a change, later than all others. O(size of the change).
   /// - Throws: `corruption` if no page could hold the row.
@@ -81,10 +98,10 @@ final class ChangeSorter {
   }
 
   /// Writes the changes in memory to the file as a run, so that there is room for others.
-  /// - Returns: False if there can be no file; then nothing has changed.
+  /// - Returns: False if there can be no file or no further run; then nothing has changed.
   /// - Throws: The error of the file. The changes stay in memory then.
   func writeRun() throws(TreeRingError) -> Bool {
-    guard let makeFile else { return false }
+    guard let makeFile, hasRoomForRun else { return false }
     if pending.isEmpty { return true }
     let file = if let file { file } else { try makeFile() }
     self.file = file
@@ -92,7 +109,7 @@ final class ChangeSorter {
     var end = start
     var longest = 0
     var block: [UInt8] = []
-    block.reserveCapacity(Self.blockByteCount + SortRecord.maxByteCount)
+    block.reserveCapacity(blockByteCount + SortRecord.maxByteCount)
     func flush() throws(TreeRingError) {
       let body = block.count - Self.blockHeaderByteCount
       let checksum = block.withUnsafeBytes {
@@ -110,7 +127,7 @@ final class ChangeSorter {
     for record in sortedPending() {
       if block.isEmpty { block.append(fixed64: 0) }
       block.append(contentsOf: record.all)
-      if block.count >= Self.blockByteCount { try flush() }
+      if block.count >= blockByteCount { try flush() }
     }
     if !block.isEmpty { try flush() }
     runs.append(Run(range: start..<end, longestBlock: longest))
@@ -120,7 +137,6 @@ final class ChangeSorter {
   }
 
   static let blockHeaderByteCount = 8
-  private static let blockByteCount = 64 << 10
 
   /// The changes in memory, sorted. O(n log n).
   func sortedPending() -> [SortRecord] {

@@ -100,7 +100,7 @@ final class FoldedReplay {
   private func add(
     _ row: RowAddress, _ change: RowChange<StoredValue>, _ stamp: Stamp
   ) throws(TreeRingError) {
-    if buckets[row.bucket.number]?.name != row.bucket.name {
+    if buckets[row.bucket.number] != row.bucket {
       try editor.checkBucket(row.bucket)
       buckets[row.bucket.number] = row.bucket
     }

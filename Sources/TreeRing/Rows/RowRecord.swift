@@ -145,8 +145,9 @@ package struct RowRecord {
       object: .inline(UnsafeRawBufferPointer(rebasing: bytes[place...])), metadata: nil)
   }
 
+  /// Reads any record, field by field.
   @inline(never)
-  private init(checked bytes: UnsafeRawBufferPointer) throws(TreeRingError) {
+  init(checked bytes: UnsafeRawBufferPointer) throws(TreeRingError) {
     var reader = ByteReader(bytes)
     let flags = try reader.byte()
     let written = Stamp(commit: try reader.integer(), operation: try reader.integer32())

@@ -21,12 +21,12 @@ import Testing
   /// A store with puts, replacements, deletes and tags, some megabytes of them, without its page
   /// file; and its rows.
   private static func make(
-    _ system: MemoryFileSystem, seed: UInt64
+    _ system: any FileSystem, seed: UInt64, commits: Int = 120
   ) throws -> [Key: [UInt8]] {
     var random = SeededGenerator(seed: seed)
     var model: [Key: [UInt8]] = [:]
     let store = try open(system, .create)
-    for commit in 0..<120 {
+    for commit in 0..<commits {
       try store.write { tx in
         for _ in 0..<100 {
           let key = Key("k\(Int.random(in: 0..<9_000, using: &random))")
@@ -67,13 +67,45 @@ import Testing
         if path == Self.leftover { _ = made.next() }
       })
     let store = try Self.open(system)
-    // It is opened once and unlinked once.
-    #expect(made.count == 2)
+    // The file was looked for, opened and unlinked.
+    #expect(made.count == 3)
     #expect(try Self.rows(store) == model, "seed \(seed)")
     #expect(try store.snapshot().tags().map(\.commit) == [1, 31, 61, 91])
     #expect(try store.snapshot(at: .tag("t30")).count(in: "blobs") > 0)
     #expect(try !memory.list("store/log").contains { $0.hasSuffix("tmp") })
     try store.close()
+  }
+
+  @Test(
+    "Any call of the opening may fail: a typed error or the right rows, now and afterwards",
+    arguments: [DiskFault.inputOutput, .noSpace])
+  func failures(fault: DiskFault) throws {
+    let disk = SimulatedFileSystem(seed: 1)
+    let model = try Self.make(disk, seed: 4, commits: 70)
+    var failures = 0
+    var call = 0
+    while true {
+      call += 1
+      let copy = disk.afterKill()
+      let before = copy.callCount
+      copy.fail(after: call, with: fault)
+      do {
+        let store = try Self.open(copy)
+        #expect(try Self.rows(store) == model, "\(fault) at call \(call)")
+        let isPast = copy.callCount - before < call
+        try? store.close()
+        if isPast { break }
+      } catch let error as TreeRingError {
+        failures += 1
+        #expect([.io, .noSpace].contains(error.code), "\(error)")
+      }
+      let store = try Self.open(copy)
+      #expect(try Self.rows(store) == model, "after \(fault) at call \(call)")
+      #expect(try !copy.list("store/log").contains { $0.hasSuffix("tmp") })
+      try store.close()
+    }
+    #expect(call > 10)
+    #expect(fault == .noSpace || failures > 5)
   }
 
   @Test("The name that a kill leaves is removed by the next opening")

@@ -35,13 +35,40 @@ func namelessFile(
       let models = Self.models(.random(in: 0...400, using: &random), &random)
       for model in models {
         try Self.add(model, to: sorter)
-        if sorter.isFull { #expect(try sorter.writeRun()) }
+        if sorter.isFull { _ = try sorter.writeRun() }
       }
       #expect(limit > 200 || models.count < 100 || !sorter.runs.isEmpty)
       #expect(try Self.drain(sorter) == Self.sorted(models), "seed \(seed), limit \(limit)")
       sorter.removeAll()
     }
     #expect(try Self.drain(sorter).isEmpty)
+  }
+
+  @Test("The blocks of all runs fit the limit, and so do the changes in memory")
+  func memory() throws {
+    let limit = 1 << 20
+    let sorter = ChangeSorter(byteLimit: limit) { () throws(TreeRingError) in try namelessFile() }
+    var count: UInt32 = 0
+    func fill() throws {
+      while !sorter.isFull {
+        count += 1
+        let key = withUnsafeBytes(of: count.byteSwapped) { Array($0) }
+        let model = Model(
+          key: key, stamp: Stamp(commit: 1, operation: count), change: .object(coder: 0, [1, 2]))
+        try Self.add(model, to: sorter)
+      }
+    }
+    try fill()
+    // Small changes: what sorting takes counts, not only their records.
+    #expect(Int(count) * 56 < limit)
+    while try sorter.writeRun() { try fill() }
+    #expect(sorter.runs.count > ChangeSorter.minRunCount)
+    #expect(sorter.runs.reduce(0) { $0 + $1.longestBlock } <= limit)
+    // No more runs: the changes in memory are still part of the order.
+    let sorted = try SortedChanges(sorter)
+    var seen: UInt32 = 0
+    while let (_, changes) = try sorted.next() { seen += UInt32(changes.count) }
+    #expect(seen == count)
   }
 
   @Test("A changed byte of the file is an error, never another change")

@@ -73,6 +73,39 @@ import Testing
     #expect(editor.roots.operationCount == 8)
   }
 
+  @Test("A bucket's number under another name is damage, even if Unicode takes the names for equal")
+  func otherName() throws {
+    func payload(_ name: String, _ commit: CommitNumber) -> [UInt8] {
+      var writer = PayloadWriter(commit: commit)
+      let key: [UInt8] = [1]
+      key.withUnsafeBytes { key in
+        let row = RowAddress(
+          bucket: BucketReference(number: 1, name: name), key: key, previous: 0)
+        writer.append(.row(row, .delete))
+      }
+      return writer.payload(notes: CommitNotes())
+    }
+    for (second, isDamage) in [("caf\u{E9}", false), ("cafe\u{301}", true), ("other", true)] {
+      let store = try Store.inMemory()
+      try store.write { tx in try tx.put([1], for: "a", in: Bucket.bytes("caf\u{E9}")) }
+      let base = try store.snapshot(at: .commit(0)).version
+      var error: TreeRingError?
+      let editor = try replay(store, on: base, through: 1) { editor in
+        let way = try Self.folded(editor)
+        return (
+          add: { header, bytes in
+            try way.add(header, bytes)
+            var later = header
+            (later.number, later.operationCount) = (2, 1)
+            error = Self.error { try payload(second, 2).withUnsafeBytes { try way.add(later, $0) } }
+          }, finish: way.finish
+        )
+      }
+      editor.editor.discard()
+      #expect(error?.code == (isDamage ? .corruption : nil), "\(second)")
+    }
+  }
+
   @Test("Each row is written once: a thousand puts of ten rows copy the pages of ten")
   func writtenOnce() throws {
     let store = try Store.inMemory()
@@ -95,6 +128,11 @@ import Testing
   }
 
   // MARK: - Parts
+
+  private static func error(_ body: () throws -> Void) -> TreeRingError? {
+    do { try body() } catch let error as TreeRingError { return error } catch {}
+    return nil
+  }
 
   /// The place of pending changes beyond the limit.
   private enum Medium { case none, file, fullDevice }

@@ -61,6 +61,52 @@ import Testing
       .sorted { ($0.row.number, $0.key) < ($1.row.number, $1.key) }.map(\.key)
   }
 
+  @Test("A past state evaluates an index once somebody asks for it, for the rows that differ alone")
+  func askedFor() throws {
+    let evaluated = Counter()
+    let counting = GroupIndex("counting", on: notes, version: 1) { (note: Note) in
+      _ = evaluated.next()
+      return Place(in: note.group ?? "", by: .ascending(note.number))
+    }
+    let store = try Store(
+      path: "store", fileSystem: MemoryFileSystem(),
+      options: StoreOptions(durability: .none, indexes: [counting], logger: quietLogger))
+    try store.write { tx in
+      for row in 0..<600 {
+        try tx.put(Note(group: "g1", number: row), for: Key("\(row)"), in: notes)
+      }
+    }
+    try store.checkpoint()
+    let root = store.newestCommit
+    for row in 0..<300 {
+      try store.write { tx in
+        try tx.put(Note(group: "g1", number: 1_000 + row), for: Key("\(row)"), in: notes)
+      }
+    }
+    func evaluations(_ body: () throws -> Void) rethrows -> Int {
+      let before = evaluated.count
+      try body()
+      return evaluated.count - before
+    }
+    // Rows alone cost no evaluation. The state that the replay began with donates the index.
+    let past = try store.snapshot(at: .commit(root + 40))
+    #expect(try past.version.depth > 0)
+    #expect(try evaluations { _ = try past.get("39", in: notes) } == 0)
+    #expect(try evaluations { _ = try past.index("counting") } == 40)
+    #expect(
+      try past.index("counting").keys("g1") == Self.expected("g1", in: past).map(\.description))
+    // A later state on top of this one maintains it from then on.
+    var next: Snapshot?
+    #expect(try evaluations { next = try store.snapshot(at: .commit(root + 42)) } == 2)
+    #expect(try evaluations { _ = try next?.index("counting") } == 0)
+    let later = try #require(next)
+    #expect(
+      try later.index("counting").keys("g1")
+        == Self.expected("g1", in: later).map(\.description))
+    next = nil
+    try store.close()
+  }
+
   @Test(
     "An index registered later is built once for a commit, and derived for its neighbours"
   )
