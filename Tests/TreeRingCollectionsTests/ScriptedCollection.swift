@@ -123,10 +123,10 @@ final class MirrorObserver: CollectionObserver {
       where list[index].identifier != model.identifier {
         flaws.append("\(model) is not at \(index)")
       }
-      let alignment = ListCallbacks(changes)
-      for index in alignment.removals { list.remove(at: index) }
+      let alignment = changes.alignment
+      for index in alignment.removed.reversed() { list.remove(at: index) }
       let added = Dictionary(uniqueKeysWithValues: zip(changes.inserts, change.added))
-      for index in alignment.insertions {
+      for index in alignment.added {
         guard let model = added[index] ?? moved[index] else { continue }
         list.insert(model, at: index)
       }

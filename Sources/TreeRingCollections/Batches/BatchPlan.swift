@@ -1,6 +1,6 @@
 // A batch of transactions, checked and sorted: its application to a list and its net changes.
 //
-// BatchCheck finds every error of a batch before it is applied.
+// The check finds every error of a batch before it is applied.
 
 internal import TreeRingLog
 internal import TreeRingMappings
@@ -24,7 +24,8 @@ struct ValueRules<Model> {
 
 /// A batch, checked against its list.
 struct BatchPlan<Model> {
-  struct Insert {
+  /// The value of an inserted or updated row.
+  struct Row {
     let index: Int
     let model: Model
   }
@@ -35,21 +36,17 @@ struct BatchPlan<Model> {
     var from: Int { ends.from }
     var to: Int { ends.to }
   }
-  struct Update {
-    let index: Int
-    let model: Model
-  }
 
   let oldCount: Int
   /// The old positions of deleted rows, ascending.
   private(set) var deletes: [Int] = []
   /// The inserts, by ascending new position.
-  private(set) var inserts: [Insert] = []
+  private(set) var inserts: [Row] = []
   /// The moves, by ascending old position.
   private(set) var moves: [Move] = []
   /// The updates, by ascending old position, without those that have no effect and those of moved
   /// rows.
-  private(set) var updates: [Update] = []
+  private(set) var updates: [Row] = []
   /// The old positions of removed or moved rows, and the new ones of inserted or moved rows.
   let alignment: Alignment
 
@@ -73,11 +70,9 @@ struct BatchPlan<Model> {
       moves[index].model = value
       moves[index].isChanged = isChanged
     }
-    let given = updates
-    updates = []
-    for update in given {
+    updates = updates.compactMap { update in
       let (value, isChanged) = rules.value(of: update.model, for: rows[update.index])
-      if isChanged { updates.append(Update(index: update.index, model: value)) }
+      return isChanged ? Row(index: update.index, model: value) : nil
     }
   }
 
@@ -86,9 +81,9 @@ struct BatchPlan<Model> {
     self.oldCount = oldCount
     for transaction in transactions {
       switch transaction {
-      case .insert(let model, let index): inserts.append(Insert(index: index, model: model))
+      case .insert(let model, let index): inserts.append(Row(index: index, model: model))
       case .delete(let index): deletes.append(index)
-      case .update(let model, let index): updates.append(Update(index: index, model: model))
+      case .update(let model, let index): updates.append(Row(index: index, model: model))
       case .move(let model, let from, let to):
         moves.append(Move(ends: IndexMove(from: from, to: to), model: model, isChanged: true))
       }
@@ -103,9 +98,37 @@ struct BatchPlan<Model> {
   }
 
   /// Checks positions against the counts and each other. O(k).
+  ///
+  /// - Throws: `invalidInput` for an index out of range, a row removed or updated twice, a row both
+  ///   removed and updated, and two rows at one new index. A row may be moved and updated.
   func check() throws(TreeRingError) {
-    try BatchCheck(oldCount: oldCount, newCount: newCount).check(
-      alignment, deletes: deletes, updates: updates.map { $0.index })
+    let updated = updates.map { $0.index }
+    try Self.checkRange(alignment.removed, below: oldCount, "before the batch")
+    try Self.checkRange(updated, below: oldCount, "before the batch")
+    try Self.checkOnce(alignment.removed) { "the row at index \($0) is removed or moved twice" }
+    try Self.checkOnce(updated) { "the row at index \($0) is updated twice" }
+    try Self.checkRange(alignment.added, below: newCount, "after the batch")
+    try Self.checkOnce(alignment.added) { "two rows come to index \($0)" }
+    let deleted = Set(deletes)
+    if let both = updated.first(where: { deleted.contains($0) }) {
+      throw .refusedBatch("the row at index \(both) is updated and removed")
+    }
+  }
+
+  private static func checkRange(
+    _ positions: [Int], below count: Int, _ moment: String
+  ) throws(TreeRingError) {
+    for position in positions where position < 0 || position >= count {
+      throw .refusedBatch("index \(position) is out of range: \(count) rows \(moment)")
+    }
+  }
+
+  private static func checkOnce(
+    _ ascending: [Int], _ reason: (_ index: Int) -> String
+  ) throws(TreeRingError) {
+    for (index, next) in zip(ascending, ascending.dropFirst()) where index == next {
+      throw .refusedBatch(reason(index))
+    }
   }
 
   /// Applies the batch to the list it was checked against. O(k log n); O(k) if that is empty.
@@ -123,24 +146,27 @@ struct BatchPlan<Model> {
   }
 
   /// The inserted or moved rows, by ascending new position.
-  var comers: [Insert] {
-    (inserts + moves.map { Insert(index: $0.to, model: $0.model) }).sorted { $0.index < $1.index }
+  var comers: [Row] {
+    (inserts + moves.map { Row(index: $0.to, model: $0.model) }).sorted { $0.index < $1.index }
   }
 
   /// The net changes of the batch, in the fewest operations. O(k log k).
   var changes: ListChanges {
-    var changes = ListChanges(oldCount: oldCount, newCount: newCount)
-    changes.deletes = deletes
-    changes.inserts = inserts.map { $0.index }
-    changes.moves = alignment.fewestMoves(
-      of: moves.map { $0.ends }, among: 0..<oldCount - alignment.removed.count)
-    changes.updates = moves.filter { $0.isChanged }.map { $0.ends }
-    for update in updates {
+    let updatesInPlace = updates.map { update in
       let kept = alignment.keptBefore(old: update.index)
-      changes.updates.append(
-        IndexMove(from: update.index, to: alignment.newPosition(ofKept: kept)))
+      return IndexMove(from: update.index, to: alignment.newPosition(ofKept: kept))
     }
-    changes.updates.sort { $0.to < $1.to }
-    return changes
+    return ListChanges(
+      oldCount: oldCount, newCount: newCount, deletes: deletes, inserts: inserts.map { $0.index },
+      moves: alignment.fewestMoves(
+        of: moves.map { $0.ends }, among: 0..<oldCount - alignment.removed.count),
+      updates: moves.filter { $0.isChanged }.map { $0.ends } + updatesInPlace)
+  }
+}
+
+extension TreeRingError {
+  /// The refusal of a whole batch.
+  static func refusedBatch(_ reason: String) -> TreeRingError {
+    TreeRingError(.invalidInput, "The batch was refused and nothing applied: \(reason).")
   }
 }

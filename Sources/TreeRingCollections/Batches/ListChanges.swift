@@ -64,22 +64,3 @@ public struct ListChanges: Hashable, Sendable {
       removed: (deletes + moves.map(\.from)).sorted(), added: (inserts + moves.map(\.to)).sorted())
   }
 }
-
-/// Changes for callbacks without moves: a moved row is removed and inserted.
-struct ListCallbacks: Hashable, Sendable {
-  /// The rows with a new value that do not move, by ascending old position.
-  let updates: [IndexMove]
-  /// The old positions of removed rows, descending.
-  let removals: [Int]
-  /// The new positions of inserted rows, ascending.
-  let insertions: [Int]
-
-  /// Converts changes with moves.
-  init(_ changes: ListChanges) {
-    let moved = Set(changes.moves.map(\.from))
-    let alignment = changes.alignment
-    updates = changes.updates.filter { !moved.contains($0.from) }.sorted { $0.from < $1.from }
-    removals = alignment.removed.reversed()
-    insertions = alignment.added
-  }
-}

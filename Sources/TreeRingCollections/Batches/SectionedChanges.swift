@@ -72,31 +72,3 @@ public struct SectionedChanges: Hashable, Sendable {
   /// Whether there is no operation.
   public var isEmpty: Bool { count == 0 }
 }
-
-/// Changes for callbacks without moves: a moved row is removed and inserted.
-struct SectionedCallbacks: Hashable, Sendable {
-  /// The rows with a new value that do not move, by ascending old path.
-  let rowUpdates: [PathMove]
-  /// The sections that change their title, by ascending old position.
-  let sectionReloads: [IndexMove]
-  /// The old positions of removed sections, descending.
-  let sectionRemovals: [Int]
-  /// The new positions of inserted sections, ascending.
-  let sectionInsertions: [Int]
-  /// The old paths of removed rows, descending.
-  let rowRemovals: [RowPath]
-  /// The new paths of inserted rows, ascending.
-  let rowInsertions: [RowPath]
-
-  /// Converts changes with moves.
-  init(_ changes: SectionedChanges) {
-    let moved = Set(changes.rowMoves.map(\.from))
-    rowUpdates = changes.rowUpdates.filter { !moved.contains($0.from) }
-      .sorted { $0.from < $1.from }
-    sectionReloads = changes.sectionReloads
-    sectionRemovals = changes.sectionDeletes.reversed()
-    sectionInsertions = changes.sectionInserts
-    rowRemovals = (changes.rowDeletes + moved).sorted().reversed()
-    rowInsertions = (changes.rowInserts + changes.rowMoves.map(\.to)).sorted()
-  }
-}

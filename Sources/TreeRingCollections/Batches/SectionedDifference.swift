@@ -18,12 +18,11 @@ struct SectionedDifference {
   private let new: SectionRuns
   private let alignment: Alignment
   private let matching: SectionMatching
-  /// The sections beside a change that continue under their title, both ways.
+  /// The sections beside a change that continue under their title.
   private var newOfOld: [Int: Int] = [:]
-  private var oldOfNew: [Int: Int] = [:]
-  /// The sections beside a change, or displaced by one.
-  private var affectedOld: Set<Int> = []
-  private var affectedNew: Set<Int> = []
+  /// The sections that do not continue under their title.
+  private var deadOld: Set<Int> = []
+  private var deadNew: Set<Int> = []
   private(set) var changes = SectionedChanges()
 
   /// - Parameters:
@@ -48,36 +47,27 @@ struct SectionedDifference {
   }
 
   private mutating func matchSections() {
-    affectedOld = Set(matching.affected.removed)
-    affectedNew = Set(matching.affected.added)
+    deadOld = Set(matching.affected.removed)
+    deadNew = Set(matching.affected.added)
     for unaffected in matching.displaced.joined() {
-      affectedOld.insert(matching.affected.oldPosition(ofKept: unaffected))
-      affectedNew.insert(matching.affected.newPosition(ofKept: unaffected))
+      deadOld.insert(matching.affected.oldPosition(ofKept: unaffected))
+      deadNew.insert(matching.affected.newPosition(ofKept: unaffected))
     }
-    var goingOld = affectedOld
-    var comingNew = affectedNew
-    for index in matching.chosen {
-      let pair = matching.pairs[index]
-      goingOld.remove(pair.old)
-      comingNew.remove(pair.new)
-      if pair.hasSameTitle {
-        newOfOld[pair.old] = pair.new
-        oldOfNew[pair.new] = pair.old
-      } else {
-        changes.sectionReloads.append(IndexMove(from: pair.old, to: pair.new))
-      }
+    let continuing = matching.chosen.map { matching.pairs[$0] }
+    for pair in continuing where pair.hasSameTitle {
+      newOfOld[pair.old] = pair.new
+      deadOld.remove(pair.old)
+      deadNew.remove(pair.new)
     }
-    changes.sectionDeletes = goingOld.sorted()
-    changes.sectionInserts = comingNew.sorted()
+    changes.sectionReloads = continuing.filter { !$0.hasSameTitle }
+      .map { IndexMove(from: $0.old, to: $0.new) }
+    changes.sectionDeletes = deadOld.subtracting(changes.sectionReloads.map(\.from)).sorted()
+    changes.sectionInserts = deadNew.subtracting(changes.sectionReloads.map(\.to)).sorted()
   }
 
-  /// Whether an old section continues under its title; true for one that is not beside a change.
-  private func livesOld(_ section: Int) -> Bool {
-    !affectedOld.contains(section) || newOfOld[section] != nil
-  }
-  private func livesNew(_ section: Int) -> Bool {
-    !affectedNew.contains(section) || oldOfNew[section] != nil
-  }
+  /// Whether a section continues under its title; true for one that is not beside a change.
+  private func livesOld(_ section: Int) -> Bool { !deadOld.contains(section) }
+  private func livesNew(_ section: Int) -> Bool { !deadNew.contains(section) }
 
   private mutating func addRows(_ list: ListChanges) {
     for row in list.deletes {

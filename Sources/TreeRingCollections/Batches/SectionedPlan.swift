@@ -25,8 +25,8 @@ struct SectionedPlan {
   ) throws(TreeRingError) {
     self.rows = rows
     sections = old
-    let comers = rows.comers.map { PositionedTitle(index: $0.index, title: title($0.model)) }
-    let updates = rows.updates.map { PositionedTitle(index: $0.index, title: title($0.model)) }
+    let comers = rows.comers.map { (index: $0.index, title: title($0.model)) }
+    let updates = rows.updates.map { (index: $0.index, title: title($0.model)) }
     let retitledUpdates = updates.filter { $0.title != old.section(ofRow: $0.index).title }
     try Self.refuseForeign(comers, between: old, retitledUpdates, rows)
 
@@ -59,8 +59,8 @@ struct SectionedPlan {
   /// Refuses a row inserted between two rows of one section under another title. An exception: if
   /// one of the two changes its title too, it already splits the section.
   private static func refuseForeign(
-    _ comers: [PositionedTitle], between old: SectionRuns, _ retitled: [PositionedTitle],
-    _ rows: BatchPlan<RowNumber>
+    _ comers: [(index: Int, title: TitleNumber)], between old: SectionRuns,
+    _ retitled: [(index: Int, title: TitleNumber)], _ rows: BatchPlan<RowNumber>
   ) throws(TreeRingError) {
     let alignment = rows.alignment
     let keptCount = rows.oldCount - alignment.removed.count
@@ -73,16 +73,10 @@ struct SectionedPlan {
         section.rows.contains(alignment.oldPosition(ofKept: next - 1)),
         !splitting.contains(next - 1), !splitting.contains(next)
       {
-        throw BatchCheck.refusal(
+        throw .refusedBatch(
           "the row at index \(row.index) after the batch has another title than the section "
             + "around it; sort the list by section first")
       }
     }
   }
-}
-
-/// A title at a position.
-private struct PositionedTitle {
-  let index: Int
-  let title: TitleNumber
 }

@@ -2,6 +2,7 @@
 
 public import TreeRing
 internal import TreeRingLog
+internal import TreeRingMappings
 
 /// Receives the changes of a plain consumer's list.
 ///
@@ -87,12 +88,14 @@ public class PlainConsumer<Model>: BatchConsumer {
   }
 
   private func notify(_ delegate: any PlainConsumerDelegate<Model>, of changes: ListChanges) {
-    let (rows, changes) = (core.shown.rows, ListCallbacks(changes))
-    for update in changes.updates {
+    let (rows, alignment) = (core.shown.rows, changes.alignment)
+    let moved = Set(changes.moves.map { $0.from })
+    let updates = changes.updates.filter { !moved.contains($0.from) }
+    for update in updates.sorted(by: { $0.from < $1.from }) {
       delegate.consumerDidUpdate(core.table[rows[update.to]], at: update.from)
     }
-    for index in changes.removals { delegate.consumerDidRemove(at: index) }
-    for index in changes.insertions {
+    for index in alignment.removed.reversed() { delegate.consumerDidRemove(at: index) }
+    for index in alignment.added {
       delegate.consumerDidInsert(core.table[rows[index]], at: index)
     }
   }

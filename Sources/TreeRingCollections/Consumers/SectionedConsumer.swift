@@ -112,18 +112,26 @@ public final class SectionedConsumer<Model, Title: Hashable>: BatchConsumer {
   private func notify(
     _ delegate: any SectionedConsumerDelegate<Model>, of changes: SectionedChanges
   ) {
-    let (state, changes) = (core.shown, SectionedCallbacks(changes))
+    let state = core.shown
     func model(at path: RowPath) -> Model {
       core.table[state.rows[state.sections.rows(of: path.section).lowerBound + path.row]]
     }
-    for update in changes.rowUpdates {
+    let moved = Set(changes.rowMoves.map { $0.from })
+    let updates = changes.rowUpdates.filter { !moved.contains($0.from) }
+    for update in updates.sorted(by: { $0.from < $1.from }) {
       delegate.consumerDidUpdate(model(at: update.to), at: update.from)
     }
     for reload in changes.sectionReloads { delegate.consumerDidReload(section: reload.from) }
-    for section in changes.sectionRemovals { delegate.consumerDidRemove(section: section) }
-    for section in changes.sectionInsertions { delegate.consumerDidInsert(section: section) }
-    for path in changes.rowRemovals { delegate.consumerDidRemove(at: path) }
-    for path in changes.rowInsertions { delegate.consumerDidInsert(model(at: path), at: path) }
+    for section in changes.sectionDeletes.reversed() {
+      delegate.consumerDidRemove(section: section)
+    }
+    for section in changes.sectionInserts { delegate.consumerDidInsert(section: section) }
+    for path in (changes.rowDeletes + moved).sorted().reversed() {
+      delegate.consumerDidRemove(at: path)
+    }
+    for path in (changes.rowInserts + changes.rowMoves.map { $0.to }).sorted() {
+      delegate.consumerDidInsert(model(at: path), at: path)
+    }
   }
 
   // MARK: - Reads

@@ -243,28 +243,6 @@ struct RankedNode<Element, Measure: ListMeasure<Element>> {
     for child in children where !child.forEach(body) { return false }
     return true
   }
-
-  // MARK: - Checking
-
-  /// The first flaw of the node or one below it; nil if there is none. `depth` is that of the
-  /// leaves.
-  func flaw(capacity: NodeCapacity, isRoot: Bool = true) -> (flaw: String?, depth: Int) {
-    if size > limit(capacity) { return ("a node is over capacity", 0) }
-    if isLeaf {
-      let weight = elements.reduce(0) { $0 + Measure.weight(of: $1) }
-      if count != elements.count || weight != self.weight { return ("a leaf miscounts", 0) }
-      return (!isRoot && count < capacity.leaf / 4 ? "a leaf is too small" : nil, 0)
-    }
-    if children.count < (isRoot ? 2 : capacity.inner / 4) || !elements.isEmpty {
-      return ("an inner node is too small", 0)
-    }
-    let below = children.map { $0.flaw(capacity: capacity, isRoot: false) }
-    if let bad = below.first(where: { $0.flaw != nil }) { return bad }
-    if Set(below.map(\.depth)).count != 1 { return ("leaves lie at different depths", 0) }
-    let (count, weight) = children.reduce((0, 0)) { ($0.0 + $1.count, $0.1 + $1.weight) }
-    if count != self.count || weight != self.weight { return ("an inner node miscounts", 0) }
-    return (nil, below[0].depth + 1)
-  }
 }
 
 extension RankedNode: Sendable where Element: Sendable {}

@@ -132,7 +132,7 @@ extension Changeset {
     let (old, new) = (LinearOutline(before), LinearOutline(after))
     let plan = BatchPlan(transactions, oldCount: old.count)
     guard plan.newCount == new.count else {
-      throw BatchCheck.refusal(
+      throw .refusedBatch(
         "it leads to \(plan.newCount) rows, and the sections have \(new.count)")
     }
     try plan.check()
@@ -148,7 +148,7 @@ extension Changeset {
     var updates: [(row: RowID, from: RowPath, to: RowPath, parts: Parts)] = []
     for update in plan.updates {
       guard let parts = update.model.parts else {
-        throw BatchCheck.refusal("an update has no parts that changed")
+        throw .refusedBatch("an update has no parts that changed")
       }
       let kept = alignment.keptBefore(old: update.index)
       let to = targets[update.index] ?? alignment.newPosition(ofKept: kept)

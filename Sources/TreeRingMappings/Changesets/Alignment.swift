@@ -68,15 +68,9 @@ package struct Alignment: Sendable {
 }
 
 extension Range<Int> {
-  /// The positions in both intervals; empty if there are none.
-  func intersection(_ other: Range<Int>) -> Range<Int> {
-    let lower = Swift.max(lowerBound, other.lowerBound)
-    return lower..<Swift.max(lower, Swift.min(upperBound, other.upperBound))
-  }
-
   /// The positions of this interval outside the other, before it and behind it.
   func subtracting(_ other: Range<Int>) -> [Range<Int>] {
-    let common = intersection(other)
+    let common = clamped(to: other)
     if common.isEmpty { return isEmpty ? [] : [self] }
     return [lowerBound..<common.lowerBound, common.upperBound..<upperBound].filter { !$0.isEmpty }
   }

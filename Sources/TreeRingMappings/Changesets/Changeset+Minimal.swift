@@ -282,7 +282,7 @@ struct MinimalChangeset<Groups: OrderedGroups> {
       return isConsolidated || affected.isInOneGroup
     }
     let common = delta.alignment.kept(inOld: before)
-      .intersection(delta.alignment.kept(inNew: after))
+      .clamped(to: delta.alignment.kept(inNew: after))
     func clip(_ kept: Int) -> Int { min(max(kept, common.lowerBound), common.upperBound) }
     var part = SectionPlan.Part(
       slot: slot, common: common, isReversedBefore: old.groups[slot].isReversed,

@@ -84,7 +84,7 @@ extension MinimalChangeset {
     let alignment = delta.alignment
     if turns(slot) {
       let common = alignment.kept(inOld: before.shown)
-        .intersection(alignment.kept(inNew: after.shown))
+        .clamped(to: alignment.kept(inNew: after.shown))
       return Set(common.map { alignment.newPosition(ofKept: $0) })
     }
     var ranks: Set<Int> = []
@@ -96,7 +96,7 @@ extension MinimalChangeset {
           offset > 0
           ? Self.difference(place, offset)..<place
           : (place + 1)..<(Self.difference(place, offset) + 1)
-        return near.intersection(shown)
+        return near.clamped(to: shown)
       }
       for place in alignment.added {
         for rank in positions(place, in: after.shown) {

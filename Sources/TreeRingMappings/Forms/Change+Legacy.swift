@@ -239,7 +239,7 @@ private struct LegacyProjection {
     var slides = before.subtracting(after).joined().map { (LegacyChanges.Kind.delete, $0) }
     slides += after.subtracting(before).joined().map { (.insert, $0) }
     if oldGroup.isReversed != newGroup.isReversed {
-      slides += before.intersection(after).map { (.move, $0) }
+      slides += before.clamped(to: after).map { (.move, $0) }
     }
     return slides
   }

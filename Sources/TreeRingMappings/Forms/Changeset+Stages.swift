@@ -69,20 +69,14 @@ extension Changeset {
     let final = StageState(sections: after, origins: [])
     var structure = rows
     structure.updates = []
-    var stages: [Stage] = []
-    if needsSplit(policy) {
-      stages = splitStructure(into: final)
-    } else if !sections.isEmpty || !structure.isEmpty {
-      stages = [Stage(sections: sections, rows: structure, state: final)]
+    var stages = [Stage(sections: sections, rows: structure, state: final)]
+    if needsSplit(policy) { stages = splitStructure(into: final) }
+    let content = rows.updates.map {
+      RowUpdate(row: $0.row, from: $0.to, to: $0.to, parts: $0.parts)
     }
-    if !rows.updates.isEmpty {
-      var content = RowChanges()
-      content.updates = rows.updates.map {
-        RowUpdate(row: $0.row, from: $0.to, to: $0.to, parts: $0.parts)
-      }
-      stages.append(Stage(sections: SectionChanges(), rows: content, state: final))
-    }
-    return stages
+    stages.append(
+      Stage(sections: SectionChanges(), rows: RowChanges(updates: content), state: final))
+    return stages.filter { !$0.sections.isEmpty || !$0.rows.isEmpty }
   }
 
   private func needsSplit(_ policy: StagePolicy) -> Bool {
@@ -102,11 +96,10 @@ extension Changeset {
   }
 
   private func splitStructure(into final: StageState) -> [Stage] {
-    var gone: [Int: [Int]] = [:]
-    for delete in rows.deletes { gone[delete.path.section, default: []].append(delete.path.row) }
     let (before, after) = (before, after)
+    let arrangement = Arrangement(of: self)
     func surviving(_ section: Int) -> (Section, StageState.Origin) {
-      let gone = gone[section] ?? []
+      let gone = arrangement.gone[section] ?? []
       return (
         Section(
           group: before[section].group, count: before[section].count - gone.count,
@@ -114,76 +107,70 @@ extension Changeset {
         .old(section: section, gone: gone)
       )
     }
-    let deleted = Set(sections.deletes)
-    let remaining = before.indices.filter { !deleted.contains($0) }
-    let position = Dictionary(uniqueKeysWithValues: remaining.enumerated().map { ($1, $0) })
-    let shrunk = remaining.map(surviving)
-    let correspondence = SectionCorrespondence(self)
+    let deletes = Alignment(removed: sections.deletes)
+    let shrunk = (0..<(before.count - sections.deletes.count)).map {
+      surviving(deletes.oldPosition(ofKept: $0))
+    }
     let arranged = after.indices.map { section in
-      correspondence.old(ofNew: section).map(surviving) ?? (after[section], .new(section: section))
+      arrangement.section(before: section).map(surviving)
+        ?? (after[section], .new(section: section))
     }
-
-    var departures = Stage.Draft()
-    departures.sections.deletes = sections.deletes
-    departures.rows.deletes = rows.deletes
-    var arrangement = Stage.Draft()
-    arrangement.sections.inserts = sections.inserts
-    arrangement.sections.moves = sections.moves.map {
-      SectionMove(from: position[$0.from] ?? $0.from, to: $0.to)
+    let sectionMoves = sections.moves.map {
+      SectionMove(from: deletes.keptBefore(old: $0.from), to: $0.to)
     }
-    var arrivals = Stage.Draft()
-    arrivals.rows.inserts = rows.inserts
-    arrivals.rows.moves = rows.moves.map { move in
-      let alignment = Alignment(removed: gone[move.from.section] ?? [])
-      let from = RowPath(
-        section: correspondence.new(ofOld: move.from.section) ?? move.from.section,
-        row: alignment.keptBefore(old: move.from.row))
-      return RowMove(row: move.row, from: from, to: move.to)
+    let rowMoves = rows.moves.map {
+      RowMove(row: $0.row, from: arrangement.path(of: $0.from), to: $0.to)
     }
     return [
-      departures.stage(StageState(sections: shrunk.map(\.0), origins: shrunk.map(\.1))),
-      arrangement.stage(StageState(sections: arranged.map(\.0), origins: arranged.map(\.1))),
-      arrivals.stage(final),
-    ].compactMap(\.self)
+      Stage(
+        sections: SectionChanges(deletes: sections.deletes),
+        rows: RowChanges(deletes: rows.deletes),
+        state: StageState(sections: shrunk.map(\.0), origins: shrunk.map(\.1))),
+      Stage(
+        sections: SectionChanges(inserts: sections.inserts, moves: sectionMoves),
+        rows: RowChanges(),
+        state: StageState(sections: arranged.map(\.0), origins: arranged.map(\.1))),
+      Stage(
+        sections: SectionChanges(), rows: RowChanges(inserts: rows.inserts, moves: rowMoves),
+        state: final),
+    ]
   }
 }
 
-extension Stage {
-  /// A stage under construction.
-  fileprivate struct Draft {
-    var sections = SectionChanges()
-    var rows = RowChanges()
+/// The rows and sections of the old state once deleted rows are gone and the sections are the new
+/// ones.
+struct Arrangement {
+  /// The deleted rows of each old section, ascending.
+  let gone: [Int: [Int]]
+  /// The sections that neither move nor come nor go.
+  private let staying: Alignment
+  private let newOfMoved: [Int: Int]
+  private let oldOfMoved: [Int: Int]
 
-    /// The stage; nil if it has no operations.
-    func stage(_ state: StageState) -> Stage? {
-      sections.isEmpty && rows.isEmpty ? nil : Stage(sections: sections, rows: rows, state: state)
-    }
-  }
-}
-
-/// The correspondence of old and new sections.
-struct SectionCorrespondence {
-  private var newOfOld: [Int: Int] = [:]
-  private var oldOfNew: [Int: Int] = [:]
-
-  init(_ changeset: Changeset) {
-    let moved = changeset.sections.moves
-    let alignment = Alignment(
-      removed: (changeset.sections.deletes + moved.map(\.from)).sorted(),
-      added: (changeset.sections.inserts + moved.map(\.to)).sorted())
-    for kept in 0..<(changeset.oldOutline.count - alignment.removed.count) {
-      pair(alignment.oldPosition(ofKept: kept), alignment.newPosition(ofKept: kept))
-    }
-    for move in moved { pair(move.from, move.to) }
+  init(of changeset: Changeset) {
+    gone = Dictionary(grouping: changeset.rows.deletes, by: \.path.section)
+      .mapValues { $0.map(\.path.row) }
+    let (sections, moves) = (changeset.sections, changeset.sections.moves)
+    staying = Alignment(
+      removed: (sections.deletes + moves.map(\.from)).sorted(),
+      added: (sections.inserts + moves.map(\.to)).sorted())
+    newOfMoved = Dictionary(uniqueKeysWithValues: moves.map { ($0.from, $0.to) })
+    oldOfMoved = Dictionary(uniqueKeysWithValues: moves.map { ($0.to, $0.from) })
   }
 
-  private mutating func pair(_ old: Int, _ new: Int) {
-    newOfOld[old] = new
-    oldOfNew[new] = old
+  /// The path of an old row that leaves a surviving section.
+  func path(of row: RowPath) -> RowPath {
+    let kept = staying.keptBefore(old: row.section)
+    return RowPath(
+      section: newOfMoved[row.section] ?? staying.newPosition(ofKept: kept),
+      row: Alignment(removed: gone[row.section] ?? []).keptBefore(old: row.row))
   }
 
-  /// The new position of an old section; nil if it was deleted.
-  func new(ofOld section: Int) -> Int? { newOfOld[section] }
   /// The old position of a new section; nil if it was inserted.
-  func old(ofNew section: Int) -> Int? { oldOfNew[section] }
+  func section(before section: Int) -> Int? {
+    switch staying.newElement(at: section) {
+    case .unmatched: oldOfMoved[section]
+    case .kept(let kept): staying.oldPosition(ofKept: kept)
+    }
+  }
 }

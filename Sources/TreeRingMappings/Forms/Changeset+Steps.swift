@@ -42,53 +42,35 @@ extension Changeset {
 
   private func appendSections(to steps: inout [Step]) {
     let deletes = Alignment(removed: sections.deletes)
-    let targets =
-      sections.inserts.map { SequentialPlan.Target(list: 0, position: $0, source: nil) }
-      + sections.moves.map { move in
-        let position = deletes.keptBefore(old: move.from)
-        return SequentialPlan.Target(
-          list: 0, position: move.to, source: SequentialPlan.Source(list: 0, position: position))
-      }
-    if targets.isEmpty { return }
-    let ordered = targets.sorted { $0.position < $1.position }
-    var plan = SequentialPlan(ordered)
-    for (target, placement) in zip(ordered, plan.placements()) {
+    func path(_ section: Int) -> RowPath { RowPath(section: 0, row: section) }
+    let arrivals =
+      (sections.inserts.map { SequentialPlan.Placement(from: nil, to: path($0)) }
+      + sections.moves.map {
+        SequentialPlan.Placement(from: path(deletes.keptBefore(old: $0.from)), to: path($0.to))
+      }).sorted { $0.to < $1.to }
+    var plan = SequentialPlan(arrivals)
+    for (arrival, placement) in zip(arrivals, plan.placements()) {
       if let from = placement.from {
-        steps.append(.moveSection(from: from.position, to: placement.to.position))
+        steps.append(.moveSection(from: from.row, to: placement.to.row))
       } else {
-        steps.append(.insertSection(after[target.position], at: placement.to.position))
+        steps.append(.insertSection(newOutline[arrival.to.row], at: placement.to.row))
       }
     }
   }
 
   private func appendRows(to steps: inout [Step]) {
-    if rows.moves.isEmpty {
-      for insert in rows.inserts { steps.append(.insertRow(insert.row, at: insert.path)) }
-      return
-    }
-    var gone: [Int: [Int]] = [:]
-    for delete in rows.deletes { gone[delete.path.section, default: []].append(delete.path.row) }
-    let correspondence = sections.isEmpty ? nil : SectionCorrespondence(self)
-    func source(_ path: RowPath) -> SequentialPlan.Source {
-      SequentialPlan.Source(
-        list: correspondence?.new(ofOld: path.section) ?? path.section,
-        position: Alignment(removed: gone[path.section] ?? []).keptBefore(old: path.row))
-    }
+    let arrangement = Arrangement(of: self)
     let arrivals =
       (rows.inserts.map { (row: $0.row, from: RowPath?.none, to: $0.path) }
-      + rows.moves.map { (row: $0.row, from: Optional($0.from), to: $0.to) })
+      + rows.moves.map { (row: $0.row, from: arrangement.path(of: $0.from), to: $0.to) })
       .sorted { $0.to < $1.to }
     var plan = SequentialPlan(
-      arrivals.map {
-        SequentialPlan.Target(list: $0.to.section, position: $0.to.row, source: $0.from.map(source))
-      })
+      arrivals.map { SequentialPlan.Placement(from: $0.from, to: $0.to) })
     for (arrival, placement) in zip(arrivals, plan.placements()) {
-      let to = RowPath(section: placement.to.list, row: placement.to.position)
       if let from = placement.from {
-        let from = RowPath(section: from.list, row: from.position)
-        steps.append(.moveRow(arrival.row, from: from, to: to))
+        steps.append(.moveRow(arrival.row, from: from, to: placement.to))
       } else {
-        steps.append(.insertRow(arrival.row, at: to))
+        steps.append(.insertRow(arrival.row, at: placement.to))
       }
     }
   }

@@ -1,7 +1,7 @@
 // Converts a set of inserts and moves to sequential operations.
 //
 // Deletes are already applied. The remaining lists have elements to move away (sources) and final
-// positions to fill (targets). Targets are filled by ascending list and position. The `kept`
+// positions to fill (targets). A path is the number of a list and a position in it. Targets are filled by ascending list and position. The `kept`
 // elements of a list neither leave nor arrive. Take a source with s kept elements before it and a
 // target with t:
 //   - A target is filled directly behind kept element t - 1 and the targets already filled there.
@@ -15,27 +15,12 @@ internal import TreeRingLog
 
 /// The sources and targets of a sequence of inserts and moves.
 struct SequentialPlan {
-  /// An element to move away.
-  struct Source {
-    /// Its list, and its position there after the deletes.
-    let list: Int
-    let position: Int
-  }
-
-  /// A final position to fill.
-  struct Target {
-    let list: Int
-    let position: Int
-    /// The source that fills it; nil for an insert.
-    let source: Source?
-  }
-
-  /// The source and the target position of one operation.
+  /// An insert or a move.
   struct Placement {
-    /// The current position of the element; nil for an insert.
-    let from: (list: Int, position: Int)?
-    /// The position to insert at, after the element is taken out.
-    let to: (list: Int, position: Int)
+    /// The source; nil for an insert.
+    var from: RowPath?
+    /// The target.
+    var to: RowPath
   }
 
   /// The ranges of one list in the sorted sources and targets.
@@ -44,7 +29,7 @@ struct SequentialPlan {
     var targets = 0..<0
   }
 
-  private let targets: [Target]
+  private let targets: [Placement]
   /// The number of kept elements before each source and target.
   private var keptBeforeSource: [Int] = []
   private var keptBeforeTarget: [Int] = []
@@ -54,50 +39,50 @@ struct SequentialPlan {
   /// A Fenwick tree over the sources: 1 while pending.
   private var pending: [Int]
 
-  /// - Parameter targets: By ascending list and position.
-  init(_ targets: [Target]) {
+  /// - Parameter targets: The operations by ascending target, with their sources after the deletes
+  ///   and their final targets.
+  init(_ targets: [Placement]) {
     self.targets = targets
     sourceOfTarget = [Int](repeating: -1, count: targets.count)
     let movers = targets.indices.compactMap { index in
-      targets[index].source.map { (source: $0, target: index) }
-    }.sorted {
-      ($0.source.list, $0.source.position) < ($1.source.list, $1.source.position)
-    }
+      targets[index].from.map { (source: $0, target: index) }
+    }.sorted { $0.source < $1.source }
     pending = [Int](repeating: 0, count: movers.count + 1)
     for (index, mover) in movers.enumerated() {
       sourceOfTarget[mover.target] = index
-      let list = mover.source.list
+      let list = mover.source.section
       let start = spans[list]?.sources.lowerBound ?? index
       spans[list, default: Span()].sources = start..<(index + 1)
-      keptBeforeSource.append(mover.source.position - (index - start))
+      keptBeforeSource.append(mover.source.row - (index - start))
       pending[index + 1] += 1
       let parent = (index + 1) + ((index + 1) & -(index + 1))
       if parent < pending.count { pending[parent] += pending[index + 1] }
     }
     for (index, target) in targets.enumerated() {
-      var span = spans[target.list] ?? Span()
+      var span = spans[target.to.section] ?? Span()
       let start = span.targets.isEmpty ? index : span.targets.lowerBound
       span.targets = start..<(index + 1)
-      spans[target.list] = span
-      keptBeforeTarget.append(target.position - (index - start))
+      spans[target.to.section] = span
+      keptBeforeTarget.append(target.to.row - (index - start))
     }
   }
 
-  /// The operations, one per target, in the order to apply them.
+  /// The operations in the order to apply them: with the current position of each element, and the
+  /// position to insert it at after it is taken out.
   mutating func placements() -> [Placement] {
     var result: [Placement] = []
     result.reserveCapacity(targets.count)
     for (index, target) in targets.enumerated() {
-      var from: (list: Int, position: Int)?
-      let source = sourceOfTarget[index]
-      if source >= 0, let list = target.source?.list {
-        from = (list, position(ofSource: source, in: list, filled: index))
+      var placement = target
+      if let from = target.from {
+        let source = sourceOfTarget[index]
+        placement.from?.row = position(ofSource: source, in: from.section, filled: index)
         settle(source)
       }
-      let sources = spans[target.list]?.sources ?? 0..<0
+      let sources = spans[target.to.section]?.sources ?? 0..<0
       let before = keptBeforeSource[sources].firstIndex(atLeast: keptBeforeTarget[index])
-      let delay = pendingCount(below: before) - pendingCount(below: sources.lowerBound)
-      result.append(Placement(from: from, to: (target.list, target.position + delay)))
+      placement.to.row += pendingCount(below: before) - pendingCount(below: sources.lowerBound)
+      result.append(placement)
     }
     return result
   }

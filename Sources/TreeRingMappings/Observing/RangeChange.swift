@@ -25,35 +25,30 @@ extension Mappings {
   func edited(by changes: [RangeChange]) throws(TreeRingError) -> Mappings {
     var result = self
     for change in changes {
-      let range = result.range(of: change.group)
       switch change.edit {
       case .set(let range): result = result.range(range, of: change.group)
       case .extend(let rows):
-        guard let range else { throw Self.noRange(change.group) }
-        if range.isFlexible { continue }
-        let longer = range.startingAnew(
-          length: Self.sum(range.length, rows), offset: range.offset)
-        result = result.range(longer, of: change.group)
+        result = try result.editing(change.group) { range in
+          range.startingAnew(length: Window.sum(range.length, rows), offset: range.offset)
+        }
       case .shift(let rows):
-        guard let range else { throw Self.noRange(change.group) }
-        if range.isFlexible { continue }
-        let moved = range.startingAnew(
-          length: range.length, offset: Self.sum(range.offset, rows))
-        result = result.range(moved, of: change.group)
+        result = try result.editing(change.group) { range in
+          range.startingAnew(length: range.length, offset: Window.sum(range.offset, rows))
+        }
       }
     }
     return result
   }
 
-  /// A sum that is not negative.
-  private static func sum(_ value: Int, _ change: Int) -> Int {
-    let (sum, overflow) = value.addingReportingOverflow(change)
-    return overflow ? .max : max(0, sum)
-  }
-
-  private static func noRange(_ group: GroupName) -> TreeRingError {
-    TreeRingError(
-      .invalidInput,
-      "The group \(group) is shown whole: there is no range to change. Set one first.")
+  /// The mappings with another fixed range of a group; a flexible range stays.
+  private func editing(
+    _ group: GroupName, _ edited: (RangeOptions) -> RangeOptions
+  ) throws(TreeRingError) -> Mappings {
+    guard let range = range(of: group) else {
+      throw TreeRingError(
+        .invalidInput,
+        "The group \(group) is shown whole: there is no range to change. Set one first.")
+    }
+    return range.isFlexible ? self : self.range(edited(range), of: group)
   }
 }

@@ -72,11 +72,7 @@ struct GroupState: Sendable, Equatable {
       if let known, known.isTracked, known.isReversed == isReversed, let old = known.range,
         range.continues(old), var window = known.window
       {
-        if known.count == count {
-          window.limit(range, count)
-        } else {
-          window.clip(range, from: known.count, to: count)
-        }
+        window.clip(range, from: known.count, to: count)
         self.window = window
       } else {
         window = Window(range, count: count)
@@ -87,29 +83,18 @@ struct GroupState: Sendable, Equatable {
 
   /// Applies a change to the group's row count and its window.
   ///
-  /// - Parameter staying: The rows that stay; called only for a flexible range.
-  mutating func advance(by growth: Int, staying: () -> Alignment) {
+  /// - Parameter staying: The rows that stay, called only for a flexible range; nil if the window
+  ///   keeps its position.
+  mutating func advance(by growth: Int, staying: (() -> Alignment)?) {
     let old = count
     count += growth
     if let range {
-      if range.isFlexible {
+      if !range.isFlexible {
+        window = Window(range, count: count)
+      } else if let staying {
         window?.carry(range, over: staying(), from: old, to: count, isReversed: isReversed)
       } else {
-        window = Window(range, count: count)
-      }
-    }
-    show()
-  }
-
-  /// Applies a change of order to the row count; the window keeps its position.
-  mutating func clip(by growth: Int) {
-    let old = count
-    count += growth
-    if let range {
-      if range.isFlexible {
         window?.clip(range, from: old, to: count)
-      } else {
-        window = Window(range, count: count)
       }
     }
     show()

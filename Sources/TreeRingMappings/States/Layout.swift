@@ -101,11 +101,7 @@ struct Layout: Sendable {
     for delta in places.deltas where copy.groups[delta.slot].isTracked {
       needsArranging =
         copy.change(delta.slot) { group in
-          if carries {
-            group.advance(by: delta.growth) { places.staying(delta) }
-          } else {
-            group.clip(by: delta.growth)
-          }
+          group.advance(by: delta.growth, staying: carries ? { places.staying(delta) } : nil)
         } || needsArranging
     }
     if list, let choice = mappings.choice {

@@ -38,25 +38,6 @@ protocol OrderedGroup {
   func row(at position: Int) throws(TreeRingError) -> RowReference
 }
 
-extension OrderedGroups {
-  func forEachRank(
-    of row: RowReference, _ body: (GroupName, Int) -> Void
-  ) throws(TreeRingError) {
-    for place in try places(of: row) {
-      body(place.group, try group(place.group).rank(of: place.order))
-    }
-  }
-}
-
-extension OrderedGroup {
-  func ranks(of places: [[UInt8]]) throws(TreeRingError) -> [Int] {
-    var ranks: [Int] = []
-    ranks.reserveCapacity(places.count)
-    for place in places { ranks.append(try rank(of: place)) }
-    return ranks
-  }
-}
-
 /// The groups of an index by slot, each looked up once.
 struct GroupCache<Groups: OrderedGroups> {
   let groups: Groups

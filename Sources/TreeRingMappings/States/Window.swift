@@ -84,7 +84,7 @@ struct Window: Hashable, Sendable, Codable {
   /// group.
   mutating func shift(by rows: Int, _ options: RangeOptions, count: Int) {
     if offset > count {
-      offset = Self.sum(offset, rows, atMost: .max)
+      offset = Self.sum(offset, rows)
       start(options, count)
     } else {
       offset = Self.sum(offset, rows, atMost: count - length)
@@ -119,7 +119,7 @@ struct Window: Hashable, Sendable, Codable {
   }
 
   /// A sum between 0 and a bound.
-  private static func sum(_ value: Int, _ change: Int, atMost bound: Int) -> Int {
+  static func sum(_ value: Int, _ change: Int, atMost bound: Int = .max) -> Int {
     let (sum, overflow) = value.addingReportingOverflow(change)
     return max(0, min(overflow ? bound : sum, bound))
   }
