@@ -6,6 +6,7 @@ import TreeRingPlatform
 
 @testable import TreeRing
 @testable import TreeRingCollections
+@testable import TreeRingMappings
 
 struct NoteModel: ValueModel, Hashable {
   var identifier: String
