@@ -132,8 +132,6 @@ public struct TrackerBatches<Row: Sendable>: AsyncSequence, Sendable {
     /// The tracker as of the last batch.
     public private(set) var tracker: Tracker<Row>
 
-    init(tracker: Tracker<Row>) { self.tracker = tracker }
-
     /// The next batch; nil once the task is cancelled.
     ///
     /// - Throws: `closed` once the store is closed; the errors of ``Tracker/advance(to:)``.

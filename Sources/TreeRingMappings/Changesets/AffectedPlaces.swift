@@ -38,12 +38,8 @@ struct AffectedPlace: Sendable {
 struct UpdatedPlace: Sendable {
   let row: RowReference
   let parts: Parts
-  let slot: Int
-  let oldRank: Int
-  let newRank: Int
-
-  var old: SlotRank { SlotRank(slot: slot, rank: oldRank) }
-  var new: SlotRank { SlotRank(slot: slot, rank: newRank) }
+  let old: SlotRank
+  let new: SlotRank
 }
 
 /// The change of one group's order.
@@ -107,8 +103,9 @@ struct AffectedPlaces: Sendable {
       let kept = alignment.keptBefore(new: place.rank)
       updated.append(
         UpdatedPlace(
-          row: stay.row, parts: stay.parts, slot: place.slot,
-          oldRank: alignment.oldPosition(ofKept: kept), newRank: place.rank))
+          row: stay.row, parts: stay.parts,
+          old: SlotRank(slot: slot, rank: alignment.oldPosition(ofKept: kept)),
+          new: SlotRank(slot: slot, rank: place.rank)))
     }
   }
 
@@ -126,10 +123,7 @@ struct AffectedPlaces: Sendable {
         moved[index].old = nil
         moved[index].new = nil
         guard !place.parts.isEmpty, let old = place.old, let new = place.new else { continue }
-        updated.append(
-          UpdatedPlace(
-            row: place.row, parts: place.parts, slot: new.slot, oldRank: old.rank,
-            newRank: new.rank))
+        updated.append(UpdatedPlace(row: place.row, parts: place.parts, old: old, new: new))
       }
     }
     deltas.removeAll { $0.left.isEmpty && $0.taken.isEmpty }
@@ -272,10 +266,8 @@ private struct PlaceCollector {
   /// The slots of all these rows' groups, and of rows that neither changed nor moved.
   private(set) var slots: Set<Int> = []
   /// The group of the last lookup, and its slot: consecutive lookups mostly concern one group.
-  private var lastGroup: GroupName?
-  private var lastSlot: Int?
-
-  init(table: GroupTable) { self.table = table }
+  var lastGroup: GroupName?
+  var lastSlot: Int?
 
   /// Adds a row. A row with at most one place on each side keeps its identity across groups. With
   /// several places on either side, each place is independent.

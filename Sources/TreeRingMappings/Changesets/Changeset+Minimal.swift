@@ -167,7 +167,7 @@ struct MinimalChangeset<Groups: OrderedGroups> {
   }
 
   private mutating func listUpdates() throws(TreeRingError) {
-    for updated in places.updated where survives(old: updated.slot) {
+    for updated in places.updated where survives(old: updated.new.slot) {
       guard let from = old.path(updated.old), let to = new.path(updated.new) else { continue }
       let row = try groups.groups.id(of: updated.row)
       result.rows.updates.append(RowUpdate(row: row, from: from, to: to, parts: updated.parts))
@@ -206,8 +206,8 @@ struct MinimalChangeset<Groups: OrderedGroups> {
   /// Lists the moves within sections; false if over the limit.
   private mutating func listMoves() throws(TreeRingError) -> Bool {
     for updated in places.updated {
-      let kept = places.delta(of: updated.slot).alignment.keptBefore(new: updated.newRank)
-      changedInPlace[updated.slot, default: []].append(kept)
+      let kept = places.delta(of: updated.new.slot).alignment.keptBefore(new: updated.new.rank)
+      changedInPlace[updated.new.slot, default: []].append(kept)
     }
     for slot in changedInPlace.keys { changedInPlace[slot]?.sort() }
     if isConsolidated {

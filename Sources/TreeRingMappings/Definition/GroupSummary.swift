@@ -12,13 +12,8 @@ public struct GroupSummary {
   public let name: GroupName
   /// The number of rows in the group: at least one.
   public let count: Int
-  private let row: (Int) -> StoredRow?
-
-  init(name: GroupName, count: Int, row: @escaping (Int) -> StoredRow?) {
-    self.name = name
-    self.count = count
-    self.row = row
-  }
+  /// Reads the row at a position; nil if that fails.
+  let row: (Int) -> StoredRow?
 
   /// The first row in the index's order; nil if it cannot be read. A failed read ends the whole
   /// call.

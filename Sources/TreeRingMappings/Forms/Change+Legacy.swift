@@ -86,12 +86,9 @@ extension Change {
       }
     }
     addNeighbors(projection, to: &result.rows)
-    result.rows.sort { a, b in
-      let rank: [LegacyChanges.Kind: Int] = [.delete: 0, .insert: 1, .move: 2, .update: 3]
-      let kinds = (rank[a.kind] ?? 0, rank[b.kind] ?? 0)
-      if kinds.0 != kinds.1 { return kinds.0 < kinds.1 }
-      return legacyPath(a) < legacyPath(b)
-    }
+    result.rows.sort { legacyPath($0) < legacyPath($1) }
+    let kinds: [LegacyChanges.Kind] = [.delete, .insert, .move, .update]
+    result.rows = kinds.flatMap { kind in result.rows.filter { $0.kind == kind } }
     return result
   }
 
@@ -100,21 +97,14 @@ extension Change {
     _ projection: LegacyProjection, to rows: inout [LegacyChanges.RowChange]
   ) throws(TreeRingError) {
     for slot in projection.later.slotsChanged {
-      for (kind, kept) in projection.slides(slot) {
-        let old = projection.oldPath(slot, kept)
-        let new = projection.newPath(slot, kept)
-        let found: RowID?
-        if kind == .delete, let old {
-          found = try before.row(at: old)
-        } else if let new {
-          found = try after.row(at: new)
-        } else {
-          found = nil
+      for (from, to) in projection.slides(slot) {
+        var row: RowID?
+        if let to {
+          row = try after.row(at: to)
+        } else if let from {
+          row = try before.row(at: from)
         }
-        guard let found else { continue }
-        rows.append(
-          projection.change(
-            found, [], from: kind == .insert ? nil : old, to: kind == .delete ? nil : new))
+        if let row { rows.append(projection.change(row, [], from: from, to: to)) }
       }
     }
   }
@@ -229,30 +219,25 @@ private struct LegacyProjection {
     return alignment.keptBefore(old: before.rank) == alignment.keptBefore(new: after.rank)
   }
 
-  /// The unaffected rows of a group that only one side shows, or all rows of a reversed section.
-  func slides(_ slot: Int) -> [(LegacyChanges.Kind, Int)] {
+  /// The unaffected rows of a group that only one side shows, or all rows of a reversed section, by
+  /// their paths; nil on a side that does not show the row.
+  func slides(_ slot: Int) -> [(from: RowPath?, to: RowPath?)] {
     let (oldGroup, newGroup) = (old.groups[slot], new.groups[slot])
     if oldGroup == newGroup, !later.places.hasDelta(of: slot) { return [] }
     let alignment = later.places.delta(of: slot).alignment
     let before = oldGroup.section == nil ? 0..<0 : alignment.kept(inOld: oldGroup.shown)
     let after = newGroup.section == nil ? 0..<0 : alignment.kept(inNew: newGroup.shown)
-    var slides = before.subtracting(after).joined().map { (LegacyChanges.Kind.delete, $0) }
-    slides += after.subtracting(before).joined().map { (.insert, $0) }
+    func oldPath(_ kept: Int) -> RowPath? {
+      old.path(slot: slot, rank: alignment.oldPosition(ofKept: kept))
+    }
+    func newPath(_ kept: Int) -> RowPath? {
+      new.path(slot: slot, rank: alignment.newPosition(ofKept: kept))
+    }
+    var slides = before.subtracting(after).joined().map { (from: oldPath($0), to: RowPath?.none) }
+    slides += after.subtracting(before).joined().map { (nil, newPath($0)) }
     if oldGroup.isReversed != newGroup.isReversed {
-      slides += before.clamped(to: after).map { (.move, $0) }
+      slides += before.clamped(to: after).map { (oldPath($0), newPath($0)) }
     }
     return slides
-  }
-
-  /// The old path of an unaffected row; nil if it was hidden.
-  func oldPath(_ slot: Int, _ kept: Int) -> RowPath? {
-    let alignment = later.places.delta(of: slot).alignment
-    return old.path(slot: slot, rank: alignment.oldPosition(ofKept: kept))
-  }
-
-  /// The new path of an unaffected row; nil if it is hidden.
-  func newPath(_ slot: Int, _ kept: Int) -> RowPath? {
-    let alignment = later.places.delta(of: slot).alignment
-    return new.path(slot: slot, rank: alignment.newPosition(ofKept: kept))
   }
 }

@@ -50,12 +50,7 @@ public struct MappingChanges: AsyncSequence, Sendable {
     var observer: MappingObserver
     let control: MappingControl
     /// The control's turn that was last delivered.
-    private var delivered: Int?
-
-    init(observer: MappingObserver, control: MappingControl) {
-      self.observer = observer
-      self.control = control
-    }
+    fileprivate var delivered: Int?
 
     /// The next non-empty change, as soon as there is one; nil once the task is cancelled.
     ///
