@@ -98,15 +98,7 @@ where DataSource.Data == Source.Data {
 
   private func read(_ request: PageRequest, for number: Int) {
     let source = source
-    let task = spawn { [weak self] in
-      let result: Result<SourcePage<Source.Data>, any Error>
-      do {
-        result = .success(try await source.page(request))
-      } catch {
-        result = .failure(error)
-      }
-      self?.post { $0.receive(result, of: number) }
-    }
+    let task = spawn({ try await source.page(request) }, then: { $0.receive($1, of: number) })
     let isWanted = ledger.withLock { $0.hold(task, load: number) }
     if !isWanted { task.cancel() }
   }
@@ -233,20 +225,12 @@ where DataSource.Data == Source.Data {
     for task in superseded { task.cancel() }
     let dataSource = dataSource
     var tasks = [
-      spawn { [weak self] in
-        let result: Result<Model?, any Error>
-        do {
-          result = .success(try await dataSource.prepare(child.data))
-        } catch {
-          result = .failure(error)
-        }
-        self?.post { $0.settle(child.key, token, result) }
-      }
+      spawn({ try await dataSource.prepare(child.data) }, then: { $0.settle(child.key, token, $1) })
     ]
     if let timeout = options.prepareTimeout {
       let clock = options.clock
       tasks.append(
-        spawn { [weak self] in
+        Task(executorPreference: options.executor) { [weak self] in
           guard (try? await clock.sleep(for: timeout)) != nil else { return }
           let error = TreeRingError(
             .cancelled,
@@ -270,8 +254,20 @@ where DataSource.Data == Source.Data {
 
   // MARK: - Running
 
-  private func spawn(_ body: @escaping @Sendable () async -> Void) -> Task<Void, Never> {
-    Task(executorPreference: options.executor) { await body() }
+  /// Starts a task whose result is received in its turn.
+  private func spawn<Value: Sendable>(
+    _ body: @escaping @Sendable () async throws -> Value,
+    then receive: @escaping @Sendable (CollectionLoader, Result<Value, any Error>) -> Void
+  ) -> Task<Void, Never> {
+    Task(executorPreference: options.executor) { [weak self] in
+      let result: Result<Value, any Error>
+      do {
+        result = .success(try await body())
+      } catch {
+        result = .failure(error)
+      }
+      self?.post { receive($0, result) }
+    }
   }
 
   /// Runs a piece of work in its turn, unless the loader has been released by then.

@@ -1,6 +1,7 @@
 // A source's reads of one state of a store: pages, ranges, and the changes since another state.
 
 internal import TreeRing
+internal import TreeRingLog
 
 /// The rows of a source and their order.
 enum StoreScope: Sendable {
@@ -104,13 +105,22 @@ struct StoreReading {
   }
 
   /// The events that take a listener of a range from an earlier state to this one. O(affected rows
-  /// · log n); O(rows of the range) if the index was redefined in between.
+  /// · log n); O(rows of the range) if the index was redefined in between, or if the earlier state
+  /// cannot be read any more.
   func events(
     since old: Snapshot, in range: PositionRange
   ) throws -> [SourceEvent<StoredRow>] {
-    guard try snapshot.reads(scope.index, as: old) else {
-      return [.state(range, try children(in: range))]
-    }
+    do {
+      if try snapshot.reads(scope.index, as: old) { return try changes(since: old, in: range) }
+    } catch let error as TreeRingError
+      where error.code == .snapshotExpired || error.code == .beyondHorizon
+    {}
+    return [.state(range, try children(in: range))]
+  }
+
+  private func changes(
+    since old: Snapshot, in range: PositionRange
+  ) throws -> [SourceEvent<StoredRow>] {
     var events: [SourceEvent<StoredRow>] = []
     func add(_ id: RowID, from: [UInt8]?, to: [UInt8]?) throws {
       if let to, range.contains(Self.position(id, order: to)),

@@ -12,13 +12,15 @@ internal import TreeRingPlatform
 public struct StoreSource: CollectionSource {
   /// Rows with their bytes; `Bucket.decode(_:)` decodes them.
   public typealias Data = StoredRow
-  private let store: Store
-  private let bucket: String
-  private let scope: StoreScope
-  private let snapshot: Snapshot?
+  let store: Store
+  let bucket: String
+  let scope: StoreScope
+  let snapshot: Snapshot?
   /// The executor on which listeners wait for commits; nil for the system's choice.
-  fileprivate let executor: (any TaskExecutor)?
+  let executor: (any TaskExecutor)?
+}
 
+extension StoreSource {
   /// All rows of a bucket, in key order.
   ///
   /// - Parameters:
@@ -26,7 +28,7 @@ public struct StoreSource: CollectionSource {
   ///   - bucket: The bucket's name.
   ///   - snapshot: A past commit to read at; nil follows the newest one.
   public init(_ store: Store, bucket: String, at snapshot: Snapshot? = nil) {
-    self.init(store: store, bucket: bucket, scope: .bucket, snapshot: snapshot)
+    self.init(store: store, bucket: bucket, scope: .bucket, snapshot: snapshot, executor: nil)
   }
 
   /// The rows that a bucket has in a group of an index, in the index's order.
@@ -41,7 +43,8 @@ public struct StoreSource: CollectionSource {
     _ store: Store, bucket: String, index: String, group: GroupName, at snapshot: Snapshot? = nil
   ) {
     self.init(
-      store: store, bucket: bucket, scope: .group(index: index, group), snapshot: snapshot)
+      store: store, bucket: bucket, scope: .group(index: index, group), snapshot: snapshot,
+      executor: nil)
   }
 
   /// All rows of a bucket, in key order; otherwise like the initialiser with a bucket's name.
@@ -56,17 +59,6 @@ public struct StoreSource: CollectionSource {
     at snapshot: Snapshot? = nil
   ) {
     self.init(store, bucket: bucket.name, index: index, group: group, at: snapshot)
-  }
-
-  init(
-    store: Store, bucket: String, scope: StoreScope, snapshot: Snapshot?,
-    executor: (any TaskExecutor)? = nil
-  ) {
-    self.store = store
-    self.bucket = bucket
-    self.scope = scope
-    self.snapshot = snapshot
-    self.executor = executor
   }
 
   /// Reads a page. O(log n + rows read).
@@ -179,7 +171,8 @@ private final class StoreListener: SourceListener {
         let (range, shown, isOver) = state.withLock { ($0.range, $0.shown, $0.isOver) }
         if isOver { return }
         if let range, let shown, shown.commit != next.commit {
-          try sendChanges(source.reading(at: next), since: shown, in: range)
+          let events = try source.reading(at: next).events(since: shown, in: range)
+          for event in events { send(event) }
         }
         state.withLock { $0.shown = next }
         try body(next)
@@ -187,22 +180,6 @@ private final class StoreListener: SourceListener {
     } catch {
       fail(error)
     }
-  }
-
-  /// Sends the changes; if the earlier state cannot be read any more, sends the full state of the
-  /// range.
-  private func sendChanges(
-    _ reading: StoreReading, since shown: Snapshot, in range: PositionRange
-  ) throws {
-    let events: [SourceEvent<StoredRow>]
-    do {
-      events = try reading.events(since: shown, in: range)
-    } catch let error as TreeRingError
-      where error.code == .snapshotExpired || error.code == .beyondHorizon
-    {
-      events = [.state(range, try reading.children(in: range))]
-    }
-    for event in events { send(event) }
   }
 
   private func send(_ event: SourceEvent<StoredRow>) {

@@ -41,76 +41,89 @@ extension Change {
   /// O(log n) for each operation, and for each row of a section that comes, goes or moves.
   /// - Throws: `TreeRingError` if the index cannot be read.
   public func transactions() throws(TreeRingError) -> [ListTransaction<ChangedRow>] {
-    let oldSections = changeset.before
-    let (old, new) = (LinearOutline(oldSections), LinearOutline(changeset.after))
+    let (old, new) = (LinearOutline(changeset.before), LinearOutline(changeset.after))
+    func model(
+      _ row: RowID, _ path: RowPath, _ parts: Parts? = nil, movesWithSection: Bool = false
+    ) -> ChangedRow {
+      ChangedRow(
+        row: row, group: new.group(of: path), parts: parts, movesWithSection: movesWithSection)
+    }
+    let newSections = isReset ? Array(after.sections.indices) : sections.inserts
+    let leaving = try Self.list(rows.deletes, withSections: sections.deletes, of: before)
+    let coming = try Self.list(rows.inserts, withSections: newSections, of: after)
+    let continuing = continuingRows(leaving, coming)
+    let sources = Set(continuing.map(\.from))
+    let targets = Set(continuing.map(\.to))
     var list: [ListTransaction<ChangedRow>] = []
-    func listRow(at path: RowPath, from index: Int? = nil) throws(TreeRingError) {
-      guard let row = try after.row(at: path) else { return }
-      let model = ChangedRow(
-        row: row, group: new.group(of: path), movesWithSection: index != nil)
-      let newIndex = new.index(of: path)
+    for (_, path) in leaving where !sources.contains(path) {
+      list.append(.delete(index: old.index(of: path)))
+    }
+    for (row, path) in coming where !targets.contains(path) {
+      list.append(.insert(model(row, path), newIndex: new.index(of: path)))
+    }
+    let moves =
+      continuing.map { ($0.row, $0.from, $0.to) } + rows.moves.map { ($0.row, $0.from, $0.to) }
+    for (row, from, to) in moves {
+      list.append(.move(model(row, to), index: old.index(of: from), newIndex: new.index(of: to)))
+    }
+    for (row, from, to, parts) in continuing where !parts.isEmpty {
+      list.append(.update(model(row, to, parts), index: old.index(of: from)))
+    }
+    for update in rows.updates {
       list.append(
-        index.map { .move(model, index: $0, newIndex: newIndex) }
-          ?? .insert(model, newIndex: newIndex))
+        .update(model(update.row, update.to, update.parts), index: old.index(of: update.from)))
     }
-    if isReset {
-      for section in after.sections.indices {
-        for path in new.paths(in: section) { try listRow(at: path) }
-      }
-      return list
-    }
-    let continuing = try ContinuingRows(self, old, new)
-    for section in sections.inserts {
-      for path in new.paths(in: section) where !continuing.targets.contains(path) {
-        try listRow(at: path)
-      }
-    }
-    for section in sections.deletes {
-      list += old.paths(in: section).filter { !continuing.sources.contains($0) }
-        .map { .delete(index: old.index(of: $0)) }
-    }
-    for row in continuing.rows {
-      let model = ChangedRow(row: row.row, group: new.group(of: row.to))
-      let index = old.index(of: row.from)
-      list.append(.move(model, index: index, newIndex: new.index(of: row.to)))
-      if !row.parts.isEmpty {
-        let update = ChangedRow(row: row.row, group: model.group, parts: row.parts)
-        list.append(.update(update, index: index))
-      }
-    }
-    let staying = StayingInSections(rows)
+    let left = Dictionary(
+      grouping: rows.deletes.map(\.path) + rows.moves.map(\.from), by: \.section)
+    let taken = Dictionary(grouping: rows.inserts.map(\.path) + rows.moves.map(\.to), by: \.section)
     for section in sections.moves {
-      let alignment = staying.alignment(of: section)
-      let kept = alignment.kept(inOld: 0..<oldSections[section.from].count)
-      for kept in kept {
+      let alignment = Alignment(
+        removed: left[section.from, default: []].map(\.row).sorted(),
+        added: taken[section.to, default: []].map(\.row).sorted())
+      for kept in alignment.kept(inOld: before.sections[section.from].indices) {
         let from = RowPath(section: section.from, row: alignment.oldPosition(ofKept: kept))
         let to = RowPath(section: section.to, row: alignment.newPosition(ofKept: kept))
-        try listRow(at: to, from: old.index(of: from))
+        guard let row = try after.row(at: to) else { continue }
+        list.append(
+          .move(
+            model(row, to, movesWithSection: true), index: old.index(of: from),
+            newIndex: new.index(of: to)))
       }
     }
-    return list + rowTransactions(old, new, continuing)
+    return list
   }
 
-  private func rowTransactions(
-    _ old: LinearOutline, _ new: LinearOutline, _ continuing: ContinuingRows
-  ) -> [ListTransaction<ChangedRow>] {
-    func model(_ row: RowID, _ path: RowPath, _ parts: Parts? = nil) -> ChangedRow {
-      ChangedRow(row: row, group: new.group(of: path), parts: parts)
+  /// These rows and those of whole sections.
+  private static func list(
+    _ rows: [ListedRow], withSections sections: [Int], of shown: ShownRows
+  ) throws(TreeRingError) -> [(row: RowID, path: RowPath)] {
+    var list = rows.map { (row: $0.row, path: $0.path) }
+    for section in sections {
+      for row in shown.sections[section].indices {
+        let path = RowPath(section: section, row: row)
+        if let row = try shown.row(at: path) { list.append((row, path)) }
+      }
     }
-    let deletes = rows.deletes.filter { !continuing.sources.contains($0.path) }.map {
-      ListTransaction<ChangedRow>.delete(index: old.index(of: $0.path))
+    return list
+  }
+
+  /// The rows shown before and after with one side in a deleted or inserted section. The changeset
+  /// has no moves for them; a list has.
+  private func continuingRows(
+    _ leaving: [(row: RowID, path: RowPath)], _ coming: [(row: RowID, path: RowPath)]
+  ) -> [(row: RowID, from: RowPath, to: RowPath, parts: Parts)] {
+    if sections.deletes.isEmpty, sections.inserts.isEmpty { return [] }
+    var targets: [RowID: [(group: GroupName?, path: RowPath)]] = [:]
+    for (row, path) in coming {
+      targets[row, default: []].append((after.group(at: path), path))
     }
-    let inserts = rows.inserts.filter { !continuing.targets.contains($0.path) }.map {
-      ListTransaction.insert(model($0.row, $0.path), newIndex: new.index(of: $0.path))
+    return leaving.compactMap { row, from in
+      let record = record(of: row)
+      let group = before.group(at: from)
+      let inGroup = targets[row]?.first { $0.group == group }
+      let target = inGroup ?? (record.isOneRow ? targets[row]?.last : nil)
+      return target.map { (row, from, $0.path, record.parts) }
     }
-    let moves = rows.moves.map {
-      ListTransaction.move(
-        model($0.row, $0.to), index: old.index(of: $0.from), newIndex: new.index(of: $0.to))
-    }
-    let updates = rows.updates.map {
-      ListTransaction.update(model($0.row, $0.to, $0.parts), index: old.index(of: $0.from))
-    }
-    return deletes + inserts + moves + updates
   }
 }
 
@@ -191,85 +204,9 @@ private struct LinearOutline {
 
   func index(of path: RowPath) -> Int { starts[path.section] + path.row }
 
-  func paths(in section: Int) -> [RowPath] {
-    (0..<sections[section].count).map { RowPath(section: section, row: $0) }
-  }
-
   /// The path of an existing row. O(log sections).
   func path(of index: Int) -> RowPath {
     let section = starts.partitioningIndex { $0 > index } - 1
     return RowPath(section: section, row: index - starts[section])
-  }
-}
-
-/// The rows shown before and after with one side in a deleted or inserted section. The changeset
-/// has no moves for them; a list has.
-private struct ContinuingRows {
-  struct Row {
-    let row: RowID
-    let from: RowPath
-    let to: RowPath
-    let parts: Parts
-  }
-  /// A row in one of its groups.
-  private struct Member: Hashable {
-    let group: GroupName?
-    let row: RowID
-  }
-  private(set) var rows: [Row] = []
-  private(set) var sources: Set<RowPath> = []
-  private(set) var targets: Set<RowPath> = []
-
-  init(
-    _ change: Change, _ old: LinearOutline, _ new: LinearOutline
-  ) throws(TreeRingError) {
-    let sections = change.sections
-    if sections.deletes.isEmpty, sections.inserts.isEmpty { return }
-    var leaving: [(member: Member, path: RowPath)] = []
-    for path in sections.deletes.flatMap(old.paths) + change.rows.deletes.map(\.path) {
-      guard let row = try change.before.row(at: path) else { continue }
-      leaving.append((Member(group: change.before.group(at: path), row: row), path))
-    }
-    var coming: [Member: RowPath] = [:]
-    var groups: [RowID: GroupName?] = [:]
-    for path in sections.inserts.flatMap(new.paths) + change.rows.inserts.map(\.path) {
-      guard let row = try change.after.row(at: path) else { continue }
-      let group = change.after.group(at: path)
-      coming[Member(group: group, row: row)] = path
-      groups[row] = group
-    }
-    for (member, from) in leaving {
-      let record = change.record(of: member.row)
-      var to = coming[member]
-      if to == nil, record.isOneRow, let group = groups[member.row] {
-        to = coming[Member(group: group, row: member.row)]
-      }
-      guard let to else { continue }
-      rows.append(Row(row: member.row, from: from, to: to, parts: record.parts))
-      sources.insert(from)
-      targets.insert(to)
-    }
-  }
-}
-
-/// The rows that leave or join their sections.
-private struct StayingInSections {
-  private var leaving: [Int: [Int]] = [:]
-  private var coming: [Int: [Int]] = [:]
-
-  init(_ rows: RowChanges) {
-    for path in rows.deletes.map(\.path) + rows.moves.map(\.from) {
-      leaving[path.section, default: []].append(path.row)
-    }
-    for path in rows.inserts.map(\.path) + rows.moves.map(\.to) {
-      coming[path.section, default: []].append(path.row)
-    }
-  }
-
-  /// The correspondence of a section's staying rows.
-  func alignment(of section: SectionMove) -> Alignment {
-    Alignment(
-      removed: leaving[section.from, default: []].sorted(),
-      added: coming[section.to, default: []].sorted())
   }
 }
