@@ -63,7 +63,7 @@ private enum OwnWeight: ListMeasure {
 
   @Test func theFirstFittingPositionIsFound() {
     for count in 0...60 {
-      let list = RankedList<Int, OwnWeight>(0..<count, capacity: 4)
+      let list = RankedList<Int, OwnWeight>(Array(0..<count), capacity: 4)
       for limit in 0...(count + 1) {
         #expect(list.firstPosition { $0 >= limit } == min(limit, count))
       }

@@ -185,10 +185,16 @@ private struct BookDataSource: CollectionDataSource {
     _ = try library.store.compact(to: .dropHistory)
     let reading = source.reading(at: try library.store.snapshot())
     #expect {
-      _ = try reading.events(since: old, in: PositionRange())
+      try reading.snapshot.diff(from: old) { _ in true }
     } throws: {
       [.snapshotExpired, .beyondHorizon].contains(($0 as? TreeRingError)?.code)
     }
+    let events = try reading.events(since: old, in: PositionRange())
+    guard events.count == 1, case .state(PositionRange(), let children) = events[0] else {
+      Issue.record("the listener receives \(events)")
+      return
+    }
+    #expect(try children == reading.children(in: PositionRange()))
     // The same behind a collection: it shows the newest rows, whatever it has missed.
     let live = collection(source, .live)
     var changes = live.changes.makeAsyncIterator()

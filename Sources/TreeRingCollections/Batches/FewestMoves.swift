@@ -16,13 +16,10 @@ extension Alignment {
   ///   - window: The kept rows to decide on. Moved rows beyond it count as standing at its ends.
   func fewestMoves(of moved: [IndexMove], among window: Range<Int>) -> [IndexMove] {
     if moved.isEmpty { return [] }
-    func candidate(_ row: Int, _ keptBefore: Int) -> SectionPlan.Candidate {
-      SectionPlan.Candidate(row, min(max(keptBefore, window.lowerBound), window.upperBound))
-    }
     var part = SectionPlan.Part(slot: 0, common: window)
-    part.old = moved.indices.map { candidate($0, keptBefore(old: moved[$0].from)) }
+    part.old = moved.indices.map { part.candidate($0, after: keptBefore(old: moved[$0].from)) }
     part.new = moved.indices.sorted { moved[$0].to < moved[$1].to }
-      .map { candidate($0, keptBefore(new: moved[$0].to)) }
+      .map { part.candidate($0, after: keptBefore(new: moved[$0].to)) }
     var plan = SectionPlan()
     plan.add(part)
     var chain = HeaviestChain()

@@ -5,8 +5,8 @@ internal import TreeRingMappings
 /// The minimal changes from one list to another. O(n log n).
 struct ListComparison<Model> {
   /// The new rows, with values carried over.
-  let rows: RankedList<Model, Weightless<Model>>
-  let changes: ListChanges
+  private(set) var rows: RankedList<Model, Weightless<Model>>
+  private(set) var changes: ListChanges
   /// The rows in both lists, by ascending old position.
   private(set) var common: [IndexMove] = []
 
@@ -15,15 +15,13 @@ struct ListComparison<Model> {
     _ old: RankedList<Model, Weightless<Model>>, _ new: RankedList<Model, Weightless<Model>>,
     _ identity: ((Model) -> AnyHashable)?, _ rules: ValueRules<Model>
   ) {
-    var changes = ListChanges(oldCount: old.count, newCount: new.count)
-    var rows = new
+    rows = new
+    changes = ListChanges(oldCount: old.count, newCount: new.count)
     guard let identity, let oldIndex = Self.index(old, identity),
       let newIndex = Self.index(new, identity)
     else {
       changes.deletes = Array(0..<old.count)
       changes.inserts = Array(0..<new.count)
-      self.rows = rows
-      self.changes = changes
       return
     }
     for (index, row) in old.elements.enumerated() {
@@ -44,8 +42,6 @@ struct ListComparison<Model> {
     let alignment = Alignment(removed: Array(0..<old.count), added: Array(0..<new.count))
     changes.moves = alignment.fewestMoves(of: common, among: 0..<0)
     changes.updates.sort { $0.to < $1.to }
-    self.rows = rows
-    self.changes = changes
   }
 
   /// The position of each row by identity; nil if two rows have the same identity.

@@ -4,7 +4,7 @@ internal import TreeRingLog
 
 /// A list and, for sectioned consumers, its sections.
 struct ConsumerState {
-  var rows = RowList.ofNumbers
+  var rows = RowList.ofNumbers()
   var sections = SectionRuns()
 }
 
@@ -13,7 +13,7 @@ final class ConsumerCore<Model> {
   let table = RowTable<Model>()
   let rules: ValueRules<RowNumber>
   private let identity: ((RowNumber) -> AnyHashable)?
-  private let state = ShownState(ConsumerState())
+  let state = ShownState(ConsumerState())
   /// Nil while no batch is open.
   private var batch: [ListTransaction<RowNumber>]?
 
@@ -22,23 +22,17 @@ final class ConsumerCore<Model> {
     self.identity = identity.map { [table] identity in { identity(table[$0]) } }
   }
 
-  /// The state that reads see.
-  var shown: ConsumerState { state.shown }
-  /// The state after every accepted batch. While a copy of it exists, the next batch copies the
-  /// nodes it changes.
-  var latest: ConsumerState { state.latest }
-
   // MARK: - Reads
 
   /// The number of rows that reads see.
-  var count: Int { shown.rows.count }
+  var count: Int { state.shown.rows.count }
   /// The row that reads see at an index; nil if there is none. O(log n).
   func model(at index: Int) -> Model? {
-    let rows = shown.rows
+    let rows = state.shown.rows
     return index >= 0 && index < rows.count ? table[rows[index]] : nil
   }
   /// The rows that reads see. O(n).
-  var models: [Model] { shown.rows.elements.map { table[$0] } }
+  var models: [Model] { state.shown.rows.elements.map { table[$0] } }
 
   // MARK: - Batches
 
@@ -63,7 +57,7 @@ final class ConsumerCore<Model> {
     guard let transactions = batch else { preconditionFailure("there is no open batch") }
     batch = nil
     do {
-      let plan = try BatchPlan(transactions, on: latest.rows, rules: rules)
+      let plan = try BatchPlan(transactions, on: state.latest.rows, rules: rules)
       let checked = try check(plan)
       return (checked, plan.unused(of: table.takeAdded()))
     } catch {
@@ -109,7 +103,7 @@ final class ConsumerCore<Model> {
   func comparison(
     with new: RowList
   ) -> (comparison: ListComparison<RowNumber>, unused: [RowNumber]) {
-    let comparison = ListComparison(latest.rows, new, identity, rules)
+    let comparison = ListComparison(state.latest.rows, new, identity, rules)
     let kept = Set(comparison.rows.elements)
     return (comparison, table.takeAdded().filter { !kept.contains($0) })
   }

@@ -80,15 +80,12 @@ public class PlainConsumer<Model>: BatchConsumer {
     _ changes: ListChanges, freeing unused: [RowNumber],
     _ edit: @escaping (inout ConsumerState) -> [RowNumber]
   ) {
-    core.accept(for: delegate, freeing: unused, edit) { [weak self] in
-      guard let self, let delegate else { return }
-      notify(delegate, of: changes)
-      delegate.consumerDidChange()
-    }
+    core.accept(for: delegate, freeing: unused, edit) { [weak self] in self?.notify(of: changes) }
   }
 
-  private func notify(_ delegate: any PlainConsumerDelegate<Model>, of changes: ListChanges) {
-    let (rows, alignment) = (core.shown.rows, changes.alignment)
+  private func notify(of changes: ListChanges) {
+    guard let delegate else { return }
+    let (rows, alignment) = (core.state.shown.rows, changes.alignment)
     let moved = Set(changes.moves.map { $0.from })
     let updates = changes.updates.filter { !moved.contains($0.from) }
     for update in updates.sorted(by: { $0.from < $1.from }) {
@@ -98,6 +95,7 @@ public class PlainConsumer<Model>: BatchConsumer {
     for index in alignment.added {
       delegate.consumerDidInsert(core.table[rows[index]], at: index)
     }
+    delegate.consumerDidChange()
   }
 }
 

@@ -65,7 +65,7 @@ public final class SectionedConsumer<Model, Title: Hashable>: BatchConsumer {
   @discardableResult
   public func didChange(returnChanges: Bool) throws(TreeRingError) -> SectionedChanges? {
     let (plan, unused) = try core.endBatch { (rows) throws(TreeRingError) in
-      try SectionedPlan(rows, on: core.latest.sections, title: title)
+      try SectionedPlan(rows, on: core.state.latest.sections, title: title)
     }
     accept(plan.changes, freeing: unused) {
       $0.sections = plan.sections
@@ -80,7 +80,7 @@ public final class SectionedConsumer<Model, Title: Hashable>: BatchConsumer {
       return core.replace(
         with: ConsumerState(rows: new, sections: SectionRuns(new.elements.map(title))))
     }
-    let old = core.latest
+    let old = core.state.latest
     let (comparison, unused) = core.comparison(with: new)
     let moving = Set(comparison.changes.moves.map(\.from))
     let next = ConsumerState(
@@ -102,17 +102,12 @@ public final class SectionedConsumer<Model, Title: Hashable>: BatchConsumer {
     _ changes: SectionedChanges, freeing unused: [RowNumber],
     _ edit: @escaping (inout ConsumerState) -> [RowNumber]
   ) {
-    core.accept(for: delegate, freeing: unused, edit) { [weak self] in
-      guard let self, let delegate else { return }
-      notify(delegate, of: changes)
-      delegate.consumerDidChange()
-    }
+    core.accept(for: delegate, freeing: unused, edit) { [weak self] in self?.notify(of: changes) }
   }
 
-  private func notify(
-    _ delegate: any SectionedConsumerDelegate<Model>, of changes: SectionedChanges
-  ) {
-    let state = core.shown
+  private func notify(of changes: SectionedChanges) {
+    guard let delegate else { return }
+    let state = core.state.shown
     func model(at path: RowPath) -> Model {
       core.table[state.rows[state.sections.rows(of: path.section).lowerBound + path.row]]
     }
@@ -132,6 +127,7 @@ public final class SectionedConsumer<Model, Title: Hashable>: BatchConsumer {
     for path in (changes.rowInserts + changes.rowMoves.map { $0.to }).sorted() {
       delegate.consumerDidInsert(model(at: path), at: path)
     }
+    delegate.consumerDidChange()
   }
 
   // MARK: - Reads
@@ -140,7 +136,7 @@ public final class SectionedConsumer<Model, Title: Hashable>: BatchConsumer {
   public func object(at index: Int) -> Model? { core.model(at: index) }
   public var items: [Model] { core.models }
 
-  private var sections: SectionRuns { core.shown.sections }
+  private var sections: SectionRuns { core.state.shown.sections }
   /// The number of sections. O(1).
   public var sectionsCount: Int { sections.count }
   /// The number of rows in a section; 0 if there is no such section. O(log sections).

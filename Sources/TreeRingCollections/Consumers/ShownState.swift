@@ -30,7 +30,8 @@ final class ShownState<State> {
   /// The state that reads see.
   var shown: State { held ?? newest }
 
-  /// The state after every accepted batch.
+  /// The state after every accepted batch. While a copy of it exists, the next batch copies the
+  /// nodes it changes.
   var latest: State {
     settle()
     return newest

@@ -13,12 +13,9 @@ typealias RowNumber = Int32
 typealias RowList = RankedList<RowNumber, Weightless<RowNumber>>
 
 extension RowList {
-  /// An empty list. Its leaves are long, because copying them copies bytes only. Its inner nodes
-  /// are short, because copying them counts the references to their children.
-  static var ofNumbers: RowList { RowList(capacity: 16, leafCapacity: 256) }
-
-  /// A list of these rows. O(n).
-  static func ofNumbers(_ rows: [RowNumber]) -> RowList {
+  /// A list of these rows. O(n). Its leaves are long, because copying them copies bytes only. Its
+  /// inner nodes are short, because copying them counts the references to their children.
+  static func ofNumbers(_ rows: [RowNumber] = []) -> RowList {
     RowList(rows, capacity: 16, leafCapacity: 256)
   }
 }

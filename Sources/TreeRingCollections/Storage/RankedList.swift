@@ -22,25 +22,17 @@ struct RankedList<Element, Measure: ListMeasure<Element>> {
   let capacity: NodeCapacity
   private(set) var root: RankedNode<Element, Measure>
 
-  /// An empty list.
+  /// A list of these elements. O(n).
   ///
   /// - Parameters:
   ///   - capacity: The most children of an inner node, at least 4. Tests use small values to get
   ///     deep trees.
-  ///   - leafCapacity: The most elements of a leaf; nil for `capacity`.
-  init(capacity: Int = 32, leafCapacity: Int? = nil) {
-    self.capacity = NodeCapacity(inner: capacity, leaf: leafCapacity ?? capacity)
-    precondition(
-      min(self.capacity.inner, self.capacity.leaf) >= 4, "a node holds at least four")
-    root = RankedNode(elements: [])
-  }
-
-  /// A list of these elements. O(n).
-  init(_ elements: some Sequence<Element>, capacity: Int = 32, leafCapacity: Int? = nil) {
-    self.init(capacity: capacity, leafCapacity: leafCapacity)
-    let elements = Array(elements)
-    let leafFill = self.capacity.leaf * 3 / 4
-    var level = Self.chunks(of: elements.count, fill: leafFill).map {
+  ///   - leafCapacity: The most elements of a leaf, at least 4; nil for `capacity`.
+  init(_ elements: [Element] = [], capacity: Int = 32, leafCapacity: Int? = nil) {
+    let leafCapacity = leafCapacity ?? capacity
+    precondition(min(capacity, leafCapacity) >= 4, "a node holds at least four")
+    self.capacity = NodeCapacity(inner: capacity, leaf: leafCapacity)
+    var level = Self.chunks(of: elements.count, fill: leafCapacity * 3 / 4).map {
       RankedNode<Element, Measure>(elements: Array(elements[$0]))
     }
     while level.count > 1 {
@@ -49,7 +41,7 @@ struct RankedList<Element, Measure: ListMeasure<Element>> {
         RankedNode(children: Array(below[$0]))
       }
     }
-    if let top = level.first { root = top }
+    root = level.first ?? RankedNode(elements: [])
   }
 
   /// Cuts positions into pieces of about equal size, none much smaller than `fill`.
@@ -60,7 +52,7 @@ struct RankedList<Element, Measure: ListMeasure<Element>> {
   }
 
   /// Replaces the elements. O(n).
-  mutating func fill(_ elements: some Sequence<Element>) {
+  mutating func fill(_ elements: [Element]) {
     self = RankedList(elements, capacity: capacity.inner, leafCapacity: capacity.leaf)
   }
 
@@ -82,7 +74,7 @@ struct RankedList<Element, Measure: ListMeasure<Element>> {
   mutating func remove(at position: Int) -> Element {
     precondition(position >= 0 && position < count, "there is no such position")
     let element = root.remove(at: position, capacity: capacity)
-    if let only = root.onlyChild { root = only }
+    if root.children.count == 1 { root = root.children[0] }
     return element
   }
 

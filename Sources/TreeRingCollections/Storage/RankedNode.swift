@@ -38,9 +38,6 @@ struct RankedNode<Element, Measure: ListMeasure<Element>> {
 
   var isLeaf: Bool { children.isEmpty }
 
-  /// The child of an inner node with a single child; else nil.
-  var onlyChild: RankedNode? { children.count == 1 ? children[0] : nil }
-
   /// The number of elements of a leaf, or of children of an inner node.
   private var size: Int { isLeaf ? elements.count : children.count }
 

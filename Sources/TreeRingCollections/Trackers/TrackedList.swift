@@ -43,18 +43,13 @@ struct TrackedList<Row: Sendable>: Sendable {
   private let order: (@Sendable (TrackedRow<Row>, TrackedRow<Row>) -> Bool)?
   private let limit: Int
   private var entries = NumberedValues<TrackedEntry<Row>>()
-  private var list = RowList.ofNumbers
+  private var list = RowList.ofNumbers()
   private var numbers: [EntryIdentity: RowNumber] = [:]
-
-  /// An empty list for a request.
-  init(_ request: TrackerRequest<Row>) {
-    order = request.order
-    limit = request.fetchLimit ?? .max
-  }
 
   /// A list of these rows. O(n log n).
   init(_ request: TrackerRequest<Row>, _ rows: [TrackedEntry<Row>]) {
-    self.init(request)
+    order = request.order
+    limit = request.fetchLimit ?? .max
     var sorted: [RowNumber] = []
     for entry in rows.sorted(by: precedes) {
       let number = entries.add(entry)

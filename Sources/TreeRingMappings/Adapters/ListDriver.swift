@@ -90,12 +90,8 @@ public final class ListDriver {
       return
     }
     let stages = change.changeset.stages(policy)
-    for (index, stage) in stages.enumerated() where stage.rows.updates.isEmpty {
-      view.performBatch(stage) {
-        let isLast = !stages[(index + 1)...].contains { $0.rows.updates.isEmpty }
-        self.displayed =
-          isLast ? DisplayedRows(change.after) : DisplayedRows(stage.state, of: change)
-      }
+    for stage in stages where stage.rows.updates.isEmpty {
+      view.performBatch(stage) { self.displayed = DisplayedRows(stage.state, of: change) }
     }
     displayed = DisplayedRows(change.after)
     for stage in stages where !stage.rows.updates.isEmpty { view.refresh(stage.rows.updates) }

@@ -283,17 +283,15 @@ struct MinimalChangeset<Groups: OrderedGroups> {
     }
     let common = delta.alignment.kept(inOld: before)
       .clamped(to: delta.alignment.kept(inNew: after))
-    func clip(_ kept: Int) -> Int { min(max(kept, common.lowerBound), common.upperBound) }
-    var part = SectionPlan.Part(
-      slot: slot, common: common, isReversedBefore: old.groups[slot].isReversed,
-      isReversedAfter: new.groups[slot].isReversed)
+    var part = SectionPlan.Part(slot: slot, common: common)
+    part.isReversedBefore = old.groups[slot].isReversed
+    part.isReversedAfter = new.groups[slot].isReversed
     part.changed = changedInPlace[slot] ?? []
     for (index, affected) in delta.left.enumerated() where isCandidate(places.moved[affected]) {
-      part.old.append(
-        SectionPlan.Candidate(affected, clip(delta.alignment.removed[index] - index)))
+      part.old.append(part.candidate(affected, after: delta.alignment.removed[index] - index))
     }
     for (index, affected) in delta.taken.enumerated() where isCandidate(places.moved[affected]) {
-      part.new.append(SectionPlan.Candidate(affected, clip(delta.alignment.added[index] - index)))
+      part.new.append(part.candidate(affected, after: delta.alignment.added[index] - index))
     }
     return part
   }

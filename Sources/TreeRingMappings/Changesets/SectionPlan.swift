@@ -19,11 +19,6 @@ package struct SectionPlan {
     let affected: Int
     /// The number of unaffected rows of its group before it, clipped to those shown on both sides.
     let unaffectedBefore: Int
-
-    package init(_ affected: Int, _ unaffectedBefore: Int) {
-      self.affected = affected
-      self.unaffectedBefore = unaffectedBefore
-    }
   }
 
   /// One group of the section.
@@ -31,8 +26,8 @@ package struct SectionPlan {
     let slot: Int
     /// The unaffected rows shown on both sides.
     let common: Range<Int>
-    let isReversedBefore: Bool
-    let isReversedAfter: Bool
+    var isReversedBefore = false
+    var isReversedAfter = false
     /// The unaffected rows changed in place, as ascending positions among the unaffected ones.
     var changed: [Int] = []
     /// The candidates of this group on the old side and on the new side, by rank.
@@ -42,13 +37,16 @@ package struct SectionPlan {
     fileprivate var firstBlock = 0
     fileprivate var blocks: [Range<Int>] = []
 
-    package init(
-      slot: Int, common: Range<Int>, isReversedBefore: Bool = false, isReversedAfter: Bool = false
-    ) {
+    package init(slot: Int, common: Range<Int>) {
       self.slot = slot
       self.common = common
-      self.isReversedBefore = isReversedBefore
-      self.isReversedAfter = isReversedAfter
+    }
+
+    /// A candidate with this number of unaffected rows of the group before it.
+    package func candidate(_ affected: Int, after unaffected: Int) -> Candidate {
+      Candidate(
+        affected: affected,
+        unaffectedBefore: min(max(unaffected, common.lowerBound), common.upperBound))
     }
 
     /// Whether its display order is reversed by this change.

@@ -256,11 +256,6 @@ struct Layout: Sendable {
   /// The number of sections.
   var sectionCount: Int { consolidated == nil ? slots.count : 1 }
 
-  /// The slots that a section shows, in order.
-  func slots(ofSection section: Int) -> ArraySlice<Int> {
-    consolidated == nil ? slots[section...section] : slots[...]
-  }
-
   /// The public description of the sections. O(1).
   var outline: Outline {
     if let consolidated {
