@@ -42,6 +42,7 @@ final class ChangeMailbox<Model: CollectionModel>: Sendable {
     /// The suspended readers, mostly one.
     var readers: [CheckedContinuation<Void, Never>] = []
     var isOver = false
+    var isReady: Bool { !waiting.isEmpty || isOver }
   }
   private let state = Mutex(State())
 
@@ -64,10 +65,10 @@ final class ChangeMailbox<Model: CollectionModel>: Sendable {
   /// Takes all waiting changes as one; nil if there are none.
   func take() -> AffectedModels<Model>? { state.withLock { $0.waiting.take() } }
 
-  /// Resumes the readers if a change waits.
+  /// Resumes the readers if a change waits, or none can follow.
   func wake() {
     let readers = state.withLock { state -> [CheckedContinuation<Void, Never>] in
-      if state.waiting.isEmpty { return [] }
+      if !state.isReady { return [] }
       defer { state.readers = [] }
       return state.readers
     }
@@ -76,12 +77,8 @@ final class ChangeMailbox<Model: CollectionModel>: Sendable {
 
   /// Marks the mailbox as finished: no change follows.
   func finish() {
-    let readers = state.withLock { state in
-      state.isOver = true
-      defer { state.readers = [] }
-      return state.readers
-    }
-    for reader in readers { reader.resume() }
+    state.withLock { $0.isOver = true }
+    wake()
   }
 
   /// Waits until a change may be available; another reader may take it first. False once no change
@@ -89,7 +86,7 @@ final class ChangeMailbox<Model: CollectionModel>: Sendable {
   func hasMore() async -> Bool {
     await withCheckedContinuation { continuation in
       let isReady = state.withLock { state in
-        if !state.waiting.isEmpty || state.isOver { return true }
+        if state.isReady { return true }
         state.readers.append(continuation)
         return false
       }

@@ -131,10 +131,10 @@ where DataSource.Data == Source.Data {
     while let early = ledger.withLock({ $0.takeEarlyEnd() }) {
       early.listener?.cancel()
       for task in early.tasks { task.cancel() }
-      guard let load = early.load else { continue }
+      guard let outcome = early.outcome else { continue }
       // The load may have ended before its turn came.
-      if !load.wasStarted { notify { $0.started() } }
-      finish(load.outcome, load.whenEnded)
+      if !early.wasStarted { notify { $0.started() } }
+      finish(outcome, early.whenEnded)
     }
   }
 

@@ -1,9 +1,9 @@
-// A source's children as last prepared, found by key and by range of the order.
+// A source's children, found by key and by range of the order.
 
 /// Children by key, and their positions in order.
 struct KnownChildren<Data: Sendable & Equatable>: Sendable {
   private var children: [String: SourceChild<Data>] = [:]
-  private var positions = RankedList<ChildPosition, Weightless<ChildPosition>>()
+  private(set) var positions = RankedList<ChildPosition, Weightless<ChildPosition>>()
 
   /// A child; nil if it is unknown. O(1).
   subscript(key: String) -> SourceChild<Data>? { children[key] }
@@ -24,19 +24,11 @@ struct KnownChildren<Data: Sendable & Equatable>: Sendable {
 
   /// The keys of the children of a range, in order. O(log n) for each.
   func keys(in range: PositionRange) -> [String] {
-    positions.indices(in: range) { $0 }.map { positions[$0].key }
+    let first = range.first.map(index(of:)) ?? 0
+    let end = range.last.map { last in positions.firstPosition { last < $0 } } ?? positions.count
+    return (first..<max(first, end)).map { positions[$0].key }
   }
 
-  private func index(of position: ChildPosition) -> Int {
-    positions.firstPosition { !($0 < position) }
-  }
-}
-
-extension RankedList {
-  /// The indices of the elements in a range of the list's order. O(log n).
-  func indices(in range: PositionRange, _ position: (Element) -> ChildPosition) -> Range<Int> {
-    let first = range.first.map { first in firstPosition { !(position($0) < first) } } ?? 0
-    let end = range.last.map { last in firstPosition { last < position($0) } } ?? count
-    return first..<max(first, end)
-  }
+  /// The index of a position, or its insertion index. O(log n).
+  func index(of position: ChildPosition) -> Int { positions.firstPosition { !($0 < position) } }
 }

@@ -59,16 +59,11 @@ struct EarlyEnd: Sendable {
   var listener: (any SourceListener)?
   /// The tasks to cancel.
   var tasks: [Task<Void, Never>] = []
-  /// The load that ended.
-  var load: EndedLoad?
-}
-
-/// A load that ended early.
-struct EndedLoad: Sendable {
-  let outcome: LoadOutcome
-  /// Whether its turn had come.
-  let wasStarted: Bool
-  let whenEnded: [@Sendable (LoadOutcome) -> Void]
+  /// The outcome of the load that ended; nil if none did.
+  var outcome: LoadOutcome?
+  /// Whether the load's turn had come.
+  var wasStarted = false
+  var whenEnded: [@Sendable (LoadOutcome) -> Void] = []
 }
 
 /// The state of a loader.
@@ -199,9 +194,9 @@ struct LoaderLedger<Data: Sendable & Equatable, Model: CollectionModel>: Sendabl
     self.load = nil
     state = .failed
     let outcome = LoadOutcome(rows: 0, hasMore: !isAtEnd(load.direction), error: error)
-    let ended = EndedLoad(
-      outcome: outcome, wasStarted: load.isStarted, whenEnded: load.whenEnded)
-    earlyEnds.append(EarlyEnd(tasks: tasks, load: ended))
+    earlyEnds.append(
+      EarlyEnd(
+        tasks: tasks, outcome: outcome, wasStarted: load.isStarted, whenEnded: load.whenEnded))
   }
 
   /// Ends the running load. If it waits for a listener's first state, listening ends too.

@@ -39,12 +39,10 @@ struct SortedModels<Model: CollectionModel>: Sendable {
   private var entries = NumberedValues<ModelEntry<Model>>()
   private var numbers: [String: RowNumber] = [:]
   private var nextSequence: UInt64 = 0
-  private(set) var filter: (@Sendable (Model) -> Bool)?
+  private var filter: (@Sendable (Model) -> Bool)?
 
   init(order: CollectionOrder<Model>) { self.order = order }
 
-  /// The number of models, shown or not.
-  var count: Int { list.count }
   /// The number of models shown.
   var shownCount: Int { list.weight }
 
@@ -128,7 +126,16 @@ struct SortedModels<Model: CollectionModel>: Sendable {
       let entry = entries[number]
       list.insert(ListedModel(number: number, isShown: entry.isShown), at: position(of: entry))
     }
-    return change(order, old.mapValues { $0.entry }, shownBefore, oldCount, changed)
+    let rows = order.map { identifier in
+      let before = old[identifier].flatMap { $0.entry.isShown ? $0.entry : nil }
+      // A model that was removed and added again in between is a different one.
+      let isAnother = before?.sequence != entry(identifier)?.sequence
+      return AffectedModels<Model>.Row(
+        old: before == nil ? nil : shownBefore[identifier], before: before?.model,
+        new: shownIndex(of: identifier), isUpdated: isAnother || changed.contains(identifier))
+    }
+    return AffectedModels(rows, oldCount: oldCount, newCount: shownCount)
+      .change(shownModel(at:))
   }
 
   /// Applies an edit to the entries; returns whether the model changed.
@@ -180,23 +187,6 @@ struct SortedModels<Model: CollectionModel>: Sendable {
     }
     list.fill(rows)
     return AffectedModels(affected, oldCount: oldCount, newCount: newIndex)
-      .change(shownModel(at:))
-  }
-
-  /// The change of the shown models that follows from edits.
-  private func change(
-    _ order: [String], _ old: [String: ModelEntry<Model>], _ shownBefore: [String: Int],
-    _ oldCount: Int, _ changed: Set<String>
-  ) -> CollectionChange<Model> {
-    let rows = order.map { identifier in
-      let before = old[identifier].flatMap { $0.isShown ? $0 : nil }
-      // A model that was removed and added again in between is a different one.
-      let isAnother = before?.sequence != entry(identifier)?.sequence
-      return AffectedModels<Model>.Row(
-        old: before == nil ? nil : shownBefore[identifier], before: before?.model,
-        new: shownIndex(of: identifier), isUpdated: isAnother || changed.contains(identifier))
-    }
-    return AffectedModels(rows, oldCount: oldCount, newCount: shownCount)
       .change(shownModel(at:))
   }
 }

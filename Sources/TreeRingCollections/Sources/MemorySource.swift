@@ -15,15 +15,11 @@ public final class MemorySource<Data: Sendable & Equatable>: CollectionSource {
   /// Adds a child, or replaces the one with its key at any position. O(log n), and O(1) for each
   /// listener.
   public func set(_ data: Data, at position: ChildPosition) {
-    edit(position.key, to: SourceChild(data, at: position))
+    change { $0.edit(position.key, to: SourceChild(data, at: position)) }
   }
 
   /// Removes the child with a key, if there is one. O(log n), and O(1) for each listener.
-  public func remove(_ key: String) { edit(key, to: nil) }
-
-  private func edit(_ key: String, to new: SourceChild<Data>?) {
-    change { $0.edit(key, to: new) }
-  }
+  public func remove(_ key: String) { change { $0.edit(key, to: nil) } }
 
   /// Changes the children or listeners and sends the events, in order, to listeners still active
   /// then.
@@ -67,24 +63,16 @@ private struct MemoryChildren<Data: Sendable & Equatable> {
     let receive: @Sendable (SourceEvent<Data>) -> Void
   }
 
-  private var children = RankedList<SourceChild<Data>, Weightless<SourceChild<Data>>>()
-  private var positions: [String: ChildPosition] = [:]
+  private var children = KnownChildren<Data>()
   var listeners: [Int: Listener] = [:]
   var nextListener = 0
 
   typealias Event = (listener: Int, event: SourceEvent<Data>)
 
-  /// The index of a position, or its insertion index.
-  private func index(of position: ChildPosition) -> Int {
-    children.firstPosition { !($0.position < position) }
-  }
-
   /// Inserts, replaces or removes a child and returns the events for listeners.
   mutating func edit(_ key: String, to new: SourceChild<Data>?) -> [Event] {
-    let old = positions[key]
-    if let old { children.remove(at: index(of: old)) }
-    if let new { children.insert(new, at: index(of: new.position)) }
-    positions[key] = new?.position
+    let old = children[key]?.position
+    if let new { children.set(new) } else { children.remove(key) }
     return listeners.sorted { $0.key < $1.key }.compactMap { number, listener in
       guard let range = listener.range else { return nil }
       if let new, range.contains(new.position) { return (number, .set(new)) }
@@ -98,24 +86,24 @@ private struct MemoryChildren<Data: Sendable & Equatable> {
     guard let listener = listeners[number] else { return [] }
     listeners[number]?.range = range
     return range.parts(beyond: listener.range).map { part in
-      (number, .state(part, children.indices(in: part, \.position).map { children[$0] }))
+      (number, .state(part, children.keys(in: part).compactMap { children[$0] }))
     }
   }
 
   func page(_ request: PageRequest) -> SourcePage<Data> {
-    var range = 0..<children.count
+    let positions = children.positions
+    var range = 0..<positions.count
     if let cursor = request.cursor {
       switch request.direction {
-      case .forward: range = children.firstPosition { cursor < $0.position }..<children.count
-      case .backward: range = 0..<index(of: cursor)
+      case .forward: range = positions.firstPosition { cursor < $0 }..<positions.count
+      case .backward: range = 0..<children.index(of: cursor)
       }
     }
     let count = min(request.limit ?? range.count, range.count)
-    let rows =
-      request.direction == .forward
-      ? range.prefix(count).map { children[$0] }
-      : range.suffix(count).reversed().map { children[$0] }
-    return SourcePage(rows, hasMore: count < range.count)
+    let read =
+      request.direction == .forward ? Array(range.prefix(count)) : range.suffix(count).reversed()
+    return SourcePage(
+      read.compactMap { children[positions[$0].key] }, hasMore: count < range.count)
   }
 }
 

@@ -10,10 +10,7 @@ enum StoreScope: Sendable {
 
   /// The index that orders the rows; nil for a bucket.
   var index: String? {
-    switch self {
-    case .bucket: nil
-    case .group(let index, _): index
-    }
+    if case .group(let index, _) = self { index } else { nil }
   }
 }
 

@@ -86,9 +86,6 @@ extension StoreSource {
     guard let snapshot else { return try store.readingNewest(body) }
     return try body(snapshot)
   }
-
-  /// Waits until a commit is visible.
-  func reached(_ commit: CommitNumber) async throws { try await store.reached(commit) }
 }
 
 /// Sends the events of a range of a store source. All its events go through one serial queue.
@@ -137,7 +134,7 @@ private final class StoreListener: SourceListener {
     let task = Task(executorPreference: source.executor) { [weak self, source] in
       while let commit = self?.commit {
         do {
-          try await source.reached(commit + 1)
+          try await source.store.reached(commit + 1)
         } catch {
           self?.fail(error)
           return

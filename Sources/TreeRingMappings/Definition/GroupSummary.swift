@@ -53,12 +53,12 @@ final class GroupChoice: Sendable {
     _ name: GroupName, _ group: Group, in groups: some OrderedGroups<Group>
   ) throws(TreeRingError) -> [UInt8]? {
     if group.count == 0 { return nil }
-    let failure = ReadFailure()
+    var failure: TreeRingError?
     let summary = GroupSummary(name: name, count: group.count) { position in
       do throws(TreeRingError) {
         return try groups.stored(try group.row(at: position))
       } catch {
-        failure.error = error
+        failure = error
         return nil
       }
     }
@@ -68,12 +68,7 @@ final class GroupChoice: Sendable {
       key = Place(in: name, by: order(summary)).sortKey(
         context: SortKeyContext(created: start, modified: start))
     }
-    if let error = failure.error { throw error }
+    if let failure { throw failure }
     return key
   }
-}
-
-/// The error of a row read inside a summary.
-private final class ReadFailure {
-  var error: TreeRingError?
 }

@@ -30,8 +30,8 @@ struct MappingCursor: Sendable {
     try show(
       groups, at: commit, mappings: target, edits: edits, following: layout,
       carrying: layout.followedGroups)
-    return Change(
-      resetTo: ShownRows(commit: commit, layout: layout, groups: groups), because: reason)
+    let after = ShownRows(commit: commit, layout: layout, groups: groups, later: nil)
+    return Change(resetTo: after, because: reason)
   }
 
   /// Shows a state from scratch, with saved windows, clipped to their groups.
@@ -103,7 +103,8 @@ struct MappingCursor: Sendable {
       before: ShownRows(
         commit: commit, layout: old, groups: groups,
         later: .init(affected: affected, places: places, slotsChanged: builder.slotsChanged)),
-      after: ShownRows(commit: affected.to, layout: new, groups: groups), changeset: changeset)
+      after: ShownRows(commit: affected.to, layout: new, groups: groups, later: nil),
+      changeset: changeset)
     mappings = target
     commit = affected.to
     layout = new

@@ -73,7 +73,12 @@ extension ShownRows {
   ///
   /// - Throws: `TreeRingError` if the index cannot be read.
   public func path(of row: RowID) throws(TreeRingError) -> RowPath? {
-    try paths(of: row).first
+    var first: RowPath?
+    try forEachPosition(of: row) { slot, rank in
+      guard let path = layout.path(slot: slot, rank: rank) else { return }
+      first = first.map { min($0, path) } ?? path
+    }
+    return first
   }
 
   /// The path of a row, or the nearest one if it is hidden. The nearest path lies in the row's

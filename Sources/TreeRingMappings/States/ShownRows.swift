@@ -38,15 +38,8 @@ public struct ShownRows: Sendable {
   /// The changes since this state; nil for the newest state.
   let later: Later?
 
-  init(commit: CommitNumber, layout: Layout, groups: (any OrderedGroups)?, later: Later? = nil) {
-    self.commit = commit
-    self.layout = layout
-    self.groups = groups
-    self.later = later
-  }
-
   /// The empty state before the first one.
-  public static let nothing = ShownRows(commit: 0, layout: .empty, groups: nil)
+  public static let nothing = ShownRows(commit: 0, layout: .empty, groups: nil, later: nil)
 }
 
 extension ShownRows {
