@@ -26,7 +26,7 @@ extension MinimalChangeset {
   mutating func listNeighbors() throws(TreeRingError) -> Bool {
     guard new.mappings.hasNeighbors else { return true }
     var changed: ChangedRanks = [:]
-    for updated in places.updated { changed[updated.new.slot, default: []].insert(updated.new.rank) }
+    for place in places.updated.map(\.new) { changed[place.slot, default: []].insert(place.rank) }
     var updates: [RowPath: Int] = [:]
     for (index, update) in result.rows.updates.enumerated() { updates[update.to] = index }
     for slot in slotsChanged where new.groups[slot].section != nil {

@@ -1,9 +1,9 @@
 // Converts a set of inserts and moves to sequential operations.
 //
 // Deletes are already applied. The remaining lists have elements to move away (sources) and final
-// positions to fill (targets). A path is the number of a list and a position in it. Targets are filled by ascending list and position. The `kept`
-// elements of a list neither leave nor arrive. Take a source with s kept elements before it and a
-// target with t:
+// positions to fill (targets). A path is the number of a list and a position in it. Targets are
+// filled by ascending list and position. The `kept` elements of a list neither leave nor arrive.
+// Take a source with s kept elements before it and a target with t:
 //   - A target is filled directly behind kept element t - 1 and the targets already filled there.
 //     So every pending source with s >= t is behind it, and every other one before it.
 //   - Hence the current position of a target is its final one plus the pending sources with s < t.
