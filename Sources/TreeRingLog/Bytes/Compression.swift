@@ -4,19 +4,26 @@
 
 internal import CLZ4
 
+/// Creates a context of LZ4; throws `io` if there is too little memory to do `work`.
+func createContext(
+  to work: String, _ create: (inout OpaquePointer?) -> LZ4F_errorCode_t
+) throws(TreeRingError) -> OpaquePointer {
+  var created: OpaquePointer?
+  guard LZ4F_isError(create(&created)) == 0, let created else {
+    throw TreeRingError(.io, "Not enough memory to \(work). Free memory and try again.")
+  }
+  return created
+}
+
 /// Writes LZ4 frames.
 final class FrameCompressor {
   private let context: OpaquePointer
   private var preferences: LZ4F_preferences_t
 
   init() throws(TreeRingError) {
-    var created: OpaquePointer?
-    let code = LZ4F_createCompressionContext(&created, UInt32(LZ4F_VERSION))
-    guard LZ4F_isError(code) == 0, let created else {
-      throw TreeRingError(
-        .io, "Not enough memory to compress commits. Free memory and try again.")
+    context = try createContext(to: "compress commits") {
+      LZ4F_createCompressionContext(&$0, UInt32(LZ4F_VERSION))
     }
-    context = created
     preferences = LZ4F_preferences_t()
     preferences.frameInfo.blockSizeID = LZ4F_max64KB
     preferences.frameInfo.blockMode = LZ4F_blockIndependent
@@ -65,13 +72,9 @@ final class FrameDecompressor {
   private let context: OpaquePointer
 
   init() throws(TreeRingError) {
-    var created: OpaquePointer?
-    let code = LZ4F_createDecompressionContext(&created, UInt32(LZ4F_VERSION))
-    guard LZ4F_isError(code) == 0, let created else {
-      throw TreeRingError(
-        .io, "Not enough memory to decompress commits. Free memory and try again.")
+    context = try createContext(to: "decompress commits") {
+      LZ4F_createDecompressionContext(&$0, UInt32(LZ4F_VERSION))
     }
-    context = created
   }
 
   deinit { LZ4F_freeDecompressionContext(context) }

@@ -10,13 +10,9 @@ package final class LZ4StreamDecoder {
   package private(set) var isAtFrameEnd = true
 
   package init() throws(TreeRingError) {
-    var created: OpaquePointer?
-    let code = LZ4F_createDecompressionContext(&created, UInt32(LZ4F_VERSION))
-    guard LZ4F_isError(code) == 0, let created else {
-      throw TreeRingError(
-        .io, "Not enough memory to decompress a file. Free memory and try again.")
+    context = try createContext(to: "decompress a file") {
+      LZ4F_createDecompressionContext(&$0, UInt32(LZ4F_VERSION))
     }
-    context = created
   }
 
   deinit { LZ4F_freeDecompressionContext(context) }

@@ -40,38 +40,29 @@ enum SystemErrors {
   static func error(
     _ number: Int32, _ verb: String, _ path: String, offset: UInt64? = nil
   ) -> TreeRingError {
-    let reason = String(cString: strerror(number))
+    let (code, remedy): (TreeRingError.Code, String)
     switch number {
-    case ENOSPC, EDQUOT:
-      return TreeRingError(
-        .noSpace, "Cannot \(verb) \(path): \(reason). Make room and try again.", file: path,
-        offset: offset, errno: number)
-    case ENOENT, ENOTDIR:
-      return TreeRingError(
-        .notFound, "Cannot \(verb) \(path): \(reason). Check the path.", file: path, offset: offset,
-        errno: number)
-    case EEXIST:
-      return TreeRingError(
-        .alreadyExists, "Cannot \(verb) \(path): \(reason). Choose another name.", file: path,
-        offset: offset, errno: number)
-    case EWOULDBLOCK, EAGAIN:
-      return locked(path)
-    case EACCES, EPERM, EROFS:
-      return TreeRingError(
-        .io, "Cannot \(verb) \(path): \(reason). Check its owner and mode.", file: path,
-        offset: offset, errno: number)
-    case EIO:
-      return TreeRingError(
-        .io, "Cannot \(verb) \(path): \(reason). Check the device, and copy the store from it.",
-        file: path, offset: offset, errno: number)
+    case EWOULDBLOCK, EAGAIN: return locked(path)
+    case ENOSPC, EDQUOT: (code, remedy) = (.noSpace, " Make room and try again.")
+    case ENOENT, ENOTDIR: (code, remedy) = (.notFound, " Check the path.")
+    case EEXIST: (code, remedy) = (.alreadyExists, " Choose another name.")
+    case EACCES, EPERM, EROFS: (code, remedy) = (.io, " Check its owner and mode.")
+    case EIO: (code, remedy) = (.io, " Check the device, and copy the store from it.")
     case EMFILE, ENFILE:
-      return TreeRingError(
-        .io, "Cannot \(verb) \(path): \(reason). Close files, or raise the limit of open files.",
-        file: path, offset: offset, errno: number)
-    default:
-      return TreeRingError(
-        .io, "Cannot \(verb) \(path): \(reason).", file: path, offset: offset, errno: number)
+      (code, remedy) = (.io, " Close files, or raise the limit of open files.")
+    default: (code, remedy) = (.io, "")
     }
+    let reason = String(cString: strerror(number))
+    return TreeRingError(
+      code, "Cannot \(verb) \(path): \(reason).\(remedy)", file: path, offset: offset, errno: number
+    )
+  }
+
+  /// Throws the error of the last failed call unless `result` is 0.
+  static func check(
+    _ result: Int32, _ verb: String, _ path: String
+  ) throws(TreeRingError) {
+    guard result == 0 else { throw error(last, verb, path) }
   }
 
   /// The error of a lock held by another process.

@@ -70,6 +70,20 @@ extension FileSystem {
 
   package func watch(_ path: String) -> (any FileWatch)? { nil }
 
+  /// The names in a folder, without "." and "..", in no order; nil if the folder is missing.
+  func listIfPresent(_ directory: String) throws(TreeRingError) -> [String]? {
+    do throws(TreeRingError) {
+      return try list(directory)
+    } catch  where error.code == .notFound { return nil }
+  }
+
+  /// A file open for reading; nil if it is missing.
+  func openIfPresent(_ path: String) throws(TreeRingError) -> (any File)? {
+    do throws(TreeRingError) {
+      return try open(path, .readOnly)
+    } catch  where error.code == .notFound { return nil }
+  }
+
   /// Makes the name of a folder durable in its parent folder.
   package func syncFolder(above path: String) throws(TreeRingError) {
     let parts = path.split(separator: "/").dropLast().joined(separator: "/")
@@ -104,10 +118,16 @@ package protocol File: AnyObject, Sendable {
 extension File {
   /// Writes all bytes or throws.
   package func write(_ bytes: [UInt8], at offset: UInt64) throws(TreeRingError) {
-    let result = bytes.withUnsafeBytes { bytes in
-      Result { () throws(TreeRingError) in try write(bytes, at: offset) }
+    try bytes.withUnsafeBytes { (bytes) throws(TreeRingError) in try write(bytes, at: offset) }
+  }
+
+  /// The first `count` bytes; fewer if the file is shorter.
+  func start(count: Int) throws(TreeRingError) -> [UInt8] {
+    var bytes = [UInt8](repeating: 0, count: count)
+    let result = bytes.withUnsafeMutableBytes { bytes in
+      Result { () throws(TreeRingError) in try read(into: bytes, at: 0) }
     }
-    try result.get()
+    return Array(bytes.prefix(try result.get()))
   }
 }
 

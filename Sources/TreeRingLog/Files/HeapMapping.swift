@@ -34,13 +34,13 @@ package final class HeapMapping: FileMapping {
     return UnsafeMutableRawBufferPointer(
       rebasing: bytes[(part.lowerBound - offset)..<(part.upperBound - offset)])
   }
-}
 
-extension HeapMapping {
-  /// Copies a part of the file that lies within the mapping.
+  /// Copies the bytes of a range of the file that lie within the mapping.
   fileprivate func copy(_ range: Range<Int>, of file: [UInt8]) {
+    let inside = range.clamped(to: offset..<(offset + count))
+    if inside.isEmpty { return }
     file.withUnsafeBytes {
-      part(range).copyMemory(from: UnsafeRawBufferPointer(rebasing: $0[range]))
+      part(inside).copyMemory(from: UnsafeRawBufferPointer(rebasing: $0[inside]))
     }
   }
 }
@@ -63,10 +63,7 @@ package struct HeapMappings: Sendable {
       }
     }
     let mapping = HeapMapping(offset: offset, count: count)
-    if offset < file.count {
-      let present = offset..<min(file.count, offset + count)
-      mapping.copy(present, of: file)
-    }
+    mapping.copy(0..<file.count, of: file)
     entries.removeAll { $0.mapping == nil }
     entries.append(Entry(mapping: mapping))
     return mapping
@@ -74,12 +71,7 @@ package struct HeapMappings: Sendable {
 
   /// Updates the mappings after a change of bytes of the file.
   package func update(_ range: Range<Int>, of file: [UInt8]) {
-    for entry in entries {
-      guard let mapping = entry.mapping else { continue }
-      let bytes = mapping.bytes.count
-      let part = range.clamped(to: mapping.offset..<(mapping.offset + bytes))
-      if !part.isEmpty { mapping.copy(part, of: file) }
-    }
+    for entry in entries { entry.mapping?.copy(range, of: file) }
   }
 
   /// Zeroes the bytes that a truncation from `old` to `new` bytes removed, in case the file grows

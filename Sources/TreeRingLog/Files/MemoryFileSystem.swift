@@ -29,26 +29,26 @@ package final class MemoryFileSystem: FileSystem {
     TreeRingError(.notFound, "\(path) does not exist in memory. Check the path.", file: path)
   }
 
+  private static func taken(_ path: String) -> TreeRingError {
+    TreeRingError(.alreadyExists, "\(path) exists in memory. Choose another name.", file: path)
+  }
+
   package func open(_ path: String, _ mode: OpenMode) throws(TreeRingError) -> any File {
     let key = Self.normal(path)
-    let found: Result<MemoryContents, TreeRingError> = state.withLock { state in
+    let contents = try state.withLock { state throws(TreeRingError) in
       if let contents = state.files[key] {
-        guard mode != .createNew else {
-          return .failure(
-            TreeRingError(
-              .alreadyExists, "\(path) exists in memory. Choose another name.", file: path))
-        }
-        return .success(contents)
+        guard mode != .createNew else { throw Self.taken(path) }
+        return contents
       }
       let parent = Self.parent(key)
       guard mode == .createNew, parent.isEmpty || state.directories.contains(parent) else {
-        return .failure(Self.missing(path))
+        throw Self.missing(path)
       }
       let contents = MemoryContents()
       state.files[key] = contents
-      return .success(contents)
+      return contents
     }
-    return MemoryFile(path: path, contents: try found.get())
+    return MemoryFile(path: path, contents: contents)
   }
 
   package func exists(_ path: String) throws(TreeRingError) -> Bool {
@@ -58,14 +58,12 @@ package final class MemoryFileSystem: FileSystem {
 
   package func list(_ directory: String) throws(TreeRingError) -> [String] {
     let key = Self.normal(directory)
-    let names: [String]? = state.withLock { state in
-      guard state.directories.contains(key) else { return nil }
+    return try state.withLock { state throws(TreeRingError) in
+      guard state.directories.contains(key) else { throw Self.missing(directory) }
       let paths = Array(state.files.keys) + Array(state.directories)
       return paths.filter { !$0.isEmpty && $0 != key && Self.parent($0) == key }
         .map { String($0.dropFirst(key.isEmpty ? 0 : key.count + 1)) }
     }
-    guard let names else { throw Self.missing(directory) }
-    return names
   }
 
   package func makeDirectory(_ path: String) throws(TreeRingError) {
@@ -75,12 +73,10 @@ package final class MemoryFileSystem: FileSystem {
 
   package func rename(_ path: String, to newPath: String) throws(TreeRingError) {
     let (from, to) = (Self.normal(path), Self.normal(newPath))
-    let found = state.withLock { state in
-      guard let contents = state.files.removeValue(forKey: from) else { return false }
+    try state.withLock { state throws(TreeRingError) in
+      guard let contents = state.files.removeValue(forKey: from) else { throw Self.missing(path) }
       state.files[to] = contents
-      return true
     }
-    if !found { throw Self.missing(path) }
   }
 
   package func unlink(_ path: String) throws(TreeRingError) {
@@ -91,46 +87,38 @@ package final class MemoryFileSystem: FileSystem {
 
   package func link(_ path: String, to newPath: String) throws(TreeRingError) {
     let (from, to) = (Self.normal(path), Self.normal(newPath))
-    let error: TreeRingError? = state.withLock { state in
-      guard let contents = state.files[from] else { return Self.missing(path) }
-      guard state.files[to] == nil else {
-        return TreeRingError(
-          .alreadyExists, "\(newPath) exists in memory. Choose another name.", file: newPath)
-      }
+    try state.withLock { state throws(TreeRingError) in
+      guard let contents = state.files[from] else { throw Self.missing(path) }
+      guard state.files[to] == nil else { throw Self.taken(newPath) }
       state.files[to] = contents
-      return nil
     }
-    if let error { throw error }
   }
 
   package func removeDirectory(_ path: String) throws(TreeRingError) {
     let key = Self.normal(path)
-    let error: TreeRingError? = state.withLock { state in
-      guard state.directories.contains(key) else { return Self.missing(path) }
+    try state.withLock { state throws(TreeRingError) in
+      guard state.directories.contains(key) else { throw Self.missing(path) }
       let isEmpty =
         !state.files.keys.contains { Self.parent($0) == key }
         && !state.directories.contains { $0 != key && Self.parent($0) == key }
       guard isEmpty else {
-        return TreeRingError(
+        throw TreeRingError(
           .io, "Cannot remove the folder \(path): it is not empty.", file: path)
       }
       state.directories.remove(key)
-      return nil
     }
-    if let error { throw error }
   }
 
   package func syncDirectory(_ path: String) throws(TreeRingError) {}
 
   package func lock(_ path: String) throws(TreeRingError) -> any FileLock {
     let key = Self.normal(path)
-    let found: MemoryContents? = state.withLock { state in
-      guard state.locks.insert(key).inserted else { return nil }
+    let contents = try state.withLock { state throws(TreeRingError) in
+      guard state.locks.insert(key).inserted else { throw SystemErrors.locked(path) }
       let contents = state.files[key] ?? MemoryContents()
       state.files[key] = contents
       return contents
     }
-    guard let contents = found else { throw SystemErrors.locked(path) }
     return MemoryLock(file: MemoryFile(path: path, contents: contents)) { [self] in
       state.withLock { _ = $0.locks.remove(key) }
     }

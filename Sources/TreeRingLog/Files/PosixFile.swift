@@ -73,7 +73,7 @@ final class PosixFile: File {
       case .full: Platform.syncData(open, isUnsupported: isUnsupported)
       case .whole: Platform.syncWhole(open, isUnsupported: isUnsupported)
       }
-    guard result == 0 else { throw SystemErrors.error(SystemErrors.last, "sync", path) }
+    try SystemErrors.check(result, "sync", path)
   }
 
   func size() throws(TreeRingError) -> UInt64 { UInt64(try status().st_size) }
@@ -104,9 +104,7 @@ final class PosixFile: File {
   func status() throws(TreeRingError) -> stat {
     let open = try opened()
     var status = stat()
-    guard fstat(open, &status) == 0 else {
-      throw SystemErrors.error(SystemErrors.last, "inspect", path)
-    }
+    try SystemErrors.check(fstat(open, &status), "inspect", path)
     return status
   }
 

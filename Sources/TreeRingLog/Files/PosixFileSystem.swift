@@ -39,10 +39,10 @@ package struct PosixFileSystem: FileSystem {
 
   package func exists(_ path: String) throws(TreeRingError) -> Bool {
     var status = stat()
-    if lstat(absolute(path), &status) == 0 { return true }
-    let error = SystemErrors.error(SystemErrors.last, "inspect", path)
-    guard error.code == .notFound else { throw error }
-    return false
+    do throws(TreeRingError) {
+      try SystemErrors.check(lstat(absolute(path), &status), "inspect", path)
+      return true
+    } catch  where error.code == .notFound { return false }
   }
 
   package func list(_ directory: String) throws(TreeRingError) -> [String] {
@@ -67,19 +67,18 @@ package struct PosixFileSystem: FileSystem {
   }
 
   package func makeDirectory(_ path: String) throws(TreeRingError) {
-    guard mkdir(absolute(path), 0o700) != 0 else { return }
-    let error = SystemErrors.error(SystemErrors.last, "make the folder", path)
-    guard error.code == .alreadyExists else { throw error }
+    do throws(TreeRingError) {
+      try SystemErrors.check(mkdir(absolute(path), 0o700), "make the folder", path)
+    } catch  where error.code == .alreadyExists {}
   }
 
   package func rename(_ path: String, to newPath: String) throws(TreeRingError) {
     let result = TreeRingPlatform.rename(absolute(path), absolute(newPath))
-    guard result == 0 else { throw SystemErrors.error(SystemErrors.last, "rename", path) }
+    try SystemErrors.check(result, "rename", path)
   }
 
   package func unlink(_ path: String) throws(TreeRingError) {
-    let result = TreeRingPlatform.unlink(absolute(path))
-    guard result == 0 else { throw SystemErrors.error(SystemErrors.last, "remove", path) }
+    try SystemErrors.check(TreeRingPlatform.unlink(absolute(path)), "remove", path)
   }
 
   package func link(_ path: String, to newPath: String) throws(TreeRingError) {
@@ -95,18 +94,14 @@ package struct PosixFileSystem: FileSystem {
   }
 
   package func removeDirectory(_ path: String) throws(TreeRingError) {
-    guard rmdir(absolute(path)) == 0 else {
-      throw SystemErrors.error(SystemErrors.last, "remove the folder", path)
-    }
+    try SystemErrors.check(rmdir(absolute(path)), "remove the folder", path)
   }
 
   package func syncDirectory(_ path: String) throws(TreeRingError) {
     let descriptor = try openDescriptor(path, O_RDONLY | O_DIRECTORY, "open the folder")
     let file = PosixFile(descriptor: descriptor, path: path)
     defer { file.close() }
-    guard fsync(descriptor) == 0 else {
-      throw SystemErrors.error(SystemErrors.last, "sync the folder", path)
-    }
+    try SystemErrors.check(fsync(descriptor), "sync the folder", path)
   }
 
   package func lock(_ path: String) throws(TreeRingError) -> any FileLock {
@@ -155,10 +150,7 @@ package struct PosixFileSystem: FileSystem {
     let probe: PosixFile
     do throws(TreeRingError) {
       probe = try openFile(path, O_RDONLY)
-    } catch {
-      guard error.code == .notFound else { throw error }
-      return false
-    }
+    } catch  where error.code == .notFound { return false }
     defer { probe.close() }
     // A shared lock, so that two concurrent probes do not mistake each other for the holder.
     guard let number = try probe.tryLock(LOCK_SH) else {

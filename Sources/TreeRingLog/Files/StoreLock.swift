@@ -114,10 +114,7 @@ package final class SharedWord: Sendable {
   package static func opened(
     _ path: String, _ fileSystem: any FileSystem
   ) throws(TreeRingError) -> SharedWord? {
-    let file: any File
-    do throws(TreeRingError) {
-      file = try fileSystem.open(path, .readOnly)
-    } catch  where error.code == .notFound { return nil }
+    guard let file = try fileSystem.openIfPresent(path) else { return nil }
     guard try file.size() >= UInt64(Format.SharedWord.byteCount), try image(of: file) != nil else {
       file.close()
       return nil
@@ -152,11 +149,8 @@ package final class SharedWord: Sendable {
 
   /// The word in a file; nil if the file does not begin with its magic number.
   fileprivate static func image(of file: any File) throws(TreeRingError) -> Image? {
-    var bytes = [UInt8](repeating: 0, count: Format.SharedWord.endOffset)
-    let count = bytes.withUnsafeMutableBytes { bytes in
-      Result { () throws(TreeRingError) in try file.read(into: bytes, at: 0) }
-    }
-    guard try count.get() == bytes.count else { return nil }
+    let bytes = try file.start(count: Format.SharedWord.endOffset)
+    guard bytes.count == Format.SharedWord.endOffset else { return nil }
     return bytes.withUnsafeBytes { bytes in
       typealias Layout = Format.SharedWord
       guard bytes.number(UInt64.self, at: Layout.magic) == Format.sharedMagic else { return nil }

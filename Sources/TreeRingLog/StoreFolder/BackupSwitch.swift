@@ -57,12 +57,7 @@ package enum BackupSwitch {
   ) throws(TreeRingError) -> R {
     for _ in 1..<attempts {
       let before = try State(folder, fileSystem)
-      let result: Result<R, TreeRingError>
-      do throws(TreeRingError) {
-        result = .success(try body(before.logFolder))
-      } catch {
-        result = .failure(error)
-      }
+      let result = Result { () throws(TreeRingError) in try body(before.logFolder) }
       if try State(folder, fileSystem) == before { return try result.get() }
     }
     // A log in use, whose segments change all the time.
@@ -89,9 +84,8 @@ package enum BackupSwitch {
 
     init(_ folder: String, _ fileSystem: any FileSystem) throws(TreeRingError) {
       logFolder = try BackupSwitch.logFolder(of: folder, fileSystem: fileSystem, mayWrite: false)
-      do throws(TreeRingError) {
-        segments = Set(try fileSystem.list(logFolder).compactMap(SegmentName.init(fileName:)))
-      } catch  where error.code == .notFound { segments = [] }
+      let names = try fileSystem.listIfPresent(logFolder) ?? []
+      segments = Set(names.compactMap(SegmentName.init(fileName:)))
     }
   }
 
@@ -108,10 +102,7 @@ package enum BackupSwitch {
     _ folder: String, fileSystem: any FileSystem
   ) throws(TreeRingError) {
     let next = "\(folder)/\(folderName)"
-    let names: [String]
-    do throws(TreeRingError) {
-      names = try fileSystem.list(next)
-    } catch  where error.code == .notFound { return }
+    guard let names = try fileSystem.listIfPresent(next) else { return }
     // Otherwise a crash could restore the marker, and `next` would be the log again.
     try fileSystem.syncDirectory(folder)
     let own = names.filter(isOwn)

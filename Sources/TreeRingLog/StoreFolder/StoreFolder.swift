@@ -69,9 +69,7 @@ package enum StoreFolder {
   private static func names(
     in folder: String, _ fileSystem: any FileSystem
   ) throws(TreeRingError) -> [String]? {
-    do throws(TreeRingError) {
-      return try fileSystem.list(folder).sorted()
-    } catch  where error.code == .notFound { return nil }
+    try fileSystem.listIfPresent(folder)?.sorted()
   }
 
   /// Whether a file begins with the magic numbers of a segment; if not, throws its flaw.
@@ -80,7 +78,7 @@ package enum StoreFolder {
   ) throws(TreeRingError) -> Bool {
     let file = try fileSystem.open(path, .readOnly)
     defer { file.close() }
-    let start = try bytes(of: file, count: Format.Head.version)
+    let start = try file.start(count: Format.Head.version)
     let isOurs = start.withUnsafeBytes { bytes in
       bytes.count == Format.Head.version
         && bytes.number(UInt32.self, at: Format.Head.skippableMagic) == Format.skippableMagic
@@ -97,17 +95,9 @@ package enum StoreFolder {
   ) throws(TreeRingError) -> Bool {
     let file = try fileSystem.open(path, .readOnly)
     defer { file.close() }
-    return try bytes(of: file, count: 8).enumerated().allSatisfy { index, byte in
+    return try file.start(count: 8).enumerated().allSatisfy { index, byte in
       byte == 0 || byte == UInt8(truncatingIfNeeded: Format.sharedMagic >> UInt64(8 * index))
     }
-  }
-
-  private static func bytes(of file: any File, count: Int) throws(TreeRingError) -> [UInt8] {
-    var bytes = [UInt8](repeating: 0, count: count)
-    let result = bytes.withUnsafeMutableBytes { bytes in
-      Result { () throws(TreeRingError) in try file.read(into: bytes, at: 0) }
-    }
-    return Array(bytes.prefix(try result.get()))
   }
 
   /// The first name that no killed creation can have left; nil if there is none.

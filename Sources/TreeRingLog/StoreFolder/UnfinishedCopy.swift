@@ -95,16 +95,9 @@ package final class UnfinishedCopy: Sendable {
   package static func kind(
     in folder: String, fileSystem: any FileSystem
   ) throws(TreeRingError) -> String? {
-    let file: any File
-    do throws(TreeRingError) {
-      file = try fileSystem.open("\(folder)/\(name)", .readOnly)
-    } catch  where error.code == .notFound { return nil }
+    guard let file = try fileSystem.openIfPresent("\(folder)/\(name)") else { return nil }
     defer { file.close() }
-    var bytes = [UInt8](repeating: 0, count: 64)
-    let count = bytes.withUnsafeMutableBytes { bytes in
-      Result { () throws(TreeRingError) in try file.read(into: bytes, at: 0) }
-    }
-    let start = bytes.prefix(try count.get()).prefix { $0 != 10 }
+    let start = try file.start(count: 64).prefix { $0 != 10 }
     if start.allSatisfy({ $0 == 0 }) { return "" }
     // A file of that name by another program is ignored.
     let line = String(decoding: start, as: UTF8.self)
