@@ -29,9 +29,14 @@ final class ByteBuffer {
     return UnsafeMutableRawBufferPointer(start: base + count, count: extra)
   }
 
+  /// Adds `extra` bytes, which the caller sets, and returns them.
+  func grow(by extra: Int) -> UnsafeMutableRawBufferPointer {
+    defer { count += extra }
+    return room(for: extra)
+  }
+
   func append(_ bytes: UnsafeRawBufferPointer) {
-    room(for: bytes.count).copyMemory(from: bytes)
-    count += bytes.count
+    grow(by: bytes.count).copyMemory(from: bytes)
   }
 
   /// Empties the buffer; frees its memory if that exceeds `limit` bytes.

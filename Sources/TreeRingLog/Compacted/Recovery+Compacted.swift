@@ -7,12 +7,10 @@ extension Recovery {
   func checkCompacted(_ scan: SegmentScan) throws(TreeRingError) {
     guard scan.header.isCompacted else { return }
     if let flaw = scan.flaw {
-      throw .flaw(
-        flaw, file: scan.path, offset: scan.end.offset, commit: scan.directory.lastCommit + 1)
+      throw scan.error(flaw, commit: scan.directory.lastCommit + 1)
     }
     guard scan.lastKind == .directory else {
-      throw .corruptLog(
-        "a compacted segment has lost its directory", file: scan.path, offset: scan.end.offset)
+      throw scan.corrupt("a compacted segment has lost its directory")
     }
   }
 
@@ -20,9 +18,8 @@ extension Recovery {
   func checkHorizon(_ scan: SegmentScan) throws(TreeRingError) {
     let horizon = segments.reduce(scan.header.horizon) { max($0, $1.header.horizon) }
     guard scan.lastCommit < horizon else { return }
-    throw .corruptLog(
-      "it was compacted for the horizon \(horizon) and ends before it", file: scan.path,
-      offset: scan.end.offset, commit: horizon)
+    throw scan.corrupt(
+      "it was compacted for the horizon \(horizon) and ends before it", commit: horizon)
   }
 
   /// Throws `flaw`, at which mode `prefix` cuts the log, unless the part before it is a whole log.

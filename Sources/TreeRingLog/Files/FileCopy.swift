@@ -46,9 +46,6 @@ enum FileCopy {
     let source = try fileSystem.open(path, .readOnly)
     let target = try fileSystem.open(newPath, .createNew)
     defer { target.close() }
-    let result = Result { try copy(source, count: source.size(), to: target) }
-    if case .failure(let error) = result {
-      throw error as? TreeRingError ?? TreeRingError(.io, "\(error)", file: newPath)
-    }
+    try typed { try copy(source, count: source.size(), to: target) }
   }
 }

@@ -112,18 +112,18 @@ struct FrameHead: Hashable {
 
   /// Completes a header whose other fields are set: writes its head and returns its checksum.
   static func seal(
-    _ bytes: UnsafeMutableRawBufferPointer, _ kind: Format.Kind, previousChecksum: UInt32,
-    salt: UInt64, offset: UInt64, synced: UInt64
+    _ bytes: UnsafeMutableRawBufferPointer, _ kind: Format.Kind, at position: ChainPosition,
+    synced: UInt64
   ) -> UInt32 {
     bytes.put(Format.skippableMagic, at: Format.Head.skippableMagic)
     bytes.put(UInt32(bytes.count - 8), at: Format.Head.skippableLength)
     bytes.put(Format.magic, at: Format.Head.magic)
     bytes[Format.Head.version] = Format.version
     bytes[Format.Head.kind] = kind.rawValue
-    bytes.put(previousChecksum, at: Format.Head.previousChecksum)
+    bytes.put(position.checksum, at: Format.Head.previousChecksum)
     bytes.put(UInt32(0), at: Format.Head.flags)
-    bytes.put(salt, at: Format.Head.salt)
-    bytes.put(offset, at: Format.Head.offset)
+    bytes.put(position.salt, at: Format.Head.salt)
+    bytes.put(position.offset, at: Format.Head.offset)
     bytes.put(synced, at: Format.Head.synced)
     let checksum = checksum(of: UnsafeRawBufferPointer(bytes))
     bytes.put(checksum, at: Format.Head.checksum)
@@ -157,43 +157,33 @@ struct SegmentHeader: Hashable {
     !isCompacted || last == lastCommit || lastCommit < horizon
   }
 
-  /// The fields of a checked header; nil for an origin that this version does not know.
-  init?(_ bytes: UnsafeRawBufferPointer) {
-    guard
-      let origin = Format.Origin(rawValue: bytes.number(UInt32.self, at: Format.Segment.origin))
-    else { return nil }
-    salt = bytes.number(UInt64.self, at: Format.Head.salt)
-    storeID = bytes.number(UInt64.self, at: Format.Segment.storeID)
-    firstCommit = bytes.number(UInt64.self, at: Format.Segment.firstCommit)
-    lastCommit = bytes.number(UInt64.self, at: Format.Segment.lastCommit)
-    horizon = bytes.number(UInt64.self, at: Format.Segment.horizon)
-    generation = bytes.number(UInt32.self, at: Format.Segment.generation)
-    self.origin = origin
-  }
-
-  init(
-    salt: UInt64, storeID: UInt64, firstCommit: CommitNumber, generation: UInt32,
-    origin: Format.Origin
-  ) {
-    self.salt = salt
-    self.storeID = storeID
-    self.firstCommit = firstCommit
-    self.generation = generation
-    self.origin = origin
-  }
-
   /// Appends the header, which must be the first in its segment, and returns its checksum.
   func append(to buffer: ByteBuffer) -> UInt32 {
-    let bytes = buffer.room(for: Format.Segment.byteCount)
+    let bytes = buffer.grow(by: Format.Segment.byteCount)
     bytes.put(storeID, at: Format.Segment.storeID)
     bytes.put(firstCommit, at: Format.Segment.firstCommit)
     bytes.put(lastCommit, at: Format.Segment.lastCommit)
     bytes.put(horizon, at: Format.Segment.horizon)
     bytes.put(generation, at: Format.Segment.generation)
     bytes.put(origin.rawValue, at: Format.Segment.origin)
-    buffer.count += bytes.count
-    return FrameHead.seal(
-      bytes, .segmentHeader, previousChecksum: 0, salt: salt, offset: 0, synced: 0)
+    let position = ChainPosition(salt: salt, offset: 0, checksum: 0)
+    return FrameHead.seal(bytes, .segmentHeader, at: position, synced: 0)
+  }
+}
+
+extension SegmentHeader {
+  /// The fields of a checked header; nil for an origin that this version does not know.
+  init?(_ bytes: UnsafeRawBufferPointer) {
+    guard
+      let origin = Format.Origin(rawValue: bytes.number(UInt32.self, at: Format.Segment.origin))
+    else { return nil }
+    self.init(
+      salt: bytes.number(UInt64.self, at: Format.Head.salt),
+      storeID: bytes.number(UInt64.self, at: Format.Segment.storeID),
+      firstCommit: bytes.number(UInt64.self, at: Format.Segment.firstCommit),
+      lastCommit: bytes.number(UInt64.self, at: Format.Segment.lastCommit),
+      horizon: bytes.number(UInt64.self, at: Format.Segment.horizon),
+      generation: bytes.number(UInt32.self, at: Format.Segment.generation), origin: origin)
   }
 }
 
@@ -201,12 +191,9 @@ struct SegmentHeader: Hashable {
 enum Mark {
   /// Appends the mark that belongs at `position` and returns its checksum.
   static func append(to buffer: ByteBuffer, at position: ChainPosition) -> UInt32 {
-    let bytes = buffer.room(for: Format.Mark.byteCount)
+    let bytes = buffer.grow(by: Format.Mark.byteCount)
     bytes.put(Format.ending, at: Format.Mark.ending)
-    buffer.count += bytes.count
-    return FrameHead.seal(
-      bytes, .mark, previousChecksum: position.checksum, salt: position.salt,
-      offset: position.offset, synced: position.offset)
+    return FrameHead.seal(bytes, .mark, at: position, synced: position.offset)
   }
 
   /// Exactly the bytes that `append` writes at `position`.
@@ -274,12 +261,21 @@ struct ValueEntry: Hashable {
   var plain: UInt32
   var checksum: UInt32
 
-  init(operation: UInt32, part: UInt32, stored: UInt32, plain: UInt32, checksum: UInt32) {
-    self.operation = operation
-    self.part = part
-    self.stored = stored
-    self.plain = plain
-    self.checksum = checksum
+  func write(to header: UnsafeMutableRawBufferPointer, _ index: Int) {
+    let at = Format.Commit.values + index * Format.Value.byteCount
+    header.put(operation, at: at + Format.Value.operation)
+    header.put(part, at: at + Format.Value.part)
+    header.put(stored, at: at + Format.Value.stored)
+    header.put(plain, at: at + Format.Value.plain)
+    header.put(checksum, at: at + Format.Value.checksum)
+  }
+}
+
+extension ValueEntry {
+  /// The whole table in a checked commit header.
+  static func table(of header: UnsafeRawBufferPointer) -> [ValueEntry] {
+    let count = Int(header.number(UInt32.self, at: Format.Commit.valueCount))
+    return (0..<count).map { ValueEntry(header, $0) }
   }
 
   /// Entry `index` of the table in a checked commit header.
@@ -289,20 +285,12 @@ struct ValueEntry: Hashable {
 
   /// The entry at an offset in checked bytes.
   init(_ bytes: UnsafeRawBufferPointer, at offset: Int) {
-    operation = bytes.number(UInt32.self, at: offset + Format.Value.operation)
-    part = bytes.number(UInt32.self, at: offset + Format.Value.part)
-    stored = bytes.number(UInt32.self, at: offset + Format.Value.stored)
-    plain = bytes.number(UInt32.self, at: offset + Format.Value.plain)
-    checksum = bytes.number(UInt32.self, at: offset + Format.Value.checksum)
-  }
-
-  func write(to header: UnsafeMutableRawBufferPointer, _ index: Int) {
-    let at = Format.Commit.values + index * Format.Value.byteCount
-    header.put(operation, at: at + Format.Value.operation)
-    header.put(part, at: at + Format.Value.part)
-    header.put(stored, at: at + Format.Value.stored)
-    header.put(plain, at: at + Format.Value.plain)
-    header.put(checksum, at: at + Format.Value.checksum)
+    self.init(
+      operation: bytes.number(UInt32.self, at: offset + Format.Value.operation),
+      part: bytes.number(UInt32.self, at: offset + Format.Value.part),
+      stored: bytes.number(UInt32.self, at: offset + Format.Value.stored),
+      plain: bytes.number(UInt32.self, at: offset + Format.Value.plain),
+      checksum: bytes.number(UInt32.self, at: offset + Format.Value.checksum))
   }
 }
 

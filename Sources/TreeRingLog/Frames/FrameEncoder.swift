@@ -22,30 +22,21 @@ final class FrameEncoder {
     _ draft: CommitDraft, at position: ChainPosition, synced: UInt64, into buffer: ByteBuffer
   ) throws(TreeRingError) -> Encoded {
     try checkLimits(draft)
-    let start = buffer.count
-    let headerCount = Format.Commit.values + draft.values.count * Format.Value.byteCount
-    _ = buffer.room(for: headerCount)
-    buffer.count += headerCount
-    let payload = try compress(draft.payload, into: buffer)
-    var entries: [ValueEntry] = []
-    for value in draft.values {
-      let stored = try compress(value.bytes, into: buffer)
-      entries.append(
-        ValueEntry(
-          operation: value.operation, part: UInt32(value.part.rawValue),
-          stored: UInt32(stored.byteCount), plain: UInt32(value.bytes.count),
-          checksum: stored.checksum))
+    return try encode(
+      draft.number, draft.timestamp, draft.operationCount, draft.payload,
+      valueCount: draft.values.count, at: position, synced: synced, into: buffer
+    ) { () throws(TreeRingError) in
+      var entries: [ValueEntry] = []
+      for value in draft.values {
+        let stored = try compress(value.bytes, into: buffer)
+        entries.append(
+          ValueEntry(
+            operation: value.operation, part: UInt32(value.part.rawValue),
+            stored: UInt32(stored.byteCount), plain: UInt32(value.bytes.count),
+            checksum: stored.checksum))
+      }
+      return entries
     }
-    let header = UnsafeMutableRawBufferPointer(start: buffer.base + start, count: headerCount)
-    header.put(draft.number, at: Format.Commit.number)
-    header.put(draft.timestamp.microseconds, at: Format.Commit.timestamp)
-    header.put(draft.operationCount, at: Format.Commit.operationCount)
-    Self.put(payload, plainByteCount: draft.payload.count, entries, in: header)
-    let checksum = FrameHead.seal(
-      header, .commit, previousChecksum: position.checksum, salt: position.salt,
-      offset: position.offset, synced: synced)
-    return Encoded(
-      headerByteCount: headerCount, byteCount: buffer.count - start, checksum: checksum)
   }
 
   /// Appends header and payload of a commit that gets a new payload. The caller appends the
@@ -54,55 +45,44 @@ final class FrameEncoder {
     _ fields: CommitFields, payload: [UInt8], entries: [ValueEntry], at position: ChainPosition,
     synced: UInt64, into buffer: ByteBuffer
   ) throws(TreeRingError) -> Encoded {
+    try encode(
+      fields.number, fields.timestamp, fields.operationCount, payload, valueCount: entries.count,
+      at: position, synced: synced, into: buffer
+    ) { entries }
+  }
+
+  /// Appends header and payload; then `values` appends the values and returns their entries.
+  private func encode(
+    _ number: CommitNumber, _ timestamp: Timestamp, _ operationCount: UInt32, _ payload: [UInt8],
+    valueCount: Int, at position: ChainPosition, synced: UInt64, into buffer: ByteBuffer,
+    _ values: () throws(TreeRingError) -> [ValueEntry]
+  ) throws(TreeRingError) -> Encoded {
     let start = buffer.count
-    let headerCount = Format.Commit.values + entries.count * Format.Value.byteCount
-    _ = buffer.room(for: headerCount)
-    buffer.count += headerCount
+    let headerCount = Format.Commit.values + valueCount * Format.Value.byteCount
+    _ = buffer.grow(by: headerCount)
     let stored = try compress(payload, into: buffer)
+    let entries = try values()
     let header = UnsafeMutableRawBufferPointer(start: buffer.base + start, count: headerCount)
-    header.put(fields.number, at: Format.Commit.number)
-    header.put(fields.timestamp.microseconds, at: Format.Commit.timestamp)
-    header.put(fields.operationCount, at: Format.Commit.operationCount)
-    Self.put(stored, plainByteCount: payload.count, entries, in: header)
-    let checksum = FrameHead.seal(
-      header, .commit, previousChecksum: position.checksum, salt: position.salt,
-      offset: position.offset, synced: synced)
-    return Encoded(
-      headerByteCount: headerCount, byteCount: buffer.count - start, checksum: checksum)
-  }
-
-  /// Writes the payload's and the values' fields into a header.
-  private static func put(
-    _ payload: (byteCount: Int, checksum: UInt32), plainByteCount: Int, _ entries: [ValueEntry],
-    in header: UnsafeMutableRawBufferPointer
-  ) {
-    header.put(UInt64(payload.byteCount), at: Format.Commit.payloadStored)
-    header.put(UInt64(plainByteCount), at: Format.Commit.payloadPlain)
-    header.put(payload.checksum, at: Format.Commit.payloadChecksum)
-    header.put(UInt32(entries.count), at: Format.Commit.valueCount)
+    header.put(number, at: Format.Commit.number)
+    header.put(timestamp.microseconds, at: Format.Commit.timestamp)
+    header.put(UInt64(stored.byteCount), at: Format.Commit.payloadStored)
+    header.put(UInt64(payload.count), at: Format.Commit.payloadPlain)
+    header.put(stored.checksum, at: Format.Commit.payloadChecksum)
+    header.put(operationCount, at: Format.Commit.operationCount)
+    header.put(UInt32(valueCount), at: Format.Commit.valueCount)
     for (index, entry) in entries.enumerated() { entry.write(to: header, index) }
-  }
-
-  /// Adapts a sound commit header to another position: only the head changes. Returns its checksum.
-  static func relocate(
-    _ header: UnsafeMutableRawBufferPointer, to position: ChainPosition, synced: UInt64
-  ) -> UInt32 {
-    FrameHead.seal(
-      header, .commit, previousChecksum: position.checksum, salt: position.salt,
-      offset: position.offset, synced: synced)
+    return Encoded(
+      headerByteCount: headerCount, byteCount: buffer.count - start,
+      checksum: FrameHead.seal(header, .commit, at: position, synced: synced))
   }
 
   private func compress(
     _ bytes: [UInt8], into buffer: ByteBuffer
   ) throws(TreeRingError) -> (byteCount: Int, checksum: UInt32) {
     let start = buffer.count
-    // Typed throws do not pass through the standard library's withUnsafeBytes.
-    let result: Result<Int, TreeRingError> = bytes.withUnsafeBytes { source in
-      do throws(TreeRingError) {
-        return .success(try compressor.append(source, to: buffer))
-      } catch { return .failure(error) }
+    let count = try bytes.withUnsafeBytes { (source) throws(TreeRingError) in
+      try compressor.append(source, to: buffer)
     }
-    let count = try result.get()
     return (count, crc32c(UnsafeRawBufferPointer(start: buffer.base + start, count: count)))
   }
 

@@ -7,7 +7,7 @@ extension CommitLog {
   /// - Throws: `notFound` if the commit is not written yet; otherwise as `header(of:)`.
   package func position(of number: CommitNumber) throws(TreeRingError) -> LogPosition {
     if number == 0 { return try beginning() }
-    let result: Result<LogPosition, any Error> = Result {
+    return try typed {
       try withFrame(of: number) { frame in
         guard let segment = frame.segment else {
           throw TreeRingError(
@@ -16,12 +16,10 @@ extension CommitLog {
         }
         let chain = frame.head.number(UInt32.self, at: Format.Head.checksum)
         return LogPosition(
-          segment: segment.firstCommit, generation: segment.generation, salt: segment.salt,
-          offset: frame.header.offset, chain: chain, commit: number,
+          in: segment, offset: frame.header.offset, chain: chain, commit: number,
           timestamp: frame.header.timestamp, identity: frame.header.checksum)
       }
     }
-    return try typed(result)
   }
 
   /// The position after the first segment's header.
@@ -37,12 +35,8 @@ extension CommitLog {
     }
     let file: any File
     if let active { file = active } else { file = try files.file(segment.path) }
-    let name = SegmentName(
-      firstCommit: segment.header.firstCommit, generation: segment.header.generation)
-    let (header, head) = try SegmentScan.header(of: file, name: name)
-    return LogPosition(
-      segment: header.firstCommit, generation: header.generation, salt: header.salt, offset: 0,
-      chain: head.checksum, commit: 0, timestamp: Timestamp(microseconds: 0), identity: 0)
+    let (header, head) = try SegmentScan.header(of: file, name: segment.header.name)
+    return LogPosition(in: header, chain: head.checksum)
   }
 
   /// Decides whether the position to trust is accepted. A position that did not fit during recovery

@@ -18,10 +18,7 @@ extension CommitLog {
   ///
   /// - Throws: `beyondHorizon`, `notFound`, `corruption`, `io`, `closed`.
   package func header(of number: CommitNumber) throws(TreeRingError) -> CommitHeader {
-    let result: Result<CommitHeader, any Error> = Result {
-      try withFrame(of: number) { frame in frame.header }
-    }
-    return try typed(result)
+    try typed { try withFrame(of: number) { frame in frame.header } }
   }
 
   /// Calls `body` with the payload of a commit. The bytes are valid until `body` returns. Errors of
@@ -34,9 +31,11 @@ extension CommitLog {
     try withFrame(of: number) { frame in
       let stored = try frame.bytes(
         at: UInt64(frame.head.count), count: frame.fields.payloadStored)
-      guard crc32c(stored) == frame.fields.payloadChecksum,
-        let plain = frame.decoder.decode(stored, byteCount: Int(frame.fields.payloadPlain))
-      else { throw frame.corrupt("the payload's checksum is wrong") }
+      guard let plain = frame.decoder.payload(stored, frame.fields) else {
+        throw TreeRingError.corruptLog(
+          "the payload's checksum is wrong", file: frame.header.file, offset: frame.header.offset,
+          commit: number)
+      }
       return try body(frame.header, plain)
     }
   }
@@ -44,18 +43,7 @@ extension CommitLog {
   /// The newest commit whose timestamp is not after `moment`; 0 if there is none. O(log n) plus a
   /// walk over at most 63 headers.
   package func newest(atOrBefore moment: Timestamp) throws(TreeRingError) -> CommitNumber {
-    let result: Result<CommitNumber, any Error> = Result { try search(moment) }
-    return try typed(result)
-  }
-
-  func typed<R>(_ result: Result<R, any Error>) throws(TreeRingError) -> R {
-    do {
-      return try result.get()
-    } catch let error as TreeRingError {
-      throw error
-    } catch {
-      throw TreeRingError(.io, "\(error)")
-    }
+    try typed { try search(moment) }
   }
 
   // MARK: Finding
@@ -83,10 +71,6 @@ extension CommitLog {
       case .file(let reader): try reader.bytes(at: header.offset + offset, count: Int(count))
       case .memory(let frame): frame.part(Int(offset), Int(count))
       }
-    }
-
-    func corrupt(_ what: String) -> TreeRingError {
-      .corruptLog(what, file: header.file, offset: header.offset, commit: header.number)
     }
   }
 
@@ -117,7 +101,7 @@ extension CommitLog {
         var stride = frames.stride(from: entry, in: segment)
         var offset = stride.offset(toward: number)
         while true {
-          let (frame, head) = try next(reader, at: offset, salt: segment.salt, path)
+          let frame = try reader.nextFrame(at: offset, salt: segment.salt)
           if let fields = frame.commit {
             stride.append(fields.number, at: offset..<offset + frame.byteCount)
             if fields.number >= number {
@@ -126,7 +110,8 @@ extension CommitLog {
               return try body(
                 FoundFrame(
                   header: CommitHeader(fields, frame.byteCount, path, offset), segment: segment,
-                  fields: fields, head: head, decoder: decoder, source: .file(reader)))
+                  fields: fields, head: reader.bytes(at: offset, count: frame.head.byteCount),
+                  decoder: decoder, source: .file(reader)))
             }
           }
           offset += frame.byteCount
@@ -141,20 +126,6 @@ extension CommitLog {
   /// The number of bytes per read when a single commit is looked up.
   static let lookupByteCount = 16 << 10
 
-  /// The frame at `offset` and the bytes of its header. Throws `corruption` if there is none.
-  private func next(
-    _ reader: SegmentReader, at offset: UInt64, salt: UInt64, _ path: String
-  ) throws(TreeRingError) -> (ScannedFrame, UnsafeRawBufferPointer) {
-    guard offset < reader.end else {
-      throw .corruptLog("the segment ends too early", file: path, offset: offset)
-    }
-    switch try reader.frame(at: offset, salt: salt, wholly: false) {
-    case .failure(let flaw): throw .flaw(flaw, file: path, offset: offset)
-    case .success(let frame):
-      return (frame, try reader.bytes(at: offset, count: frame.head.byteCount))
-    }
-  }
-
   func locate(_ number: CommitNumber) throws(TreeRingError) -> FrameLocation {
     let (location, active) = try core.withState {
       state throws(TreeRingError) -> (FrameLocation?, (Segment, any File)?) in
@@ -164,7 +135,7 @@ extension CommitLog {
       guard let active = state.active, number >= active.header.firstCommit else {
         return (nil, nil)
       }
-      if case .entry(let entry) = active.directory.find(atOrBefore: number) {
+      if let entry = active.directory.loadedEntry(atOrBefore: number) {
         let location = FrameLocation.file(
           active.file, header: active.header, from: entry, end: active.written.offset)
         return (location, nil)

@@ -65,16 +65,8 @@ extension CommitLog {
       file: file, end: segment.end, window: decoder.window)
     var (offset, expected) = (entry.offset, entry.commit)
     while expected <= through {
-      guard offset < reader.end else {
-        throw TreeRingError.corruptLog(
-          "the segment ends too early", file: segment.path, offset: offset, commit: expected)
-      }
-      let frame: ScannedFrame
-      switch try reader.frame(at: offset, salt: segment.header.salt, wholly: false) {
-      case .failure(let flaw):
-        throw TreeRingError.flaw(flaw, file: segment.path, offset: offset, commit: expected)
-      case .success(let found): frame = found
-      }
+      let frame = try reader.nextFrame(
+        at: offset, salt: segment.header.salt, commit: expected)
       if let fields = frame.commit {
         guard segment.header.admits(fields.number, after: expected - 1) else {
           throw TreeRingError.corruptLog(
@@ -84,9 +76,7 @@ extension CommitLog {
         if fields.number >= from {
           let stored = try reader.bytes(
             at: offset + UInt64(frame.head.byteCount), count: Int(fields.payloadStored))
-          guard crc32c(stored) == fields.payloadChecksum,
-            let plain = decoder.decode(stored, byteCount: Int(fields.payloadPlain))
-          else {
+          guard let plain = decoder.payload(stored, fields) else {
             throw TreeRingError.corruptLog(
               "the payload's checksum is wrong", file: segment.path, offset: offset,
               commit: expected)

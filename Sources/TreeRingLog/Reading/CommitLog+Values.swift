@@ -11,7 +11,7 @@ extension CommitLog {
     commit number: CommitNumber, operation: UInt32, part: ValuePart
   ) throws(TreeRingError) -> [UInt8] {
     let name = ValueName(operation, part)
-    let result: Result<[UInt8], any Error> = Result {
+    return try typed {
       if let stored = try pendingValue(name, of: number) {
         return try decoders.withDecoder { decoder in
           try stored.bytes.withUnsafeBytes { bytes in
@@ -21,7 +21,6 @@ extension CommitLog {
       }
       return try writtenValue(name, of: number)
     }
-    return try typed(result)
   }
 
   // MARK: - In files
@@ -107,10 +106,10 @@ extension CommitLog {
     _ stored: UnsafeRawBufferPointer, _ entry: ValueEntry, _ decoder: Decoder,
     _ error: (String) -> TreeRingError
   ) throws(TreeRingError) -> [UInt8] {
-    guard crc32c(stored) == entry.checksum,
-      let plain = decoder.decode(stored, byteCount: Int(entry.plain))
-    else { throw error("the checksum of a value is wrong") }
-    return [UInt8](plain)
+    guard let plain = decoder.value(stored, entry) else {
+      throw error("the checksum of a value is wrong")
+    }
+    return plain
   }
 
   // MARK: - In memory

@@ -11,6 +11,20 @@ final class Decoder {
 
   init() throws(TreeRingError) { decompressor = try FrameDecompressor() }
 
+  /// Checks and decodes a payload; nil if it is damaged. The result is valid until the next call.
+  func payload(
+    _ stored: UnsafeRawBufferPointer, _ fields: CommitFields
+  ) -> UnsafeRawBufferPointer? {
+    guard crc32c(stored) == fields.payloadChecksum else { return nil }
+    return decode(stored, byteCount: Int(fields.payloadPlain))
+  }
+
+  /// Checks and decodes a value; nil if it is damaged.
+  func value(_ stored: UnsafeRawBufferPointer, _ entry: ValueEntry) -> [UInt8]? {
+    guard crc32c(stored) == entry.checksum else { return nil }
+    return decode(stored, byteCount: Int(entry.plain)).map { [UInt8]($0) }
+  }
+
   /// Decodes one LZ4 frame of checked bytes; nil unless it yields exactly `byteCount` bytes. The
   /// result is valid until the next call.
   func decode(_ frame: UnsafeRawBufferPointer, byteCount: Int) -> UnsafeRawBufferPointer? {

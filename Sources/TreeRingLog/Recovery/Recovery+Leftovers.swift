@@ -27,6 +27,11 @@ struct LogFiles {
     names = newest.values.sorted()
     temporary = found.filter { $0.hasSuffix(Format.temporarySuffix) }.sorted()
   }
+
+  /// Removes the names of the segments that begin after a commit, except the first.
+  mutating func removeSegments(after last: CommitNumber) {
+    while names.count > 1, let name = names.last, name.firstCommit > last { names.removeLast() }
+  }
 }
 
 extension Recovery {
@@ -43,17 +48,16 @@ extension Recovery {
       defer { file.close() }
       let last: CommitNumber
       do throws(TreeRingError) {
-        let (header, head) = try SegmentScan.header(of: file, name: lower)
-        last = try SegmentScan.scan(file, header, head, limit: nil).lastCommit
+        last = try SegmentScan.scan(file, name: lower).lastCommit
       } catch {
         // It holds nothing readable.
         guard error.code == .corruption else { throw error }
         continue
       }
       guard scan.lastCommit < last else { continue }
-      throw .corruptLog(
+      throw scan.corrupt(
         "\(lower.fileName), which the segment replaces, reaches to commit \(last)",
-        file: scan.path, offset: scan.end.offset, commit: scan.lastCommit + 1)
+        commit: scan.lastCommit + 1)
     }
   }
 
@@ -79,9 +83,7 @@ extension Recovery {
   mutating func noteSuperseded(_ scan: SegmentScan, _ file: any File) throws(TreeRingError) {
     var last = scan.lastCommit
     if scan.isSuperseded, let newest = scan.last {
-      let start = ScanStart(
-        end: scan.end, directory: scan.directory, lastKind: scan.lastKind, last: newest)
-      last = try SegmentScan.scan(file, scan.header, from: start, limit: nil).lastCommit
+      last = try SegmentScan.scan(file, scan.header, from: scan.start(after: newest)).lastCommit
     }
     cuts.append(
       SupersededTail(
@@ -92,10 +94,9 @@ extension Recovery {
   /// Throws if the log, whose last segment was read, lacks a commit that recovery had copied.
   func checkSuperseded(by scan: SegmentScan) throws(TreeRingError) {
     guard let cut = cuts.first(where: { scan.lastCommit < $0.lastCommit }) else { return }
-    throw .corruptLog(
+    throw scan.corrupt(
       "\(cut.path), whose commits were copied to later segments, reaches to commit "
-        + "\(cut.lastCommit)", file: scan.path, offset: scan.end.offset, commit: scan.lastCommit + 1
-    )
+        + "\(cut.lastCommit)", commit: scan.lastCommit + 1)
   }
 
   /// Cuts off the copied tails, durably. Also syncs a file that a killed opening has already cut.

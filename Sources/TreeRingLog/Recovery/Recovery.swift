@@ -75,9 +75,7 @@ struct Recovery {
     }
     try syncNames()
     // Drops segments that a writer has begun after `through`.
-    while files.names.count > 1, let name = files.names.last, name.firstCommit > through {
-      files.names.removeLast()
-    }
+    files.removeSegments(after: through)
     var candidates: [Candidate] = []
     var cut: (index: Int, error: TreeRingError)?
     for (index, name) in files.names.enumerated() {
@@ -106,7 +104,8 @@ struct Recovery {
         try checkReplaced(by: scan, candidate.name)
         if isLast { return try finish(scan, candidate) }
         if let cut, next == nil {
-          try checkBeforeCut(scan)
+          // The segment before the cut may have a flaw of its own.
+          if let flaw = scan.flaw { throw scan.error(flaw) }
           return try self.cut(at: scan, candidate, Array(files.names[cut.index...]), cut.error)
         }
         try addSealed(scan, candidate, next)
@@ -203,22 +202,17 @@ struct Recovery {
     try checkCompacted(scan)
     let expected = next.header.firstCommit - 1
     guard scan.lastCommit == expected else {
-      throw .flaw(
-        scan.flaw ?? .outOfOrder, file: scan.path, offset: scan.end.offset,
-        commit: scan.directory.lastCommit + 1)
+      throw scan.error(scan.flaw ?? .outOfOrder, commit: scan.directory.lastCommit + 1)
     }
     if next.header.origin == .recovery {
       if mayWrite { try noteSuperseded(scan, candidate.file) }
     } else if let flaw = scan.flaw {
-      throw .flaw(flaw, file: scan.path, offset: scan.end.offset)
+      throw scan.error(flaw)
     } else if scan.lastKind != .directory {
-      throw .corruptLog(
-        "a sealed segment has lost its directory", file: scan.path, offset: scan.end.offset)
+      throw scan.corrupt("a sealed segment has lost its directory")
     }
     candidate.file.close()
-    segments.append(
-      Segment(
-        path: scan.path, header: scan.header, directory: scan.directory, end: scan.end.offset))
+    segments.append(scan.segment)
   }
 
   // MARK: The last segment
@@ -226,9 +220,7 @@ struct Recovery {
   private mutating func finish(
     _ scan: SegmentScan, _ candidate: Candidate
   ) throws(TreeRingError) -> RecoveredLog {
-    if case .unsupported? = scan.flaw, let flaw = scan.flaw {
-      throw .flaw(flaw, file: scan.path, offset: scan.end.offset)
-    }
+    if case .unsupported? = scan.flaw, let flaw = scan.flaw { throw scan.error(flaw) }
     try checkCompacted(scan)
     if scan.isBounded { return readOnly(scan) }
     switch try Tail.judge(scan, candidate.file) {
@@ -236,14 +228,13 @@ struct Recovery {
       report.wasClosedCleanly =
         scan.fileSize == scan.end.offset && [.mark, .directory].contains(scan.lastKind)
     case .corrupt(let what):
-      throw .corruptLog(
-        what, file: scan.path, offset: scan.end.offset, commit: scan.directory.lastCommit + 1)
+      throw scan.corrupt(what, commit: scan.directory.lastCommit + 1)
     case .torn:
       let byteCount = scan.fileSize - scan.end.offset
       if options.recovery == .exact {
-        throw .corruptLog(
+        throw scan.corrupt(
           "it ends in \(byteCount) bytes of unfinished commits, and mode `exact` accepts no flaw",
-          file: scan.path, offset: scan.end.offset, commit: scan.directory.lastCommit + 1)
+          commit: scan.directory.lastCommit + 1)
       }
       report.droppedByteCount = byteCount
       report.droppedFile = scan.path
@@ -263,10 +254,8 @@ struct Recovery {
     return try settle(scan, candidate)
   }
 
-  private func readOnly(_ scan: SegmentScan) -> RecoveredLog {
-    let last = Segment(
-      path: scan.path, header: scan.header, directory: scan.directory, end: scan.end.offset)
-    return recovered(segments + [last], nil, scan)
+  func readOnly(_ scan: SegmentScan) -> RecoveredLog {
+    recovered(segments + [scan.segment], nil, scan)
   }
 
   func recovered(
@@ -275,16 +264,11 @@ struct Recovery {
     let timestamp =
       scan.directory.isEmpty
       ? self.segments.last?.directory.lastTimestamp : scan.directory.lastTimestamp
-    let beginning = LogPosition(
-      segment: scan.header.firstCommit, generation: scan.header.generation, salt: scan.header.salt,
-      offset: 0, chain: 0, commit: 0, timestamp: Timestamp(microseconds: 0), identity: 0)
+    let beginning = LogPosition(in: scan.header, chain: 0)
     return RecoveredLog(
       storeID: scan.header.storeID, segments: segments, active: active,
       lastCommit: scan.lastCommit,
       lastTimestamp: timestamp ?? Timestamp(microseconds: 0), report: report,
-      end: ScanStart(
-        end: scan.end, directory: scan.directory, lastKind: scan.lastKind,
-        last: last ?? beginning),
-      isTrusted: isTrusted)
+      end: scan.start(after: last ?? beginning), isTrusted: isTrusted)
   }
 }

@@ -20,14 +20,11 @@ extension Recovery {
     }
     try candidate.file.sync(.whole)
     if scan.lastKind == .directory {
-      let sealed = Segment(
-        path: scan.path, header: scan.header, directory: scan.directory, end: scan.end.offset)
-      return recovered(segments + [sealed], nil, scan)
+      return recovered(segments + [scan.segment], nil, scan)
     }
     let active = ActiveSegment(
-      file: candidate.file, path: scan.path, header: scan.header, directory: scan.directory,
-      position: scan.end, written: scan.end, synced: scan.end.offset,
-      fileSize: scan.end.offset, endsInMark: scan.lastKind == .mark)
+      candidate.file, scan.header, scan.directory, at: scan.end,
+      endsInMark: scan.lastKind == .mark)
     return recovered(segments, active, scan)
   }
 
@@ -58,10 +55,9 @@ extension Recovery {
     try candidate.file.truncate(to: scan.doubtful.offset)
     try candidate.file.sync(.whole)
     candidate.file.close()
-    var directory = scan.directory
-    directory.removeCommits(after: scan.provenCommit, timestamp: scan.provenTimestamp)
-    let old = Segment(
-      path: scan.path, header: scan.header, directory: directory, end: scan.doubtful.offset)
+    var old = scan.segment
+    old.directory.removeCommits(after: scan.provenCommit, timestamp: scan.provenTimestamp)
+    old.end = scan.doubtful.offset
     return recovered(segments + [old], active, scan)
   }
 
@@ -69,10 +65,9 @@ extension Recovery {
   private func copy(
     _ scan: SegmentScan, _ source: any File, to header: SegmentHeader
   ) throws(TreeRingError) -> ActiveSegment {
-    let name = SegmentName(firstCommit: header.firstCommit, generation: header.generation)
-    let path = "\(directory)/\(name.fileName)"
+    let path = "\(directory)/\(header.name.fileName)"
     let buffer = ByteBuffer()
-    var copied = SegmentDirectory(firstCommit: header.firstCommit)
+    var copied = SegmentDirectory(of: header)
     var position = ChainPosition(
       salt: header.salt, offset: 0, checksum: header.append(to: buffer))
     let file = try SegmentWriter.writeAside(path, in: directory, fileSystem: fileSystem) {
@@ -90,11 +85,11 @@ extension Recovery {
         }
         if let commit = frame.commit {
           let start = buffer.count
-          try append(frame, at: offset, from: reader, to: buffer)
+          try reader.forEachPiece(at: offset, count: frame.byteCount) { buffer.append($0) }
           let bytes = UnsafeMutableRawBufferPointer(
             start: buffer.base + start, count: frame.head.byteCount)
-          position.checksum = FrameEncoder.relocate(
-            bytes, to: position, synced: UInt64(Format.Segment.byteCount))
+          position.checksum = FrameHead.seal(
+            bytes, .commit, at: position, synced: UInt64(Format.Segment.byteCount))
           copied.append(commit.number, offset: position.offset, timestamp: commit.timestamp)
           position.offset += frame.byteCount
         }
@@ -109,30 +104,10 @@ extension Recovery {
       position.offset += UInt64(Format.Mark.byteCount)
       try file.write(buffer.bytes, at: flushed)
     }
-    return ActiveSegment(
-      file: file, path: path, header: header, directory: copied, position: position,
-      written: position, synced: position.offset, fileSize: position.offset, endsInMark: true)
-  }
-
-  private func append(
-    _ frame: ScannedFrame, at offset: UInt64, from reader: SegmentReader, to buffer: ByteBuffer
-  ) throws(TreeRingError) {
-    var done: UInt64 = 0
-    while done < frame.byteCount {
-      let piece = Int(min(frame.byteCount - done, 1 << 20))
-      buffer.append(try reader.bytes(at: offset + done, count: piece))
-      done += UInt64(piece)
-    }
+    return ActiveSegment(file, header, copied, at: position, endsInMark: true)
   }
 
   // MARK: Mode `prefix`
-
-  /// Throws if the segment before the cut has a flaw of its own.
-  func checkBeforeCut(_ scan: SegmentScan) throws(TreeRingError) {
-    if let flaw = scan.flaw {
-      throw .flaw(flaw, file: scan.path, offset: scan.end.offset)
-    }
-  }
 
   /// Ends the log before the first flaw and ignores the rest. An opening for writing renames the
   /// ignored files, so that salvage still finds them.
@@ -144,11 +119,7 @@ extension Recovery {
     report.notes.append("Stopped before the first flaw, after commit \(scan.directory.lastCommit).")
     report.ignoredFiles = later.map { "\(directory)/\($0.fileName)" }
     let isWhole = scan.flaw == nil && scan.end.offset == scan.fileSize
-    guard mayWrite else {
-      let last = Segment(
-        path: scan.path, header: scan.header, directory: scan.directory, end: scan.end.offset)
-      return recovered(segments + [last], nil, scan)
-    }
+    guard mayWrite else { return readOnly(scan) }
     let first = scan.header.firstCommit
     let lower = try removeLeftovers(before: isWhole ? first + 1 : first)
     try cutSuperseded()
@@ -170,7 +141,6 @@ extension Recovery {
 
   private func setAside(_ name: SegmentName) throws(TreeRingError) {
     let path = "\(directory)/\(name.fileName)"
-    let suffix = Format.segmentSuffix.utf8.count
-    try fileSystem.rename(path, to: String(path.dropLast(suffix)) + Format.ignoredSuffix)
+    try fileSystem.rename(path, to: SegmentName.path(path, with: Format.ignoredSuffix))
   }
 }

@@ -44,8 +44,40 @@ struct SegmentScan {
 
   var hasDoubtfulCommits: Bool { provenCommit < directory.lastCommit }
   /// The last commit number that the segment covers, whether present or removed by compaction.
-  var lastCommit: CommitNumber {
-    header.isCompacted ? header.lastCommit : directory.lastCommit
+  var lastCommit: CommitNumber { segment.lastCommit }
+
+  /// The segment up to the end of the scan.
+  var segment: Segment {
+    Segment(path: path, header: header, directory: directory, end: end.offset)
+  }
+
+  /// The state at which another scan continues after this one.
+  ///
+  /// - Parameter last: the last commit before the end.
+  func start(after last: LogPosition) -> ScanStart {
+    ScanStart(end: end, directory: directory, lastKind: lastKind, last: last)
+  }
+
+  /// The error for wrong bytes at the end of the scan.
+  func corrupt(_ what: String, commit: CommitNumber? = nil) -> TreeRingError {
+    .corruptLog(what, file: path, offset: end.offset, commit: commit)
+  }
+
+  /// The error for a flaw at the end of the scan.
+  func error(_ flaw: FrameFlaw, commit: CommitNumber? = nil) -> TreeRingError {
+    .flaw(flaw, file: path, offset: end.offset, commit: commit)
+  }
+}
+
+extension LogPosition {
+  /// The position of a commit in a segment, or that before the segment's first commit.
+  init(
+    in segment: SegmentHeader, offset: UInt64 = 0, chain: UInt32, commit: CommitNumber = 0,
+    timestamp: Timestamp = Timestamp(microseconds: 0), identity: UInt32 = 0
+  ) {
+    self.init(
+      segment: segment.firstCommit, generation: segment.generation, salt: segment.salt,
+      offset: offset, chain: chain, commit: commit, timestamp: timestamp, identity: identity)
   }
 }
 
@@ -83,13 +115,21 @@ extension SegmentScan {
     }
   }
 
+  /// Reads a segment whole. O(bytes of the file).
+  static func scan(
+    _ file: any File, name: SegmentName
+  ) throws(TreeRingError) -> SegmentScan {
+    let (header, head) = try Self.header(of: file, name: name)
+    return try scan(file, header, head)
+  }
+
   /// Scans a segment whose header was read. O(bytes of the file).
   ///
   /// - Parameters:
   ///   - limit: the first commit that a later segment holds in place of this one.
   ///   - through: the last commit to read.
   static func scan(
-    _ file: any File, _ header: SegmentHeader, _ head: FrameHead, limit: CommitNumber?,
+    _ file: any File, _ header: SegmentHeader, _ head: FrameHead, limit: CommitNumber? = nil,
     through: CommitNumber = .max
   ) throws(TreeRingError) -> SegmentScan {
     let start = ChainPosition(
@@ -107,7 +147,7 @@ extension SegmentScan {
   ///
   /// - Parameter chunk: the number of bytes per read.
   static func scan(
-    _ file: any File, _ header: SegmentHeader, from start: ScanStart, limit: CommitNumber?,
+    _ file: any File, _ header: SegmentHeader, from start: ScanStart, limit: CommitNumber? = nil,
     through: CommitNumber = .max, chunk: Int = 1 << 20
   ) throws(TreeRingError) -> SegmentScan {
     var scan = SegmentScan(
@@ -193,8 +233,7 @@ extension SegmentScan {
     if let commit = frame.commit {
       directory.append(commit.number, offset: end.offset, timestamp: commit.timestamp)
       last = LogPosition(
-        segment: header.firstCommit, generation: header.generation, salt: header.salt,
-        offset: end.offset, chain: frame.head.checksum, commit: commit.number,
+        in: header, offset: end.offset, chain: frame.head.checksum, commit: commit.number,
         timestamp: commit.timestamp, identity: commit.identity)
       tail.frames.append(
         .init(start: end, end: next, commit: commit.number, timestamp: commit.timestamp))
@@ -217,6 +256,8 @@ private struct DoubtfulFrames {
   var frames: [Frame] = []
   private var index = 0
 
+  init() {}
+
   /// Moves the commits before `proven` to the proven ones.
   mutating func settle(_ scan: inout SegmentScan) {
     while index < frames.count, frames[index].end.offset <= scan.proven {
@@ -230,6 +271,4 @@ private struct DoubtfulFrames {
       index = 0
     }
   }
-
-  init() {}
 }

@@ -33,7 +33,7 @@ final class SegmentOutput {
     position = ChainPosition(salt: header.salt, offset: 0, checksum: 0)
     written = SegmentDirectory(of: header)
     path = "\(directory)/\(header.name.fileName)"
-    temporary = String(path.dropLast(Format.segmentSuffix.utf8.count) + Format.temporarySuffix)
+    temporary = SegmentName.path(path, with: Format.temporarySuffix)
     if try fileSystem.exists(temporary) { try fileSystem.unlink(temporary) }
     do throws(TreeRingError) {
       let file = try fileSystem.open(temporary, .createNew)
@@ -67,10 +67,10 @@ final class SegmentOutput {
 
   /// Appends a commit's header copied from another file; its content must follow.
   func append(header head: [UInt8]) {
-    let room = buffer.room(for: head.count)
-    room.copyBytes(from: head)
-    buffer.count += head.count
-    position.checksum = FrameEncoder.relocate(room, to: position, synced: Self.synced)
+    let copy = buffer.grow(by: head.count)
+    copy.copyBytes(from: head)
+    // Only the head changes with the position.
+    position.checksum = FrameHead.seal(copy, .commit, at: position, synced: Self.synced)
     position.offset += UInt64(head.count)
   }
 
@@ -125,9 +125,8 @@ final class SegmentOutput {
     position.offset += UInt64(buffer.count - before)
     try flush(all: true)
     if try file.size() != position.offset { try file.truncate(to: position.offset) }
-    let (found, head) = try SegmentScan.header(of: file, name: header.name)
-    let scan = try SegmentScan.scan(file, found, head, limit: nil)
-    guard found == header, scan.flaw == nil, scan.lastKind == .directory,
+    let scan = try SegmentScan.scan(file, name: header.name)
+    guard scan.header == header, scan.flaw == nil, scan.lastKind == .directory,
       scan.directory == written
     else {
       throw TreeRingError(
@@ -136,9 +135,4 @@ final class SegmentOutput {
         file: file.path, offset: scan.end.offset)
     }
   }
-}
-
-extension SegmentHeader {
-  /// The name of its file.
-  var name: SegmentName { SegmentName(firstCommit: firstCommit, generation: generation) }
 }

@@ -59,11 +59,8 @@ extension CommitLog {
   ///
   /// - Throws: `beyondHorizon`, `notFound`, `corruption`, `io`, `closed`.
   package func valueNames(of number: CommitNumber) throws(TreeRingError) -> [ValueName] {
-    let result: Result<[ValueName], any Error> = Result {
-      try withFrame(of: number) { frame in
-        (0..<frame.fields.valueCount).map { ValueName(ValueEntry(frame.head, $0)) }
-      }
+    try typed {
+      try withFrame(of: number) { frame in ValueEntry.table(of: frame.head).map { ValueName($0) } }
     }
-    return try typed(result)
   }
 }

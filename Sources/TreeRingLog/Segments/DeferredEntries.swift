@@ -90,27 +90,20 @@ final class DeferredEntries: Hashable, Sendable {
     var offset: UInt64 = 0
     var previous: UInt32 = 0
     while directory.lastCommit < lastCommit {
-      let flaw: FrameFlaw
-      if offset >= reader.end {
-        flaw = .notAHeader
-      } else {
-        switch try reader.frame(at: offset, salt: header.salt, wholly: false) {
-        case .failure(let found): flaw = found
-        case .success(let frame):
-          let follows =
-            frame.commit.map { header.admits($0.number, after: directory.lastCommit) } ?? true
-          if frame.head.previousChecksum == previous, follows {
-            if let commit = frame.commit {
-              directory.append(commit.number, offset: offset, timestamp: commit.timestamp)
-            }
-            previous = frame.head.checksum
-            offset += frame.byteCount
-            continue
-          }
-          flaw = .outOfOrder
+      // At the end of the file no header begins.
+      let found = try reader.frame(at: offset, salt: header.salt, wholly: false)
+      do throws(FrameFlaw) {
+        let frame = try found.get()
+        guard frame.head.previousChecksum == previous else { throw .outOfOrder }
+        if let commit = frame.commit {
+          guard header.admits(commit.number, after: directory.lastCommit) else { throw .outOfOrder }
+          directory.append(commit.number, offset: offset, timestamp: commit.timestamp)
         }
+        previous = frame.head.checksum
+        offset += frame.byteCount
+      } catch {
+        throw .flaw(error, file: file.path, offset: offset, commit: directory.lastCommit + 1)
       }
-      throw .flaw(flaw, file: file.path, offset: offset, commit: directory.lastCommit + 1)
     }
     return directory.entries
   }

@@ -33,6 +33,22 @@ struct ActiveSegment: Sendable {
   /// True if the last frame written is a mark.
   var endsInMark: Bool
 
+  /// A segment that ends at `position`, synced and without reserved room.
+  init(
+    _ file: any File, _ header: SegmentHeader, _ directory: SegmentDirectory,
+    at position: ChainPosition, endsInMark: Bool
+  ) {
+    self.file = file
+    path = file.path
+    self.header = header
+    self.directory = directory
+    self.position = position
+    written = position
+    synced = position.offset
+    fileSize = position.offset
+    self.endsInMark = endsInMark
+  }
+
   /// The segment up to its written end. Its directory includes commits not written yet.
   var segment: Segment {
     Segment(path: path, header: header, directory: directory, end: written.offset)
@@ -40,9 +56,9 @@ struct ActiveSegment: Sendable {
 
   /// The segment with its completed commits only, for readers.
   func segment(completed: CommitNumber, timestamp: Timestamp) -> Segment {
-    var directory = directory
-    directory.removeCommits(after: completed, timestamp: timestamp)
-    return Segment(path: path, header: header, directory: directory, end: written.offset)
+    var segment = segment
+    segment.directory.removeCommits(after: completed, timestamp: timestamp)
+    return segment
   }
 }
 

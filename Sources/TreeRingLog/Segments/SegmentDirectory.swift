@@ -32,12 +32,6 @@ struct SegmentDirectory: Hashable, Sendable {
   /// The number of commits; maintained only if the commit numbers do not give it.
   private var count: UInt64 = 0
 
-  init(firstCommit: CommitNumber) {
-    self.firstCommit = firstCommit
-    lastCommit = firstCommit - 1
-    isCompacted = false
-  }
-
   /// The empty directory of a segment with this header.
   init(of header: SegmentHeader) {
     firstCommit = header.firstCommit
@@ -112,27 +106,23 @@ struct SegmentDirectory: Hashable, Sendable {
     lastTimestamp = timestamp
   }
 
-  /// The result of a search among the loaded entries.
-  enum Found: Sendable {
-    case none
-    case entry(Entry)
-    /// The entry is among the deferred ones.
-    case deferred(DeferredEntries)
+  /// The nearest entry at or before a commit that the segment holds; nil if it is not loaded.
+  /// O(log n).
+  func loadedEntry(atOrBefore commit: CommitNumber) -> Entry? {
+    guard commit >= firstCommit, commit <= lastCommit else { return nil }
+    return loadedEntry { $0.commit <= commit }
   }
 
-  /// The nearest entry at or before a commit that the segment holds. O(log n).
-  func find(atOrBefore commit: CommitNumber) -> Found {
-    guard commit >= firstCommit, commit <= lastCommit else { return .none }
-    return find { $0.commit <= commit }
+  private func loadedEntry(_ isBefore: (Entry) -> Bool) -> Entry? {
+    Self.last(of: entries, isBefore) ?? anchor.flatMap { isBefore($0) ? $0 : nil }
   }
 
-  /// The last entry not after a moment. O(log n).
-  func find(atOrBefore timestamp: Timestamp) -> Found { find { $0.timestamp <= timestamp } }
-
-  private func find(_ isBefore: (Entry) -> Bool) -> Found {
-    if let entry = Self.last(of: entries, isBefore) { return .entry(entry) }
-    if let anchor, isBefore(anchor) { return .entry(anchor) }
-    return deferred.map { .deferred($0) } ?? .none
+  private func entry(
+    _ file: any File, _ isBefore: (Entry) -> Bool
+  ) throws(TreeRingError) -> Entry? {
+    if let entry = loadedEntry(isBefore) { return entry }
+    guard let deferred else { return nil }
+    return Self.last(of: try deferred.entries(file), isBefore)
   }
 
   /// The last entry that satisfies a condition which all earlier entries satisfy too.
@@ -145,23 +135,15 @@ struct SegmentDirectory: Hashable, Sendable {
   func entry(
     atOrBefore commit: CommitNumber, _ file: any File
   ) throws(TreeRingError) -> Entry? {
-    switch find(atOrBefore: commit) {
-    case .none: nil
-    case .entry(let entry): entry
-    case .deferred(let deferred): Self.last(of: try deferred.entries(file)) { $0.commit <= commit }
-    }
+    guard commit >= firstCommit, commit <= lastCommit else { return nil }
+    return try entry(file) { $0.commit <= commit }
   }
 
   /// The last entry not after `timestamp`; nil if all are later. Loads missing entries as above.
   func entry(
     atOrBefore timestamp: Timestamp, _ file: any File
   ) throws(TreeRingError) -> Entry? {
-    switch find(atOrBefore: timestamp) {
-    case .none: nil
-    case .entry(let entry): entry
-    case .deferred(let deferred):
-      Self.last(of: try deferred.entries(file)) { $0.timestamp <= timestamp }
-    }
+    try entry(file) { $0.timestamp <= timestamp }
   }
 
   /// The first entry; nil if the segment is empty. Loads missing entries as above.
@@ -175,7 +157,7 @@ struct SegmentDirectory: Hashable, Sendable {
   func append(to buffer: ByteBuffer, at position: ChainPosition) -> UInt32 {
     precondition(deferred == nil, "a directory must be whole to be written")
     let trailer = Format.Directory.entries + entries.count * Format.Directory.entryByteCount
-    let bytes = buffer.room(for: trailer + Format.Directory.trailerByteCount)
+    let bytes = buffer.grow(by: trailer + Format.Directory.trailerByteCount)
     bytes.put(firstCommit, at: Format.Directory.firstCommit)
     bytes.put(lastCommit, at: Format.Directory.lastCommit)
     bytes.put(lastTimestamp.microseconds, at: Format.Directory.lastTimestamp)
@@ -190,10 +172,7 @@ struct SegmentDirectory: Hashable, Sendable {
     }
     bytes.put(position.offset, at: trailer)
     bytes.put(Format.ending, at: trailer + 8)
-    buffer.count += bytes.count
-    return FrameHead.seal(
-      bytes, .directory, previousChecksum: position.checksum, salt: position.salt,
-      offset: position.offset, synced: position.offset)
+    return FrameHead.seal(bytes, .directory, at: position, synced: position.offset)
   }
 
   /// Exactly the bytes that `append` writes at `position`.

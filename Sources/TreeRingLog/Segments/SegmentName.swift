@@ -4,11 +4,18 @@ struct SegmentName: Hashable, Comparable, Sendable {
   var firstCommit: CommitNumber
   var generation: UInt32
 
-  init(firstCommit: CommitNumber, generation: UInt32) {
-    self.firstCommit = firstCommit
-    self.generation = generation
+  var fileName: String {
+    let digits = String(firstCommit)
+    let zeros = String(repeating: "0", count: 20 - digits.utf8.count)
+    return "\(zeros)\(digits).\(generation)\(Format.segmentSuffix)"
   }
 
+  static func < (a: SegmentName, b: SegmentName) -> Bool {
+    (a.firstCommit, a.generation) < (b.firstCommit, b.generation)
+  }
+}
+
+extension SegmentName {
   /// Parses a file name; nil if it is not a segment's.
   init?(fileName: String) {
     guard fileName.hasSuffix(Format.segmentSuffix) else { return nil }
@@ -21,13 +28,13 @@ struct SegmentName: Hashable, Comparable, Sendable {
     guard self.fileName == fileName else { return nil }
   }
 
-  var fileName: String {
-    let digits = String(firstCommit)
-    let zeros = String(repeating: "0", count: 20 - digits.utf8.count)
-    return "\(zeros)\(digits).\(generation)\(Format.segmentSuffix)"
+  /// The path of a segment with another suffix.
+  static func path(_ path: String, with suffix: String) -> String {
+    path.dropLast(Format.segmentSuffix.utf8.count) + suffix
   }
+}
 
-  static func < (a: SegmentName, b: SegmentName) -> Bool {
-    (a.firstCommit, a.generation) < (b.firstCommit, b.generation)
-  }
+extension SegmentHeader {
+  /// The name of its file.
+  var name: SegmentName { SegmentName(firstCommit: firstCommit, generation: generation) }
 }

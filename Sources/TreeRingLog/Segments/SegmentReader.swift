@@ -56,13 +56,21 @@ final class SegmentReader {
 
   /// CRC-32C of `count` bytes, read a chunk at a time.
   func checksum(at offset: UInt64, count: UInt64) throws(TreeRingError) -> UInt32 {
-    var (crc, done): (UInt32, UInt64) = (0, 0)
+    var crc: UInt32 = 0
+    try forEachPiece(at: offset, count: count) { crc = crc32c($0, seed: crc) }
+    return crc
+  }
+
+  /// Calls `body` with `count` bytes, a chunk at a time, valid until it returns.
+  func forEachPiece(
+    at offset: UInt64, count: UInt64, _ body: (UnsafeRawBufferPointer) throws(TreeRingError) -> Void
+  ) throws(TreeRingError) {
+    var done: UInt64 = 0
     while done < count {
       let piece = Int(min(count - done, UInt64(chunk)))
-      crc = crc32c(try bytes(at: offset + done, count: piece), seed: crc)
+      try body(try bytes(at: offset + done, count: piece))
       done += UInt64(piece)
     }
-    return crc
   }
 
   /// The header at `offset`, checked except for its salt, and its bytes, which are valid until the
@@ -106,13 +114,13 @@ final class SegmentReader {
         headerByteCount: head.byteCount, remaining: end - offset)
     else { return .failure(.badLength) }
     if wholly {
-      let checksums = (0..<fields.valueCount).map { ValueEntry(bytes, $0) }
+      let entries = ValueEntry.table(of: bytes)
       var at = offset + UInt64(head.byteCount)
       guard try checksum(at: at, count: fields.payloadStored) == fields.payloadChecksum else {
         return .failure(.badChecksum)
       }
       at += fields.payloadStored
-      for entry in checksums {
+      for entry in entries {
         guard try checksum(at: at, count: UInt64(entry.stored)) == entry.checksum else {
           return .failure(.badChecksum)
         }
@@ -120,5 +128,21 @@ final class SegmentReader {
       }
     }
     return .success(ScannedFrame(head: head, byteCount: whole, commit: fields))
+  }
+
+  /// The frame at `offset`, with its payload and values unchecked.
+  ///
+  /// - Parameter commit: the commit that an error names.
+  /// - Throws: `corruption` if no frame of this segment begins there; `io`.
+  func nextFrame(
+    at offset: UInt64, salt: UInt64, commit: CommitNumber? = nil
+  ) throws(TreeRingError) -> ScannedFrame {
+    guard offset < end else {
+      throw .corruptLog("the segment ends too early", file: file.path, offset: offset, commit: commit)
+    }
+    switch try frame(at: offset, salt: salt, wholly: false) {
+    case .success(let frame): return frame
+    case .failure(let flaw): throw .flaw(flaw, file: file.path, offset: offset, commit: commit)
+    }
   }
 }

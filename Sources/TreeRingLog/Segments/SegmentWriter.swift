@@ -13,8 +13,7 @@ enum SegmentWriter {
   static func begin(
     _ header: SegmentHeader, in directory: String, fileSystem: any FileSystem
   ) throws(TreeRingError) -> ActiveSegment {
-    let name = SegmentName(firstCommit: header.firstCommit, generation: header.generation)
-    let path = "\(directory)/\(name.fileName)"
+    let path = "\(directory)/\(header.name.fileName)"
     let buffer = ByteBuffer()
     let checksum = header.append(to: buffer)
     let file = try writeAside(path, in: directory, fileSystem: fileSystem) {
@@ -23,9 +22,7 @@ enum SegmentWriter {
     let position = ChainPosition(
       salt: header.salt, offset: UInt64(buffer.count), checksum: checksum)
     return ActiveSegment(
-      file: file, path: path, header: header,
-      directory: SegmentDirectory(firstCommit: header.firstCommit), position: position,
-      written: position, synced: position.offset, fileSize: position.offset, endsInMark: false)
+      file, header, SegmentDirectory(of: header), at: position, endsInMark: false)
   }
 
   /// Creates a file under a temporary name, lets `fill` write it, syncs it, renames it and syncs
@@ -34,9 +31,7 @@ enum SegmentWriter {
     _ path: String, in directory: String, fileSystem: any FileSystem,
     fill: (any File) throws(TreeRingError) -> Void
   ) throws(TreeRingError) -> any File {
-    let suffix = Format.segmentSuffix.utf8.count
-    let temporary = path.dropLast(suffix) + Format.temporarySuffix
-    let aside = String(temporary)
+    let aside = SegmentName.path(path, with: Format.temporarySuffix)
     if try fileSystem.exists(aside) { try fileSystem.unlink(aside) }
     do throws(TreeRingError) {
       let file = try fileSystem.open(aside, .createNew)
