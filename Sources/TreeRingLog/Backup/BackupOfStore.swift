@@ -22,20 +22,12 @@ extension CommitLog {
     of store: String, to folder: String, fileSystem: any FileSystem, mayLink: Bool,
     as kind: UnfinishedCopy.Kind = .backup, progress: (CopyProgress) throws -> Void = { _ in }
   ) throws -> CopyReport {
-    try UnfinishedCopy.check(store, fileSystem: fileSystem)
-    for _ in 0..<attempts {
-      let writer = try ObservedWriter.settled(of: store, fileSystem)
-      do {
-        let log = try forBackup(of: store, fileSystem: fileSystem, writer)
-        defer { try? log.close() }
-        return try log.backUp(
-          to: folder, fileSystem: fileSystem, mayLink: mayLink, as: kind, progress: progress)
-      } catch let error as TreeRingError {
-        guard try writer.explains(error, store, fileSystem) else { throw error }
-        ObservedWriter.pause()
-      }
+    try withWriter(of: store, fileSystem) { writer in
+      let log = try forBackup(of: store, fileSystem: fileSystem, writer)
+      defer { try? log.close() }
+      return try log.backUp(
+        to: folder, fileSystem: fileSystem, mayLink: mayLink, as: kind, progress: progress)
     }
-    throw ObservedWriter.changingError(store)
   }
 
   /// Opens the log of the store in a folder for a backup: for reading, and if another process
@@ -46,20 +38,30 @@ extension CommitLog {
   package static func forBackup(
     of store: String, fileSystem: any FileSystem
   ) throws(TreeRingError) -> CommitLog {
+    try typed {
+      try withWriter(of: store, fileSystem) { writer in
+        try forBackup(of: store, fileSystem: fileSystem, writer)
+      }
+    }
+  }
+
+  /// Calls `body` with the settled writer of a store, again if a change of writer explains its
+  /// error.
+  private static func withWriter<R>(
+    of store: String, _ fileSystem: any FileSystem, _ body: (ObservedWriter) throws -> R
+  ) throws -> R {
     try UnfinishedCopy.check(store, fileSystem: fileSystem)
-    for _ in 0..<attempts {
+    for _ in 0..<100 {
       let writer = try ObservedWriter.settled(of: store, fileSystem)
-      do throws(TreeRingError) {
-        return try forBackup(of: store, fileSystem: fileSystem, writer)
-      } catch {
+      do {
+        return try body(writer)
+      } catch let error as TreeRingError {
         guard try writer.explains(error, store, fileSystem) else { throw error }
         ObservedWriter.pause()
       }
     }
     throw ObservedWriter.changingError(store)
   }
-
-  private static let attempts = 100
 
   private static func forBackup(
     of store: String, fileSystem: any FileSystem, _ writer: ObservedWriter

@@ -9,7 +9,6 @@
 
 /// One file of the copy.
 struct BackupPart {
-  var name: SegmentName
   /// The path of the source.
   var path: String
   /// The absolute path of the source, valid in any working folder.
@@ -26,6 +25,7 @@ struct BackupPart {
   /// The newest commit in the part.
   var lastCommit: CommitNumber
 
+  var name: SegmentName { header.name }
   var byteCount: UInt64 { end + UInt64(mark.count) }
 }
 
@@ -49,8 +49,6 @@ extension CommitLog {
       let isLast = index + 1 == segments.count
       parts.append(
         BackupPart(
-          name: SegmentName(
-            firstCommit: segment.header.firstCommit, generation: segment.header.generation),
           path: segment.path, linkPath: core.fileSystem.absolute(segment.path),
           isSealed: !(isReadOnly && isLast), header: segment.header,
           open: try opener(segment.path, ahead: isReadOnly && index < Self.openAhead),
@@ -61,8 +59,6 @@ extension CommitLog {
     if let active {
       parts.append(
         BackupPart(
-          name: SegmentName(
-            firstCommit: active.header.firstCommit, generation: active.header.generation),
           path: active.path, linkPath: core.fileSystem.absolute(active.path), isSealed: false,
           header: active.header,
           open: { () throws(TreeRingError) in active.file }, end: active.written.offset,

@@ -156,12 +156,7 @@ final class BackupTarget {
   ) throws(TreeRingError) {
     let name = "\(UInt64.random(in: 0...UInt64.max))\(Format.temporarySuffix)"
     try fileSystem.open("\(logFolder)/\(name)", .createNew).close()
-    let isSame: Result<Bool, TreeRingError>
-    do {
-      isSame = .success(try other.exists("\(directory)/\(name)"))
-    } catch {
-      isSame = .failure(error)
-    }
+    let isSame = Result { () throws(TreeRingError) in try other.exists("\(directory)/\(name)") }
     try fileSystem.unlink("\(logFolder)/\(name)")
     guard try !isSame.get() else {
       throw TreeRingError(
@@ -172,18 +167,9 @@ final class BackupTarget {
 
   /// Inspects the earlier backup and refuses one of another store.
   func inspect(for source: BackupSource) throws(TreeRingError) {
-    var newest: [CommitNumber: SegmentName] = [:]
-    for file in try fileSystem.list(logFolder) {
-      guard let name = SegmentName(fileName: file) else {
-        if file.hasSuffix(Format.temporarySuffix) { leftovers.append(file) }
-        continue
-      }
-      if let other = newest[name.firstCommit] {
-        leftovers.append(min(other, name).fileName)
-      }
-      newest[name.firstCommit] = max(name, newest[name.firstCommit] ?? name)
-    }
-    for name in newest.values.sorted() {
+    let files = LogFiles(try fileSystem.list(logFolder))
+    leftovers = files.leftovers
+    for name in files.names {
       let file = try fileSystem.open("\(logFolder)/\(name.fileName)", .readOnly)
       let header = try? SegmentScan.header(of: file, name: name).0
       if let header, header.storeID != source.storeID {
@@ -216,16 +202,9 @@ final class BackupTarget {
   /// The last segment of the earlier backup; nil if it cannot be read.
   private func lastSegment() throws(TreeRingError) -> SegmentScan? {
     guard let last = old.last, last.header != nil else { return nil }
-    return try scan(last.name, in: logFolder)
-  }
-
-  private func scan(
-    _ name: SegmentName, in folder: String
-  ) throws(TreeRingError) -> SegmentScan {
-    let file = try fileSystem.open("\(folder)/\(name.fileName)", .readOnly)
+    let file = try fileSystem.open("\(logFolder)/\(last.name.fileName)", .readOnly)
     defer { file.close() }
-    let (header, head) = try SegmentScan.header(of: file, name: name)
-    return try SegmentScan.scan(file, header, head, limit: nil)
+    return try SegmentScan.scan(file, name: last.name)
   }
 
   // MARK: Writing
@@ -330,8 +309,7 @@ final class BackupTarget {
   /// Puts one file into a folder; replaces a file of the same name.
   private func put(_ part: BackupPart, in folder: String) throws {
     let path = "\(folder)/\(part.name.fileName)"
-    let aside = path.dropLast(Format.segmentSuffix.utf8.count) + Format.temporarySuffix
-    let temporary = String(aside)
+    let temporary = SegmentName.path(path, with: Format.temporarySuffix)
     if try fileSystem.exists(temporary) { try fileSystem.unlink(temporary) }
     if mayLink, part.isSealed, try link(part.linkPath, to: temporary) {
       try fileSystem.rename(temporary, to: path)
@@ -372,9 +350,8 @@ final class BackupTarget {
 
   /// Reads a copy back, because a backup of damaged segments is useless.
   private func check(_ file: any File, _ part: BackupPart) throws(TreeRingError) {
-    let (header, head) = try SegmentScan.header(of: file, name: part.name)
-    let scan = try SegmentScan.scan(file, header, head, limit: nil)
-    guard header == part.header, scan.flaw == nil, scan.end.offset == part.byteCount else {
+    let scan = try SegmentScan.scan(file, name: part.name)
+    guard scan.header == part.header, scan.flaw == nil, scan.end.offset == part.byteCount else {
       throw .flaw(
         scan.flaw ?? .outOfOrder, file: part.path, offset: scan.end.offset,
         commit: scan.lastCommit + 1)

@@ -41,27 +41,19 @@ package func verifyLog(
     if !isKnown { findings.append(finding) }
   }
   do throws(TreeRingError) {
-    var names = try fileSystem.list(directory).compactMap(SegmentName.init(fileName:)).sorted()
-    if let through {
-      while names.count > 1, let last = names.last, last.firstCommit > through {
-        names.removeLast()
-      }
-    }
-    let counting = names.indices.filter {
-      $0 + 1 == names.count || names[$0 + 1].firstCommit != names[$0].firstCommit
-    }
-    for index in counting {
-      let path = "\(directory)/\(names[index].fileName)"
-      let next = counting.first { $0 > index }.map { names[$0] }
+    var files = LogFiles(try fileSystem.list(directory))
+    if let through { files.removeSegments(after: through) }
+    for (index, name) in files.names.enumerated() {
+      let next = index + 1 < files.names.count ? files.names[index + 1] : nil
       let before = done
       do throws(TreeRingError) {
         findings += try SegmentDump.findings(
-          path, fileSystem, next: next, directory, through: through
+          name, next: next, directory, fileSystem, through: through
         ) { end in
           done = before + end
           progress(done)
         }
-      } catch { note(error, path) }
+      } catch { note(error, "\(directory)/\(name.fileName)") }
     }
     // Finds faults between segments: gaps, files of other stores.
     var options = LogOptions(access: .readOnly)
@@ -120,10 +112,8 @@ struct SegmentDump {
     var piece = FrameDescription(
       offset: offset, length: UInt64(head.byteCount), checksum: head.checksum,
       state: previous == head.previousChecksum ? .commit : .unlinked, synced: head.synced)
-    if previous != head.previousChecksum {
-      piece.problem = "the frame does not follow the one before it"
-    }
     let isLinked = piece.state != .unlinked
+    if !isLinked { piece.problem = FrameFlaw.outOfOrder.problem }
     let bytes = try reader.bytes(at: offset, count: head.byteCount)
     switch head.kind {
     case .segmentHeader:
@@ -166,7 +156,7 @@ struct SegmentDump {
     _ fields: CommitFields, _ head: FrameHead
   ) throws(TreeRingError) -> String? {
     let header = try reader.bytes(at: offset, count: head.byteCount)
-    let entries = (0..<fields.valueCount).map { ValueEntry(header, $0) }
+    let entries = ValueEntry.table(of: header)
     var at = offset + UInt64(head.byteCount)
     let payload = try reader.bytes(at: at, count: Int(fields.payloadStored))
     guard crc32c(payload) == fields.payloadChecksum else {
@@ -191,9 +181,10 @@ struct SegmentDump {
 
   /// The faults inside one segment; `next` is the segment after it.
   static func findings(
-    _ path: String, _ fileSystem: any FileSystem, next: SegmentName?, _ directory: String,
+    _ name: SegmentName, next: SegmentName?, _ directory: String, _ fileSystem: any FileSystem,
     through: CommitNumber?, progress: (_ end: UInt64) -> Void
   ) throws(TreeRingError) -> [LogFinding] {
+    let path = "\(directory)/\(name.fileName)"
     var findings: [LogFinding] = []
     try dumpSegment(file: path, fileSystem: fileSystem) { piece in
       progress(piece.offset + piece.length)
@@ -204,29 +195,29 @@ struct SegmentDump {
     }
     guard !findings.isEmpty else { return [] }
     // A tail that recovery drops, or that it has copied to another segment, is no fault.
-    let name = path.split(separator: "/").last.flatMap { SegmentName(fileName: String($0)) }
-    guard let name else { return findings }
     let file = try fileSystem.open(path, .readOnly)
     let (header, head) = try SegmentScan.header(of: file, name: name)
+    let scan: SegmentScan
+    let isTail: Bool
     if let next {
       let nextFile = try fileSystem.open("\(directory)/\(next.fileName)", .readOnly)
       let (nextHeader, _) = try SegmentScan.header(of: nextFile, name: next)
       guard nextHeader.origin == .recovery else { return findings }
-      let scan = try SegmentScan.scan(file, header, head, limit: next.firstCommit)
-      guard scan.directory.lastCommit + 1 == next.firstCommit else { return findings }
-      return findings.filter { $0.offset < scan.end.offset }
+      scan = try SegmentScan.scan(file, header, head, limit: next.firstCommit)
+      isTail = scan.directory.lastCommit + 1 == next.firstCommit
+    } else if header.isCompacted {
+      // A compacted segment has no torn tail.
+      return findings
+    } else {
+      scan = try SegmentScan.scan(file, header, head, through: through ?? .max)
+      if let through {
+        isTail = scan.directory.lastCommit >= through
+      } else if case .torn = try Tail.judge(scan, file) {
+        isTail = true
+      } else {
+        isTail = false
+      }
     }
-    // A compacted segment has no torn tail.
-    guard !header.isCompacted else { return findings }
-    if let through {
-      let scan = try SegmentScan.scan(file, header, head, limit: nil, through: through)
-      guard scan.directory.lastCommit >= through else { return findings }
-      return findings.filter { $0.offset < scan.end.offset }
-    }
-    let scan = try SegmentScan.scan(file, header, head, limit: nil)
-    if case .torn = try Tail.judge(scan, file) {
-      return findings.filter { $0.offset < scan.end.offset }
-    }
-    return findings
+    return isTail ? findings.filter { $0.offset < scan.end.offset } : findings
   }
 }

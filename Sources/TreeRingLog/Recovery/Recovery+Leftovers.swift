@@ -28,6 +28,9 @@ struct LogFiles {
     temporary = found.filter { $0.hasSuffix(Format.temporarySuffix) }.sorted()
   }
 
+  /// The lower generations and the temporary files.
+  var leftovers: [String] { lower.map(\.fileName) + temporary }
+
   /// Removes the names of the segments that begin after a commit, except the first.
   mutating func removeSegments(after last: CommitNumber) {
     while names.count > 1, let name = names.last, name.firstCommit > last { names.removeLast() }

@@ -87,11 +87,7 @@ final class SegmentRewriter {
     var offset = UInt64(Format.Segment.byteCount)
     var last = old.header.firstCommit - 1
     while offset < old.end {
-      let frame: ScannedFrame
-      switch try reader.frame(at: offset, salt: old.header.salt, wholly: false) {
-      case .failure(let flaw): throw TreeRingError.flaw(flaw, file: old.path, offset: offset)
-      case .success(let found): frame = found
-      }
+      let frame = try reader.nextFrame(at: offset, salt: old.header.salt)
       if let fields = frame.commit {
         guard old.header.admits(fields.number, after: last) else {
           throw corrupt("a commit is missing", offset, last + 1)
@@ -119,13 +115,11 @@ final class SegmentRewriter {
     let head = [UInt8](try reader.bytes(at: offset, count: frame.head.byteCount))
     let payloadOffset = offset + UInt64(head.count)
     let stored = try reader.bytes(at: payloadOffset, count: Int(fields.payloadStored))
-    guard crc32c(stored) == fields.payloadChecksum,
-      let plain = decoder.decode(stored, byteCount: Int(fields.payloadPlain))
-    else { throw corrupt("the payload's checksum is wrong", offset, fields.number) }
-    let described = CommitHeader(fields, frame.byteCount, old.path, offset)
-    let entries = (0..<fields.valueCount).map { index in
-      head.withUnsafeBytes { ValueEntry($0, index) }
+    guard let plain = decoder.payload(stored, fields) else {
+      throw corrupt("the payload's checksum is wrong", offset, fields.number)
     }
+    let described = CommitHeader(fields, frame.byteCount, old.path, offset)
+    let entries = head.withUnsafeBytes { ValueEntry.table(of: $0) }
     let begin = output.position.offset
     switch try transform(described, plain) {
     case .drop:
@@ -180,13 +174,10 @@ final class SegmentRewriter {
   private func copyBytes(
     at offset: UInt64, count: UInt64, to output: SegmentOutput
   ) throws(TreeRingError) -> UInt32 {
-    var (done, checksum): (UInt64, UInt32) = (0, 0)
-    while done < count {
-      let piece = Int(min(count - done, 1 << 20))
-      let bytes = try reader.bytes(at: offset + done, count: piece)
+    var checksum: UInt32 = 0
+    try reader.forEachPiece(at: offset, count: count) { (bytes) throws(TreeRingError) in
       checksum = crc32c(bytes, seed: checksum)
       try output.append(bytes)
-      done += UInt64(piece)
     }
     return checksum
   }

@@ -11,6 +11,11 @@
 // a compacted segment holds the numbers it covers; any other holds no more commits before an offset
 // than the bytes before it have room for.
 
+extension [UInt64: Int] {
+  /// The number that occurs most often, by the numbers' counts; among several, the smallest.
+  var mostFrequent: UInt64? { self.max { ($0.value, $1.key) < ($1.value, $0.key) }?.key }
+}
+
 final class SegmentSurvey {
   /// A commit whose header and payload are sound.
   struct Commit {
@@ -87,17 +92,13 @@ final class SegmentSurvey {
 
   /// The commits that compaction may have removed according to the header, except those that a
   /// damaged range may have held.
-  var removedCommits: [ClosedRange<CommitNumber>] {
-    guard let header, header.isCompacted, header.horizon > header.firstCommit else { return [] }
-    var start = header.firstCommit
-    let end = min(header.lastCommit, header.horizon - 1)
-    var removed: [ClosedRange<CommitNumber>] = []
-    for damaged in damage.compactMap(\.commits).sorted(by: { $0.lowerBound < $1.lowerBound }) {
-      guard start <= end, damaged.lowerBound <= end else { break }
-      if damaged.lowerBound > start { removed.append(start...(damaged.lowerBound - 1)) }
-      start = max(start, damaged.upperBound + 1)
+  var removedCommits: RangeSet<CommitNumber> {
+    guard let header, header.isCompacted, header.horizon > header.firstCommit else {
+      return RangeSet()
     }
-    if start <= end { removed.append(start...end) }
+    let end = min(header.lastCommit + 1, header.horizon)
+    var removed = RangeSet(header.firstCommit..<end)
+    for damaged in damage.compactMap(\.commits) { removed.remove(contentsOf: Range(damaged)) }
     return removed
   }
 
@@ -118,7 +119,7 @@ final class SegmentSurvey {
       counts[head.salt, default: 0] += 1
       from = candidate + UInt64(head.byteCount)
     }
-    return counts.max { ($0.value, $1.key) < ($1.value, $0.key) }?.key
+    return counts.mostFrequent
   }
 
   private func walk() throws(TreeRingError) {
@@ -126,7 +127,7 @@ final class SegmentSurvey {
     while offset < reader.end {
       switch try reader.header(at: offset) {
       case .success(let (head, bytes)) where head.salt == salt:
-        offset = try process(head, CommitFields(ifCommit: head, bytes), at: offset)
+        offset = try process(head, bytes, at: offset)
       case .success:
         offset = try resume(after: offset, FrameFlaw.misplaced.problem)
       case .failure(let flaw):
@@ -150,8 +151,7 @@ final class SegmentSurvey {
         ending = .open
         return reader.end
       }
-      damagedFrom = offset
-      problem = what
+      beginDamage(at: offset, what)
     }
     var from = offset + 1
     while let candidate = try Tail.nextCandidate(reader, from: from) {
@@ -165,40 +165,40 @@ final class SegmentSurvey {
 
   /// Processes the frame whose header stands at `offset`; returns the offset at which to continue.
   private func process(
-    _ head: FrameHead, _ fields: CommitFields?, at offset: UInt64
+    _ head: FrameHead, _ bytes: UnsafeRawBufferPointer, at offset: UInt64
   ) throws(TreeRingError) -> UInt64 {
+    let behindHeader = offset + UInt64(head.byteCount)
     isSealed = head.kind == .directory
     switch head.kind {
     case .segmentHeader:
       if header == nil { beginDamage(at: offset, "the segment's header states impossible numbers") }
-      return offset + UInt64(head.byteCount)
+      return behindHeader
     case .mark:
       noteUncounted(before: offset)
       endDamage(at: offset, before: nil)
       ending = .mark
-      return offset + UInt64(head.byteCount)
+      return behindHeader
     case .directory:
-      let last = try lastCommit(head, at: offset)
+      let last = lastCommit(bytes, at: offset)
       reach = max(reach, last ?? 0)
       if last != nil { hasUncountedCommits = false }
       endDamage(at: offset, before: last.map { $0 + 1 })
       ending = .directory
-      return offset + UInt64(head.byteCount)
+      return behindHeader
     case .commit: break
     }
     ending = .open
-    let behindHeader = offset + UInt64(head.byteCount)
-    guard let fields, isPlausible(fields.number, at: offset) else {
+    let fields = CommitFields(bytes)
+    let entries = ValueEntry.table(of: bytes)
+    guard isPlausible(fields.number, at: offset) else {
       beginDamage(at: offset, "the segment cannot hold a commit of that number there")
       return behindHeader
     }
     reach = max(reach, fields.number)
-    damagedUntil = fields.frameByteCount(
-      headerByteCount: head.byteCount, remaining: reader.end - offset
-    ).map { offset + $0 }
-    guard
-      let whole = fields.frameByteCount(
-        headerByteCount: head.byteCount, remaining: reader.end - offset),
+    let byteCount = fields.frameByteCount(
+      headerByteCount: head.byteCount, remaining: reader.end - offset)
+    damagedUntil = byteCount.map { offset + $0 }
+    guard let whole = byteCount,
       try reader.checksum(at: behindHeader, count: fields.payloadStored)
         == fields.payloadChecksum,
       decoder.decode(
@@ -213,17 +213,16 @@ final class SegmentSurvey {
     endDamage(at: offset, before: fields.number)
     commits.append(
       Commit(number: fields.number, offset: offset, byteCount: whole, identity: fields.identity))
-    try noteDamagedValues(fields, head, at: offset)
+    try noteDamagedValues(entries, of: fields, at: behindHeader + fields.payloadStored)
     return offset + whole
   }
 
   /// The last commit according to a directory, or the last one covered if the segment is compacted.
   /// Nil if the segment cannot hold it.
   private func lastCommit(
-    _ head: FrameHead, at offset: UInt64
-  ) throws(TreeRingError) -> CommitNumber? {
+    _ bytes: UnsafeRawBufferPointer, at offset: UInt64
+  ) -> CommitNumber? {
     if let header, header.isCompacted { return header.lastCommit }
-    let bytes = try reader.bytes(at: offset, count: head.byteCount)
     let last = bytes.number(UInt64.self, at: Format.Directory.lastCommit)
     return last == firstCommit - 1 || isPlausible(last, at: offset) ? last : nil
   }
@@ -259,10 +258,10 @@ final class SegmentSurvey {
   }
 
   private func noteDamagedValues(
-    _ fields: CommitFields, _ head: FrameHead, at offset: UInt64
+    _ entries: [ValueEntry], of fields: CommitFields, at start: UInt64
   ) throws(TreeRingError) {
-    var at = offset + UInt64(head.byteCount) + fields.payloadStored
-    for entry in try entries(head, fields, at: offset) {
+    var at = start
+    for entry in entries {
       if try value(entry, at: at) == nil {
         damage.append(
           DamagedRange(
@@ -272,13 +271,6 @@ final class SegmentSurvey {
       }
       at += UInt64(entry.stored)
     }
-  }
-
-  private func entries(
-    _ head: FrameHead, _ fields: CommitFields, at offset: UInt64
-  ) throws(TreeRingError) -> [ValueEntry] {
-    let bytes = try reader.bytes(at: offset, count: head.byteCount)
-    return (0..<fields.valueCount).map { ValueEntry(bytes, $0) }
   }
 
   private func endDamage(at offset: UInt64, before number: CommitNumber?) {
@@ -291,8 +283,7 @@ final class SegmentSurvey {
     from start: UInt64, to end: UInt64, _ problem: String, before number: CommitNumber? = nil
   ) {
     let first = (commits.last?.number ?? firstCommit - 1) + 1
-    var range: ClosedRange<CommitNumber>?
-    if let number { if number > first { range = first...(number - 1) } }
+    let range = number.flatMap { $0 > first ? first...($0 - 1) : nil }
     damage.append(
       DamagedRange(
         file: path, offset: start, byteCount: end - start, commits: range, problem: problem))
@@ -309,7 +300,7 @@ final class SegmentSurvey {
       throw changed(commit)
     }
     let fields = CommitFields(bytes)
-    let entries = (0..<fields.valueCount).map { ValueEntry(bytes, $0) }
+    let entries = ValueEntry.table(of: bytes)
     let stored = try reader.bytes(
       at: commit.offset + UInt64(head.byteCount), count: Int(fields.payloadStored))
     guard fields.number == commit.number,
@@ -323,23 +314,12 @@ final class SegmentSurvey {
 
   /// A value, checked and decoded; nil if it is damaged.
   func value(_ entry: ValueEntry, at offset: UInt64) throws(TreeRingError) -> [UInt8]? {
-    let stored = try reader.bytes(at: offset, count: Int(entry.stored))
-    guard crc32c(stored) == entry.checksum,
-      let plain = decoder.decode(stored, byteCount: Int(entry.plain))
-    else { return nil }
-    return [UInt8](plain)
+    decoder.value(try reader.bytes(at: offset, count: Int(entry.stored)), entry)
   }
 
   private func changed(_ commit: Commit) -> TreeRingError {
     .corruptLog(
       "a frame changed while it was read", file: path, offset: commit.offset,
       commit: commit.number)
-  }
-}
-
-extension CommitFields {
-  fileprivate init?(ifCommit head: FrameHead, _ bytes: UnsafeRawBufferPointer) {
-    guard head.kind == .commit else { return nil }
-    self.init(bytes)
   }
 }

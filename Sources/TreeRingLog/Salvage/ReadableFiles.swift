@@ -59,7 +59,8 @@ struct ReadableFiles {
       }
       candidates.append(candidate)
     }
-    storeID = Self.mostCommon(candidates.compactMap(\.storeID))
+    let storeIDs = candidates.compactMap(\.storeID)
+    storeID = Dictionary(storeIDs.map { ($0, 1) }, uniquingKeysWith: +).mostFrequent
     var groups: [CommitNumber: [Candidate]] = [:]
     for candidate in candidates {
       if let other = candidate.storeID, other != storeID {
@@ -90,12 +91,5 @@ struct ReadableFiles {
       let header = SegmentHeader(bytes), header.isPlausible
     else { return nil }
     return header
-  }
-
-  /// The most frequent number; among several, the smallest.
-  private static func mostCommon(_ numbers: [UInt64]) -> UInt64? {
-    var counts: [UInt64: Int] = [:]
-    for number in numbers { counts[number, default: 0] += 1 }
-    return counts.min { ($1.value, $0.key) < ($0.value, $1.key) }?.key
   }
 }

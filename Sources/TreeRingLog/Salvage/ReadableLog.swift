@@ -126,8 +126,8 @@ private struct ReadableScan {
   private var next: CommitNumber = 1
   /// Lost numbers not yet reported with a commit.
   private var lostBefore: [ClosedRange<CommitNumber>] = []
-  /// Numbers that compaction removed, in order.
-  private var removed: [ClosedRange<CommitNumber>] = []
+  /// Numbers that compaction removed.
+  private var removed = RangeSet<CommitNumber>()
   /// True if a set-aside file holds a commit that differs from the log's of the same number.
   private var hasDiverged = false
   /// The newest commit that any readable source proves.
@@ -203,18 +203,16 @@ private struct ReadableScan {
   ) throws -> Bool {
     let surveys = try survey(group)
     var found: [CommitNumber: FoundCommit] = [:]
-    var removed: [ClosedRange<CommitNumber>] = []
+    var removed = RangeSet<CommitNumber>()
     for (survey, isSetAside) in surveys {
       for commit in survey.commits
-      where commit.number >= group.first && !removed.contains(where: { $0.contains(commit.number) })
-      {
+      where commit.number >= group.first && !removed.contains(commit.number) {
         add(FoundCommit(survey: survey, commit: commit, isSetAside: isSetAside), to: &found)
       }
       if !isSetAside, removed.isEmpty { removed = survey.removedCommits }
     }
     note(surveys.filter { !$0.isSetAside }.map(\.survey), of: group)
-    self.removed.removeAll { $0.upperBound < next }
-    self.removed += removed
+    self.removed.formUnion(removed)
     for candidate in waiting.values { add(candidate, to: &found) }
     if hasDiverged { found = found.filter { !$0.value.isSetAside } }
     waiting = found.filter { $0.key >= end }
@@ -236,24 +234,26 @@ private struct ReadableScan {
   ) throws -> [(survey: SegmentSurvey, isSetAside: Bool)] {
     var surveys: [(survey: SegmentSurvey, isSetAside: Bool)] = []
     for file in group.files {
-      let survey = try SegmentSurvey(
-        file: fileSystem.open(file.path, .readOnly), name: file.name, decoder: decoder)
-      log.damage += survey.damage
+      let survey = try survey(file)
       log.horizon = max(log.horizon, survey.header?.horizon ?? 0)
       if !file.isSetAside, surveys.isEmpty ? survey.isSound : survey.isWhole {
         surveys = [(survey, false)]
         // It replaced the lower generations.
-        surveys += try group.files.filter(\.isSetAside).map { other in
-          let survey = try SegmentSurvey(
-            file: fileSystem.open(other.path, .readOnly), name: other.name, decoder: decoder)
-          log.damage += survey.damage
-          return (survey, true)
+        for other in group.files where other.isSetAside {
+          surveys.append((try self.survey(other), true))
         }
         return surveys
       }
       surveys.append((survey, file.isSetAside))
     }
     return surveys
+  }
+
+  private mutating func survey(_ file: ReadableFiles.Candidate) throws -> SegmentSurvey {
+    let survey = try SegmentSurvey(
+      file: fileSystem.open(file.path, .readOnly), name: file.name, decoder: decoder)
+    log.damage += survey.damage
+    return survey
   }
 
   /// Records the facts that a group's files prove; ignores set-aside files.
@@ -295,22 +295,15 @@ private struct ReadableScan {
 
   /// Records the numbers from `next` up to, but excluding, `number` as lost, except removed ones.
   private mutating func noteLost(upTo number: CommitNumber) {
-    var start = next
+    let lost = RangeSet(min(next, number)..<number).subtracting(removed)
     next = max(next, number)
-    while start < number {
-      if let removed = removed.first(where: { $0.contains(start) }) {
-        start = removed.upperBound + 1
-        continue
-      }
-      let border = removed.first { $0.lowerBound > start }?.lowerBound ?? number
-      let end = min(border, number) - 1
-      lostBefore.append(start...end)
-      if let last = log.lostCommits.last, last.upperBound + 1 == start {
-        log.lostCommits[log.lostCommits.count - 1] = last.lowerBound...end
+    for range in lost.ranges {
+      lostBefore.append(ClosedRange(range))
+      if let last = log.lostCommits.last, last.upperBound + 1 == range.lowerBound {
+        log.lostCommits[log.lostCommits.count - 1] = last.lowerBound...(range.upperBound - 1)
       } else {
-        log.lostCommits.append(start...end)
+        log.lostCommits.append(ClosedRange(range))
       }
-      start = end + 1
     }
   }
 

@@ -127,36 +127,32 @@ final class GroupCommit: Sendable {
   // MARK: Completing
 
   func complete(_ ticket: CommitTicket) throws(TreeRingError) {
-    try monitor.enter { held throws(TreeRingError) in try complete(ticket, held) }
-  }
-
-  private func complete(
-    _ ticket: CommitTicket, _ held: borrowing Held
-  ) throws(TreeRingError) {
-    while true {
-      if ticket.epoch < held.state.rollbacks.count,
-        ticket.number > held.state.rollbacks[ticket.epoch]
-      {
-        throw held.state.noSpace(ticket.number)
-      }
-      let isCompleted = held.state.completed >= ticket.number
-      if isCompleted, isAsDurable(ticket, &held.state) { return }
-      if let poison = held.state.poison { throw Self.unknown(ticket.number, because: poison) }
-      guard ticket.number <= held.state.sequenced else {
-        throw TreeRingError(
-          .notFound, "Commit \(ticket.number) has not been appended to the log in \(directory).",
-          file: directory, commit: ticket.number)
-      }
-      if !held.state.isLeading {
-        lead(held, atLeast: isCompleted ? .full : nil)
-      } else if isCompleted {
-        held.wait(for: idle)
-      } else if let batch = held.state.inFlight, let last = batch.frames.last,
-        ticket.number <= last.number
-      {
-        held.wait(for: batch.condition)
-      } else {
-        held.wait(for: held.state.pending.condition)
+    try monitor.enter { held throws(TreeRingError) in
+      while true {
+        if ticket.epoch < held.state.rollbacks.count,
+          ticket.number > held.state.rollbacks[ticket.epoch]
+        {
+          throw held.state.noSpace(ticket.number)
+        }
+        let isCompleted = held.state.completed >= ticket.number
+        if isCompleted, isAsDurable(ticket, &held.state) { return }
+        if let poison = held.state.poison { throw Self.unknown(ticket.number, because: poison) }
+        guard ticket.number <= held.state.sequenced else {
+          throw TreeRingError(
+            .notFound, "Commit \(ticket.number) has not been appended to the log in \(directory).",
+            file: directory, commit: ticket.number)
+        }
+        if !held.state.isLeading {
+          lead(held, atLeast: isCompleted ? .full : nil)
+        } else if isCompleted {
+          held.wait(for: idle)
+        } else if let batch = held.state.inFlight, let last = batch.frames.last,
+          ticket.number <= last.number
+        {
+          held.wait(for: batch.condition)
+        } else {
+          held.wait(for: held.state.pending.condition)
+        }
       }
     }
   }
