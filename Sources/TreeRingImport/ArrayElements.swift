@@ -40,8 +40,8 @@ struct ArrayElements {
     state = .afterElement
     let element = try element(from: lines)
     do throws(TreeRingError) {
-      try element.withUnsafeBufferPointer { (bytes) throws(TreeRingError) in
-        try JSONScanner.appendCompact(UnsafeRawBufferPointer(bytes), to: &output)
+      try element.withUnsafeBytes { (bytes) throws(TreeRingError) in
+        try JSONScanner.appendCompact(bytes, to: &output)
       }
     } catch {
       var error = error
@@ -109,7 +109,7 @@ struct ArrayElements {
     let last = lines.place
     let next = try lines.peek()
     guard let next, lines.sourceNumber == sourceNumber else {
-      throw last.located(TreeRingError(.invalidInput, "The JSON array is not closed."))
+      throw last.error("The JSON array is not closed.")
     }
     line.replaceSubrange(0..., with: next)
     _ = try lines.next()

@@ -53,8 +53,8 @@ package enum Base64 {
   /// - Throws: `invalidInput` if the text in it is not base 64.
   package static func unwrap(_ value: [UInt8]) throws(TreeRingError) -> [UInt8]? {
     var output: [UInt8] = []
-    let isWrapped = try value.withUnsafeBufferPointer { (buffer) throws(TreeRingError) in
-      try appendWrapped(UnsafeRawBufferPointer(buffer), to: &output)
+    let isWrapped = try value.withUnsafeBytes { (bytes) throws(TreeRingError) in
+      try appendWrapped(bytes, to: &output)
     }
     return isWrapped ? output : nil
   }

@@ -26,7 +26,7 @@ struct CSVRecord {
     while text.count(where: { $0 == UInt8(ascii: "\"") }) % 2 == 1 {
       if lines.hadCarriageReturn { text.append(UInt8(ascii: "\r")) }
       guard let next = try lines.next(), lines.sourceNumber == source else {
-        throw start.located(TreeRingError(.invalidInput, "A quoted field is not closed."))
+        throw start.error("A quoted field is not closed.")
       }
       text.append(UInt8(ascii: "\n"))
       text.append(contentsOf: next)

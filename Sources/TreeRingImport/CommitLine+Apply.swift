@@ -1,4 +1,4 @@
-// Applies lines to transactions.
+// Applies lines to transactions, and makes operations of a store of them.
 
 public import TreeRing
 internal import TreeRingLog
@@ -41,8 +41,8 @@ extension CommitLine {
 
   /// Places a row at the given label, or else before the named row.
   private func place(_ operation: Operation, in tx: Transaction) throws {
-    let bucket = text(operation.bucket)
-    let row = RowID(bucket: bucket, key: Key(bytes: bytes(operation.key)))
+    let row = row(of: operation)
+    let bucket = row.bucket
     let place = place(of: operation)
     if let label = operation.label {
       try row.key.bytes.withUnsafeBytes {
@@ -92,5 +92,49 @@ extension CommitLine {
       try tx.defineAnew(name, version: version, definition)
     case .place, .unplace: break
     }
+  }
+}
+
+extension CommitLine {
+  /// An operation of a base, with copies of its bytes.
+  package func content(of operation: Operation) throws -> CommitOperation {
+    let row = row(of: operation)
+    switch operation.kind {
+    case .put:
+      return .row(
+        row,
+        .put(
+          coder: 0, object: operation.object.map { Array(bytes($0)) } ?? [],
+          metadata: operation.metadata.map { Array(bytes($0)) }))
+    case .delete: return .row(row, .delete)
+    case .tag: return .tag(name: text(operation.key), commit: operation.commit)
+    case .index:
+      let name = text(operation.key)
+      guard let definition = operation.object else {
+        return .index(name: name, version: 0, .removed)
+      }
+      let (version, read) = try contents.withUnsafeBytes {
+        try IndexRecord.Definition.read(UnsafeRawBufferPointer(rebasing: $0[definition]))
+      }
+      return .index(name: name, version: version, read)
+    case .unplace: return .place(place(of: operation), row, label: [])
+    case .place:
+      guard let label = operation.label, !label.isEmpty else {
+        throw TreeRingError(.invalidInput, "In a base a row is placed by its label.")
+      }
+      return .place(place(of: operation), row, label: Array(bytes(label)))
+    case .object, .metadata, .touch:
+      throw TreeRingError(.invalidInput, "A base cannot hold “\(operation.kind.rawValue)”.")
+    }
+  }
+
+  private func row(of operation: Operation) -> RowID {
+    RowID(bucket: text(operation.bucket), key: Key(bytes: bytes(operation.key)))
+  }
+
+  /// The group of a manual index into which an operation places a row.
+  package func place(of operation: Operation) -> PlaceAddress {
+    PlaceAddress(
+      index: text(operation.index), group: GroupName(bytes: bytes(operation.group)))
   }
 }

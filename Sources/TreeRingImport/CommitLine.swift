@@ -120,27 +120,14 @@ public struct CommitLine {
   /// - Throws: `invalidInput` with the offset in the line.
   package mutating func parse(_ line: UnsafeRawBufferPointer) throws(TreeRingError) {
     removeAll()
-    var reader = CommitLineParser(JSONScanner(line))
-    swap(&contents, &reader.contents)
-    swap(&operations, &reader.operations)
-    defer {
-      swap(&contents, &reader.contents)
-      swap(&operations, &reader.operations)
-    }
-    try reader.readCommit()
-    base = reader.base
-    buckets = reader.buckets
-    dates = reader.dates
-    at = reader.at
-    note = reader.note
-    tags = reader.tags
+    var parser = CommitLineParser(JSONScanner(line))
+    swap(&self, &parser.line)
+    defer { swap(&self, &parser.line) }
+    try parser.readCommit()
   }
 
   /// Replaces the whole value by the content of a line.
   package mutating func parse(_ line: String) throws(TreeRingError) {
-    let bytes = Array(line.utf8)
-    try bytes.withUnsafeBufferPointer { (buffer) throws(TreeRingError) in
-      try parse(UnsafeRawBufferPointer(buffer))
-    }
+    try Array(line.utf8).withUnsafeBytes { (bytes) throws(TreeRingError) in try parse(bytes) }
   }
 }

@@ -7,14 +7,7 @@ internal import TreeRingLog
 /// A position in a commit's line and the content read so far.
 struct CommitLineParser {
   var scanner: JSONScanner
-  var base: CommitNumber?
-  var buckets: [String] = []
-  var dates: [(commit: CommitNumber, at: Timestamp)] = []
-  var at: Timestamp?
-  var note: String?
-  var tags: [String] = []
-  var operations: [CommitLine.Operation] = []
-  var contents: [UInt8] = []
+  var line = CommitLine()
   private var scratch: [UInt8] = []
 
   init(_ scanner: JSONScanner) { self.scanner = scanner }
@@ -52,18 +45,18 @@ struct CommitLineParser {
 
   private mutating func readField(_ seen: inout UInt8) throws(TreeRingError) {
     let start = scanner.position
-    let name = try nameOfField()
+    let name = try readText("A field's name")
     guard scanner.expect(UInt8(ascii: ":")) else { throw scanner.error }
     scanner.skipSpace()
     let field: Field
     switch name {
     case "at": field = .at
     case "note": field = .note
-    case "tags" where base == nil: field = .tags
+    case "tags" where line.base == nil: field = .tags
     case "ops": field = .ops
     case "base": field = .base
-    case "dates" where base != nil: field = .dates
-    case "buckets" where base != nil: field = .buckets
+    case "dates" where line.base != nil: field = .dates
+    case "buckets" where line.base != nil: field = .buckets
     default: throw error("The commit has an unknown field “\(name)”", at: start)
     }
     guard seen & field.rawValue == 0 else {
@@ -71,27 +64,28 @@ struct CommitLineParser {
     }
     seen |= field.rawValue
     switch field {
-    case .at: at = try readDate()
-    case .note: note = try readText("The commit's note")
-    case .tags: try readTags()
-    case .ops: try readOperations()
+    case .at: line.at = try readDate()
+    case .note: line.note = try readText("The commit's note")
+    case .tags:
+      try readArray("The commit's tags") { (reader) throws(TreeRingError) in
+        reader.line.tags.append(try reader.readText("A tag"))
+      }
+    case .ops:
+      try readArray("The commit's operations") { (reader) throws(TreeRingError) in
+        try reader.readOperation()
+        if let base = reader.line.base { try reader.readNumbers(upTo: base) }
+      }
     case .base:
       guard seen == Field.base.rawValue else {
         throw error("“base” must be the first field of its line", at: start)
       }
-      base = try readWholeNumber()
+      line.base = try readWholeNumber()
     case .dates: try readDates()
     case .buckets:
       try readArray("The buckets") { (reader) throws(TreeRingError) in
-        reader.buckets.append(try reader.readText("A bucket"))
+        reader.line.buckets.append(try reader.readText("A bucket"))
       }
     }
-  }
-
-  /// The name at the position.
-  private mutating func nameOfField() throws(TreeRingError) -> String {
-    let token = try readToken("A field's name")
-    return String(decoding: token, as: UTF8.self)
   }
 
   /// The decoded text of the string at the position, in memory that the next call reuses.
@@ -100,9 +94,7 @@ struct CommitLineParser {
       _ = scanner.fail(.endOfText)
       throw scanner.error
     }
-    guard scanner.bytes[scanner.position] == UInt8(ascii: "\"") else {
-      throw error("\(what) must be a string")
-    }
+    guard isAt("\"") else { throw error("\(what) must be a string") }
     let range = try scanner.nextValue()
     scratch.removeAll(keepingCapacity: true)
     guard JSONScanner.appendString(scanner.slice(range), to: &scratch) else {
@@ -119,8 +111,8 @@ struct CommitLineParser {
     let start = scanner.position
     let token = try readToken("The commit's date")
     do throws(TreeRingError) {
-      return try token.withUnsafeBufferPointer { (buffer) throws(TreeRingError) in
-        try ISO8601.parse(UnsafeRawBufferPointer(buffer))
+      return try token.withUnsafeBytes { (bytes) throws(TreeRingError) in
+        try ISO8601.parse(bytes)
       }
     } catch {
       var placed = error
@@ -144,19 +136,6 @@ struct CommitLineParser {
     guard scanner.expect(UInt8(ascii: "]")) else { throw scanner.error }
   }
 
-  private mutating func readTags() throws(TreeRingError) {
-    try readArray("The commit's tags") { (reader) throws(TreeRingError) in
-      reader.tags.append(try reader.readText("A tag"))
-    }
-  }
-
-  private mutating func readOperations() throws(TreeRingError) {
-    try readArray("The commit's operations") { (reader) throws(TreeRingError) in
-      try reader.readOperation()
-      if let base = reader.base { try reader.readNumbers(upTo: base) }
-    }
-  }
-
   // MARK: - Bases
 
   /// Reads the numbers after an operation of a base: its commit; for a put also the commits that
@@ -173,10 +152,10 @@ struct CommitLineParser {
     try readArray("An operation's commit numbers") { (reader) throws(TreeRingError) in
       numbers.append(try reader.readWholeNumber())
     }
-    let last = operations.count - 1
-    let isPut = operations[last].kind == .put
+    let last = line.operations.count - 1
+    let isPut = line.operations[last].kind == .put
     let others: [CommitLine.Kind] = [.delete, .tag, .index, .place, .unplace]
-    guard isPut || others.contains(operations[last].kind) else {
+    guard isPut || others.contains(line.operations[last].kind) else {
       throw error("A base has puts, deletes, tags, index definitions and places only", at: start)
     }
     guard let commit = numbers.first, commit > 0, commit <= base,
@@ -188,15 +167,15 @@ struct CommitLineParser {
           + "[WRITTEN], with "
           + "no commit beyond the first, nor that beyond \(base)", at: start)
     }
-    var written = last > 0 ? operations[last - 1].written.next(in: commit) : nil
+    var written = last > 0 ? line.operations[last - 1].written.next(in: commit) : nil
     if numbers.count > 3 { written = Stamp(commit: commit, operation: UInt32(numbers[3])) }
     let stamp = written ?? Stamp(commit: commit, operation: 0)
-    operations[last].written = stamp
-    operations[last].created = stamp
-    if numbers.count > 1, numbers[1] != 0 { operations[last].created.commit = numbers[1] }
-    if operations[last].created.commit != commit { operations[last].created.operation = 0 }
-    if numbers.count > 4 { operations[last].created.operation = UInt32(numbers[4]) }
-    operations[last].touched = numbers.count > 2 ? numbers[2] : 0
+    line.operations[last].written = stamp
+    line.operations[last].created = stamp
+    if numbers.count > 1, numbers[1] != 0 { line.operations[last].created.commit = numbers[1] }
+    if line.operations[last].created.commit != commit { line.operations[last].created.operation = 0 }
+    if numbers.count > 4 { line.operations[last].created.operation = UInt32(numbers[4]) }
+    line.operations[last].touched = numbers.count > 2 ? numbers[2] : 0
   }
 
   private mutating func readDates() throws(TreeRingError) {
@@ -212,10 +191,10 @@ struct CommitLineParser {
           throw reader.error("A date is [COMMIT,DATE]", at: start)
         }
       }
-      guard let commit, let at, commit > reader.dates.last?.commit ?? 0 else {
+      guard let commit, let at, commit > reader.line.dates.last?.commit ?? 0 else {
         throw reader.error("The dates must be [COMMIT,DATE], by ascending commit", at: start)
       }
-      reader.dates.append((commit, at))
+      reader.line.dates.append((commit, at))
     }
   }
 
@@ -243,7 +222,7 @@ struct CommitLineParser {
     guard scanner.take(UInt8(ascii: "]")) else {
       throw error("An operation “\(kind.rawValue)” has too many parts, or is not closed")
     }
-    operations.append(operation)
+    line.operations.append(operation)
   }
 
   private static func kind(_ name: [UInt8]) -> CommitLine.Kind? {
@@ -263,11 +242,7 @@ struct CommitLineParser {
     case .put:
       operation.object = try readContent()
       scanner.skipSpace()
-      if scanner.position < scanner.bytes.count,
-        scanner.bytes[scanner.position] == UInt8(ascii: ",")
-      {
-        operation.metadata = try readContent()
-      }
+      if isAt(",") { operation.metadata = try readContent() }
     case .object: operation.object = try readContent()
     case .metadata: operation.metadata = try readContent()
     default: break
@@ -290,17 +265,22 @@ struct CommitLineParser {
 
   /// Copies the label of a place to the contents; nil if the value is anything else.
   private mutating func appendLabel() throws(TreeRingError) -> Range<Int>? {
+    guard isAt("{") else { return nil }
     let offset = scanner.position
-    guard offset < scanner.bytes.count, scanner.bytes[offset] == UInt8(ascii: "{") else {
-      return nil
-    }
-    let start = contents.count
+    let start = line.contents.count
     let value = try scanner.nextValue()
-    if try Base64.appendLabel(scanner.slice(value), to: &contents) {
-      return start..<contents.count
+    if try Base64.appendLabel(scanner.slice(value), to: &line.contents) {
+      return start..<line.contents.count
     }
     scanner.position = offset
     return nil
+  }
+
+  /// Whether this byte stands at the position.
+  @inline(__always)
+  private func isAt(_ byte: Unicode.Scalar) -> Bool {
+    scanner.position < scanner.bytes.count
+      && scanner.bytes[scanner.position] == UInt8(ascii: byte)
   }
 
   private mutating func comma() throws(TreeRingError) {
@@ -309,9 +289,7 @@ struct CommitLineParser {
   }
 
   private mutating func readNull() throws(TreeRingError) -> Bool {
-    guard scanner.position < scanner.bytes.count,
-      scanner.bytes[scanner.position] == UInt8(ascii: "n")
-    else { return false }
+    guard isAt("n") else { return false }
     _ = try scanner.nextValue()
     return true
   }
@@ -322,17 +300,15 @@ struct CommitLineParser {
     return try appendToken("A name")
   }
 
-  /// Copies the text of the string at the position to the contents.
+  /// Copies the text of the string at the position to the line.contents.
   private mutating func appendToken(_ what: StaticString) throws(TreeRingError) -> Range<Int> {
-    guard scanner.position < scanner.bytes.count,
-      scanner.bytes[scanner.position] == UInt8(ascii: "\"")
-    else { throw error("\(what) must be a string") }
-    let start = contents.count
+    guard isAt("\"") else { throw error("\(what) must be a string") }
+    let start = line.contents.count
     let token = try scanner.nextValue()
-    guard JSONScanner.appendString(scanner.slice(token), to: &contents) else {
+    guard JSONScanner.appendString(scanner.slice(token), to: &line.contents) else {
       throw error("\(what) \(JSONScanner.loneSurrogate)", at: token.lowerBound)
     }
-    return start..<contents.count
+    return start..<line.contents.count
   }
 
   /// Reads a string or bytes in base 64, after a comma.
@@ -342,41 +318,39 @@ struct CommitLineParser {
   }
 
   private mutating func appendKey() throws(TreeRingError) -> Range<Int> {
+    guard isAt("{") else { return try appendToken("A key") }
     let offset = scanner.position
-    guard offset < scanner.bytes.count, scanner.bytes[offset] == UInt8(ascii: "{") else {
-      return try appendToken("A key")
-    }
-    let start = contents.count
+    let start = line.contents.count
     let value = try scanner.nextValue()
-    guard try Base64.appendWrapped(scanner.slice(value), to: &contents) else {
+    guard try Base64.appendWrapped(scanner.slice(value), to: &line.contents) else {
       throw error("A key must be a string or {\"$base64\":…}", at: offset)
     }
-    return start..<contents.count
+    return start..<line.contents.count
   }
 
   /// Reads any JSON after a comma; for base 64 the bytes in it.
   private mutating func readContent() throws(TreeRingError) -> Range<Int> {
     try comma()
     let offset = scanner.position
-    let start = contents.count
-    try scanner.copyCompact(to: &contents)
+    let start = line.contents.count
+    try scanner.copyCompact(to: &line.contents)
     let value = scanner.slice(offset..<scanner.position)
     if value.first == UInt8(ascii: "{"), Base64.mayBeWrapped(value) {
       var decoded: [UInt8] = []
       if try Base64.appendWrapped(value, to: &decoded) {
-        contents.removeLast(contents.count - start)
-        contents.append(contentsOf: decoded)
+        line.contents.removeLast(line.contents.count - start)
+        line.contents.append(contentsOf: decoded)
       }
     }
-    return start..<contents.count
+    return start..<line.contents.count
   }
 
   private mutating func readDefinition() throws(TreeRingError) -> Range<Int>? {
     try comma()
     if try readNull() { return nil }
-    let start = contents.count
-    try scanner.copyCompact(to: &contents)
-    return start..<contents.count
+    let start = line.contents.count
+    try scanner.copyCompact(to: &line.contents)
+    return start..<line.contents.count
   }
 
   private mutating func readNumber() throws(TreeRingError) -> CommitNumber {

@@ -21,21 +21,17 @@ extension CommitWriter {
       add(CommitLine.Kind(change), row, object, metadata)
     case .tag(let name, let commit): tag(name, commit: commit)
     case .index(let name, let version, let definition):
-      switch definition {
-      case .removed: index(name, definition: nil)
-      case .fields(let json): Array(json.utf8).withUnsafeBytes { index(name, definition: $0) }
-      case .code(let buckets):
-        let json = CodeDefinition(buckets: buckets, version: version).json
-        Array(json.utf8).withUnsafeBytes { index(name, definition: $0) }
-      case .filtered(let parent, let buckets):
-        let json = CodeDefinition(buckets: buckets, version: version, parent: parent.name).json
-        Array(json.utf8).withUnsafeBytes { index(name, definition: $0) }
-      case .selected(_, let json):
-        Array(json.utf8).withUnsafeBytes { index(name, definition: $0) }
-      case .manual(let buckets):
-        let json = CodeDefinition(buckets: buckets, version: version, isManual: true).json
-        Array(json.utf8).withUnsafeBytes { index(name, definition: $0) }
-      }
+      let json: String? =
+        switch definition {
+        case .removed: nil
+        case .fields(let json), .selected(_, let json): json
+        case .code(let buckets): CodeDefinition(buckets: buckets, version: version).json
+        case .filtered(let parent, let buckets):
+          CodeDefinition(buckets: buckets, version: version, parent: parent.name).json
+        case .manual(let buckets):
+          CodeDefinition(buckets: buckets, version: version, isManual: true).json
+        }
+      index(name, json: json)
     case .place(let place, let row, let label):
       row.key.bytes.withUnsafeBytes { key in
         place.group.bytes.withUnsafeBytes { group in
@@ -99,8 +95,7 @@ extension CommitWriter {
     let json =
       (try? FieldIndex(json: part(definition)).json)
       ?? (try? FieldFilter(json: part(definition)).json)
-    guard let json else { return index(name, definition: part(definition)) }
-    Array(json.utf8).withUnsafeBytes { index(name, definition: $0) }
+    if let json { index(name, json: json) } else { index(name, definition: part(definition)) }
   }
 }
 

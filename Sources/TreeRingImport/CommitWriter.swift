@@ -117,17 +117,12 @@ package struct CommitWriter {
     object: UnsafeRawBufferPointer? = nil, metadata: UnsafeRawBufferPointer? = nil
   ) {
     beginOperation(kind)
-    append(",")
-    JSONScanner.appendQuoted(bucket, to: &output)
-    append(",")
-    Self.appendKey(key, to: &output)
-    if let object {
+    part(bucket)
+    part(key: key)
+    for content in [object, metadata] {
+      guard let content else { continue }
       append(",")
-      Self.appendContent(object, to: &output)
-    }
-    if let metadata {
-      append(",")
-      Self.appendContent(metadata, to: &output)
+      Self.appendContent(content, to: &output)
     }
     append("]")
   }
@@ -135,19 +130,22 @@ package struct CommitWriter {
   /// Writes `tag`.
   package mutating func tag(_ name: String, commit: CommitNumber) {
     beginOperation(.tag)
-    append(",")
-    JSONScanner.appendQuoted(name, to: &output)
+    part(name)
     append(",\(commit)]")
   }
 
   /// Writes `index`; a nil definition removes the index.
   package mutating func index(_ name: String, definition: UnsafeRawBufferPointer?) {
     beginOperation(.index)
-    append(",")
-    JSONScanner.appendQuoted(name, to: &output)
+    part(name)
     append(",")
     if let definition { output.append(contentsOf: definition) } else { append("null") }
     append("]")
+  }
+
+  /// Writes `index` with a definition as text.
+  mutating func index(_ name: String, json: String?) {
+    Array((json ?? "null").utf8).withUnsafeBytes { index(name, definition: $0) }
   }
 
   /// Writes `place` by its neighbour; without `before`, the row goes to the end of the group.
@@ -156,8 +154,7 @@ package struct CommitWriter {
     before: UnsafeRawBufferPointer?
   ) {
     beginPlace(.place, index, group, bucket, key)
-    append(",")
-    if let before { Self.appendKey(before, to: &output) } else { append("null") }
+    if let before { part(key: before) } else { append(",null") }
     append("]")
   }
 
@@ -179,12 +176,19 @@ package struct CommitWriter {
     _ key: UnsafeRawBufferPointer
   ) {
     beginOperation(kind)
+    part(index)
+    part(key: group)
+    part(bucket)
+    part(key: key)
+  }
+
+  /// Writes a part of an operation after a comma.
+  private mutating func part(_ text: String) {
     append(",")
-    JSONScanner.appendQuoted(index, to: &output)
-    append(",")
-    Self.appendKey(group, to: &output)
-    append(",")
-    JSONScanner.appendQuoted(bucket, to: &output)
+    JSONScanner.appendQuoted(text, to: &output)
+  }
+
+  private mutating func part(key: UnsafeRawBufferPointer) {
     append(",")
     Self.appendKey(key, to: &output)
   }

@@ -14,38 +14,6 @@ struct CodeDefinition {
   /// Whether the index is manual.
   var isManual = false
 
-  init(buckets: [String], version: UInt32, parent: String? = nil, isManual: Bool = false) {
-    self.buckets = buckets
-    self.version = version
-    self.parent = parent
-    self.isManual = isManual
-  }
-
-  /// Reads a definition; nil for a definition by fields.
-  init?(json: UnsafeRawBufferPointer) throws {
-    let manual = try JSONScanner.find(JSONPath("manual"), in: json)
-    isManual = manual != nil
-    guard let code = try manual ?? JSONScanner.find(JSONPath("code"), in: json),
-      let number = try JSONScanner.find(JSONPath("version"), in: json),
-      let version = UInt32(String(decoding: json[number], as: UTF8.self))
-    else { return nil }
-    self.version = version
-    buckets = []
-    var scanner = JSONScanner(UnsafeRawBufferPointer(rebasing: json[code]))
-    try scanner.enterArray()
-    while let element = try scanner.nextElement() {
-      var text: [UInt8] = []
-      _ = JSONScanner.appendText(ofScalar: scanner.slice(element), to: &text)
-      buckets.append(String(decoding: text, as: UTF8.self))
-    }
-    if let filters = try JSONScanner.find(JSONPath("filters"), in: json) {
-      var text: [UInt8] = []
-      _ = JSONScanner.appendText(
-        ofScalar: UnsafeRawBufferPointer(rebasing: json[filters]), to: &text)
-      parent = String(decoding: text, as: UTF8.self)
-    }
-  }
-
   var json: String {
     let filters = parent.map { "\"filters\":\(Self.quoted($0))," } ?? ""
     let kind = isManual ? "manual" : "code"
@@ -57,6 +25,32 @@ struct CodeDefinition {
     var output: [UInt8] = []
     JSONScanner.appendQuoted(text, to: &output)
     return String(decoding: output, as: UTF8.self)
+  }
+}
+
+extension CodeDefinition {
+  /// Reads a definition; nil for a definition by fields.
+  init?(json: UnsafeRawBufferPointer) throws {
+    let manual = try JSONScanner.find(JSONPath("manual"), in: json)
+    guard let code = try manual ?? JSONScanner.find(JSONPath("code"), in: json),
+      let number = try JSONScanner.find(JSONPath("version"), in: json),
+      let version = UInt32(String(decoding: json[number], as: UTF8.self))
+    else { return nil }
+    self.init(buckets: [], version: version, isManual: manual != nil)
+    var scanner = JSONScanner(UnsafeRawBufferPointer(rebasing: json[code]))
+    try scanner.enterArray()
+    while let element = try scanner.nextElement() {
+      buckets.append(Self.text(ofScalar: scanner.slice(element)))
+    }
+    parent = try JSONScanner.find(JSONPath("filters"), in: json).map { filters in
+      Self.text(ofScalar: UnsafeRawBufferPointer(rebasing: json[filters]))
+    }
+  }
+
+  private static func text(ofScalar value: UnsafeRawBufferPointer) -> String {
+    var text: [UInt8] = []
+    _ = JSONScanner.appendText(ofScalar: value, to: &text)
+    return String(decoding: text, as: UTF8.self)
   }
 }
 

@@ -130,9 +130,7 @@ public final class LineReader {
   var place: LinePlace { LinePlace(file: file, line: lineNumber) }
 
   /// An error that the last line causes.
-  func error(_ sentence: String) -> TreeRingError {
-    place.located(TreeRingError(.invalidInput, sentence))
-  }
+  func error(_ sentence: String) -> TreeRingError { place.error(sentence) }
 
   /// Adds the place of the last line to an error without a line.
   package func located(_ error: TreeRingError) -> TreeRingError { place.located(error) }
@@ -232,8 +230,7 @@ public final class LineReader {
       inputEnd = try read(into: input)
       if inputEnd > 0 { continue }
       if decoder.isAtFrameEnd { return false }
-      throw LinePlace(file: file, line: lineNumber + 1).located(
-        TreeRingError(.invalidInput, "The LZ4 stream is cut off."))
+      throw LinePlace(file: file, line: lineNumber + 1).error("The LZ4 stream is cut off.")
     }
   }
 
@@ -278,6 +275,11 @@ public final class LineReader {
 struct LinePlace {
   var file: String?
   var line: Int
+
+  /// An error that the line causes.
+  func error(_ sentence: String) -> TreeRingError {
+    located(TreeRingError(.invalidInput, sentence))
+  }
 
   /// Adds the place to an error without a line.
   func located(_ error: TreeRingError) -> TreeRingError {

@@ -74,12 +74,9 @@ public struct RowReader {
   ///
   /// - Throws: `tooLarge` and others, as the transaction's methods.
   public func apply(to transaction: Transaction, in bucket: String) throws(TreeRingError) {
-    let (key, object) = (key.bytes, object)
-    try key.withUnsafeBufferPointer { (key) throws(TreeRingError) in
-      try object.withUnsafeBufferPointer { (object) throws(TreeRingError) in
-        try transaction.put(
-          UnsafeRawBufferPointer(key), in: bucket, object: UnsafeRawBufferPointer(object),
-          metadata: nil)
+    try key.bytes.withUnsafeBytes { (key) throws(TreeRingError) in
+      try object.withUnsafeBytes { (object) throws(TreeRingError) in
+        try transaction.put(key, in: bucket, object: object, metadata: nil)
       }
     }
   }
