@@ -6,26 +6,24 @@ package import TreeRingLog
 
 /// Encodes and decodes base 64 in an object with one member.
 package enum Base64 {
-  private static let memberName = Array("$base64".utf8)
-  private static let labelName = Array("$label".utf8)
+  /// The name of the member.
+  package struct Member: Sendable {
+    fileprivate let name: [UInt8]
+
+    /// Any bytes: `{"$base64":"…"}`.
+    package static let bytes = Member(name: Array("$base64".utf8))
+    /// The label of a place: `{"$label":"…"}`.
+    static let label = Member(name: Array("$label".utf8))
+  }
 
   // MARK: - Encoding
 
-  /// Appends bytes as `{"$base64":"…"}`.
-  package static func appendWrapping(_ bytes: UnsafeRawBufferPointer, to output: inout [UInt8]) {
-    append(bytes, named: memberName, to: &output)
-  }
-
-  /// Appends the label of a place as `{"$label":"…"}`.
-  static func appendWrapping(label: UnsafeRawBufferPointer, to output: inout [UInt8]) {
-    append(label, named: labelName, to: &output)
-  }
-
-  private static func append(
-    _ bytes: UnsafeRawBufferPointer, named name: [UInt8], to output: inout [UInt8]
+  /// Appends bytes as an object with one member.
+  package static func appendWrapping(
+    _ bytes: UnsafeRawBufferPointer, as member: Member = .bytes, to output: inout [UInt8]
   ) {
     output.append(contentsOf: "{\"".utf8)
-    output.append(contentsOf: name)
+    output.append(contentsOf: member.name)
     output.append(contentsOf: "\":\"".utf8)
     output.append(contentsOf: Data(bytes).base64EncodedData())
     output.append(contentsOf: "\"}".utf8)
@@ -45,7 +43,7 @@ package enum Base64 {
 
   /// Whether a valid JSON value is an object with the one member `$base64`.
   package static func isWrapped(_ value: UnsafeRawBufferPointer) -> Bool {
-    (try? content(of: value, named: memberName)) != nil
+    (try? content(of: value, as: .bytes)) != nil
   }
 
   /// The bytes of `{"$base64":"…"}`; nil if the JSON value is anything else.
@@ -59,30 +57,14 @@ package enum Base64 {
     return isWrapped ? output : nil
   }
 
-  /// Appends the bytes of `{"$base64":"…"}`.
+  /// Appends the bytes of an object with one member.
   ///
   /// - Returns: false if the value is anything else.
   /// - Throws: `invalidInput` if the text in it is not base 64.
   static func appendWrapped(
-    _ value: UnsafeRawBufferPointer, to output: inout [UInt8]
+    _ value: UnsafeRawBufferPointer, as member: Member = .bytes, to output: inout [UInt8]
   ) throws(TreeRingError) -> Bool {
-    try appendWrapped(value, named: memberName, to: &output)
-  }
-
-  /// Appends the bytes of a place's label, `{"$label":"…"}`.
-  ///
-  /// - Returns: false if the value is anything else.
-  /// - Throws: `invalidInput` if the text in it is not base 64.
-  static func appendLabel(
-    _ value: UnsafeRawBufferPointer, to output: inout [UInt8]
-  ) throws(TreeRingError) -> Bool {
-    try appendWrapped(value, named: labelName, to: &output)
-  }
-
-  private static func appendWrapped(
-    _ value: UnsafeRawBufferPointer, named name: [UInt8], to output: inout [UInt8]
-  ) throws(TreeRingError) -> Bool {
-    guard let content = try content(of: value, named: name) else { return false }
+    guard let content = try content(of: value, as: member) else { return false }
     var text: [UInt8] = []
     guard content.first == UInt8(ascii: "\""), JSONScanner.appendString(content, to: &text),
       let bytes = decode(text)
@@ -98,13 +80,13 @@ package enum Base64 {
 
   /// The value of the object's only member, if it has this name.
   private static func content(
-    of value: UnsafeRawBufferPointer, named name: [UInt8]
+    of value: UnsafeRawBufferPointer, as wanted: Member
   ) throws(TreeRingError) -> UnsafeRawBufferPointer? {
     guard value.first == UInt8(ascii: "{"), mayBeWrapped(value) else { return nil }
     var scanner = JSONScanner(value)
     try scanner.enterObject()
     guard let member = try scanner.nextMember(),
-      JSONScanner.string(scanner.slice(member.name), equals: name),
+      JSONScanner.string(scanner.slice(member.name), equals: wanted.name),
       try scanner.nextMember() == nil
     else { return nil }
     return scanner.slice(member.value)

@@ -173,7 +173,9 @@ struct CommitLineParser {
     line.operations[last].written = stamp
     line.operations[last].created = stamp
     if numbers.count > 1, numbers[1] != 0 { line.operations[last].created.commit = numbers[1] }
-    if line.operations[last].created.commit != commit { line.operations[last].created.operation = 0 }
+    if line.operations[last].created.commit != commit {
+      line.operations[last].created.operation = 0
+    }
     if numbers.count > 4 { line.operations[last].created.operation = UInt32(numbers[4]) }
     line.operations[last].touched = numbers.count > 2 ? numbers[2] : 0
   }
@@ -259,17 +261,20 @@ struct CommitLineParser {
     if operation.kind == .unplace { return }
     try comma()
     if try readNull() { return }
-    operation.label = try appendLabel()
+    operation.label = try appendWrapped(as: .label)
     if operation.label == nil { operation.before = try appendKey() }
   }
 
-  /// Copies the label of a place to the contents; nil if the value is anything else.
-  private mutating func appendLabel() throws(TreeRingError) -> Range<Int>? {
+  /// Copies the bytes of an object with one member to the contents. Nil if the value is anything
+  /// else; the position stays.
+  private mutating func appendWrapped(
+    as member: Base64.Member
+  ) throws(TreeRingError) -> Range<Int>? {
     guard isAt("{") else { return nil }
     let offset = scanner.position
     let start = line.contents.count
     let value = try scanner.nextValue()
-    if try Base64.appendLabel(scanner.slice(value), to: &line.contents) {
+    if try Base64.appendWrapped(scanner.slice(value), as: member, to: &line.contents) {
       return start..<line.contents.count
     }
     scanner.position = offset
@@ -318,14 +323,9 @@ struct CommitLineParser {
   }
 
   private mutating func appendKey() throws(TreeRingError) -> Range<Int> {
-    guard isAt("{") else { return try appendToken("A key") }
-    let offset = scanner.position
-    let start = line.contents.count
-    let value = try scanner.nextValue()
-    guard try Base64.appendWrapped(scanner.slice(value), to: &line.contents) else {
-      throw error("A key must be a string or {\"$base64\":…}", at: offset)
-    }
-    return start..<line.contents.count
+    if let bytes = try appendWrapped(as: .bytes) { return bytes }
+    if isAt("{") { throw error("A key must be a string or {\"$base64\":…}") }
+    return try appendToken("A key")
   }
 
   /// Reads any JSON after a comma; for base 64 the bytes in it.

@@ -119,11 +119,8 @@ package struct CommitWriter {
     beginOperation(kind)
     part(bucket)
     part(key: key)
-    for content in [object, metadata] {
-      guard let content else { continue }
-      append(",")
-      Self.appendContent(content, to: &output)
-    }
+    if let object { part(content: object) }
+    if let metadata { part(content: metadata) }
     append("]")
   }
 
@@ -166,7 +163,7 @@ package struct CommitWriter {
     beginPlace(label.isEmpty ? .unplace : .place, index, group, bucket, key)
     if !label.isEmpty {
       append(",")
-      Base64.appendWrapping(label: label, to: &output)
+      Base64.appendWrapping(label, as: .label, to: &output)
     }
     append("]")
   }
@@ -191,6 +188,11 @@ package struct CommitWriter {
   private mutating func part(key: UnsafeRawBufferPointer) {
     append(",")
     Self.appendKey(key, to: &output)
+  }
+
+  private mutating func part(content: UnsafeRawBufferPointer) {
+    append(",")
+    Self.appendContent(content, to: &output)
   }
 
   private mutating func beginOperation(_ kind: CommitLine.Kind) {

@@ -59,9 +59,7 @@ extension IndexRecord.Definition {
   static func read(
     _ json: UnsafeRawBufferPointer
   ) throws(TreeRingError) -> (version: UInt32, Self) {
-    let code: CodeDefinition?
-    do { code = try CodeDefinition(json: json) } catch { code = nil }
-    if let code {
+    if let code = try? CodeDefinition(json: json) {
       if code.isManual { return (code.version, .manual(buckets: code.buckets)) }
       guard let parent = code.parent else { return (code.version, .code(buckets: code.buckets)) }
       // Only the parent's name is known here; `defineAnew` looks it up in the store.

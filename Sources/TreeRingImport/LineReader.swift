@@ -158,27 +158,20 @@ public final class LineReader {
   private func nextOfSource() throws -> UnsafeRawBufferPointer? {
     var searched = start
     while true {
-      if let feed = lineFeed(from: searched) {
-        defer { start = feed + 1 }
-        return line(start..<feed, byteCount: feed + 1 - start)
-      }
+      if let feed = lineFeed(from: searched) { return line(to: feed, next: feed + 1) }
       searched = end - start
-      if try !fill() {
-        if start == end { return nil }
-        defer { start = end }
-        return line(start..<end, byteCount: end - start)
-      }
+      if try !fill() { return start == end ? nil : line(to: end, next: end) }
       searched += start
     }
   }
 
-  private func line(_ range: Range<Int>, byteCount: Int) -> UnsafeRawBufferPointer {
+  /// The bytes up to `last` as a line; the next line begins at `next`.
+  private func line(to last: Int, next: Int) -> UnsafeRawBufferPointer {
+    defer { start = next }
     lineNumber += 1
-    lineByteCount += UInt64(byteCount)
-    var upper = range.upperBound
-    hadCarriageReturn = upper > range.lowerBound && buffer[upper - 1] == UInt8(ascii: "\r")
-    if hadCarriageReturn { upper -= 1 }
-    return UnsafeRawBufferPointer(rebasing: buffer[range.lowerBound..<upper])
+    lineByteCount += UInt64(next - start)
+    hadCarriageReturn = last > start && buffer[last - 1] == UInt8(ascii: "\r")
+    return UnsafeRawBufferPointer(rebasing: buffer[start..<(hadCarriageReturn ? last - 1 : last)])
   }
 
   private func withoutMark(_ line: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer {

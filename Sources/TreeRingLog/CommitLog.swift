@@ -136,7 +136,7 @@ package final class CommitLog: Sendable {
   /// - Throws: the error that prevented a clean close. The log is closed all the same.
   package func close() throws(TreeRingError) {
     defer {
-      core.withRewritingLock {}
+      core.rewriting.withLock { _ in }
       files.closeAll()
     }
     try core.close()

@@ -42,16 +42,22 @@ extension CommitLog {
   /// The source of a backup at this moment. The caller excludes rewritings.
   func backupSource() throws(TreeRingError) -> BackupSource {
     let (segments, active, last) = try core.synced()
+    let fileSystem = core.fileSystem
     var parts: [BackupPart] = []
     for (index, segment) in segments.enumerated() {
       // In a log open for reading, the last segment may be another process's active one.
       let isReadOnly = core.options.access == .readOnly
       let isLast = index + 1 == segments.count
+      let opensAhead = isReadOnly && index < Self.openAhead
+      let opened = opensAhead ? try fileSystem.open(segment.path, .readOnly) : nil
       parts.append(
         BackupPart(
-          path: segment.path, linkPath: core.fileSystem.absolute(segment.path),
+          path: segment.path, linkPath: fileSystem.absolute(segment.path),
           isSealed: !(isReadOnly && isLast), header: segment.header,
-          open: try opener(segment.path, ahead: isReadOnly && index < Self.openAhead),
+          open: { () throws(TreeRingError) in
+            if let opened { return opened }
+            return try fileSystem.open(segment.path, .readOnly)
+          },
           end: segment.end, lastCommit: segment.lastCommit))
     }
     // Only after opening the files: during a sync their writer could replace them.
@@ -59,7 +65,7 @@ extension CommitLog {
     if let active {
       parts.append(
         BackupPart(
-          path: active.path, linkPath: core.fileSystem.absolute(active.path), isSealed: false,
+          path: active.path, linkPath: fileSystem.absolute(active.path), isSealed: false,
           header: active.header,
           open: { () throws(TreeRingError) in active.file }, end: active.written.offset,
           mark: active.endsInMark ? [] : Mark.bytes(at: active.written), lastCommit: last))
@@ -98,17 +104,6 @@ extension CommitLog {
 
   /// The number of files of another process's log to open in advance, which keeps them readable.
   private static let openAhead = 64
-
-  private func opener(
-    _ path: String, ahead: Bool
-  ) throws(TreeRingError) -> () throws(TreeRingError) -> any File {
-    let fileSystem = core.fileSystem
-    guard ahead else {
-      return { () throws(TreeRingError) in try fileSystem.open(path, .readOnly) }
-    }
-    let file = try fileSystem.open(path, .readOnly)
-    return { () throws(TreeRingError) in file }
-  }
 }
 
 extension GroupCommit {

@@ -56,7 +56,7 @@ extension CommitLog {
     _ progress: (CopyProgress) throws -> Void
   ) throws -> CopyReport {
     let core = core
-    return try core.withRewritingLock {
+    return try core.rewriting.withLock { _ in
       return try withoutActuallyEscaping(progress) { progress in
         let target = BackupTarget(folder: folder, fileSystem: fileSystem, mayLink: mayLink) {
           try core.checkOpen()
@@ -222,20 +222,18 @@ final class BackupTarget {
         if part.name == source.parts.first?.name { try fileSystem.syncDirectory(logFolder) }
         try put(part, in: logFolder)
       }
-      try fileSystem.syncDirectory(logFolder)
-      try remove(leftovers, of: source)
     } else if onlyAdds(source) {
       for part in source.parts where try !keep(part) {
         try put(part, in: logFolder)
         // So that after a crash no segment is present without those before it.
         try fileSystem.syncDirectory(logFolder)
       }
-      // A failed attempt may have left the kept files' names unsynced.
-      try fileSystem.syncDirectory(logFolder)
-      try remove(leftovers, of: source)
     } else {
-      try writeAside(source)
+      return try writeAside(source)
     }
+    // Even without new files: a failed attempt may have left the kept files' names unsynced.
+    try fileSystem.syncDirectory(logFolder)
+    try remove(leftovers, of: source)
   }
 
   /// Whether every file of the earlier backup stays (the last one may grow), and the backup is

@@ -8,36 +8,32 @@ internal import TreeRingPlatform
 package final class HeapMapping: FileMapping {
   /// The offset of the mapping in the file.
   fileprivate let offset: Int
-  private let count: Int
-  /// An integer, because a pointer is not Sendable; the memory does not move until `deinit`.
-  private let address: UInt
+  /// Does not move until `deinit`.
+  package nonisolated(unsafe) let bytes: UnsafeMutableRawBufferPointer
 
   fileprivate init(offset: Int, count: Int) {
     guard let memory = calloc(count, 1) else {
       preconditionFailure("out of memory for a mapping of \(count) bytes")
     }
     self.offset = offset
-    self.count = count
-    address = UInt(bitPattern: memory)
+    bytes = UnsafeMutableRawBufferPointer(start: memory, count: count)
   }
 
-  deinit { free(UnsafeMutableRawPointer(bitPattern: address)) }
+  deinit { free(bytes.baseAddress) }
 
-  package var bytes: UnsafeMutableRawBufferPointer {
-    UnsafeMutableRawBufferPointer(
-      start: UnsafeMutableRawPointer(bitPattern: address), count: count)
-  }
+  /// The bytes of the file that the mapping holds.
+  private var range: Range<Int> { offset..<(offset + bytes.count) }
 
   /// The part of the mapping that holds the bytes `range` of the file.
   fileprivate func part(_ range: Range<Int>) -> UnsafeMutableRawBufferPointer {
-    let part = range.clamped(to: offset..<(offset + count))
+    let part = range.clamped(to: self.range)
     return UnsafeMutableRawBufferPointer(
       rebasing: bytes[(part.lowerBound - offset)..<(part.upperBound - offset)])
   }
 
   /// Copies the bytes of a range of the file that lie within the mapping.
   fileprivate func copy(_ range: Range<Int>, of file: [UInt8]) {
-    let inside = range.clamped(to: offset..<(offset + count))
+    let inside = range.clamped(to: self.range)
     if inside.isEmpty { return }
     file.withUnsafeBytes {
       part(inside).copyMemory(from: UnsafeRawBufferPointer(rebasing: $0[inside]))

@@ -14,27 +14,28 @@ final class MemoryFile: File {
   func read(
     into buffer: UnsafeMutableRawBufferPointer, at offset: UInt64
   ) throws(TreeRingError) -> Int {
-    let target = SendableBuffer(buffer: buffer)
+    // The lock's closure runs on this thread.
+    nonisolated(unsafe) let target = buffer
     return contents.state.withLock { state in
       guard offset < UInt64(state.bytes.count) else { return 0 }
-      let count = min(target.buffer.count, state.bytes.count - Int(offset))
-      state.bytes.withUnsafeBytes { target.buffer.copyMemory(from: $0.part(Int(offset), count)) }
+      let count = min(target.count, state.bytes.count - Int(offset))
+      state.bytes.withUnsafeBytes { target.copyMemory(from: $0.part(Int(offset), count)) }
       return count
     }
   }
 
   func write(_ source: UnsafeRawBufferPointer, at offset: UInt64) throws(TreeRingError) {
     let end = Int(offset) + source.count
-    let source = SendableBuffer(buffer: UnsafeMutableRawBufferPointer(mutating: source))
+    nonisolated(unsafe) let source = source
     contents.state.withLock { state in
       if Int(offset) == state.bytes.count {
-        state.bytes.append(contentsOf: source.buffer)
+        state.bytes.append(contentsOf: source)
       } else {
         let missing = end - state.bytes.count
         if missing > 0 { state.bytes.append(contentsOf: [UInt8](repeating: 0, count: missing)) }
         state.bytes.withUnsafeMutableBytes {
           UnsafeMutableRawBufferPointer(rebasing: $0[Int(offset)..<end])
-            .copyMemory(from: UnsafeRawBufferPointer(source.buffer))
+            .copyMemory(from: source)
         }
       }
       state.mappings.update(Int(offset)..<end, of: state.bytes)
@@ -69,10 +70,4 @@ final class MemoryFile: File {
   }
 
   func close() {}
-}
-
-/// Transfers a caller's buffer into a lock's closure.
-private struct SendableBuffer: @unchecked Sendable {
-  // Used only by the calling thread, before the call returns.
-  let buffer: UnsafeMutableRawBufferPointer
 }

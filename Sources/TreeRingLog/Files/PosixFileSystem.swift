@@ -105,7 +105,8 @@ package struct PosixFileSystem: FileSystem {
   }
 
   package func lock(_ path: String) throws(TreeRingError) -> any FileLock {
-    PosixLock(try locked(try openFile(path, O_RDWR | O_CREAT), path), at: absolute(path))
+    let file = try locked(try openFile(path, O_RDWR | O_CREAT), path)
+    return PosixLock(PosixLock.Held(file: file, path: absolute(path)))
   }
 
   package func lockStore(_ path: String) throws(TreeRingError) -> any FileLock {
@@ -125,7 +126,8 @@ package struct PosixFileSystem: FileSystem {
     do throws(TreeRingError) {
       let file = try locked(try openFile(path, O_RDWR | O_CREAT), path)
       return PosixLock(
-        file, at: absolute(path), folder: opened, at: absolute(folder), locksFolder: held != nil)
+        PosixLock.Held(file: file, path: absolute(path)),
+        folder: PosixLock.Held(file: opened, path: absolute(folder)), locksFolder: held != nil)
     } catch {
       opened.unlock()
       throw error

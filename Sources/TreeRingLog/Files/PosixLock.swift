@@ -6,7 +6,7 @@ internal import TreeRingPlatform
 /// Holds the descriptors that carry the lock.
 final class PosixLock: FileLock {
   /// An open file or folder and its name.
-  private struct Held: Sendable {
+  struct Held: Sendable {
     var file: PosixFile
     var path: String
   }
@@ -14,21 +14,11 @@ final class PosixLock: FileLock {
   private let folder: Held?
   private let locksFolder: Bool
 
-  /// The lock of a file that is open and locked.
-  init(_ file: PosixFile, at path: String) {
-    self.file = Held(file: file, path: path)
-    folder = nil
-    locksFolder = false
-  }
-
-  /// The lock of a store.
+  /// The lock of a file that is open and locked, and for a store that of its folder.
   /// - Parameter locksFolder: whether the folder is locked too.
-  init(
-    _ file: PosixFile, at path: String, folder: PosixFile, at folderPath: String,
-    locksFolder: Bool
-  ) {
-    self.file = Held(file: file, path: path)
-    self.folder = Held(file: folder, path: folderPath)
+  init(_ file: Held, folder: Held? = nil, locksFolder: Bool = false) {
+    self.file = file
+    self.folder = folder
     self.locksFolder = locksFolder
   }
 

@@ -4,9 +4,8 @@ internal import TreeRingPlatform
 
 /// Memory that the kernel fills from a file.
 final class PosixMapping: FileMapping {
-  /// An integer, because a pointer is not Sendable; the memory does not move until `deinit`.
-  private let address: UInt
-  private let count: Int
+  /// Does not move until `deinit`.
+  nonisolated(unsafe) let bytes: UnsafeMutableRawBufferPointer
 
   /// Maps `count` bytes of an open file. The descriptor may be closed afterwards.
   init(
@@ -16,14 +15,8 @@ final class PosixMapping: FileMapping {
       let base = mmap(nil, count, PROT_READ, MAP_SHARED, descriptor, off_t(offset)),
       base != MAP_FAILED
     else { throw SystemErrors.error(SystemErrors.last, "map", path, offset: offset) }
-    address = UInt(bitPattern: base)
-    self.count = count
+    bytes = UnsafeMutableRawBufferPointer(start: base, count: count)
   }
 
-  deinit { munmap(UnsafeMutableRawPointer(bitPattern: address), count) }
-
-  var bytes: UnsafeMutableRawBufferPointer {
-    UnsafeMutableRawBufferPointer(
-      start: UnsafeMutableRawPointer(bitPattern: address), count: count)
-  }
+  deinit { munmap(bytes.baseAddress, bytes.count) }
 }

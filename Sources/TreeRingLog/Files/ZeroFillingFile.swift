@@ -6,25 +6,14 @@ internal import TreeRingPlatform
 final class ZeroFillingFile: File {
   private static let blockByteCount: UInt64 = 4096
   private let inner: any File
-  private let failed = Mutex<Set<UInt64>>([])
+  private let failed = Mutex(RangeSet<UInt64>())
 
   init(_ inner: any File) { self.inner = inner }
 
   var path: String { inner.path }
 
   /// The ranges that could not be read so far, in order; adjoining ranges are merged.
-  var unreadable: [Range<UInt64>] {
-    var ranges: [Range<UInt64>] = []
-    for block in failed.withLock({ $0.sorted() }) {
-      let start = block * Self.blockByteCount
-      if let last = ranges.last, last.upperBound == start {
-        ranges[ranges.count - 1] = last.lowerBound..<(start + Self.blockByteCount)
-      } else {
-        ranges.append(start..<(start + Self.blockByteCount))
-      }
-    }
-    return ranges
-  }
+  var unreadable: [Range<UInt64>] { failed.withLock { Array($0.ranges) } }
 
   func read(
     into buffer: UnsafeMutableRawBufferPointer, at offset: UInt64
@@ -51,8 +40,8 @@ final class ZeroFillingFile: File {
         guard count == part.count else { return Int(at - offset) + count }
       } catch  where error.code == .io {
         part.initializeMemory(as: UInt8.self, repeating: 0)
-        let block = at / Self.blockByteCount
-        failed.withLock { _ = $0.insert(block) }
+        let start = at / Self.blockByteCount * Self.blockByteCount
+        failed.withLock { $0.insert(contentsOf: start..<(start + Self.blockByteCount)) }
       }
       at = next
     }

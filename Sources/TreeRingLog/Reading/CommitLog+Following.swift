@@ -67,10 +67,8 @@ extension CommitLog {
       file, last.header, from: end, limit: nil, through: target, chunk: 64 << 10)
     guard let newest = scan.last, newest.commit > shown else { return shown }
     try core.withState { state throws(TreeRingError) in
-      state.segments[state.segments.count - 1] = Segment(
-        path: last.path, header: last.header, directory: scan.directory, end: scan.end.offset)
-      state.end = ScanStart(
-        end: scan.end, directory: scan.directory, lastKind: scan.lastKind, last: newest)
+      state.segments[state.segments.count - 1] = scan.segment
+      state.end = scan.next
       state.makeVisible(newest.commit, newest.timestamp)
     }
     return newest.commit
@@ -82,11 +80,10 @@ extension CommitLog {
     options.recovery = .tail
     options.through = target
     options.trustedStoreID = storeID
-    options.trusted = nil
     // Before the first commit no commit can be lost.
-    if let last = end?.last, last.commit > 0 { options.trusted = last }
-    let (found, core, settled): (CommitLog, GroupCommit, LogOptions)
-    (core, settled) = (self.core, options)
+    options.trusted = end?.last.flatMap { $0.commit > 0 ? $0 : nil }
+    let (core, settled) = (core, options)
+    let found: CommitLog
     do throws(TreeRingError) {
       found = try BackupSwitch.reading(again: core.directory, fileSystem: core.fileSystem) {
         (directory) throws(TreeRingError) in

@@ -52,9 +52,7 @@ extension CommitLog {
       do throws(TreeRingError) {
         let found = try self.position(of: position.commit)
         if position.commit == 0 {
-          trust =
-            found.salt == position.salt
-            ? .accepted : .refused("it belongs to another log")
+          trust = found.salt == position.salt ? .accepted : .refused("it belongs to another log")
         } else {
           trust =
             found.identity == position.identity && found.timestamp == position.timestamp

@@ -15,7 +15,7 @@ extension CommitLog {
       if let stored = try pendingValue(name, of: number) {
         return try decoders.withDecoder { decoder in
           try stored.bytes.withUnsafeBytes { bytes in
-            try plain(bytes, stored.entry, decoder) { stored.frame.error(of: number, $0) }
+            try plain(bytes, stored.entry, of: number, stored.frame, decoder)
           }
         }
       }
@@ -80,7 +80,7 @@ extension CommitLog {
     }
     if let found {
       let stored = try bytes(found.offset, UInt64(found.entry.stored))
-      return try plain(stored, found.entry, decoder) { location.error(of: number, $0) }
+      return try plain(stored, found.entry, of: number, location, decoder)
     }
     if let segment, segment.isCompacted, number <= segment.horizon {
       let horizon = horizon
@@ -103,13 +103,11 @@ extension CommitLog {
 
   /// Decodes a value from the bytes of its LZ4 frame.
   private func plain(
-    _ stored: UnsafeRawBufferPointer, _ entry: ValueEntry, _ decoder: Decoder,
-    _ error: (String) -> TreeRingError
+    _ stored: UnsafeRawBufferPointer, _ entry: ValueEntry, of number: CommitNumber,
+    _ location: FileLocation, _ decoder: Decoder
   ) throws(TreeRingError) -> [UInt8] {
-    guard let plain = decoder.value(stored, entry) else {
-      throw error("the checksum of a value is wrong")
-    }
-    return plain
+    if let plain = decoder.value(stored, entry) { return plain }
+    throw location.error(of: number, "the checksum of a value is wrong")
   }
 
   // MARK: - In memory

@@ -46,16 +46,10 @@ final class DecoderPool: Sendable {
   private let idle = Mutex(Idle())
 
   func withDecoder<R>(_ body: (Decoder) throws -> R) throws -> R {
-    let decoder = try take()
+    let idle = idle.withLock { Transfer(decoder: $0.decoders.popLast()) }
+    let decoder = try idle.decoder ?? Decoder()
     defer { give(decoder) }
     return try body(decoder)
-  }
-
-  private func take() throws(TreeRingError) -> Decoder {
-    if let decoder = idle.withLock({ Transfer(decoder: $0.decoders.popLast()) }).decoder {
-      return decoder
-    }
-    return try Decoder()
   }
 
   private func give(_ decoder: Decoder) {

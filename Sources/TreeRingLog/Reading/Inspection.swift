@@ -197,19 +197,20 @@ struct SegmentDump {
     // A tail that recovery drops, or that it has copied to another segment, is no fault.
     let file = try fileSystem.open(path, .readOnly)
     let (header, head) = try SegmentScan.header(of: file, name: name)
+    let start = ScanStart(after: header, head)
     let scan: SegmentScan
     let isTail: Bool
     if let next {
       let nextFile = try fileSystem.open("\(directory)/\(next.fileName)", .readOnly)
       let (nextHeader, _) = try SegmentScan.header(of: nextFile, name: next)
       guard nextHeader.origin == .recovery else { return findings }
-      scan = try SegmentScan.scan(file, header, head, limit: next.firstCommit)
+      scan = try SegmentScan.scan(file, header, from: start, limit: next.firstCommit)
       isTail = scan.directory.lastCommit + 1 == next.firstCommit
     } else if header.isCompacted {
       // A compacted segment has no torn tail.
       return findings
     } else {
-      scan = try SegmentScan.scan(file, header, head, through: through ?? .max)
+      scan = try SegmentScan.scan(file, header, from: start, through: through ?? .max)
       if let through {
         isTail = scan.directory.lastCommit >= through
       } else if case .torn = try Tail.judge(scan, file) {

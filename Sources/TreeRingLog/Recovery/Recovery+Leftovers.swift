@@ -85,8 +85,8 @@ extension Recovery {
   /// Records the tail that recovery has copied from this segment to the next one.
   mutating func noteSuperseded(_ scan: SegmentScan, _ file: any File) throws(TreeRingError) {
     var last = scan.lastCommit
-    if scan.isSuperseded, let newest = scan.last {
-      last = try SegmentScan.scan(file, scan.header, from: scan.start(after: newest)).lastCommit
+    if scan.isSuperseded, scan.last != nil {
+      last = try SegmentScan.scan(file, scan.header, from: scan.next).lastCommit
     }
     cuts.append(
       SupersededTail(

@@ -122,13 +122,10 @@ struct Recovery {
   private func scan(
     _ candidate: Candidate, _ next: Candidate?, from start: ScanStart?
   ) throws(TreeRingError) -> SegmentScan {
-    let limit = next?.header.origin == .recovery ? next?.header.firstCommit : nil
-    guard let start else {
-      return try SegmentScan.scan(
-        candidate.file, candidate.header, candidate.head, limit: limit, through: through)
-    }
-    return try SegmentScan.scan(
-      candidate.file, candidate.header, from: start, limit: limit, through: through)
+    try SegmentScan.scan(
+      candidate.file, candidate.header,
+      from: start ?? ScanStart(after: candidate.header, candidate.head),
+      limit: next?.header.origin == .recovery ? next?.header.firstCommit : nil, through: through)
   }
 
   // MARK: Files
@@ -264,11 +261,12 @@ struct Recovery {
     let timestamp =
       scan.directory.isEmpty
       ? self.segments.last?.directory.lastTimestamp : scan.directory.lastTimestamp
-    let beginning = LogPosition(in: scan.header, chain: 0)
+    var end = scan.next
+    end.last = last ?? LogPosition(in: scan.header, chain: 0)
     return RecoveredLog(
       storeID: scan.header.storeID, segments: segments, active: active,
       lastCommit: scan.lastCommit,
       lastTimestamp: timestamp ?? Timestamp(microseconds: 0), report: report,
-      end: scan.start(after: last ?? beginning), isTrusted: isTrusted)
+      end: end, isTrusted: isTrusted)
   }
 }

@@ -9,8 +9,18 @@ struct ScanStart {
   var directory: SegmentDirectory
   /// The kind of the last of these frames.
   var lastKind: Format.Kind
-  /// The last commit among them.
-  var last: LogPosition
+  /// The last commit among them; nil if there is none.
+  var last: LogPosition?
+}
+
+extension ScanStart {
+  /// The start after the header of a segment.
+  init(after header: SegmentHeader, _ head: FrameHead) {
+    end = ChainPosition(
+      salt: header.salt, offset: UInt64(head.byteCount), checksum: head.checksum)
+    directory = SegmentDirectory(of: header)
+    lastKind = .segmentHeader
+  }
 }
 
 /// The content of a segment up to its first flaw.
@@ -52,9 +62,7 @@ struct SegmentScan {
   }
 
   /// The state at which another scan continues after this one.
-  ///
-  /// - Parameter last: the last commit before the end.
-  func start(after last: LogPosition) -> ScanStart {
+  var next: ScanStart {
     ScanStart(end: end, directory: directory, lastKind: lastKind, last: last)
   }
 
@@ -120,32 +128,15 @@ extension SegmentScan {
     _ file: any File, name: SegmentName
   ) throws(TreeRingError) -> SegmentScan {
     let (header, head) = try Self.header(of: file, name: name)
-    return try scan(file, header, head)
+    return try scan(file, header, from: ScanStart(after: header, head))
   }
 
-  /// Scans a segment whose header was read. O(bytes of the file).
+  /// Scans a segment from a point on. Everything before `start` counts as synced. O(bytes read).
   ///
   /// - Parameters:
   ///   - limit: the first commit that a later segment holds in place of this one.
   ///   - through: the last commit to read.
-  static func scan(
-    _ file: any File, _ header: SegmentHeader, _ head: FrameHead, limit: CommitNumber? = nil,
-    through: CommitNumber = .max
-  ) throws(TreeRingError) -> SegmentScan {
-    let start = ChainPosition(
-      salt: header.salt, offset: UInt64(head.byteCount), checksum: head.checksum)
-    var scan = SegmentScan(
-      path: file.path, header: header,
-      directory: SegmentDirectory(of: header), end: start, fileSize: try file.size(),
-      proven: start.offset, provenCommit: header.firstCommit - 1,
-      provenTimestamp: Timestamp(microseconds: 0), doubtful: start, lastKind: .segmentHeader)
-    try scan.run(file, limit: limit, through: through)
-    return scan
-  }
-
-  /// Continues the scan of a segment. Everything before `start` counts as synced. O(bytes read).
-  ///
-  /// - Parameter chunk: the number of bytes per read.
+  ///   - chunk: the number of bytes per read.
   static func scan(
     _ file: any File, _ header: SegmentHeader, from start: ScanStart, limit: CommitNumber? = nil,
     through: CommitNumber = .max, chunk: Int = 1 << 20
@@ -155,14 +146,14 @@ extension SegmentScan {
       fileSize: try file.size(), proven: start.end.offset,
       provenCommit: start.directory.lastCommit, provenTimestamp: start.directory.lastTimestamp,
       doubtful: start.end, lastKind: start.lastKind, last: start.last)
-    try scan.run(file, limit: limit, through: through, chunk: chunk)
+    let reader = SegmentReader(file: file, end: scan.fileSize, chunk: chunk)
+    try scan.run(reader, limit: limit, through: through)
     return scan
   }
 
   private mutating func run(
-    _ file: any File, limit: CommitNumber?, through: CommitNumber, chunk: Int = 1 << 20
+    _ reader: SegmentReader, limit: CommitNumber?, through: CommitNumber
   ) throws(TreeRingError) {
-    let reader = SegmentReader(file: file, end: fileSize, chunk: chunk)
     var tail = DoubtfulFrames()
     while end.offset < fileSize {
       // A compacted segment was complete when it received its name.

@@ -27,13 +27,17 @@ enum Tail {
     let start = scan.end.offset
     if try isZero(reader, from: start) { return .clean }
     let reason = scan.flaw?.problem ?? "the frame is wrong"
-    switch try proof(reader, scan) {
-    case .none: break
-    case .found(let offset):
-      return .corrupt(
-        "\(reason), and the frame at offset \(offset) was written after this offset had been synced"
-      )
-    case .tooMany:
+    var search = HeaderSearch(reader, salt: scan.header.salt, from: start)
+    var offset = start + 1
+    while let head = try search.next(from: offset) {
+      if head.synced > start {
+        return .corrupt(
+          "\(reason), and the frame at offset \(head.offset) was written after this offset had "
+            + "been synced")
+      }
+      offset = head.offset + 1
+    }
+    if search.isCutShort {
       return .corrupt(
         "\(reason), and more bytes after it look like headers than a torn write can leave")
     }
@@ -61,27 +65,6 @@ enum Tail {
       offset += UInt64(count)
     }
     return true
-  }
-
-  private enum Proof {
-    case none
-    /// The offset of a sound header of this segment that was built after `scan.end` had been
-    /// synced.
-    case found(UInt64)
-    /// The search reached its limit before it had checked every candidate.
-    case tooMany
-  }
-
-  private static func proof(
-    _ reader: SegmentReader, _ scan: SegmentScan
-  ) throws(TreeRingError) -> Proof {
-    var search = HeaderSearch(reader, salt: scan.header.salt, from: scan.end.offset)
-    var offset = scan.end.offset + 1
-    while let head = try search.next(from: offset) {
-      if head.synced > scan.end.offset { return .found(head.offset) }
-      offset = head.offset + 1
-    }
-    return search.isCutShort ? .tooMany : .none
   }
 
   /// The next offset at or after `offset` at which a header may begin: the next occurrence of the

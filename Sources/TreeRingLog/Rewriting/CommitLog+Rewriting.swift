@@ -56,7 +56,7 @@ extension CommitLog {
     segment first: CommitNumber, horizon: CommitNumber,
     _ transform: (CommitHeader, UnsafeRawBufferPointer) throws -> Rewriting
   ) throws -> (before: UInt64, after: UInt64) {
-    try core.withRewritingLock {
+    try core.rewriting.withLock { _ in
       let old = try core.rewritable(first, horizon: horizon)
       try core.checkFolder()
       guard let (_, source) = try sealed(holding: first) else { throw removed(first) }
@@ -126,7 +126,25 @@ extension GroupCommit {
     }
     return try withState { state throws(TreeRingError) in
       try state.checkWritable()
-      return try state.rewritable(first, horizon: horizon)
+      guard horizon <= state.durable else {
+        throw TreeRingError(
+          .invalidInput,
+          "The horizon \(horizon) lies after the newest commit, \(state.completed). Choose an "
+            + "earlier one.",
+          commit: horizon, current: state.completed)
+      }
+      if state.active?.header.firstCommit == first {
+        throw TreeRingError(
+          .notAllowed,
+          "The segment that begins with commit \(first) is still being written. Seal it first.",
+          commit: first)
+      }
+      guard let segment = state.segments.first(where: { $0.header.firstCommit == first }) else {
+        throw TreeRingError(
+          .notFound, "No segment of the log in \(directory) begins with commit \(first).",
+          file: directory, commit: first)
+      }
+      return segment
     }
   }
 
@@ -156,32 +174,5 @@ extension GroupCommit {
       state.statistics.writtenByteCount += new.end
       state.statistics.syncCount += 1
     }
-  }
-}
-
-extension GroupCommit.State {
-  /// The segment that begins with `first`, if it may be rewritten for this horizon.
-  fileprivate func rewritable(
-    _ first: CommitNumber, horizon: CommitNumber
-  ) throws(TreeRingError) -> Segment {
-    guard horizon <= durable else {
-      throw TreeRingError(
-        .invalidInput,
-        "The horizon \(horizon) lies after the newest commit, \(completed). Choose an "
-          + "earlier one.",
-        commit: horizon, current: completed)
-    }
-    if active?.header.firstCommit == first {
-      throw TreeRingError(
-        .notAllowed,
-        "The segment that begins with commit \(first) is still being written. Seal it first.",
-        commit: first)
-    }
-    guard let segment = segments.first(where: { $0.header.firstCommit == first }) else {
-      throw TreeRingError(
-        .notFound, "No segment of the log in \(directory) begins with commit \(first).",
-        file: directory, commit: first)
-    }
-    return segment
   }
 }

@@ -13,7 +13,7 @@ final class SegmentOutput {
   private let buffer = ByteBuffer()
   private var flushed: UInt64 = 0
   private var written: SegmentDirectory
-  private var file: (any File)?
+  private let file: any File
   private let temporary: String
   private let path: String
 
@@ -35,21 +35,20 @@ final class SegmentOutput {
     path = "\(directory)/\(header.name.fileName)"
     temporary = SegmentName.path(path, with: Format.temporarySuffix)
     if try fileSystem.exists(temporary) { try fileSystem.unlink(temporary) }
+    file = try fileSystem.open(temporary, .createNew)
     do throws(TreeRingError) {
-      let file = try fileSystem.open(temporary, .createNew)
-      self.file = file
       if reserved > 0 { _ = try file.allocate(reserved, at: 0) }
-      position.checksum = header.append(to: buffer)
-      position.offset = UInt64(buffer.count)
     } catch {
       abandon()
       throw error
     }
+    position.checksum = header.append(to: buffer)
+    position.offset = UInt64(buffer.count)
   }
 
   /// Deletes the file. If that fails, the next opening removes it.
   func abandon() {
-    file?.close()
+    file.close()
     try? fileSystem.unlink(temporary)
   }
 
@@ -88,7 +87,7 @@ final class SegmentOutput {
 
   private func flush(all: Bool = false) throws(TreeRingError) {
     guard buffer.count > (all ? 0 : 1 << 20) else { return }
-    try file?.write(buffer.bytes, at: flushed)
+    try file.write(buffer.bytes, at: flushed)
     flushed += UInt64(buffer.count)
     buffer.reset()
   }
@@ -101,8 +100,7 @@ final class SegmentOutput {
   /// generation; both are whole.
   func finish() throws(TreeRingError) -> Segment {
     do throws(TreeRingError) {
-      guard let file else { throw TreeRingError(.closed, "The segment was abandoned.", file: path) }
-      try close(file)
+      try writeDirectory()
       try file.sync(.whole)
       file.close()
       try fileSystem.rename(temporary, to: path)
@@ -119,7 +117,7 @@ final class SegmentOutput {
     return Segment(path: path, header: header, directory: written, end: position.offset)
   }
 
-  private func close(_ file: any File) throws(TreeRingError) {
+  private func writeDirectory() throws(TreeRingError) {
     let before = buffer.count
     position.checksum = written.append(to: buffer, at: position)
     position.offset += UInt64(buffer.count - before)

@@ -15,14 +15,14 @@ extension CommitLog {
   ///
   /// - Parameter newest: the newest commit to consider.
   package func strayFiles(through newest: CommitNumber) throws(TreeRingError) -> StrayFiles {
-    try core.withRewritingLock { () throws(TreeRingError) in
-      return try listStrayFiles(through: newest)
+    try core.rewriting.withLock { _ throws(TreeRingError) in
+      try listStrayFiles(through: newest)
     }
   }
 
   /// Removes the leftovers, durably.
   package func removeLeftovers(through newest: CommitNumber) throws(TreeRingError) {
-    try core.withRewritingLock { () throws(TreeRingError) in
+    try core.rewriting.withLock { _ throws(TreeRingError) in
       try core.checkFolder()
       for path in try listStrayFiles(through: newest).leftovers { try core.fileSystem.unlink(path) }
       // Needed even without a removal here: an earlier one may not be durable yet.

@@ -138,7 +138,8 @@ final class SegmentReader {
     at offset: UInt64, salt: UInt64, commit: CommitNumber? = nil
   ) throws(TreeRingError) -> ScannedFrame {
     guard offset < end else {
-      throw .corruptLog("the segment ends too early", file: file.path, offset: offset, commit: commit)
+      throw .corruptLog(
+        "the segment ends too early", file: file.path, offset: offset, commit: commit)
     }
     switch try frame(at: offset, salt: salt, wholly: false) {
     case .success(let frame): return frame

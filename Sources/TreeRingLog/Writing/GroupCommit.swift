@@ -33,7 +33,8 @@ final class GroupCommit: Sendable {
   let idle = Condition()
   /// Serializes appenders, so that frames are encoded outside the monitor.
   let appending: Monitor<Encoding>
-  private let rewriting = Monitor(())
+  /// Held by a thread that rewrites a segment.
+  let rewriting = Monitor(())
 
   let directory: String
   let fileSystem: any FileSystem
@@ -56,11 +57,6 @@ final class GroupCommit: Sendable {
   @inline(__always)
   func withState<R, E: Error>(_ body: (inout State) throws(E) -> R) throws(E) -> R {
     try monitor.withLock(body)
-  }
-
-  /// Runs `body` while no other thread rewrites a segment. Waits for one that does.
-  func withRewritingLock<R, E: Error>(_ body: () throws(E) -> R) throws(E) -> R {
-    try rewriting.withLock { _ throws(E) in try body() }
   }
 
   // MARK: Sequencing
@@ -248,7 +244,7 @@ final class GroupCommit: Sendable {
   }
 
   private enum Outcome {
-    case done(fileSize: UInt64, reserves: Bool, syncCount: UInt64)
+    case done(fileSize: UInt64, reserves: Bool)
     /// The device is full; the file was cut back to its previous end.
     case full(TreeRingError)
     case failed(TreeRingError)
@@ -279,8 +275,7 @@ final class GroupCommit: Sendable {
       if let sync { try active.file.sync(sync) }
       try options.folderCheck?(false)
     } catch { return .failed(error) }
-    return .done(
-      fileSize: max(fileSize, end), reserves: reserves, syncCount: sync == nil ? 0 : 1)
+    return .done(fileSize: max(fileSize, end), reserves: reserves)
   }
 
   /// After a full device: restores the file's previous end, durably.
@@ -297,10 +292,10 @@ final class GroupCommit: Sendable {
   ) {
     state.statistics.writtenByteCount += UInt64(batch.buffer.count)
     switch outcome {
-    case .done(let fileSize, let reserves, let syncCount):
+    case .done(let fileSize, let reserves):
       state.canReserve = reserves
       state.active?.fileSize = fileSize
-      state.statistics.syncCount += syncCount
+      if sync != nil { state.statistics.syncCount += 1 }
       if let last = batch.frames.last {
         state.active?.written = last.after
         state.active?.endsInMark = false
