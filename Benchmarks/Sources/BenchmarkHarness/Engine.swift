@@ -32,8 +32,10 @@ public protocol Engine: Sendable {
 public protocol EngineSession: AnyObject {
   /// Writes rows in one commit.
   func put(_ rows: ArraySlice<Int>, version: Int) throws
-  /// Writes rows in key order, in the engine's fastest way.
+  /// Writes rows in key order, by single puts in the engine's fastest way.
   func load(_ rows: [Int]) throws
+  /// Writes rows in key order, by a call for sorted rows if the engine has one.
+  func loadSorted(_ rows: [Int]) throws
   /// Copies the keys of rows that are to be read, adjacent in memory, so that fetching a key does
   /// not cost more than finding its row.
   func prepare(_ rows: [Int])
@@ -52,6 +54,8 @@ extension EngineSession {
       try put(rows[start..<min(start + 10_000, rows.count)], version: 0)
     }
   }
+
+  public func loadSorted(_ rows: [Int]) throws { try load(rows) }
 }
 
 /// The result of a scan.

@@ -27,7 +27,8 @@ final class StateEditor {
   @exclusivity(unchecked) var spill: SpillAction?
   /// Whether a replayed commit lacks operations that were removed from the log later.
   var hasReplayedStub = false
-  @exclusivity(unchecked) private var record: [UInt8] = []
+  /// The record of the row that is being put.
+  @exclusivity(unchecked) private(set) var record: [UInt8] = []
 
   /// - Parameter active: the definitions of `base.indexes`. An index without a definition loses its
   ///   trees.
@@ -99,8 +100,7 @@ final class StateEditor {
     in reference: BucketReference, key: UnsafeRawBufferPointer
   ) throws(TreeRingError) -> CommitNumber {
     let bucket = reference.number
-    record.removeAll(keepingCapacity: true)
-    new?.encode(into: &record)
+    encode(new)
     guard RowTreeKey.byteCount(of: key) + record.count <= PageLayout.maxCellByteCount else {
       throw ByteReader.damaged
     }
@@ -125,6 +125,12 @@ final class StateEditor {
     if new == nil { takeOut(of: reference, key: key) }
     self.commit(edits, bucket: bucket, key: key)
     return previous
+  }
+
+  /// Sets `record`.
+  func encode(_ row: RowRecord?) {
+    record.removeAll(keepingCapacity: true)
+    row?.encode(into: &record)
   }
 
   // MARK: - Catalog

@@ -51,7 +51,8 @@ public final class Transaction: Readable, ReadableState {
   @exclusivity(unchecked) private var cachedReader: StateReader?
   /// The reads of pages that this transaction may edit.
   private let reads = TransactionReads()
-  @exclusivity(unchecked) private var editCount: UInt = 0
+  /// The number of edits so far.
+  @exclusivity(unchecked) private(set) var editCount: UInt = 0
   /// The bucket of the last write, because the next one usually concerns the same bucket.
   @exclusivity(unchecked) private var lastBucket: BucketReference?
 
@@ -287,7 +288,7 @@ public final class Transaction: Readable, ReadableState {
   }
 
   /// Checks the limits and returns the bucket with its number, a new number if the bucket is new.
-  private func begin(
+  func begin(
     _ key: UnsafeRawBufferPointer, in bucket: String, values first: UnsafeRawBufferPointer?,
     _ second: UnsafeRawBufferPointer?
   ) throws(TreeRingError) -> BucketReference {

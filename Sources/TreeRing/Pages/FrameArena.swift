@@ -7,16 +7,17 @@ internal import TreeRingPlatform
 
 /// Frames cut from large chunks. Not locked: the page store holds it under its lock.
 struct FrameArena {
-  private static let hugePageByteCount = 2 << 20
   private static let firstChunkByteCount = 256 << 10
 
+  private let supply = ChunkSupply()
   private var chunks: [UnsafeMutableRawPointer] = []
   private var freeFrames: [UnsafeMutableRawPointer] = []
   private var next: UnsafeMutableRawPointer?
   private var remainingByteCount = 0
 
+  private var chunksByteCount = 0
   /// The number of bytes taken from the system.
-  private(set) var byteCount = 0
+  var byteCount: Int { chunksByteCount + supply.byteCount }
   /// The number of frames allocated and not deallocated.
   private(set) var frameCount = 0
 
@@ -28,6 +29,7 @@ struct FrameArena {
     guard let frame = next else { preconditionFailure("a chunk without memory") }
     next = frame + PageLayout.pageByteCount
     remainingByteCount -= PageLayout.pageByteCount
+    if remainingByteCount == ChunkSupply.chunkByteCount / 2 { supply.prepare() }
     return frame
   }
 
@@ -44,12 +46,13 @@ struct FrameArena {
   }
 
   private mutating func addChunk() {
-    let size = chunks.isEmpty ? Self.firstChunkByteCount : Self.hugePageByteCount
-    let chunk = UnsafeMutableRawPointer.allocate(
-      byteCount: size, alignment: chunks.isEmpty ? PageLayout.pageByteCount : size)
-    if size == Self.hugePageByteCount { Platform.adviseHugePages(chunk, byteCount: size) }
+    let isFirst = chunks.isEmpty
+    let size = isFirst ? Self.firstChunkByteCount : ChunkSupply.chunkByteCount
+    let chunk =
+      isFirst
+      ? .allocate(byteCount: size, alignment: PageLayout.pageByteCount) : supply.take()
     chunks.append(chunk)
-    byteCount += size
+    chunksByteCount += size
     next = chunk
     remainingByteCount = size
   }

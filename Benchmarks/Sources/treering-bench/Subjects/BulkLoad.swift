@@ -11,6 +11,13 @@ let bulkLoad = [
       try engine.sync()
     }
   },
+  Subject(name: "SortedLoad") { context in
+    let data = context.sortedRows
+    try loadLine(context, "load of sorted rows", data, bar: 1_000_000) { engine in
+      try engine.session().loadSorted(data.sorted)
+      try engine.sync()
+    }
+  },
   Subject(name: "RandomLoad") { context in
     try loadLine(context, "load in random order", context.rows, bar: 400_000) { engine in
       try Context.loadInRandomOrder(engine, context.rows)
