@@ -22,16 +22,10 @@ final class ChangeRecorder {
     new: [EncodedPlace], oldContent: RowContent?, newContent: RowContent?
   ) {
     if isOverLimit { return }
-    func places(_ encoded: [EncodedPlace]) -> [RowPlace] {
-      encoded.map {
-        RowPlace(
-          group: $0.group, order: OrderKey.order(sortKey: $0.sortKey, bucket: bucket, key: key))
-      }
-    }
     let row = RowReference(bucket: bucket, key: Array(key))
     let change = AffectedRow(
-      oldPlaces: places(old), newPlaces: places(new), oldContent: old.isEmpty ? nil : oldContent,
-      newContent: new.isEmpty ? nil : newContent)
+      oldPlaces: old.entries(of: row), newPlaces: new.entries(of: row),
+      oldContent: old.isEmpty ? nil : oldContent, newContent: new.isEmpty ? nil : newContent)
     if let known = indexes[index]?[row] {
       indexes[index]?[row]?.follow(with: change)
       byteCount += RecordSize.of(change.newPlaces) - RecordSize.of(known.newPlaces)

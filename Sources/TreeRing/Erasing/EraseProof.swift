@@ -23,19 +23,13 @@ struct EraseProof {
   /// The newest commit from which the row was removed.
   let newest: CommitNumber
   /// The last commit of the log scanned so far.
-  private var scannedThrough: CommitNumber = 0
+  private(set) var scannedThrough: CommitNumber = 0
   /// The bytes and the logged values scanned so far.
   private(set) var byteCount: UInt64 = 0
   private(set) var values = 0
   /// The number of commits that hold the key's bytes as part of something else.
   private(set) var mentioningCommitCount = 0
   private(set) var searchedPageFile = false
-
-  init(key: Key, bucket: UInt32, newest: CommitNumber) {
-    self.key = key
-    self.bucket = bucket
-    self.newest = newest
-  }
 
   // MARK: The log
 

@@ -23,11 +23,8 @@ extension Store {
     return try withRecord(
       of: key, in: bucket.name, at: point, needsObjectOnly: true, creator
     ) { record in
-      switch record.object {
-      case .inline(let bytes): return try bucket.coder.decode(bytes, record.coder)
-      case .logged(let reference):
-        let bytes = try values.read(reference, part: .object)
-        return try bytes.withUnsafeBytes { try bucket.coder.decode($0, record.coder) }
+      try values.withBytes(of: record.object, part: .object) {
+        try bucket.coder.decode($0, record.coder)
       }
     }
   }

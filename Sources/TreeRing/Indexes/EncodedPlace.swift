@@ -8,14 +8,24 @@ package struct EncodedPlace: Hashable, Sendable {
   package var group: GroupName
   /// Order-preserving bytes, at most `Limits.sortKeyByteCount` of them.
   package var sortKey: [UInt8]
+}
 
-  init(group: GroupName, sortKey: [UInt8]) {
-    self.group = group
-    self.sortKey = sortKey
-  }
+/// One entry of a row in a group index, as change records hold it.
+package struct RowPlace: Hashable, Sendable {
+  /// The group of the entry.
+  package var group: GroupName
+  /// The key in the group's strict total order, compared byte by byte: sort key, then the bucket's
+  /// number (4 bytes, big-endian), then the row's key.
+  package var order: [UInt8]
 }
 
 extension [EncodedPlace] {
+  /// The entries of a row in these places.
+  func entries(of row: RowReference) -> [RowPlace] {
+    let rest = RowTreeKey.of(bucket: row.bucket, key: row.key)
+    return map { RowPlace(group: $0.group, order: $0.sortKey + rest) }
+  }
+
   /// Calls `body` with the places of each group in which two lists differ; both lists are in group
   /// order. O(n).
   static func forEachDifference(

@@ -74,20 +74,17 @@ public struct FieldFilter: Hashable, Sendable {
 extension FieldFilter {
   /// The definition as canonical JSON, the text that is stored. Equal definitions have equal texts.
   public var json: String {
-    var output: [UInt8] = []
-    output.append(contentsOf: "{\"filters\":".utf8)
-    JSONScanner.appendQuoted(parent, to: &output)
-    output.append(contentsOf: ",\"where\":".utf8)
-    FieldIndex.append(conditions, to: &output)
-    output.append(contentsOf: ",\"version\":\(version)}".utf8)
-    return String(decoding: output, as: UTF8.self)
+    "{\"filters\":\(parent.quoted),\"where\":\(FieldIndex.json(conditions)),"
+      + "\"version\":\(version)}"
   }
 
   /// Creates a filter from its JSON. Members may come in any order; `version` may be absent.
   ///
   /// Throws `invalidInput` if the text is not JSON, or a member is unknown, missing or malformed.
   public init(json: String) throws(TreeRingError) {
-    self = try json.withBytes { (bytes) throws(TreeRingError) in try Self(json: bytes) }
+    self = try Array(json.utf8).withUnsafeBytes { (bytes) throws(TreeRingError) in
+      try Self(json: bytes)
+    }
   }
 
   /// Creates a filter from its JSON, as bytes.

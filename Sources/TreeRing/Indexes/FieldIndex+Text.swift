@@ -5,38 +5,19 @@ public import TreeRingLog
 extension FieldIndex {
   /// The definition as canonical JSON, the text that is stored. Equal definitions have equal texts.
   public var json: String {
-    var output: [UInt8] = []
-    output.append(contentsOf: "{\"bucket\":".utf8)
-    JSONScanner.appendQuoted(bucket, to: &output)
-    output.append(contentsOf: ",\"group\":".utf8)
-    JSONScanner.appendQuoted(group, to: &output)
-    output.append(contentsOf: ",\"order\":".utf8)
-    Self.append(order.map(\.description), to: &output)
-    output.append(contentsOf: ",\"where\":".utf8)
-    Self.append(conditions, to: &output)
-    output.append(contentsOf: ",\"version\":\(version)}".utf8)
-    return String(decoding: output, as: UTF8.self)
+    let order = Self.json(order.map(\.description))
+    return "{\"bucket\":\(bucket.quoted),\"group\":\(group.quoted),\"order\":\(order),"
+      + "\"where\":\(Self.json(conditions)),\"version\":\(version)}"
   }
 
-  /// Appends conditions as `{"FIELD":["V","V"]}`.
-  static func append(_ conditions: [Condition], to output: inout [UInt8]) {
-    output.append(UInt8(ascii: "{"))
-    for (index, condition) in conditions.enumerated() {
-      if index > 0 { output.append(UInt8(ascii: ",")) }
-      JSONScanner.appendQuoted(condition.field, to: &output)
-      output.append(UInt8(ascii: ":"))
-      append(condition.values, to: &output)
-    }
-    output.append(UInt8(ascii: "}"))
+  /// Conditions as `{"FIELD":["V","V"]}`.
+  static func json(_ conditions: [Condition]) -> String {
+    let members = conditions.map { "\($0.field.quoted):\(json($0.values))" }
+    return "{\(members.joined(separator: ","))}"
   }
 
-  private static func append(_ texts: [String], to output: inout [UInt8]) {
-    output.append(UInt8(ascii: "["))
-    for (index, text) in texts.enumerated() {
-      if index > 0 { output.append(UInt8(ascii: ",")) }
-      JSONScanner.appendQuoted(text, to: &output)
-    }
-    output.append(UInt8(ascii: "]"))
+  private static func json(_ texts: [String]) -> String {
+    "[\(texts.map(\.quoted).joined(separator: ","))]"
   }
 
   /// Creates a definition from its JSON. Members may come in any order; `where` and `version` may
@@ -44,7 +25,9 @@ extension FieldIndex {
   ///
   /// Throws `invalidInput` if the text is not JSON, or a member is unknown, missing or malformed.
   public init(json: String) throws(TreeRingError) {
-    self = try json.withBytes { (bytes) throws(TreeRingError) in try Self(json: bytes) }
+    self = try Array(json.utf8).withUnsafeBytes { (bytes) throws(TreeRingError) in
+      try Self(json: bytes)
+    }
   }
 
   /// Creates a definition from its JSON, as bytes.
@@ -97,13 +80,11 @@ extension FieldIndex {
 }
 
 extension String {
-  /// Calls `body` with the text as UTF-8.
-  func withBytes<R>(
-    _ body: (UnsafeRawBufferPointer) throws(TreeRingError) -> R
-  ) throws(TreeRingError) -> R {
-    try Array(utf8).withUnsafeBufferPointer { (buffer) throws(TreeRingError) in
-      try body(UnsafeRawBufferPointer(buffer))
-    }
+  /// The text as a JSON string.
+  var quoted: String {
+    var output: [UInt8] = []
+    JSONScanner.appendQuoted(self, to: &output)
+    return String(decoding: output, as: UTF8.self)
   }
 }
 

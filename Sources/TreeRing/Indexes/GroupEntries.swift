@@ -85,7 +85,7 @@ package final class GroupEntries: Sendable {
     }
   }
 
-  /// The number of its rows before a place, given as the parts that `OrderKey.order` joins. To be
+  /// The number of its rows before a place, given in parts: sort key, bucket, key. To be
   /// called inside a read section.
   @inline(__always)
   private func rank(

@@ -131,10 +131,10 @@ struct IndexBuilder {
     try manual.forEach(of: name) { place in
       let row = RowReference(bucket: place.bucket, key: place.key)
       // The places of a row are adjacent.
-      if row == last { return true }
+      if row == last { return }
       last = row
       let wanted = covering.filter { $0.1.contains(row.bucket) }.map(\.0)
-      if wanted.isEmpty { return true }
+      if wanted.isEmpty { return }
       try row.key.withUnsafeBytes { key in
         guard let record = RowTreeKey.with(bucket: row.bucket, key: key, { rows.value(of: $0) })
         else {
@@ -144,7 +144,6 @@ struct IndexBuilder {
         try add(try RowRecord(record), row.bucket, key, manualPlaces: manualPlaces, to: wanted)
         if isFull { try flush(nil) }
       }
-      return true
     }
   }
 

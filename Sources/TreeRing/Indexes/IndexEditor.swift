@@ -16,37 +16,24 @@ struct IndexEditor {
   ) {
     [EncodedPlace].forEachDifference(from: old, to: new) { before, after in
       if let before {
-        removeOrder(&roots, before, bucket: bucket, key: key)
-        if after == nil {
-          (prefix + before.group.bytes).withUnsafeBytes {
-            _ = editor.remove(&roots.places, key: $0)
-          }
-        }
+        remove(Self.entry(before, bucket: bucket, key: key).key, from: &roots.order)
+        if after == nil { remove(prefix + before.group.bytes, from: &roots.places) }
       }
       if let after {
-        insertOrder(&roots, after, bucket: bucket, key: key)
-        (prefix + after.group.bytes).withUnsafeBytes { placeKey in
-          after.sortKey.withUnsafeBytes {
-            _ = editor.put(&roots.places, key: placeKey, value: $0)
-          }
-        }
+        let entry = Self.entry(after, bucket: bucket, key: key)
+        put(entry.key, entry.value, into: &roots.order)
+        put(prefix + after.group.bytes, after.sortKey, into: &roots.places)
       }
     }
   }
 
-  private func removeOrder(
-    _ roots: inout IndexRoots, _ place: EncodedPlace, bucket: UInt32, key: UnsafeRawBufferPointer
-  ) {
-    let entry = Self.entry(place, bucket: bucket, key: key)
-    entry.key.withUnsafeBytes { _ = editor.remove(&roots.order, key: $0) }
+  private func remove(_ key: [UInt8], from root: inout TreeRoot) {
+    key.withUnsafeBytes { _ = editor.remove(&root, key: $0) }
   }
 
-  private func insertOrder(
-    _ roots: inout IndexRoots, _ place: EncodedPlace, bucket: UInt32, key: UnsafeRawBufferPointer
-  ) {
-    let entry = Self.entry(place, bucket: bucket, key: key)
-    entry.key.withUnsafeBytes { entryKey in
-      entry.value.withUnsafeBytes { _ = editor.put(&roots.order, key: entryKey, value: $0) }
+  private func put(_ key: [UInt8], _ value: [UInt8], into root: inout TreeRoot) {
+    key.withUnsafeBytes { key in
+      value.withUnsafeBytes { _ = editor.put(&root, key: key, value: $0) }
     }
   }
 

@@ -80,11 +80,7 @@ public struct IndexReader: Sendable {
 
   /// The number of rows of a group before `place`, which need not be the place of a row. O(log n).
   package func rank(of place: [UInt8], in group: GroupName) throws(TreeRingError) -> Int {
-    try state.read {
-      let start = group.encoded
-      let lower = start.withUnsafeBytes { order.rank(of: $0) }
-      return (start + place).withUnsafeBytes { order.rank(of: $0) } - lower
-    }
+    try GroupEntries(group, of: self).rank(of: place)
   }
 
   /// The entry at a position of a group, which must exist. O(log n).
@@ -118,11 +114,8 @@ public struct IndexReader: Sendable {
   package func places(of row: RowReference) throws(TreeRingError) -> [RowPlace] {
     try state.read {
       row.key.withUnsafeBytes { key in
-        PlaceKey.places(in: placeTree, prefix: PlaceKey.prefix(bucket: row.bucket, key: key)).map {
-          RowPlace(
-            group: $0.group,
-            order: OrderKey.order(sortKey: $0.sortKey, bucket: row.bucket, key: key))
-        }
+        PlaceKey.places(in: placeTree, prefix: PlaceKey.prefix(bucket: row.bucket, key: key))
+          .entries(of: row)
       }
     }
   }

@@ -28,11 +28,11 @@ struct ManualPlaces {
     guard let number = number(of: index) else { return [] }
     var places: [EncodedPlace] = []
     let prefix = Self.prefix(number, PlaceKey.prefix(bucket: bucket, key: key))
-    tree.forEach(withPrefix: prefix) { key, label in
-      places.append(
-        EncodedPlace(
-          group: GroupName(bytes: key[prefix.count...]), sortKey: OrderLabel.sortKey(label)))
-      return true
+    prefix.withUnsafeBytes { prefix in
+      tree.forEach(startingWith: prefix) { group, label in
+        places.append(
+          EncodedPlace(group: GroupName(bytes: group), sortKey: OrderLabel.sortKey(label)))
+      }
     }
     return places
   }
@@ -47,13 +47,12 @@ struct ManualPlaces {
     }
   }
 
-  /// Calls `body` with every place of an index, by bucket, key and group, until it returns false.
-  func forEach(
-    of index: String, _ body: (ManualPlace) throws -> Bool
-  ) throws {
+  /// Calls `body` with every place of an index, by bucket, key and group.
+  func forEach(of index: String, _ body: (ManualPlace) throws -> Void) throws {
     guard let number = number(of: index) else { return }
     try tree.forEach(withPrefix: Self.prefix(number, [])) { key, label in
       try body(try ManualPlace(key, label))
+      return true
     }
   }
 
@@ -71,14 +70,12 @@ struct ManualPlaces {
         label(in: place.group, of: index, bucket: place.bucket, key: $0) != nil
       }
       if !isThere { try body(place.removed) }
-      return true
     }
     try forEach(of: index) { place in
       let known = place.key.withUnsafeBytes {
         old.label(in: place.group, of: index, bucket: place.bucket, key: $0)
       }
       if all || known != place.label { try body(place) }
-      return true
     }
   }
 

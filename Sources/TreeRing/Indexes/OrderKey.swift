@@ -18,18 +18,6 @@ package enum OrderKey {
     return bytes
   }
 
-  /// A row's place in its group: sort key, bucket, key.
-  package static func order(
-    sortKey: [UInt8], bucket: UInt32, key: UnsafeRawBufferPointer
-  ) -> [UInt8] {
-    var bytes: [UInt8] = []
-    bytes.reserveCapacity(sortKey.count + 4 + key.count)
-    bytes.append(contentsOf: sortKey)
-    bytes.append(ordered32: bucket)
-    bytes.append(contentsOf: key)
-    return bytes
-  }
-
   /// The value of an order-tree entry.
   package static func lengths(group: Int, sortKey: Int) -> [UInt8] {
     [
@@ -91,31 +79,15 @@ package enum PlaceKey {
 
   /// The key of a row's place in one group.
   static func of(bucket: UInt32, key: UnsafeRawBufferPointer, group: GroupName) -> [UInt8] {
-    var bytes = prefix(bucket: bucket, key: key)
-    bytes.append(contentsOf: group.bytes)
-    return bytes
+    prefix(bucket: bucket, key: key) + group.bytes
   }
 
   /// Returns every place of a row, in group order.
-  package static func places(
-    in tree: Tree, prefix: [UInt8]
-  ) -> [EncodedPlace] {
-    if tree.isEmpty { return [] }
+  package static func places(in tree: Tree, prefix: [UInt8]) -> [EncodedPlace] {
     var places: [EncodedPlace] = []
-    var cursor = tree.makeCursor()
     prefix.withUnsafeBytes { prefix in
-      var isInside = cursor.seek(to: prefix)
-      while isInside {
-        isInside = cursor.withEntry { key, value in
-          guard key.count >= prefix.count,
-            UnsafeRawBufferPointer(rebasing: key[..<prefix.count]).elementsEqual(prefix)
-          else { return false }
-          places.append(
-            EncodedPlace(
-              group: GroupName(bytes: key[prefix.count...]), sortKey: Array(value)))
-          return true
-        }
-        if isInside { isInside = cursor.next() }
+      tree.forEach(startingWith: prefix) { group, sortKey in
+        places.append(EncodedPlace(group: GroupName(bytes: group), sortKey: Array(sortKey)))
       }
     }
     return places

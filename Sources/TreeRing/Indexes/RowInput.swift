@@ -9,27 +9,12 @@ package struct RowInput {
   package var key: UnsafeRawBufferPointer
   package var object: UnsafeRawBufferPointer
   package var metadata: UnsafeRawBufferPointer?
-  /// The version of the coder that wrote the object.
-  package var coder: UInt32
-  package var created: Stamp
-  package var written: Stamp
+  let record: RowRecord
   private let decoded = DecodedRow()
 
   /// The values that `.created` and `.modified` order by.
   var sortContext: SortKeyContext {
-    SortKeyContext(created: created, modified: written)
-  }
-
-  init(
-    bucket: UInt32, key: UnsafeRawBufferPointer, object: UnsafeRawBufferPointer,
-    of record: RowRecord
-  ) {
-    self.bucket = bucket
-    self.key = key
-    self.object = object
-    coder = record.coder
-    created = record.created
-    written = record.written
+    SortKeyContext(created: record.created, modified: record.written)
   }
 
   /// Returns the decoded row. The first call decodes it; if that fails, every call throws the
@@ -37,7 +22,7 @@ package struct RowInput {
   func row<Row>(by coder: RowCoder<Row>) throws -> IndexedRow<Row> {
     try decoded.row(by: coder.identity) {
       IndexedRow(
-        row: try coder.decode(object, self.coder), key: Key(bytes: key),
+        row: try coder.decode(object, record.coder), key: Key(bytes: key),
         metadata: metadata.map { Array($0) })
     }
   }
@@ -68,12 +53,14 @@ extension ValueSource {
     of record: RowRecord, bucket: UInt32, key: UnsafeRawBufferPointer, readsMetadata: Bool,
     _ body: (RowInput) throws(TreeRingError) -> R
   ) throws(TreeRingError) -> R {
-    try withBytes(of: record.object, part: .object) { (object) throws(TreeRingError) -> R in
-      var input = RowInput(bucket: bucket, key: key, object: object, of: record)
-      guard let metadata = record.metadata, readsMetadata else { return try body(input) }
-      return try withBytes(of: metadata, part: .metadata) { (bytes) throws(TreeRingError) -> R in
-        input.metadata = bytes
-        return try body(input)
+    try typed {
+      try withBytes(of: record.object, part: .object) { object in
+        var input = RowInput(bucket: bucket, key: key, object: object, record: record)
+        guard let metadata = record.metadata, readsMetadata else { return try body(input) }
+        return try withBytes(of: metadata, part: .metadata) { bytes in
+          input.metadata = bytes
+          return try body(input)
+        }
       }
     }
   }

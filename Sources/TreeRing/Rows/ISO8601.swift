@@ -42,10 +42,7 @@ package enum ISO8601 {
   /// The timestamp in a text.
   /// - Throws: `invalidInput` with the offset of the flaw.
   package static func parse(_ text: some StringProtocol) throws(TreeRingError) -> Timestamp {
-    let bytes = Array(text.utf8)
-    return try bytes.withUnsafeBufferPointer { (buffer) throws(TreeRingError) in
-      try parse(UnsafeRawBufferPointer(buffer))
-    }
+    try Array(text.utf8).withUnsafeBytes { (bytes) throws(TreeRingError) in try parse(bytes) }
   }
 
   /// Appends a timestamp as text, exact to the microsecond; the fraction only if it is not zero.

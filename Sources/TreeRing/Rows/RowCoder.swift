@@ -14,7 +14,16 @@ public struct RowCoder<Row>: Sendable {
   /// Decodes bytes that a coder of the given version wrote. The bytes are valid during the call.
   public let decode: @Sendable (_ bytes: UnsafeRawBufferPointer, _ version: UInt32) throws -> Row
   let identity: CoderIdentity
+}
 
+/// The identity of a coder, so that indexes with equal coders share a decoded row. Coders that
+/// decode in the same way are equal: copies of one, and the JSON coders of one type.
+enum CoderIdentity: Equatable, Sendable {
+  case json(ObjectIdentifier)
+  case own(UUID)
+}
+
+extension RowCoder {
   /// Creates a custom coder. Keep it, or its bucket, in a constant: a written row is decoded once
   /// for all indexes whose buckets have copies of one coder.
   public init(
@@ -22,19 +31,7 @@ public struct RowCoder<Row>: Sendable {
     encode: @escaping @Sendable (Row) throws -> [UInt8],
     decode: @escaping @Sendable (_ bytes: UnsafeRawBufferPointer, _ version: UInt32) throws -> Row
   ) {
-    self.init(
-      version: version, identity: .own(CoderIdentity.Token()), encode: encode, decode: decode)
-  }
-
-  private init(
-    version: UInt32, identity: CoderIdentity,
-    encode: @escaping @Sendable (Row) throws -> [UInt8],
-    decode: @escaping @Sendable (_ bytes: UnsafeRawBufferPointer, _ version: UInt32) throws -> Row
-  ) {
-    self.version = version
-    self.identity = identity
-    self.encode = encode
-    self.decode = decode
+    self.init(version: version, encode: encode, decode: decode, identity: .own(UUID()))
   }
 }
 
@@ -46,9 +43,9 @@ extension RowCoder where Row: Codable & SendableMetatype {
     encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
     let decoder = JSONDecoder()
     return RowCoder(
-      version: version, identity: .json(ObjectIdentifier(Row.self)),
-      encode: { Array(try encoder.encode($0)) },
-      decode: { bytes, _ in try decoder.decode(Row.self, from: Data(bytes)) })
+      version: version, encode: { Array(try encoder.encode($0)) },
+      decode: { bytes, _ in try decoder.decode(Row.self, from: Data(bytes)) },
+      identity: .json(ObjectIdentifier(Row.self)))
   }
 }
 

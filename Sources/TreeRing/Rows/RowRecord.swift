@@ -71,6 +71,16 @@ package struct LoggedReference: Hashable, Sendable {
   package var stamp: Stamp
 }
 
+/// A row's content as change records hold it: enough to tell which parts have changed.
+package struct RowContent: Hashable, Sendable {
+  /// A 64-bit digest of the object.
+  package var object: UInt64
+  /// A 64-bit digest of the metadata; nil without metadata.
+  package var metadata: UInt64?
+  /// The commit of the row's last touch; 0 if it was never touched.
+  package var touched: CommitNumber
+}
+
 /// A row in the row tree.
 package struct RowRecord {
   /// The last operation on the row, of any kind.

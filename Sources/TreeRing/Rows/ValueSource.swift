@@ -9,11 +9,6 @@ struct ValueSource: Sendable {
   /// The values that the commit being written logs.
   var pending: PendingValues?
 
-  init(log: CommitLog, pending: PendingValues? = nil) {
-    self.log = log
-    self.pending = pending
-  }
-
   /// Reads a logged value.
   func read(_ reference: LoggedReference, part: ValuePart) throws(TreeRingError) -> [UInt8] {
     if let pending, pending.commit == reference.stamp.commit {
@@ -33,15 +28,14 @@ struct ValueSource: Sendable {
   }
 
   /// Calls `body` with a value's bytes, inline or logged.
+  @inline(__always)
   func withBytes<R>(
-    of value: StoredValue, part: ValuePart,
-    _ body: (UnsafeRawBufferPointer) throws(TreeRingError) -> R
-  ) throws(TreeRingError) -> R {
+    of value: StoredValue, part: ValuePart, _ body: (UnsafeRawBufferPointer) throws -> R
+  ) throws -> R {
     switch value {
     case .inline(let bytes): return try body(bytes)
     case .logged(let reference):
-      let bytes = try read(reference, part: part)
-      return try bytes.withUnsafeBytes(body)
+      return try read(reference, part: part).withUnsafeBytes(body)
     }
   }
 

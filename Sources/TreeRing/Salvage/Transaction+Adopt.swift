@@ -64,11 +64,6 @@ private struct Adoption {
   /// The operations that were left out.
   var dropped: Set<UInt32> = []
 
-  init(transaction: Transaction, found: ReadableCommit) {
-    self.transaction = transaction
-    self.found = found
-  }
-
   private var editor: StateEditor { transaction.editor }
 
   mutating func take(_ operation: Operation, at stamp: Stamp) throws(TreeRingError) {

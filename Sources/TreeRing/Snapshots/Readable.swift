@@ -56,11 +56,8 @@ extension Readable {
     let (reader, name) = (try self.reader, bucket.bucketName)
     return try reader.reading {
       guard let record = try reader.record(bucket: name, key: key) else { return nil }
-      switch record.object {
-      case .inline(let bytes): return try body(bytes, record.coder)
-      case .logged(let reference):
-        let bytes = try reader.values.read(reference, part: .object)
-        return try bytes.withUnsafeBytes { try body($0, record.coder) }
+      return try reader.values.withBytes(of: record.object, part: .object) {
+        try body($0, record.coder)
       }
     }
   }
@@ -113,12 +110,8 @@ extension Readable {
     let reader = try self.reader
     var keys = KeyBuffer()
     try forEachRecord(in: bucket.name, from: lower, to: upper, reversed: reversed) { key, record in
-      let row: Row
-      switch record.object {
-      case .inline(let bytes): row = try bucket.coder.decode(bytes, record.coder)
-      case .logged(let reference):
-        let bytes = try reader.values.read(reference, part: .object)
-        row = try bytes.withUnsafeBytes { try bucket.coder.decode($0, record.coder) }
+      let row = try reader.values.withBytes(of: record.object, part: .object) {
+        try bucket.coder.decode($0, record.coder)
       }
       return try body(keys.copy(key), row)
     }

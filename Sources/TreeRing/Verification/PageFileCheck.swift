@@ -32,17 +32,11 @@ package func verifyPageFile(
 
 private struct PageFileCheck {
   let file: PageFile
+  let progress: (UInt64) -> Void
   var findings: [LogFinding] = []
   /// The error that prevented the check, if any.
   private(set) var failure: TreeRingError?
-  private var used: Set<PageNumber> = []
-
-  private let progress: (UInt64) -> Void
-
-  init(file: PageFile, progress: @escaping (UInt64) -> Void) {
-    self.file = file
-    self.progress = progress
-  }
+  var used: Set<PageNumber> = []
 
   mutating func report(_ problem: String, at offset: UInt64 = 0) {
     if findings.count < 100 {
