@@ -302,8 +302,10 @@ public final class Store: Sendable {
       await withTaskCancellationHandler {
         await withCheckedContinuation { continuation in
           queue.whenVisible(commit) { continuation.resume() }
-          // Closing, cancelling or erasing may have come before the waiter was registered.
-          let isOver = isClosed.load(ordering: .acquiring) || Task.isCancelled || hasStopped
+          // Closing, cancelling, erasing or the end of following may have come before the waiter
+          // was registered.
+          let isOver =
+            isClosed.load(ordering: .acquiring) || Task.isCancelled || follower?.hasStopped == true
           if isOver || self.queue !== queue { queue.wakeAll() }
         }
       } onCancel: {
@@ -334,9 +336,6 @@ public final class Store: Sendable {
 
   /// For a store open for reading: throws the error that ended the following of its writer.
   package func checkFollowing() throws(TreeRingError) { try follower?.check() }
-
-  /// Whether the follower has stopped, so that no later commit will become visible.
-  private var hasStopped: Bool { follower?.hasStopped ?? false }
 
   /// Every live snapshot, the oldest commit first.
   public var pins: [PinInfo] { pinRegistry.all }

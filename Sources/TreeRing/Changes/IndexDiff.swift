@@ -15,13 +15,6 @@ struct IndexDiff {
   private let limit: Int
   private var result: AffectedRows
 
-  private init(from old: IndexReader, to new: IndexReader, limit: Int) {
-    self.old = old
-    self.new = new
-    self.limit = limit
-    result = AffectedRows(from: old.commit, to: new.commit)
-  }
-
   /// Every row whose places differ or that was written; nil if there are more than the limit.
   ///
   /// O(entries and rows of the store that differ), and O(log n) for each of those in `buckets`, as
@@ -31,7 +24,8 @@ struct IndexDiff {
     from old: IndexReader, to new: IndexReader, within buckets: [String], limit: Int
   ) throws(TreeRingError) -> AffectedRows? {
     guard old.state.pages === new.state.pages else { throw StateReader.treesRebuilt }
-    var diff = IndexDiff(from: old, to: new, limit: limit)
+    let result = AffectedRows(from: old.commit, to: new.commit)
+    var diff = IndexDiff(old: old, new: new, limit: limit, result: result)
     try diff.addPlaced()
     try diff.addWritten(in: buckets)
     return diff.isOverLimit ? nil : diff.result

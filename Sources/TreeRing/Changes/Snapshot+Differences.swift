@@ -36,14 +36,21 @@ extension Snapshot {
         .invalidInput,
         "The two snapshots are of different stores. Compare two that the same `Store` has made.")
     }
-    // Erasing rebuilds the trees. In that case compare new snapshots of the same commits, whose
-    // trees share pages again.
-    var (before, after) = (old, self)
-    while before.pin.uncheckedReader.pages !== after.pin.uncheckedReader.pages {
-      before = try old.store.snapshot(at: .commit(old.commit))
-      after = try store.snapshot(at: .commit(commit))
-    }
+    let (before, after) = try Self.sharingPages(old, self)
     try after.reader.diff(from: before.reader, body)
+  }
+
+  /// Two snapshots of one store whose trees share pages. Erasing rebuilds the trees; in that case
+  /// they are new snapshots of the same commits.
+  static func sharingPages(
+    _ first: Snapshot, _ second: Snapshot
+  ) throws(TreeRingError) -> (Snapshot, Snapshot) {
+    var (first, second) = (first, second)
+    while first.pin.uncheckedReader.pages !== second.pin.uncheckedReader.pages {
+      first = try first.store.snapshot(at: .commit(first.commit))
+      second = try second.store.snapshot(at: .commit(second.commit))
+    }
+    return (first, second)
   }
 
   /// Every row that differs between another snapshot and this one.
@@ -70,12 +77,7 @@ extension StateReader {
   func diff(from old: StateReader, _ body: (RowDifference) throws -> Bool) throws {
     guard pages === old.pages else { throw Self.treesRebuilt }
     var differences = TreeDiff(from: old.roots.rows, to: roots.rows, pages: pages)
-    var goesOn = true
-    while goesOn {
-      goesOn = try old.reading {
-        try reading { try forSomeDifferences(&differences, from: old, body) }
-      }
-    }
+    while try forSomeDifferences(&differences, from: old, body) {}
   }
 
   /// Calls `body` with the same rows, in pieces of some megabytes or of one row. No read section is
@@ -87,16 +89,12 @@ extension StateReader {
     while goesOn {
       var piece: [RowDifference] = []
       var byteCount = 0
-      goesOn = try old.reading {
-        try reading {
-          try forSomeDifferences(&differences, from: old) { difference in
-            for row in [difference.before, difference.after] {
-              byteCount += (row?.object.count ?? 0) + (row?.metadata?.count ?? 0)
-            }
-            piece.append(difference)
-            return byteCount < 1 << 22
-          }
+      goesOn = try forSomeDifferences(&differences, from: old) { difference in
+        for row in [difference.before, difference.after] {
+          byteCount += (row?.object.count ?? 0) + (row?.metadata?.count ?? 0)
         }
+        piece.append(difference)
+        return byteCount < 1 << 22
       }
       goesOn = goesOn || byteCount >= 1 << 22
       try body(piece)
@@ -117,18 +115,22 @@ extension StateReader {
   private func forSomeDifferences(
     _ differences: inout TreeDiff, from old: StateReader, _ body: (RowDifference) throws -> Bool
   ) throws -> Bool {
-    let failures = pages.fetchFailureCount
-    differences.resume()
-    // An empty page stands for a page that could not be fetched.
-    try pages.checkFetches(since: failures)
-    for _ in 0..<Self.sectionEntryCount {
-      let goesOn = try differences.next { key, before, after in
+    try old.reading {
+      try reading {
+        let failures = pages.fetchFailureCount
+        differences.resume()
+        // An empty page stands for a page that could not be fetched.
         try pages.checkFetches(since: failures)
-        return try describe(key, before, after, from: old, body)
+        for _ in 0..<Self.sectionEntryCount {
+          let goesOn = try differences.next { key, before, after in
+            try pages.checkFetches(since: failures)
+            return try describe(key, before, after, from: old, body)
+          }
+          guard goesOn == true else { return false }
+        }
+        return true
       }
-      guard goesOn == true else { return false }
     }
-    return true
   }
 
   private func describe(

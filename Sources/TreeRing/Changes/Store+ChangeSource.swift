@@ -60,9 +60,7 @@ extension Store {
     ofIndex name: String, from commit: CommitNumber, to new: Snapshot
   ) throws(TreeRingError) -> AffectedRows {
     if commit == new.commit { return AffectedRows(from: commit, to: commit) }
-    guard let record = new.pin.definitions.indexes[name] else {
-      throw TreeRingError.noIndex(named: name)
-    }
+    let record = try new.definition(ofIndex: name)
     if let rows = try recordedRows(of: record, from: commit, to: new) { return rows }
     return try affectedRows(
       ofIndex: name, from: try snapshot(at: .commit(commit)), to: new, usesRecords: false)

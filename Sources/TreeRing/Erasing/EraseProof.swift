@@ -92,22 +92,13 @@ struct EraseProof {
         try check(version.roots.catalog) { entry, _ in entry.starts(with: prefix) }
       }
       for index in version.roots.indexes.all {
-        try check(index.order) { Self.isOrder($0, $1, of: row) }
+        try check(index.order) { entry, value in
+          guard let entry = try? OrderEntry(key: entry, value: value) else { return false }
+          return entry.bucket == bucket && entry.key.elementsEqual(key.bytes)
+        }
         try check(index.places) { entry, _ in entry.starts(with: place) }
       }
     }
-  }
-
-  /// Whether an entry of an order tree belongs to the row.
-  private static func isOrder(
-    _ entry: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer, of row: [UInt8]
-  ) -> Bool {
-    guard value.count == 4, entry.count >= row.count, entry.suffix(row.count).elementsEqual(row)
-    else { return false }
-    let lengths = value.prefix(4)
-    let group = Int(lengths[0]) | Int(lengths[1]) << 8
-    let sortKey = Int(lengths[2]) | Int(lengths[3]) << 8
-    return group + sortKey + row.count == entry.count
   }
 
   // MARK: The page file

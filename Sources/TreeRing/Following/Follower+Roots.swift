@@ -122,10 +122,10 @@ extension Follower {
       return nil
     }
     guard let root = found else { return nil }
-    if try ReaderOpening.fits(root.meta, log) { return root }
+    if try root.meta.fits(log) { return root }
     // Compaction may have rewritten the checkpoint's commit since the segments were listed.
     try log.refresh()
-    return try ReaderOpening.fits(root.meta, log) ? root : nil
+    return try root.meta.fits(log) ? root : nil
   }
 
   /// Makes a version visible that does not follow from the one before, and evicts the earlier

@@ -53,7 +53,7 @@ struct ReaderOpening {
       guard let (checkpoints, root) = try checkpoint(&reason) else { break }
       let log = try openLog(trusting: root.meta, published)
       do throws(TreeRingError) {
-        if try Self.fits(root.meta, log) {
+        if try root.meta.fits(log) {
           return try engine(log, checkpoints, root, word, published, "log after checkpoint")
         }
         reason = "The page file is not of this log."
@@ -134,16 +134,6 @@ struct ReaderOpening {
     }
     try PageBirth.checkRoom(after: log)
     return log
-  }
-
-  /// Whether a meta describes a state that this log has passed through.
-  static func fits(_ meta: Meta, _ log: CommitLog) throws(TreeRingError) -> Bool {
-    guard meta.storeID == log.storeID, meta.position.commit <= log.completed,
-      meta.position.commit >= log.horizon
-    else { return false }
-    do throws(TreeRingError) {
-      return try log.header(of: meta.position.commit).checksum == meta.position.identity
-    } catch  where [.notFound, .beyondHorizon].contains(error.code) { return false }
   }
 
   private func engine(

@@ -115,9 +115,7 @@ struct RowWalk {
       var reader = try PayloadReader(payload, commit: number)
       var steps: [Step] = []
       var first: CommitNumber?
-      while true {
-        let stamp = reader.stamp
-        guard let operation = try reader.next() else { break }
+      while let (operation, stamp) = try reader.nextStamped() {
         guard let (change, previous) = operation.change(of: key, in: { $0.number == bucket })
         else { continue }
         first = first ?? previous

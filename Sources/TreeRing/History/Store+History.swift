@@ -53,13 +53,17 @@ extension Store {
       let commit = next
       next = 0
       var found: [RowVersion] = []
-      try readIfThere(commit) { (header, reader) throws(TreeRingError) in
-        while let operation = try reader.next() {
-          let change = operation.change(of: key.bytes) { $0.name.isSameName(as: bucket) }
-          guard let (change, previous) = change else { continue }
-          if found.isEmpty { next = previous }
-          found.append(RowVersion(header, try change.map(bytes)))
+      do throws(TreeRingError) {
+        try read(commit) { (header, reader) throws(TreeRingError) in
+          while let operation = try reader.next() {
+            let change = operation.change(of: key.bytes) { $0.name.isSameName(as: bucket) }
+            guard let (change, previous) = change else { continue }
+            if found.isEmpty { next = previous }
+            found.append(RowVersion(header, try change.map(bytes)))
+          }
         }
+      } catch  where error.code == .beyondHorizon {
+        // Compaction has removed the commit.
       }
       // Check now: the horizon may have passed the commit before the read.
       if commit <= horizon {
@@ -97,18 +101,6 @@ extension Store {
     let found = Result { () throws(TreeRingError) in try read(number, body) }
     try refusal(number)
     return try found.get()
-  }
-
-  /// Reads a commit that compaction may have removed.
-  private func readIfThere(
-    _ number: CommitNumber,
-    _ body: (CommitHeader, inout PayloadReader) throws(TreeRingError) -> Void
-  ) throws(TreeRingError) {
-    do throws(TreeRingError) {
-      try read(number, body)
-    } catch {
-      if error.code != .beyondHorizon { throw error }
-    }
   }
 
   private func read<R>(

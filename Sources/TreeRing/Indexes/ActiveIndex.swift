@@ -118,36 +118,31 @@ extension IndexRecord {
 
   /// The definition, ready for use; nil if its closure is not among `code`.
   func active(code: [CodeIndex]) throws(TreeRingError) -> ActiveIndex? {
+    func ready(_ evaluator: ActiveIndex.Evaluator, over buckets: [String]) -> ActiveIndex {
+      ActiveIndex(number: number, name: name, evaluator: evaluator, buckets: buckets)
+    }
     switch definition {
     case .removed: return nil
     case .fields(let text):
       let fields = try stored { () throws(TreeRingError) in try FieldIndex(json: text) }
-      return ActiveIndex(
-        number: number, name: name, evaluator: .fields(fields), buckets: [fields.bucket])
+      return ready(.fields(fields), over: [fields.bucket])
     case .code:
       guard let index = registered(in: code) else { return nil }
-      let evaluator: ActiveIndex.Evaluator
       switch index.closure {
-      case .places(let places): evaluator = .code(places)
-      case .compared(let comparison): evaluator = .compared(comparison)
+      case .places(let places): return ready(.code(places), over: index.buckets)
+      case .compared(let comparison): return ready(.compared(comparison), over: index.buckets)
       case .filter: return nil
       }
-      return ActiveIndex(
-        number: number, name: name, evaluator: evaluator, buckets: index.buckets)
     case .filtered(let parent, _):
       guard let index = registered(in: code), case .filter(_, let fits) = index.closure,
         let parent = try parent.active(code: code)
       else { return nil }
-      return ActiveIndex(
-        number: number, name: name, evaluator: .filtered(parent, fits), buckets: index.buckets)
+      return ready(.filtered(parent, fits), over: index.buckets)
     case .selected(let parent, let text):
       let filter = try stored { () throws(TreeRingError) in try FieldFilter(json: text) }
       guard let parent = try parent.active(code: code) else { return nil }
-      return ActiveIndex(
-        number: number, name: name,
-        evaluator: .filtered(parent) { filter.fits($0.object) }, buckets: parent.buckets)
-    case .manual(let buckets):
-      return ActiveIndex(number: number, name: name, evaluator: .manual, buckets: buckets)
+      return ready(.filtered(parent) { filter.fits($0.object) }, over: parent.buckets)
+    case .manual(let buckets): return ready(.manual, over: buckets)
     }
   }
 

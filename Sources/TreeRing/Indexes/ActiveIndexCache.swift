@@ -6,16 +6,14 @@ internal import TreeRingPlatform
 /// The definitions that maintain the indexes of the newest version.
 final class ActiveIndexCache: Sendable {
   private struct State {
-    var edition = Edition(number: 0)
+    var edition: Edition = 0
     /// The version of these definitions. Weak, so that it is released with its readers.
     weak var version: Version?
     var indexes = ActiveIndexes()
   }
 
   /// The number of changes of the registered closures so far.
-  struct Edition: Equatable, Sendable {
-    fileprivate var number: UInt64
-  }
+  typealias Edition = UInt64
 
   private let state = Mutex(State())
 
@@ -49,9 +47,7 @@ final class ActiveIndexCache: Sendable {
   /// Drops all definitions, because closures have changed or numbers may be reused.
   func clear() {
     let dropped = state.withLock { state in
-      defer {
-        state = State(edition: Edition(number: state.edition.number + 1))
-      }
+      defer { state = State(edition: state.edition + 1) }
       return state.indexes
     }
     withExtendedLifetime(dropped) {}

@@ -109,8 +109,6 @@ struct FieldDefinitionReader {
   var conditions: [FieldIndex.Condition] = []
   var version: UInt32 = 1
 
-  init(scanner: JSONScanner) { self.scanner = scanner }
-
   /// Reads the whole definition. Refuses other members than those given.
   mutating func read(members: Set<String>) throws(TreeRingError) {
     try scanner.enterObject()

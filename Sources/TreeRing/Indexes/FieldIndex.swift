@@ -152,16 +152,10 @@ package struct FieldEntry {
 }
 
 extension FieldIndex {
-  /// Evaluates a row's object into an entry; returns false if the row is not in the index.
-  ///
-  /// O(bytes), in one pass over the object.
-  func evaluate(_ object: UnsafeRawBufferPointer, into entry: inout FieldEntry) -> Bool {
-    program.evaluate(object, into: &entry)
-  }
-
-  /// The group and sort key of a row's object; nil if the row is not in the index.
+  /// The group and sort key of a row's object; nil if the row is not in the index. O(bytes), in one
+  /// pass over the object.
   func evaluate(_ object: UnsafeRawBufferPointer) -> (group: [UInt8], sortKey: [UInt8])? {
     var entry = FieldEntry()
-    return evaluate(object, into: &entry) ? (entry.group, entry.sortKey) : nil
+    return program.evaluate(object, into: &entry) ? (entry.group, entry.sortKey) : nil
   }
 }

@@ -10,10 +10,7 @@ extension GroupName {
 
   /// Whether a name of these bytes is within the limit.
   static func isWithinLimit(_ name: UnsafeRawBufferPointer) -> Bool {
-    guard name.count <= Limits.nameByteCount else { return false }
-    var count = name.count + 2
-    for byte in name where byte == 0 { count += 1 }
-    return count <= encodedByteLimit
+    name.count + name.count { $0 == 0 } <= Limits.nameByteCount
   }
 
   /// Throws `tooLarge` if the name is over its limit.

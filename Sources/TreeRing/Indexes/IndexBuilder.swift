@@ -8,36 +8,19 @@ struct IndexBuilder {
   /// The default limit of entry bytes in memory.
   static let entryByteLimit = 4 << 20
 
-  private let catalog: Catalog
-  private let rows: Tree
-  private let catalogTree: Tree
-  private let values: ValueSource
-  private let editor: PageEditor
-  private let entryByteLimit: Int
-  private let spill: SpillAction?
-  private let progress: (Int) -> Bool
-  private var drafts: [IndexDraft]
-  private var rowCount = 0
-
-  /// - Parameters:
-  ///   - entryByteLimit: The maximum number of entry bytes in memory, over all indexes.
-  ///   - spill: Called repeatedly, while no pointer into pages of the transaction is held.
-  ///   - progress: Called at intervals with the number of rows done; false cancels the build.
-  init(
-    _ indexes: [ActiveIndex], rows: Tree, catalog: Catalog, catalogTree: Tree,
-    values: ValueSource, editor: PageEditor, entryByteLimit: Int, spill: SpillAction?,
-    progress: @escaping (Int) -> Bool
-  ) {
-    drafts = indexes.map { IndexDraft(index: $0, editor: editor) }
-    self.rows = rows
-    self.catalog = catalog
-    self.catalogTree = catalogTree
-    self.values = values
-    self.editor = editor
-    self.entryByteLimit = entryByteLimit
-    self.spill = spill
-    self.progress = progress
-  }
+  let rows: Tree
+  let catalog: Catalog
+  let catalogTree: Tree
+  let values: ValueSource
+  let editor: PageEditor
+  /// The maximum number of entry bytes in memory, over all indexes.
+  let entryByteLimit: Int
+  /// Called repeatedly, while no pointer into pages of the transaction is held.
+  let spill: SpillAction?
+  /// Called at intervals with the number of rows done; false cancels the build.
+  let progress: (Int) -> Bool
+  var drafts: [IndexDraft]
+  private(set) var rowCount = 0
 
   /// Builds the indexes, in their order.
   ///

@@ -4,37 +4,30 @@
 internal import TreeRingLog
 
 extension IndexEditor {
-  /// A state that has the trees of the index.
-  struct Donor {
-    var rows: Tree
-    var catalog: Catalog
-    var index: IndexRoots
-  }
-
-  /// Derives the trees of an index for other rows. O(rows that differ · log n).
+  /// Derives the trees of an index at one state from its trees at another one. O(rows that differ ·
+  /// log n).
   ///
   /// - Parameter limit: The maximum number of rows that differ.
   /// - Returns: The trees; nil if more rows differ, or if the index cannot be derived row by row,
   ///   because it compares rows or is manual.
   /// - Throws: The error that prevents the derivation; the caller then has to discard its pages.
   func derive(
-    _ index: ActiveIndex, from donor: Donor, for rows: Tree, catalog: Catalog,
-    values: ValueSource, limit: Int
+    _ index: ActiveIndex, from trees: IndexRoots, of donor: StateReader, for state: StateReader,
+    limit: Int
   ) throws(TreeRingError) -> IndexRoots? {
     if !index.isDerivable { return nil }
     let buckets = Set(
-      index.buckets.compactMap { donor.catalog.buckets[$0] ?? catalog.buckets[$0] })
-    guard
-      let keys = try differingKeys(from: donor.rows, to: rows, in: buckets, limit: limit)
+      index.buckets.compactMap { donor.catalog.buckets[$0] ?? state.catalog.buckets[$0] })
+    guard let keys = try differingKeys(from: donor.rows, to: state.rows, in: buckets, limit: limit)
     else { return nil }
-    var roots = donor.index
+    var roots = trees
     var next = 0
     while next < keys.count {
       let part = keys[next..<min(next + StateReader.sectionEntryCount, keys.count)]
       try editor.pages.read { () throws(TreeRingError) in
         for key in part {
           try key.withUnsafeBytes { (treeKey) throws(TreeRingError) in
-            try move(&roots, index, treeKey, from: donor.rows, to: rows, values)
+            try move(&roots, index, treeKey, from: donor.rows, to: state.rows, state.values)
           }
         }
       }

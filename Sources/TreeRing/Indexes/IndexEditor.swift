@@ -69,20 +69,18 @@ struct IndexEditor {
   ) throws(TreeRingError) -> [IndexRoots] {
     try withoutActuallyEscaping(progress) { (progress) throws(TreeRingError) in
       var builder = IndexBuilder(
-        indexes, rows: rows, catalog: catalog, catalogTree: catalogTree, values: values,
-        editor: editor, entryByteLimit: entryByteLimit, spill: spill, progress: progress)
+        rows: rows, catalog: catalog, catalogTree: catalogTree, values: values, editor: editor,
+        entryByteLimit: entryByteLimit, spill: spill, progress: progress,
+        drafts: indexes.map { IndexDraft(index: $0, editor: editor) })
       return try builder.run(labeled: labeled)
     }
   }
 
-  /// Builds the trees of one index.
-  func build(
-    _ index: ActiveIndex, rows: Tree, catalog: Catalog, catalogTree: Tree, values: ValueSource,
-    entryByteLimit: Int = IndexBuilder.entryByteLimit
-  ) throws(TreeRingError) -> IndexRoots {
+  /// Builds the trees of one index of a state.
+  func build(_ index: ActiveIndex, of state: StateReader) throws(TreeRingError) -> IndexRoots {
     let built = try build(
-      [index], rows: rows, catalog: catalog, catalogTree: catalogTree, values: values,
-      entryByteLimit: entryByteLimit)
+      [index], rows: state.rows, catalog: state.catalog,
+      catalogTree: Tree(state.roots.catalog, pages: state.pages), values: state.values)
     return built.first ?? IndexRoots(number: index.number)
   }
 }

@@ -86,7 +86,7 @@ public struct SortItem: Hashable, Sendable {
     let number: Stamp
     switch content {
     case .component(let bytes):
-      encoder.appendComponent(bytes)
+      encoder.appendRaw(bytes)
       return
     case .created: number = context.created
     case .modified: number = context.modified

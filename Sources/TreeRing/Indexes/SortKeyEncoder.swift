@@ -87,12 +87,7 @@ public struct SortKeyEncoder {
   mutating func appendRaw(_ byte: UInt8) { bytes.append(byte) }
 
   /// Appends bytes as they are. The caller keeps the component self-delimiting.
-  mutating func appendRaw(_ raw: UnsafeRawBufferPointer) {
-    bytes.append(contentsOf: raw)
-  }
-
-  /// Appends a component built separately.
-  mutating func appendComponent(_ component: [UInt8]) { bytes.append(contentsOf: component) }
+  mutating func appendRaw(_ raw: some Collection<UInt8>) { bytes.append(contentsOf: raw) }
 
   /// Complements every byte from an offset on, which reverses their order.
   mutating func complement(from start: Int) {

@@ -76,18 +76,12 @@ extension Store {
       if let (nearest, donor) = engine.donor(of: record.number, for: version) {
         // Keep the version too: the lease keeps the pages of the index only, not those of its rows.
         defer { withExtendedLifetime(nearest) {} }
-        let donated = IndexEditor.Donor(
-          rows: Tree(nearest.roots.rows, pages: nearest.pages), catalog: nearest.catalog,
-          index: donor.roots)
         let roots = try indexEditor.derive(
-          index, from: donated, for: state.rows, catalog: version.catalog, values: state.values,
+          index, from: donor.roots, of: reader(of: nearest), for: state,
           limit: max(512, state.rows.count / 8))
         if let roots { return (roots, donor.lease) }
       }
-      let roots = try indexEditor.build(
-        index, rows: state.rows, catalog: version.catalog,
-        catalogTree: Tree(version.roots.catalog, pages: version.pages), values: state.values)
-      return (roots, nil)
+      return (try indexEditor.build(index, of: state), nil)
     }
     // The next reader of this commit, or of one nearby, reuses the trees.
     if engine.pages === version.pages { engine.timeTravel.keep(version) }
@@ -101,9 +95,7 @@ extension Store {
   package func affectedRows(
     ofIndex name: String, from old: Snapshot, to new: Snapshot, usesRecords: Bool = true
   ) throws(TreeRingError) -> AffectedRows {
-    guard let record = new.pin.definitions.indexes[name] else {
-      throw TreeRingError.noIndex(named: name)
-    }
+    let record = try new.definition(ofIndex: name)
     if usesRecords,
       let rows = try recordedRows(of: record, from: old.commit, readBy: old, to: new)
     {
@@ -121,13 +113,7 @@ extension Store {
     from old: (definition: IndexRecord, snapshot: Snapshot),
     to new: (definition: IndexRecord, snapshot: Snapshot), limit: Int
   ) throws(TreeRingError) -> AffectedRows? {
-    // Erasing rebuilds the trees. In that case compare new snapshots of the same commits, whose
-    // trees share pages again.
-    var (before, after) = (old.snapshot, new.snapshot)
-    while before.pin.uncheckedReader.pages !== after.pin.uncheckedReader.pages {
-      before = try snapshot(at: .commit(before.commit))
-      after = try snapshot(at: .commit(after.commit))
-    }
+    let (before, after) = try Snapshot.sharingPages(old.snapshot, new.snapshot)
     var rows = try IndexDiff.affectedRows(
       from: try reader(of: old.definition, at: before.pin),
       to: try reader(of: new.definition, at: after.pin),

@@ -73,23 +73,14 @@ extension JSONScanner {
 
   /// Enters the next value, which must be an object. `nextMember()` reads its members.
   package mutating func enterObject() throws(TreeRingError) {
-    skipSpace()
-    if position >= bytes.count { _ = fail(.endOfText) }
-    if fault == .none, !take(UInt8(ascii: "{")) { _ = fail(.notAnObject) }
-    if fault != .none { throw error }
+    try enter(UInt8(ascii: "{"), else: .notAnObject)
   }
 
   /// The next member of the entered object; nil after its end.
   ///
   /// Validates everything that it skips.
   package mutating func nextMember() throws(TreeRingError) -> JSONMember? {
-    let first = isAfter(UInt8(ascii: "{"))
-    skipSpace()
-    if take(UInt8(ascii: "}")) { return nil }
-    if !first {
-      guard expect(UInt8(ascii: ",")) else { throw error }
-      skipSpace()
-    }
+    guard try goToNext(after: UInt8(ascii: "{"), end: UInt8(ascii: "}")) else { return nil }
     let start = position
     guard skipNameToken() else { throw error }
     let name = start..<position
@@ -99,20 +90,12 @@ extension JSONScanner {
 
   /// Enters the next value, which must be an array. `nextElement()` reads its elements.
   package mutating func enterArray() throws(TreeRingError) {
-    skipSpace()
-    if position >= bytes.count { _ = fail(.endOfText) }
-    if fault == .none, !take(UInt8(ascii: "[")) { _ = fail(.notAnArray) }
-    if fault != .none { throw error }
+    try enter(UInt8(ascii: "["), else: .notAnArray)
   }
 
   /// The range of the next element of the entered array; nil after its end.
   package mutating func nextElement() throws(TreeRingError) -> Range<Int>? {
-    let first = isAfter(UInt8(ascii: "["))
-    skipSpace()
-    if take(UInt8(ascii: "]")) { return nil }
-    if !first {
-      guard expect(UInt8(ascii: ",")) else { throw error }
-    }
+    guard try goToNext(after: UInt8(ascii: "["), end: UInt8(ascii: "]")) else { return nil }
     return try nextValue()
   }
 
@@ -126,10 +109,23 @@ extension JSONScanner {
     }
   }
 
-  /// Whether the byte before the position is the given opening bracket.
+  private mutating func enter(_ bracket: UInt8, else flaw: Fault) throws(TreeRingError) {
+    skipSpace()
+    if position >= bytes.count { _ = fail(.endOfText) }
+    if fault == .none, !take(bracket) { _ = fail(flaw) }
+    if fault != .none { throw error }
+  }
+
+  /// Moves to the next item of the entered object or array; returns false after its end.
   @inline(__always)
-  private func isAfter(_ bracket: UInt8) -> Bool {
-    position > 0 && bytes[position - 1] == bracket
+  private mutating func goToNext(after bracket: UInt8, end: UInt8) throws(TreeRingError) -> Bool {
+    let isFirst = position > 0 && bytes[position - 1] == bracket
+    skipSpace()
+    if take(end) { return false }
+    if isFirst { return true }
+    guard expect(UInt8(ascii: ",")) else { throw error }
+    skipSpace()
+    return true
   }
 
   /// The bytes in a range of the text.

@@ -104,8 +104,8 @@ package struct JSONScanner {
     guard position < bytes.count else { return fail(.endOfText) }
     switch bytes[position] {
     case UInt8(ascii: "\""): return skipString()
-    case UInt8(ascii: "{"): return skipObject(depth: depth)
-    case UInt8(ascii: "["): return skipArray(depth: depth)
+    case UInt8(ascii: "{"): return skipItems(to: UInt8(ascii: "}"), areMembers: true, depth)
+    case UInt8(ascii: "["): return skipItems(to: UInt8(ascii: "]"), areMembers: false, depth)
     case UInt8(ascii: "-"), UInt8(ascii: "0")...UInt8(ascii: "9"): return skipNumber()
     case UInt8(ascii: "t"): return skipLiteral("true")
     case UInt8(ascii: "f"): return skipLiteral("false")
@@ -130,39 +130,24 @@ package struct JSONScanner {
     return true
   }
 
-  private mutating func skipObject(depth: Int) -> Bool {
-    guard depth < Self.maximumDepth else { return fail(.tooDeep) }
-    position += 1
-    skipSpace()
-    if take(UInt8(ascii: "}")) { return true }
-    while true {
-      skipSpace()
-      guard skipName() else { return false }
-      skipSpace()
-      guard skipValue(depth: depth + 1) else { return false }
-      skipSpace()
-      if take(UInt8(ascii: ",")) { continue }
-      return expect(UInt8(ascii: "}"))
-    }
-  }
-
-  private mutating func skipArray(depth: Int) -> Bool {
-    guard depth < Self.maximumDepth else { return fail(.tooDeep) }
-    position += 1
-    skipSpace()
-    if take(UInt8(ascii: "]")) { return true }
-    while true {
-      skipSpace()
-      guard skipValue(depth: depth + 1) else { return false }
-      skipSpace()
-      if take(UInt8(ascii: ",")) { continue }
-      return expect(UInt8(ascii: "]"))
-    }
-  }
-
-  /// Skips a member's name and the colon after it.
+  /// Skips the object or array that starts at the current position.
   @inline(__always)
-  mutating func skipName() -> Bool { skipNameToken() && expect(UInt8(ascii: ":")) }
+  private mutating func skipItems(to end: UInt8, areMembers: Bool, _ depth: Int) -> Bool {
+    guard depth < Self.maximumDepth else { return fail(.tooDeep) }
+    position += 1
+    skipSpace()
+    if take(end) { return true }
+    repeat {
+      skipSpace()
+      if areMembers {
+        guard skipNameToken(), expect(UInt8(ascii: ":")) else { return false }
+        skipSpace()
+      }
+      guard skipValue(depth: depth + 1) else { return false }
+      skipSpace()
+    } while take(UInt8(ascii: ","))
+    return expect(end)
+  }
 
   /// Skips a string, which must come next.
   @inline(__always)

@@ -78,7 +78,7 @@ struct Opening: Sendable {
       }
       for meta in metas {
         do throws(TreeRingError) {
-          guard try fits(meta, log) else {
+          guard try meta.fits(log, trust: log.trust) else {
             reason = "The page file is not of this log."
             continue
           }
@@ -137,17 +137,6 @@ struct Opening: Sendable {
       fileSystem: fileSystem, options: logOptions)
     try PageBirth.checkRoom(after: log)
     return log
-  }
-
-  /// Whether a meta describes a state that this log has passed through.
-  private func fits(_ meta: Meta, _ log: CommitLog) throws(TreeRingError) -> Bool {
-    guard meta.storeID == log.storeID, meta.position.commit <= log.sequenced else { return false }
-    // A compacted log cannot be replayed on top of a state that it no longer leads to.
-    guard meta.position.commit >= log.horizon else { return false }
-    if case .accepted = log.trust { return true }
-    do throws(TreeRingError) {
-      return try log.header(of: meta.position.commit).checksum == meta.position.identity
-    } catch  where [.notFound, .beyondHorizon].contains(error.code) { return false }
   }
 
   // MARK: Starting states
@@ -349,6 +338,20 @@ struct Opening: Sendable {
   private static let operationsPerCheckpoint: UInt64 = 4_000_000
   /// The number of operations between two reports of progress.
   private static let operationsPerNote: UInt64 = 50_000
+}
+
+extension Meta {
+  /// Whether it describes a state that a log has passed through.
+  /// - Parameter trust: The log's decision about the meta's commit, if it has made one.
+  func fits(_ log: CommitLog, trust: LogTrust? = nil) throws(TreeRingError) -> Bool {
+    guard storeID == log.storeID, position.commit <= log.completed else { return false }
+    // A compacted log cannot be replayed on top of a state that it no longer leads to.
+    guard position.commit >= log.horizon else { return false }
+    if case .accepted = trust { return true }
+    do throws(TreeRingError) {
+      return try log.header(of: position.commit).checksum == position.identity
+    } catch  where [.notFound, .beyondHorizon].contains(error.code) { return false }
+  }
 }
 
 extension StoreMode {

@@ -88,9 +88,9 @@ extension IndexRecord {
 
   private init(_ reader: inout ByteReader, depth: Int) throws(TreeRingError) {
     guard depth <= Self.depthLimit else { throw ByteReader.damaged }
-    name = String(decoding: try reader.counted(), as: UTF8.self)
-    number = try reader.integer32()
-    version = try reader.integer32()
+    let name = String(decoding: try reader.counted(), as: UTF8.self)
+    let (number, version) = (try reader.integer32(), try reader.integer32())
+    let definition: Definition
     switch try reader.byte() {
     case Kind.removed: definition = .removed
     case Kind.fields:
@@ -111,6 +111,7 @@ extension IndexRecord {
           + "Open the store with a newer version.")
     }
     try Limits.checkStored(name: name.utf8.count)
+    self.init(name: name, number: number, version: version, definition: definition)
     try check()
   }
 }

@@ -42,7 +42,7 @@ package struct IndexRecord: Hashable, Sendable {
       }
     }
   }
-  package var name: String
+  @ExactName package var name: String
   /// The number of this definition in this store; a new definition gets a new number.
   package var number: UInt32
   /// The version that its author assigned.
@@ -54,14 +54,5 @@ package struct IndexRecord: Hashable, Sendable {
     self.number = number
     self.version = version
     self.definition = definition
-  }
-
-  package static func == (a: IndexRecord, b: IndexRecord) -> Bool {
-    a.number == b.number && a.version == b.version && a.name.isSameName(as: b.name)
-      && a.definition == b.definition
-  }
-  package func hash(into hasher: inout Hasher) {
-    name.hashName(into: &hasher)
-    hasher.combine(number)
   }
 }

@@ -42,17 +42,12 @@ package enum OperationKind: UInt8, Sendable {
 package struct BucketReference: Hashable, Sendable {
   /// The bucket's number in this store.
   package var number: UInt32
-  package var name: String
+  @ExactName package var name: String
 
   package init(number: UInt32, name: String) {
     self.number = number
     self.name = name
   }
-
-  package static func == (a: BucketReference, b: BucketReference) -> Bool {
-    a.number == b.number && a.name.isSameName(as: b.name)
-  }
-  package func hash(into hasher: inout Hasher) { hasher.combine(number) }
 }
 
 /// One operation, its byte runs in place.
@@ -112,17 +107,11 @@ extension Operation {
   func change(
     of key: [UInt8], in isBucket: (BucketReference) -> Bool
   ) -> (change: RowChange<StoredValue>, previous: CommitNumber)? {
-    switch self {
-    case .row(let row, let change):
-      guard isBucket(row.bucket), row.key.elementsEqual(key) else { return nil }
-      return (change, row.previous)
-    case .deleteRange(let bucket, let rows):
-      guard isBucket(bucket), let row = rows.first(where: { $0.key.elementsEqual(key) }) else {
-        return nil
-      }
-      return (.delete, row.previous)
-    case .tag, .index, .place, .stub, .held: return nil
+    var found: (RowChange<StoredValue>, CommitNumber)?
+    forEachChange { row, change in
+      if row.key.elementsEqual(key), isBucket(row.bucket) { found = (change, row.previous) }
     }
+    return found
   }
 
   /// The values that it has in the log under its own stamp.
@@ -169,20 +158,12 @@ package struct RowAddress {
 
 /// The manual index and the group that an operation places a row in.
 package struct PlaceAddress: Hashable, Sendable {
-  package var index: String
+  @ExactName package var index: String
   package var group: GroupName
 
   package init(index: String, group: GroupName) {
     self.index = index
     self.group = group
-  }
-
-  package static func == (a: PlaceAddress, b: PlaceAddress) -> Bool {
-    a.group == b.group && a.index.isSameName(as: b.index)
-  }
-  package func hash(into hasher: inout Hasher) {
-    index.hashName(into: &hasher)
-    hasher.combine(group)
   }
 }
 

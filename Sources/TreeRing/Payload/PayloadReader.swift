@@ -43,6 +43,13 @@ package struct PayloadReader {
     return operation
   }
 
+  /// The next operation and its stamp; nil at the end.
+  mutating func nextStamped() throws(TreeRingError) -> (operation: Operation, stamp: Stamp)? {
+    let stamp = stamp
+    guard let operation = try next() else { return nil }
+    return (operation, stamp)
+  }
+
   /// Decodes every operation and applies none. Throws the errors of `next`.
   package static func check(
     _ payload: UnsafeRawBufferPointer, commit: CommitNumber, operationCount: UInt32

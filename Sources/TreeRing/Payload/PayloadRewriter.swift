@@ -49,7 +49,7 @@ package struct PayloadRewriter {
 
   private var writer: PayloadWriter
   private var keptValues: [(operation: UInt32, part: ValuePart)] = []
-  private var dropped: Dropped
+  private var dropped = Dropped()
   private var droppedCount = 0
   private var keptCount = 0
   private let declares: (BucketReference) -> Bool
@@ -73,10 +73,9 @@ package struct PayloadRewriter {
     declares: @escaping (BucketReference) -> Bool = { _ in true }, decide: @escaping Decide
   ) throws(TreeRingError) -> RewrittenPayload {
     var reader = try PayloadReader(payload, commit: commit)
-    var rewriter = PayloadRewriter(commit: commit, declares: declares, decide: decide)
-    while true {
-      let stamp = reader.stamp
-      guard let operation = try reader.next() else { break }
+    var rewriter = PayloadRewriter(
+      writer: PayloadWriter(commit: commit), declares: declares, decide: decide)
+    while let (operation, stamp) = try reader.nextStamped() {
       try rewriter.add(operation, at: stamp)
     }
     rewriter.endStub()
@@ -85,15 +84,6 @@ package struct PayloadRewriter {
       payload: rewriter.writer.payload(notes: kept), keptValues: rewriter.keptValues,
       droppedCount: rewriter.droppedCount,
       isVacant: rewriter.keptCount == 0 && kept == CommitNotes())
-  }
-
-  private init(
-    commit: CommitNumber, declares: @escaping (BucketReference) -> Bool, decide: @escaping Decide
-  ) {
-    writer = PayloadWriter(commit: commit)
-    dropped = Dropped()
-    self.declares = declares
-    self.decide = decide
   }
 
   private mutating func add(_ operation: Operation, at stamp: Stamp) throws(TreeRingError) {

@@ -40,8 +40,8 @@ enum OrderLabel {
   static func between(_ lower: [UInt8]?, _ upper: [UInt8]?) -> [UInt8]? {
     switch (lower, upper) {
     case (nil, nil): first
-    case (let lower?, nil): after(lower)
-    case (nil, let upper?): before(upper)
+    case (let lower?, nil): counted(lower, isUp: true)
+    case (nil, let upper?): counted(upper, isUp: false) ?? halfway([], upper)
     case (let lower?, let upper?): halfway(lower, upper)
     }
   }
@@ -124,39 +124,22 @@ enum OrderLabel {
     }
   }
 
-  /// Increments the counter of the first block that is not at its maximum.
-  private static func after(_ lower: [UInt8]) -> [UInt8] {
-    var start = 0
-    while true {
-      var label = padded(lower, start + block)
+  /// Increments the counter of the first block that is not at its maximum, or decrements that of the
+  /// first block that is not at its minimum; nil if there is none. Upwards there is always one: at
+  /// the latest the first block beyond the label, which is at its minimum.
+  private static func counted(_ label: [UInt8], isUp: Bool) -> [UInt8]? {
+    for start in stride(from: 0, through: label.count + block, by: block) {
+      var next = padded(label, start + block)
       for index in (start..<start + block - 1).reversed() {
-        if label[index] < highest {
-          label[index] += 1
-          label[start + block - 1] = middle
-          return label
+        if isUp ? next[index] < highest : next[index] > lowest {
+          next[index] = isUp ? next[index] + 1 : next[index] - 1
+          next[start + block - 1] = middle
+          return next
         }
-        label[index] = lowest
+        next[index] = isUp ? lowest : highest
       }
-      start += block
     }
-  }
-
-  /// Decrements the counter of the first block that is not at its minimum.
-  private static func before(_ upper: [UInt8]) -> [UInt8]? {
-    var start = 0
-    while start < upper.count {
-      var label = padded(upper, start + block)
-      for index in (start..<start + block - 1).reversed() {
-        if label[index] > lowest {
-          label[index] -= 1
-          label[start + block - 1] = middle
-          return label
-        }
-        label[index] = highest
-      }
-      start += block
-    }
-    return halfway([], upper)
+    return nil
   }
 
   private static func padded(_ label: [UInt8], _ count: Int) -> [UInt8] {

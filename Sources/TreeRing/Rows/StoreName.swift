@@ -23,6 +23,18 @@ public struct StoreName: Hashable, Comparable, Sendable, ExpressibleByStringLite
   public var description: String { text }
 }
 
+/// Gives a text the equality of a name.
+@propertyWrapper
+package struct ExactName: Hashable, Sendable {
+  private var name: StoreName
+  package var wrappedValue: String {
+    get { name.text }
+    set { name = StoreName(newValue) }
+  }
+
+  package init(wrappedValue: String) { name = StoreName(wrappedValue) }
+}
+
 extension String {
   /// Whether two texts have the same bytes.
   package func isSameName(as other: String) -> Bool {

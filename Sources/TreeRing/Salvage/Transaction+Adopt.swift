@@ -22,9 +22,7 @@ extension Transaction {
       found.payload, commit: header.number, operationCount: header.operationCount)
     var adoption = Adoption(transaction: self, found: found)
     var reader = try PayloadReader(found.payload, commit: header.number)
-    while true {
-      let stamp = reader.stamp
-      guard let operation = try reader.next() else { break }
+    while let (operation, stamp) = try reader.nextStamped() {
       try adoption.take(operation, at: stamp)
     }
     note = reader.notes.note

@@ -34,12 +34,7 @@ final class PinRegistry: Sendable {
     /// Lower bounds: no pin has a commit below the first, and none was made before `oldestSince`.
     var oldestCommit = CommitNumber.max
     var oldestSince: ContinuousClock.Instant?
-    var horizon: CommitNumber = 0
-    /// Incremented whenever fewer commits may be readable than before.
-    var epoch: UInt64 = 0
-    /// The erase boundary: while a row is being erased, the commit that deleted it, before which
-    /// nothing may be read. 0 otherwise.
-    var eraseBoundary: CommitNumber = 0
+    var bounds = Bounds()
     /// The failure because of which the erase boundary stays until the store is reopened; nil if
     /// there was none.
     var eraseBoundaryReason: TreeRingError?
@@ -66,6 +61,14 @@ final class PinRegistry: Sendable {
       if let older = entry.older { entries[older]?.newer = entry.newer }
     }
 
+    func limit(
+      _ wanted: CommitNumber, keeping kept: Set<CommitNumber>, followed: [CommitNumber]
+    ) -> CommitNumber {
+      let holding = (entries.values.map(\.commit) + followed)
+        .filter { $0 >= max(bounds.horizon, 1) && !kept.contains($0) }
+      return max(bounds.horizon, min(wanted, holding.min() ?? wanted))
+    }
+
     /// The version that a pin of a commit keeps. O(1), unless there are newer pins of that commit
     /// whose version is not set yet.
     func version(of commit: CommitNumber) -> Version? {
@@ -80,21 +83,20 @@ final class PinRegistry: Sendable {
 
   private let state = Mutex(State())
 
-  /// The oldest commit from which on every commit can be read; 0 if all can.
-  var horizon: CommitNumber { state.withLock { $0.horizon } }
-
   /// The bounds of the readable commits at one moment.
   struct Bounds {
-    var horizon: CommitNumber
-    /// While a row is being erased: the commit that deleted it; 0 otherwise.
-    var eraseBoundary: CommitNumber
-    /// Changes whenever fewer commits may be readable than before.
-    var epoch: UInt64
+    /// The oldest commit from which on every commit can be read; 0 if all can.
+    var horizon: CommitNumber = 0
+    /// The erase boundary: while a row is being erased, the commit that deleted it, before which
+    /// nothing may be read. 0 otherwise.
+    var eraseBoundary: CommitNumber = 0
+    /// Incremented whenever fewer commits may be readable than before.
+    var epoch: UInt64 = 0
   }
 
-  var bounds: Bounds {
-    state.withLock { Bounds(horizon: $0.horizon, eraseBoundary: $0.eraseBoundary, epoch: $0.epoch) }
-  }
+  var bounds: Bounds { state.withLock { $0.bounds } }
+
+  var horizon: CommitNumber { bounds.horizon }
 
   /// The entry of one pin in the registry, and the pin's life.
   struct Registration {
@@ -117,15 +119,15 @@ final class PinRegistry: Sendable {
     let life = PinLife(commit: commit)
     var refusal: TreeRingError?
     let number = state.withLock { state -> UInt64? in
-      if commit > 0, commit < state.eraseBoundary {
+      if commit > 0, commit < state.bounds.eraseBoundary {
         refusal = TreeRingError.erasing(
-          commit, until: state.eraseBoundary, state.eraseBoundaryReason)
+          commit, until: state.bounds.eraseBoundary, state.eraseBoundaryReason)
         return nil
       }
-      if commit > 0, commit < state.horizon {
-        if epoch != state.epoch { return nil }
+      if commit > 0, commit < state.bounds.horizon {
+        if epoch != state.bounds.epoch { return nil }
         if !isKept {
-          refusal = TreeRingError.beyond(state.horizon, commit: commit)
+          refusal = TreeRingError.beyond(state.bounds.horizon, commit: commit)
           return nil
         }
       }
@@ -167,19 +169,7 @@ final class PinRegistry: Sendable {
   func limit(
     _ wanted: CommitNumber, keeping kept: Set<CommitNumber>, followed: [CommitNumber]
   ) -> CommitNumber {
-    state.withLock { Self.limit(wanted, keeping: kept, followed: followed, $0) }
-  }
-
-  private static func limit(
-    _ wanted: CommitNumber, keeping kept: Set<CommitNumber>, followed: [CommitNumber],
-    _ state: State
-  ) -> CommitNumber {
-    var horizon = wanted
-    for commit in state.entries.values.map(\.commit) + followed
-    where commit >= max(state.horizon, 1) && !kept.contains(commit) {
-      horizon = min(horizon, commit)
-    }
-    return max(state.horizon, horizon)
+    state.withLock { $0.limit(wanted, keeping: kept, followed: followed) }
   }
 
   /// Advances the horizon as far as the live pins allow; never moves it back.
@@ -193,19 +183,19 @@ final class PinRegistry: Sendable {
     to wanted: CommitNumber, keeping kept: Set<CommitNumber>, followed: [CommitNumber]
   ) -> KeptPoints {
     state.withLock { state in
-      state.horizon = Self.limit(wanted, keeping: kept, followed: followed, state)
-      state.epoch += 1
+      state.bounds.horizon = state.limit(wanted, keeping: kept, followed: followed)
+      state.bounds.epoch += 1
       let pinned = state.entries.values.map(\.commit) + followed
-      return KeptPoints(horizon: state.horizon, tags: kept.union(pinned))
+      return KeptPoints(horizon: state.bounds.horizon, tags: kept.union(pinned))
     }
   }
 
   /// Adopts the horizon that the log states.
   func open(horizon: CommitNumber) {
     state.withLock { state in
-      if horizon <= state.horizon { return }
-      state.horizon = horizon
-      state.epoch += 1
+      if horizon <= state.bounds.horizon { return }
+      state.bounds.horizon = horizon
+      state.bounds.epoch += 1
     }
   }
 
@@ -217,15 +207,15 @@ final class PinRegistry: Sendable {
       if state.entries.values.contains(where: { $0.commit < commit && $0.commit > 0 }) {
         return false
       }
-      state.eraseBoundary = commit
-      state.epoch += 1
+      state.bounds.eraseBoundary = commit
+      state.bounds.epoch += 1
       return true
     }
   }
 
   /// Invalidates replays under way, because the log now lacks operations that they may still need.
   /// They have to start again.
-  func invalidateReplays() { state.withLock { $0.epoch += 1 } }
+  func invalidateReplays() { state.withLock { $0.bounds.epoch += 1 } }
 
   /// Makes the erase boundary permanent: the log can no longer rebuild the states before it.
   func makeEraseBoundaryPermanent(because reason: TreeRingError) {
@@ -236,8 +226,8 @@ final class PinRegistry: Sendable {
   func removeEraseBoundary() {
     state.withLock { state in
       if state.eraseBoundaryReason != nil { return }
-      state.eraseBoundary = 0
-      state.epoch += 1
+      state.bounds.eraseBoundary = 0
+      state.bounds.epoch += 1
     }
   }
 

@@ -45,9 +45,7 @@ extension Store {
       let pages = version.pages
       let editor = PageEditor(pages: pages, epoch: version.roots.commit, isPrivate: true)
       defer { editor.discard() }
-      let fresh = try IndexEditor(editor: editor).build(
-        index, rows: Tree(version.roots.rows, pages: pages), catalog: version.catalog,
-        catalogTree: Tree(version.roots.catalog, pages: pages), values: ValueSource(log: log))
+      let fresh = try IndexEditor(editor: editor).build(index, of: reader(of: version))
       if index.comparison != nil {
         problems += try Self.differences(
           of: record.name, Tree(existing.order, pages: pages), Tree(fresh.order, pages: pages))

@@ -59,9 +59,7 @@ private struct BaseStates {
   ) throws -> [BaseOperation] {
     var reader = try PayloadReader(payload, commit: header.number)
     var others: [BaseOperation] = []
-    while true {
-      let stamp = reader.stamp
-      guard let operation = try reader.next() else { break }
+    while let (operation, stamp) = try reader.nextStamped() {
       func add(_ operation: CommitOperation) {
         others.append(BaseOperation(operation, stamp: stamp, timestamp: header.timestamp))
       }
