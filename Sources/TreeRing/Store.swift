@@ -330,10 +330,6 @@ public final class Store: Sendable {
     }
   }
 
-  /// For a store open for reading: the commit of the page file's root that the visible version was
-  /// built on. Nil if the follower reads the log alone, or if the store is open for writing.
-  package var followedRoot: CommitNumber? { follower?.rootCommit }
-
   /// For a store open for reading: throws the error that ended the following of its writer.
   package func checkFollowing() throws(TreeRingError) { try follower?.check() }
 

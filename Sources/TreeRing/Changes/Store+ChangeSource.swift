@@ -4,22 +4,6 @@
 package import TreeRingLog
 internal import TreeRingPlatform
 
-/// The names of all buckets that a store has ever had.
-package struct RowNames: Sendable {
-  fileprivate let catalog: Catalog
-
-  /// A row's public identity.
-  package func id(of row: RowReference) throws(TreeRingError) -> RowID {
-    guard let bucket = catalog.buckets.name(of: row.bucket) else { throw ByteReader.damaged }
-    return RowID(bucket: bucket, key: Key(bytes: row.key))
-  }
-
-  /// A row's identity inside the engine; nil if its bucket never existed.
-  package func reference(of id: RowID) -> RowReference? {
-    catalog.buckets[id.bucket].map { RowReference(bucket: $0, key: id.key.bytes) }
-  }
-}
-
 extension Snapshot {
   /// The definition by which this snapshot reads an index: the one in force when it was taken.
   ///

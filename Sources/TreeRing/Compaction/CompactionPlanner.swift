@@ -25,9 +25,6 @@ struct CompactionPlan: Sendable {
     /// Bytes of its payloads and logged values, and those of them that would stay.
     var byteCount: UInt64 = 0
     var keptByteCount: UInt64 = 0
-    /// Commits, and those of them that would stay.
-    var commitCount = 0
-    var keptCommitCount = 0
     /// Whether a commit up to the horizon writes a row that older segments hold, without stating
     /// the whole row. Such a segment must be rewritten before the older ones.
     var leansOnOlder = false
@@ -123,7 +120,7 @@ struct CompactionPlanner {
 
   /// Counts a commit above the horizon, which stays as it is.
   mutating func pass(_ header: CommitHeader) {
-    note(Int(header.storedByteCount), kept: Int(header.storedByteCount), commitStays: true)
+    note(Int(header.storedByteCount), kept: Int(header.storedByteCount))
   }
 
   /// Plans a commit at or below the horizon.
@@ -169,8 +166,7 @@ struct CompactionPlanner {
     let stays = !rewritten.isVacant || plan.points.contains(commit)
     note(
       payload.count + values,
-      kept: stays ? rewritten.payload.count + (rewritten.keptValues.isEmpty ? 0 : values) : 0,
-      commitStays: stays)
+      kept: stays ? rewritten.payload.count + (rewritten.keptValues.isEmpty ? 0 : values) : 0)
   }
 
   /// Collects the rows that a commit writes and the buckets that it introduces.
@@ -199,12 +195,10 @@ struct CompactionPlanner {
     if plan.introducers[bucket.number] == nil { plan.introducers[bucket.number] = commit }
   }
 
-  private mutating func note(_ byteCount: Int, kept: Int, commitStays: Bool) {
+  private mutating func note(_ byteCount: Int, kept: Int) {
     let last = plan.segments.count - 1
     guard last >= 0 else { return }
     plan.segments[last].byteCount += UInt64(byteCount)
     plan.segments[last].keptByteCount += UInt64(min(kept, byteCount))
-    plan.segments[last].commitCount += 1
-    plan.segments[last].keptCommitCount += commitStays ? 1 : 0
   }
 }

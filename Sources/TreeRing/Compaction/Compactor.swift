@@ -15,43 +15,30 @@ internal import TreeRingLog
 internal import TreeRingPlatform
 
 /// Compacts a log. Used by one thread.
-final class Compactor {
+struct Compactor {
   /// A state that stays readable, and the version that keeps it alive.
   struct KeptState {
     var version: Version
     var reader: StateReader
   }
 
-  private let log: CommitLog
-  private let points: KeptPoints
+  let log: CommitLog
+  let points: KeptPoints
+  let memoryLimit: Int
   /// Returns the state at a kept point.
-  private let state: (CommitNumber) throws -> KeptState
+  let state: (CommitNumber) throws -> KeptState
   /// Called between slices; throws to stop the run.
-  private let progress: (CompactionProgress) throws -> Void
-  private let memoryLimit: Int
-  private var current: (point: CommitNumber, state: KeptState)?
-  private var done: UInt64 = 0
-  private var total: UInt64 = 0
-  private var sinceSlice: UInt64 = 0
-  private var lastSequenced: CommitNumber = 0
+  let progress: (CompactionProgress) throws -> Void
+  /// Whether to read the active segment too, which cannot be rewritten.
+  var includesActive = false
+  private(set) var current: (point: CommitNumber, state: KeptState)?
+  private(set) var done: UInt64 = 0
+  private(set) var total: UInt64 = 0
+  private(set) var sinceSlice: UInt64 = 0
+  private(set) var lastSequenced: CommitNumber = 0
 
   /// The bytes of the log in one slice; then other work gets a turn.
   private static let sliceByteCount: UInt64 = 1 << 20
-
-  init(
-    log: CommitLog, points: KeptPoints, memoryLimit: Int,
-    state: @escaping (CommitNumber) throws -> KeptState,
-    progress: @escaping (CompactionProgress) throws -> Void
-  ) {
-    self.log = log
-    self.points = points
-    self.memoryLimit = memoryLimit
-    self.state = state
-    self.progress = progress
-  }
-
-  /// Whether to read the active segment too, which cannot be rewritten.
-  var includesActive = false
 
   /// The segments that hold commits up to the horizon, oldest first.
   private var segments: [SegmentInfo] {
@@ -60,7 +47,7 @@ final class Compactor {
 
   // MARK: - Planning
 
-  func plan() throws -> CompactionPlan {
+  mutating func plan() throws -> CompactionPlan {
     let segments = segments
     done = 0
     total = segments.reduce(0) { $0 + $1.byteCount } * 2
@@ -103,10 +90,7 @@ final class Compactor {
   // MARK: - Rewriting
 
   /// Rewrites one segment.
-  @discardableResult
-  func rewrite(_ segment: SegmentInfo, _ plan: CompactionPlan) throws -> (
-    before: UInt64, after: UInt64
-  ) {
+  mutating func rewrite(_ segment: SegmentInfo, _ plan: CompactionPlan) throws {
     try log.rewrite(segment: segment.firstCommit, horizon: points.horizon) { header, payload in
       guard let state = try keptState(for: header.number) else {
         try advance(header.storedByteCount, through: segment)
@@ -124,7 +108,7 @@ final class Compactor {
   // MARK: - Parts
 
   /// The state at the first kept point at or after a commit; nil above the horizon.
-  private func keptState(for commit: CommitNumber) throws -> KeptState? {
+  private mutating func keptState(for commit: CommitNumber) throws -> KeptState? {
     guard let point = points.first(from: commit) else { return nil }
     if let current, current.point == point { return current.state }
     current = nil
@@ -133,7 +117,7 @@ final class Compactor {
     return found
   }
 
-  private func advance(_ byteCount: UInt64, through segment: SegmentInfo) throws {
+  private mutating func advance(_ byteCount: UInt64, through segment: SegmentInfo) throws {
     done += byteCount
     sinceSlice += byteCount
     if sinceSlice < Self.sliceByteCount { return }

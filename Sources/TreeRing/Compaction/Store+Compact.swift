@@ -100,7 +100,7 @@ extension Store {
       try log.seal()
     }
     try forgetStates(below: points)
-    let compactor = compactor(points, run, held)
+    var compactor = compactor(points, run, held)
     let plan = try compactor.plan()
     for segment in compactor.segments(to: plan, gain: run.gain) {
       try compactor.rewrite(segment, plan)
@@ -122,7 +122,7 @@ extension Store {
       horizon: horizon, bytesBefore: before, bytesAfter: before, rewrittenSegments: 0,
       held: try holdings(against: run.wanted, keepsTags: run.keepsTags), isDryRun: true)
     guard horizon > 0 else { return report }
-    let compactor = compactor(KeptPoints(horizon: horizon, tags: kept), run, nil)
+    var compactor = compactor(KeptPoints(horizon: horizon, tags: kept), run, nil)
     compactor.includesActive = true
     let plan = try compactor.plan()
     for segment in compactor.segments(to: plan, gain: run.gain) {

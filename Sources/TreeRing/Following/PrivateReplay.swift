@@ -20,10 +20,13 @@ struct PrivateReplay: Sendable {
     let catalog = try pages.read { () throws(TreeRingError) in
       try Catalog(Tree(roots.catalog, pages: pages))
     }
+    return pinned(roots, catalog, RootUse())
+  }
+
+  private func pinned(_ roots: Roots, _ catalog: Catalog, _ use: RootUse?) -> Version {
     pins.pin(roots.commit)
     return Version(
-      roots: roots, catalog: catalog, pages: pages, reclaimer: reclaimer,
-      use: RootUse())
+      roots: roots, catalog: catalog, pages: pages, reclaimer: reclaimer, use: use)
   }
 
   /// The version of a commit, built from `base` by replaying all commits after it at once. Calls
@@ -59,10 +62,7 @@ struct PrivateReplay: Sendable {
       editor.editor.discard()
       throw error
     }
-    pins.pin(editor.roots.commit)
-    let version = Version(
-      roots: editor.roots, catalog: editor.catalog, pages: pages,
-      reclaimer: reclaimer, use: base.use)
+    let version = pinned(editor.roots, editor.catalog, base.use)
     pins.retire(Self.own(editor.editor.finish().retired), at: version.roots.commit)
     return version
   }
@@ -102,10 +102,7 @@ struct PrivateReplay: Sendable {
     let changes = recorder.changes(
       from: before, to: editor.roots.indexes, by: editor.active, replacements: replacements)
     let (allocated, retired) = editor.editor.finish()
-    pins.pin(header.number)
-    let version = Version(
-      roots: editor.roots, catalog: editor.catalog, pages: pages,
-      reclaimer: reclaimer, use: base.use)
+    let version = pinned(editor.roots, editor.catalog, base.use)
     definitions.keep(editor.active, of: version, edition)
     return SequencedCommit(
       version: version, retired: Self.own(retired), allocated: allocated, changes: changes)

@@ -119,12 +119,7 @@ struct ReaderOpening {
   private func openLog(
     trusting meta: Meta?, _ published: SharedWord.Value?
   ) throws(TreeRingError) -> CommitLog {
-    var logOptions = LogOptions(
-      access: .readOnly, segmentSize: options.segmentSize, recovery: options.recovery,
-      logger: options.logger)
-    logOptions.trusted = meta?.position
-    logOptions.trustedStoreID = meta?.storeID
-    logOptions.frameCacheByteCount = MemoryBudget(byteCount: options.memoryBudget).framePlaces
+    var logOptions = options.logOptions(trusting: meta)
     logOptions.through = published?.durable
     let (fileSystem, settled) = (fileSystem, logOptions)
     // If a backup is being replaced as a whole, this reads either the old one or the new one.

@@ -125,10 +125,6 @@ extension Timestamp {
 extension Duration {
   /// Whole microseconds, clamped to the range of the type.
   var microseconds: Int64 {
-    let (seconds, attoseconds) = components
-    let (whole, overflow) = seconds.multipliedReportingOverflow(by: 1_000_000)
-    if overflow { return seconds < 0 ? .min : .max }
-    let (sum, more) = whole.addingReportingOverflow(attoseconds / 1_000_000_000_000)
-    return more ? (seconds < 0 ? .min : .max) : sum
+    Int64(clamping: attoseconds / 1_000_000_000_000)
   }
 }

@@ -2,6 +2,7 @@
 // definition changes, so an index costs nothing to a commit that does not affect it.
 
 internal import TreeRingLog
+internal import TreeRingPlatform
 
 /// The definitions of the indexes that a state maintains, ready for use.
 struct ActiveIndexes: Sendable {
@@ -16,6 +17,30 @@ struct ActiveIndexes: Sendable {
 
   init(_ indexes: [ActiveIndex] = []) {
     for index in indexes { insert(index) }
+  }
+
+  /// Creates the definitions of some index trees, except those in no catalog, or with a closure
+  /// that is not among `code`. O(n).
+  ///
+  /// - Parameters:
+  ///   - catalogs: The catalogs to search, in this order.
+  ///   - known: Definitions that are ready already.
+  init(
+    _ trees: IndexTrees, of catalogs: [Catalog], code: [CodeIndex],
+    known: ActiveIndexes = ActiveIndexes()
+  ) throws(TreeRingError) {
+    self.init()
+    var records: [UInt32: IndexRecord] = [:]
+    for record in catalogs.flatMap(\.indexes.values) where records[record.number] == nil {
+      records[record.number] = record
+    }
+    for roots in trees.all {
+      if let index = known[roots.number] {
+        insert(index)
+      } else if let index = try records[roots.number]?.active(code: code) {
+        insert(index)
+      }
+    }
   }
 
   /// The number of definitions.
@@ -50,5 +75,56 @@ struct ActiveIndexes: Sendable {
       byBucket[bucket]?.removeAll { $0.number == number }
       if byBucket[bucket]?.isEmpty == true { byBucket[bucket] = nil }
     }
+  }
+}
+
+/// The definitions that maintain the indexes of the newest version.
+final class ActiveIndexCache: Sendable {
+  private struct State {
+    var edition: Edition = 0
+    /// The version of these definitions. Weak, so that it is released with its readers.
+    weak var version: Version?
+    var indexes = ActiveIndexes()
+  }
+
+  /// The number of changes of the registered closures so far.
+  typealias Edition = UInt64
+
+  private let state = Mutex(State())
+
+  /// The present edition, which every `clear` changes. Read it before the closures.
+  var edition: Edition { state.withLock { $0.edition } }
+
+  /// Returns the definitions of a version's index trees, except those whose closure is not
+  /// registered; the caller must drop their trees. O(1) for the last kept version, else O(n).
+  func active(
+    for version: Version, code: [CodeIndex]
+  ) throws(TreeRingError) -> ActiveIndexes {
+    let (known, isSame) = state.withLock { ($0.indexes, $0.version === version) }
+    if isSame { return known }
+    return try ActiveIndexes(
+      version.roots.indexes, of: [version.catalog], code: code, known: known)
+  }
+
+  /// Keeps the definitions of a version for the next commit, unless closures have changed since
+  /// `edition` was read.
+  func keep(_ indexes: ActiveIndexes, of version: Version, _ edition: Edition) {
+    let dropped = state.withLock { state -> ActiveIndexes? in
+      guard state.edition == edition else { return nil }
+      defer { (state.indexes, state.version) = (indexes, version) }
+      return state.indexes
+    }
+    // Released here, outside the lock, because closures may retain objects whose `deinit` uses the
+    // store.
+    withExtendedLifetime(dropped) {}
+  }
+
+  /// Drops all definitions, because closures have changed or numbers may be reused.
+  func clear() {
+    let dropped = state.withLock { state in
+      defer { state = State(edition: state.edition + 1) }
+      return state.indexes
+    }
+    withExtendedLifetime(dropped) {}
   }
 }

@@ -1,7 +1,30 @@
 // One group of an index, for many queries. The group is looked up once. Each query is one or two
 // descents of a tree, with a key built on the stack.
 
-package import TreeRingLog
+public import TreeRingLog
+
+/// One group of a group index at one commit, for many queries of the same group.
+///
+/// A reader from a transaction is valid until the transaction's next write.
+public struct GroupReader: Sendable {
+  private let entries: GroupEntries
+
+  init(_ name: GroupName, of index: IndexReader) throws(TreeRingError) {
+    entries = try GroupEntries(name, of: index)
+  }
+
+  /// The group's name.
+  public var name: GroupName { entries.name }
+
+  /// The number of rows in the group.
+  public var count: Int { entries.count }
+
+  /// The identity of the row at a position; nil beyond the group's end. O(log n).
+  public func id(at position: Int) throws(TreeRingError) -> RowID? { try entries.id(at: position) }
+
+  /// The position of a row; nil if it is not in the group. O(log n).
+  public func index(of id: RowID) throws(TreeRingError) -> Int? { try entries.position(of: id) }
+}
 
 /// A group's entries in the order tree of an index at one commit.
 package final class GroupEntries: Sendable {
@@ -120,6 +143,11 @@ package final class GroupEntries: Sendable {
 }
 
 extension IndexReader {
+  /// Returns a group for several queries. O(log n).
+  public func group(_ name: GroupName) throws(TreeRingError) -> GroupReader {
+    try GroupReader(name, of: self)
+  }
+
   /// Calls `body` with each group of a row, in their order, and the row's sort key there. Both are
   /// valid only inside `body`. O(log n).
   package func forEachPlace(

@@ -38,7 +38,8 @@ public struct GroupIndex: Sendable {
     self.version = version
     let coder = bucket.coder
     let closure = CodeIndex.Closure.places { input in
-      let context = input.sortContext
+      let record = input.record
+      let context = SortKeyContext(created: record.created, modified: record.written)
       return try places(try input.row(by: coder)).places.map { place in
         try place.group.check()
         return EncodedPlace(group: place.group, sortKey: place.sortKey(context: context))

@@ -199,16 +199,31 @@ public struct IndexReader: Sendable {
   }
 }
 
-extension StateReader {
+/// The names of all buckets that a store has ever had.
+package struct RowNames: Sendable {
+  let catalog: Catalog
+
   /// A row's public identity.
-  package func id(_ row: RowReference) throws(TreeRingError) -> RowID {
+  package func id(of row: RowReference) throws(TreeRingError) -> RowID {
     guard let bucket = catalog.buckets.name(of: row.bucket) else { throw ByteReader.damaged }
     return RowID(bucket: bucket, key: Key(bytes: row.key))
   }
 
+  /// A row's identity inside the engine; nil if its bucket never existed.
+  package func reference(of id: RowID) -> RowReference? {
+    catalog.buckets[id.bucket].map { RowReference(bucket: $0, key: id.key.bytes) }
+  }
+}
+
+extension StateReader {
+  /// A row's public identity.
+  package func id(_ row: RowReference) throws(TreeRingError) -> RowID {
+    try RowNames(catalog: catalog).id(of: row)
+  }
+
   /// A row's identity inside the engine; nil if the bucket never existed.
   package func reference(_ id: RowID) -> RowReference? {
-    catalog.buckets[id.bucket].map { RowReference(bucket: $0, key: id.key.bytes) }
+    RowNames(catalog: catalog).reference(of: id)
   }
 
   /// Returns a row that an index names.

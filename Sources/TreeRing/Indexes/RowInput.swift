@@ -12,11 +12,6 @@ package struct RowInput {
   let record: RowRecord
   private let decoded = DecodedRow()
 
-  /// The values that `.created` and `.modified` order by.
-  var sortContext: SortKeyContext {
-    SortKeyContext(created: record.created, modified: record.written)
-  }
-
   /// Returns the decoded row. The first call decodes it; if that fails, every call throws the
   /// error.
   func row<Row>(by coder: RowCoder<Row>) throws -> IndexedRow<Row> {

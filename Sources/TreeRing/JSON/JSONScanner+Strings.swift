@@ -105,17 +105,7 @@ extension JSONScanner {
 
   /// Whether bytes are well-formed UTF-8. O(bytes).
   package static func isUTF8(_ bytes: UnsafeRawBufferPointer) -> Bool {
-    var at = 0
-    while at < bytes.count {
-      if bytes[at] < 0x80 {
-        at += 1
-      } else {
-        let length = scalarLength(in: bytes, at: at)
-        if length == 0 { return false }
-        at += length
-      }
-    }
-    return true
+    String(validating: bytes, as: UTF8.self) != nil
   }
 
   @inline(__always)

@@ -121,12 +121,7 @@ struct Opening: Sendable {
   }
 
   private func openLog(trusting meta: Meta?) throws(TreeRingError) -> CommitLog {
-    var logOptions = LogOptions(
-      access: options.mode.logAccess, segmentSize: options.segmentSize,
-      recovery: options.recovery, logger: options.logger)
-    logOptions.trusted = meta?.position
-    logOptions.trustedStoreID = meta?.storeID
-    logOptions.frameCacheByteCount = budget.framePlaces
+    var logOptions = options.logOptions(trusting: meta)
     logOptions.durableChanged = { [lock] in lock?.publish(durable: $0) }
     logOptions.folderCheck = { [lock] (always) throws(TreeRingError) in
       try lock?.check(always: always)
@@ -361,5 +356,12 @@ extension StoreMode {
     case .readWrite: .readWrite
     case .readOnly: .readOnly
     }
+  }
+}
+
+extension TreeRingError {
+  /// The error of every call after a store has been closed.
+  static var storeClosed: TreeRingError {
+    TreeRingError(.closed, "The store has been closed. Open it again to use it.")
   }
 }

@@ -61,6 +61,17 @@ public struct StoreOptions: Sendable {
     self.logger = logger
   }
 
+  /// The options of the log.
+  /// - Parameter meta: The meta whose position recovery may begin at.
+  func logOptions(trusting meta: Meta?) -> LogOptions {
+    var log = LogOptions(
+      access: mode.logAccess, segmentSize: segmentSize, recovery: recovery, logger: logger)
+    log.trusted = meta?.position
+    log.trustedStoreID = meta?.storeID
+    log.frameCacheByteCount = MemoryBudget(byteCount: memoryBudget).framePlaces
+    return log
+  }
+
   /// Throws `invalidInput` if two indexes have one name. A store opened for reading may be given
   /// several versions of an index, since it reads commits of all of them.
   func checkIndexNames() throws(TreeRingError) {

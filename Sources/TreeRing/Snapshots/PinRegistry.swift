@@ -3,8 +3,18 @@
 // is either registered before the horizon passes its commit, and holds the horizon back, or it is
 // refused.
 
-internal import TreeRingLog
+public import TreeRingLog
 internal import TreeRingPlatform
+
+/// A live snapshot, as `Store.pins` lists it.
+public struct PinInfo: Hashable, Sendable {
+  /// The commit that the snapshot keeps readable.
+  public let commit: CommitNumber
+  /// The time since the snapshot was taken.
+  public let age: Duration
+  /// The position in the program that took it: file and line.
+  public let creator: String
+}
 
 /// The position in the program that took a snapshot. It becomes text only on request, because
 /// snapshots are taken far more often than listed.

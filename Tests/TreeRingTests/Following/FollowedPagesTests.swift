@@ -39,13 +39,13 @@ import Testing
     #expect(try disk.exists("store/pages"))
     let reader = try FollowerTests.open(disk, .readOnly)
     let first = writer.newestCommit
-    #expect(reader.followedRoot == nil && reader.newestCommit == first)
+    #expect(reader.follower?.rootCommit == nil && reader.newestCommit == first)
     var kept: Snapshot? = try reader.snapshot()
     try rewrite(writer, 2)
     try look(reader) { reader.newestCommit == writer.newestCommit }
-    #expect(reader.followedRoot == nil)
+    #expect(reader.follower?.rootCommit == nil)
     try writer.checkpoint()
-    try look(reader) { reader.followedRoot == writer.newestCommit }
+    try look(reader) { reader.follower?.rootCommit == writer.newestCommit }
     try expect(reader.snapshot(), 2)
     if let kept { try expect(kept, 1) }
     // The follower pins its state from the log alone while a snapshot reads it.
@@ -61,7 +61,7 @@ import Testing
     try look(reader) { reader.newestCommit == writer.newestCommit }
     try expect(reader.snapshot(), 3)
     try writer.checkpoint()
-    try look(reader) { reader.followedRoot == writer.newestCommit }
+    try look(reader) { reader.follower?.rootCommit == writer.newestCommit }
     #expect(leaves(of: reader).keys.allSatisfy { $0 < PageTable.firstPrivateNumber })
     #expect(try reader.checkInvariants() == [])
     try reader.close()
@@ -78,7 +78,7 @@ import Testing
     try rewrite(writer, 1)
     try writer.checkpoint()
     let reader = try FollowerTests.open(disk, .readOnly)
-    let first = try #require(reader.followedRoot)
+    let first = try #require(reader.follower?.rootCommit)
     try expect(reader.snapshot(), 1)
     let touched = leaves(of: reader)
     var value: UInt8 = 1
@@ -92,7 +92,7 @@ import Testing
         return try names(disk).allSatisfy { $0.hasPrefix("\(writer.newestCommit)-") }
       }
       try writer.compact(to: .dropHistory)
-      #expect(reader.followedRoot == writer.newestCommit && writer.horizon > first)
+      #expect(reader.follower?.rootCommit == writer.newestCommit && writer.horizon > first)
       again = leaves(of: writer).keys.filter { touched[$0] != nil }.min()
     }
     let page = try #require(again, "no number was used again")
@@ -109,7 +109,7 @@ import Testing
     try rewrite(writer, 1)
     try writer.checkpoint()
     let reader = try FollowerTests.open(disk, .readOnly)
-    let first = try #require(reader.followedRoot)
+    let first = try #require(reader.follower?.rootCommit)
     var kept: Snapshot? = try reader.snapshot()
     try rewrite(writer, 2)
     try look(reader) { reader.newestCommit == writer.newestCommit }
@@ -119,15 +119,17 @@ import Testing
     try rewrite(writer, 3)
     try writer.checkpoint()
     // While the old file is read, the follower follows the log alone.
-    try look(reader) { reader.newestCommit == writer.newestCommit && reader.followedRoot == nil }
+    try look(reader) {
+      reader.newestCommit == writer.newestCommit && reader.follower?.rootCommit == nil
+    }
     try expect(reader.snapshot(), 3)
     for _ in 0..<2_000 { reader.follower?.poll() }
-    #expect(reader.followedRoot == nil)
+    #expect(reader.follower?.rootCommit == nil)
     if let kept { try expect(kept, 1) }
     kept = nil
     try look(reader) {
       reader.reclaimer.settle()
-      return reader.followedRoot == writer.newestCommit
+      return reader.follower?.rootCommit == writer.newestCommit
     }
     try expect(reader.snapshot(), 3)
     #expect(leaves(of: reader).keys.allSatisfy { $0 < PageTable.firstPrivateNumber })

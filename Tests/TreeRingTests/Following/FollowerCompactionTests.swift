@@ -47,7 +47,7 @@ import Testing
     let disk = MemoryFileSystem()
     let writer = try writer(disk, commits: 30)
     let reader = try FollowerTests.open(disk, .readOnly)
-    let root = try #require(reader.followedRoot)
+    let root = try #require(reader.follower?.rootCommit)
     let kept = try reader.snapshot()
     let before = try contents(kept)
     for number in 30..<60 { try commit(number, to: writer) }
@@ -70,11 +70,11 @@ import Testing
     let writer = try writer(disk, commits: 30)
     let reader = try FollowerTests.open(disk, .readOnly)
     var kept: Snapshot? = try reader.snapshot()
-    let first = try #require(reader.followedRoot)
+    let first = try #require(reader.follower?.rootCommit)
     for number in 30..<60 { try commit(number, to: writer) }
     try await reader.reached(writer.newestCommit)
     try writer.checkpoint()
-    try await until("the follower moves over") { (reader.followedRoot ?? 0) > first }
+    try await until("the follower moves over") { (reader.follower?.rootCommit ?? 0) > first }
     #expect(try contents(reader.snapshot()) == contents(writer.snapshot()))
     #expect(try writer.compact(to: .dropHistory).horizon == first)
     withExtendedLifetime(kept) {}
@@ -194,7 +194,7 @@ import Testing
     let writer = try writer(disk, commits: 10)
     let options = StoreOptions(mode: .readOnly, logger: quietLogger)
     let reader = try Store(path: "store", fileSystem: disk, options: options)
-    #expect(reader.followedRoot != nil)
+    #expect(reader.follower?.rootCommit != nil)
     for number in 10..<14 { try commit(number, to: writer) }
     try await reader.reached(writer.newestCommit)
     #expect(
@@ -210,7 +210,7 @@ import Testing
     try disk.unlink("store/pages")
     let reader = try FollowerTests.open(disk, .readOnly)
     let first = writer.newestCommit
-    #expect(reader.followedRoot == nil)
+    #expect(reader.follower?.rootCommit == nil)
     for number in 30..<40 { try commit(number, to: writer) }
     try await reader.reached(writer.newestCommit)
     let refusal = error { try writer.erase("large 2", in: "blobs") }
@@ -265,7 +265,7 @@ import Testing
     var options = FollowerTests.options(.readOnly)
     options.readsPages = false
     let reader = try Store(path: "store", fileSystem: disk, options: options)
-    #expect(reader.followedRoot == nil)
+    #expect(reader.follower?.rootCommit == nil)
     try writer.erase("large 2", in: "blobs")
     try await reader.reached(writer.newestCommit)
     for number in 0..<4 {

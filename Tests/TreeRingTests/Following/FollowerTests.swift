@@ -112,7 +112,7 @@ struct FollowerTests {
     try writer.close()
     writer = try Self.open(disk, .readWrite)
     let reader = try Self.open(disk, .readOnly)
-    let first = try #require(reader.followedRoot)
+    let first = try #require(reader.follower?.rootCommit)
     var root = first
     #expect(first == writer.newestCommit)
     let kept = try reader.snapshot()
@@ -124,12 +124,12 @@ struct FollowerTests {
       try await reader.reached(writer.newestCommit)
       // The follower looks for a newer checkpoint at intervals.
       var naps = 0
-      while reader.followedRoot == root, naps < 10_000 {
+      while reader.follower?.rootCommit == root, naps < 10_000 {
         try await Task.sleep(for: .milliseconds(1))
         naps += 1
       }
-      #expect(reader.followedRoot ?? 0 > root, "round \(round)")
-      root = reader.followedRoot ?? 0
+      #expect(reader.follower?.rootCommit ?? 0 > root, "round \(round)")
+      root = reader.follower?.rootCommit ?? 0
       let (seen, wanted) = (try reader.snapshot(), try writer.snapshot())
       #expect(try Self.contents(seen) == Self.contents(wanted))
       #expect(try Self.contents(kept) == before)
@@ -154,7 +154,7 @@ struct FollowerTests {
     for _ in 0..<20 { try Self.write(writer, &random, operations: 20) }
     try writer.close()
     let reader = try Self.open(disk, .readOnly)
-    let root = try #require(reader.followedRoot)
+    let root = try #require(reader.follower?.rootCommit)
     let file = try disk.open("store/readers/7-dead", .createNew)
     file.close()
     let kept = try reader.snapshot()
@@ -178,7 +178,7 @@ struct FollowerTests {
     for _ in 0..<20 { try Self.write(writer, &random) }
     if try disk.exists("store/pages") { try disk.unlink("store/pages") }
     let reader = try Self.open(disk, .readOnly)
-    #expect(reader.followedRoot == nil)
+    #expect(reader.follower?.rootCommit == nil)
     for _ in 0..<20 { try Self.write(writer, &random) }
     try await reader.reached(writer.newestCommit)
     #expect(try Self.contents(reader.snapshot()) == Self.contents(writer.snapshot()))
