@@ -124,9 +124,9 @@ enum OrderLabel {
     }
   }
 
-  /// Increments the counter of the first block that is not at its maximum, or decrements that of the
-  /// first block that is not at its minimum; nil if there is none. Upwards there is always one: at
-  /// the latest the first block beyond the label, which is at its minimum.
+  /// Increments the counter of the first block that is not at its maximum, or decrements that of
+  /// the first block that is not at its minimum; nil if there is none. Upwards there is always one:
+  /// at the latest the first block beyond the label, which is at its minimum.
   private static func counted(_ label: [UInt8], isUp: Bool) -> [UInt8]? {
     for start in stride(from: 0, through: label.count + block, by: block) {
       var next = padded(label, start + block)
