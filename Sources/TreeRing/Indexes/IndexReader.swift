@@ -80,7 +80,12 @@ public struct IndexReader: Sendable {
 
   /// The number of rows of a group before `place`, which need not be the place of a row. O(log n).
   package func rank(of place: [UInt8], in group: GroupName) throws(TreeRingError) -> Int {
-    try GroupEntries(group, of: self).rank(of: place)
+    // Without the group's end, which `GroupEntries` would look for.
+    try state.read {
+      let start = group.encoded
+      let lower = start.withUnsafeBytes { order.rank(of: $0) }
+      return (start + place).withUnsafeBytes { order.rank(of: $0) } - lower
+    }
   }
 
   /// The entry at a position of a group, which must exist. O(log n).
