@@ -18,3 +18,21 @@ int treering_allocate(int descriptor, uint64_t offset, uint64_t count) {
   return ENOTSUP;
 #endif
 }
+
+int treering_release(int descriptor, uint64_t offset, uint64_t count) {
+#if defined(__linux__)
+  int result;
+  do {
+    result = fallocate(
+        descriptor, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)offset, (off_t)count);
+  } while (result != 0 && errno == EINTR);
+  if (result == 0) return 0;
+  return errno == EOPNOTSUPP || errno == ENOSYS ? ENOTSUP : errno;
+#elif defined(__APPLE__)
+  struct fpunchhole hole = {0, 0, (off_t)offset, (off_t)count};
+  return fcntl(descriptor, F_PUNCHHOLE, &hole) == 0 ? 0 : errno;
+#else
+  (void)descriptor, (void)offset, (void)count;
+  return ENOTSUP;
+#endif
+}

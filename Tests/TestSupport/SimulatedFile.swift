@@ -121,6 +121,18 @@ final class SimulatedFile: File {
     return true
   }
 
+  func release(_ count: UInt64, at offset: UInt64) throws(TreeRingError) -> Bool {
+    let zeros = [UInt8](repeating: 0, count: Int(count))
+    try change("release \(count) at \(offset) of") { state, node in
+      node.write(zeros[...], at: Int(offset), time: state.faults.calls)
+      return nil
+    } failing: { state, node in
+      let part = Int.random(in: 0...zeros.count, using: &state.generator)
+      node.write(zeros[..<part], at: Int(offset), time: state.faults.calls)
+    }
+    return true
+  }
+
   func close() {}
 
   private func change(

@@ -51,19 +51,6 @@ final class Context {
 
   func remove(_ folder: String) throws { try FileManager.default.removeItem(atPath: folder) }
 
-  /// The disk space of a folder's files, in bytes.
-  func diskByteCount(_ folder: String) throws -> Int {
-    guard let paths = FileManager.default.enumerator(atPath: folder) else { return 0 }
-    var sum = 0
-    for case let path as String in paths {
-      var status = stat()
-      if lstat("\(folder)/\(path)", &status) == 0, status.st_mode & S_IFMT == S_IFREG {
-        sum += Int(status.st_blocks) * 512
-      }
-    }
-    return sum
-  }
-
   /// An engine in a new folder.
   func open(
     _ type: any Engine.Type, isDurable: Bool, data: Dataset
@@ -104,4 +91,28 @@ final class Context {
 extension Engine {
   /// The name of this engine.
   var title: String { Self.name }
+}
+
+/// The disk space of a folder's files, in bytes.
+func diskByteCount(_ folder: String) -> Int {
+  guard let paths = FileManager.default.enumerator(atPath: folder) else { return 0 }
+  var sum = 0
+  for case let path as String in paths {
+    var status = stat()
+    if lstat("\(folder)/\(path)", &status) == 0, status.st_mode & S_IFMT == S_IFREG {
+      sum += Int(status.st_blocks) * 512
+    }
+  }
+  return sum
+}
+
+/// Waits until an open store has given the room of its free pages back to the device.
+func waitUntilReleased(_ folder: String) {
+  var last = -1
+  while true {
+    let now = diskByteCount(folder)
+    if now == last { return }
+    last = now
+    Thread.sleep(forTimeInterval: 2.5)
+  }
 }

@@ -6,11 +6,13 @@ internal import TreeRing
 final class TreeRingEngine: Engine {
   static let name = "TreeRing"
   let store: Store
+  private let folder: String
   fileprivate let durability: Durability
   fileprivate let data: Dataset
   fileprivate let keys: [Key]
 
   init(_ options: EngineOptions, data: Dataset) throws {
+    folder = options.folder
     durability = options.isDurable ? .full : .none
     store = try Store(
       at: options.folder, options: StoreOptions(durability: durability, memoryBudget: 512 << 20))
@@ -20,7 +22,7 @@ final class TreeRingEngine: Engine {
 
   func session() throws -> any EngineSession { TreeRingSession(self) }
   func sync() throws { try store.sync() }
-  func settle() throws {}
+  func settle() throws { waitUntilReleased(folder) }
   func close() throws { try store.close() }
 }
 

@@ -20,6 +20,11 @@ uint32_t treering_crc32c_software(uint32_t seed, const void *bytes, size_t count
 // Returns 0 or an errno value: ENOTSUP if the system or file system does not support it.
 int treering_allocate(int descriptor, uint64_t offset, uint64_t count);
 
+// Gives the room of `count` bytes from `offset` on back to the device. They read as zero afterwards;
+// the file keeps its length. Offset and count are multiples of the file system's block size. Returns
+// 0 or an errno value: ENOTSUP if the system or file system does not support it.
+int treering_release(int descriptor, uint64_t offset, uint64_t count);
+
 // Begins to watch a file for changes. Returns a descriptor, and in `watch` the number with which to
 // cancel the watch; -1, with errno set, if the system does not support it.
 int treering_watch_open(const char *path, int *watch);

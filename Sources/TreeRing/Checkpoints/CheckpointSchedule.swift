@@ -8,6 +8,8 @@
 // - at once, if an opening would have to replay more than `urgentReplay`, if dirty pages fill their
 //   share of the heap, or if most of the pages have died that may die before it ends.
 //
+// The room of free pages goes back to the device once writing has paused for a second.
+//
 // Invariants: each kind of work is queued at most once. `attemptCount` grows with every checkpoint
 // that the queue has finished, made or not. After `close` returns, the queue is empty and takes no
 // more work.
@@ -30,9 +32,11 @@ final class CheckpointSchedule: Sendable {
   private static let pauseFactor = 9
   /// The time without a commit after which writing pauses.
   private static let idleTime = Duration.milliseconds(20)
+  /// The time without a commit after which free pages are released.
+  private static let longPause = Duration.seconds(1)
 
   enum Work: Hashable, Sendable {
-    case checkpoint, urgentCheckpoint, eviction
+    case checkpoint, urgentCheckpoint, eviction, release
   }
 
   private struct State: Sendable {
@@ -80,6 +84,29 @@ final class CheckpointSchedule: Sendable {
       guard let self else { return }
       let newCount = commitCount.load(ordering: .relaxed)
       if newCount == count { run() } else { wait(until: start, orNoCommitAfter: newCount, run) }
+    }
+  }
+
+  /// Queues work for the end of the first second without a commit, unless the same is queued already.
+  /// - Parameter body: the work. Its argument tells whether there still was no commit.
+  func queueWhenIdle(_ work: Work, _ body: @escaping @Sendable (() -> Bool) -> Void) {
+    let isNew = state.withLock { !$0.isClosed && $0.queued.insert(work).inserted }
+    if isNew {
+      waitForPause { [weak self] isIdle in
+        self?.begin(work)
+        body(isIdle)
+      }
+    }
+  }
+
+  private func waitForPause(_ run: @escaping @Sendable (() -> Bool) -> Void) {
+    let count = commitCount.load(ordering: .relaxed)
+    Alarm.shared.after(Self.longPause) { [weak self] in
+      guard let self else { return }
+      let isIdle: @Sendable () -> Bool = { [weak self] in
+        self?.commitCount.load(ordering: .relaxed) == count
+      }
+      if isIdle() { thread.async { run(isIdle) } } else { waitForPause(run) }
     }
   }
 

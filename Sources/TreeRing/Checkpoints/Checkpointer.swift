@@ -141,6 +141,7 @@ final class Checkpointer: Sendable {
       $0 = Source(queue: queue, withoutWriter: withoutWriter, firstPageCount: count)
     }
     updateRoom()
+    queueRelease()
   }
 
   /// The heap's share of the budget.
@@ -164,8 +165,8 @@ final class Checkpointer: Sendable {
   }
 
   /// Runs `body` while no checkpoint runs.
-  func withoutCheckpoint<R>(_ body: () throws -> R) rethrows -> R {
-    try running.withLock { _ in try body() }
+  func withoutCheckpoint<R, E: Error>(_ body: () throws(E) -> R) throws(E) -> R {
+    try running.withLock { _ throws(E) in try body() }
   }
 
   private func runAlone(_ given: Version?, isForced: Bool) throws(TreeRingError) {
@@ -277,6 +278,7 @@ final class Checkpointer: Sendable {
     evictor.trim()
     evictor.updateShare()
     updateRoom()
+    queueRelease()
   }
 
   // MARK: Failure and the end

@@ -92,6 +92,9 @@ struct PageRun: ~Copyable {
       rebasing: buffer.bytes[..<(count * PageLayout.pageByteCount)])
     try file.reserve(through: offset + UInt64(bytes.count))
     try file.file.write(bytes, at: offset)
+    file.holes.withLock { holes in
+      for number in first..<first + PageNumber(count) { holes.remove(Int(number)) }
+    }
     count = 0
   }
 }

@@ -37,6 +37,9 @@ package final class PageFile: Sendable {
   let reserved: Mutex<UInt64>
   /// The error of the first failed sync. Held throughout a sync.
   private let syncFailure = Mutex<TreeRingError?>(nil)
+  /// The numbers of the pages whose room was given back to the device and that were not written
+  /// since.
+  let holes = Mutex(BitSet())
   /// The limit of room reserved ahead, in bytes.
   let reserveLimit = Atomic<UInt64>(.max)
 
@@ -192,6 +195,24 @@ package final class PageFile: Sendable {
 
   /// The file's size, room reserved ahead included, in bytes.
   package func size() throws(TreeRingError) -> UInt64 { try file.size() }
+
+  /// Gives the room of free pages back to the device. They may be written again.
+  /// - Parameter numbers: ascending; nobody reads or writes these pages during the call.
+  /// - Returns: false if the file system cannot do that.
+  func release(_ numbers: [PageNumber]) throws(TreeRingError) -> Bool {
+    var start = 0
+    while start < numbers.count {
+      var end = start + 1
+      while end < numbers.count, numbers[end] == numbers[end - 1] + 1 { end += 1 }
+      let count = UInt64(end - start) * UInt64(PageLayout.pageByteCount)
+      guard try file.release(count, at: PageFileLayout.offset(of: numbers[start])) else {
+        return false
+      }
+      holes.withLock { $0.set(Int(numbers[start])..<Int(numbers[start]) + end - start) }
+      start = end
+    }
+    return true
+  }
 
   /// Closes the file. Fetched pages stay in the mapping until this object is deallocated.
   package func close() { file.close() }

@@ -36,14 +36,14 @@ package struct PageNumberAllocator: Sendable {
     if isWithholding { withheld = CountedBitSet(free) } else { available = CountedBitSet(free) }
   }
 
+  /// The number of free numbers that may be allocated.
+  var availableCount: Int { available.count }
+
   /// Makes all withheld numbers available. O(next / 64).
   mutating func releaseWithheld() {
     available = CountedBitSet(free)
     withheld = CountedBitSet()
   }
-
-  /// Whether a free number is available.
-  var hasAvailable: Bool { available.count > 0 }
 
   /// Returns the next adjacent withheld numbers that have not been inspected, each only once.
   mutating func nextToInspect() -> Range<PageNumber>? {
@@ -93,6 +93,22 @@ package struct PageNumberAllocator: Sendable {
     if next >= end { return nil }
     defer { next += 1 }
     return next
+  }
+
+  /// Allocates the lowest free numbers from one on, except given ones. O(words scanned).
+  mutating func take(atMost limit: Int, from start: PageNumber, except excluded: BitSet)
+    -> [PageNumber]
+  {
+    var taken: [PageNumber] = []
+    var position = place(max(first, start))
+    while taken.count < limit, let next = available.bits.first(from: position) {
+      position = next + 1
+      let number = first - 1 + PageNumber(next)
+      if excluded.contains(Int(number)) { continue }
+      available.remove(next)
+      taken.append(number)
+    }
+    return taken
   }
 
   /// Frees a number. Amortised O(1).

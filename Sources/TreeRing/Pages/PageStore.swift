@@ -50,7 +50,7 @@ package final class PageStore: Sendable {
     mutating func allocate(isPrivate: Bool = false) -> PageNumber? {
       if isPrivate { return privateNumbers.allocate() }
       if let inspect {
-        for _ in 0..<PageStore.inspectionLimit where !numbers.hasAvailable {
+        for _ in 0..<PageStore.inspectionLimit where numbers.availableCount == 0 {
           guard let range = numbers.nextToInspect() else { break }
           for number in inspect(range) { numbers.release(number) }
         }
@@ -243,6 +243,21 @@ package final class PageStore: Sendable {
     }
     return numbers
   }
+
+  /// Takes free numbers, so that nobody else uses them until they are freed. O(bound / 64).
+  /// - Returns: the lowest ones from `start` on that are not in `excluded`.
+  func takeFreeNumbers(
+    atMost limit: Int, from start: PageNumber, except excluded: BitSet
+  ) -> [PageNumber] {
+    state.withLock { state in
+      let numbers = state.numbers.take(atMost: limit, from: start, except: excluded)
+      for number in numbers { table.set(number, to: nil) }
+      return numbers
+    }
+  }
+
+  /// The number of free pages of the file that may be allocated.
+  var freePageCount: Int { state.withLock { $0.numbers.availableCount } }
 
   private static var isFull: TreeRingError {
     TreeRingError(

@@ -107,6 +107,10 @@ package protocol File: AnyObject, Sendable {
   /// zero and belong to the file. Returns false if this system cannot do that; the file is
   /// unchanged then.
   func allocate(_ count: UInt64, at offset: UInt64) throws(TreeRingError) -> Bool
+  /// Gives the room of `count` bytes from `offset` on back to the device. They read as zero from
+  /// now on, as after a write of zeros, and the file keeps its length. Both are multiples of
+  /// 4096. Returns false if this system cannot do that; the file is unchanged then.
+  func release(_ count: UInt64, at offset: UInt64) throws(TreeRingError) -> Bool
   /// Maps `count` bytes from `offset` on, a multiple of the system's page size, for reading. The
   /// mapping always holds the bytes that `read` returns. It may reach beyond the file's end; those
   /// bytes must not be accessed until the file holds them. It outlives `close`.
@@ -116,6 +120,8 @@ package protocol File: AnyObject, Sendable {
 }
 
 extension File {
+  package func release(_ count: UInt64, at offset: UInt64) throws(TreeRingError) -> Bool { false }
+
   /// Writes all bytes or throws.
   package func write(_ bytes: [UInt8], at offset: UInt64) throws(TreeRingError) {
     try bytes.withUnsafeBytes { (bytes) throws(TreeRingError) in try write(bytes, at: offset) }

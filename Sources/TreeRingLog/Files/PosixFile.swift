@@ -95,6 +95,13 @@ final class PosixFile: File {
     throw SystemErrors.error(number, "reserve room in", path, offset: offset)
   }
 
+  func release(_ count: UInt64, at offset: UInt64) throws(TreeRingError) -> Bool {
+    let number = treering_release(try opened(), offset, count)
+    if number == 0 { return true }
+    if SystemErrors.isUnsupported(number) { return false }
+    throw SystemErrors.error(number, "release room of", path, offset: offset)
+  }
+
   func map(at offset: UInt64, count: Int) throws(TreeRingError) -> any FileMapping {
     precondition(count > 0, "an empty mapping of \(path)")
     return try PosixMapping(descriptor: try opened(), path: path, offset: offset, count: count)

@@ -53,6 +53,11 @@ struct SweepStep: Sendable {
 
   static let checkpoint = SweepStep("checkpoint") { try $0.needStore().checkpoint() }
 
+  /// Gives the room of the page file's free pages back to the device.
+  static let release = SweepStep("release") { run in
+    try run.needStore().engine.checkpointer?.releaseFreePages { true }
+  }
+
   /// Removes the page file while the store is closed.
   static let losePages = SweepStep("lose the page file") { run in
     try run.close()

@@ -15,7 +15,7 @@ let diskUse = Subject(name: "DiskUse") { context in
     let scan = try engine.session().scan()
     try measurement.check(scan.digest, of: type.name)
     try engine.close()
-    measurement.add(type.name, Double(try context.diskByteCount(folder)) / 1e6)
+    measurement.add(type.name, Double(diskByteCount(folder)) / 1e6)
     try context.remove(folder)
   }
   context.report.add(measurement)

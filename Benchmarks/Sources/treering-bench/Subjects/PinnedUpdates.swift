@@ -14,9 +14,10 @@ let pinnedUpdates = Subject(name: "PinnedUpdates") { context in
   let rows = PlainRows()
   var store = try Store(at: folder)
   try rows.load(0..<count, into: store)
+  waitUntilReleased(folder)
   try store.close()
-  let pagesBefore = try context.diskByteCount(of: "pages", in: folder)
-  let logBefore = try context.diskByteCount(of: "log", in: folder)
+  let pagesBefore = diskByteCount(of: "pages", in: folder)
+  let logBefore = diskByteCount(of: "log", in: folder)
   store = try Store(at: folder)
   let pinned = try store.snapshot()
   var random = Random(seed: 11)
@@ -30,14 +31,15 @@ let pinnedUpdates = Subject(name: "PinnedUpdates") { context in
   let snapshot = try store.snapshot()
   try pages.check(mix(digest ^ UInt64(try snapshot.count(in: "rows"))), of: TreeRingEngine.name)
   // The last checkpoint happens at the end, while the snapshot is still held.
+  waitUntilReleased(folder)
   try store.close()
   withExtendedLifetime(pinned) {}
   if pagesBefore > 0 {
-    let after = try context.diskByteCount(of: "pages", in: folder)
+    let after = diskByteCount(of: "pages", in: folder)
     pages.add(TreeRingEngine.name, Double(after) / Double(pagesBefore))
     pages.line.remark = "\(Report.format(Double(pagesBefore) / 1e6)) MB before"
   }
-  let after = try context.diskByteCount(of: "log", in: folder)
+  let after = diskByteCount(of: "log", in: folder)
   log.add(TreeRingEngine.name, Double(after) / Double(logBefore))
   try context.remove(folder)
   context.report.add(pages, bar: .absolute(2))

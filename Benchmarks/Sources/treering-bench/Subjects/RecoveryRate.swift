@@ -18,7 +18,7 @@ let recoveryRate = Subject(name: "RecoveryRate") { context in
     try rows.update(1_000, below: count, version: version, &random, in: store)
   }
   try store.close()
-  let byteCount = try context.diskByteCount(of: "log", in: folder)
+  let byteCount = diskByteCount(of: "log", in: folder)
   for _ in 0..<context.runs {
     try context.removePages(of: folder)
     var opened: Store?
