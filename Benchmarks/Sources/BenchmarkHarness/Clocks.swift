@@ -34,9 +34,3 @@ public enum Clocks {
     return Double(count) / seconds
   }
 }
-
-/// A failure that ends a benchmark, with a message.
-public struct BenchmarkError: Error, CustomStringConvertible {
-  public let description: String
-  public init(_ description: String) { self.description = description }
-}

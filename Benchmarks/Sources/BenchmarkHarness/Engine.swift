@@ -7,9 +7,12 @@ public struct EngineOptions: Sendable {
   public var folder: String
   /// Whether a commit is synced before it returns.
   public var isDurable: Bool
-  public init(folder: String, isDurable: Bool) {
+  /// The size of the cache in bytes; nil for the size that lines without a limit use.
+  public var cacheByteCount: Int?
+  public init(folder: String, isDurable: Bool, cacheByteCount: Int? = nil) {
     self.folder = folder
     self.isDurable = isDurable
+    self.cacheByteCount = cacheByteCount
   }
 }
 
@@ -18,13 +21,15 @@ public protocol Engine: Sendable {
   /// Its name in reports.
   static var name: String { get }
   init(_ options: EngineOptions, data: Dataset) throws
+  /// Makes the keys of all rows in the engine's own form, which no line measures.
+  func makeKeys()
   /// Returns a session for one thread. Threads do not share a session.
   func session() throws -> any EngineSession
   /// Makes everything written durable.
   func sync() throws
   /// Completes background work and lets files shrink, as a long idle time would.
   func settle() throws
-  /// Closes the engine. The folder stays.
+  /// Closes the engine, whose sessions must be gone. The folder stays.
   func close() throws
 }
 
@@ -45,6 +50,10 @@ public protocol EngineSession: AnyObject {
   func getNow(_ row: Int) throws -> UInt64
   /// Reads every row in key order and returns the digest of all rows.
   func scan() throws -> Scan
+}
+
+extension Engine {
+  public func makeKeys() {}
 }
 
 extension EngineSession {

@@ -4,6 +4,7 @@
 
 public import BenchmarkHarness
 internal import CLMDB
+internal import Foundation
 
 // The pointer is a handle that every thread may use.
 public final class LMDBEngine: Engine, @unchecked Sendable {
@@ -37,7 +38,14 @@ public final class LMDBEngine: Engine, @unchecked Sendable {
 }
 
 private func check(_ code: Int32) throws {
-  guard code == 0 else { throw BenchmarkError("LMDB: \(String(cString: mdb_strerror(code)))") }
+  guard code != 0 else { return }
+  let message = "LMDB: \(String(cString: mdb_strerror(code)))"
+  switch code {
+  // The map and a transaction's list of pages may be full because readers hold space.
+  case MDB_MAP_FULL, MDB_TXN_FULL, MDB_READERS_FULL, EAGAIN, EBUSY: throw EngineBusy(message)
+  case MDB_NOTFOUND: throw WrongResult("LMDB: no row")
+  default: throw BenchmarkError(message)
+  }
 }
 
 final class LMDBSession: EngineSession {
@@ -54,10 +62,12 @@ final class LMDBSession: EngineSession {
   deinit { mdb_txn_abort(reader) }
 
   func put(_ rows: ArraySlice<Int>, version: Int) throws {
-    try write(rows, version: version, flags: 0)
+    try whileBusy { try write(rows, version: version, flags: 0) }
   }
 
-  func load(_ rows: [Int]) throws { try write(rows[...], version: 0, flags: UInt32(MDB_APPEND)) }
+  func load(_ rows: [Int]) throws {
+    try whileBusy { try write(rows[...], version: 0, flags: UInt32(MDB_APPEND)) }
+  }
 
   private func write(_ rows: ArraySlice<Int>, version: Int, flags: UInt32) throws {
     var transaction: OpaquePointer?
@@ -68,6 +78,7 @@ final class LMDBSession: EngineSession {
           mdb_put(transaction, engine.table, &key, &value, flags)
         }
       }
+      if code != 0 { mdb_txn_abort(transaction) }
       try check(code)
     }
     try check(mdb_txn_commit(transaction))

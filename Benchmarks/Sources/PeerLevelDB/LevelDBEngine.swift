@@ -16,7 +16,8 @@ public final class LevelDBEngine: Engine, @unchecked Sendable {
 
   public init(_ options: EngineOptions, data: Dataset) throws {
     guard let tuning = leveldb_options_create(), let write = leveldb_writeoptions_create(),
-      let read = leveldb_readoptions_create(), let cache = leveldb_cache_create_lru(1 << 30),
+      let read = leveldb_readoptions_create(),
+      let cache = leveldb_cache_create_lru(options.cacheByteCount ?? 1 << 30),
       let filter = leveldb_filterpolicy_create_bloom(10)
     else { throw BenchmarkError("LevelDB: no memory for its options") }
     defer { leveldb_options_destroy(tuning) }
@@ -26,10 +27,13 @@ public final class LevelDBEngine: Engine, @unchecked Sendable {
     leveldb_options_set_cache(tuning, cache)
     leveldb_options_set_filter_policy(tuning, filter)
     leveldb_writeoptions_set_sync(write, options.isDurable ? 1 : 0)
-    var message: UnsafeMutablePointer<CChar>?
-    guard let handle = leveldb_open(tuning, options.folder, &message) else {
-      throw BenchmarkError("LevelDB: \(message.map { String(cString: $0) } ?? "")")
+    let handle = try whileBusy {
+      var message: UnsafeMutablePointer<CChar>?
+      let handle = leveldb_open(tuning, options.folder, &message)
+      try throwError(message)
+      return handle
     }
+    guard let handle else { throw BenchmarkError("LevelDB gave no database") }
     self.handle = handle
     writeOptions = write
     readOptions = read
@@ -66,7 +70,17 @@ public final class LevelDBEngine: Engine, @unchecked Sendable {
 private func checked(_ body: (inout UnsafeMutablePointer<CChar>?) -> Void) throws {
   var message: UnsafeMutablePointer<CChar>?
   body(&message)
-  if let message { throw BenchmarkError("LevelDB: \(String(cString: message))") }
+  try throwError(message)
+}
+
+/// Throws the error that a call left; returns if it left none.
+private func throwError(_ message: UnsafeMutablePointer<CChar>?) throws {
+  guard let message else { return }
+  defer { leveldb_free(message) }
+  let text = String(cString: message)
+  let passing = ["Resource temporarily unavailable", "already held by process"]
+  if passing.contains(where: text.contains) { throw EngineBusy("LevelDB: \(text)") }
+  throw BenchmarkError("LevelDB: \(text)")
 }
 
 final class LevelDBSession: EngineSession {
@@ -88,7 +102,9 @@ final class LevelDBSession: EngineSession {
         }
       }
     }
-    try checked { leveldb_write(engine.handle, engine.writeOptions, batch, &$0) }
+    try whileBusy {
+      try checked { leveldb_write(engine.handle, engine.writeOptions, batch, &$0) }
+    }
   }
 
   func prepare(_ rows: [Int]) { prepared = engine.data.copies(ofKeys: rows) }
@@ -108,7 +124,8 @@ final class LevelDBSession: EngineSession {
       let value = leveldb_get(
         engine.handle, engine.readOptions, key.bindMemory(to: CChar.self).baseAddress, key.count,
         &count, &message)
-      guard let value else { throw BenchmarkError("LevelDB: no row") }
+      try throwError(message)
+      guard let value else { throw WrongResult("LevelDB: no row") }
       defer { leveldb_free(value) }
       return digestOf(UnsafeRawBufferPointer(start: value, count: count))
     }

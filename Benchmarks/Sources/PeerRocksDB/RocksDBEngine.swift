@@ -22,15 +22,20 @@ public final class RocksDBEngine: Engine, @unchecked Sendable {
     rocksdb_options_set_level_compaction_dynamic_level_bytes(tuning, 1)
     rocksdb_options_set_write_buffer_size(tuning, 64 << 20)
     let blocks = rocksdb_block_based_options_create()
-    rocksdb_block_based_options_set_block_cache(blocks, rocksdb_cache_create_lru(1 << 30))
+    rocksdb_block_based_options_set_block_cache(
+      blocks, rocksdb_cache_create_lru(options.cacheByteCount ?? 1 << 30))
     rocksdb_block_based_options_set_filter_policy(
       blocks, rocksdb_filterpolicy_create_bloom_full(10))
     rocksdb_options_set_block_based_table_factory(tuning, blocks)
-    var message: UnsafeMutablePointer<CChar>?
-    let handle = rocksdb_open(tuning, options.folder, &message)
+    let handle = try whileBusy {
+      var message: UnsafeMutablePointer<CChar>?
+      let handle = rocksdb_open(tuning, options.folder, &message)
+      try throwError(message)
+      return handle
+    }
     guard let handle, let write = rocksdb_writeoptions_create(),
       let read = rocksdb_readoptions_create(), let scan = rocksdb_readoptions_create()
-    else { throw BenchmarkError("RocksDB: \(message.map { String(cString: $0) } ?? "")") }
+    else { throw BenchmarkError("RocksDB gave no database or options") }
     rocksdb_writeoptions_set_sync(write, options.isDurable ? 1 : 0)
     rocksdb_readoptions_set_verify_checksums(read, 0)
     rocksdb_readoptions_set_verify_checksums(scan, 0)
@@ -60,7 +65,19 @@ public final class RocksDBEngine: Engine, @unchecked Sendable {
 private func checked(_ body: (inout UnsafeMutablePointer<CChar>?) -> Void) throws {
   var message: UnsafeMutablePointer<CChar>?
   body(&message)
-  if let message { throw BenchmarkError("RocksDB: \(String(cString: message))") }
+  try throwError(message)
+}
+
+/// Throws the error that a call left; returns if it left none.
+private func throwError(_ message: UnsafeMutablePointer<CChar>?) throws {
+  guard let message else { return }
+  defer { rocksdb_free(message) }
+  let text = String(cString: message)
+  let passing = [
+    "Resource busy", "Operation timed out", "Try again", "Resource temporarily unavailable",
+  ]
+  if passing.contains(where: text.contains) { throw EngineBusy("RocksDB: \(text)") }
+  throw BenchmarkError("RocksDB: \(text)")
 }
 
 final class RocksDBSession: EngineSession {
@@ -82,7 +99,9 @@ final class RocksDBSession: EngineSession {
         }
       }
     }
-    try checked { rocksdb_write(engine.handle, engine.writeOptions, batch, &$0) }
+    try whileBusy {
+      try checked { rocksdb_write(engine.handle, engine.writeOptions, batch, &$0) }
+    }
   }
 
   func prepare(_ rows: [Int]) { prepared = engine.data.copies(ofKeys: rows) }
@@ -101,7 +120,8 @@ final class RocksDBSession: EngineSession {
       let slice = rocksdb_get_pinned(
         engine.handle, engine.readOptions, key.bindMemory(to: CChar.self).baseAddress, key.count,
         &message)
-      guard let slice else { throw BenchmarkError("RocksDB: no row") }
+      try throwError(message)
+      guard let slice else { throw WrongResult("RocksDB: no row") }
       defer { rocksdb_pinnableslice_destroy(slice) }
       var count = 0
       let value = rocksdb_pinnableslice_value(slice, &count)

@@ -1,6 +1,7 @@
 // The shared state of subjects: sizes, engines, folders, cached data sets and loaded stores.
 
 internal import BenchmarkHarness
+internal import BenchmarkResults
 internal import Foundation
 
 /// The size of the measurements.
@@ -19,18 +20,21 @@ final class Context {
   let report: Report
   /// The file of flights to import; nil if none was given.
   let flights: String?
+  /// The most rows of lines that show the growth with the number of rows.
+  let largest: Int
   private let base: String
   private var folderCount = 0
 
   init(
     size: Size, runs: Int, engines: [any Engine.Type], report: Report, flights: String?,
-    base: String
+    largest: Int, base: String
   ) {
     self.size = size
     self.runs = runs
     self.engines = engines
     self.report = report
     self.flights = flights
+    self.largest = largest
     self.base = base
   }
 
@@ -53,24 +57,75 @@ final class Context {
 
   /// An engine in a new folder.
   func open(
-    _ type: any Engine.Type, isDurable: Bool, data: Dataset
-  ) throws -> (engine: any Engine, folder: String) {
+    _ type: any Engine.Type, isDurable: Bool, data: Dataset, cacheByteCount: Int? = nil
+  ) throws -> OpenEngine {
     let folder = try folder()
-    return (try type.init(EngineOptions(folder: folder, isDurable: isDurable), data: data), folder)
+    let options = EngineOptions(
+      folder: folder, isDurable: isDurable, cacheByteCount: cacheByteCount)
+    let engine = try type.init(options, data: data)
+    engine.makeKeys()
+    return OpenEngine(engine: engine, folder: folder)
+  }
+
+  /// All engines that open, for some lines. The cells of those that do not are lost.
+  func openAll(
+    for lines: [Measurement], isDurable: Bool, data: Dataset,
+    prepare: (any Engine) throws -> Void = { _ in }
+  ) throws -> [OpenEngine] {
+    var all: [OpenEngine] = []
+    for type in engines {
+      try attempt(type.name, lines) {
+        let store = try open(type, isDurable: isDurable, data: data)
+        try prepare(store.engine)
+        all.append(store)
+      }
+    }
+    return all
+  }
+
+  /// Runs an engine's part of some lines, unless it has failed in one of them.
+  ///
+  /// If a peer throws, its cells of these lines are lost, and the others go on. A wrong result and
+  /// an error of TreeRing end the program.
+  func attempt(_ engine: String, _ lines: [Measurement], _ body: () throws -> Void) throws {
+    if lines.contains(where: { $0.line.failures[engine] != nil }) { return }
+    do {
+      try body()
+    } catch  where !(error is WrongResult) && engine != EngineName.own {
+      for line in lines {
+        line.fail(engine, "\(error)")
+        FileHandle.standardError.write(Data("\(line.line.name): \(engine) failed: \(error)\n".utf8))
+      }
+    }
+  }
+
+  /// Checks what engines hold at the end of some lines, closes them and removes their folders.
+  func finish(
+    _ stores: [OpenEngine], _ lines: [Measurement], check: (OpenEngine, Scan) throws -> Void
+  ) throws {
+    for store in stores {
+      try attempt(store.title, lines) {
+        try check(store, store.engine.session().scan())
+        try store.engine.close()
+      }
+      try remove(store.folder)
+    }
   }
 
   /// A non-durable store of every engine with all rows, loaded in random order; created once.
-  func loadedStores() throws -> [(engine: any Engine, folder: String)] {
-    if let loaded { return loaded }
-    let stores = try engines.map { type in
-      let store = try open(type, isDurable: false, data: rows)
-      try Self.loadInRandomOrder(store.engine, rows)
-      return store
+  func loadedStores(for lines: [Measurement]) throws -> [OpenEngine] {
+    if loaded.isEmpty {
+      let load = Measurement("", "load before reading", unit: "", .higher)
+      loaded = try openAll(for: [load], isDurable: false, data: rows) {
+        try Self.loadInRandomOrder($0, rows)
+      }
+      loadFailures = load.line.failures
     }
-    loaded = stores
-    return stores
+    for (engine, reason) in loadFailures { for line in lines { line.fail(engine, reason) } }
+    return loaded
   }
-  private var loaded: [(engine: any Engine, folder: String)]?
+  private var loaded: [OpenEngine] = []
+  private var loadFailures: [String: String] = [:]
 
   /// Writes all rows in random order in batches of 1,000, then syncs once.
   static func loadInRandomOrder(_ engine: any Engine, _ data: Dataset) throws {
@@ -83,9 +138,17 @@ final class Context {
   }
 
   func closeAll() throws {
-    for store in loaded ?? [] { try store.engine.close() }
-    loaded = nil
+    for store in loaded { try attempt(store.title, []) { try store.engine.close() } }
+    loaded = []
   }
+}
+
+/// An engine in a folder.
+struct OpenEngine {
+  let engine: any Engine
+  let folder: String
+  /// The engine's name in reports.
+  var title: String { engine.title }
 }
 
 extension Engine {

@@ -10,6 +10,7 @@ let expectedDigests: [String: String] = [
   "small · durable batches of 1000 random rows, JSON": "fc33892c8f390d8b",
   "small · bulk load in key order": "42c3271b8d59f063",
   "small · load in random order": "51e93204736e297",
+  "small · load in random order, 64 MiB": "51e93204736e297",
   "small · random get, 1 reader, CPU": "6794074afe50d884",
   "small · random gets, 2 readers, CPU scaling": "2fd97fa58759411c",
   "small · full scan in key order, CPU": "51e932047369477",

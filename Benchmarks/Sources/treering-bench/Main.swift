@@ -2,6 +2,7 @@
 // wrong result, never on a slow one.
 
 internal import BenchmarkHarness
+internal import BenchmarkResults
 internal import Foundation
 
 #if canImport(PeerLMDB)
@@ -27,7 +28,8 @@ struct Subject: Sendable {
 struct TreeRingBench {
   static let usage = """
     USAGE: treering-bench [SUBJECT…] [--size small|full] [--engines NAMES] [--runs N]
-                          [--flights FILE] [--folder PATH] [--json] [--list]
+                          [--largest ROWS] [--flights FILE] [--folder PATH] [--json]
+                          [--into FILE [--fact NAME=VALUE]…] [--list]
 
     SUBJECT          a name, or a part of one; all subjects without
     --size           small (default; checks results in under a minute) or full (for figures)
@@ -35,16 +37,20 @@ struct TreeRingBench {
     --runs           interleaved runs of each line; 5 by default
     --flights        flights to import, JSON lines, also .lz4; the week in Tests/Fixtures by default
     --folder         where stores are made; a new folder in TMPDIR by default
+    --largest        most rows of lines that show the growth with rows; 1,000,000 by default
     --json           print all samples as JSON instead of a table of medians
+    --into           a JSON file that every finished line is merged into
+    --fact           a fact for the head of that file; results of another machine are refused
     --list           print the names of all subjects
 
-    TREERING_PEERS=lmdb,sqlite,rocksdb,leveldb at build time adds peers to compare with.
+    TREERING_PEERS=lmdb,sqlite,rocksdb,leveldb,grdb at build time adds peers to compare with.
     """
 
   /// Memory comes first: other subjects leave free memory behind, which would hide its growth.
   static let subjects: [Subject] =
-    [memory] + writeMemory + commits + batches + bulkLoad + writeCosts + [
-      randomGets, scans, readsBesideWriter, diskUse, bytesWritten, replay, recoveryRate,
+    [harnessRules, memory] + writeMemory + commits + batches + bulkLoad + writeCosts + [
+      randomGets, scans, readsBesideWriter, diskUse, bytesWritten,
+      opening, rowGrowth, replay, recoveryRate,
       rankSelect, changesets, flightBoard, consumers, liveLists, importFlights, asOf, asOfIndexes,
       asOfDistance,
       loggedValues, taggedCommits, manySnapshots, openTime,
@@ -85,17 +91,20 @@ struct TreeRingBench {
         || options.filters.contains { subject.name.lowercased().contains($0.lowercased()) }
     }
     guard !chosen.isEmpty else { throw BenchmarkError("no subject of that name; see --list") }
-    let engines = Self.engines.filter { type in
-      options.engines.isEmpty || options.engines.contains(type.name.lowercased())
-    }
+    let engines =
+      Self.engines.filter { type in
+        options.engines.isEmpty || options.engines.contains(type.name.lowercased())
+      } + [NoEngine.self]
     let base = options.folder + "/treering-bench-\(getpid())"
     try FileManager.default.createDirectory(atPath: base, withIntermediateDirectories: true)
     defer { try? FileManager.default.removeItem(atPath: base) }
     let report = Report(
-      size: options.size, engines: engines.map { $0.name }, printsJSON: options.printsJSON)
+      size: options.size, runs: options.runs, engines: engines.map { $0.name },
+      printsJSON: options.printsJSON,
+      into: options.into.map { (URL(filePath: $0), options.facts) })
     let context = Context(
       size: options.size, runs: options.runs, engines: engines, report: report,
-      flights: options.flights, base: base)
+      flights: options.flights, largest: options.largest, base: base)
     report.printHeader()
     for subject in chosen { try subject.run(context) }
     try context.closeAll()
@@ -104,65 +113,5 @@ struct TreeRingBench {
       FileHandle.standardError.write(Data("wrong: \(sentence)\n".utf8))
     }
     return report.wrong.isEmpty ? 0 : 1
-  }
-}
-
-/// The options of the command line.
-struct Options {
-  var size = Size.small
-  var runs = 5
-  var flights: String? = Options.fixture
-  var folder = FileManager.default.temporaryDirectory.path
-  var printsJSON = false
-  /// Names of the engines to measure, in lower case; empty for all.
-  var engines: [String] = []
-  var filters: [String] = []
-
-  /// The week of flights in the package; nil if it is missing.
-  private static var fixture: String? {
-    let package = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-      .deletingLastPathComponent().deletingLastPathComponent()
-    let path = package.appending(path: "Tests/Fixtures/flights-2013-week1.jsonl.lz4").path
-    return FileManager.default.fileExists(atPath: path) ? path : nil
-  }
-
-  /// Parses the arguments. Returns false if there is nothing more to do.
-  mutating func parse(_ arguments: [String]) throws -> Bool {
-    var rest = arguments[...]
-    func value(of option: String) throws -> String {
-      guard let value = rest.popFirst() else { throw BenchmarkError("\(option) needs a value") }
-      return value
-    }
-    while let argument = rest.popFirst() {
-      switch argument {
-      case "--help", "-h":
-        print(TreeRingBench.usage)
-        return false
-      case "--list":
-        for subject in TreeRingBench.subjects { print(subject.name) }
-        return false
-      case "--json": printsJSON = true
-      case "--size":
-        guard let size = Size(rawValue: try value(of: argument)) else {
-          throw BenchmarkError("--size is small or full")
-        }
-        self.size = size
-      case "--runs":
-        guard let runs = Int(try value(of: argument)), runs > 0 else {
-          throw BenchmarkError("--runs needs a number above 0")
-        }
-        self.runs = runs
-      case "--engines":
-        engines = try value(of: argument).lowercased().split(separator: ",").map(String.init)
-      case "--flights": flights = try value(of: argument)
-      case "--folder": folder = try value(of: argument)
-      default:
-        guard !argument.hasPrefix("-") else {
-          throw BenchmarkError("unknown option \(argument)\n\n\(TreeRingBench.usage)")
-        }
-        filters.append(argument)
-      }
-    }
-    return true
   }
 }

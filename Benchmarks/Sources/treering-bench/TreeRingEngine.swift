@@ -1,25 +1,38 @@
 // TreeRing with the common interface of the engines under comparison. Uses only its public API.
 
 internal import BenchmarkHarness
+internal import BenchmarkResults
+internal import Synchronization
 internal import TreeRing
 
 final class TreeRingEngine: Engine {
-  static let name = "TreeRing"
+  static let name = EngineName.own
   let store: Store
   private let folder: String
   fileprivate let durability: Durability
   fileprivate let data: Dataset
-  fileprivate let keys: [Key]
+  private let made = Mutex<[Key]?>(nil)
 
   init(_ options: EngineOptions, data: Dataset) throws {
     folder = options.folder
     durability = options.isDurable ? .full : .none
     store = try Store(
-      at: options.folder, options: StoreOptions(durability: durability, memoryBudget: 512 << 20))
+      at: options.folder,
+      options: StoreOptions(
+        durability: durability, memoryBudget: options.cacheByteCount ?? 512 << 20))
     self.data = data
-    keys = data.keys.map { Key(bytes: $0) }
   }
 
+  /// The keys of all rows, made when first needed: opening a store does not need them.
+  fileprivate func keys() -> [Key] {
+    made.withLock { made in
+      let keys = made ?? data.keys.map { Key(bytes: $0) }
+      made = keys
+      return keys
+    }
+  }
+
+  func makeKeys() { _ = keys() }
   func session() throws -> any EngineSession { TreeRingSession(self) }
   func sync() throws { try store.sync() }
   func settle() throws { waitUntilReleased(folder) }
@@ -29,6 +42,7 @@ final class TreeRingEngine: Engine {
 final class TreeRingSession: EngineSession {
   private static let bucketName = "rows"
   private let engine: TreeRingEngine
+  private lazy var keys = engine.keys()
   private var prepared: [Key] = []
   private let bucket = Bucket.bytes(TreeRingSession.bucketName)
   /// Decodes a row to its digest, in place.
@@ -39,9 +53,10 @@ final class TreeRingSession: EngineSession {
   init(_ engine: TreeRingEngine) { self.engine = engine }
 
   func put(_ rows: ArraySlice<Int>, version: Int) throws {
+    let keys = keys
     try engine.store.write { tx in
       for row in rows {
-        try tx.put(engine.data.value(row, version: version), for: engine.keys[row], in: bucket)
+        try tx.put(engine.data.value(row, version: version), for: keys[row], in: bucket)
       }
     }
   }
@@ -71,7 +86,7 @@ final class TreeRingSession: EngineSession {
   }
 
   func getNow(_ row: Int) throws -> UInt64 {
-    try read(engine.keys[row], in: try engine.store.snapshot())
+    try read(keys[row], in: try engine.store.snapshot())
   }
 
   @inline(__always)
@@ -79,7 +94,7 @@ final class TreeRingSession: EngineSession {
     let digest = try snapshot.withObject(of: key, in: Self.bucketName) { bytes, _ in
       digestOf(bytes)
     }
-    guard let digest else { throw BenchmarkError("TreeRing: no row") }
+    guard let digest else { throw WrongResult("TreeRing: no row") }
     return digest
   }
 

@@ -2,6 +2,7 @@
 // such commits, which need no state. In a store with one index and in one with five.
 
 internal import BenchmarkHarness
+internal import BenchmarkResults
 internal import TreeRing
 
 let asOf = Subject(name: "AsOf") { context in
@@ -68,7 +69,7 @@ private func measureAsOf(
     guard row == expected else { throw BenchmarkError("row \(expected.key) at \(commit) is wrong") }
   }
   try store.close()
-  context.report.add(first, bar: bar)
-  context.report.add(again)
-  context.report.add(single, bar: .absolute(0.4))
+  try context.report.add(first, bar: bar)
+  try context.report.add(again)
+  try context.report.add(single, bar: .absolute(0.4))
 }

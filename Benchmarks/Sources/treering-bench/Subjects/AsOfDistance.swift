@@ -2,6 +2,7 @@
 // states that are still in memory need no replay.
 
 internal import BenchmarkHarness
+internal import BenchmarkResults
 internal import TreeRing
 
 let asOfDistance = Subject(name: "AsOfDistance") { context in
@@ -33,7 +34,7 @@ let asOfDistance = Subject(name: "AsOfDistance") { context in
       digest = mix(digest ^ commit ^ UInt64(count) << 32)
     }
     try measurement.check(digest, of: TreeRingEngine.name)
-    context.report.add(measurement, bar: .absolute(10))
+    try context.report.add(measurement, bar: .absolute(10))
   }
   try store.close()
   try context.remove(folder)

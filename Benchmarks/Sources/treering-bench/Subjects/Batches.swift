@@ -1,6 +1,7 @@
 // Durable commits of 100 and of 1,000 random rows of JSON.
 
 internal import BenchmarkHarness
+internal import BenchmarkResults
 
 let batches = [
   Subject(name: "Batches100") {
@@ -15,25 +16,24 @@ private func batchLine(_ context: Context, rows: Int, batches: Int, bar: Double)
   let measurement = Measurement(
     "Batches", "durable batches of \(rows) random rows, JSON", unit: "rows/s", .higher)
   let data = context.jsonRows
-  let stores = try context.engines.map { try context.open($0, isDurable: true, data: data) }
+  let stores = try context.openAll(for: [measurement], isDurable: true, data: data)
   for run in 0..<context.runs {
     for store in stores {
-      let session = try store.engine.session()
-      let first = run * rows * batches
-      let order = Array(first..<first + rows * batches)
-      let seconds = try Clocks.wallSeconds {
-        for start in stride(from: 0, to: order.count, by: rows) {
-          try session.put(order[start..<start + rows], version: 0)
+      try context.attempt(store.title, [measurement]) {
+        let session = try store.engine.session()
+        let first = run * rows * batches
+        let order = Array(first..<first + rows * batches)
+        let seconds = try Clocks.wallSeconds {
+          for start in stride(from: 0, to: order.count, by: rows) {
+            try session.put(order[start..<start + rows], version: 0)
+          }
         }
+        measurement.add(store.title, Double(order.count) / seconds)
       }
-      measurement.add(store.engine.title, Double(order.count) / seconds)
     }
   }
-  for store in stores {
-    let scan = try store.engine.session().scan()
-    try measurement.check(scan.digest &+ UInt64(scan.count), of: store.engine.title)
-    try store.engine.close()
-    try context.remove(store.folder)
+  try context.finish(stores, [measurement]) { store, scan in
+    try measurement.check(scan.digest &+ UInt64(scan.count), of: store.title)
   }
-  context.report.add(measurement, bar: .absolute(bar))
+  try context.report.add(measurement, bar: .absolute(bar))
 }

@@ -3,6 +3,7 @@
 // each. For comparison: algorithms that compare the two whole lists, which they receive at no cost.
 
 internal import BenchmarkHarness
+internal import BenchmarkResults
 internal import TreeRing
 internal import TreeRingMappings
 
@@ -64,8 +65,8 @@ private func changesetLines(
     }
   }
   try time.check(digest, of: TreeRingEngine.name)
-  context.report.add(time, bar: bars[[rows, changes]].map { .absolute($0) })
-  context.report.add(moves)
+  try context.report.add(time, bar: bars[[rows, changes]].map { .absolute($0) })
+  try context.report.add(moves)
 }
 
 /// A store with one group, its observer, and a plain list of the same rows.

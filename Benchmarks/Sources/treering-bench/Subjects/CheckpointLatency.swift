@@ -1,6 +1,7 @@
 // The cost of a checkpoint for concurrent commits, and its write rate.
 
 internal import BenchmarkHarness
+internal import BenchmarkResults
 internal import TreeRing
 
 let checkpointLatency = Subject(name: "CheckpointLatency") { context in
@@ -49,5 +50,5 @@ let checkpointLatency = Subject(name: "CheckpointLatency") { context in
   try quiet.check(UInt64(rowCount) &+ store.newestCommit, of: TreeRingEngine.name)
   try store.close()
   try context.remove(folder)
-  for measurement in [quiet, beside, longest, speed] { context.report.add(measurement) }
+  for measurement in [quiet, beside, longest, speed] { try context.report.add(measurement) }
 }

@@ -2,6 +2,7 @@
 // one.
 
 internal import BenchmarkHarness
+internal import BenchmarkResults
 
 let commits = [
   Subject(name: "Commits1") {
@@ -28,7 +29,7 @@ private func commitLine(
     "Commits", isDurable ? "durable commits, \(who)" : "commits, durability none, \(who)",
     unit: "commits/s", .higher)
   let data = context.rows
-  let stores = try context.engines.map { try context.open($0, isDurable: isDurable, data: data) }
+  let stores = try context.openAll(for: [measurement], isDurable: isDurable, data: data)
   let perWriter = perRun / writers
   for run in 0..<context.runs {
     if isDurable {
@@ -37,20 +38,19 @@ private func commitLine(
           in: try context.folder(), size: 200, count: context.pick(small: 20, full: 1000)))
     }
     for store in stores {
-      let engine = store.engine
-      let seconds = try onThreads(writers) { writer in
-        let session = try engine.session()
-        let first = run * perRun + writer * perWriter
-        for row in first..<first + perWriter { try session.put([row], version: 0) }
+      try context.attempt(store.title, [measurement]) {
+        let engine = store.engine
+        let seconds = try onThreads(writers) { writer in
+          let session = try engine.session()
+          let first = run * perRun + writer * perWriter
+          for row in first..<first + perWriter { try session.put([row], version: 0) }
+        }
+        measurement.add(store.title, Double(perWriter * writers) / seconds)
       }
-      measurement.add(engine.title, Double(perWriter * writers) / seconds)
     }
   }
-  for store in stores {
-    let scan = try store.engine.session().scan()
-    try measurement.check(scan.digest &+ UInt64(scan.count), of: store.engine.title)
-    try store.engine.close()
-    try context.remove(store.folder)
+  try context.finish(stores, [measurement]) { store, scan in
+    try measurement.check(scan.digest &+ UInt64(scan.count), of: store.title)
   }
-  context.report.add(measurement, bar: bar)
+  try context.report.add(measurement, bar: bar)
 }

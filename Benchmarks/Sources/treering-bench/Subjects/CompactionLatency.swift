@@ -1,6 +1,7 @@
 // The cost of compaction for concurrent commits, and the rate at which it reads the log.
 
 internal import BenchmarkHarness
+internal import BenchmarkResults
 internal import Synchronization
 internal import TreeRing
 
@@ -39,7 +40,7 @@ let compactionLatency = Subject(name: "CompactionLatency") { context in
     try store.close()
     try context.remove(folder)
   }
-  for measurement in [quiet, beside, longest, speed, rest] { context.report.add(measurement) }
+  for measurement in [quiet, beside, longest, speed, rest] { try context.report.add(measurement) }
 }
 
 /// Commits single rows durably until a compaction to the newest commit ends.

@@ -3,6 +3,7 @@
 // sections. Each has a delegate, as on screen.
 
 internal import BenchmarkHarness
+internal import BenchmarkResults
 internal import TreeRingCollections
 internal import TreeRingMappings
 
@@ -63,7 +64,7 @@ private func consumerLine(
     for value in consumer.items { digest = mix(digest ^ UInt64(value)) }
   }
   try line.check(digest, of: TreeRingEngine.name)
-  context.report.add(line, bar: .absolute(1))
+  try context.report.add(line, bar: .absolute(1))
 }
 
 /// Of every eight rows, two are updated, two trade positions, two are deleted, and two are followed

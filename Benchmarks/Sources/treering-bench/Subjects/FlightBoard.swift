@@ -4,6 +4,7 @@
 // updated rows.
 
 internal import BenchmarkHarness
+internal import BenchmarkResults
 internal import TreeRing
 internal import TreeRingMappings
 
@@ -54,7 +55,7 @@ private func boardLines(
     try operations.check(digest, of: TreeRingEngine.name)
   }
   for line in [rows, operations, finding.0, finding.1, applying.0, applying.1] {
-    context.report.add(line)
+    try context.report.add(line)
   }
 }
 

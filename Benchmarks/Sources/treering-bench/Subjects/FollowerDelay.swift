@@ -3,6 +3,7 @@
 // in another process does.
 
 internal import BenchmarkHarness
+internal import BenchmarkResults
 internal import Foundation
 internal import Synchronization
 internal import TreeRing
@@ -31,8 +32,8 @@ let followerDelay = Subject(name: "FollowerDelay") { context in
   try follower.close()
   try store.close()
   try context.remove(folder)
-  context.report.add(middle)
-  context.report.add(slow, bar: .absolute(10))
+  try context.report.add(middle)
+  try context.report.add(slow, bar: .absolute(10))
 }
 
 /// Commits one row per millisecond. Returns the nanoseconds from each commit's return to its

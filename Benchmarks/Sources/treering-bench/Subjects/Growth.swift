@@ -3,6 +3,7 @@
 // should stay the same.
 
 internal import BenchmarkHarness
+internal import BenchmarkResults
 internal import TreeRing
 
 private let sizes: @Sendable (Context) -> [Int] = {
@@ -49,7 +50,7 @@ let loggedValues = Subject(name: "LoggedValues") { context in
         try store.close()
       }
       try context.remove(folder)
-      context.report.add(measurement)
+      try context.report.add(measurement)
     }
   }
 }
@@ -86,8 +87,8 @@ let taggedCommits = Subject(name: "TaggedCommits") { context in
       try store.close()
       try context.remove(folder)
     }
-    context.report.add(compaction)
-    context.report.add(look)
+    try context.report.add(compaction)
+    try context.report.add(look)
   }
 }
 
@@ -128,7 +129,7 @@ let manySnapshots = Subject(name: "ManySnapshots") { context in
       try released.check(store.newestCommit, of: TreeRingEngine.name)
       try store.close()
     }
-    context.report.add(taken)
-    context.report.add(released)
+    try context.report.add(taken)
+    try context.report.add(released)
   }
 }

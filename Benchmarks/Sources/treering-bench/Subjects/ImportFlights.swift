@@ -1,6 +1,7 @@
 // Importing the flights: each line is a commit with its date, under one declarative index.
 
 internal import BenchmarkHarness
+internal import BenchmarkResults
 internal import TreeRing
 
 let importFlights = Subject(name: "Import") { context in
@@ -22,7 +23,7 @@ let importFlights = Subject(name: "Import") { context in
     try context.remove(folder)
   }
   let isYear = commits > 400_000
-  context.report.add(measurement, bar: isYear ? .absolute(60) : nil)
+  try context.report.add(measurement, bar: isYear ? .absolute(60) : nil)
 }
 
 /// Imports a file of flights into a new store.

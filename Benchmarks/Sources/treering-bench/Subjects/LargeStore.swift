@@ -2,6 +2,7 @@
 // anonymous memory, and the longest wait of a commit while another writer fills the budget.
 
 internal import BenchmarkHarness
+internal import BenchmarkResults
 internal import Foundation
 internal import Synchronization
 internal import TreeRing
@@ -50,12 +51,12 @@ let largeStore = Subject(name: "LargeStore") { context in
   memory.add(TreeRingEngine.name, Double(peak) / 1e6)
   try gets.check(digest, of: TreeRingEngine.name)
   try context.remove(folder)
-  context.report.add(size)
-  context.report.add(memory, bar: .absolute(Double(budget + (32 << 20)) / 1e6))
-  context.report.add(gets)
-  context.report.add(updates)
-  context.report.add(longest, bar: .absolute(100))
-  context.report.add(longestUpdate, bar: .absolute(100))
+  try context.report.add(size)
+  try context.report.add(memory, bar: .absolute(Double(budget + (32 << 20)) / 1e6))
+  try context.report.add(gets)
+  try context.report.add(updates)
+  try context.report.add(longest, bar: .absolute(100))
+  try context.report.add(longestUpdate, bar: .absolute(100))
 }
 
 /// The nanoseconds of each commit, and the number of rows updated per second.

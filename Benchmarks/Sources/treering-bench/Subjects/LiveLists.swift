@@ -3,6 +3,7 @@
 // keeps every row, and a live collection that shows all rows.
 
 internal import BenchmarkHarness
+internal import BenchmarkResults
 internal import Synchronization
 internal import TreeRing
 internal import TreeRingCollections
@@ -98,7 +99,7 @@ private func trackerLine(_ context: Context, _ count: Int) throws {
     for row in tracker.rows { digest = mix(digest ^ UInt64(row.row)) }
   }
   try line.check(digest, of: TreeRingEngine.name)
-  context.report.add(line)
+  try context.report.add(line)
 }
 
 private func collectionLine(_ context: Context, _ count: Int) throws {
@@ -139,5 +140,5 @@ private func collectionLine(_ context: Context, _ count: Int) throws {
     for model in collection.shown { digest = mix(digest ^ UInt64(model.rank)) }
   }
   try line.check(digest, of: TreeRingEngine.name)
-  context.report.add(line)
+  try context.report.add(line)
 }

@@ -2,6 +2,7 @@
 // pages of files belong to the kernel and do not count.
 
 internal import BenchmarkHarness
+internal import BenchmarkResults
 internal import Foundation
 internal import Synchronization
 internal import TreeRing
@@ -45,8 +46,8 @@ let memory = Subject(name: "Memory") { context in
   reading.add(TreeRingEngine.name, Double(scanned) / 1e6)
   try writing.check(digest, of: TreeRingEngine.name)
   try context.remove(folder)
-  context.report.add(writing, bar: .absolute(1.5 * Double(budget) / 1e6))
-  context.report.add(reading, bar: .absolute(1.5 * Double(budget) / 1e6))
+  try context.report.add(writing, bar: .absolute(1.5 * Double(budget) / 1e6))
+  try context.report.add(reading, bar: .absolute(1.5 * Double(budget) / 1e6))
 }
 
 /// Samples this process's memory periodically.

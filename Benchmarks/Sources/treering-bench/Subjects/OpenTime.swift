@@ -2,6 +2,7 @@
 // since the last checkpoint.
 
 internal import BenchmarkHarness
+internal import BenchmarkResults
 internal import Foundation
 internal import TreeRing
 
@@ -32,8 +33,8 @@ let openTime = Subject(name: "OpenTime") { context in
       try context.remove(copy)
     }
     try context.remove(folder)
-    context.report.add(clean, bar: .absolute(1))
-    context.report.add(killed, bar: .absolute(20))
+    try context.report.add(clean, bar: .absolute(1))
+    try context.report.add(killed, bar: .absolute(20))
   }
 }
 

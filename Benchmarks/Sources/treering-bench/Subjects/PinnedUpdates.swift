@@ -1,6 +1,7 @@
 // The growth of a store on the device during random updates while one old snapshot is held.
 
 internal import BenchmarkHarness
+internal import BenchmarkResults
 internal import TreeRing
 
 let pinnedUpdates = Subject(name: "PinnedUpdates") { context in
@@ -42,6 +43,6 @@ let pinnedUpdates = Subject(name: "PinnedUpdates") { context in
   let after = diskByteCount(of: "log", in: folder)
   log.add(TreeRingEngine.name, Double(after) / Double(logBefore))
   try context.remove(folder)
-  context.report.add(pages, bar: .absolute(2))
-  context.report.add(log)
+  try context.report.add(pages, bar: .absolute(2))
+  try context.report.add(log)
 }

@@ -2,6 +2,7 @@
 // list that shows the group.
 
 internal import BenchmarkHarness
+internal import BenchmarkResults
 internal import TreeRing
 internal import TreeRingMappings
 
@@ -46,8 +47,8 @@ let rankSelect = Subject(name: "RankSelect") { context in
     }
     if run == 0 { try rank.check(positions.reduce(0) { mix($0 ^ UInt64($1)) }, of: "TreeRing") }
   }
-  context.report.add(rank, bar: .absolute(1000))
-  context.report.add(select, bar: .absolute(700))
+  try context.report.add(rank, bar: .absolute(1000))
+  try context.report.add(select, bar: .absolute(700))
   try pathLines(context, store, asked: asked)
 }
 
@@ -79,6 +80,6 @@ private func pathLines(_ context: Context, _ store: Store, asked: Int) throws {
       try path.check(paths.reduce(0) { mix($0 ^ UInt64($1.row)) }, of: TreeRingEngine.name)
     }
   }
-  context.report.add(path, bar: .absolute(1000))
-  context.report.add(row, bar: .absolute(700))
+  try context.report.add(path, bar: .absolute(1000))
+  try context.report.add(row, bar: .absolute(700))
 }

@@ -1,6 +1,7 @@
 // The time of one get, in a new view each time, while another thread commits single rows durably.
 
 internal import BenchmarkHarness
+internal import BenchmarkResults
 internal import Synchronization
 
 let readsBesideWriter = Subject(name: "ReadsBesideWriter") { context in
@@ -10,27 +11,24 @@ let readsBesideWriter = Subject(name: "ReadsBesideWriter") { context in
     "ReadsBesideWriter", "read beside a durable writer, p50", unit: "µs", .lower)
   let slow = Measurement(
     "ReadsBesideWriter", "read beside a durable writer, p99", unit: "µs", .lower)
-  let stores = try context.engines.map { type in
-    let store = try context.open(type, isDurable: true, data: data)
-    try store.engine.session().load(data.sorted)
-    return store
+  let lines = [middle, slow]
+  let stores = try context.openAll(for: lines, isDurable: true, data: data) {
+    try $0.session().load(data.sorted)
   }
   for run in 0..<context.runs {
     for store in stores {
-      let engine = store.engine
-      let latencies = try latencies(reads, of: engine, below: data.count, run: run)
-      middle.add(engine.title, Double(latencies[reads / 2]) / 1000)
-      slow.add(engine.title, Double(latencies[reads * 99 / 100]) / 1000)
+      try context.attempt(store.title, lines) {
+        let latencies = try latencies(reads, of: store.engine, below: data.count, run: run)
+        middle.add(store.title, Double(latencies[reads / 2]) / 1000)
+        slow.add(store.title, Double(latencies[reads * 99 / 100]) / 1000)
+      }
     }
   }
-  for store in stores {
-    let scan = try store.engine.session().scan()
-    try middle.check(UInt64(scan.count), of: store.engine.title)
-    try store.engine.close()
-    try context.remove(store.folder)
+  try context.finish(stores, lines) { store, scan in
+    try middle.check(UInt64(scan.count), of: store.title)
   }
-  context.report.add(middle, bar: .absolute(1.5))
-  context.report.add(slow)
+  try context.report.add(middle, bar: .absolute(1.5))
+  try context.report.add(slow)
 }
 
 /// The wall-clock nanoseconds of each read, ascending.

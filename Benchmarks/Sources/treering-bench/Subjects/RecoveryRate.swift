@@ -1,6 +1,7 @@
 // The rate at which a missing or damaged page file is rebuilt from the log.
 
 internal import BenchmarkHarness
+internal import BenchmarkResults
 internal import TreeRing
 
 let recoveryRate = Subject(name: "RecoveryRate") { context in
@@ -35,6 +36,6 @@ let recoveryRate = Subject(name: "RecoveryRate") { context in
     try store.close()
   }
   try context.remove(folder)
-  context.report.add(log)
-  context.report.add(operations)
+  try context.report.add(log)
+  try context.report.add(operations)
 }

@@ -1,15 +1,17 @@
 // Opening a store without its page file: replays the whole log into trees.
 
 internal import BenchmarkHarness
+internal import BenchmarkResults
 internal import TreeRing
 
 let replay = Subject(name: "Replay") { context in
   let data = context.rows
   let rows = Measurement("Replay", "replay of the log, v100", unit: "rows/s", .higher)
   let bytes = Measurement("Replay", "replay of the log, v100, payload", unit: "MB/s", .higher)
-  let (engine, folder) = try context.open(TreeRingEngine.self, isDurable: false, data: data)
-  try Context.loadInRandomOrder(engine, data)
-  try engine.close()
+  let written = try context.open(TreeRingEngine.self, isDurable: false, data: data)
+  let folder = written.folder
+  try Context.loadInRandomOrder(written.engine, data)
+  try written.engine.close()
   for _ in 0..<context.runs {
     try context.removePages(of: folder)
     var store: Store?
@@ -24,6 +26,6 @@ let replay = Subject(name: "Replay") { context in
     try again.close()
   }
   try context.remove(folder)
-  context.report.add(rows, bar: .absolute(700_000))
-  context.report.add(bytes)
+  try context.report.add(rows, bar: .absolute(700_000))
+  try context.report.add(bytes)
 }

@@ -3,6 +3,7 @@
 // of one row.
 
 internal import BenchmarkHarness
+internal import BenchmarkResults
 internal import TreeRing
 
 let writeCosts: [Subject] = [
@@ -62,7 +63,7 @@ private func commitLine(_ context: Context, besideIndexes count: Int) throws {
   }
   try store.close()
   try context.remove(folder)
-  context.report.add(measurement)
+  try context.report.add(measurement)
 }
 
 /// Commits of one row each in a bucket of its own.
@@ -83,7 +84,7 @@ private func newBucketLine(_ context: Context, after count: Int) throws {
   }
   try store.close()
   try context.remove(folder)
-  context.report.add(measurement)
+  try context.report.add(measurement)
 }
 
 private struct Departure: Codable, Sendable {
@@ -127,8 +128,8 @@ private func closureLines(_ context: Context, indexes count: Int) throws {
   }
   try store.close()
   try context.remove(folder)
-  context.report.add(puts)
-  context.report.add(replacements)
+  try context.report.add(puts)
+  try context.report.add(replacements)
 }
 
 /// One row in many groups: put, moved in all of them, and deleted.
@@ -154,5 +155,5 @@ private func groupLine(_ context: Context, groups count: Int) throws {
   }
   try store.close()
   try context.remove(folder)
-  context.report.add(measurement)
+  try context.report.add(measurement)
 }

@@ -2,6 +2,7 @@
 // far more than the budget at once.
 
 internal import BenchmarkHarness
+internal import BenchmarkResults
 internal import TreeRing
 
 let writeMemory: [Subject] = [
@@ -63,5 +64,5 @@ private func line(
   }
   measurement.add(TreeRingEngine.name, Double(peak) / 1e6)
   try context.remove(folder)
-  context.report.add(measurement)
+  try context.report.add(measurement)
 }
