@@ -17,6 +17,9 @@ internal import Foundation
 #if canImport(PeerSQLite)
   internal import PeerSQLite
 #endif
+#if canImport(PeerGRDB)
+  internal import PeerGRDB
+#endif
 
 /// A group of lines that are measured together.
 struct Subject: Sendable {
@@ -49,7 +52,7 @@ struct TreeRingBench {
   /// Memory comes first: other subjects leave free memory behind, which would hide its growth.
   static let subjects: [Subject] =
     [harnessRules, memory] + writeMemory + commits + batches + bulkLoad + writeCosts + [
-      randomGets, scans, readsBesideWriter, diskUse, bytesWritten,
+      randomGets, scans, typedGets, observedLists, readsBesideWriter, diskUse, bytesWritten,
       opening, rowGrowth, replay, recoveryRate,
       rankSelect, changesets, flightBoard, consumers, liveLists, importFlights, asOf, asOfIndexes,
       asOfDistance,
@@ -70,6 +73,9 @@ struct TreeRingBench {
     #endif
     #if canImport(PeerSQLite)
       engines.append(SQLiteEngine.self)
+    #endif
+    #if canImport(PeerGRDB)
+      engines.append(GRDBEngine.self)
     #endif
     return engines
   }
