@@ -52,6 +52,8 @@ var targets: [Target] = [
     name: "BenchmarkHarness", dependencies: ["BenchmarkResults", "CBenchmarkClock", "CLZ4Frame"],
     swiftSettings: strict),
   .executableTarget(
+    name: "performance-report", dependencies: ["BenchmarkResults"], swiftSettings: strict),
+  .executableTarget(
     name: "treering-bench",
     dependencies: [
       "BenchmarkHarness", "BenchmarkResults",
@@ -86,6 +88,15 @@ if let path = Context.environment["TREERING_DIFFERENCEKIT"] {
         "BenchmarkHarness", .product(name: "DifferenceKit", package: "DifferenceKit"),
       ],
       swiftSettings: strict))
+}
+
+// The libraries are optimised by the same variable, in a build that the tests share. CI counts
+// instructions on it.
+if Context.environment["TREERING_OPTIMIZED"] != nil {
+  for target in targets {
+    guard let settings = target.swiftSettings else { continue }
+    target.swiftSettings = settings + [.unsafeFlags(["-O"])]
+  }
 }
 
 let package = Package(

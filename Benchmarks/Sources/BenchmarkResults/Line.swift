@@ -71,8 +71,14 @@ public struct Line: Codable, Sendable {
     return own / peer.median
   }
 
+  /// The own figure as a multiple of the best peer's, so that more than 1 is better; nil without
+  /// both.
+  public var advantage: Double? {
+    ratio.flatMap { direction == .higher ? $0 : $0 > 0 ? 1 / $0 : nil }
+  }
+
   /// Whether the best peer is better; nil without peers.
-  public var isLost: Bool? { ratio.map { direction == .higher ? $0 < 1 : $0 > 1 } }
+  public var isLost: Bool? { advantage.map { $0 < 1 } }
 
   /// The part of the own engine's time that the line takes without any engine; nil if unknown.
   /// Figures of other units than rates and times have none.

@@ -53,3 +53,7 @@ double benchmark_sync_loop(const char *path, int size, int count) {
   unlink(path);
   return failed ? -1 : (double)(end - start) / 1e9;
 }
+
+__attribute__((noinline)) void benchmark_measured(void (*body)(void *), void *context) {
+  body(context);
+}

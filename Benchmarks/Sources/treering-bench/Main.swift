@@ -30,11 +30,13 @@ struct Subject: Sendable {
 @main
 struct TreeRingBench {
   static let usage = """
-    USAGE: treering-bench [SUBJECT…] [--size small|full] [--engines NAMES] [--runs N]
-                          [--largest ROWS] [--flights FILE] [--folder PATH] [--json]
+    USAGE: treering-bench [SUBJECT…] [--exact] [--size small|full] [--engines NAMES] 
+                          [--runs N] [--largest ROWS] [--flights FILE] [--folder PATH] [--json]
                           [--into FILE [--fact NAME=VALUE]…] [--list]
+           treering-bench --hot-path NAME
 
     SUBJECT          a name, or a part of one; all subjects without
+    --exact          subjects are whole names
     --size           small (default; checks results in under a minute) or full (for figures)
     --engines        only engines of these names, separated by commas
     --runs           interleaved runs of each line; 5 by default
@@ -44,6 +46,8 @@ struct TreeRingBench {
     --json           print all samples as JSON instead of a table of medians
     --into           a JSON file that every finished line is merged into
     --fact           a fact for the head of that file; results of another machine are refused
+    --hot-path       run one hot path, whose instructions Tools/instructions counts
+    --hot-paths      print the names of all hot paths
     --list           print the names of all subjects
 
     TREERING_PEERS=lmdb,sqlite,rocksdb,leveldb,grdb at build time adds peers to compare with.
@@ -94,7 +98,10 @@ struct TreeRingBench {
     guard try options.parse(arguments) else { return 0 }
     let chosen = subjects.filter { subject in
       options.filters.isEmpty
-        || options.filters.contains { subject.name.lowercased().contains($0.lowercased()) }
+        || options.filters.contains { filter in
+          options.isExact
+            ? subject.name == filter : subject.name.lowercased().contains(filter.lowercased())
+        }
     }
     guard !chosen.isEmpty else { throw BenchmarkError("no subject of that name; see --list") }
     let engines =
@@ -104,6 +111,13 @@ struct TreeRingBench {
     let base = options.folder + "/treering-bench-\(getpid())"
     try FileManager.default.createDirectory(atPath: base, withIntermediateDirectories: true)
     defer { try? FileManager.default.removeItem(atPath: base) }
+    if let name = options.hotPath {
+      guard let path = HotPath.all.first(where: { $0.name == name }) else {
+        throw BenchmarkError("no hot path of that name; see --hot-paths")
+      }
+      print("operations: \(try path.run(base + "/store", MeasuredWork()))")
+      return 0
+    }
     let report = Report(
       size: options.size, runs: options.runs, engines: engines.map { $0.name },
       printsJSON: options.printsJSON,

@@ -17,7 +17,11 @@ struct Options {
   var facts: [Fact] = []
   /// Names of the engines to measure, in lower case; empty for all.
   var engines: [String] = []
+  /// The hot path to run alone; nil to run subjects.
+  var hotPath: String?
   var filters: [String] = []
+  /// Whether filters are whole names.
+  var isExact = false
 
   /// The week of flights in the package; nil if it is missing.
   private static var fixture: String? {
@@ -43,6 +47,11 @@ struct Options {
         for subject in TreeRingBench.subjects { print(subject.name) }
         return false
       case "--json": printsJSON = true
+      case "--hot-path": hotPath = try value(of: argument)
+      case "--hot-paths":
+        for path in HotPath.all { print(path.name) }
+        return false
+      case "--exact": isExact = true
       case "--size":
         guard let size = Size(rawValue: try value(of: argument)) else {
           throw BenchmarkError("--size is small or full")

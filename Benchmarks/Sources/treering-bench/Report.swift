@@ -106,7 +106,7 @@ final class Report {
       let text = Self.format(median)
       return median == best && known.count > 1 ? "**\(text)**" : text
     }
-    let ratio = line.ratio.map { String(format: "%.2f", $0) } ?? "–"
+    let ratio = line.advantage.map(Self.format) ?? "–"
     let share = line.benchmarkShare.map { String(format: "%.0f %%", $0 * 100) } ?? "–"
     var name = line.name
     let others = line.samples.keys.filter { !engines.contains($0) && $0 != EngineName.none }

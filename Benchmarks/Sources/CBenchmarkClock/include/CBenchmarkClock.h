@@ -10,3 +10,5 @@ uint64_t benchmark_written_bytes(void);
 /// Appends `count` blocks of `size` bytes to a new file and syncs after each. Returns the seconds
 /// taken, negative after a failure. No log that syncs every commit separately can be faster.
 double benchmark_sync_loop(const char *path, int size, int count);
+/// Calls a function. Programs that count instructions count those of this call.
+void benchmark_measured(void (*body)(void *), void *context);

@@ -18,7 +18,9 @@ let observedLists = Subject(name: "ObservedLists") { context in
     let lines = [1, 10].map { changes in
       Measurement(
         "ObservedLists",
-        "observer of \(count) ordered rows knows a commit of \(changes) changes", unit: "ms",
+        "observer of \(count) ordered rows knows a commit of "
+          + (changes == 1 ? "1 change" : "\(changes) changes"),
+        unit: "ms",
         .lower)
     }
     var model = ChangingRows(count: count)
