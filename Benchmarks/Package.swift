@@ -53,6 +53,7 @@ var targets: [Target] = [
     swiftSettings: strict),
   .executableTarget(
     name: "performance-report", dependencies: ["BenchmarkResults"], swiftSettings: strict),
+  .executableTarget(name: "instruction-guard", swiftSettings: strict),
   .executableTarget(
     name: "treering-bench",
     dependencies: [
