@@ -125,6 +125,7 @@ struct TreeRingBench {
     let context = Context(
       size: options.size, runs: options.runs, engines: engines, report: report,
       flights: options.flights, largest: options.largest, base: base)
+    try report.checkFile()
     report.printHeader()
     for subject in chosen { try subject.run(context) }
     try context.closeAll()

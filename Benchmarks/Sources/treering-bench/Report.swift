@@ -89,6 +89,12 @@ final class Report {
     try results.write(to: into.file)
   }
 
+  /// Fails before anything is measured if the file is of another machine or size.
+  func checkFile() throws {
+    guard let into else { return }
+    _ = try ResultFile(continuing: into.file, size: size.rawValue, facts: into.facts)
+  }
+
   func printHeader() {
     if printsJSON { return }
     let names = engines.joined(separator: " | ")
