@@ -15,6 +15,14 @@ do {
   precondition(book == mobyDick)
 }
 
+do {
+  let books = Bucket<Book>("books", coder: .binary())
+  let store = try Store.inMemory()
+  try store.write { tx in try tx.put(mobyDick, for: "moby", in: books) }
+  let book = try store.snapshot().get("moby", in: books)
+  precondition(book == mobyDick)
+}
+
 // Indexes.
 enum Priority: Int, Codable, SortValue { case low, normal, high }
 

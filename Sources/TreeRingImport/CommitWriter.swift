@@ -15,8 +15,12 @@ package struct CommitWriter {
   private var hasOperation = false
   /// In a base: the stamp of the operation written last.
   private var last: Stamp?
+  private let isForPeople: Bool
 
-  package init() {}
+  /// Creates a writer.
+  ///
+  /// - Parameter isForPeople: Whether binary rows appear as JSON, which reads as other bytes.
+  package init(isForPeople: Bool = false) { self.isForPeople = isForPeople }
 
   /// Begins a line. `commit` is written for display only; a line with it cannot be imported.
   package mutating func begin(
@@ -192,6 +196,7 @@ package struct CommitWriter {
 
   private mutating func part(content: UnsafeRawBufferPointer) {
     append(",")
+    if isForPeople, BinaryRow.appendJSON(of: content, to: &output) { return }
     Self.appendContent(content, to: &output)
   }
 

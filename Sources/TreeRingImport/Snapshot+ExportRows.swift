@@ -37,7 +37,7 @@ extension Snapshot {
   }
 
   /// Writes the rows of a bucket as CSV with a header, in key order. Each object must be a JSON
-  /// object; the columns are the members of all objects, in the order of their appearance.
+  /// object, or a binary row that stands for one; the columns are the members of all objects, in the order of their appearance.
   ///
   /// ``RowReader`` reads the same strings, numbers and nulls. An absent member becomes null. A
   /// Boolean, an array and an object become strings with their JSON. O(rows), which are read twice.
@@ -83,7 +83,9 @@ private struct CSVColumns {
   func forEachMember(
     of row: StoredRow, _ body: (_ name: [UInt8], _ value: UnsafeRawBufferPointer) throws -> Void
   ) throws {
-    try row.object.withUnsafeBytes { object in
+    var json: [UInt8] = []
+    let isBinary = row.object.withUnsafeBytes { BinaryRow.appendJSON(of: $0, to: &json) }
+    try (isBinary ? json : row.object).withUnsafeBytes { object in
       guard JSONScanner.isValid(object), object.first(where: { $0 > 0x20 }) == UInt8(ascii: "{")
       else {
         throw Self.refusal(row, "is not a JSON object")

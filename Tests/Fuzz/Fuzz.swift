@@ -6,7 +6,7 @@
 // so that the fuzzer also reaches the code behind those checks. Bit 1 set: the rest is the payload
 // of the second commit of a store (FuzzPayload.swift). Bit 2 set: it is a page file or a part of
 // one (FuzzPages.swift). 0x60 or 0x61: it is a whole store, a log with its page file
-// (FuzzStore.swift).
+// (FuzzStore.swift). 0x62: it is a binary row (FuzzRows.swift).
 
 import Foundation
 import Logging
@@ -29,6 +29,7 @@ public func fuzzMain(
     writePayloads(String(cString: first))
     writePageFiles(String(cString: first))
     writeStores(String(cString: first))
+    writeRows(String(cString: first))
   }
   var (count, arguments) = (count, arguments)
   return runDriver(&count, &arguments) { fuzzOneInput($0, $1) }
@@ -40,6 +41,8 @@ public func fuzzOneInput(_ bytes: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
   let input = Array(UnsafeBufferPointer(start: bytes, count: count))
   if input[0] & ~1 == storeMode {
     tryStore(input)
+  } else if input[0] == rowMode {
+    tryRow(Array(input.dropFirst()))
   } else if input[0] & 4 != 0 {
     tryPages(input)
   } else if input[0] & 2 == 0 {

@@ -55,7 +55,7 @@ struct TreeRingBench {
 
   /// Memory comes first: other subjects leave free memory behind, which would hide its growth.
   static let subjects: [Subject] =
-    [harnessRules, memory] + writeMemory + commits + batches + bulkLoad + writeCosts + [
+    [harnessRules, memory] + writeMemory + commits + batches + bulkLoad + writeCosts + typedRows + [
       randomGets, scans, typedGets, observedLists, readsBesideWriter, diskUse, bytesWritten,
       opening, rowGrowth, replay, recoveryRate,
       rankSelect, changesets, flightBoard, consumers, liveLists, importFlights, asOf, asOfIndexes,

@@ -8,7 +8,7 @@
 // Fields are dotted paths into the object. The group and the values that `where` compares are the
 // texts of scalars: the text of a string, and any other scalar as written. A row is in no group if
 // its object is not JSON, not an object, has no scalar in the group field, fails a `where`, or
-// names a group longer than 255 bytes.
+// names a group longer than 255 bytes. A binary row counts as the JSON that stands for it.
 
 public import TreeRingLog
 
@@ -92,7 +92,8 @@ public struct FieldIndex: Hashable, Sendable {
     program = try FieldProgram(group: group, order: order, conditions: merged)
   }
 
-  /// Creates a definition over the rows of a bucket. The bucket's coder must write JSON.
+  /// Creates a definition over the rows of a bucket, whose coder is `json` or `binary`. Rows that
+  /// another coder has written are in no group.
   ///
   /// Throws `invalidInput` if a field's path has an empty name.
   public init(
@@ -145,6 +146,8 @@ package struct FieldEntry {
   package var sortKey: [UInt8] { encoder.bytes }
 
   var encoder = SortKeyEncoder()
+  /// The values found in a binary row, as JSON.
+  var json: [UInt8] = []
   /// The text of a string with escapes; never allocated without such a string.
   var text: [UInt8] = []
 

@@ -5,6 +5,8 @@
 // a field; it validates and skips everything else. Each field has a slot for the range of its
 // value; an empty range means absent. The tree lies in flat arrays and its names in one run of
 // bytes, so that the walk needs no reference counting.
+//
+// The walk over a binary row writes the values found as JSON, so that the rest is the same for both.
 
 internal import TreeRingLog
 
@@ -74,7 +76,8 @@ struct FieldProgram: Sendable {
 
   /// Evaluates an object; returns false if the row is not in the index.
   func evaluate(_ object: UnsafeRawBufferPointer, into entry: inout FieldEntry) -> Bool {
-    withUnsafeTemporaryAllocation(of: Range<Int>.self, capacity: slotCount) { found in
+    if CBOR.isMarked(object) { return evaluateBinary(object, into: &entry) }
+    return withUnsafeTemporaryAllocation(of: Range<Int>.self, capacity: slotCount) { found in
       found.initialize(repeating: 0..<0)
       var scanner = JSONScanner(object)
       scanner.skipSpace()
@@ -84,6 +87,25 @@ struct FieldProgram: Sendable {
       scanner.skipSpace()
       guard isObject, scanner.position == object.count else { return false }
       return evaluate(object, UnsafeMutableBufferPointer(rebasing: found[...]), &entry)
+    }
+  }
+
+  /// Evaluates a binary row: as above, with the values found written as JSON.
+  private func evaluateBinary(
+    _ row: UnsafeRawBufferPointer, into entry: inout FieldEntry
+  ) -> Bool {
+    withUnsafeTemporaryAllocation(of: Range<Int>.self, capacity: slotCount) { found in
+      found.initialize(repeating: 0..<0)
+      var json: [UInt8] = []
+      swap(&json, &entry.json)
+      defer { swap(&json, &entry.json) }
+      json.removeAll(keepingCapacity: true)
+      let start = CBOR.mark.count
+      let end = withWalk { $0.walk(node: 0, CBORReader(row), at: start, found, &json) }
+      guard end == row.count else { return false }
+      return json.withUnsafeBytes {
+        evaluate($0, UnsafeMutableBufferPointer(rebasing: found[...]), &entry)
+      }
     }
   }
 
@@ -190,6 +212,42 @@ struct FieldProgram: Sendable {
       return scanner.expect(UInt8(ascii: "}"))
     }
 
+    /// Walks over the map at an offset of a binary row, appends the values of the fields found
+    /// below a node as JSON, and records their ranges there.
+    ///
+    /// - Returns: the offset behind the map; -1 if it is malformed or another value.
+    func walk(
+      node: Int, _ reader: CBORReader, at offset: Int,
+      _ found: UnsafeMutableBufferPointer<Range<Int>>, _ json: inout [UInt8]
+    ) -> Int {
+      guard let head = reader.head(at: offset), head.kind == CBOR.Kind.map,
+        let count = reader.itemCount(of: head)
+      else { return -1 }
+      var at = head.end
+      for _ in 0..<count {
+        guard let key = reader.head(at: at), key.kind == CBOR.Kind.text,
+          let name = reader.contents(of: key)
+        else { return -1 }
+        let value = name.upperBound
+        let index = child(of: node, named: name, reader.bytes)
+        at = reader.skip(value)
+        if at < 0 { return -1 }
+        guard index >= 0 else { continue }
+        let child = children[index]
+        if child.node >= 0, reader.head(at: value)?.kind == CBOR.Kind.map,
+          walk(node: child.node, reader, at: value, found, &json) < 0
+        {
+          return -1
+        }
+        if child.slot >= 0 {
+          let start = json.count
+          if reader.appendJSON(at: value, to: &json) < 0 { return -1 }
+          found[child.slot] = start..<json.count
+        }
+      }
+      return at
+    }
+
     @inline(__always)
     private func isComma(_ scanner: inout JSONScanner) -> Bool {
       scanner.skipSpace()
@@ -200,12 +258,20 @@ struct FieldProgram: Sendable {
     @inline(__always)
     private func child(of node: Int, named token: Range<Int>, _ scanner: JSONScanner) -> Int {
       if scanner.passedEscape { return escapedChild(of: node, named: token, scanner) }
-      let count = token.count - 2
-      let head = self.head(token.lowerBound + 1, count, scanner.bytes)
+      return child(of: node, named: (token.lowerBound + 1)..<(token.upperBound - 1), scanner.bytes)
+    }
+
+    /// The child of a node with the name in a range; -1 if there is none.
+    @inline(__always)
+    private func child(
+      of node: Int, named name: Range<Int>, _ bytes: UnsafeRawBufferPointer
+    ) -> Int {
+      let count = name.count
+      let head = self.head(name.lowerBound, count, bytes)
       for index in nodes[node] {
         let child = children[index]
         if child.head == head, child.name.count == count,
-          count <= 8 || rest(of: child.name, token, scanner.bytes)
+          count <= 8 || rest(of: child.name, name, bytes)
         {
           return index
         }
@@ -226,12 +292,12 @@ struct FieldProgram: Sendable {
       return word
     }
 
-    /// Whether a name and a token of the same length are equal after the first eight bytes.
+    /// Whether two names of the same length are equal after the first eight bytes.
     private func rest(
-      of name: Range<Int>, _ token: Range<Int>, _ bytes: UnsafeRawBufferPointer
+      of name: Range<Int>, _ other: Range<Int>, _ bytes: UnsafeRawBufferPointer
     ) -> Bool {
       names[(name.lowerBound + 8)..<name.upperBound]
-        .elementsEqual(bytes[(token.lowerBound + 9)..<(token.upperBound - 1)])
+        .elementsEqual(bytes[(other.lowerBound + 8)..<other.upperBound])
     }
 
     @inline(never)

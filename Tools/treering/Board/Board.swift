@@ -111,7 +111,9 @@ struct Board {
     guard let fields else {
       return "\(JSONText.shown(key: id.key.bytes))  \(JSONText.shown(row.object))"
     }
-    return row.object.withUnsafeBytes { object in
+    var json: [UInt8] = []
+    let isBinary = row.object.withUnsafeBytes { BinaryRow.appendJSON(of: $0, to: &json) }
+    return (isBinary ? json : row.object).withUnsafeBytes { object in
       fields.map { shown($0, of: object) }.joined(separator: "  ")
     }
   }

@@ -26,7 +26,7 @@ struct ShowCommand: StoreCommand {
     if !info.tags.isEmpty { try output.line("tags   \(info.tags.joined(separator: " "))") }
     for operation in operations {
       // Each operation gets its own writer, so that no comma precedes it.
-      var single = CommitWriter()
+      var single = CommitWriter(isForPeople: true)
       single.operation(operation)
       try output.line(String(decoding: single.output, as: UTF8.self))
     }

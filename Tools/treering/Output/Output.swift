@@ -175,7 +175,8 @@ struct JSONObject {
     key.withUnsafeBytes { CommitWriter.appendKey($0, to: &output) }
   }
 
-  /// An object or metadata: JSON without space outside strings, or base 64 if it is not JSON.
+  /// An object or metadata: JSON without space outside strings, also for a binary row, or base 64
+  /// if it is neither.
   mutating func content(_ name: String, _ content: [UInt8]) {
     self.name(name)
     content.withUnsafeBytes { JSONText.appendShown($0, to: &output) }
@@ -203,17 +204,23 @@ enum JSONText {
 
   static func array(_ elements: [String]) -> String { "[" + elements.joined(separator: ",") + "]" }
 
-  /// Appends contents for display: JSON without space outside strings, anything else in base 64.
+  /// Appends contents for display: JSON without space outside strings, a binary row as JSON,
+  /// anything else in base 64.
   static func appendShown(_ content: UnsafeRawBufferPointer, to output: inout [UInt8]) {
+    if BinaryRow.appendJSON(of: content, to: &output) { return }
     if Base64.isWrapped(content) || (try? JSONScanner.appendCompact(content, to: &output)) == nil {
       Base64.appendWrapping(content, to: &output)
     }
   }
 
-  /// Contents for a person: unchanged if they are text on one line.
+  /// Contents for a person: unchanged if they are text on one line, as JSON if they are a binary
+  /// row.
   static func shown(_ content: [UInt8]) -> String {
     if isPlain(content) { return String(decoding: content, as: UTF8.self) }
     var output: [UInt8] = []
+    if content.withUnsafeBytes({ BinaryRow.appendJSON(of: $0, to: &output) }) {
+      return shown(String(decoding: output, as: UTF8.self))
+    }
     content.withUnsafeBytes { Base64.appendWrapping($0, to: &output) }
     return String(decoding: output, as: UTF8.self)
   }
