@@ -148,6 +148,11 @@ final class BinaryDecoder: Decoder {
         let text = reader.contents(of: key)
       else { throw malformed(at: at, "A key of a map is no text.") }
       let word = reader.firstEight(of: text)
+      if text.count > 8 || word & 0x8080_8080_8080_8080 != 0,
+        !CBORReader.isText(UnsafeRawBufferPointer(rebasing: reader.bytes[text]))
+      {
+        throw malformed(at: at, "A key of a map is not valid UTF-8.")
+      }
       words[index] = Self.mix(word, text.count)
       entries[index] = Entry(
         keyLength: UInt32(truncatingIfNeeded: text.count),
@@ -224,12 +229,12 @@ final class BinaryDecoder: Decoder {
     let hint = Int(entries[table.count].value)
     var index = hint
     var end = table.count
+    var isLastPass = hint == 0
     while true {
       while words[index] != word { index &+= 1 }
       if index >= end {
-        // Behind the last entry, or again at the first one tried.
-        if end < table.count || hint == 0 { return Self.absent }
-        (index, end) = (0, hint)
+        if isLastPass { return Self.absent }
+        (index, end, isLastPass) = (0, hint, true)
         continue
       }
       if entries[index].keyLength == UInt32(truncatingIfNeeded: name.count),
@@ -355,6 +360,6 @@ extension BinaryDecoder {
   /// The error for a key that a map lacks.
   @inline(never)
   func missing(_ key: any CodingKey, in table: Table) -> DecodingError {
-    .keyNotFound(key, context(table.offset, "There is no value for the key “\(key.stringValue)”."))
+    .keyNotFound(key, context(table.offset, "There is no value for the key “\(key.stringValue)”"))
   }
 }

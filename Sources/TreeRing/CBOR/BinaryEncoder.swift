@@ -1,10 +1,10 @@
 // The encoder of binary rows.
 //
 // Values are appended to one buffer. A frame is a value that a type is encoding itself into; the
-// frames on the way to the newest one form a stack. When a map is complete, its keys are sorted; when
-// a map or array is complete, its head gets its count. Only what `nestedContainer` and `superEncoder`
-// return can be written at any time until the end of their frame, so these have encoders of their
-// own, whose bytes are inserted at that end.
+// frames on the way to the newest one form a stack. When a map is complete, its keys are sorted;
+// when a map or array is complete, its head gets its count. Only what `nestedContainer` and
+// `superEncoder` return can be written at any time until the end of their frame, so these have
+// encoders of their own, whose bytes are inserted at that end.
 
 internal import Foundation
 

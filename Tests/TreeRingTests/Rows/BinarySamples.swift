@@ -116,7 +116,8 @@ extension SeededGenerator {
   /// A number that JSON can hold.
   mutating func double() -> Double {
     switch next() % 4 {
-    case 0: return [0, 1, -1, 0.1, 1e300, 5e-324, -1e16, 3.5, 1e20][Int(next() % 9)]
+    case 0:
+      return [0, 1, -1, 0.1, 1e300, .leastNonzeroMagnitude, -1e16, 3.5, 1e20][Int(next() % 9)]
     case 1: return Double(Int32(truncatingIfNeeded: next())) / 8
     default:
       let value = Double(bitPattern: next())
