@@ -37,7 +37,8 @@ extension Snapshot {
   }
 
   /// Writes the rows of a bucket as CSV with a header, in key order. Each object must be a JSON
-  /// object, or a binary row that stands for one; the columns are the members of all objects, in the order of their appearance.
+  /// object, or a binary row that stands for one; the columns are the members of all objects, in
+  /// the order of their appearance.
   ///
   /// ``RowReader`` reads the same strings, numbers and nulls. An absent member becomes null. A
   /// Boolean, an array and an object become strings with their JSON. O(rows), which are read twice.

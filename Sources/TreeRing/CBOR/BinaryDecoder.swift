@@ -94,9 +94,11 @@ final class BinaryDecoder: Decoder {
   var codingPath: [any CodingKey] { path(to: current) }
   var userInfo: [CodingUserInfoKey: Any] { [:] }
 
-  func container<Key: CodingKey>(keyedBy type: Key.Type) throws -> KeyedDecodingContainer<Key> {
+  func container<FieldKey: CodingKey>(keyedBy type: FieldKey.Type) throws -> KeyedDecodingContainer<
+    FieldKey
+  > {
     KeyedDecodingContainer(
-      BinaryKeyedDecoding<Key>(decoder: self, table: try openMap(at: current)))
+      BinaryKeyedDecoding<FieldKey>(decoder: self, table: try openMap(at: current)))
   }
 
   func unkeyedContainer() throws -> any UnkeyedDecodingContainer {

@@ -71,8 +71,10 @@ final class BinaryEncoder: Encoder {
   var codingPath: [any CodingKey] { path(ofFrame: frames.count - 1) }
   var userInfo: [CodingUserInfoKey: Any] { [:] }
 
-  func container<Key: CodingKey>(keyedBy type: Key.Type) -> KeyedEncodingContainer<Key> {
-    KeyedEncodingContainer(BinaryKeyedEncoding<Key>(encoder: self, serial: open(.map)))
+  func container<FieldKey: CodingKey>(keyedBy type: FieldKey.Type) -> KeyedEncodingContainer<
+    FieldKey
+  > {
+    KeyedEncodingContainer(BinaryKeyedEncoding<FieldKey>(encoder: self, serial: open(.map)))
   }
 
   func unkeyedContainer() -> any UnkeyedEncodingContainer {

@@ -6,7 +6,7 @@
 // value; an empty range means absent. The tree lies in flat arrays and its names in one run of
 // bytes, so that the walk needs no reference counting.
 //
-// The walk over a binary row writes the values found as JSON, so that the rest is the same for both.
+// The walk over a binary row writes the values found as JSON, so that the rest is the same.
 
 internal import TreeRingLog
 

@@ -65,7 +65,7 @@ extension SortKeyEncoder {
 
   /// Appends a valid JSON number.
   mutating func appendNumber(_ token: UnsafeRawBufferPointer) {
-    let decimal = Decimal(token)
+    let decimal = WrittenNumber(token)
     guard decimal.first < decimal.last else {
       appendRaw(Tag.zero)
       return
@@ -95,7 +95,7 @@ extension SortKeyEncoder {
 }
 
 /// A JSON number as sign, digits and exponent, without conversion.
-private struct Decimal {
+private struct WrittenNumber {
   var isNegative = false
   /// The offsets of the first digit that is not zero and behind the last one; equal for zero.
   var first = 0
