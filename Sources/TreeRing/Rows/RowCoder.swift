@@ -60,7 +60,8 @@ extension RowCoder where Row: Codable & SendableMetatype {
   /// that a bucket may change from one to the other: its rows migrate at their next put.
   ///
   /// Encoding and decoding are O(bytes), and n log n for the n keys of a dictionary. Decoding
-  /// throws `DecodingError`, also for damaged bytes. Encoding throws `EncodingError`, for a row of more than 512 arrays and keyed values inside one another.
+  /// throws `DecodingError`, also for damaged bytes. Encoding throws `EncodingError`, for instance
+  /// for a row of more than 512 arrays and keyed values inside one another.
   public static func binary(version: UInt32 = 0) -> RowCoder {
     RowCoder(
       version: version, encode: { try BinaryEncoder.encode($0) }, decode: eitherDecode(),
