@@ -87,7 +87,7 @@ final class CheckpointSchedule: Sendable {
     }
   }
 
-  /// Queues work for the end of the first second without a commit, unless the same is queued already.
+  /// Queues work for the end of the first second without a commit, unless the same is queued.
   /// - Parameter body: the work. Its argument tells whether there still was no commit.
   func queueWhenIdle(_ work: Work, _ body: @escaping @Sendable (() -> Bool) -> Void) {
     let isNew = state.withLock { !$0.isClosed && $0.queued.insert(work).inserted }

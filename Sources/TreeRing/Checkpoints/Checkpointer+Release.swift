@@ -1,6 +1,6 @@
-// Gives the room of free pages back to the device, so that a file that has grown amid a load shrinks
-// on the disk. The file keeps its length, since other processes map it: free pages become holes.
-// A page that is written again takes new room.
+// Gives the room of free pages back to the device, so that a file that has grown amid a load
+// shrinks on the disk. The file keeps its length, since other processes map it: free pages become
+// holes. A page that is written again takes new room.
 //
 // A page may be released whenever it may be overwritten: while its number is free. The numbers are
 // taken meanwhile, so nobody else writes to them.

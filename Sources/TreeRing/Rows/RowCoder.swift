@@ -17,7 +17,8 @@ public struct RowCoder<Row>: Sendable {
 }
 
 /// The identity of a coder, so that indexes with equal coders share a decoded row. Coders that
-/// decode in the same way are equal: copies of one, the JSON coders of one type, and its binary coders.
+/// decode in the same way are equal: copies of one, the JSON coders of one type, and its binary
+/// coders.
 enum CoderIdentity: Equatable, Sendable {
   case json(ObjectIdentifier)
   case binary(ObjectIdentifier)

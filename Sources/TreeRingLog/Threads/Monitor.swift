@@ -54,8 +54,8 @@ package final class Monitor<State: ~Copyable>: @unchecked Sendable {
 
     /// The state. Other threads change it while this one waits.
     var state: State {
-      @inline(__always) _read { yield pointer.pointee }
-      @inline(__always) nonmutating _modify { yield &pointer.pointee }
+      @inline(__always) unsafeAddress { UnsafePointer(pointer) }
+      @inline(__always) nonmutating unsafeMutableAddress { pointer }
     }
 
     /// Releases the monitor until the condition wakes this thread, possibly spuriously, and takes
