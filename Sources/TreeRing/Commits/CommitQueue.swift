@@ -102,29 +102,29 @@ final class CommitQueue: Sendable {
   func publish(through completed: CommitNumber) {
     let (dropped, waiters) = publishing.withLock { _ -> ([Version], [Waiter]) in
       let ready = state.withLock { state in
-        Array(state.sequenced.prefix { $0.version.roots.commit <= completed })
+        state.sequenced.prefix { $0.version.roots.commit <= completed }
+          .map { (commit: $0.version.roots.commit, $0.retired, allocated: $0.allocated.count) }
       }
       // Retire first, while the previous commit is still pinned as the visible one. So the replaced
       // pages are on dead lists before the commit is visible. Otherwise a checkpoint of it would
       // lose them.
-      for commit in ready {
-        pins.retire(commit.retired, at: commit.version.roots.commit)
-        pageGrowth.add(commit.allocated.count - commit.retired.count, ordering: .relaxed)
+      for (commit, retired, allocated) in ready {
+        pins.retire(retired, at: commit)
+        pageGrowth.add(allocated - retired.count, ordering: .relaxed)
       }
-      return state.withLock { show(ready, &$0) }
+      return state.withLock { show(ready.count, &$0) }
     }
     withExtendedLifetime(dropped) {}
     wake(waiters)
   }
 
+  /// Makes so many sequenced commits visible.
   /// - Returns: the versions no longer kept for recent reads, and the waiters to wake.
-  private func show(
-    _ ready: [SequencedCommit], _ state: inout State
-  ) -> ([Version], [Waiter]) {
+  private func show(_ count: Int, _ state: inout State) -> ([Version], [Waiter]) {
     let recentPageLimit = recentPageLimit.load(ordering: .relaxed)
     var dropped: [Version] = []
-    state.sequenced.removeFirst(ready.count)
-    for next in ready {
+    for _ in 0..<count {
+      let next = state.sequenced.removeFirst()
       state.recent.append(RecentVersion(version: state.visible, pageCount: next.retired.count))
       state.recentPageCount += next.retired.count
       state.visible = next.version

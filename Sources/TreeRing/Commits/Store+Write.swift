@@ -21,11 +21,13 @@ public struct Written<Value> {
 extension Written: Sendable where Value: Sendable {}
 
 extension Written {
-  fileprivate init(_ sequenced: Store.Sequenced<Value>) {
+  /// - Parameter value: the result of the closure, which has run.
+  fileprivate init(_ sequenced: Store.Sequenced, _ value: Value?) throws(TreeRingError) {
+    guard let value else { throw Store.closedBeforeWrite }
     commit = sequenced.commit
     timestamp = sequenced.date?.timestamp
     isClamped = sequenced.date?.isClamped ?? false
-    value = sequenced.value
+    self.value = value
   }
 }
 
@@ -55,16 +57,18 @@ extension Store {
     durability: Durability? = nil, expecting expected: CommitNumber? = nil,
     _ body: (Transaction) throws -> Value
   ) throws -> Written<Value> {
-    let sequenced: Sequenced<Value>
+    var value: Value?
+    let sequenced: Sequenced
     do {
       sequenced = try sequence(
-        durability: durability ?? options.durability, expecting: expected, body)
+        durability: durability ?? options.durability, expecting: expected
+      ) { value = try body($0) }
     } catch let refusal as Refusal {
       try complete(refusal.ticket)
       throw refusal.error
     }
     try complete(sequenced.ticket, pageCount: sequenced.pageCount)
-    return Written(sequenced)
+    return try Written(sequenced, value)
   }
 
   /// Writes one commit without blocking the caller's thread.
@@ -82,9 +86,11 @@ extension Store {
         AsyncWriter.Job(
           sequence: { [self] in
             do {
+              var value: Value?
               let sequenced = try sequence(
-                durability: durability ?? options.durability, expecting: expected, body)
-              let written = Written(sequenced)
+                durability: durability ?? options.durability, expecting: expected
+              ) { value = try body($0) }
+              let written = try Written(sequenced, value)
               return AsyncWriter.Waiting(
                 ticket: sequenced.ticket, pageCount: sequenced.pageCount
               ) { error in
@@ -107,9 +113,8 @@ extension Store {
 
   /// A commit that has its position in the log but is not complete yet; or the earlier commit that
   /// the write reports in its place.
-  package struct Sequenced<Value> {
+  package struct Sequenced {
     package var commit: CommitNumber
-    package var value: Value
     /// The date of the new commit; nil if the write made none.
     var date: CommitDate?
     /// The ticket that completes the commit.
@@ -126,15 +131,17 @@ extension Store {
 
   /// Builds a commit and gives it its position in the log.
   /// - Throws: `Refusal` for a conflict; otherwise the errors of `write`.
-  package func sequence<Value>(
+  ///
+  /// Not generic, since metadata of generic types made at run time cost a twentieth of a commit.
+  package func sequence(
     durability: Durability, expecting expected: CommitNumber?,
-    _ body: (Transaction) throws -> Value
-  ) throws -> Sequenced<Value> {
+    _ body: (Transaction) throws -> Void
+  ) throws -> Sequenced {
     guard options.mode != .readOnly else {
       throw TreeRingError(
         .notAllowed, "The store was opened for reading. Open it with mode .readWrite to write.")
     }
-    var result: Sequenced<Value>?
+    var result: Sequenced?
     try writerLock.checkOutside()
     try writerLock.withLock {
       try checkOpen()
@@ -148,11 +155,13 @@ extension Store {
           error: error, ticket: try log.ticket(for: base.roots.commit, durability: durability))
       }
     }
-    guard let result else {
-      throw TreeRingError(
-        .closed, "The store was closed before the write ran. Open it again, and repeat the write.")
-    }
+    guard let result else { throw Self.closedBeforeWrite }
     return result
+  }
+
+  fileprivate static var closedBeforeWrite: TreeRingError {
+    TreeRingError(
+      .closed, "The store was closed before the write ran. Open it again, and repeat the write.")
   }
 
   /// Throws `conflict` unless the expected commit is the newest one.
@@ -185,9 +194,9 @@ extension Store {
     return queue.newest
   }
 
-  private func build<Value>(
-    on base: Version, durability: Durability, _ body: (Transaction) throws -> Value
-  ) throws -> Sequenced<Value> {
+  private func build(
+    on base: Version, durability: Durability, _ body: (Transaction) throws -> Void
+  ) throws -> Sequenced {
     let number = base.roots.commit + 1
     let fetchFailures = pages.fetchFailureCount
     let pending = PendingValues(commit: number)
@@ -207,9 +216,8 @@ extension Store {
 
     try editor.buildMissingIndexes()
     let before = editor.roots.indexes
-    let value: Value
     do {
-      value = try body(transaction)
+      try body(transaction)
     } catch {
       try pages.checkFetches(since: fetchFailures)
       throw error
@@ -221,13 +229,13 @@ extension Store {
       let first = try transaction.reader.commit(idempotencyKey: key)
     {
       return Sequenced(
-        commit: first, value: value, ticket: try log.ticket(for: first, durability: durability))
+        commit: first, ticket: try log.ticket(for: first, durability: durability))
     }
     let notes = transaction.notes
     if transaction.payload.count == 0, notes.isEmpty, !transaction.keepsEmptyCommit {
       let seen = base.roots.commit
       return Sequenced(
-        commit: seen, value: value, ticket: try log.ticket(for: seen, durability: durability))
+        commit: seen, ticket: try log.ticket(for: seen, durability: durability))
     }
     let replacements = try replacements(by: transaction, of: base)
     let date = try date(of: transaction, after: base.roots)
@@ -237,7 +245,7 @@ extension Store {
       from: before, to: editor.roots.indexes, by: editor.active, replacements: replacements)
     let pageCount = add(editor, changes, edition)
     return Sequenced(
-      commit: number, value: value, date: date, ticket: ticket, pageCount: pageCount)
+      commit: number, date: date, ticket: ticket, pageCount: pageCount)
   }
 
   /// Appends a finished transaction to the log.

@@ -165,7 +165,7 @@ extension CommitLog {
   }
 
   private static func checkRange(
-    _ number: CommitNumber, _ state: GroupCommit.State
+    _ number: CommitNumber, _ state: borrowing GroupCommit.State
   ) throws(TreeRingError) {
     let first = state.segments.first?.header.firstCommit ?? state.active?.header.firstCommit ?? 1
     if number < first, number > 0 {
@@ -181,7 +181,8 @@ extension CommitLog {
     }
   }
 
-  private static func pending(_ number: CommitNumber, _ state: GroupCommit.State) -> FrameLocation?
+  private static func pending(_ number: CommitNumber, _ state: borrowing GroupCommit.State)
+    -> FrameLocation?
   {
     guard let (batch, frame) = state.pendingFrame(number) else { return nil }
     return .memory(

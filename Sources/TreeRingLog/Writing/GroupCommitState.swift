@@ -37,7 +37,7 @@ extension GroupCommit {
     let staging = ByteBuffer()
   }
 
-  struct State {
+  struct State: ~Copyable {
     /// The log's folder, for errors.
     let directory: String
     let isReadOnly: Bool
