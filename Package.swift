@@ -19,10 +19,12 @@ let package = Package(
     .library(name: "TreeRingMappings", targets: ["TreeRingMappings"]),
     .library(name: "TreeRingCollections", targets: ["TreeRingCollections"]),
     .library(name: "TreeRingImport", targets: ["TreeRingImport"]),
+    .library(name: "TreeRingMetrics", targets: ["TreeRingMetrics"]),
   ],
   dependencies: [
     .package(url: "https://github.com/apple/swift-collections", from: "1.6.0"),
     .package(url: "https://github.com/apple/swift-log", from: "1.16.0"),
+    .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
   ],
   targets: [
     .systemLibrary(
@@ -55,6 +57,13 @@ let package = Package(
       swiftSettings: strict),
     .target(
       name: "TreeRingImport", dependencies: ["TreeRing", "TreeRingLog"], swiftSettings: strict),
+    .target(
+      name: "TreeRingMetrics",
+      dependencies: [
+        "TreeRing", "TreeRingLog", "TreeRingPlatform",
+        .product(name: "CoreMetrics", package: "swift-metrics"),
+      ],
+      swiftSettings: strict),
     .target(
       name: "TestSupport",
       dependencies: [
@@ -96,6 +105,13 @@ let package = Package(
     .testTarget(
       name: "TreeRingImportTests",
       dependencies: ["TreeRing", "TreeRingImport", "TreeRingLog", "TestSupport"],
+      swiftSettings: strict),
+    .testTarget(
+      name: "TreeRingMetricsTests",
+      dependencies: [
+        "TreeRing", "TreeRingLog", "TreeRingMetrics", "TreeRingPlatform", "TestSupport",
+        .product(name: "CoreMetrics", package: "swift-metrics"),
+      ],
       swiftSettings: strict),
   ],
   swiftLanguageModes: [.v6]

@@ -35,10 +35,24 @@ public struct StoreStatistics: Hashable, Sendable {
   public var retainedPageCount: Int
   /// The maximum number of operations that a read of an earlier commit has to replay.
   public var widestReplay: UInt64
-  /// Pages in memory that the page file does not hold yet.
+  /// Syncs of commits to the log since the store was opened. Commits that waited at the same time
+  /// share one.
+  public var syncCount: UInt64
+  /// Pages in memory that the page file does not hold yet, of 4 KiB each.
   public var dirtyPageCount: Int
+  /// Pages in memory that the page file holds too, of 4 KiB each. They are evicted when memory is
+  /// short.
+  public var cleanPageCount: Int
+  /// Pages evicted from memory since the store was opened. An erasing begins this count, those of
+  /// checkpoints and those of throttled commits anew.
+  public var evictedPageCount: Int
   /// Checkpoints made since the store was opened.
   public var checkpointCount: Int
+  /// The total duration of those checkpoints.
+  public var checkpointTime: Duration
+  /// Pages written to the page file since the store was opened: by checkpoints, and by transactions
+  /// that are larger than the memory budget.
+  public var writtenPageCount: Int
   /// Commits throttled since the store was opened, because too many pages were dirty or had been
   /// retired since the last checkpoint.
   public var slowedCommitCount: Int
@@ -59,6 +73,11 @@ public struct StoreStatistics: Hashable, Sendable {
   public var held: [Holding]
   /// The live snapshots.
   public var pins: [PinInfo]
+  /// For a store open for reading: durable commits of its writer that are not visible here yet, as
+  /// of the follower's last look at the writer; 0 otherwise.
+  public var lagCommitCount: UInt64
+  /// The time for which there has been such a commit without interruption; 0 if there is none.
+  public var lagTime: Duration
   /// Rows that each index leaves out because its closure cannot decode them, by index.
   public var undecodable: [StoreName: Int]
 
@@ -69,7 +88,8 @@ public struct StoreStatistics: Hashable, Sendable {
 }
 
 extension Store {
-  /// The store's sizes and counts now.
+  /// The store's sizes and counts now. Reads up to 64 leaves of each tree for `pageFill`; otherwise
+  /// O(indexes + segments + snapshots + earlier states).
   public func statistics() throws(TreeRingError) -> StoreStatistics {
     try checkOpen()
     reclaimer.drain()
@@ -84,6 +104,8 @@ extension Store {
     let operations = version.roots.operationCount
     var file = try engine.checkpointer?.report(at: operations)
     if let follower { file = try follower.pageFileReport(at: operations) }
+    let heap = pages.heapPageCounts
+    let lag = follower?.lag(behind: version.roots.commit)
     return StoreStatistics(
       commits: version.roots.commit, horizon: max(1, horizon),
       rows: Int(version.roots.rows.count), tombstones: Int(version.roots.tombstones.count),
@@ -93,8 +115,12 @@ extension Store {
       pageFileByteCount: file?.byteCount ?? 0,
       retainedRootCount: file?.rootCount ?? 0, retainedPageCount: file?.retainedPageCount ?? 0,
       widestReplay: file?.widestGap ?? version.roots.operationCount,
-      dirtyPageCount: pages.heapPageCounts.dirty,
+      syncCount: log.syncCount,
+      dirtyPageCount: heap.dirty, cleanPageCount: heap.all - heap.dirty,
+      evictedPageCount: file?.evictedPageCount ?? 0,
       checkpointCount: file?.checkpointCount ?? 0,
+      checkpointTime: file?.checkpointTime ?? .zero,
+      writtenPageCount: file?.writtenPageCount ?? 0,
       slowedCommitCount: file?.delays.commitCount ?? 0,
       slowedTime: file?.delays.time ?? .zero,
       pinnedPageCount: engine.checkpointer == nil
@@ -103,7 +129,8 @@ extension Store {
       changeRecordRows: records.rowCount,
       reclaimableByteCount: reclaimable(version.roots),
       held: try holdings(against: .dropHistory),
-      pins: pinRegistry.all, undecodable: undecodable)
+      pins: pinRegistry.all, lagCommitCount: lag?.commits ?? 0, lagTime: lag?.time ?? .zero,
+      undecodable: undecodable)
   }
 
   private func pageFill(of version: Version) throws(TreeRingError) -> Double {

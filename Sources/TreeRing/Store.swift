@@ -36,6 +36,7 @@ public final class Store: Sendable {
     refusal: "A write was opened, or the store closed, inside the closure of a write. Use the "
       + "transaction at hand instead, and close the store after it.")
   let asyncWriter = AsyncWriter()
+  let durations = Durations()
   let code: Mutex<[CodeIndex]>
   let definitions = ActiveIndexCache()
   /// Follows the writer; nil unless the store is open for reading.

@@ -84,6 +84,14 @@ package final class CommitLog: Sendable {
     }
   }
 
+  /// Calls `observer` after each sync of commits that succeeds, without the log's monitor, before
+  /// the commits are acknowledged; nil calls nothing from the next sync on. Costs two readings of
+  /// the clock per sync, and nothing without an observer. Syncs that seal a segment or close the
+  /// log are not reported.
+  package func observeSyncs(_ observer: SyncObserver?) {
+    core.withState { $0.syncObserver = observer }
+  }
+
   /// Throws and poisons the log if its folder was removed, moved or replaced.
   package func checkFolder() throws(TreeRingError) { try core.checkFolder() }
 

@@ -49,9 +49,12 @@ extension Checkpointer {
         byteCount: byteCount, pageCount: pages.livePageCount, ledger: state.ledger,
         at: operationCount)
       report.checkpointCount = state.checkpointCount
+      report.checkpointTime = state.checkpointTime
       return report
     }
     report.delays = throttle.delays
+    report.writtenPageCount = evictor.writtenPageCount
+    report.evictedPageCount = evictor.evictedPageCount
     report.retainedPageCount = use.retained
     report.pinnedPageCount = use.pinned
     return report
@@ -66,6 +69,10 @@ extension Checkpointer {
     var widestGap: UInt64
     /// The number of checkpoints since the store was opened.
     var checkpointCount = 0
+    var checkpointTime: Duration = .zero
+    /// Pages that became durable in the file since then, and pages evicted from the heap.
+    var writtenPageCount = 0
+    var evictedPageCount = 0
     var delays = WriterThrottle.Delays()
 
     init(byteCount: UInt64, pageCount: Int, ledger: RootLedger, at operationCount: UInt64) {

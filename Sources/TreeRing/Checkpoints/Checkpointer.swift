@@ -53,6 +53,8 @@ final class Checkpointer: Sendable {
     /// The reason why no more checkpoints are made.
     var failure: TreeRingError?
     var checkpointCount = 0
+    /// The total duration of these checkpoints.
+    var checkpointTime: Duration = .zero
 
     /// The pages, pins and numbers that nothing needs any more.
     struct Released: Sendable {
@@ -268,6 +270,7 @@ final class Checkpointer: Sendable {
       // In one critical section, so that every page is on one list whenever pages are counted.
       for (root, count) in outcome.saved { pins.removeSaved(count, of: root) }
       for (root, list) in outcome.dropped { pins.unkeep(root, saved: list) }
+      state.checkpointTime += duration
       return state.adopt(outcome)
     }
     rootReplay.store(outcome.ledger.newest?.roots.replayByteCount ?? 0, ordering: .relaxed)

@@ -33,6 +33,8 @@ final class Evictor: Sendable {
     var parked: Deque<ParkedFrames> = []
     /// The number of pages that have become durable in the file.
     var writtenCount = 0
+    /// The number of pages moved out of the heap.
+    var evictedCount = 0
   }
   private let state = Mutex(State())
   private let pages: PageStore
@@ -73,6 +75,9 @@ final class Evictor: Sendable {
 
   /// The number of pages that have become durable in the file.
   var writtenPageCount: Int { state.withLock { $0.writtenCount } }
+
+  /// The number of pages that were moved out of the heap because memory was short.
+  var evictedPageCount: Int { state.withLock { $0.evictedCount } }
 
   /// The numbers on the list of clean pages. For tests.
   var listedNumbers: [PageNumber] { state.withLock { $0.clean.map(\.number) } }
@@ -126,7 +131,10 @@ final class Evictor: Sendable {
     }
     if !addresses.isEmpty {
       let frames = ParkedFrames(addresses: addresses, ticket: pages.sections.ticket())
-      state.withLock { $0.parked.append(frames) }
+      state.withLock {
+        $0.parked.append(frames)
+        $0.evictedCount += addresses.count
+      }
       parkedFrames.add(addresses.count, ordering: .relaxed)
     }
     freeParked(napLimit: napLimit)
@@ -172,7 +180,11 @@ final class Evictor: Sendable {
       try file.sync()
     } catch  where error.code == .noSpace { return }
     pages.markClean(young)
-    pages.releaseFrames(young.compactMap { pages.evict($0) })
-    state.withLock { $0.writtenCount += young.count }
+    let frames = young.compactMap { pages.evict($0) }
+    pages.releaseFrames(frames)
+    state.withLock {
+      $0.writtenCount += young.count
+      $0.evictedCount += frames.count
+    }
   }
 }

@@ -57,6 +57,7 @@ extension Store {
     durability: Durability? = nil, expecting expected: CommitNumber? = nil,
     _ body: (Transaction) throws -> Value
   ) throws -> Written<Value> {
+    let start = durations.start
     var value: Value?
     let sequenced: Sequenced
     do {
@@ -68,6 +69,7 @@ extension Store {
       throw refusal.error
     }
     try complete(sequenced.ticket, pageCount: sequenced.pageCount)
+    if let start, sequenced.date != nil { durations.commitEnded(since: start) }
     return try Written(sequenced, value)
   }
 
@@ -81,7 +83,8 @@ extension Store {
     durability: Durability? = nil, expecting expected: CommitNumber? = nil,
     _ body: @escaping @Sendable (Transaction) throws -> Value
   ) async throws -> Written<Value> {
-    try await withCheckedThrowingContinuation { continuation in
+    let start = durations.start
+    return try await withCheckedThrowingContinuation { continuation in
       asyncWriter.add(
         AsyncWriter.Job(
           sequence: { [self] in
@@ -93,7 +96,10 @@ extension Store {
               let written = try Written(sequenced, value)
               return AsyncWriter.Waiting(
                 ticket: sequenced.ticket, pageCount: sequenced.pageCount
-              ) { error in
+              ) { [durations] error in
+                if let start, error == nil, written.timestamp != nil {
+                  durations.commitEnded(since: start)
+                }
                 continuation.resume(with: error.map { .failure($0) } ?? .success(written))
               }
             } catch let refusal as Refusal {

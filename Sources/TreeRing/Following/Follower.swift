@@ -27,17 +27,27 @@ final class Follower: Sendable {
     /// The value of the shared word whose commits are all visible.
     var processed: SharedWord.Value?
     /// The root that the visible version was built on; nil without one.
-    var root: CheckpointReader.Root?
+    var root: CheckpointReader.Root? { didSet { publishNames() } }
     /// Without a root: the pin on the first visible commit, so that the writer keeps the log from
     /// there on.
-    var pin: ReaderPin?
+    var pin: ReaderPin? { didSet { publishNames() } }
     /// The roots and pins left behind that some version may still need.
-    var formerRoots: [FormerRoot] = []
+    var formerRoots: [FormerRoot] = [] { didSet { publishNames() } }
+    let names: PinNames
     var pollCount = 0
     var failureCount = 0
     /// The generations of the log's segments. A change shows that a segment has been rewritten.
     var generations: [UInt32] = []
     var isClosed = false
+
+    func publishNames() {
+      let pins = formerRoots.map(\.pin) + [root?.pin, pin].compactMap { $0 }
+      names.all.withLock { $0 = Set(pins.map(\.name)) }
+    }
+  }
+  /// The names of its files in `readers/`.
+  final class PinNames: Sendable {
+    let all = Mutex<Set<String>>([])
   }
   /// A root, or a position in the log, that the follower has moved over from.
   struct FormerRoot: Sendable {
@@ -46,9 +56,18 @@ final class Follower: Sendable {
     weak let use: RootUse?
   }
 
-  /// Held by the thread while it works.
+  /// Held by the thread while it works, also throughout a long replay. What follows can be read
+  /// meanwhile.
   private let state: Mutex<State>
+  private let names = PinNames()
   private let failed = Mutex<TreeRingError?>(nil)
+  private struct Lag {
+    /// The newest commit that the writer has published, as of the last poll that found it.
+    var published: CommitNumber
+    /// The moment since which a published commit is not visible; nil if all are.
+    var since: ContinuousClock.Instant?
+  }
+  private let lag: Mutex<Lag>
   /// Ends a long replay when the store is closed.
   let isClosing = Atomic<Bool>(false)
   private let pace: FollowerPace
@@ -76,7 +95,11 @@ final class Follower: Sendable {
     self.logger = logger
     self.checkpoints = checkpoints
     pace = FollowerPace { fileSystem.watch(lockPath) }
-    state = Mutex(State(word: word, processed: processed ?? word?.value, root: root, pin: pin))
+    let known = processed ?? word?.value
+    let state = State(word: word, processed: known, root: root, pin: pin, names: names)
+    state.publishNames()
+    self.state = Mutex(state)
+    lag = Mutex(Lag(published: known?.durable ?? 0))
   }
 
   /// Starts following.
@@ -103,17 +126,20 @@ final class Follower: Sendable {
   /// The commit of the root below the visible version; nil without one.
   var rootCommit: CommitNumber? { state.withLock { $0.root?.roots.commit } }
 
-  /// The names of its files in `readers/`.
-  var readerNames: Set<String> {
-    state.withLock { state in
-      let pins = state.formerRoots.map(\.pin) + [state.root?.pin, state.pin].compactMap { $0 }
-      return Set(pins.map(\.name))
-    }
-  }
+  /// The names of its files in `readers/`. Does not wait for a replay.
+  var readerNames: Set<String> { names.all.withLock { $0 } }
 
   /// The statistics of the writer's page file; nil if there is none.
   func pageFileReport(at operationCount: UInt64) throws(TreeRingError) -> Checkpointer.Report? {
     try checkpoints?.report(at: operationCount)
+  }
+
+  /// The number of published commits that are not visible yet, and the time since the follower
+  /// has found the first of them. Both as of its last poll. O(1).
+  func lag(behind visible: CommitNumber) -> (commits: UInt64, time: Duration) {
+    let lag = lag.withLock { $0 }
+    guard let since = lag.since, lag.published > visible else { return (0, .zero) }
+    return (lag.published - visible, ContinuousClock.now - since)
   }
 
   /// Whether an error has ended the following.
@@ -178,13 +204,20 @@ final class Follower: Sendable {
     else {
       return true
     }
+    lag.withLock { lag in
+      lag.published = durable
+      lag.since = lag.since ?? .now
+    }
     let hasNewWriter = value.incarnation != state.processed?.incarnation
     let reached = try log.follow(through: durable, hasNewWriter: hasNewWriter)
     if log.horizon > engine.queue.newest.roots.commit {
       try moveOver(&state, because: nil)
     }
     if try !show(through: reached) { try moveOver(&state, because: nil) }
-    if reached >= durable { state.processed = value }
+    if reached >= durable {
+      state.processed = value
+      lag.withLock { $0.since = nil }
+    }
     if state.pollCount % 16 == 0, state.root != nil {
       try moveOverIfDue(&state, after: Self.operationInterval)
     }

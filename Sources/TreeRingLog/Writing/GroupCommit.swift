@@ -206,8 +206,17 @@ final class GroupCommit: Sendable {
     let batch = held.state.beginBatch()
     let strongest = batch.frames.reduce(strength) { Self.stronger($0, $1.durability) }
     let canReserve = held.state.canReserve
+    let newest = batch.frames.last?.number ?? held.state.completed
+    let commitCount = Int(clamping: newest - held.state.durable)
+    let observer = held.state.syncObserver
     let outcome = held.released {
-      write(batch, to: active, sync: strongest, canReserve: canReserve)
+      write(batch, to: active, sync: strongest, canReserve: canReserve) {
+        (strength) throws(TreeRingError) in
+        guard let observer else { return try active.file.sync(strength) }
+        let start = ContinuousClock.now
+        try active.file.sync(strength)
+        observer(ContinuousClock.now - start, commitCount)
+      }
     }
     held.state.inFlight = nil
     apply(outcome, of: batch, sync: strongest, to: &held.state)
@@ -251,7 +260,8 @@ final class GroupCommit: Sendable {
   }
 
   private func write(
-    _ batch: Batch, to active: ActiveSegment, sync: SyncStrength?, canReserve: Bool
+    _ batch: Batch, to active: ActiveSegment, sync: SyncStrength?, canReserve: Bool,
+    syncing: (SyncStrength) throws(TreeRingError) -> Void
   ) -> Outcome {
     var (fileSize, reserves) = (active.fileSize, canReserve)
     let end = active.written.offset + UInt64(batch.buffer.count)
@@ -272,7 +282,7 @@ final class GroupCommit: Sendable {
       return error.code == .noSpace ? cutBack(active, because: error) : .failed(error)
     }
     do throws(TreeRingError) {
-      if let sync { try active.file.sync(sync) }
+      if let sync { try syncing(sync) }
       try options.folderCheck?(false)
     } catch { return .failed(error) }
     return .done(fileSize: max(fileSize, end), reserves: reserves)

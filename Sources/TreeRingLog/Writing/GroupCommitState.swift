@@ -67,6 +67,8 @@ extension GroupCommit {
     /// True if the folder may hold generations that a rewriting has replaced but failed to remove.
     var hasOldGenerations = false
     var statistics = LogStatistics()
+    /// See `CommitLog.observeSyncs`.
+    var syncObserver: SyncObserver?
     var trust = LogTrust.none
     /// The end of the scanned log, from which a follower continues; unchanged if the log is
     /// written.

@@ -1,4 +1,4 @@
-// Sizes and counts of a log.
+// Sizes and counts of a log, and the durations of its syncs.
 
 /// Sizes and counts of a log.
 package struct LogStatistics: Hashable, Sendable {
@@ -17,3 +17,7 @@ package struct LogStatistics: Hashable, Sendable {
   /// The bytes of the frames of these payloads.
   package var appendedStoredByteCount: UInt64 = 0
 }
+
+/// Receives the duration of a sync, and the number of commits that no earlier sync had made
+/// durable.
+package typealias SyncObserver = @Sendable (_ duration: Duration, _ commitCount: Int) -> Void
