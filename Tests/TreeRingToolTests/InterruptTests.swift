@@ -47,8 +47,8 @@ import Testing
   }
 
   @Test(
-    "A comparison that is interrupted leaves nothing behind",
-    arguments: [["verify", "--deep"], ["replay"]])
+    "A comparison or a measurement that is interrupted leaves nothing behind",
+    arguments: [["verify", "--deep"], ["replay"], ["bench"]])
   func comparing(_ command: [String]) throws {
     try interrupt(command + [path]) {
       (try? FileManager.default.contentsOfDirectory(atPath: scratch))?.isEmpty == false

@@ -1,6 +1,6 @@
 // The `treering` command: inspects, imports, exports, queries and verifies stores. Each subcommand
-// has its file in Commands/; their common parts are in Arguments/, Importing/, LongTasks/ and
-// Output/.
+// has its file in Commands/; their common parts are in Arguments/, Bench/, Importing/, LongTasks/
+// and Output/.
 
 import ArgumentParser
 import Foundation
@@ -28,7 +28,7 @@ struct TreeRingTool: ParsableCommand {
       WatchCommand.self, BoardCommand.self, ReplayCommand.self, RevertCommand.self,
       CompactCommand.self, EraseCommand.self, VerifyCommand.self, BackupCommand.self,
       RestoreCommand.self,
-      SalvageCommand.self, StatsCommand.self, FramesCommand.self,
+      SalvageCommand.self, StatsCommand.self, BenchCommand.self, FramesCommand.self,
     ])
 
   static func main() {

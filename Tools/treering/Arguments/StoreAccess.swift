@@ -46,14 +46,17 @@ enum StoreAccess {
   /// - Parameters:
   ///   - readsPages: false to build all trees from the log; for reading only.
   ///   - isUnfinishedCopy: true for a copy that this program is making.
+  ///   - memory: the memory budget in bytes; nil for the default.
   static func open(
-    _ path: String, _ mode: StoreMode, readsPages: Bool = true, isUnfinishedCopy: Bool = false
+    _ path: String, _ mode: StoreMode, readsPages: Bool = true, isUnfinishedCopy: Bool = false,
+    memory: Int? = nil
   ) throws -> Store {
     if mode != .create { try checkExists(path, "Check the path, or import one.") }
     var logger = Logger(label: "treering") { _ in StandardErrorLog() }
     logger.logLevel = .error
     var options = StoreOptions(mode: mode, logger: logger)
     options.readsPages = readsPages
+    if let memory { options.memoryBudget = memory }
     options.isUnfinishedCopy = isUnfinishedCopy
     do throws(any Error) {
       return try opened(path, options)

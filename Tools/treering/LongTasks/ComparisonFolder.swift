@@ -1,6 +1,6 @@
-// The temporary folder of a copy for a comparison with a store. Its owner holds the lock of a
-// marker in it. So the next run can tell folders of killed programs from those in use, and removes
-// them.
+// The temporary folder of a copy of a store, for a comparison or for measurements. Its owner holds
+// the lock of a marker in it. So the next run can tell folders of killed programs from those in
+// use, and removes them.
 
 import Foundation
 import TreeRingLog
@@ -13,10 +13,13 @@ struct ComparisonFolder {
   private static let prefix = "treering-replay-"
 
   /// Makes a folder, and removes those of killed programs.
-  init() throws {
-    let folder = FileManager.default.temporaryDirectory
-    Self.removeLeft(in: folder.path)
-    path = folder.appendingPathComponent("\(Self.prefix)\(UUID().uuidString)").path
+  /// - Parameter parent: the folder above it; nil for that of temporary files.
+  init(in parent: String? = nil) throws {
+    let parent = parent ?? FileManager.default.temporaryDirectory.path
+    Self.removeLeft(in: parent)
+    path =
+      URL(fileURLWithPath: parent)
+      .appendingPathComponent("\(Self.prefix)\(UUID().uuidString)").path
     copy = try UnfinishedCopy.begin(.comparison, in: path, fileSystem: PosixFileSystem())
   }
 
