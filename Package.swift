@@ -21,6 +21,11 @@ let package = Package(
     .library(name: "TreeRingImport", targets: ["TreeRingImport"]),
     .library(name: "TreeRingMetrics", targets: ["TreeRingMetrics"]),
   ],
+  // An app enables this trait to use TreeRingMetrics; without it, no app resolves swift-metrics.
+  traits: [
+    .trait(name: "Metrics", description: "The contents of TreeRingMetrics."),
+    .default(enabledTraits: Context.environment["TREERING_TOOL"] == nil ? [] : ["Metrics"]),
+  ],
   dependencies: [
     .package(url: "https://github.com/apple/swift-collections", from: "1.6.0"),
     .package(url: "https://github.com/apple/swift-log", from: "1.16.0"),
@@ -61,7 +66,8 @@ let package = Package(
       name: "TreeRingMetrics",
       dependencies: [
         "TreeRing", "TreeRingLog", "TreeRingPlatform",
-        .product(name: "CoreMetrics", package: "swift-metrics"),
+        .product(
+          name: "CoreMetrics", package: "swift-metrics", condition: .when(traits: ["Metrics"])),
       ],
       swiftSettings: strict),
     .target(
@@ -110,7 +116,8 @@ let package = Package(
       name: "TreeRingMetricsTests",
       dependencies: [
         "TreeRing", "TreeRingLog", "TreeRingMetrics", "TreeRingPlatform", "TestSupport",
-        .product(name: "CoreMetrics", package: "swift-metrics"),
+        .product(
+          name: "CoreMetrics", package: "swift-metrics", condition: .when(traits: ["Metrics"])),
       ],
       swiftSettings: strict),
   ],

@@ -15,7 +15,7 @@ import Testing
       .filter { $0.hasSuffix(suffix) }.sorted().map { base.appending(path: $0) }
   }
 
-  /// The shown part of a snippet: the lines between the marks.
+  /// The shown part of a snippet: the lines between the marks, without their common indent.
   private func shown(_ snippet: String) -> String {
     var lines: [Substring] = []
     var isShown = false
@@ -26,7 +26,10 @@ import Testing
       default: if isShown { lines.append(line) }
       }
     }
-    return lines.joined(separator: "\n").trimmingCharacters(in: .newlines)
+    let indents = lines.filter { !$0.isEmpty }.map { $0.prefix { $0 == " " }.count }
+    let indent = indents.min() ?? 0
+    return lines.map { $0.dropFirst(indent) }.joined(separator: "\n")
+      .trimmingCharacters(in: .newlines)
   }
 
   /// The Swift blocks of a page.
