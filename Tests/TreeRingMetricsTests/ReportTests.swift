@@ -67,6 +67,21 @@
       try reported.store.close()
     }
 
+    @Test("Several reports of one store record each commit, and one ends without the others")
+    func several() throws {
+      let first = try ReportedStore()
+      let recorded = RecordedMetrics()
+      let second = try StoreMetrics(first.store, every: .seconds(3600), factory: recorded)
+      try first.put()
+      first.metrics.stop()
+      try first.put(round: 1)
+      second.sample()
+      #expect(first.recorded.values("treering_commit_seconds").count == 1)
+      #expect(recorded.values("treering_commit_seconds").count == 2)
+      #expect(recorded.total("treering_commits_total") == 2)
+      try first.store.close()
+    }
+
     @Test("A report of a closed store is refused, and one whose store is closed ends")
     func closed() throws {
       let reported = try ReportedStore()
