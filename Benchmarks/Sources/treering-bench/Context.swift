@@ -169,6 +169,15 @@ func diskByteCount(_ folder: String) -> Int {
   return sum
 }
 
+/// The disk space of one file or folder of a store, in bytes; 0 if it is missing.
+func diskByteCount(of name: String, in folder: String) -> Int {
+  let path = "\(folder)/\(name)"
+  var status = stat()
+  guard lstat(path, &status) == 0 else { return 0 }
+  if status.st_mode & S_IFMT == S_IFREG { return Int(status.st_blocks) * 512 }
+  return diskByteCount(path)
+}
+
 /// Waits until an open store has given the room of its free pages back to the device.
 func waitUntilReleased(_ folder: String) {
   var last = -1

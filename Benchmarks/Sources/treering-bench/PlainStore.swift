@@ -74,15 +74,6 @@ extension [UInt64] {
 }
 
 extension Context {
-  /// The disk space of one file or folder of a store, in bytes; 0 if it is missing.
-  func diskByteCount(of name: String, in folder: String) throws -> Int {
-    let path = "\(folder)/\(name)"
-    var status = stat()
-    guard lstat(path, &status) == 0 else { return 0 }
-    if status.st_mode & S_IFMT == S_IFREG { return Int(status.st_blocks) * 512 }
-    return try diskByteCount(path)
-  }
-
   /// A copy of the store's folder in the state that a kill at this moment would leave.
   func killedCopy(of folder: String) throws -> String {
     let copy = try self.folder() + "/store"

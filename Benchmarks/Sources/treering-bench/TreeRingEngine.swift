@@ -62,12 +62,13 @@ final class TreeRingSession: EngineSession {
   }
 
   func loadSorted(_ rows: [Int]) throws {
+    let keys = keys
     for start in stride(from: 0, to: rows.count, by: 10_000) {
       let part = rows[start..<min(start + 10_000, rows.count)]
       try engine.store.write { tx in
         _ = try tx.load(
           part.lazy.map {
-            (key: self.engine.keys[$0], row: self.engine.data.value($0, version: 0))
+            (key: keys[$0], row: self.engine.data.value($0, version: 0))
           },
           in: bucket)
       }

@@ -14,7 +14,7 @@ let bulkLoad = [
   },
   Subject(name: "SortedLoad") { context in
     let data = context.sortedRows
-    try loadLine(context, "load of sorted rows", data, bar: 1_000_000) { engine in
+    try loadLine(context, "load of sorted rows", data, bar: .absolute(1_000_000)) { engine in
       try engine.session().loadSorted(data.sorted)
       try engine.sync()
     }

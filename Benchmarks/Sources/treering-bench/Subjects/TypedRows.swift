@@ -2,6 +2,7 @@
 // encoding and decoding alone. A flat row, and one with nested values.
 
 internal import BenchmarkHarness
+internal import BenchmarkResults
 internal import Foundation
 internal import TreeRing
 
@@ -117,7 +118,7 @@ private func typedLines<Row: Codable & Sendable & SendableMetatype & Equatable>(
       try store.close()
       try context.remove(folder)
     }
-    for line in [encoding, decoding, put, get] { context.report.add(line) }
+    for line in [encoding, decoding, put, get] { try context.report.add(line) }
   }
 }
 
