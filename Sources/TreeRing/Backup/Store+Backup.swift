@@ -38,13 +38,12 @@ extension Store {
   ) throws(TreeRingError) -> CopyReport {
     try checkOpen()
     try writerLock.checkOutside()
-    return try typed {
-      // A row that is half erased must not get into a backup.
-      try maintenance.alone {
-        try log.backUp(to: folder, fileSystem: fileSystem, mayLink: mayLink) {
-          try checkOpen()
-          try Self.checkContinues(progress($0))
-        }
+    // A row that is half erased must not get into a backup.
+    return try maintenance.hold { () throws(TreeRingError) in
+      try log.backUp(to: folder, fileSystem: fileSystem, mayLink: mayLink) {
+        (copied) throws(TreeRingError) in
+        try checkOpen()
+        try Self.checkContinues(progress(copied))
       }
     }
   }
@@ -72,12 +71,10 @@ extension Store {
     progress: (CopyProgress) -> Bool = { _ in true }
   ) throws(TreeRingError) -> CopyReport {
     try UnfinishedCopy.checkMayBegin(.restore, in: folder, fileSystem: fileSystem)
-    return try typed {
-      try CommitLog.backUp(
-        of: backup, to: folder, fileSystem: fileSystem, mayLink: false, as: .restore
-      ) {
-        try checkContinues(progress($0))
-      }
+    return try CommitLog.backUp(
+      of: backup, to: folder, fileSystem: fileSystem, mayLink: false, as: .restore
+    ) { (copied) throws(TreeRingError) in
+      try checkContinues(progress(copied))
     }
   }
 

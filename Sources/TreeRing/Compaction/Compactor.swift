@@ -57,7 +57,8 @@ struct Compactor {
     for segment in segments {
       planner.beginSegment(segment.firstCommit)
       if segment.lastCommit < segment.firstCommit { continue }
-      try log.replay(from: segment.firstCommit, through: segment.lastCommit) { header, payload in
+      try log.replayRethrowing(from: segment.firstCommit, through: segment.lastCommit) {
+        header, payload in
         if let state = try keptState(for: header.number) {
           try state.reader.reading {
             try planner.visit(header, payload, state: state.reader)

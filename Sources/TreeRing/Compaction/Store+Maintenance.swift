@@ -30,6 +30,11 @@ final class Maintenance: Sendable {
   /// - Throws: `notAllowed` if this thread is doing such work already; the errors of `body`.
   func alone<R>(_ body: () throws -> R) throws -> R { try running.withLock(body) }
 
+  /// The same for a body that throws only errors of this library.
+  func hold<R>(_ body: () throws(TreeRingError) -> R) throws(TreeRingError) -> R {
+    try running.hold(body)
+  }
+
   /// Throws `notAllowed` if this thread is doing maintenance work.
   func checkOutside() throws(TreeRingError) { try running.checkOutside() }
 

@@ -37,7 +37,8 @@ struct EraseProof {
   mutating func scan(_ log: CommitLog, to last: CommitNumber) throws {
     let (bucket, key, newest) = (bucket, key.bytes, newest)
     defer { scannedThrough = max(scannedThrough, last) }
-    try log.replay(from: scannedThrough + 1, through: last) { header, payload in
+    try log.replay(from: scannedThrough + 1, through: last) {
+      (header, payload) throws(TreeRingError) in
       byteCount += UInt64(payload.count)
       let isMentioned = payload.firstPosition(of: key) != nil
       guard isMentioned || header.valueCount > 0 else { return true }

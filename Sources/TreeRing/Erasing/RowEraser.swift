@@ -76,7 +76,8 @@ final class RowEraser {
     var found = Found()
     if segment.lastCommit < segment.firstCommit { return found }
     let through = min(newest, segment.lastCommit)
-    try log.replay(from: segment.firstCommit, through: through) { header, payload in
+    try log.replay(from: segment.firstCommit, through: through) {
+      (header, payload) throws(TreeRingError) in
       guard payload.firstPosition(of: key) != nil else { return true }
       _ = try PayloadRewriter.rewrite(payload, of: header.number) {
         (operation) throws(TreeRingError) in

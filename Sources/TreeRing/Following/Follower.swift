@@ -235,24 +235,22 @@ final class Follower: Sendable {
     let first = queue.newest.roots.commit + 1
     if first > reached { return true }
     var canContinue = true
-    try typed {
-      try engine.pages.withSection {
-        try log.replay(from: first, through: reached) { header, payload in
-          if isClosing.load(ordering: .acquiring) { throw TreeRingError.storeClosed }
-          let base = queue.newest
-          guard header.number == base.roots.commit + 1 else {
-            throw TreeRingError(
-              .beyondHorizon,
-              "Compaction removed commit \(base.roots.commit + 1) before this process read it.",
-              commit: base.roots.commit + 1, current: log.horizon)
-          }
-          guard let commit = try replayer.commit(on: base, header, payload) else {
-            canContinue = false
-            return false
-          }
-          queue.append(commit)
-          return true
+    try engine.pages.withSection { () throws(TreeRingError) in
+      try log.replay(from: first, through: reached) { (header, payload) throws(TreeRingError) in
+        if isClosing.load(ordering: .acquiring) { throw TreeRingError.storeClosed }
+        let base = queue.newest
+        guard header.number == base.roots.commit + 1 else {
+          throw TreeRingError(
+            .beyondHorizon,
+            "Compaction removed commit \(base.roots.commit + 1) before this process read it.",
+            commit: base.roots.commit + 1, current: log.horizon)
         }
+        guard let commit = try replayer.commit(on: base, header, payload) else {
+          canContinue = false
+          return false
+        }
+        queue.append(commit)
+        return true
       }
     }
     return canContinue

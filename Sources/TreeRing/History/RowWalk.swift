@@ -111,7 +111,7 @@ struct RowWalk {
   private func steps(
     in number: CommitNumber, _ arena: ByteArena
   ) throws -> (steps: [Step], previous: CommitNumber)? {
-    try log.readPayload(of: number) { header, payload in
+    try log.readPayload(of: number) { (_, payload) throws(TreeRingError) in
       var reader = try PayloadReader(payload, commit: number)
       var steps: [Step] = []
       var first: CommitNumber?

@@ -112,11 +112,9 @@ extension Store {
       throw TreeRingError(
         .notFound, "There is no commit \(number); the newest is \(newestCommit).", commit: number)
     }
-    return try typed {
-      try log.readPayload(of: number) { header, payload in
-        var reader = try PayloadReader(payload, commit: number)
-        return try body(header, &reader)
-      }
+    return try log.readPayload(of: number) { (header, payload) throws(TreeRingError) in
+      var reader = try PayloadReader(payload, commit: number)
+      return try body(header, &reader)
     }
   }
 

@@ -24,11 +24,9 @@ extension StateEditor {
     let sorter = ChangeSorter(byteLimit: byteLimit, makeFile: makeFile)
     let replay = FoldedReplay(self, sorter)
     let first = roots.commit + 1
-    try typed {
-      try log.replay(from: first, through: commit) { header, payload in
-        try replay.add(header, payload)
-        return goesOn(header.number)
-      }
+    try log.replay(from: first, through: commit) { (header, payload) throws(TreeRingError) in
+      try replay.add(header, payload)
+      return goesOn(header.number)
     }
     try replay.finish()
   }

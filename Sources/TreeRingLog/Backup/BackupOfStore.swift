@@ -20,9 +20,10 @@ extension CommitLog {
   /// - Throws: `locked` if other processes keep opening the store, or one takes too long.
   package static func backUp(
     of store: String, to folder: String, fileSystem: any FileSystem, mayLink: Bool,
-    as kind: UnfinishedCopy.Kind = .backup, progress: (CopyProgress) throws -> Void = { _ in }
-  ) throws -> CopyReport {
-    try withWriter(of: store, fileSystem) { writer in
+    as kind: UnfinishedCopy.Kind = .backup,
+    progress: (CopyProgress) throws(TreeRingError) -> Void = { _ in }
+  ) throws(TreeRingError) -> CopyReport {
+    try withWriter(of: store, fileSystem) { (writer) throws(TreeRingError) in
       let log = try forBackup(of: store, fileSystem: fileSystem, writer)
       defer { try? log.close() }
       return try log.backUp(
@@ -38,24 +39,23 @@ extension CommitLog {
   package static func forBackup(
     of store: String, fileSystem: any FileSystem
   ) throws(TreeRingError) -> CommitLog {
-    try typed {
-      try withWriter(of: store, fileSystem) { writer in
-        try forBackup(of: store, fileSystem: fileSystem, writer)
-      }
+    try withWriter(of: store, fileSystem) { (writer) throws(TreeRingError) in
+      try forBackup(of: store, fileSystem: fileSystem, writer)
     }
   }
 
   /// Calls `body` with the settled writer of a store, again if a change of writer explains its
   /// error.
   private static func withWriter<R>(
-    of store: String, _ fileSystem: any FileSystem, _ body: (ObservedWriter) throws -> R
-  ) throws -> R {
+    of store: String, _ fileSystem: any FileSystem,
+    _ body: (ObservedWriter) throws(TreeRingError) -> R
+  ) throws(TreeRingError) -> R {
     try UnfinishedCopy.check(store, fileSystem: fileSystem)
     for _ in 0..<100 {
       let writer = try ObservedWriter.settled(of: store, fileSystem)
-      do {
+      do throws(TreeRingError) {
         return try body(writer)
-      } catch let error as TreeRingError {
+      } catch {
         guard try writer.explains(error, store, fileSystem) else { throw error }
         ObservedWriter.pause()
       }

@@ -27,12 +27,12 @@ extension CommitLog {
   package func backUp(
     to folder: String, fileSystem: any FileSystem, mayLink: Bool,
     as kind: UnfinishedCopy.Kind = .backup,
-    progress: (CopyProgress) throws -> Void = { _ in }
-  ) throws -> CopyReport {
+    progress: (CopyProgress) throws(TreeRingError) -> Void = { _ in }
+  ) throws(TreeRingError) -> CopyReport {
     for _ in 0..<Recovery.attempts where core.options.access == .readOnly {
-      do {
+      do throws(TreeRingError) {
         return try backUpOnce(folder, fileSystem, mayLink: mayLink, as: kind, progress)
-      } catch let error as TreeRingError {
+      } catch {
         // The writer, in another process, may have rewritten or recovered the log.
         guard try isOutdated(error) else { throw error }
         try refresh()
@@ -53,14 +53,15 @@ extension CommitLog {
 
   private func backUpOnce(
     _ folder: String, _ fileSystem: any FileSystem, mayLink: Bool, as kind: UnfinishedCopy.Kind,
-    _ progress: (CopyProgress) throws -> Void
-  ) throws -> CopyReport {
+    _ progress: (CopyProgress) throws(TreeRingError) -> Void
+  ) throws(TreeRingError) -> CopyReport {
     let core = core
-    return try core.rewriting.withLock { _ in
-      return try withoutActuallyEscaping(progress) { progress in
+    return try core.rewriting.withLock { _ throws(TreeRingError) in
+      return try withoutActuallyEscaping(progress) { progress throws(TreeRingError) in
         let target = BackupTarget(folder: folder, fileSystem: fileSystem, mayLink: mayLink) {
+          (copied) throws(TreeRingError) in
           try core.checkOpen()
-          try progress($0)
+          try progress(copied)
         }
         let lock = try target.prepare(kind)
         defer {
@@ -83,7 +84,7 @@ final class BackupTarget {
   let folder: String
   let fileSystem: any FileSystem
   private let mayLink: Bool
-  private let progress: (CopyProgress) throws -> Void
+  private let progress: (CopyProgress) throws(TreeRingError) -> Void
   private(set) var report = CopyReport()
   /// The mark of a new copy; nil if an earlier backup is refreshed.
   private(set) var copy: UnfinishedCopy?
@@ -99,7 +100,7 @@ final class BackupTarget {
 
   init(
     folder: String, fileSystem: any FileSystem, mayLink: Bool,
-    progress: @escaping (CopyProgress) throws -> Void
+    progress: @escaping (CopyProgress) throws(TreeRingError) -> Void
   ) {
     self.folder = folder
     self.fileSystem = fileSystem
@@ -209,7 +210,7 @@ final class BackupTarget {
 
   // MARK: Writing
 
-  func write(_ source: BackupSource) throws {
+  func write(_ source: BackupSource) throws(TreeRingError) {
     total = source.parts.reduce(0) { $0 + $1.byteCount }
     report.lastCommit = source.lastCommit
     report.byteCount = total
@@ -258,14 +259,14 @@ final class BackupTarget {
     }
   }
 
-  private func keep(_ part: BackupPart) throws -> Bool {
+  private func keep(_ part: BackupPart) throws(TreeRingError) -> Bool {
     guard alreadyHolds(part) else { return false }
     report.keptByteCount += part.byteCount
     try advance(by: part.byteCount)
     return true
   }
 
-  private func writeAside(_ source: BackupSource) throws {
+  private func writeAside(_ source: BackupSource) throws(TreeRingError) {
     let next = folder + "/" + BackupSwitch.folderName
     try fileSystem.makeDirectory(next)
     for part in source.parts {
@@ -305,7 +306,7 @@ final class BackupTarget {
   }
 
   /// Puts one file into a folder; replaces a file of the same name.
-  private func put(_ part: BackupPart, in folder: String) throws {
+  private func put(_ part: BackupPart, in folder: String) throws(TreeRingError) {
     let path = "\(folder)/\(part.name.fileName)"
     let temporary = SegmentName.path(path, with: Format.temporarySuffix)
     if try fileSystem.exists(temporary) { try fileSystem.unlink(temporary) }
@@ -314,7 +315,7 @@ final class BackupTarget {
       report.linkedByteCount += part.byteCount
       return try advance(by: part.byteCount)
     }
-    do {
+    do throws(TreeRingError) {
       let source = try part.open()
       let file = try fileSystem.open(temporary, .createNew)
       defer { file.close() }
@@ -356,7 +357,7 @@ final class BackupTarget {
     }
   }
 
-  private func advance(by count: UInt64) throws {
+  private func advance(by count: UInt64) throws(TreeRingError) {
     done += count
     try progress(CopyProgress(doneByteCount: done, byteCount: total))
   }

@@ -121,14 +121,3 @@ public struct TreeRingError: Error, Hashable, Sendable, CustomStringConvertible 
     return start + (location.isEmpty ? message : "\(message) (\(location.joined(separator: ", ")))")
   }
 }
-
-/// Runs `body`, which throws only errors of the library, although its type does not say so.
-func typed<R>(_ body: () throws -> R) throws(TreeRingError) -> R {
-  do {
-    return try body()
-  } catch let error as TreeRingError {
-    throw error
-  } catch {
-    throw TreeRingError(.io, "\(error)")
-  }
-}

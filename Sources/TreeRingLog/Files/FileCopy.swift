@@ -7,8 +7,8 @@ enum FileCopy {
   /// Reserves the room first, so that a full device fails early.
   static func copy(
     _ source: any File, count: UInt64, to target: any File, then rest: [UInt8] = [],
-    advance: (UInt64) throws -> Void = { _ in }
-  ) throws {
+    advance: (UInt64) throws(TreeRingError) -> Void = { _ in }
+  ) throws(TreeRingError) {
     let whole = count + UInt64(rest.count)
     _ = try target.allocate(whole, at: 0)
     let buffer = ByteBuffer(capacity: piece)
@@ -46,6 +46,6 @@ enum FileCopy {
     let source = try fileSystem.open(path, .readOnly)
     let target = try fileSystem.open(newPath, .createNew)
     defer { target.close() }
-    try typed { try copy(source, count: source.size(), to: target) }
+    try copy(source, count: source.size(), to: target)
   }
 }

@@ -7,18 +7,16 @@ extension CommitLog {
   /// - Throws: `notFound` if the commit is not written yet; otherwise as `header(of:)`.
   package func position(of number: CommitNumber) throws(TreeRingError) -> LogPosition {
     if number == 0 { return try beginning() }
-    return try typed {
-      try withFrame(of: number) { frame in
-        guard let segment = frame.segment else {
-          throw TreeRingError(
-            .notFound, "Commit \(number) has not been written yet. Wait until it is completed.",
-            commit: number)
-        }
-        let chain = frame.head.number(UInt32.self, at: Format.Head.checksum)
-        return LogPosition(
-          in: segment, offset: frame.header.offset, chain: chain, commit: number,
-          timestamp: frame.header.timestamp, identity: frame.header.checksum)
+    return try withFrame(of: number) { (frame) throws(TreeRingError) in
+      guard let segment = frame.segment else {
+        throw TreeRingError(
+          .notFound, "Commit \(number) has not been written yet. Wait until it is completed.",
+          commit: number)
       }
+      let chain = frame.head.number(UInt32.self, at: Format.Head.checksum)
+      return LogPosition(
+        in: segment, offset: frame.header.offset, chain: chain, commit: number,
+        timestamp: frame.header.timestamp, identity: frame.header.checksum)
     }
   }
 

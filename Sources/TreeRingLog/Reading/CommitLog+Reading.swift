@@ -18,7 +18,7 @@ extension CommitLog {
   ///
   /// - Throws: `beyondHorizon`, `notFound`, `corruption`, `io`, `closed`.
   package func header(of number: CommitNumber) throws(TreeRingError) -> CommitHeader {
-    try typed { try withFrame(of: number) { frame in frame.header } }
+    try withFrame(of: number) { $0.header }
   }
 
   /// Calls `body` with the payload of a commit. The bytes are valid until `body` returns. Errors of
@@ -26,9 +26,10 @@ extension CommitLog {
   ///
   /// - Throws: `beyondHorizon`, `notFound`, `corruption`, `io`, `closed`.
   package func readPayload<R>(
-    of number: CommitNumber, _ body: (CommitHeader, UnsafeRawBufferPointer) throws -> R
-  ) throws -> R {
-    try withFrame(of: number) { frame in
+    of number: CommitNumber,
+    _ body: (CommitHeader, UnsafeRawBufferPointer) throws(TreeRingError) -> R
+  ) throws(TreeRingError) -> R {
+    try withFrame(of: number) { (frame) throws(TreeRingError) in
       let stored = try frame.bytes(
         at: UInt64(frame.head.count), count: frame.fields.payloadStored)
       guard let plain = frame.decoder.payload(stored, frame.fields) else {
@@ -43,7 +44,7 @@ extension CommitLog {
   /// The newest commit whose timestamp is not after `moment`; 0 if there is none. O(log n) plus a
   /// walk over at most 63 headers.
   package func newest(atOrBefore moment: Timestamp) throws(TreeRingError) -> CommitNumber {
-    try typed { try search(moment) }
+    try search(moment)
   }
 
   // MARK: Finding
@@ -75,18 +76,19 @@ extension CommitLog {
   }
 
   func withFrame<R>(
-    of number: CommitNumber, _ body: (FoundFrame) throws -> R
-  ) throws -> R {
+    of number: CommitNumber, _ body: (FoundFrame) throws(TreeRingError) -> R
+  ) throws(TreeRingError) -> R {
     try withFrame(of: number, at: try locate(number), body)
   }
 
   func withFrame<R>(
-    of number: CommitNumber, at location: FrameLocation, _ body: (FoundFrame) throws -> R
-  ) throws -> R {
-    try decoders.withDecoder { decoder in
+    of number: CommitNumber, at location: FrameLocation,
+    _ body: (FoundFrame) throws(TreeRingError) -> R
+  ) throws(TreeRingError) -> R {
+    try decoders.withDecoder { (decoder) throws(TreeRingError) in
       switch location {
       case .memory(let path, let offset, let headerByteCount, let bytes):
-        return try bytes.withUnsafeBytes { frame in
+        return try bytes.withUnsafeBytes { (frame) throws(TreeRingError) in
           let head = frame.part(0, headerByteCount)
           let fields = CommitFields(head)
           return try body(
@@ -197,7 +199,7 @@ extension CommitLog {
 
   // MARK: By date
 
-  private func search(_ moment: Timestamp) throws -> CommitNumber {
+  private func search(_ moment: Timestamp) throws(TreeRingError) -> CommitNumber {
     let (segments, active, limit) = try core.withState { state throws(TreeRingError) in
       try state.checkOpen()
       return (state.segments, state.active, state.sequenced)
@@ -206,11 +208,11 @@ extension CommitLog {
       try active.directory.entry(atOrBefore: moment, active.file)
     }
     if entry == nil {
-      let later = try segments.partitioningIndex { segment in
-        guard let (segment, file) = try sealed(holding: segment.header.firstCommit) else {
-          return false
-        }
-        return try segment.directory.firstEntry(file).map { $0.timestamp > moment } ?? false
+      let later = try segments.partitioningIndex { (segment) throws(TreeRingError) in
+        guard let (segment, file) = try sealed(holding: segment.header.firstCommit),
+          let first = try segment.directory.firstEntry(file)
+        else { return false }
+        return first.timestamp > moment
       }
       for segment in segments[..<later].reversed() where entry == nil {
         guard let (segment, file) = try sealed(holding: segment.header.firstCommit) else {

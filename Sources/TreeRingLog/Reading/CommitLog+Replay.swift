@@ -8,8 +8,8 @@ extension CommitLog {
   /// - Throws: errors of `body`; `beyondHorizon`, `notFound`, `corruption`, `io`, `closed`.
   package func replay(
     from: CommitNumber, through: CommitNumber,
-    _ body: (CommitHeader, UnsafeRawBufferPointer) throws -> Bool
-  ) throws {
+    _ body: (CommitHeader, UnsafeRawBufferPointer) throws(TreeRingError) -> Bool
+  ) throws(TreeRingError) {
     var next = from
     while next <= through {
       guard let (segment, file) = try written(holding: next) else {
@@ -21,13 +21,30 @@ extension CommitLog {
       }
       let last = min(through, segment.directory.lastCommit)
       if next <= last {
-        let wentOn = try decoders.withDecoder { decoder in
+        let wentOn = try decoders.withDecoder { (decoder) throws(TreeRingError) in
           try replay(segment, file, from: next, through: last, decoder, body)
         }
         guard wentOn else { return }
       }
       next = max(last, segment.lastCommit) + 1
     }
+  }
+
+  /// The same for a body that may throw any error.
+  package func replayRethrowing(
+    from: CommitNumber, through: CommitNumber,
+    _ body: (CommitHeader, UnsafeRawBufferPointer) throws -> Bool
+  ) throws {
+    var failure: (any Error)?
+    try replay(from: from, through: through) { header, payload in
+      do {
+        return try body(header, payload)
+      } catch {
+        failure = error
+        return false
+      }
+    }
+    if let failure { throw failure }
   }
 
   /// The segment that covers a written commit, and its file; nil if the commit is not written yet.
@@ -53,8 +70,8 @@ extension CommitLog {
   private func replay(
     _ segment: Segment, _ file: any File, from: CommitNumber, through: CommitNumber,
     _ decoder: Decoder,
-    _ body: (CommitHeader, UnsafeRawBufferPointer) throws -> Bool
-  ) throws -> Bool {
+    _ body: (CommitHeader, UnsafeRawBufferPointer) throws(TreeRingError) -> Bool
+  ) throws(TreeRingError) -> Bool {
     let directory = segment.directory
     var entry = try directory.entry(atOrBefore: from, file)
     if segment.header.isCompacted, entry == nil { entry = try directory.firstEntry(file) }

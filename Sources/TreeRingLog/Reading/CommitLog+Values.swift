@@ -11,15 +11,13 @@ extension CommitLog {
     commit number: CommitNumber, operation: UInt32, part: ValuePart
   ) throws(TreeRingError) -> [UInt8] {
     let name = ValueName(operation, part)
-    return try typed {
-      if let stored = try pendingValue(name, of: number) {
-        return try decoders.withDecoder { decoder in
-          try stored.bytes.withUnsafeBytes { bytes in
-            try plain(bytes, stored.entry, of: number, stored.frame, decoder)
-          }
-        }
-      }
+    guard let stored = try pendingValue(name, of: number) else {
       return try writtenValue(name, of: number)
+    }
+    return try decoders.withDecoder { (decoder) throws(TreeRingError) in
+      try stored.bytes.withUnsafeBytes { (bytes) throws(TreeRingError) in
+        try plain(bytes, stored.entry, of: number, stored.frame, decoder)
+      }
     }
   }
 
@@ -35,12 +33,14 @@ extension CommitLog {
     }
   }
 
-  private func writtenValue(_ name: ValueName, of number: CommitNumber) throws -> [UInt8] {
+  private func writtenValue(
+    _ name: ValueName, of number: CommitNumber
+  ) throws(TreeRingError) -> [UInt8] {
     let location = try locate(number)
     if case .file(let file, let segment, _, let end) = location,
       let known = frames.values(of: number, in: segment)
     {
-      return try decoders.withDecoder { decoder in
+      return try decoders.withDecoder { (decoder) throws(TreeRingError) in
         let reader = SegmentReader(
           file: file, end: end, chunk: Self.lookupByteCount, window: decoder.window)
         return try value(
@@ -51,7 +51,7 @@ extension CommitLog {
         }
       }
     }
-    return try withFrame(of: number, at: location) { frame in
+    return try withFrame(of: number, at: location) { (frame) throws(TreeRingError) in
       let table = ValueTable(frame.head, frame.fields)
       if table.isLarge, let segment = frame.segment {
         frames.keep(

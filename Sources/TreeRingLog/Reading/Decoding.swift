@@ -45,9 +45,12 @@ final class DecoderPool: Sendable {
   }
   private let idle = Mutex(Idle())
 
-  func withDecoder<R>(_ body: (Decoder) throws -> R) throws -> R {
+  func withDecoder<R>(
+    _ body: (Decoder) throws(TreeRingError) -> R
+  ) throws(TreeRingError) -> R {
     let idle = idle.withLock { Transfer(decoder: $0.decoders.popLast()) }
-    let decoder = try idle.decoder ?? Decoder()
+    let decoder: Decoder
+    if let known = idle.decoder { decoder = known } else { decoder = try Decoder() }
     defer { give(decoder) }
     return try body(decoder)
   }

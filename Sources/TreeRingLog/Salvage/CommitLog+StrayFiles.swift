@@ -59,8 +59,6 @@ extension CommitLog {
   ///
   /// - Throws: `beyondHorizon`, `notFound`, `corruption`, `io`, `closed`.
   package func valueNames(of number: CommitNumber) throws(TreeRingError) -> [ValueName] {
-    try typed {
-      try withFrame(of: number) { frame in ValueEntry.table(of: frame.head).map { ValueName($0) } }
-    }
+    try withFrame(of: number) { ValueEntry.table(of: $0.head).map { ValueName($0) } }
   }
 }

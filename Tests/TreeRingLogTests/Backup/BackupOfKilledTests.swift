@@ -187,7 +187,7 @@ struct BackupOfKilledTests {
     do {
       _ = try second.log.backUp(to: "out", fileSystem: disk, mayLink: true)
       Issue.record("a backup of another history was replaced")
-    } catch let error as TreeRingError {
+    } catch {
       #expect(error.code == .conflict && error.commit == 7)
     }
     #expect(disk.contents(of: "out/log/00000000000000000001.0.lz4") == before)

@@ -323,12 +323,13 @@ struct BackupTests {
     for stop in 0..<4 {
       var seen = 0
       do {
-        _ = try log.backUp(to: "out", fileSystem: work.disk, mayLink: true) { progress in
+        _ = try log.backUp(to: "out", fileSystem: work.disk, mayLink: true) {
+          (progress) throws(TreeRingError) in
           #expect(progress.doneByteCount <= progress.byteCount)
           if seen == stop { throw TreeRingError(.cancelled, "Enough.") }
           seen += 1
         }
-      } catch let error as TreeRingError { #expect(error.code == .cancelled) }
+      } catch { #expect(error.code == .cancelled) }
       #expect(throws: TreeRingError.self) { try open(work.disk) }
     }
   }

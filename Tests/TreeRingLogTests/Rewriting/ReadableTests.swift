@@ -30,12 +30,14 @@ struct ReadableTests {
       }
       newest = log.completed
       for number in 1...newest {
-        do {
-          let payload = try log.readPayload(of: number) { [UInt8]($1) }
-          let object = try? log.value(commit: number, operation: 2, part: .object)
-          commits[number] = (payload, object)
-        } catch let error as TreeRingError where error.code == .beyondHorizon {
+        let payload = Result { () throws(TreeRingError) in
+          try log.readPayload(of: number) { [UInt8]($1) }
+        }
+        if case .failure(let error) = payload, error.code == .beyondHorizon {
           removed.insert(number)
+        } else {
+          let object = try? log.value(commit: number, operation: 2, part: .object)
+          commits[number] = (try payload.get(), object)
         }
       }
       if isClosed { try log.close() } else { try log.sync() }

@@ -173,19 +173,19 @@ final class RewriteWork {
   private func read(
     _ log: CommitLog, _ number: CommitNumber, _ context: String
   ) throws -> CommitForm? {
-    var form: CommitForm
-    do {
-      form = CommitForm(
-        payload: try log.readPayload(of: number) { header, bytes in
-          #expect(header.number == number && header.operationCount == 3)
-          #expect(header.timestamp.microseconds == Int64(number) * 10)
-          return [UInt8](bytes)
-        })
-    } catch let error as TreeRingError where error.code == .beyondHorizon {
+    let payload = Result { () throws(TreeRingError) in
+      try log.readPayload(of: number) { header, bytes in
+        #expect(header.number == number && header.operationCount == 3)
+        #expect(header.timestamp.microseconds == Int64(number) * 10)
+        return [UInt8](bytes)
+      }
+    }
+    if case .failure(let error) = payload, error.code == .beyondHorizon {
       #expect(number < log.horizon && error.current == log.horizon, "\(context)")
       #expect(error.message.contains("\(log.horizon)"), "\(context)")
       return nil
     }
+    var form = CommitForm(payload: try payload.get())
     func value(_ operation: UInt32, _ part: ValuePart) throws -> [UInt8]? {
       let result = Result { () throws(TreeRingError) in
         try log.value(commit: number, operation: operation, part: part)

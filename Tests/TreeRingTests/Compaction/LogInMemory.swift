@@ -40,7 +40,8 @@ struct LogInMemory {
 
   private init(_ store: Store, size: () -> Int) throws {
     var commits: [Commit] = []
-    try store.log.replay(from: 1, through: store.newestCommit) { header, payload in
+    try store.log.replay(from: 1, through: store.newestCommit) {
+      (header, payload) throws(TreeRingError) in
       var values: Set<LoggedName> = []
       var reader = try PayloadReader(payload, commit: header.number)
       while true {

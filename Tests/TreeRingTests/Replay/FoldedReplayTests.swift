@@ -174,7 +174,8 @@ import Testing
     try store.pages.reading {
       try editor.buildMissingIndexes()
       let way = try way(editor)
-      try store.log.replay(from: base.roots.commit + 1, through: commit) { header, payload in
+      try store.log.replayRethrowing(from: base.roots.commit + 1, through: commit) {
+        header, payload in
         try way.add(header, payload)
         return true
       }

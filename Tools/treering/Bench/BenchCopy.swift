@@ -36,7 +36,8 @@ final class BenchCopy {
     let path = scratch.path + "/store"
     _ = try work.run {
       try CommitLog.backUp(of: original, to: path, fileSystem: disk, mayLink: true) {
-        guard work.goOn($0) else { throw TreeRingError(.cancelled, "Interrupted.") }
+        (copied) throws(TreeRingError) in
+        guard work.goOn(copied) else { throw TreeRingError(.cancelled, "Interrupted.") }
       }
     }
     let copy = try BenchCopy(path: path, memory: memory)

@@ -28,8 +28,8 @@ struct BackupCommand: StoreCommand {
     let report = try work.run {
       try CommitLog.backUp(
         of: arguments.store, to: out, fileSystem: disk, mayLink: !copy
-      ) {
-        guard work.goOn($0) else { throw TreeRingError(.cancelled, "Interrupted.") }
+      ) { (copied) throws(TreeRingError) in
+        guard work.goOn(copied) else { throw TreeRingError(.cancelled, "Interrupted.") }
       }
     }
     let seconds = work.finish()

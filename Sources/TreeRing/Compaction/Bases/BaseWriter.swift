@@ -64,7 +64,7 @@ package final class BaseWriter {
     let log = try CommitLog(
       directory: logFolder, fileSystem: fileSystem, options: LogOptions(access: .readOnly))
     defer { try? log.close() }
-    try log.replay(from: 1, through: log.completed) { header, payload in
+    try log.replay(from: 1, through: log.completed) { (header, payload) throws(TreeRingError) in
       var reader = try PayloadReader(payload, commit: header.number)
       while let operation = try reader.next() {
         if case .index(let record) = operation { catalog.set(record) }

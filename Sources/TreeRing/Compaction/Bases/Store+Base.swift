@@ -38,7 +38,7 @@ extension Store {
   ) throws {
     let states = BaseStates(
       now: try snapshot(at: .commit(number)), before: try snapshot(at: .commit(previous)))
-    try log.replay(from: previous + 1, through: number) { header, payload in
+    try log.replayRethrowing(from: previous + 1, through: number) { header, payload in
       for operation in try states.operations(of: header, payload, body) { try body(operation) }
       return true
     }
