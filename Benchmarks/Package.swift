@@ -1,7 +1,7 @@
 // swift-tools-version: 6.2
 // The benchmarks are a separate package, so that users get neither them nor the libraries of other
-// engines. TREERING_PEERS=lmdb,sqlite,rocksdb,leveldb,grdb adds the named peers, whose libraries must
-// be installed. GRDB is a package, which needs SQLite's library.
+// engines. TREERING_PEERS=lmdb,sqlite,rocksdb,leveldb,grdb adds the named peers, whose libraries
+// must be installed. GRDB is a package, which needs SQLite's library.
 // TREERING_DIFFERENCEKIT=PATH adds DifferenceKit from the checkout at that path.
 import PackageDescription
 

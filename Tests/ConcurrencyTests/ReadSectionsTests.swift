@@ -43,6 +43,22 @@ import TreeRingPlatform
     }
   }
 
+  @Test("Threads that run at once have different numbers, the same ones at every call")
+  func threadNumbers() {
+    let numbers = Mutex<[UInt32]>([])
+    let began = Atomic<Int>(0)
+    onThreads(64) { _ in
+      let number = ReadSections.threadNumber
+      began.add(1, ordering: .sequentiallyConsistent)
+      // None ends before all have begun.
+      while began.load(ordering: .sequentiallyConsistent) < 64 { usleep(100) }
+      #expect(ReadSections.threadNumber == number)
+      numbers.withLock { $0.append(number) }
+    }
+    let found = numbers.withLock { $0 }
+    #expect(Set(found).count == 64 && !found.contains(0))
+  }
+
   @Test("Memory reused after the wait is never read through old pointers")
   func reclaims() {
     let shared = Shared()

@@ -1,5 +1,5 @@
-// Calls that Swift cannot make: the processor's checksum and prefetch instructions, fallocate and
-// inotify.
+// Calls that Swift cannot make: the processor's checksum and prefetch instructions, fallocate,
+// inotify and variables of a thread.
 #ifndef CTREERING_H
 #define CTREERING_H
 
@@ -12,6 +12,17 @@ uint32_t treering_crc32c(uint32_t seed, const void *bytes, size_t count);
 
 // Prefetches the cache line of `address`. Any address is allowed.
 static inline void treering_prefetch(const void *address) { __builtin_prefetch(address); }
+
+// The number of the calling thread; 0 before `treering_thread_number` was first called on it.
+extern _Thread_local uint32_t treering_known_thread_number;
+uint32_t treering_make_thread_number(void);
+
+// The number of the calling thread, never 0. Threads are numbered from 1 on, by their first call,
+// so threads that run at once have different numbers, and neighbours adjacent ones.
+static inline uint32_t treering_thread_number(void) {
+  uint32_t known = treering_known_thread_number;
+  return known ? known : treering_make_thread_number();
+}
 
 // The same checksum, always computed from tables; for tests.
 uint32_t treering_crc32c_software(uint32_t seed, const void *bytes, size_t count);

@@ -42,12 +42,17 @@ extension Checkpointer {
   /// - Returns: the number to continue from; nil at the end.
   private func releaseSlice(from start: PageNumber) throws(TreeRingError) -> PageNumber? {
     if schedule.isClosed || failure != nil { return nil }
-    let holes = file.holes.withLock { $0 }
-    let numbers = pages.takeFreeNumbers(
-      atMost: Self.releaseSlicePageCount, from: start, except: holes)
+    let numbers = takeReleasable(from: start)
     defer { pages.free(numbers) }
     guard let last = numbers.last, try file.release(numbers) else { return nil }
     return last + 1
+  }
+
+  /// Takes free numbers that are no holes. The copy of the holes is gone afterwards: otherwise the
+  /// first change of them would copy all.
+  private func takeReleasable(from start: PageNumber) -> [PageNumber] {
+    pages.takeFreeNumbers(
+      atMost: Self.releaseSlicePageCount, from: start, except: file.holes.withLock { $0 })
   }
 
   /// The number of pages in a slice, which takes some ten milliseconds on ext4 if none are

@@ -13,11 +13,13 @@
 //
 // The scheme is that of sleepable read-copy-update (McKenney, "Sleepable RCU", 2006).
 
+internal import CTreeRing
 internal import TreeRingPlatform
 
 /// Counts read sections. Any thread.
 // Sendable: the counters are atomics, allocated once.
 package final class ReadSections: @unchecked Sendable {
+  /// A power of two.
   private static let stripeCount = 16
   /// The number of words from one counter to the next: a cache line.
   private static let stride = 8
@@ -98,9 +100,13 @@ package final class ReadSections: @unchecked Sendable {
     return true
   }
 
-  /// The index of this thread's counter.
+  /// The index of this thread's counter. Threads are numbered in the order of their first section,
+  /// so up to sixteen that begin one after the other share none. An index by the thread's address
+  /// made one pair of readers in sixteen share a counter.
   @inline(__always)
-  private static var stripe: Int {
-    Int(truncatingIfNeeded: (Platform.currentThread &* 0x9E37_79B9_7F4A_7C15) >> 60)
-  }
+  private static var stripe: Int { Int(threadNumber) & (stripeCount - 1) }
+
+  /// The number of the calling thread; no other has it.
+  @inline(__always)
+  static var threadNumber: UInt32 { treering_thread_number() }
 }

@@ -19,7 +19,7 @@ import Testing
     bytes.withUnsafeBytes { _ = Self.index?.evaluate($0) }
     do {
       let sample = try row(BinarySample.self, of: bytes)
-      // What could be read can be written and read again.
+      // A value that could be read can be written and read again.
       let again = try binary(sample)
       #expect(try binary(row(BinarySample.self, of: again)) == again)
       return true
