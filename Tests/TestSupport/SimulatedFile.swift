@@ -122,13 +122,12 @@ final class SimulatedFile: File {
   }
 
   func release(_ count: UInt64, at offset: UInt64) throws(TreeRingError) -> Bool {
-    let zeros = [UInt8](repeating: 0, count: Int(count))
     try change("release \(count) at \(offset) of") { state, node in
-      node.write(zeros[...], at: Int(offset), time: state.faults.calls)
+      node.clear(Int(offset)..<Int(offset + count), time: state.faults.calls)
       return nil
     } failing: { state, node in
-      let part = Int.random(in: 0...zeros.count, using: &state.generator)
-      node.write(zeros[..<part], at: Int(offset), time: state.faults.calls)
+      let part = Int.random(in: 0...Int(count), using: &state.generator)
+      node.clear(Int(offset)..<Int(offset) + part, time: state.faults.calls)
     }
     return true
   }

@@ -90,6 +90,12 @@ struct SimulatedNode {
     remember(offset..<end, time)
   }
 
+  /// Overwrites the part of a range that lies in the file with zeros.
+  mutating func clear(_ range: Range<Int>, time: Int) {
+    let range = range.clamped(to: 0..<current.count)
+    write([UInt8](repeating: 0, count: range.count), at: range.lowerBound, time: time)
+  }
+
   mutating func resize(to size: Int, time: Int) {
     let old = current.count
     if size < old {

@@ -8,7 +8,8 @@
 // - at once, if an opening would have to replay more than `urgentReplay`, if dirty pages fill their
 //   share of the heap, or if most of the pages have died that may die before it ends.
 //
-// The room of free pages goes back to the device once writing has paused for a second.
+// Work that can wait for a long pause, such as giving room back to the device, starts a second
+// after the last commit and the last edits of a transaction, and ends when there are new ones.
 //
 // Invariants: each kind of work is queued at most once. `attemptCount` grows with every checkpoint
 // that the queue has finished, made or not. After `close` returns, the queue is empty and takes no
@@ -32,8 +33,6 @@ final class CheckpointSchedule: Sendable {
   private static let pauseFactor = 9
   /// The time without a commit after which writing pauses.
   private static let idleTime = Duration.milliseconds(20)
-  /// The time without a commit after which free pages are released.
-  private static let longPause = Duration.seconds(1)
 
   enum Work: Hashable, Sendable {
     case checkpoint, urgentCheckpoint, eviction, release
@@ -49,10 +48,22 @@ final class CheckpointSchedule: Sendable {
   private let state = Mutex(State())
   /// The number of commits so far. Only compared with earlier counts, so no order is needed.
   private let commitCount = Atomic<UInt64>(0)
+  /// The number of commits and of groups of edits so far. Only compared, like `commitCount`.
+  private let writeCount = Atomic<UInt64>(0)
+  /// The time without commits and edits after which a long pause begins.
+  private let longPause: Duration
   private let thread = DispatchQueue(label: "treering.checkpoints", qos: .utility)
 
+  init(longPause: Duration = .seconds(1)) { self.longPause = longPause }
+
   /// Counts a commit, which shows that writing does not pause.
-  func countCommit() { commitCount.add(1, ordering: .relaxed) }
+  func countCommit() {
+    commitCount.add(1, ordering: .relaxed)
+    countEdits()
+  }
+
+  /// Counts some edits of a transaction that may be long.
+  func countEdits() { writeCount.add(1, ordering: .relaxed) }
 
   /// Queues work, unless the same is queued already.
   /// - Parameter body: the work. It is no longer queued when it begins.
@@ -87,8 +98,8 @@ final class CheckpointSchedule: Sendable {
     }
   }
 
-  /// Queues work for the end of the first second without a commit, unless the same is queued.
-  /// - Parameter body: the work. Its argument tells whether there still was no commit.
+  /// Queues work for the next long pause, unless the same is queued.
+  /// - Parameter body: the work. Its argument tells whether the pause goes on.
   func queueWhenIdle(_ work: Work, _ body: @escaping @Sendable (() -> Bool) -> Void) {
     let isNew = state.withLock { !$0.isClosed && $0.queued.insert(work).inserted }
     if isNew {
@@ -100,11 +111,11 @@ final class CheckpointSchedule: Sendable {
   }
 
   private func waitForPause(_ run: @escaping @Sendable (() -> Bool) -> Void) {
-    let count = commitCount.load(ordering: .relaxed)
-    Alarm.shared.after(Self.longPause) { [weak self] in
+    let count = writeCount.load(ordering: .relaxed)
+    Alarm.shared.after(longPause) { [weak self] in
       guard let self else { return }
       let isIdle: @Sendable () -> Bool = { [weak self] in
-        self?.commitCount.load(ordering: .relaxed) == count
+        self?.writeCount.load(ordering: .relaxed) == count
       }
       if isIdle() { thread.async { run(isIdle) } } else { waitForPause(run) }
     }

@@ -10,13 +10,16 @@ internal import TreeRingLog
 internal import TreeRingPlatform
 
 extension Checkpointer {
-  /// Queues the release of free pages for the next pause of writing, if they are many: as many as
-  /// an eighth of those in use, and at least four megabytes.
+  /// Queues the release of free pages for the next long pause of writing, if they are many: as many
+  /// as an eighth of those in use, and at least four megabytes. Called after a checkpoint, and when
+  /// writing has stopped a release.
   func queueRelease() {
     let free = pages.freePageCount - file.holes.withLock { $0.count }
     guard free >= max(pages.filePageCount / 8, 1024) else { return }
     schedule.queueWhenIdle(.release) { [weak self] isIdle in
-      self?.releaseFreePages(while: isIdle)
+      guard let self else { return }
+      releaseFreePages(while: isIdle)
+      if !isIdle() { queueRelease() }
     }
   }
 
@@ -55,7 +58,6 @@ extension Checkpointer {
       atMost: Self.releaseSlicePageCount, from: start, except: file.holes.withLock { $0 })
   }
 
-  /// The number of pages in a slice, which takes some ten milliseconds on ext4 if none are
-  /// neighbours.
+  /// The number of pages in a slice. Checkpoints and evictions wait for it.
   private static let releaseSlicePageCount = 256
 }

@@ -37,6 +37,7 @@ extension Checkpointer {
   /// Writes pages of an unfinished transaction early if memory is short; see `Evictor.spill`.
   func spill(_ editor: PageEditor) throws(TreeRingError) {
     if let failure { throw failure }
+    schedule.countEdits()
     do throws(TreeRingError) {
       try evictor.spill(editor, to: file, log)
     } catch {

@@ -12,6 +12,7 @@ struct MemoryBudget: Hashable, Sendable {
   /// Pages of earlier states that were rebuilt from the log and are kept for a while. A sixteenth.
   var rebuiltPages: Int { max(64, byteCount / 16 / PageLayout.pageByteCount) }
   /// Bytes of changes that a replay holds in memory. An eighth; change records are not made then.
+  /// The blocks of a merge take as much again.
   var replayBytes: Int { recordBytes }
   /// Bytes of the log's table of frame positions. A sixty-fourth.
   var framePlaces: Int { max(64 << 10, byteCount / 64) }

@@ -12,7 +12,8 @@ extension StateEditor {
     return rank == rows.count
   }
 
-  /// Puts a row without metadata that `canAppend`, and then rows behind it. O(1) amortised.
+  /// Puts a row without metadata that `canAppend`, and then rows behind it. O(1) amortised, and a
+  /// search among the tombstones if there are any.
   ///
   /// - Parameters:
   ///   - end: The end of the row tree after the previous call; nil if anything was edited since.

@@ -138,7 +138,7 @@ extension Store {
   /// Builds a commit and gives it its position in the log.
   /// - Throws: `Refusal` for a conflict; otherwise the errors of `write`.
   ///
-  /// Not generic, since metadata of generic types made at run time cost a twentieth of a commit.
+  /// Not generic: the metadata of generic types would be looked up several times for each commit.
   package func sequence(
     durability: Durability, expecting expected: CommitNumber?,
     _ body: (Transaction) throws -> Void

@@ -7,7 +7,8 @@ extension Transaction {
   /// rows of the store cost the least: they fill the last page of the tree, one page after the
   /// other, and no old row is looked for.
   ///
-  /// - Returns: the number of rows put. O(rows) behind the last row, else O(rows · log n).
+  /// - Returns: the number of rows put. O(rows) behind the last row of a store
+  ///   without tombstones, else O(rows · log n).
   /// - Throws: `invalidInput` if a key is not above the previous one. The rows before that key have
   ///   been put, so let the error end the transaction.
   @inlinable

@@ -19,9 +19,9 @@ final class CheckpointReader: Sendable {
   }
 
   /// Creates a reader without opening the file.
-  init(_ folder: String, _ fileSystem: any FileSystem) {
+  init(_ folder: String, _ registry: ReaderRegistry) {
     path = folder + "/pages"
-    registry = ReaderRegistry(folder: folder, fileSystem: fileSystem)
+    self.registry = registry
   }
 
   /// A supply that fetches the pages of a root from the file.

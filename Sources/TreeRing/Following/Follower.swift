@@ -27,27 +27,17 @@ final class Follower: Sendable {
     /// The value of the shared word whose commits are all visible.
     var processed: SharedWord.Value?
     /// The root that the visible version was built on; nil without one.
-    var root: CheckpointReader.Root? { didSet { publishNames() } }
+    var root: CheckpointReader.Root?
     /// Without a root: the pin on the first visible commit, so that the writer keeps the log from
     /// there on.
-    var pin: ReaderPin? { didSet { publishNames() } }
+    var pin: ReaderPin?
     /// The roots and pins left behind that some version may still need.
-    var formerRoots: [FormerRoot] = [] { didSet { publishNames() } }
-    let names: PinNames
+    var formerRoots: [FormerRoot] = []
     var pollCount = 0
     var failureCount = 0
     /// The generations of the log's segments. A change shows that a segment has been rewritten.
     var generations: [UInt32] = []
     var isClosed = false
-
-    func publishNames() {
-      let pins = formerRoots.map(\.pin) + [root?.pin, pin].compactMap { $0 }
-      names.all.withLock { $0 = Set(pins.map(\.name)) }
-    }
-  }
-  /// The names of its files in `readers/`.
-  final class PinNames: Sendable {
-    let all = Mutex<Set<String>>([])
   }
   /// A root, or a position in the log, that the follower has moved over from.
   struct FormerRoot: Sendable {
@@ -59,7 +49,7 @@ final class Follower: Sendable {
   /// Held by the thread while it works, also throughout a long replay. What follows can be read
   /// meanwhile.
   private let state: Mutex<State>
-  private let names = PinNames()
+  private let names: ReaderNames
   private let failed = Mutex<TreeRingError?>(nil)
   private struct Lag {
     /// The newest commit that the writer has published, as of the last poll that found it.
@@ -85,7 +75,8 @@ final class Follower: Sendable {
   init(
     lockPath: String, fileSystem: any FileSystem, engine: Engine, log: CommitLog,
     replayer: PrivateReplay, logger: Logger, checkpoints: CheckpointReader?,
-    root: CheckpointReader.Root?, pin: ReaderPin?, word: SharedWord?, processed: SharedWord.Value?
+    root: CheckpointReader.Root?, pin: ReaderPin?, word: SharedWord?, processed: SharedWord.Value?,
+    names: ReaderNames
   ) {
     self.lockPath = lockPath
     self.fileSystem = fileSystem
@@ -96,9 +87,8 @@ final class Follower: Sendable {
     self.checkpoints = checkpoints
     pace = FollowerPace { fileSystem.watch(lockPath) }
     let known = processed ?? word?.value
-    let state = State(word: word, processed: known, root: root, pin: pin, names: names)
-    state.publishNames()
-    self.state = Mutex(state)
+    state = Mutex(State(word: word, processed: known, root: root, pin: pin))
+    self.names = names
     lag = Mutex(Lag(published: known?.durable ?? 0))
   }
 
@@ -127,7 +117,7 @@ final class Follower: Sendable {
   var rootCommit: CommitNumber? { state.withLock { $0.root?.roots.commit } }
 
   /// The names of its files in `readers/`. Does not wait for a replay.
-  var readerNames: Set<String> { names.all.withLock { $0 } }
+  var readerNames: Set<String> { names.all }
 
   /// The statistics of the writer's page file; nil if there is none.
   func pageFileReport(at operationCount: UInt64) throws(TreeRingError) -> Checkpointer.Report? {

@@ -23,6 +23,11 @@ struct ReaderOpening {
   let code: [CodeIndex]
   let progress: ((OpeningProgress) -> Void)?
 
+  private let own = ReaderNames()
+
+  private var registry: ReaderRegistry {
+    ReaderRegistry(folder: folder, fileSystem: fileSystem, own: own)
+  }
   private var lockPath: String { folder + "/LOCK" }
   private static let attempts = 10
 
@@ -86,7 +91,7 @@ struct ReaderOpening {
   private func register(_ commit: CommitNumber) -> ReaderPin? {
     guard options.readsPages else { return nil }
     do throws(TreeRingError) {
-      return try ReaderRegistry(folder: folder, fileSystem: fileSystem).register(commit)
+      return try registry.register(commit)
     } catch {
       options.logger.notice(
         "The reader cannot register, so the writer may drop the history read here: \(error)"
@@ -113,7 +118,7 @@ struct ReaderOpening {
   }
 
   private func makeReader() -> CheckpointReader? {
-    options.readsPages ? CheckpointReader(folder, fileSystem) : nil
+    options.readsPages ? CheckpointReader(folder, registry) : nil
   }
 
   private func openLog(
@@ -158,7 +163,7 @@ struct ReaderOpening {
     let follower = Follower(
       lockPath: lockPath, fileSystem: fileSystem, engine: engine, log: log, replayer: replayer,
       logger: options.logger, checkpoints: checkpoints, root: root, pin: pin, word: word,
-      processed: published)
+      processed: published, names: own)
     return (log, engine, follower)
   }
 }

@@ -12,9 +12,12 @@ extension Store {
   func followers(withinLimit: Bool = true) throws(TreeRingError) -> [ReaderInfo] {
     guard let path else { return [] }
     let registry = ReaderRegistry(folder: path, fileSystem: fileSystem)
-    let own = follower?.readerNames ?? []
+    var own = follower?.readerNames ?? []
     let newest = newestCommit
-    return try registry.readers(removingDead: options.mode != .readOnly).filter { reader in
+    let readers = try registry.readers(removingDead: options.mode != .readOnly)
+    // Its thread may have made or removed a file meanwhile.
+    own.formUnion(follower?.readerNames ?? [])
+    return readers.filter { reader in
       if own.contains(reader.name) { return false }
       guard withinLimit else { return true }
       let behind = newest > reader.commit ? newest - reader.commit : 0

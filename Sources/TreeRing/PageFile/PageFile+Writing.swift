@@ -91,10 +91,11 @@ struct PageRun: ~Copyable {
     let bytes = UnsafeRawBufferPointer(
       rebasing: buffer.bytes[..<(count * PageLayout.pageByteCount)])
     try file.reserve(through: offset + UInt64(bytes.count))
-    try file.file.write(bytes, at: offset)
+    // Also if the write fails: it may have given room to some of the pages.
     file.holes.withLock { holes in
       for number in first..<first + PageNumber(count) { holes.remove(Int(number)) }
     }
+    try file.file.write(bytes, at: offset)
     count = 0
   }
 }

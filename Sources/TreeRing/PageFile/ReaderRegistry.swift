@@ -56,14 +56,28 @@ struct ReaderInfo: Hashable, Sendable {
   }
 }
 
+/// The names of the files that one store has in `readers/`: each from before the file is made until
+/// after it is removed.
+final class ReaderNames: Sendable {
+  private let names = Mutex<Set<String>>([])
+
+  var all: Set<String> { names.withLock { $0 } }
+
+  fileprivate func insert(_ name: String) { names.withLock { _ = $0.insert(name) } }
+  fileprivate func remove(_ name: String) { names.withLock { _ = $0.remove(name) } }
+}
+
 /// The folder `readers/` of a store.
 struct ReaderRegistry: Sendable {
   let directory: String
   let fileSystem: any FileSystem
+  /// The names of the files made through this registry.
+  let own: ReaderNames
 
-  init(folder: String, fileSystem: any FileSystem) {
+  init(folder: String, fileSystem: any FileSystem, own: ReaderNames = ReaderNames()) {
     directory = folder + "/readers"
     self.fileSystem = fileSystem
+    self.own = own
   }
 
   /// Registers that the root of a commit is being read, until the result is released or destroyed.
@@ -73,15 +87,19 @@ struct ReaderRegistry: Sendable {
     while true {
       let random = String(UInt64.random(in: 1...UInt64.max), radix: 16)
       let moment = Timestamp.now.microseconds
-      let path =
-        "\(directory)/\(commit)-\(random)-\(getpid())-\(moment)-\(Platform.uptime)"
+      let name = "\(commit)-\(random)-\(getpid())-\(moment)-\(Platform.uptime)"
+      own.insert(name)
       do throws(TreeRingError) {
-        let lock = try fileSystem.lock(path)
-        if try fileSystem.exists(path) {
-          return ReaderPin(commit: commit, path: path, lock: lock, fileSystem: fileSystem)
+        let lock = try fileSystem.lock("\(directory)/\(name)")
+        if try fileSystem.exists("\(directory)/\(name)") {
+          return ReaderPin(commit: commit, name: name, registry: self, lock: lock)
         }
         lock.release()
-      } catch  where error.code == .locked { continue }
+        own.remove(name)
+      } catch {
+        own.remove(name)
+        if error.code != .locked { throw error }
+      }
     }
   }
 
@@ -132,20 +150,19 @@ struct ReaderRegistry: Sendable {
 /// A reader's pin on one root of the page file.
 final class ReaderPin: Sendable {
   let commit: CommitNumber
-  private let path: String
   /// The name of its file.
-  var name: String { String(path.split(separator: "/").last ?? "") }
+  private let name: String
+  private let registry: ReaderRegistry
   private let lock: any FileLock
-  private let fileSystem: any FileSystem
   private let isReleased = Atomic<Bool>(false)
 
   fileprivate init(
-    commit: CommitNumber, path: String, lock: any FileLock, fileSystem: any FileSystem
+    commit: CommitNumber, name: String, registry: ReaderRegistry, lock: any FileLock
   ) {
     self.commit = commit
-    self.path = path
+    self.name = name
+    self.registry = registry
     self.lock = lock
-    self.fileSystem = fileSystem
   }
 
   deinit { release() }
@@ -154,7 +171,8 @@ final class ReaderPin: Sendable {
   func release() {
     if isReleased.exchange(true, ordering: .acquiringAndReleasing) { return }
     // If the file stays, the writer removes it, since no process has it locked.
-    try? fileSystem.unlink(path)
+    try? registry.fileSystem.unlink("\(registry.directory)/\(name)")
     lock.release()
+    registry.own.remove(name)
   }
 }

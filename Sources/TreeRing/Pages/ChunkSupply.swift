@@ -20,8 +20,10 @@ final class ChunkSupply: Sendable {
 
   deinit { state.withLock { $0.ready?.deallocate() } }
 
-  /// The number of bytes taken from the system and not yet passed on.
-  var byteCount: Int { state.withLock { $0.ready == nil ? 0 : Self.chunkByteCount } }
+  /// The number of bytes taken from the system and not yet passed on, or being taken.
+  var byteCount: Int {
+    state.withLock { $0.ready == nil && !$0.isPreparing ? 0 : Self.chunkByteCount }
+  }
 
   /// A chunk of undefined content, which the caller deallocates.
   func take() -> UnsafeMutableRawPointer {

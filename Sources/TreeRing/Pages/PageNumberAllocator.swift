@@ -95,18 +95,19 @@ package struct PageNumberAllocator: Sendable {
     return next
   }
 
-  /// Allocates the lowest free numbers from one on, except given ones. O(words scanned).
+  /// Allocates the lowest free numbers from one on, except given ones. O(words scanned + numbers).
+  /// - Parameter excluded: In the form of `free`.
   mutating func take(atMost limit: Int, from start: PageNumber, except excluded: BitSet)
     -> [PageNumber]
   {
     var taken: [PageNumber] = []
     var position = place(max(first, start))
-    while taken.count < limit, let next = available.bits.first(from: position) {
+    while taken.count < limit,
+      let next = available.bits.first(from: position, except: excluded)
+    {
       position = next + 1
-      let number = first - 1 + PageNumber(next)
-      if excluded.contains(Int(number)) { continue }
       available.remove(next)
-      taken.append(number)
+      taken.append(first - 1 + PageNumber(next))
     }
     return taken
   }
@@ -181,14 +182,20 @@ package struct BitSet: Hashable, Sendable {
   }
 
   /// The lowest member at or above a number. O(words scanned).
-  func first(from member: Int) -> Int? {
+  func first(from member: Int) -> Int? { first(from: member, except: BitSet()) }
+
+  /// The lowest member at or above a number that is no member of another set. O(words scanned).
+  func first(from member: Int, except excluded: BitSet) -> Int? {
     var index = member >> 6
     guard index < words.count else { return nil }
-    var rest = words[index] & (.max << UInt64(member & 63))
+    func word(_ index: Int) -> UInt64 {
+      index < excluded.words.count ? words[index] & ~excluded.words[index] : words[index]
+    }
+    var rest = word(index) & (.max << UInt64(member & 63))
     while rest == 0 {
       index += 1
       if index == words.count { return nil }
-      rest = words[index]
+      rest = word(index)
     }
     return index * 64 + rest.trailingZeroBitCount
   }

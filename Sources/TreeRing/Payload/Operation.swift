@@ -107,11 +107,14 @@ extension Operation {
   func change(
     of key: [UInt8], in isBucket: (BucketReference) -> Bool
   ) -> (change: RowChange<StoredValue>, previous: CommitNumber)? {
-    var found: (RowChange<StoredValue>, CommitNumber)?
-    forEachChange { row, change in
-      if row.key.elementsEqual(key), isBucket(row.bucket) { found = (change, row.previous) }
+    switch self {
+    case .row(let row, let change):
+      return row.key.elementsEqual(key) && isBucket(row.bucket) ? (change, row.previous) : nil
+    case .deleteRange(let bucket, let rows):
+      guard isBucket(bucket) else { return nil }
+      return rows.first { $0.key.elementsEqual(key) }.map { (.delete, $0.previous) }
+    case .tag, .index, .place, .stub, .held: return nil
     }
-    return found
   }
 
   /// The values that it has in the log under its own stamp.

@@ -34,7 +34,7 @@ final class ChangeSorter {
     var longestBlock: Int
   }
 
-  /// The maximum number of bytes in memory.
+  /// The maximum number of bytes of changes in memory, and of the blocks of a merge.
   private let byteLimit: Int
   /// The number of record bytes from which on a block is written.
   private let blockByteCount: Int
@@ -46,8 +46,8 @@ final class ChangeSorter {
   private(set) var runs: [Run] = []
 
   /// - Parameters:
-  ///   - byteLimit: The maximum number of bytes in memory, except that a merge takes that of
-  ///     `minRunCount` runs in any case.
+  ///   - byteLimit: The maximum number of bytes of changes in memory. The blocks of a merge may
+  ///     take as much again, and those of `minRunCount` runs in any case.
   ///   - makeFile: Makes the file for runs; nil if there can be none.
   init(byteLimit: Int, makeFile: MakeFile?) {
     self.byteLimit = byteLimit

@@ -3,10 +3,12 @@
 
 internal import TreeRingLog
 
-/// The last leaf of a tree. Valid until the editor edits this tree or another one by other calls
-/// than `append`.
+/// The last leaf of a tree. Valid until the editor edits any tree by other calls than `append`.
+/// `append` itself notices that pages were released to the file.
 struct TreeEnd {
   fileprivate let leaf: Page
+  /// The editor's birth; a later one shows that the leaf may have left its memory.
+  fileprivate let birth: PageBirth
   /// The number of steps on the editor's path to the leaf.
   fileprivate let depth: Int
 }
@@ -22,7 +24,7 @@ extension PageEditor {
     _ root: inout TreeRoot, at end: inout TreeEnd?, key: UnsafeRawBufferPointer,
     value: UnsafeRawBufferPointer
   ) {
-    if let end, end.leaf.owner == owner, end.leaf.cellCount < cellCapacity,
+    if let end, end.birth == birth, end.leaf.owner == owner, end.leaf.cellCount < cellCapacity,
       end.leaf.sharesPrefix(key.start, key.count),
       end.leaf.insertLeafCell(
         at: end.leaf.cellCount, key: key.start, keyLength: key.count, value: value.start,
@@ -46,6 +48,6 @@ extension PageEditor {
       depth += 1
       page = table.child(of: page, at: index)
     }
-    return TreeEnd(leaf: page, depth: depth)
+    return TreeEnd(leaf: page, birth: birth, depth: depth)
   }
 }

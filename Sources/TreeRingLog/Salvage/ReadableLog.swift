@@ -295,8 +295,9 @@ private struct ReadableScan {
 
   /// Records the numbers from `next` up to, but excluding, `number` as lost, except removed ones.
   private mutating func noteLost(upTo number: CommitNumber) {
-    let lost = RangeSet(min(next, number)..<number).subtracting(removed)
-    next = max(next, number)
+    guard next < number else { return }
+    let lost = RangeSet(next..<number).subtracting(removed)
+    next = number
     for range in lost.ranges {
       lostBefore.append(ClosedRange(range))
       if let last = log.lostCommits.last, last.upperBound + 1 == range.lowerBound {

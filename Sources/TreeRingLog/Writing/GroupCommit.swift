@@ -207,7 +207,8 @@ final class GroupCommit: Sendable {
     let strongest = batch.frames.reduce(strength) { Self.stronger($0, $1.durability) }
     let canReserve = held.state.canReserve
     let newest = batch.frames.last?.number ?? held.state.completed
-    let commitCount = Int(clamping: newest - held.state.durable)
+    let isDurable = strongest.map(Self.makesDurable) ?? false
+    let commitCount = isDurable ? Int(clamping: newest - held.state.durable) : 0
     let observer = held.state.syncObserver
     let outcome = held.released {
       write(batch, to: active, sync: strongest, canReserve: canReserve) {
@@ -236,6 +237,11 @@ final class GroupCommit: Sendable {
       state.pending.condition.signal()
     }
     idle.broadcast()
+  }
+
+  /// Whether a sync makes commits durable, as opposed to ordering them.
+  private static func makesDurable(_ strength: SyncStrength) -> Bool {
+    strength != .barrier || Platform.isBarrierDurable
   }
 
   private static func stronger(_ a: SyncStrength?, _ b: Durability) -> SyncStrength? {
@@ -312,7 +318,7 @@ final class GroupCommit: Sendable {
         state.completed = last.number
         state.completedTimestamp = last.timestamp
       }
-      if sync == .full || (sync == .barrier && Platform.isBarrierDurable) {
+      if let sync, Self.makesDurable(sync) {
         recordDurable(state.completed, &state)
         let end = state.active?.written.offset ?? 0
         state.active?.synced = end
