@@ -26,6 +26,7 @@ final class MemoryFile: File {
 
   func write(_ source: UnsafeRawBufferPointer, at offset: UInt64) throws(TreeRingError) {
     let end = Int(offset) + source.count
+    // The lock's closure runs on this thread.
     nonisolated(unsafe) let source = source
     contents.state.withLock { state in
       if Int(offset) == state.bytes.count {
