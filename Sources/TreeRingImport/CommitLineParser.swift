@@ -305,7 +305,7 @@ struct CommitLineParser {
     return try appendToken("A name")
   }
 
-  /// Copies the text of the string at the position to the line.contents.
+  /// Appends the text of the string at the position to the line's contents.
   private mutating func appendToken(_ what: StaticString) throws(TreeRingError) -> Range<Int> {
     guard isAt("\"") else { throw error("\(what) must be a string") }
     let start = line.contents.count

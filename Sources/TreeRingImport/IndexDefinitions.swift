@@ -15,16 +15,10 @@ struct CodeDefinition {
   var isManual = false
 
   var json: String {
-    let filters = parent.map { "\"filters\":\(Self.quoted($0))," } ?? ""
+    let filters = parent.map { "\"filters\":\(JSONScanner.quoted($0))," } ?? ""
     let kind = isManual ? "manual" : "code"
-    let names = buckets.map { Self.quoted($0) }.joined(separator: ",")
+    let names = buckets.map { JSONScanner.quoted($0) }.joined(separator: ",")
     return "{\(filters)\"\(kind)\":[\(names)],\"version\":\(version)}"
-  }
-
-  private static func quoted(_ text: String) -> String {
-    var output: [UInt8] = []
-    JSONScanner.appendQuoted(text, to: &output)
-    return String(decoding: output, as: UTF8.self)
   }
 }
 

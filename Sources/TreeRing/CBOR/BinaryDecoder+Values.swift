@@ -64,7 +64,15 @@ extension BinaryDecoder {
       }
     case .double(let double): if let value = I(exactly: double) { return value }
     case .single(let single): if let value = I(exactly: single) { return value }
-    case .decimal, nil: throw mismatch(type, at: offset)
+    case .decimal(let number):
+      if let magnitude = number.wholeMagnitude {
+        if !number.isNegative || magnitude == 0 {
+          if let value = I(exactly: magnitude) { return value }
+        } else if let below = Int128(exactly: magnitude - 1), let value = I(exactly: ~below) {
+          return value
+        }
+      }
+    case nil: throw mismatch(type, at: offset)
     }
     throw misfit(type, at: offset)
   }
@@ -73,8 +81,7 @@ extension BinaryDecoder {
     switch reader.number(at: offset) {
     case .double(let value): return value
     case .single(let value): return Double(value)
-    case .whole(let isNegative, let magnitude):
-      return isNegative ? -1 - Double(magnitude) : Double(magnitude)
+    case .whole(let isNegative, let magnitude): return rounded(isNegative, magnitude)
     case .decimal(let number): return try parsed(number, at: offset)
     case nil: throw mismatch(Double.self, at: offset)
     }
@@ -88,10 +95,20 @@ extension BinaryDecoder {
       if narrow.isInfinite, !value.isInfinite { throw misfit(Float.self, at: offset) }
       return narrow
     case .whole(let isNegative, let magnitude):
-      return isNegative ? -1 - Float(magnitude) : Float(magnitude)
+      let value: Float = rounded(isNegative, magnitude)
+      if value.isInfinite { throw misfit(Float.self, at: offset) }
+      return value
     case .decimal(let number): return try parsed(number, at: offset)
     case nil: throw mismatch(Float.self, at: offset)
     }
+  }
+
+  /// The nearest number to magnitude, or if negative to −1 − magnitude, rounded once.
+  @inline(__always)
+  private func rounded<F: BinaryFloatingPoint>(_ isNegative: Bool, _ magnitude: UInt128) -> F {
+    guard isNegative else { return F(magnitude) }
+    // 2¹²⁸ − 1 rounds to 2¹²⁸ itself.
+    return -F(magnitude == .max ? magnitude : magnitude + 1)
   }
 
   private func parsed<F: BinaryFloatingPoint & LosslessStringConvertible>(

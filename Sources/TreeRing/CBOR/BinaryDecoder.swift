@@ -6,25 +6,31 @@
 // the map. A lookup compares words from the entry behind the last one found on. Reading a field
 // creates no key, no copy of bytes, and no box.
 //
-// The path of an error is not kept during the decoding; it is found from the error's offset.
+// The path of an error is not kept during the decoding; `BinaryPathWalk` finds it from the error's
+// offset.
 
 internal import Foundation
 
 /// The decoder of one row.
 final class BinaryDecoder: Decoder {
   /// The length of a key and the offset of its value. The key's text ends where its value begins.
+  /// A row has fewer than 2³¹ bytes, so that no key has a length like a table's serial number.
   private struct Entry {
     var keyLength: UInt32
     var value: UInt32
   }
 
   /// The entries of an opened map, a range of the decoder's, with one more behind them: its value
-  /// is the number of the entry at which the next lookup begins, its word ends a search.
+  /// is the number of the entry at which the next lookup begins, its word ends a search, and the
+  /// length of its key is the table's serial number. When the value that opened a map is complete,
+  /// others take the place of its entries; then the number tells that the table is closed.
   struct Table {
     var start: Int
     var count: Int
     /// The offset of the map.
     var offset: Int
+    /// At least 2³¹.
+    var serial: UInt32
   }
 
   /// The offset that stands for an absent item.
@@ -39,6 +45,8 @@ final class BinaryDecoder: Decoder {
   @exclusivity(unchecked) private var entries: UnsafeMutablePointer<Entry>
   @exclusivity(unchecked) private var entryCount = 0
   @exclusivity(unchecked) private var capacity: Int
+  @exclusivity(unchecked) private var lastSerial: UInt32 = 1 << 31
+  @exclusivity(unchecked) private var pathWalk = BinaryPathWalk()
   /// The decoders that `superDecoder` has made.
   @exclusivity(unchecked) private var others: [BinaryDecoder] = []
   /// The path of a decoder for an absent item.
@@ -63,7 +71,8 @@ final class BinaryDecoder: Decoder {
   static func decode<Row: Decodable>(
     _ type: Row.Type, from bytes: UnsafeRawBufferPointer
   ) throws -> Row {
-    guard CBOR.isMarked(bytes), bytes.count <= Int(UInt32.max) else { throw unmarked }
+    guard CBOR.isMarked(bytes) else { throw unreadable(unmarked) }
+    guard bytes.count <= Int(Int32.max) else { throw unreadable(tooLong) }
     let decoder = BinaryDecoder(CBORReader(bytes), at: CBOR.mark.count)
     defer { decoder.end() }
     // Opening a map checks it as a whole.
@@ -74,17 +83,18 @@ final class BinaryDecoder: Decoder {
     return try decoder.value(type, at: decoder.current)
   }
 
-  private static var unmarked: DecodingError {
-    .dataCorrupted(
-      DecodingError.Context(
-        codingPath: [],
-        debugDescription: "The row does not begin with D9 D9 F7, the mark of a binary row; another "
-          + "coder wrote it."))
+  private static let unmarked =
+    "The row does not begin with D9 D9 F7, the mark of a binary row; another coder wrote it."
+  private static let tooLong = "The row has more than 2147483647 bytes."
+
+  private static func unreadable(_ text: String) -> DecodingError {
+    .dataCorrupted(DecodingError.Context(codingPath: [], debugDescription: text))
   }
 
   /// Forgets the row's bytes.
   private func end() {
     reader = CBORReader(UnsafeRawBufferPointer(start: nil, count: 0))
+    pathWalk = BinaryPathWalk()
     for other in others { other.end() }
     others = []
   }
@@ -109,7 +119,7 @@ final class BinaryDecoder: Decoder {
     BinarySingleDecoding(decoder: self, offset: current)
   }
 
-  /// A decoder for the item at an offset; nil as the path means that the item is there.
+  /// A decoder for the item at an offset, or for an absent one with this path.
   func other(at offset: Int, absentPath: [any CodingKey] = []) -> BinaryDecoder {
     let other = BinaryDecoder(reader, at: offset, absentPath: absentPath)
     others.append(other)
@@ -140,8 +150,6 @@ final class BinaryDecoder: Decoder {
     guard let count = reader.itemCount(of: head) else { throw tooFew(at: offset) }
     let start = entryCount
     if start &+ count &+ 1 > capacity { grow(to: start &+ count &+ 1) }
-    entryCount = start &+ count &+ 1
-    entries[start &+ count] = Entry(keyLength: 0, value: 0)
     var at = head.end
     // The bytes of the last key, so that a greater number is a later key.
     var last: UInt64 = 0
@@ -169,7 +177,10 @@ final class BinaryDecoder: Decoder {
       }
     }
     if offset == CBOR.mark.count, at != reader.bytes.count { throw wholeRowError(at) }
-    return Table(start: start, count: count, offset: offset)
+    lastSerial = lastSerial &+ 1 | 1 << 31
+    entries[start &+ count] = Entry(keyLength: lastSerial, value: 0)
+    entryCount = start &+ count &+ 1
+    return Table(start: start, count: count, offset: offset, serial: lastSerial)
   }
 
   @inline(__always)
@@ -208,15 +219,22 @@ final class BinaryDecoder: Decoder {
       rebasing: reader.bytes[max(0, end - Int(entry.keyLength))..<end])
   }
 
-  /// A key of a map.
+  /// Whether a table's entries are still there. O(1).
+  @inline(__always)
+  func isOpen(_ table: Table) -> Bool {
+    let end = table.start &+ table.count
+    return end < entryCount && entries[end].keyLength == table.serial
+  }
+
+  /// A key of an open table.
   func name(_ index: Int, in table: Table) -> String {
     String(decoding: key(of: entries[table.start + index]), as: UTF8.self)
   }
 
-  /// The offset of a value of a map.
+  /// The offset of a value of an open table.
   func value(_ index: Int, in table: Table) -> Int { Int(entries[table.start + index].value) }
 
-  /// The offset of the value with a key; `absent` if there is none.
+  /// The offset of the value with a key; `absent` if there is none, or the table is closed.
   ///
   /// O(1) if the keys are looked up in their order in the map, otherwise O(keys).
   func find(_ name: consuming String, in table: Table) -> Int {
@@ -225,6 +243,7 @@ final class BinaryDecoder: Decoder {
 
   @inline(__always)
   private func find(_ name: UnsafeRawBufferPointer, in table: Table) -> Int {
+    guard isOpen(table) else { return Self.absent }
     let (words, entries) = (words + table.start, entries + table.start)
     let word = Self.mix(CBORReader.firstEight(of: name), name.count)
     words[table.count] = word
@@ -261,52 +280,10 @@ final class BinaryDecoder: Decoder {
 
 // MARK: - Errors and their paths
 
-/// A key of an error's path.
-struct BinaryPathKey: CodingKey {
-  let stringValue: String
-  let intValue: Int?
-
-  init(stringValue: String) { (self.stringValue, intValue) = (stringValue, nil) }
-  init(intValue: Int) { (stringValue, self.intValue) = ("Index \(intValue)", intValue) }
-
-  static var superKey: BinaryPathKey { BinaryPathKey(stringValue: "super") }
-}
-
 extension BinaryDecoder {
   /// The keys and positions on the way to the item at an offset.
   func path(to offset: Int) -> [any CodingKey] {
-    if offset == Self.absent { return absentPath }
-    var path: [any CodingKey] = []
-    var at = CBOR.mark.count
-    while at < offset, let head = reader.head(at: at), let count = reader.itemCount(of: head) {
-      let isMap = head.kind == CBOR.Kind.map
-      guard isMap || head.kind == CBOR.Kind.array else { break }
-      var next = head.end
-      var inner: Int?
-      for index in 0..<count {
-        var key = BinaryPathKey(intValue: index)
-        if isMap {
-          guard let name = reader.head(at: next), let text = reader.contents(of: name) else {
-            break
-          }
-          key = BinaryPathKey(
-            stringValue: String(
-              decoding: UnsafeRawBufferPointer(rebasing: reader.bytes[text]), as: UTF8.self))
-          next = text.upperBound
-        }
-        if next > offset { break }
-        let end = reader.skip(next)
-        if end < 0 || offset < end {
-          path.append(key)
-          inner = next
-          break
-        }
-        next = end
-      }
-      guard let inner else { break }
-      at = inner
-    }
-    return path
+    offset == Self.absent ? absentPath : pathWalk.path(to: offset, in: reader)
   }
 
   private func context(_ offset: Int, _ text: String) -> DecodingError.Context {

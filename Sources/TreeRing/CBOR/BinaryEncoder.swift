@@ -18,6 +18,8 @@ final class BinaryEncoder: Encoder {
     var start: Int
     /// The number of its first entry.
     var entries: Int
+    /// The number of its first part.
+    var parts: Int
     var count = 0
     var kind = Kind.empty
     /// The number by which its containers know it.
@@ -38,7 +40,8 @@ final class BinaryEncoder: Encoder {
   @exclusivity(unchecked) private var frames: [Frame] = []
   @exclusivity(unchecked) private var entries: [Entry] = []
   @exclusivity(unchecked) private var lastSerial = 0
-  /// The encoders of parts, each with the offset where its bytes belong.
+  /// The encoders of the open frames' parts, each with the offset where its bytes belong. The
+  /// offsets do not descend.
   @exclusivity(unchecked) private var parts: [(offset: Int, encoder: BinaryEncoder)] = []
   /// The path of the part; empty for a row.
   private let prefix: [any CodingKey]
@@ -90,7 +93,9 @@ final class BinaryEncoder: Encoder {
   @inline(__always)
   private func push() {
     lastSerial &+= 1
-    frames.append(Frame(start: writer.count, entries: entries.count, serial: lastSerial))
+    frames.append(
+      Frame(
+        start: writer.count, entries: entries.count, parts: parts.count, serial: lastSerial))
   }
 
   /// Makes the newest frame a map or an array. A type may open its container again.
@@ -163,7 +168,7 @@ final class BinaryEncoder: Encoder {
       throw error(
         "", "A row may have at most \(CBOR.maximumDepth) arrays and maps inside one another.")
     }
-    if let last = parts.last, last.offset >= frame.start { try insertParts(of: frame) }
+    if parts.count > frame.parts { try insertParts(of: frame) }
     switch frame.kind {
     case .single: break
     case .empty: writer.head(CBOR.Kind.map, 0)
@@ -176,16 +181,20 @@ final class BinaryEncoder: Encoder {
     frames.removeLast()
   }
 
-  /// Inserts the bytes of the parts of a frame where they belong.
+  /// Inserts the bytes of the parts of a frame where they belong. O(bytes of the frame).
   private func insertParts(of frame: Frame) throws {
-    while let part = parts.last, part.offset >= frame.start {
-      parts.removeLast()
-      try part.encoder.finish()
-      let bytes = part.encoder.writer.contents
-      writer.insert(bytes, at: part.offset)
-      for index in entries[frame.entries...].indices where entries[index].start >= part.offset {
-        entries[index].start += bytes.count
+    let complete = Array(parts[frame.parts...])
+    for part in complete { try part.encoder.finish() }
+    parts.removeLast(complete.count)
+    writer.insert(complete.map { ($0.offset, $0.encoder.writer.contents) })
+    // An entry moves by the bytes of the parts before it.
+    var (next, shift) = (0, 0)
+    for index in frame.entries..<entries.count {
+      while next < complete.count, complete[next].offset <= entries[index].start {
+        shift += complete[next].encoder.writer.count
+        next += 1
       }
+      entries[index].start += shift
     }
   }
 
@@ -251,7 +260,8 @@ final class BinaryEncoder: Encoder {
 
   /// Encodes a field or an element. If that fails, null stands in its place.
   func nested<T: Encodable>(_ value: T) throws {
-    let (start, depth, entryCount) = (writer.count, frames.count, entries.count)
+    let (start, depth) = (writer.count, frames.count)
+    let (entryCount, partCount) = (entries.count, parts.count)
     do {
       if write(known: value) { return }
       push()
@@ -261,7 +271,7 @@ final class BinaryEncoder: Encoder {
       frames.removeLast(frames.count - depth)
       entries.removeLast(entries.count - entryCount)
       writer.truncate(to: start)
-      parts.removeAll { $0.offset >= start }
+      parts.removeLast(parts.count - partCount)
       writer.append(CBOR.Byte.null)
       throw error
     }

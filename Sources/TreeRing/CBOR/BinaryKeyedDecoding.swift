@@ -8,6 +8,7 @@ struct BinaryKeyedDecoding<FieldKey: CodingKey>: KeyedDecodingContainerProtocol 
   var codingPath: [any CodingKey] { decoder.path(to: table.offset) }
   var allKeys: [FieldKey] {
     var keys: [FieldKey] = []
+    guard decoder.isOpen(table) else { return keys }
     keys.reserveCapacity(table.count)
     for index in 0..<table.count {
       if let key = FieldKey(stringValue: decoder.name(index, in: table)) { keys.append(key) }

@@ -70,12 +70,16 @@ extension CBORReader {
     let isMap = head.kind == CBOR.Kind.map
     output.append(UInt8(ascii: isMap ? "{" : "["))
     var at = head.end
+    var last: Range<Int>?
     for index in 0..<count {
       if index > 0 { output.append(UInt8(ascii: ",")) }
       if isMap {
-        guard let key = self.head(at: at), key.kind == CBOR.Kind.text else { return -1 }
+        guard let key = self.head(at: at), key.kind == CBOR.Kind.text, let name = contents(of: key),
+          last.map({ isAscending($0, name) }) ?? true
+        else { return -1 }
         at = appendText(key, to: &output)
         if at < 0 { return -1 }
+        last = name
         output.append(UInt8(ascii: ":"))
       }
       at = appendJSON(at: at, to: &output, levels: levels - 1)

@@ -55,12 +55,19 @@ extension CBORDecimal {
 
   /// The magnitude of a whole number; nil for a fraction, or beyond 128 bits.
   var wholeMagnitude: UInt128? {
-    guard (0...38).contains(exponent) else { return nil }
     var whole = magnitude
-    for _ in 0..<exponent {
+    if whole == 0 { return 0 }
+    // No power of ten beyond this one has 128 bits.
+    guard (-38...38).contains(exponent) else { return nil }
+    for _ in 0..<max(0, exponent) {
       let (product, overflow) = whole.multipliedReportingOverflow(by: 10)
       if overflow { return nil }
       whole = product
+    }
+    for _ in 0..<max(0, -exponent) {
+      let (quotient, remainder) = whole.quotientAndRemainder(dividingBy: 10)
+      if remainder != 0 { return nil }
+      whole = quotient
     }
     return whole
   }
@@ -92,42 +99,69 @@ extension CBORReader {
     }
   }
 
-  @inline(never)
   private func taggedNumber(_ tag: CBORHead) -> CBORNumber? {
+    tag.argument == CBOR.Tag.decimal
+      ? decimal(at: tag.end).map { .decimal($0.number) } : integer(tag).map(\.number)
+  }
+
+  /// The offset behind the value that has a tag; -1 if it is none of the format's tagged values.
+  /// None of them contains another item of any kind, so that tags cannot be nested. O(1).
+  @inline(never)
+  func endOfTagged(_ tag: CBORHead) -> Int {
     switch tag.argument {
-    case CBOR.Tag.positive, CBOR.Tag.negative:
-      guard let magnitude = magnitude(at: tag.end) else { return nil }
-      return .whole(isNegative: tag.argument == CBOR.Tag.negative, magnitude: magnitude)
-    case CBOR.Tag.decimal:
-      guard let array = head(at: tag.end), array.kind == CBOR.Kind.array, array.argument == 2,
-        let exponent = head(at: array.end), exponent.kind <= CBOR.Kind.negative,
-        exponent.argument <= UInt64(Int32.max),
-        case .whole(let isNegative, let magnitude) = number(at: exponent.end)
-      else { return nil }
-      let power = Int(exponent.argument)
-      if isNegative, magnitude == .max { return nil }
-      return .decimal(
-        CBORDecimal(
-          isNegative: isNegative, magnitude: isNegative ? magnitude + 1 : magnitude,
-          exponent: exponent.kind == CBOR.Kind.negative ? -1 - power : power))
-    default: return nil
+    case CBOR.Tag.uuid: uuidBytes(tag)?.upperBound ?? -1
+    case CBOR.Tag.decimal: decimal(at: tag.end)?.end ?? -1
+    default: integer(tag)?.end ?? -1
     }
   }
 
-  /// The integer that the bytes of an item are, the most significant first.
-  private func magnitude(at offset: Int) -> UInt128? {
-    guard let head = head(at: offset), head.kind == CBOR.Kind.bytes,
-      let range = contents(of: head), range.count <= 16
+  /// The number whose exponent and mantissa are the array at an offset, and the offset behind it.
+  private func decimal(at offset: Int) -> (number: CBORDecimal, end: Int)? {
+    guard let array = head(at: offset), array.kind == CBOR.Kind.array, array.argument == 2,
+      let exponent = head(at: array.end), exponent.kind <= CBOR.Kind.negative,
+      exponent.argument <= UInt64(Int32.max), let mantissa = head(at: exponent.end),
+      case (.whole(let isNegative, let magnitude), let end)? = integer(mantissa),
+      !isNegative || magnitude < .max
     else { return nil }
-    return bytes[range].reduce(0) { $0 << 8 | UInt128($1) }
+    let power = Int(exponent.argument)
+    let number = CBORDecimal(
+      isNegative: isNegative, magnitude: isNegative ? magnitude + 1 : magnitude,
+      exponent: exponent.kind == CBOR.Kind.negative ? -1 - power : power)
+    return (number, end)
+  }
+
+  /// The integer whose head or tag this is, and the offset behind it. Behind the tag are bytes, the
+  /// most significant first.
+  private func integer(_ head: CBORHead) -> (number: CBORNumber, end: Int)? {
+    if head.kind <= CBOR.Kind.negative {
+      return (
+        .whole(isNegative: head.kind == CBOR.Kind.negative, magnitude: UInt128(head.argument)),
+        head.end
+      )
+    }
+    guard head.kind == CBOR.Kind.tag,
+      head.argument == CBOR.Tag.positive || head.argument == CBOR.Tag.negative,
+      let data = self.head(at: head.end), data.kind == CBOR.Kind.bytes,
+      let range = contents(of: data), range.count <= 16
+    else { return nil }
+    let magnitude = bytes[range].reduce(0) { $0 << 8 | UInt128($1) }
+    return (
+      .whole(isNegative: head.argument == CBOR.Tag.negative, magnitude: magnitude), range.upperBound
+    )
   }
 
   /// The 16 bytes of the UUID at an offset; nil if there is another value.
   func uuid(at offset: Int) -> UnsafeRawBufferPointer? {
-    guard let tag = head(at: offset), tag.kind == CBOR.Kind.tag, tag.argument == CBOR.Tag.uuid,
-      let head = head(at: tag.end), head.kind == CBOR.Kind.bytes,
-      let range = contents(of: head), range.count == 16
-    else { return nil }
+    guard let tag = head(at: offset), tag.kind == CBOR.Kind.tag, let range = uuidBytes(tag) else {
+      return nil
+    }
     return UnsafeRawBufferPointer(rebasing: bytes[range])
+  }
+
+  private func uuidBytes(_ tag: CBORHead) -> Range<Int>? {
+    guard tag.argument == CBOR.Tag.uuid, let head = head(at: tag.end),
+      head.kind == CBOR.Kind.bytes, let range = contents(of: head), range.count == 16
+    else { return nil }
+    return range
   }
 }

@@ -144,14 +144,11 @@ struct CBORReader {
       || first == CBOR.Byte.double
   }
 
-  /// Skips the items that an array, a map or a tag contains.
+  /// Skips a tagged value, or the items that an array or a map contains.
   private func skipItems(_ head: CBORHead, levels: Int) -> Int {
-    guard levels > 0 else { return -1 }
-    var left = 1
-    if head.kind != CBOR.Kind.tag {
-      guard let count = itemCount(of: head) else { return -1 }
-      left = head.kind == CBOR.Kind.map ? count &* 2 : count
-    }
+    if head.kind == CBOR.Kind.tag { return endOfTagged(head) }
+    guard levels > 0, let count = itemCount(of: head) else { return -1 }
+    var left = head.kind == CBOR.Kind.map ? count &* 2 : count
     var offset = head.end
     while left > 0 {
       offset = skip(offset, levels: levels &- 1)
@@ -159,6 +156,14 @@ struct CBORReader {
       left &-= 1
     }
     return offset
+  }
+
+  /// Whether the key in the second range may follow that in the first: it is longer, or as long and
+  /// with greater bytes.
+  @inline(__always)
+  func isAscending(_ first: Range<Int>, _ second: Range<Int>) -> Bool {
+    if first.count != second.count { return first.count < second.count }
+    return bytes[first].lexicographicallyPrecedes(bytes[second])
   }
 
   /// Whether bytes are text in UTF-8.

@@ -148,10 +148,20 @@ struct CBORWriter: ~Copyable {
   /// Drops the bytes from an offset on.
   mutating func truncate(to count: Int) { self.count = count }
 
-  /// Inserts bytes at an offset.
-  mutating func insert(_ more: UnsafeRawBufferPointer, at offset: Int) {
-    makeRoom(more.count, at: offset)
-    UnsafeMutableRawBufferPointer(start: bytes + offset, count: more.count).copyMemory(from: more)
+  /// Inserts pieces at offsets that do not descend. O(bytes behind the first offset).
+  mutating func insert(_ pieces: [(offset: Int, bytes: UnsafeRawBufferPointer)]) {
+    var more = pieces.reduce(0) { $0 + $1.bytes.count }
+    reserve(more)
+    // From the last to the first: what follows a piece moves once, to its final place.
+    var end = count
+    count += more
+    for piece in pieces.reversed() {
+      (bytes + piece.offset + more).update(from: bytes + piece.offset, count: end - piece.offset)
+      end = piece.offset
+      more -= piece.bytes.count
+      UnsafeMutableRawBufferPointer(start: bytes + end + more, count: piece.bytes.count)
+        .copyMemory(from: piece.bytes)
+    }
   }
 
   private mutating func makeRoom(_ more: Int, at offset: Int) {

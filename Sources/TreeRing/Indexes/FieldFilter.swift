@@ -74,7 +74,7 @@ public struct FieldFilter: Hashable, Sendable {
 extension FieldFilter {
   /// The definition as canonical JSON, the text that is stored. Equal definitions have equal texts.
   public var json: String {
-    "{\"filters\":\(parent.quoted),\"where\":\(FieldIndex.json(conditions)),"
+    "{\"filters\":\(JSONScanner.quoted(parent)),\"where\":\(FieldIndex.json(conditions)),"
       + "\"version\":\(version)}"
   }
 

@@ -6,18 +6,19 @@ extension FieldIndex {
   /// The definition as canonical JSON, the text that is stored. Equal definitions have equal texts.
   public var json: String {
     let order = Self.json(order.map(\.description))
-    return "{\"bucket\":\(bucket.quoted),\"group\":\(group.quoted),\"order\":\(order),"
+    let (bucket, group) = (JSONScanner.quoted(bucket), JSONScanner.quoted(group))
+    return "{\"bucket\":\(bucket),\"group\":\(group),\"order\":\(order),"
       + "\"where\":\(Self.json(conditions)),\"version\":\(version)}"
   }
 
   /// Conditions as `{"FIELD":["V","V"]}`.
   static func json(_ conditions: [Condition]) -> String {
-    let members = conditions.map { "\($0.field.quoted):\(json($0.values))" }
+    let members = conditions.map { "\(JSONScanner.quoted($0.field)):\(json($0.values))" }
     return "{\(members.joined(separator: ","))}"
   }
 
   private static func json(_ texts: [String]) -> String {
-    "[\(texts.map(\.quoted).joined(separator: ","))]"
+    "[\(texts.map { JSONScanner.quoted($0) }.joined(separator: ","))]"
   }
 
   /// Creates a definition from its JSON. Members may come in any order; `where` and `version` may
@@ -76,15 +77,6 @@ extension FieldIndex {
       parsed.append(Condition(String(text[..<equals]), in: values.map { String(Substring($0)) }))
     }
     return parsed
-  }
-}
-
-extension String {
-  /// The text as a JSON string.
-  var quoted: String {
-    var output: [UInt8] = []
-    JSONScanner.appendQuoted(self, to: &output)
-    return String(decoding: output, as: UTF8.self)
   }
 }
 

@@ -62,16 +62,13 @@ struct FieldProgram: Sendable {
       for child in node {
         children.append(
           Child(
-            name: names.count..<names.count + child.name.count, head: Self.head(of: child.name),
+            name: names.count..<names.count + child.name.count,
+            head: child.name.withUnsafeBytes { CBORReader.firstEight(of: $0) },
             slot: child.slot, node: child.node))
         names += child.name
       }
       nodes.append(start..<children.count)
     }
-  }
-
-  private static func head(of name: [UInt8]) -> UInt64 {
-    name.prefix(8).reversed().reduce(0) { $0 << 8 | UInt64($1) }
   }
 
   /// Evaluates an object; returns false if the row is not in the index.
@@ -101,7 +98,7 @@ struct FieldProgram: Sendable {
       defer { swap(&json, &entry.json) }
       json.removeAll(keepingCapacity: true)
       let start = CBOR.mark.count
-      let end = withWalk { $0.walk(node: 0, CBORReader(row), at: start, found, &json) }
+      let end = withWalk { $0.walk(node: 0, depth: 0, CBORReader(row), at: start, found, &json) }
       guard end == row.count else { return false }
       return json.withUnsafeBytes {
         evaluate($0, UnsafeMutableBufferPointer(rebasing: found[...]), &entry)
@@ -215,35 +212,39 @@ struct FieldProgram: Sendable {
     /// Walks over the map at an offset of a binary row, appends the values of the fields found
     /// below a node as JSON, and records their ranges there.
     ///
-    /// - Returns: the offset behind the map; -1 if it is malformed or another value.
+    /// - Returns: the offset behind the map; -1 if it is malformed, nested too deeply or another
+    ///   value.
     func walk(
-      node: Int, _ reader: CBORReader, at offset: Int,
+      node: Int, depth: Int, _ reader: CBORReader, at offset: Int,
       _ found: UnsafeMutableBufferPointer<Range<Int>>, _ json: inout [UInt8]
     ) -> Int {
-      guard let head = reader.head(at: offset), head.kind == CBOR.Kind.map,
+      let levels = CBOR.maximumDepth - depth - 1
+      guard levels >= 0, let head = reader.head(at: offset), head.kind == CBOR.Kind.map,
         let count = reader.itemCount(of: head)
       else { return -1 }
       var at = head.end
+      var last: Range<Int>?
       for _ in 0..<count {
         guard let key = reader.head(at: at), key.kind == CBOR.Kind.text,
-          let name = reader.contents(of: key)
+          let name = reader.contents(of: key), last.map({ reader.isAscending($0, name) }) ?? true
         else { return -1 }
+        last = name
         let value = name.upperBound
         let index = child(of: node, named: name, reader.bytes)
-        at = reader.skip(value)
-        if at < 0 { return -1 }
-        guard index >= 0 else { continue }
-        let child = children[index]
-        if child.node >= 0, reader.head(at: value)?.kind == CBOR.Kind.map,
-          walk(node: child.node, reader, at: value, found, &json) < 0
-        {
-          return -1
-        }
-        if child.slot >= 0 {
+        let node = index < 0 ? -1 : children[index].node
+        let slot = index < 0 ? -1 : children[index].slot
+        if slot >= 0 {
           let start = json.count
-          if reader.appendJSON(at: value, to: &json) < 0 { return -1 }
-          found[child.slot] = start..<json.count
+          at = reader.appendJSON(at: value, to: &json, levels: levels)
+          if at < 0 { return -1 }
+          found[slot] = start..<json.count
         }
+        if node >= 0, reader.head(at: value)?.kind == CBOR.Kind.map {
+          at = walk(node: node, depth: depth + 1, reader, at: value, found, &json)
+        } else if slot < 0 {
+          at = reader.skip(value, levels: levels)
+        }
+        if at < 0 { return -1 }
       }
       return at
     }
@@ -267,7 +268,7 @@ struct FieldProgram: Sendable {
       of node: Int, named name: Range<Int>, _ bytes: UnsafeRawBufferPointer
     ) -> Int {
       let count = name.count
-      let head = self.head(name.lowerBound, count, bytes)
+      let head = CBORReader(bytes).firstEight(of: name)
       for index in nodes[node] {
         let child = children[index]
         if child.head == head, child.name.count == count,
@@ -277,19 +278,6 @@ struct FieldProgram: Sendable {
         }
       }
       return -1
-    }
-
-    /// The first eight bytes of a name, the first byte lowest; zeros beyond its end.
-    @inline(__always)
-    private func head(_ start: Int, _ count: Int, _ bytes: UnsafeRawBufferPointer) -> UInt64 {
-      if start + 8 <= bytes.count {
-        let word = UInt64(
-          littleEndian: bytes.loadUnaligned(fromByteOffset: start, as: UInt64.self))
-        return count >= 8 ? word : word & (1 &<< UInt64(truncatingIfNeeded: count * 8) &- 1)
-      }
-      var word: UInt64 = 0
-      for index in 0..<min(count, 8) { word |= UInt64(bytes[start + index]) << UInt64(index * 8) }
-      return word
     }
 
     /// Whether two names of the same length are equal after the first eight bytes.

@@ -242,4 +242,11 @@ extension JSONScanner {
   package static func appendQuoted(_ text: String, to output: inout [UInt8]) {
     Array(text.utf8).withUnsafeBytes { appendQuoted($0, to: &output) }
   }
+
+  /// The text as a JSON string token.
+  package static func quoted(_ text: String) -> String {
+    var output: [UInt8] = []
+    appendQuoted(text, to: &output)
+    return String(decoding: output, as: UTF8.self)
+  }
 }

@@ -17,11 +17,9 @@ public struct RowCoder<Row>: Sendable {
 }
 
 /// The identity of a coder, so that indexes with equal coders share a decoded row. Coders that
-/// decode in the same way are equal: copies of one, the JSON coders of one type, and its binary
-/// coders.
+/// decode in the same way are equal: copies of one, and the JSON and binary coders of one type.
 enum CoderIdentity: Equatable, Sendable {
-  case json(ObjectIdentifier)
-  case binary(ObjectIdentifier)
+  case codable(ObjectIdentifier)
   case own(UUID)
 }
 
@@ -48,7 +46,7 @@ extension RowCoder where Row: Codable & SendableMetatype {
     encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
     return RowCoder(
       version: version, encode: { Array(try encoder.encode($0)) }, decode: eitherDecode(),
-      identity: .json(ObjectIdentifier(Row.self)))
+      identity: .codable(ObjectIdentifier(Row.self)))
   }
 
   /// A coder for a binary format, CBOR, which is decoded several times faster than JSON and takes
@@ -61,12 +59,14 @@ extension RowCoder where Row: Codable & SendableMetatype {
   /// that a bucket may change from one to the other: its rows migrate at their next put.
   ///
   /// Encoding and decoding are O(bytes), and n log n for the n keys of a dictionary. Decoding
-  /// throws `DecodingError`, also for damaged bytes. Encoding throws `EncodingError`, for instance
-  /// for a row of more than 512 arrays and keyed values inside one another.
+  /// throws `DecodingError`, also for damaged bytes. An error that a type catches costs at most a
+  /// pass over the array or map that contains both its place and that of the error before; in
+  /// ascending order, all of them cost O(bytes · depth) together. Encoding throws `EncodingError`,
+  /// for instance for a row of more than 512 arrays and keyed values inside one another.
   public static func binary(version: UInt32 = 0) -> RowCoder {
     RowCoder(
       version: version, encode: { try BinaryEncoder.encode($0) }, decode: eitherDecode(),
-      identity: .binary(ObjectIdentifier(Row.self)))
+      identity: .codable(ObjectIdentifier(Row.self)))
   }
 
   /// Decodes binary rows and JSON, which the first bytes tell apart.

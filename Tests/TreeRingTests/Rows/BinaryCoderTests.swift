@@ -131,6 +131,34 @@ import Testing
     #expect(try row(Double.self, of: binary(Decimal(0.25))) == 0.25)
   }
 
+  @Test("A number is read by any type that can hold it, and rounded once")
+  func conversions() throws {
+    for seed in seeds(1...2_000) {
+      var random = SeededGenerator(seed: seed)
+      let value: Int128 = random.edge()
+      let bytes = try binary(value)
+      #expect(try row(Double.self, of: bytes) == Double(value), "\(value)")
+      #expect(try row(Float.self, of: bytes) == Float(value), "\(value)")
+      let exponent = Int(random.next() % 80) - 40
+      let mantissa: Int64 = random.edge()
+      // Decimals with zeros at the end of the mantissa, too, which other programs may write.
+      let decimal = marked("c482" + hex(try binary(exponent)) + hex(try binary(mantissa)))
+      let expected = try #require(Decimal(string: "\(mantissa)e\(exponent)"))
+      #expect(try row(Decimal.self, of: decimal) == expected, "seed \(seed)")
+      #expect(try row(Double.self, of: decimal) == Double("\(mantissa)e\(exponent)"))
+      #expect(
+        (try? row(Int128.self, of: decimal)) == Int128(exactly: mantissa, exponent), "seed \(seed)")
+      #expect(
+        (try? row(Int8.self, of: decimal))
+          == Int128(exactly: mantissa, exponent).flatMap { Int8(exactly: $0) }, "seed \(seed)")
+    }
+    let least = marked("c350" + String(repeating: "ff", count: 16))
+    #expect(try row(Double.self, of: least) == -0x1p128)
+    #expect(throws: DecodingError.self) { try row(Float.self, of: least) }
+    #expect(throws: DecodingError.self) { try row(Float.self, of: binary(UInt128.max)) }
+    #expect(throws: DecodingError.self) { try row(Int.self, of: binary(Decimal(2.5))) }
+  }
+
   @Test("A row of a single value is a row: text, nil, empty containers, a date")
   func singleValues() throws {
     func check<Row: Codable & Equatable & SendableMetatype>(_ value: Row, _ expected: String) throws
@@ -165,5 +193,23 @@ import Testing
     // Null stands for a missing value.
     let withNull = marked("a3" + "626964" + "03" + "646e616d65" + "616e" + "656164646564" + "f6")
     #expect(try row(New.self, of: withNull) == New(name: "n", added: nil, id: 3))
+  }
+}
+
+extension Int128 {
+  /// The whole number that a mantissa and an exponent of ten make; nil if there is none.
+  fileprivate init?(exactly mantissa: Int64, _ exponent: Int) {
+    self.init(mantissa)
+    if mantissa == 0 { return }
+    for _ in 0..<abs(exponent) {
+      if exponent < 0 {
+        guard self % 10 == 0 else { return nil }
+        self /= 10
+      } else {
+        let (product, overflow) = multipliedReportingOverflow(by: 10)
+        if overflow { return nil }
+        self = product
+      }
+    }
   }
 }

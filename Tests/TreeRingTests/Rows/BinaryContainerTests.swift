@@ -184,6 +184,83 @@ import Testing
     #expect(throws: DecodingError.self) { try kept.decoder.map { try String(from: $0) } }
   }
 
+  @Test("A container of a complete value finds nothing, whatever has taken its place")
+  func closed() throws {
+    final class Kept: @unchecked Sendable { var keyed: KeyedDecodingContainer<BinaryPathKey>? }
+    struct Inner: Codable {
+      nonisolated(unsafe) static var kept = Kept()
+      init(from decoder: any Decoder) throws {
+        let keyed = try decoder.container(keyedBy: BinaryPathKey.self)
+        #expect(keyed.allKeys.isEmpty || keyed.contains(BinaryPathKey(stringValue: "a")))
+        if Self.kept.keyed == nil { Self.kept.keyed = keyed }
+      }
+      func encode(to encoder: any Encoder) throws {}
+    }
+    struct Outer: Codable {
+      init(from decoder: any Decoder) throws {
+        var list = try decoder.unkeyedContainer()
+        while !list.isAtEnd {
+          _ = try list.decode(Inner.self)
+          _ = try? list.superDecoder()
+          let kept = try #require(Inner.kept.keyed)
+          for name in ["a", "b", "longer than eight", ""] {
+            let key = BinaryPathKey(stringValue: name)
+            #expect(!kept.contains(key))
+            #expect(throws: DecodingError.self) { try kept.decode(Int.self, forKey: key) }
+            #expect(try kept.decodeIfPresent(String.self, forKey: key) == nil)
+          }
+          #expect(kept.allKeys.isEmpty)
+        }
+      }
+      func encode(to encoder: any Encoder) throws {}
+    }
+    // Maps of all sizes, so that the end of the first one lies among the keys of the others.
+    for first in 1...40 {
+      Inner.kept = Kept()
+      var row: [[String: Int]] = []
+      for count in [first, 1, 40, first, 3] {
+        let names = ["a"] + (1..<count).map { "\($0)" + String(repeating: "x", count: $0 % 11) }
+        row += [Dictionary(uniqueKeysWithValues: names.map { ($0, 1) }), [:]]
+      }
+      _ = try TreeRingTests.row(Outer.self, of: binary(row))
+    }
+  }
+
+  @Test("The way to any item is found, from the beginning or from the way to another")
+  func ways() throws {
+    for seed in seeds(1...20) {
+      var random = SeededGenerator(seed: seed)
+      let bytes = try binary([BinarySample(&random), BinarySample(&random)])
+      try bytes.withUnsafeBytes { bytes in
+        let reader = CBORReader(bytes)
+        var ways: [(offset: Int, path: [String])] = []
+        func visit(_ offset: Int, _ path: [String]) throws {
+          ways.append((offset, path))
+          let head = try #require(reader.head(at: offset))
+          guard head.kind == CBOR.Kind.map || head.kind == CBOR.Kind.array else { return }
+          var at = head.end
+          for index in 0..<Int(head.argument) {
+            var name = "Index \(index)"
+            if head.kind == CBOR.Kind.map {
+              let key = try #require(reader.head(at: at))
+              let text = try #require(reader.contents(of: key))
+              name = String(decoding: bytes[text], as: UTF8.self)
+              at = text.upperBound
+            }
+            try visit(at, path + [name])
+            at = reader.skip(at)
+          }
+        }
+        try visit(CBOR.mark.count, [])
+        var walk = BinaryPathWalk()
+        for (offset, path) in ways + ways.reversed() + ways.shuffled(using: &random) {
+          let found = walk.path(to: offset, in: reader)
+          #expect(found.map(\.stringValue) == path, "seed \(seed), offset \(offset)")
+        }
+      }
+    }
+  }
+
   @Test("Errors of a type have the paths that the JSON decoder gives them")
   func paths() throws {
     struct Leaf: Codable { var n: Int }
