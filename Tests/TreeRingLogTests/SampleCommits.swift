@@ -1,6 +1,8 @@
 // Commits of the log's tests, each a function of its number.
 
 import Logging
+import TestSupport
+import Testing
 
 @testable import TreeRingLog
 
@@ -32,5 +34,27 @@ enum SampleCommits {
     var options = LogOptions(access: access)
     options.logger.logLevel = .critical
     return options
+  }
+
+  /// Reads commits in every way. A rewriting may drop those whose number is no multiple of three.
+  static func read(_ log: CommitLog, _ random: inout SeededGenerator) throws {
+    let number = CommitNumber.random(in: 1...log.completed, using: &random)
+    let found = Result { () throws(TreeRingError) in
+      try log.readPayload(of: number) { [UInt8]($1) }
+    }
+    if case .failure(let error) = found, error.code == .beyondHorizon {
+      #expect(number < log.horizon && number % 3 != 0)
+    } else {
+      #expect(try found.get() == payload(number))
+    }
+    var last = number - 1
+    try log.replay(from: number, through: log.completed) { header, bytes in
+      #expect(header.number > last && [UInt8](bytes) == payload(header.number))
+      // Only dropped commits leave gaps.
+      for missing in last + 1..<header.number { #expect(missing % 3 != 0) }
+      last = header.number
+      return true
+    }
+    #expect(try log.newest(atOrBefore: Timestamp(microseconds: .max)) >= last)
   }
 }

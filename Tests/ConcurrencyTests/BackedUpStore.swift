@@ -1,0 +1,1 @@
+../TreeRingTests/Backup/BackedUpStore.swift
