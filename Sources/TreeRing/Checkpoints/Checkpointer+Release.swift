@@ -1,6 +1,9 @@
-// Gives the room of free pages back to the device, so that a file that has grown amid a load
-// shrinks on the disk. The file keeps its length, since other processes map it: free pages become
-// holes. A page that is written again takes new room.
+// Gives the room that the page file does not need back to the device, in long pauses of writing.
+//
+//   1. If the roots keep more than they may, drop some. Their pages become free with the next meta
+//      but one, so write another.
+//   2. Turn free pages into holes, and the room that is reserved beyond the last page. The file
+//      keeps its length, since other processes map it. A page that is written again takes new room.
 //
 // A page may be released whenever it may be overwritten: while its number is free. The numbers are
 // taken meanwhile, so nobody else writes to them.
@@ -10,22 +13,47 @@ internal import TreeRingLog
 internal import TreeRingPlatform
 
 extension Checkpointer {
-  /// Queues the release of free pages for the next long pause of writing, if they are many: as many
-  /// as an eighth of those in use, and at least four megabytes. Called after a checkpoint, and when
-  /// writing has stopped a release.
+  /// Queues a release for the next long pause of writing, if there is much to release. Called after
+  /// a checkpoint, and when writing has stopped a release.
   func queueRelease() {
-    let free = pages.freePageCount - file.holes.withLock { $0.count }
-    guard free >= max(pages.filePageCount / 8, 1024) else { return }
+    guard releasablePageCount >= Self.minReleasePageCount else { return }
     schedule.queueWhenIdle(.release) { [weak self] isIdle in
       guard let self else { return }
-      releaseFreePages(while: isIdle)
+      release(while: isIdle)
       if !isIdle() { queueRelease() }
     }
   }
 
-  /// Releases the free pages that are no holes yet, a slice at a time.
-  /// - Parameter goesOn: asked after each slice.
-  func releaseFreePages(while goesOn: () -> Bool) {
+  /// Makes a release.
+  /// - Parameter goesOn: asked between its steps, and after each slice.
+  func release(while goesOn: () -> Bool) {
+    dropRoots(while: goesOn)
+    if goesOn() { releaseFreePages(while: goesOn) }
+  }
+
+  /// The number of pages whose room a release gives back: those beyond the roots' allowance, those
+  /// of roots that have been dropped, and free ones that are no holes.
+  private var releasablePageCount: Int {
+    let use = pageUse
+    // Only a root before the newest can be dropped, and none that a follower reads.
+    let canDrop = state.withLock { $0.ledger.entries.count > 1 }
+    return (canDrop ? max(0, use.surplus) : 0) + use.leaving + pages.freePageCount
+      - file.holes.withLock { $0.count }
+  }
+
+  /// Drops roots that keep more than they may, and frees the pages of dropped ones.
+  private func dropRoots(while goesOn: () -> Bool) {
+    do throws(TreeRingError) {
+      if pageUse.surplus > 0 { try run() }
+      if goesOn(), pageUse.leaving >= Self.minReleasePageCount { try run(isForced: true) }
+    } catch {
+      // `failure` records the error where it matters.
+      logger.warning("The roots were not dropped: \(error)")
+    }
+  }
+
+  /// Releases the free pages that are no holes yet, a slice at a time, and the end of the file.
+  private func releaseFreePages(while goesOn: () -> Bool) {
     var start: PageNumber = 1
     do throws(TreeRingError) {
       repeat {
@@ -47,8 +75,12 @@ extension Checkpointer {
     if schedule.isClosed || failure != nil { return nil }
     let numbers = takeReleasable(from: start)
     defer { pages.free(numbers) }
-    guard let last = numbers.last, try file.release(numbers) else { return nil }
-    return last + 1
+    guard let last = numbers.last else {
+      let least = UInt64(Self.minReleasePageCount * PageLayout.pageByteCount)
+      _ = try file.releaseTail(ofAtLeast: least)
+      return nil
+    }
+    return try file.release(numbers) ? last + 1 : nil
   }
 
   /// Takes free numbers that are no holes. The copy of the holes is gone afterwards: otherwise the
@@ -58,6 +90,8 @@ extension Checkpointer {
       atMost: Self.releaseSlicePageCount, from: start, except: file.holes.withLock { $0 })
   }
 
+  /// The number of pages that are worth a release: four megabytes.
+  private static let minReleasePageCount = 1024
   /// The number of pages in a slice. Checkpoints and evictions wait for it.
   private static let releaseSlicePageCount = 256
 }

@@ -142,6 +142,7 @@ final class Checkpointer: Sendable {
     source.withLock {
       $0 = Source(queue: queue, withoutWriter: withoutWriter, firstPageCount: count)
     }
+    file.limitNeed(to: pages.pageNumberBound)
     updateRoom()
     queueRelease()
   }

@@ -1,5 +1,5 @@
-// The use of the page file's numbers, and the bound of their count: four times the live pages, an
-// allowance for earlier roots, and the pages that pins keep.
+// The use of the page file's numbers, and the bound of their count: four times the live pages, as
+// many as half of them or the allowance for earlier roots, and the pages that pins keep.
 //
 // A page that a commit replaces is needed until two checkpoints have replaced the root that reaches
 // it. So amid a load that changes nearly all pages between two checkpoints, the file holds the
@@ -30,15 +30,19 @@ struct PageUse: Sendable {
   /// The number of dead pages that the file may keep for earlier roots.
   var allowance: Int
 
+  /// The number of pages that the bound provides for earlier roots. Amid a load it may be more than
+  /// they are allowed, so that checkpoints are few.
+  private var provided: Int { max(live / 2, allowance) }
+
   /// The maximum number of pages in the file.
-  var bound: Int { 4 * live + allowance + pinned }
+  var bound: Int { 4 * live + provided + pinned }
 
   /// The number of pages that may die before the next checkpoint ends: as many as the bound has
   /// room for, but enough to make a checkpoint worthwhile. It does not use up all of the room at
   /// once: pages that die before a checkpoint are kept during that one and the next.
   var room: Int {
     // A 64th is for lists, and for commits that are larger than the one before.
-    min(max(bound / 64 * 63 - all, live / 8, 256), 2 * live + allowance / 2)
+    min(max(bound / 64 * 63 - all, live / 8, 256), 2 * live + provided / 2)
   }
 
   /// The number of pages that roots keep beyond their limit.
@@ -51,11 +55,11 @@ struct PageUse: Sendable {
     return max(retained + kept - allowance, all + kept + live / 4 - bound)
   }
 
-  /// Half as many pages as live ones, or half of the log's size. So time travel stays fast where
-  /// history is long and the state is small. Never below 4 MiB or a sixteenth of the memory budget,
-  /// so that a small state is not checkpointed all the time.
+  /// An eighth as many pages as live ones, or half of the log's size. So time travel stays fast
+  /// where history is long and the state is small. Never below 4 MiB or a sixteenth of the memory
+  /// budget, so that a small state is not checkpointed all the time.
   static func allowance(live: Int, logByteCount: UInt64, budget: MemoryBudget) -> Int {
     let bytes = max(logByteCount / 2, UInt64(clamping: budget.byteCount / 16), 4 << 20)
-    return max(live / 2, Int(clamping: bytes) / PageLayout.pageByteCount)
+    return max(live / 8, Int(clamping: bytes) / PageLayout.pageByteCount)
   }
 }

@@ -37,22 +37,42 @@ extension PageFile {
     reserveLimit.store(end, ordering: .relaxed)
   }
 
-  /// Makes the file at least so long, and longer if the system can reserve room ahead.
+  /// Makes the file at least so long, and longer if the system can reserve room ahead. Called before
+  /// every write.
   func reserve(through end: UInt64) throws(TreeRingError) {
-    try reserved.withLock { (reserved) throws(TreeRingError) in
-      guard end > reserved else { return }
+    try room.withLock { (room) throws(TreeRingError) in
+      room.needed = max(room.needed, end)
+      guard end > room.reserved else { return }
       let ahead = min(
-        max(reserved / 8, PageFileLayout.minGrowth), PageFileLayout.maxGrowth)
-      let goal = max(end, min(reserved + ahead, reserveLimit.load(ordering: .relaxed)))
+        max(room.reserved / 8, PageFileLayout.minGrowth), PageFileLayout.maxGrowth)
+      let goal = max(end, min(room.reserved + ahead, reserveLimit.load(ordering: .relaxed)))
       do throws(TreeRingError) {
-        if try file.allocate(goal - reserved, at: reserved) { reserved = goal }
+        if try file.allocate(goal - room.reserved, at: room.reserved) { room.reserved = goal }
         // If the system cannot reserve, writing extends the file. The next write tries again, which
         // costs a call.
       } catch {
         // There may be room for the required length, though not for more.
         guard error.code == .noSpace else { throw error }
-        if try file.allocate(end - reserved, at: reserved) { reserved = end }
+        if try file.allocate(end - room.reserved, at: room.reserved) { room.reserved = end }
       }
+    }
+  }
+
+  /// States that no page from a number on has been written, so that the room behind it is not
+  /// needed. Called before the first write that goes on from there.
+  func limitNeed(to bound: PageNumber) {
+    room.withLock { $0.needed = min($0.needed, PageFileLayout.offset(of: bound)) }
+  }
+
+  /// Gives back the room that is reserved and not needed, if it is at least so much. Writes that
+  /// need it later reserve it again; until they have, they wait for this.
+  /// - Returns: false if the file system cannot do that.
+  func releaseTail(ofAtLeast byteCount: UInt64) throws(TreeRingError) -> Bool {
+    try room.withLock { (room) throws(TreeRingError) in
+      guard room.reserved >= room.needed + byteCount else { return true }
+      guard try file.release(room.reserved - room.needed, at: room.needed) else { return false }
+      room.reserved = room.needed
+      return true
     }
   }
 }

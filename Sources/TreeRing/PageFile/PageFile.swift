@@ -33,8 +33,15 @@ package final class PageFile: Sendable {
   package let path: String
   let file: any File
   let map: PageFileMap
-  /// The end of the reserved room, in bytes; at least the end of the written bytes.
-  let reserved: Mutex<UInt64>
+  /// The room of the file, in bytes.
+  struct Room: Sendable {
+    /// The end of the room that the device has reserved.
+    var reserved: UInt64
+    /// The end of the room that writes have asked for before they began; not above `reserved`,
+    /// unless the system cannot reserve.
+    var needed: UInt64
+  }
+  let room: Mutex<Room>
   /// The error of the first failed sync. Held throughout a sync.
   private let syncFailure = Mutex<TreeRingError?>(nil)
   /// The numbers of the pages whose room was given back to the device and that were not written
@@ -49,7 +56,7 @@ package final class PageFile: Sendable {
     self.path = path
     self.file = file
     map = PageFileMap(file, chunkByteCount: chunkByteCount)
-    reserved = Mutex(size)
+    room = Mutex(Room(reserved: size, needed: size))
   }
 
   /// Opens or creates a page file, without reading any of it. The caller makes its name durable.

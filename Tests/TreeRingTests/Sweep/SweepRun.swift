@@ -55,7 +55,7 @@ struct SweepStep: Sendable {
 
   /// Gives the room of the page file's free pages back to the device.
   static let release = SweepStep("release") { run in
-    try run.needStore().engine.checkpointer?.releaseFreePages { true }
+    try run.needStore().engine.checkpointer?.release { true }
   }
 
   /// Removes the page file while the store is closed.
