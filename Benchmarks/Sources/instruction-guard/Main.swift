@@ -18,21 +18,22 @@ struct Failure: Error, CustomStringConvertible {
 
 @main
 struct InstructionGuard {
-  static let usage = "USAGE: instruction-guard BENCHMARK RECORD COMPILER [--record]"
+  static let usage = "USAGE: instruction-guard BENCHMARK RECORD COMPILER [--record [NAME…]]"
   /// The part of a recorded count by which a new count may differ.
   static let slack = 0.1
 
   static func main() {
-    let arguments = CommandLine.arguments.dropFirst().filter { $0 != "--record" }
-    guard arguments.count == 3 else {
+    let arguments = CommandLine.arguments.dropFirst()
+    let given = Array(arguments.prefix(3))
+    let rest = arguments.dropFirst(3)
+    guard given.count == 3, rest.isEmpty || rest.first == "--record" else {
       print(usage)
       exit(2)
     }
     do {
       let guards = InstructionGuard(
-        benchmark: arguments[0], file: URL(filePath: arguments[1]), compiler: arguments[2])
-      let isRecording = CommandLine.arguments.contains("--record")
-      exit(try isRecording ? guards.record() : guards.compare())
+        benchmark: given[0], file: URL(filePath: given[1]), compiler: given[2])
+      exit(try rest.isEmpty ? guards.compare() : guards.record(Array(rest.dropFirst())))
     } catch {
       FileHandle.standardError.write(Data("instructions: \(error)\n".utf8))
       exit(1)
@@ -59,10 +60,26 @@ struct InstructionGuard {
     return try JSONDecoder().decode(Record.self, from: Data(contentsOf: file))
   }
 
-  private func record() throws -> Int32 {
+  /// Records the counts of some paths, or anew those of all if no name is given. A path that is
+  /// gone loses its count.
+  private func record(_ names: [String]) throws -> Int32 {
     var record = try recorded()
+    let paths = try hotPaths()
+    var counts = names.isEmpty ? [:] : record.counts[architecture] ?? [:]
+    if let name = names.first(where: { !paths.contains($0) && counts[$0] == nil }) {
+      throw Failure(
+        description: "no hot path is called “\(name)”; there are: "
+          + paths.joined(separator: ", "))
+    }
+    guard names.isEmpty || counts.isEmpty || record.compiler == compiler else {
+      throw Failure(
+        description: "the other paths were recorded with \(record.compiler), not \(compiler): "
+          + "record all")
+    }
+    for name in names { counts[name] = nil }
+    counts.merge(try count(paths.filter { names.isEmpty || names.contains($0) })) { $1 }
     record.compiler = compiler
-    record.counts[architecture] = try count()
+    record.counts[architecture] = counts
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.prettyPrinted, .sortedKeys]
     try (encoder.encode(record) + Data("\n".utf8)).write(to: file, options: .atomic)
@@ -76,36 +93,40 @@ struct InstructionGuard {
       print("No counts are recorded for \(architecture): Tools/instructions --record")
       return 0
     }
-    let counts = try count(beside: expected)
-    var isWorse = false
-    var differs = false
+    let counts = try count(hotPaths(), beside: expected)
+    var different: [String] = []
     for path in Set(counts.keys).union(expected.keys).sorted() {
       guard let count = counts[path], let known = expected[path] else {
         print("instructions: \(path) is \(counts[path] == nil ? "gone" : "new")")
-        isWorse = true
+        different.append(path)
         continue
       }
       let factor = count / known
       if abs(factor - 1) <= Self.slack { continue }
-      differs = true
-      isWorse = isWorse || factor > 1
+      different.append(path)
       print(
         "instructions: \(path) takes \(Self.text(count)) an operation instead of "
           + "\(Self.text(known)), \(Self.percent(factor)) — "
-          + (factor > 1 ? "slower" : "faster, so record it"))
+          + (factor > 1 ? "slower" : "faster: record it, so that the gain is kept"))
     }
-    if isWorse || differs {
-      if compiler != record.compiler {
-        print("The compiler is \(compiler); the counts were recorded with \(record.compiler).")
-      }
-      print("If the change is intended: Tools/instructions --record, and commit \(file.path).")
+    if different.isEmpty { return 0 }
+    if compiler != record.compiler {
+      print("The compiler is \(compiler); the counts were recorded with \(record.compiler).")
     }
-    return isWorse ? 1 : 0
+    let names = different.map { "'\($0)'" }.joined(separator: " ")
+    print("If the change is intended: Tools/instructions --record \(names)")
+    print("Then commit \(file.lastPathComponent).")
+    return 1
   }
 
-  /// The instructions of one operation of every hot path.
-  private func count(beside expected: [String: Double] = [:]) throws -> [String: Double] {
-    let names = try output(of: [benchmark, "--hot-paths"]).split(separator: "\n").map(String.init)
+  private func hotPaths() throws -> [String] {
+    try output(of: [benchmark, "--hot-paths"]).split(separator: "\n").map(String.init)
+  }
+
+  /// The instructions of one operation of hot paths.
+  private func count(
+    _ names: [String], beside expected: [String: Double] = [:]
+  ) throws -> [String: Double] {
     var counts: [String: Double] = [:]
     for name in names {
       let count = try count(of: name)
