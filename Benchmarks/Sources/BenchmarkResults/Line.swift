@@ -11,7 +11,7 @@ public enum Direction: String, Codable, Sendable {
 public enum EngineName {
   /// The engine that the other engines, the peers, are compared with.
   public static let own = "TreeRing"
-  /// The engine that does nothing: its figures are the benchmark's own.
+  /// The engine that does nothing: its figures are those of the loop without an engine.
   public static let none = "no engine"
 }
 
@@ -36,15 +36,32 @@ public struct Line: Codable, Sendable {
   /// The curve that this line is a point of, and the point's number of rows; nil for other lines.
   public var curve: String?
   public var rows: Int?
-  /// The day and the commit of the measurement; nil before a file holds it.
-  public var day: String?
-  public var commit: String?
+  /// The facts of the sitting that measured the line; nil before a file holds it.
+  public var sitting: Sitting?
+  /// The day and the commit, in files of the older form.
+  private var day: String?
+  private var commit: String?
 
   public init(subject: String, name: String, unit: String, direction: Direction) {
     self.subject = subject
     self.name = name
     self.unit = unit
     self.direction = direction
+  }
+
+  /// Makes the sitting of a line of the older form: that of the file if day and commit are the
+  /// same, else as much as is known. All lines of a file are of one machine.
+  mutating func takeOlderFacts(newest: Sitting) {
+    guard sitting == nil else { return }
+    var own: Sitting = [:]
+    own["day"] = day
+    own["commit"] = commit
+    if own.allSatisfy({ newest[$0.key] == $0.value }) {
+      own = newest
+    } else {
+      own["machine"] = newest["machine"]
+    }
+    (sitting, day, commit) = (own, nil, nil)
   }
 
   /// The median of an engine's samples; nil if there are none.
@@ -80,9 +97,9 @@ public struct Line: Codable, Sendable {
   /// Whether the best peer is better; nil without peers.
   public var isLost: Bool? { advantage.map { $0 < 1 } }
 
-  /// The part of the own engine's time that the line takes without any engine; nil if unknown.
-  /// Figures of other units than rates and times have none.
-  public var benchmarkShare: Double? {
+  /// The time of the line's loop with an engine that does nothing, as a part of the time with the
+  /// own engine; nil if unknown. Figures of other units than rates and times have none.
+  public var emptyShare: Double? {
     guard ["rows/s", "commits/s", "ms", "µs", "ns"].contains(unit),
       let own = median(EngineName.own), let none = median(EngineName.none), own > 0, none > 0
     else { return nil }

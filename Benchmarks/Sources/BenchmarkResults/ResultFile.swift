@@ -3,48 +3,44 @@
 
 public import Foundation
 
-/// A fact about the machine or a version.
-public struct Fact: Codable, Hashable, Sendable {
-  public let name: String
-  public let value: String
-
-  public init(name: String, value: String) {
-    self.name = name
-    self.value = value
-  }
-}
+/// The facts of a sitting by name: day, commit, machine, system, compiler, peers, command.
+public typealias Sitting = [String: String]
 
 /// The results of one machine, at one size.
 public struct ResultFile: Codable, Sendable {
   /// The size of the measurements: small or full.
   public var size: String
-  /// Facts of the newest sitting. The fact named "machine" is the same in all of them.
-  public var facts: [Fact]
   public var lines: [Line] = []
+  /// The facts of the newest sitting, in files of the older form, whose lines have a day and a
+  /// commit alone.
+  private var facts: [OlderFact]?
 
-  public init(size: String, facts: [Fact]) {
-    self.size = size
-    self.facts = facts
+  private struct OlderFact: Codable {
+    let name: String
+    let value: String
   }
 
-  /// The value of a fact; nil if it is unknown.
-  public func fact(_ name: String) -> String? { facts.first { $0.name == name }?.value }
+  public init(size: String) { self.size = size }
 
   /// The results that a file holds.
   /// - Throws: an error of Foundation if the file is missing or no such results.
   public init(contentsOf url: URL) throws {
     self = try JSONDecoder().decode(ResultFile.self, from: Data(contentsOf: url))
+    let newest = Sitting((facts ?? []).map { ($0.name, $0.value) }) { $1 }
+    facts = nil
+    for index in lines.indices { lines[index].takeOlderFacts(newest: newest) }
   }
 
   /// Opens a file for more lines of the same machine and size; begins it if it is missing.
   /// - Throws: `ResultError` if the file is of another machine or size.
-  public init(continuing url: URL, size: String, facts: [Fact]) throws {
-    self.init(size: size, facts: facts)
+  public init(continuing url: URL, size: String, machine: String?) throws {
+    self.init(size: size)
     guard FileManager.default.fileExists(atPath: url.path) else { return }
     let known = try ResultFile(contentsOf: url)
-    guard known.size == size, known.fact("machine") == fact("machine") else {
+    let other = known.lines.map { $0.sitting?["machine"] }.first { $0 != machine }
+    guard known.size == size, other == nil else {
       throw ResultError(
-        "\(url.path) has results of size \(known.size) from \(known.fact("machine") ?? "?"); "
+        "\(url.path) has results of size \(known.size) from \((other ?? machine) ?? "?"); "
           + "move it away, or name another folder, to begin anew")
     }
     lines = known.lines

@@ -1,4 +1,4 @@
-// The generated part of the page: facts of the machine and a table for each family of lines.
+// The generated part of the page: facts of the sittings and a table for each family of lines.
 
 internal import BenchmarkResults
 internal import Foundation
@@ -19,16 +19,12 @@ func replaceGenerated(of page: String, with text: String) throws -> String {
 
 /// All tables, with the pictures of the families by name.
 func tables(of results: ResultFile, pictures: [String: String]) -> String {
-  var text = "| | |\n|---|---|\n"
-  for fact in results.facts where fact.name != "day" && fact.name != "commit" {
-    text += "| \(fact.name) | \(escape(fact.value)) |\n"
-  }
-  text += "| size | \(results.size) |\n"
-  text += "| measured | \(sittings(of: results).joined(separator: "; ")) |\n"
+  let sittings = sittings(of: results)
+  var text = facts(of: results, sittings)
   for family in Family.all {
     let lines = family.lines(of: results)
     if lines.isEmpty { continue }
-    text += "\n### \(family.title)\n\n" + table(of: lines)
+    text += "\n### \(family.title)\n\n" + table(of: lines, sittings)
     if let picture = pictures[family.name] {
       text += "\n![\(family.title): the figures of the table as a picture](\(picture))\n"
     }
@@ -41,21 +37,40 @@ func tables(of results: ResultFile, pictures: [String: String]) -> String {
   return text
 }
 
-/// The days and commits of the measurements, oldest first.
-private func sittings(of results: ResultFile) -> [String] {
-  let all = results.lines.compactMap { line -> String? in
-    guard let day = line.day else { return nil }
-    return line.commit.map { "\(day), commit \($0)" } ?? day
-  }
-  return Set(all).sorted()
+private let factNames = ["day", "commit", "machine", "system", "compiler", "peers", "command"]
+
+/// The sittings of all lines, oldest first.
+private func sittings(of results: ResultFile) -> [Sitting] {
+  func order(_ sitting: Sitting) -> [String] { factNames.map { sitting[$0] ?? "" } }
+  return Set(results.lines.compactMap(\.sitting))
+    .sorted { order($0).lexicographicallyPrecedes(order($1)) }
 }
 
-private func table(of lines: [Line]) -> String {
+/// The facts that all sittings share, then a row for each sitting with its other facts.
+private func facts(of results: ResultFile, _ sittings: [Sitting]) -> String {
+  var text = "| | |\n|---|---|\n"
+  let names = factNames + Set(sittings.flatMap(\.keys)).subtracting(factNames).sorted()
+  func isShared(_ name: String) -> Bool { Set(sittings.map { $0[name] }).count == 1 }
+  for name in names where isShared(name) {
+    if let value = sittings.first?[name] { text += row([name, escape(value)]) }
+  }
+  text += row(["size", results.size])
+  if sittings.count < 2 { return text }
+  for (number, sitting) in sittings.enumerated() {
+    let own = names.filter { !isShared($0) }
+      .map { "\($0): \(sitting[$0].map(escape) ?? "unknown")" }
+    text += row(["sitting \(number + 1)", own.joined(separator: "; ")])
+  }
+  return text
+}
+
+/// - Parameter sittings: all sittings of the page; with several, a column names that of each line.
+private func table(of lines: [Line], _ sittings: [Sitting]) -> String {
   let engines = engines(of: lines)
   let hasPeers = engines.count > 1
-  let compared = hasPeers ? ["× best peer", "benchmark's own"] : []
-  var text = row(["line", "unit"] + engines + compared)
-  text += row(Array(repeating: "---", count: 2 + engines.count + compared.count))
+  let compared = hasPeers ? ["× best peer", "loop without engine"] : []
+  let head = ["line", "unit"] + engines + compared + (sittings.count > 1 ? ["sitting"] : [])
+  var text = row(head) + row(head.map { _ in "---" })
   for line in lines {
     let isLost = line.isLost == true
     var cells = [escape(line.fullName), line.unit]
@@ -66,7 +81,11 @@ private func table(of lines: [Line]) -> String {
     if hasPeers {
       let advantage = line.advantage.map(format) ?? "–"
       cells.append(isLost ? "**\(advantage)**" : advantage)
-      cells.append(line.benchmarkShare.map { String(format: "%.0f %%", $0 * 100) } ?? "–")
+      cells.append(line.emptyShare.map { String(format: "%.0f %%", $0 * 100) } ?? "–")
+    }
+    if sittings.count > 1 {
+      let place = line.sitting.flatMap(sittings.firstIndex)
+      cells.append(place.map { "\($0 + 1)" } ?? "–")
     }
     text += row(cells)
   }
@@ -85,10 +104,11 @@ private func escape(_ text: String) -> String {
 }
 
 extension Line {
-  /// The name with its remark and the rate of bare syncs.
+  /// The name with its remark, the rate of bare syncs, and a word if the figures are no medians.
   var fullName: String {
     let loop = Line.median(syncLoop).map { "bare sync loop \(format($0))" }
-    let additions = [remark, loop].compactMap { $0 }
+    let isSingle = samples.values.allSatisfy { $0.count == 1 }
+    let additions = [remark, loop, isSingle ? "one sample" : nil].compactMap { $0 }
     return additions.isEmpty ? name : "\(name) (\(additions.joined(separator: ", ")))"
   }
 }

@@ -45,7 +45,7 @@ struct TreeRingBench {
     --largest        most rows of lines that show the growth with rows; 1,000,000 by default
     --json           print all samples as JSON instead of a table of medians
     --into           a JSON file that every finished line is merged into
-    --fact           a fact for the head of that file; results of another machine are refused
+    --fact           a fact of this sitting for each line; a file of another machine is refused
     --hot-path       run one hot path, whose instructions Tools/instructions counts
     --hot-paths      print the names of all hot paths
     --list           print the names of all subjects
@@ -121,7 +121,7 @@ struct TreeRingBench {
     let report = Report(
       size: options.size, runs: options.runs, engines: engines.map { $0.name },
       printsJSON: options.printsJSON,
-      into: options.into.map { (URL(filePath: $0), options.facts) })
+      into: options.into.map { (URL(filePath: $0), options.sitting) })
     let context = Context(
       size: options.size, runs: options.runs, engines: engines, report: report,
       flights: options.flights, largest: options.largest, base: base)

@@ -14,7 +14,8 @@ struct Options {
   var largest = 1_000_000
   /// The file that lines are merged into; nil for none.
   var into: String?
-  var facts: [Fact] = []
+  /// The facts of this sitting.
+  var sitting: Sitting = [:]
   /// Names of the engines to measure, in lower case; empty for all.
   var engines: [String] = []
   /// The hot path to run alone; nil to run subjects.
@@ -73,7 +74,7 @@ struct Options {
       case "--fact":
         let parts = try value(of: argument).split(separator: "=", maxSplits: 1)
         guard parts.count == 2 else { throw BenchmarkError("--fact needs NAME=VALUE") }
-        facts.append(Fact(name: String(parts[0]), value: String(parts[1])))
+        sitting[String(parts[0])] = String(parts[1])
       case "--flights": flights = try value(of: argument)
       case "--folder": folder = try value(of: argument)
       default:

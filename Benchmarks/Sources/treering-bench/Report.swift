@@ -50,12 +50,12 @@ final class Report {
   private let runs: Int
   private let engines: [String]
   private let printsJSON: Bool
-  private let into: (file: URL, facts: [Fact])?
+  private let into: (file: URL, sitting: Sitting)?
 
-  /// - Parameter into: the file that each finished line is merged into, and facts for its head.
+  /// - Parameter into: the file that each finished line is merged into, and the line's sitting.
   init(
     size: Size, runs: Int, engines: [String], printsJSON: Bool,
-    into: (file: URL, facts: [Fact])? = nil
+    into: (file: URL, sitting: Sitting)? = nil
   ) {
     self.size = size
     self.runs = runs
@@ -82,9 +82,8 @@ final class Report {
     }
     if !printsJSON { printRow(line) }
     guard let into else { return }
-    var results = try ResultFile(continuing: into.file, size: size.rawValue, facts: into.facts)
-    line.day = results.fact("day")
-    line.commit = results.fact("commit")
+    var results = try continued(into.file, into.sitting)
+    line.sitting = into.sitting
     results.merge(line)
     try results.write(to: into.file)
   }
@@ -92,13 +91,17 @@ final class Report {
   /// Fails before anything is measured if the file is of another machine or size.
   func checkFile() throws {
     guard let into else { return }
-    _ = try ResultFile(continuing: into.file, size: size.rawValue, facts: into.facts)
+    _ = try continued(into.file, into.sitting)
+  }
+
+  private func continued(_ file: URL, _ sitting: Sitting) throws -> ResultFile {
+    try ResultFile(continuing: file, size: size.rawValue, machine: sitting["machine"])
   }
 
   func printHeader() {
     if printsJSON { return }
     let names = engines.joined(separator: " | ")
-    print("| line | unit | \(names) | × best peer | benchmark's own | required | result |")
+    print("| line | unit | \(names) | × best peer | loop without engine | required | result |")
     print("|---|---|" + engines.map { _ in "---|" }.joined() + "---|---|---|---|")
     flush()
   }
@@ -113,7 +116,7 @@ final class Report {
       return median == best && known.count > 1 ? "**\(text)**" : text
     }
     let ratio = line.advantage.map(Self.format) ?? "–"
-    let share = line.benchmarkShare.map { String(format: "%.0f %%", $0 * 100) } ?? "–"
+    let share = line.emptyShare.map { String(format: "%.0f %%", $0 * 100) } ?? "–"
     var name = line.name
     let others = line.samples.keys.filter { !engines.contains($0) && $0 != EngineName.none }
       .sorted()
