@@ -67,20 +67,24 @@ final class Context {
     return OpenEngine(engine: engine, folder: folder)
   }
 
-  /// All engines that open, for some lines. The cells of those that do not are lost.
-  func openAll(
-    for lines: [Measurement], isDurable: Bool, data: Dataset,
-    prepare: (any Engine) throws -> Void = { _ in }
-  ) throws -> [OpenEngine] {
-    var all: [OpenEngine] = []
-    for type in engines {
-      try attempt(type.name, lines) {
-        let store = try open(type, isDurable: isDurable, data: data)
-        try prepare(store.engine)
-        all.append(store)
+  /// Measures some lines: in each run all engines one after the other, each with a new store, which
+  /// is removed afterwards. The runs of an engine write the same rows.
+  func eachRun(
+    of lines: [Measurement], isDurable: Bool, data: Dataset, cacheByteCount: Int? = nil,
+    before: () throws -> Void = {}, measure: (_ store: OpenEngine) throws -> Void
+  ) throws {
+    for _ in 0..<runs {
+      try before()
+      for type in engines {
+        try attempt(type.name, lines) {
+          let store = try open(
+            type, isDurable: isDurable, data: data, cacheByteCount: cacheByteCount)
+          defer { try? remove(store.folder) }
+          try measure(store)
+          try store.engine.close()
+        }
       }
     }
-    return all
   }
 
   /// Runs an engine's part of some lines, unless it has failed in one of them.
@@ -99,33 +103,12 @@ final class Context {
     }
   }
 
-  /// Checks what engines hold at the end of some lines, closes them and removes their folders.
-  func finish(
-    _ stores: [OpenEngine], _ lines: [Measurement], check: (OpenEngine, Scan) throws -> Void
-  ) throws {
-    for store in stores {
-      try attempt(store.title, lines) {
-        try check(store, store.engine.session().scan())
-        try store.engine.close()
-      }
-      try remove(store.folder)
-    }
+  /// Writes all rows in random order, and for figures ends the background work that follows: each
+  /// engine reads directly after its load, and some would compact beside it.
+  func loadForReading(_ engine: any Engine) throws {
+    try Self.loadInRandomOrder(engine, rows)
+    if size == .full { try engine.settle() }
   }
-
-  /// A non-durable store of every engine with all rows, loaded in random order; created once.
-  func loadedStores(for lines: [Measurement]) throws -> [OpenEngine] {
-    if loaded.isEmpty {
-      let load = Measurement("", "load before reading", unit: "", .higher)
-      loaded = try openAll(for: [load], isDurable: false, data: rows) {
-        try Self.loadInRandomOrder($0, rows)
-      }
-      loadFailures = load.line.failures
-    }
-    for (engine, reason) in loadFailures { for line in lines { line.fail(engine, reason) } }
-    return loaded
-  }
-  private var loaded: [OpenEngine] = []
-  private var loadFailures: [String: String] = [:]
 
   /// Writes all rows in random order in batches of 1,000, then syncs once.
   static func loadInRandomOrder(_ engine: any Engine, _ data: Dataset) throws {
@@ -135,11 +118,6 @@ final class Context {
       try session.put(order[start..<min(start + 1000, order.count)], version: 0)
     }
     try engine.sync()
-  }
-
-  func closeAll() throws {
-    for store in loaded { try attempt(store.title, []) { try store.engine.close() } }
-    loaded = []
   }
 }
 
@@ -154,6 +132,11 @@ struct OpenEngine {
 extension Engine {
   /// The name of this engine.
   var title: String { Self.name }
+  /// The digest of all rows with their number.
+  func contents() throws -> UInt64 {
+    let scan = try session().scan()
+    return scan.digest &+ UInt64(scan.count)
+  }
 }
 
 /// The disk space of a folder's files, in bytes.

@@ -119,8 +119,8 @@ struct TreeRingBench {
       return 0
     }
     let report = Report(
-      size: options.size, runs: options.runs, engines: engines.map { $0.name },
-      printsJSON: options.printsJSON,
+      size: options.size, runs: options.runs, usesFixture: options.flights == Options().flights,
+      engines: engines.map { $0.name }, printsJSON: options.printsJSON,
       into: options.into.map { (URL(filePath: $0), options.sitting) })
     let context = Context(
       size: options.size, runs: options.runs, engines: engines, report: report,
@@ -128,7 +128,6 @@ struct TreeRingBench {
     try report.checkFile()
     report.printHeader()
     for subject in chosen { try subject.run(context) }
-    try context.closeAll()
     if options.printsJSON { try report.printAsJSON() }
     for sentence in report.wrong {
       FileHandle.standardError.write(Data("wrong: \(sentence)\n".utf8))

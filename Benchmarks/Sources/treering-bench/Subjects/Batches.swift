@@ -16,24 +16,16 @@ private func batchLine(_ context: Context, rows: Int, batches: Int, bar: Double)
   let measurement = Measurement(
     "Batches", "durable batches of \(rows) random rows, JSON", unit: "rows/s", .higher)
   let data = context.jsonRows
-  let stores = try context.openAll(for: [measurement], isDurable: true, data: data)
-  for run in 0..<context.runs {
-    for store in stores {
-      try context.attempt(store.title, [measurement]) {
-        let session = try store.engine.session()
-        let first = run * rows * batches
-        let order = Array(first..<first + rows * batches)
-        let seconds = try Clocks.wallSeconds {
-          for start in stride(from: 0, to: order.count, by: rows) {
-            try session.put(order[start..<start + rows], version: 0)
-          }
-        }
-        measurement.add(store.title, Double(order.count) / seconds)
+  let order = Array(0..<rows * batches)
+  try context.eachRun(of: [measurement], isDurable: true, data: data) { store in
+    let session = try store.engine.session()
+    let seconds = try Clocks.wallSeconds {
+      for start in stride(from: 0, to: order.count, by: rows) {
+        try session.put(order[start..<start + rows], version: 0)
       }
     }
-  }
-  try context.finish(stores, [measurement]) { store, scan in
-    try measurement.check(scan.digest &+ UInt64(scan.count), of: store.title)
+    measurement.add(store.title, Double(order.count) / seconds)
+    try measurement.check(store.engine.contents(), of: store.title)
   }
   try context.report.add(measurement, bar: .absolute(bar))
 }

@@ -37,19 +37,12 @@ private func loadLine(
   bar: Bar? = nil, load: (any Engine) throws -> Void
 ) throws {
   let measurement = Measurement("BulkLoad", name, unit: "rows/s", .higher)
-  for _ in 0..<context.runs {
-    for type in context.engines {
-      try context.attempt(type.name, [measurement]) {
-        let store = try context.open(
-          type, isDurable: false, data: data, cacheByteCount: cacheByteCount)
-        defer { try? context.remove(store.folder) }
-        let seconds = try Clocks.wallSeconds { try load(store.engine) }
-        measurement.add(type.name, Double(data.count) / seconds)
-        let scan = try store.engine.session().scan()
-        try measurement.check(scan.digest &+ UInt64(scan.count), of: type.name)
-        try store.engine.close()
-      }
-    }
+  try context.eachRun(
+    of: [measurement], isDurable: false, data: data, cacheByteCount: cacheByteCount
+  ) { store in
+    let seconds = try Clocks.wallSeconds { try load(store.engine) }
+    measurement.add(store.title, Double(data.count) / seconds)
+    try measurement.check(store.engine.contents(), of: store.title)
   }
   try context.report.add(measurement, bar: bar)
 }

@@ -29,28 +29,24 @@ private func commitLine(
     "Commits", isDurable ? "durable commits, \(who)" : "commits, durability none, \(who)",
     unit: "commits/s", .higher)
   let data = context.rows
-  let stores = try context.openAll(for: [measurement], isDurable: isDurable, data: data)
   let perWriter = perRun / writers
-  for run in 0..<context.runs {
-    if isDurable {
-      measurement.line.syncLoop.append(
-        try Clocks.syncedAppendsPerSecond(
-          in: try context.folder(), size: 200, count: context.pick(small: 20, full: 1000)))
-    }
-    for store in stores {
-      try context.attempt(store.title, [measurement]) {
-        let engine = store.engine
-        let seconds = try onThreads(writers) { writer in
-          let session = try engine.session()
-          let first = run * perRun + writer * perWriter
-          for row in first..<first + perWriter { try session.put([row], version: 0) }
-        }
-        measurement.add(store.title, Double(perWriter * writers) / seconds)
-      }
-    }
+  func syncLoop() throws {
+    guard isDurable else { return }
+    measurement.line.syncLoop.append(
+      try Clocks.syncedAppendsPerSecond(
+        in: try context.folder(), size: 200, count: context.pick(small: 20, full: 1000)))
   }
-  try context.finish(stores, [measurement]) { store, scan in
-    try measurement.check(scan.digest &+ UInt64(scan.count), of: store.title)
+  try context.eachRun(
+    of: [measurement], isDurable: isDurable, data: data, before: syncLoop
+  ) { store in
+    let engine = store.engine
+    let seconds = try onThreads(writers) { writer in
+      let session = try engine.session()
+      let first = writer * perWriter
+      for row in first..<first + perWriter { try session.put([row], version: 0) }
+    }
+    measurement.add(store.title, Double(perWriter * writers) / seconds)
+    try measurement.check(engine.contents(), of: store.title)
   }
   try context.report.add(measurement, bar: bar)
 }

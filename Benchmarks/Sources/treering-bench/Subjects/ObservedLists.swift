@@ -23,46 +23,51 @@ let observedLists = Subject(name: "ObservedLists") { context in
         unit: "ms",
         .lower)
     }
-    var model = ChangingRows(count: count)
-    let folder = try context.folder()
-    let own = try StreamedList(folder: folder, rows: model.rows)
-    #if canImport(PeerGRDB)
-      let peerFolder = try context.folder()
-      var peer: GRDBObservedList?
-      try context.attempt(GRDBEngine.name, lines) {
-        peer = try GRDBObservedList(folder: peerFolder, rows: model.rows)
-      }
-    #endif
-    for run in 0..<context.runs * 5 + 1 {
-      for (line, changes) in zip(lines, [1, 10]) {
-        let change = model.change(changes)
-        let seconds = try own.change(change)
-        // The first changes find cold caches.
-        if run > 0 { line.add(TreeRingEngine.name, seconds * 1000) }
-        #if canImport(PeerGRDB)
-          try context.attempt(GRDBEngine.name, lines) {
-            guard let peer else { return }
-            let seconds = try peer.change(upserting: change.upserted, deleting: change.deleted)
-            if run > 0 { line.add(GRDBEngine.name, seconds * 1000) }
-          }
-        #endif
-      }
-    }
-    let expected = model.ids
-    try lines[0].check(digest(of: try own.ids()), of: TreeRingEngine.name)
-    guard try own.ids() == expected else { throw WrongResult("TreeRing: another list") }
-    try own.close()
-    #if canImport(PeerGRDB)
-      try context.attempt(GRDBEngine.name, lines) {
-        guard let peer else { return }
-        guard peer.ids == expected else { throw WrongResult("GRDB: another list") }
-        try peer.close()
-      }
-      try context.remove(peerFolder)
-    #endif
-    try context.remove(folder)
+    for _ in 0..<context.runs { try run(context, lines, count: count) }
     for line in lines { try context.report.add(line) }
   }
+}
+
+/// Changes a new list of each engine several times.
+private func run(_ context: Context, _ lines: [Measurement], count: Int) throws {
+  var model = ChangingRows(count: count)
+  let folder = try context.folder()
+  defer { try? context.remove(folder) }
+  let own = try StreamedList(folder: folder, rows: model.rows)
+  #if canImport(PeerGRDB)
+    let peerFolder = try context.folder()
+    defer { try? context.remove(peerFolder) }
+    var peer: GRDBObservedList?
+    try context.attempt(GRDBEngine.name, lines) {
+      peer = try GRDBObservedList(folder: peerFolder, rows: model.rows)
+    }
+  #endif
+  for round in 0..<6 {
+    for (line, changes) in zip(lines, [1, 10]) {
+      let change = model.change(changes)
+      let seconds = try own.change(change)
+      // The first changes find cold caches.
+      if round > 0 { line.add(TreeRingEngine.name, seconds * 1000) }
+      #if canImport(PeerGRDB)
+        try context.attempt(GRDBEngine.name, lines) {
+          guard let peer else { return }
+          let seconds = try peer.change(upserting: change.upserted, deleting: change.deleted)
+          if round > 0 { line.add(GRDBEngine.name, seconds * 1000) }
+        }
+      #endif
+    }
+  }
+  let expected = model.ids
+  try lines[0].check(digest(of: try own.ids()), of: TreeRingEngine.name)
+  guard try own.ids() == expected else { throw WrongResult("TreeRing: another list") }
+  try own.close()
+  #if canImport(PeerGRDB)
+    try context.attempt(GRDBEngine.name, lines) {
+      guard let peer else { return }
+      guard peer.ids == expected else { throw WrongResult("GRDB: another list") }
+      try peer.close()
+    }
+  #endif
 }
 
 private func digest(of ids: [Int]) -> UInt64 { ids.reduce(0) { mix($0 ^ UInt64($1)) } }

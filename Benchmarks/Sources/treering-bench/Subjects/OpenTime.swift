@@ -13,18 +13,19 @@ let openTime = Subject(name: "OpenTime") { context in
       "OpenTime", "open to first get after a clean close, \(name)", unit: "ms", .lower)
     let killed = Measurement(
       "OpenTime", "open to first get after a kill, \(name)", unit: "ms", .lower)
-    let folder = try context.folder()
     let rows = PlainRows()
-    var random = Random(seed: 5)
-    var store = try Store(at: folder)
-    try rows.load(0..<count, into: store)
-    try store.close()
-    for run in 0..<context.runs {
+    for _ in 0..<context.runs {
+      let folder = try context.folder()
+      defer { try? context.remove(folder) }
+      var random = Random(seed: 5)
+      var store = try Store(at: folder)
+      try rows.load(0..<count, into: store)
+      try store.close()
       try measure(clean, folder, row: random.rows(1, below: count)[0])
       // Commits of which checkpoints cover few or none when the copy is made.
       store = try Store(at: folder)
       for _ in 0..<20 {
-        try rows.update(100, below: count, version: run, &random, in: store)
+        try rows.update(100, below: count, version: 1, &random, in: store)
       }
       try store.sync()
       let copy = try context.killedCopy(of: folder)
@@ -32,7 +33,6 @@ let openTime = Subject(name: "OpenTime") { context in
       try measure(killed, copy, row: random.rows(1, below: count)[0])
       try context.remove(copy)
     }
-    try context.remove(folder)
     try context.report.add(clean, bar: .absolute(1))
     try context.report.add(killed, bar: .absolute(20))
   }

@@ -6,37 +6,41 @@ internal import BenchmarkHarness
 internal import BenchmarkResults
 
 let opening = Subject(name: "Opening") { context in
-  let data = context.rows
   let clean = Measurement(
     "Opening", "open to first get after a clean close", unit: "ms", .lower)
   let killed = Measurement("Opening", "open to first get after a kill", unit: "ms", .lower)
   let lines = [clean, killed]
-  for type in context.engines where type.name != EngineName.none {
-    try context.attempt(type.name, lines) {
-      let store = try context.open(type, isDurable: false, data: data)
-      defer { try? context.remove(store.folder) }
-      try Context.loadInRandomOrder(store.engine, data)
-      try store.engine.close()
-      let options = EngineOptions(folder: store.folder, isDurable: false)
-      var random = Random(seed: 31)
-      for run in 0..<context.runs {
-        try measure(clean, type, store.folder, data, row: random.rows(1, below: data.count)[0])
-        let engine = try type.init(options, data: data)
-        do {
-          let session = try engine.session()
-          for _ in 0..<20 {
-            try session.put(random.rows(100, below: data.count)[...], version: run)
-          }
-        }
-        try engine.sync()
-        let copy = try context.killedCopy(of: store.folder)
-        try engine.close()
-        defer { try? context.remove(copy) }
-        try measure(killed, type, copy, data, row: random.rows(1, below: data.count)[0])
-      }
+  let stored = context.engines.filter { $0.name != EngineName.none }
+  for _ in 0..<context.runs {
+    for type in stored {
+      try context.attempt(type.name, lines) { try run(clean, killed, type, context) }
     }
   }
   for line in lines { try context.report.add(line) }
+}
+
+/// Opens a new store after a clean close and after a kill.
+private func run(
+  _ clean: Measurement, _ killed: Measurement, _ type: any Engine.Type, _ context: Context
+) throws {
+  let data = context.rows
+  let store = try context.open(type, isDurable: false, data: data)
+  defer { try? context.remove(store.folder) }
+  try Context.loadInRandomOrder(store.engine, data)
+  try store.engine.close()
+  var random = Random(seed: 31)
+  try measure(clean, type, store.folder, data, row: random.rows(1, below: data.count)[0])
+  let options = EngineOptions(folder: store.folder, isDurable: false)
+  let engine = try type.init(options, data: data)
+  do {
+    let session = try engine.session()
+    for _ in 0..<20 { try session.put(random.rows(100, below: data.count)[...], version: 1) }
+  }
+  try engine.sync()
+  let copy = try context.killedCopy(of: store.folder)
+  try engine.close()
+  defer { try? context.remove(copy) }
+  try measure(killed, type, copy, data, row: random.rows(1, below: data.count)[0])
 }
 
 private func measure(

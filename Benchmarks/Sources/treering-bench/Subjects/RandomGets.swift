@@ -1,5 +1,5 @@
-// Gets of random keys from a warm store: thread CPU time with one reader, and the cost of a second
-// concurrent reader.
+// Gets of random keys from a warm store, in figures without background work: thread CPU time with
+// one reader, and the cost of a second concurrent reader.
 
 internal import BenchmarkHarness
 internal import BenchmarkResults
@@ -10,19 +10,15 @@ let randomGets = Subject(name: "RandomGets") { context in
   let one = Measurement("RandomGets", "random get, 1 reader, CPU", unit: "µs", .lower)
   let two = Measurement(
     "RandomGets", "random gets, 2 readers, CPU scaling", unit: "× 1 reader", .higher)
-  let stores = try context.loadedStores(for: [one, two])
-  for _ in 0..<context.runs {
-    for store in stores {
-      try context.attempt(store.title, [one, two]) {
-        let engine = store.engine
-        let alone = try readers(1, of: engine, gets: gets, below: context.rows.count)
-        one.add(store.title, alone.seconds / Double(gets) * 1e6)
-        try one.check(alone.sum, of: store.title)
-        let both = try readers(2, of: engine, gets: gets, below: context.rows.count)
-        two.add(store.title, 2 * alone.seconds / (both.seconds / 2))
-        try two.check(both.sum, of: store.title)
-      }
-    }
+  try context.eachRun(of: [one, two], isDurable: false, data: context.rows) { store in
+    let engine = store.engine
+    try context.loadForReading(engine)
+    let alone = try readers(1, of: engine, gets: gets, below: context.rows.count)
+    one.add(store.title, alone.seconds / Double(gets) * 1e6)
+    try one.check(alone.sum, of: store.title)
+    let both = try readers(2, of: engine, gets: gets, below: context.rows.count)
+    two.add(store.title, 2 * alone.seconds / (both.seconds / 2))
+    try two.check(both.sum, of: store.title)
   }
   try context.report.add(one, bar: .absolute(1.0))
   try context.report.add(two, bar: .absolute(1.8))

@@ -8,11 +8,12 @@ let replay = Subject(name: "Replay") { context in
   let data = context.rows
   let rows = Measurement("Replay", "replay of the log, v100", unit: "rows/s", .higher)
   let bytes = Measurement("Replay", "replay of the log, v100, payload", unit: "MB/s", .higher)
-  let written = try context.open(TreeRingEngine.self, isDurable: false, data: data)
-  let folder = written.folder
-  try Context.loadInRandomOrder(written.engine, data)
-  try written.engine.close()
   for _ in 0..<context.runs {
+    let written = try context.open(TreeRingEngine.self, isDurable: false, data: data)
+    let folder = written.folder
+    defer { try? context.remove(folder) }
+    try Context.loadInRandomOrder(written.engine, data)
+    try written.engine.close()
     try context.removePages(of: folder)
     var store: Store?
     let seconds = try Clocks.wallSeconds { store = try Store(at: folder) }
@@ -25,7 +26,6 @@ let replay = Subject(name: "Replay") { context in
     try rows.check(try again.session().scan().digest, of: TreeRingEngine.name)
     try again.close()
   }
-  try context.remove(folder)
   try context.report.add(rows, bar: .absolute(700_000))
   try context.report.add(bytes)
 }
