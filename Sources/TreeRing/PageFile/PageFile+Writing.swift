@@ -37,8 +37,8 @@ extension PageFile {
     reserveLimit.store(end, ordering: .relaxed)
   }
 
-  /// Makes the file at least so long, and longer if the system can reserve room ahead. Called before
-  /// every write.
+  /// Makes the file at least so long, and longer if the system can reserve room ahead. Called
+  /// before every write.
   func reserve(through end: UInt64) throws(TreeRingError) {
     try room.withLock { (room) throws(TreeRingError) in
       room.needed = max(room.needed, end)
