@@ -112,16 +112,21 @@ package final class CommitLog: Sendable {
   /// Waits until the commit may become visible. The calling thread may write and sync the commits
   /// of other threads too.
   ///
+  /// - Parameter publish: called if the thread has written commits, with the newest one that is
+  ///   complete, before the threads that wait for these return. A thread whose commit another one
+  ///   completes at the same time may return before that.
   /// - Throws: `noSpace` if the commit has not happened and never will; `unknown` if only reopening
   ///   can tell.
-  package func complete(_ ticket: CommitTicket) throws(TreeRingError) {
-    try core.complete(ticket)
+  package func complete(
+    _ ticket: CommitTicket, publishing publish: (CommitNumber) -> Void = { _ in }
+  ) throws(TreeRingError) {
+    try core.complete(ticket, publishing: publish)
   }
 
   /// Completes a commit by its number. Only for callers with one commit in progress at a time:
   /// after a full device, a number may be reassigned.
   package func complete(_ number: CommitNumber) throws(TreeRingError) {
-    try core.complete(core.ticket(for: number, durability: .none))
+    try complete(core.ticket(for: number, durability: .none))
   }
 
   /// The ticket of a commit by its number alone. Correct unless a full device has undone the commit

@@ -45,6 +45,67 @@ struct GroupCommitTests {
     #expect(next == total + 1)
   }
 
+  /// Appends commits 2 to 20 and completes each on its own thread, while commit 1 is being synced:
+  /// so they gather, and one of these threads writes for all. Returns once all have gathered.
+  private func gather(
+    _ log: CommitLog, _ gate: SyncGate, _ complete: @escaping @Sendable (CommitTicket) -> Void
+  ) throws -> [DispatchGroup] {
+    let first = try log.append(SampleCommits.draft(1, .full))
+    gate.close()
+    let leader = beginThreads { _ in complete(first) }
+    gate.waitUntilReached()
+    let tickets = try (2...20 as ClosedRange<CommitNumber>).map {
+      try log.append(SampleCommits.draft($0, .none))
+    }
+    let others = beginThreads(tickets.count) { complete(tickets[$0]) }
+    while log.core.withState({ $0.pending.waiters.count }) < tickets.count { usleep(100) }
+    return [leader, others]
+  }
+
+  @Test("The thread that writes for others makes their commits visible before they go on")
+  func publishing() throws {
+    let disk = GatedFileSystem()
+    let log = try CommitLog(directory: "log", fileSystem: disk, options: SampleCommits.quiet())
+    let (published, calls) = (SharedNumber(0), Counter())
+    let groups = try gather(log, disk.gate) { ticket in
+      do {
+        try log.complete(ticket) {
+          _ = calls.next()
+          published.raise(to: $0)
+        }
+        #expect(published.value >= ticket.number)
+      } catch { Issue.record("\(error)") }
+    }
+    disk.gate.open()
+    for group in groups { group.wait() }
+    #expect(published.value == 20 && log.completed == 20 && calls.count == 2)
+    try log.close()
+  }
+
+  @Test(
+    "Threads whose commits a full device undoes, or a failure leaves unknown, all learn of it",
+    arguments: [(DiskFault.noSpace, TreeRingError.Code.noSpace), (.inputOutput, .unknown)])
+  func failures(fault: DiskFault, code: TreeRingError.Code) throws {
+    let files = SimulatedFileSystem(seed: 1)
+    let disk = GatedFileSystem(files)
+    let log = try CommitLog(directory: "log", fileSystem: disk, options: SampleCommits.quiet())
+    let failures = Mutex<[CommitNumber: TreeRingError.Code]>([:])
+    let groups = try gather(log, disk.gate) { ticket in
+      let outcome = Result { () throws(TreeRingError) in try log.complete(ticket) }
+      if case .failure(let error) = outcome {
+        failures.withLock { $0[ticket.number] = error.code }
+      }
+    }
+    // After the sync of commit 1, the write of the others.
+    files.fail(after: 2, with: fault)
+    disk.gate.open()
+    for group in groups { group.wait() }
+    let others = 2...20 as ClosedRange<CommitNumber>
+    let expected = Dictionary(uniqueKeysWithValues: others.map { ($0, code) })
+    #expect(failures.withLock { $0 } == expected && log.completed == 1)
+    try? log.close()
+  }
+
   @Test("A relaxed commit after a full one becomes visible only after the full one's sync")
   func visibilityOrder() throws {
     let disk = GatedFileSystem()
@@ -151,7 +212,8 @@ final class SyncGate: Sendable {
 /// Files in memory whose syncs wait at a gate.
 final class GatedFileSystem: FileSystem {
   let gate = SyncGate()
-  private let memory = MemoryFileSystem()
+  private let memory: any FileSystem
+  init(_ base: any FileSystem = MemoryFileSystem()) { memory = base }
 
   func open(_ path: String, _ mode: OpenMode) throws(TreeRingError) -> any File {
     GatedFile(try memory.open(path, mode), gate)

@@ -323,11 +323,15 @@ extension Store {
   /// - Parameter pageCount: the number of pages that the commit has allocated. The checkpointer may
   ///   throttle the caller by it.
   package func complete(_ ticket: CommitTicket, pageCount: Int = 0) throws(TreeRingError) {
-    try log.complete(ticket)
+    // The writer that syncs for all makes their commits visible before they go on.
+    try log.complete(ticket) { show(through: $0) }
     defer { engine.checkpointer?.throttle(after: pageCount) }
-    // One of the writers that waited for a sync makes all their commits visible.
-    if queue.visibleCommit >= ticket.number { return }
-    reclaimer.drain { queue.publish(through: log.completed) }
+    if queue.visibleCommit < ticket.number { show(through: log.completed) }
+  }
+
+  /// Makes commits visible, and queues the work that is due after them.
+  private func show(through completed: CommitNumber) {
+    reclaimer.drain { queue.publish(through: completed) }
     if let checkpointer = engine.checkpointer { checkpointer.consider(queue.visible.roots) }
     expirePins()
     considerCompaction()

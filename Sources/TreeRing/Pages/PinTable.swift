@@ -7,7 +7,8 @@
 //
 // No list is ever searched: pins are linked in the order of their commits, a list that moves
 // becomes a heap by birth, and a join moves the smaller heap into the larger. The cost does not
-// depend on the order in which pins end: O(log n) amortised for each of n pages.
+// depend on the order in which pins end: O(log n) amortised for each of n pages. Every commit adds
+// a pin after the newest one and ends an old one, so both take few steps: one lookup to end a pin.
 //
 // The newest root has a pin too: the store pins a commit before it retires pages at any later one,
 // and unpins it afterwards. Only the newest commit, or one that is pinned already, may be pinned.
@@ -21,55 +22,65 @@ internal import TreeRingPlatform
 
 /// Pins by commit number, and the pages they keep.
 package final class PinTable: Sendable {
-  fileprivate struct Pin: Sendable {
-    var useCount = 1
-    var dead = DeadPages()
-    /// Whether the root is one of the page file's.
-    var isKept = false
+  /// A pinned commit, between its neighbours. All use is under the table's lock, which makes the
+  /// checks for exclusive access superfluous.
+  fileprivate final class Pin {
+    let commit: CommitNumber
+    @exclusivity(unchecked) var useCount = 1
+    @exclusivity(unchecked) var dead = DeadPages()
+    /// True for a root of the page file.
+    @exclusivity(unchecked) var isKept = false
     /// The neighbouring pins, older and newer.
-    var older: CommitNumber?
-    var newer: CommitNumber?
+    @exclusivity(unchecked) var older: Pin?
+    @exclusivity(unchecked) var newer: Pin?
+
+    init(_ commit: CommitNumber) { self.commit = commit }
   }
 
-  fileprivate struct State: Sendable {
+  fileprivate struct State {
     var pins: [CommitNumber: Pin] = [:]
-    var oldest: CommitNumber?
-    var newest: CommitNumber?
+    var oldest: Pin?
+    var newest: Pin?
     #if DEBUG
       /// The number of moves of pages on lists that no longer exist.
       var moveCount = 0
     #endif
 
     /// Calls `body` with every pin, oldest first.
-    func forEach(_ body: (CommitNumber, Pin) -> Void) {
+    func forEach(_ body: (Pin) -> Void) {
       var next = oldest
-      while let commit = next, let pin = pins[commit] {
-        body(commit, pin)
+      while let pin = next {
+        body(pin)
         next = pin.newer
       }
     }
 
     /// The newest pin below a commit. O(1) for a commit after the newest pin, otherwise O(pins
     /// after it).
-    func newest(below commit: CommitNumber) -> CommitNumber? {
+    func newest(below commit: CommitNumber) -> Pin? {
       var next = newest
-      while let found = next, found >= commit { next = pins[found]?.older }
+      while let found = next, found.commit >= commit { next = found.older }
       return next
     }
 
+    /// Adds a pin of a commit that has none.
     mutating func insert(_ commit: CommitNumber) {
-      let older = newest(below: commit)
-      let newer = older == nil ? oldest : older.flatMap { pins[$0]?.newer }
-      pins[commit] = Pin(older: older, newer: newer)
-      if let older { pins[older]?.newer = commit } else { oldest = commit }
-      if let newer { pins[newer]?.older = commit } else { newest = commit }
+      let pin = Pin(commit)
+      pin.older = newest(below: commit)
+      pin.newer = pin.older == nil ? oldest : pin.older?.newer
+      pins[commit] = pin
+      if let older = pin.older { older.newer = pin } else { oldest = pin }
+      if let newer = pin.newer { newer.older = pin } else { newest = pin }
     }
 
-    mutating func remove(_ commit: CommitNumber) -> Pin? {
-      guard let pin = pins.removeValue(forKey: commit) else { return nil }
-      if let older = pin.older { pins[older]?.newer = pin.newer } else { oldest = pin.newer }
-      if let newer = pin.newer { pins[newer]?.older = pin.older } else { newest = pin.older }
-      return pin
+    /// Takes a pin out of the table, and cuts its links. Returns the pin older than it.
+    mutating func remove(_ pin: Pin) -> Pin? {
+      let (older, newer) = (pin.older, pin.newer)
+      if let older { older.newer = newer } else { oldest = newer }
+      if let newer { newer.older = older } else { newest = older }
+      pins[pin.commit] = nil
+      (pin.older, pin.newer) = (nil, nil)
+      return older
     }
   }
 
@@ -98,25 +109,30 @@ package final class PinTable: Sendable {
   /// Creates an empty table that frees pages of this store.
   init(pages: PageStore) { self.pages = pages }
 
+  deinit {
+    // The links would keep the pins alive.
+    state.withLock { state in
+      while let oldest = state.oldest { _ = state.remove(oldest) }
+    }
+  }
+
   /// Keeps the root of this commit readable until `unpin` has been called as often as this. Any
   /// thread. O(1).
   package func pin(_ commit: CommitNumber) {
     state.withLock { state in
-      if state.pins[commit] == nil {
-        state.insert(commit)
-      } else {
-        state.pins[commit]?.useCount += 1
-      }
+      if let newest = state.newest, newest.commit < commit { return state.insert(commit) }
+      if let pin = state.pins[commit] { pin.useCount += 1 } else { state.insert(commit) }
     }
   }
 
   /// Marks a pinned commit as one of the page file's roots.
   package func keep(_ commit: CommitNumber) {
     state.withLock { state in
-      precondition(
-        state.pins[commit] != nil, "commit \(commit) is to be kept but not pinned")
-      state.pins[commit]?.isKept = true
-      state.pins[commit]?.dead.makeList()
+      guard let pin = state.pins[commit] else {
+        preconditionFailure("commit \(commit) is to be kept but not pinned")
+      }
+      pin.isKept = true
+      pin.dead.makeList()
     }
   }
 
@@ -124,9 +140,9 @@ package final class PinTable: Sendable {
   /// its root. The pages saved with that root return to its list.
   func unkeep(_ commit: CommitNumber, saved: [RetiredPage]) {
     state.withLock { state in
-      guard state.pins[commit] != nil else { return }
-      state.pins[commit]?.isKept = false
-      for page in saved { state.pins[commit]?.dead.append(page) }
+      guard let pin = state.pins[commit] else { return }
+      pin.isKept = false
+      for page in saved { pin.dead.append(page) }
       deadCount.add(saved.count, ordering: .relaxed)
     }
   }
@@ -143,7 +159,8 @@ package final class PinTable: Sendable {
       var image = Image(free: numbers.free, bound: numbers.next)
       /// The kept pins below the current one, oldest first.
       var kept: [CommitNumber] = []
-      state.forEach { pinned, pin in
+      state.forEach { pin in
+        let pinned = pin.commit
         if pinned == commit { return }
         let dead = pin.dead.pages
         if pinned > commit {
@@ -172,7 +189,7 @@ package final class PinTable: Sendable {
     state.withLock { state in
       guard let pin = state.pins[commit], pin.isKept else { return }
       let count = min(count, pin.dead.pages.count)
-      state.pins[commit]?.dead.removeFirst(count)
+      pin.dead.removeFirst(count)
       deadCount.subtract(count, ordering: .relaxed)
     }
   }
@@ -181,21 +198,21 @@ package final class PinTable: Sendable {
   /// amortised per page on its list.
   func unpin(_ commit: CommitNumber) {
     state.withLock { state in
-      guard let useCount = state.pins[commit]?.useCount else {
+      guard let pin = state.pins[commit] else {
         preconditionFailure("commit \(commit) is unpinned but not pinned")
       }
-      state.pins[commit]?.useCount = useCount - 1
-      guard useCount == 1, let pin = state.remove(commit) else { return }
+      pin.useCount -= 1
+      if pin.useCount > 0 { return }
       // Inside the lock, so that every page is on a list or free at any moment.
       let freed: [RetiredPage]
-      if let older = pin.older {
-        freed = state.moveDead(pin.dead, to: older)
+      if let older = state.remove(pin) {
+        freed = older.take(pin.dead)
       } else {
         freed = pin.dead.pages
+        #if DEBUG
+          state.moveCount += pin.dead.moveCount
+        #endif
       }
-      #if DEBUG
-        if pin.older == nil { state.moveCount += pin.dead.moveCount }
-      #endif
       pages.free(freed)
       deadCount.subtract(freed.count, ordering: .relaxed)
     }
@@ -207,7 +224,7 @@ package final class PinTable: Sendable {
     state.withLock { state in
       let freed: [RetiredPage]
       if let older = state.newest(below: commit) {
-        freed = state.addDead(retired, on: older)
+        freed = older.add(retired)
       } else {
         freed = retired
       }
@@ -220,13 +237,13 @@ package final class PinTable: Sendable {
   var pinnedCommits: [(commit: CommitNumber, useCount: Int)] {
     state.withLock { state in
       var commits: [(commit: CommitNumber, useCount: Int)] = []
-      state.forEach { commits.append(($0, $1.useCount)) }
+      state.forEach { commits.append(($0.commit, $0.useCount)) }
       return commits
     }
   }
 
   /// The oldest pinned commit.
-  var oldestPinnedCommit: CommitNumber? { state.withLock { $0.oldest } }
+  var oldestPinnedCommit: CommitNumber? { state.withLock { $0.oldest?.commit } }
 
   /// The number of pages that only pins keep. O(1), without a lock.
   var deadPageCount: Int { deadCount.load(ordering: .relaxed) }
@@ -252,41 +269,31 @@ package final class PinTable: Sendable {
   }
 }
 
-extension PinTable.State {
-  /// Adds pages to a pin's list if the pin is young enough to reach them.
+extension PinTable.Pin {
+  /// Adds retired pages to the list if the pin is young enough to reach them.
   /// - Returns: The pages that the pin does not reach.
-  fileprivate mutating func addDead(
-    _ retired: [RetiredPage], on commit: CommitNumber
-  ) -> [RetiredPage] {
+  fileprivate func add(_ retired: [RetiredPage]) -> [RetiredPage] {
     // The usual case: the newest pin reaches every page that the commit replaced.
-    if pins[commit]?.dead.pages.isEmpty == true,
-      retired.allSatisfy({ $0.birth.commit <= commit })
-    {
-      pins[commit]?.dead = DeadPages(retired)
+    if dead.pages.isEmpty, retired.allSatisfy({ $0.birth.commit <= commit }) {
+      dead = DeadPages(retired)
       return []
     }
     var freed: [RetiredPage] = []
     for page in retired {
-      if page.birth.commit <= commit {
-        pins[commit]?.dead.append(page)
-      } else {
-        freed.append(page)
-      }
+      if page.birth.commit <= commit { dead.append(page) } else { freed.append(page) }
     }
     return freed
   }
 
-  /// Moves the dead pages of a younger pin to this one.
+  /// Takes over the dead pages of a younger pin that has ended.
   /// - Returns: The pages that this pin does not reach.
-  fileprivate mutating func moveDead(
-    _ dead: DeadPages, to commit: CommitNumber
-  ) -> [RetiredPage] {
-    var dead = dead
-    let freed = dead.removePages(bornAfter: commit)
-    if pins[commit]?.isKept == true {
-      for page in dead.pages { pins[commit]?.dead.append(page) }
+  fileprivate func take(_ ended: DeadPages) -> [RetiredPage] {
+    var ended = ended
+    let freed = ended.removePages(bornAfter: commit)
+    if isKept {
+      for page in ended.pages { dead.append(page) }
     } else {
-      pins[commit]?.dead.join(dead)
+      dead.join(ended)
     }
     return freed
   }

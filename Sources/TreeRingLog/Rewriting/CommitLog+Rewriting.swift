@@ -107,7 +107,7 @@ extension GroupCommit {
         repeat { try held.state.checkWritable() } while !quiesce(held)
         guard let active = held.state.active, !active.directory.isEmpty else { return }
         held.state.isLeading = true
-        defer { stopLeading(nil, &held.state) }
+        defer { stopLeading(&held.state) }
         try seal(active, held)
       }
     }

@@ -7,7 +7,7 @@ extension GroupCommit {
   /// all are synced, and no thread leads.
   func roll(_ held: borrowing Held, firstCommit: CommitNumber) throws(TreeRingError) {
     held.state.isLeading = true
-    defer { stopLeading(nil, &held.state) }
+    defer { stopLeading(&held.state) }
     if let active = held.state.active { try seal(active, held) }
     let header = SegmentHeader(
       salt: options.random(), storeID: storeID, firstCommit: firstCommit, generation: 0,
@@ -60,7 +60,7 @@ extension GroupCommit {
       held.state.isClosed = true
       defer {
         held.state.active?.file.close()
-        stopLeading(nil, &held.state)
+        stopLeading(&held.state)
       }
       if let poison = held.state.poison { throw poison }
       if let active = held.state.active, !held.state.isReadOnly { try finish(active) }

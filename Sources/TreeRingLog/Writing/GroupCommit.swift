@@ -2,8 +2,9 @@
 //
 // 1. `append` encodes a commit and adds its frame to those in memory, in the order of numbers.
 // 2. `complete` waits until the commit may become visible. The first waiting thread leads: it takes
-//    all frames sequenced so far, writes them with one call, syncs once if any of them requires it,
-//    and wakes the others. Frames sequenced during that time wait for the next leader.
+//    all frames sequenced so far, writes them with one call, and syncs once if any of them requires
+//    it. Then it wakes a thread whose frame was sequenced during that time, which leads the next
+//    batch, and after that the others of its own batch, each by itself: they need no lock to go on.
 // 3. A full device undoes the commits of the failed write: the leader cuts the file back and syncs
 //    it before any caller learns of the failure. Any other failure poisons the log, because the
 //    state of the file is unknown.
@@ -29,7 +30,7 @@ final class GroupCommit: Sendable {
   typealias Held = Monitor<State>.Held
 
   let monitor: Monitor<State>
-  /// Broadcast when a leader has finished, for threads that wait to lead.
+  /// Broadcast when a leader has finished, for threads that wait for more than a batch.
   let idle = Condition()
   /// Serializes appenders, so that frames are encoded outside the monitor.
   let appending: Monitor<Encoding>
@@ -122,33 +123,66 @@ final class GroupCommit: Sendable {
 
   // MARK: Completing
 
-  func complete(_ ticket: CommitTicket) throws(TreeRingError) {
-    try monitor.enter { held throws(TreeRingError) in
-      while true {
-        if ticket.epoch < held.state.rollbacks.count,
-          ticket.number > held.state.rollbacks[ticket.epoch]
-        {
-          throw held.state.noSpace(ticket.number)
-        }
-        let isCompleted = held.state.completed >= ticket.number
-        if isCompleted, isAsDurable(ticket, &held.state) { return }
-        if let poison = held.state.poison { throw Self.unknown(ticket.number, because: poison) }
-        guard ticket.number <= held.state.sequenced else {
-          throw TreeRingError(
-            .notFound, "Commit \(ticket.number) has not been appended to the log in \(directory).",
-            file: directory, commit: ticket.number)
-        }
-        if !held.state.isLeading {
-          lead(held, atLeast: isCompleted ? .full : nil)
-        } else if isCompleted {
-          held.wait(for: idle)
-        } else if let batch = held.state.inFlight, let last = batch.frames.last,
+  func complete(
+    _ ticket: CommitTicket, publishing publish: (CommitNumber) -> Void
+  ) throws(TreeRingError) {
+    while true {
+      var led: FinishedBatch?
+      let step = Result { () throws(TreeRingError) in
+        try monitor.enter { held throws(TreeRingError) in try advance(ticket, held, &led) }
+      }
+      if let led {
+        if let newest = led.newest { publish(newest) }
+        led.wakeWaiters()
+      }
+      switch try step.get() {
+      case .done: return
+      case .retry: continue
+      case .wait(let waiter):
+        if waiter.wait() == .completed, ticket.durability == .none { return }
+      }
+    }
+  }
+
+  private enum Step {
+    case done, retry
+    case wait(BatchWaiter)
+  }
+
+  /// Takes a commit towards its completion: as far as possible without letting others wait.
+  /// - Parameter led: the batch that this thread has led, also if this throws.
+  private func advance(
+    _ ticket: CommitTicket, _ held: borrowing Held, _ led: inout FinishedBatch?
+  ) throws(TreeRingError) -> Step {
+    while true {
+      if ticket.epoch < held.state.rollbacks.count,
+        ticket.number > held.state.rollbacks[ticket.epoch]
+      {
+        throw held.state.noSpace(ticket.number)
+      }
+      let isCompleted = held.state.completed >= ticket.number
+      if isCompleted, isAsDurable(ticket, &held.state) { return .done }
+      if let poison = held.state.poison { throw Self.unknown(ticket.number, because: poison) }
+      guard ticket.number <= held.state.sequenced else {
+        throw TreeRingError(
+          .notFound, "Commit \(ticket.number) has not been appended to the log in \(directory).",
+          file: directory, commit: ticket.number)
+      }
+      if led != nil { return .retry }
+      if !held.state.isLeading {
+        led = leadBatch(held, atLeast: isCompleted ? .full : nil)
+      } else if isCompleted {
+        held.wait(for: idle)
+      } else {
+        let waiter = BatchWaiter()
+        if let batch = held.state.inFlight, let last = batch.frames.last,
           ticket.number <= last.number
         {
-          held.wait(for: batch.condition)
+          batch.waiters.append(waiter)
         } else {
-          held.wait(for: held.state.pending.condition)
+          held.state.pending.waiters.append(waiter)
         }
+        return .wait(waiter)
       }
     }
   }
@@ -202,7 +236,14 @@ final class GroupCommit: Sendable {
 
   /// Writes and syncs all pending frames. Releases the monitor for that. No other thread may lead.
   func lead(_ held: borrowing Held, atLeast strength: SyncStrength?) {
-    guard let active = held.state.active else { return }
+    leadBatch(held, atLeast: strength)?.wakeWaiters()
+  }
+
+  /// The same, but leaves it to the caller to wake the threads that wait for the batch.
+  private func leadBatch(
+    _ held: borrowing Held, atLeast strength: SyncStrength?
+  ) -> FinishedBatch? {
+    guard let active = held.state.active else { return nil }
     let batch = held.state.beginBatch()
     let strongest = batch.frames.reduce(strength) { Self.stronger($0, $1.durability) }
     let canReserve = held.state.canReserve
@@ -221,20 +262,24 @@ final class GroupCommit: Sendable {
     }
     held.state.inFlight = nil
     apply(outcome, of: batch, sync: strongest, to: &held.state)
+    var finished = FinishedBatch(waiters: batch.waiters)
+    if case .done = outcome { finished.newest = held.state.completed }
+    batch.waiters = []
     batch.reset()
     held.state.spare = batch
-    stopLeading(batch, &held.state)
+    stopLeading(&held.state)
+    return finished
   }
 
-  /// Ends the leadership. Wakes the threads of the finished batch and one thread of the next batch;
-  /// all threads of the next batch if it was undone or will never be written.
-  func stopLeading(_ batch: Batch?, _ state: inout State) {
+  /// Ends the leadership. Wakes one thread of the next batch, which leads it; all of them if it was
+  /// undone or will never be written.
+  func stopLeading(_ state: inout State) {
     state.isLeading = false
-    batch?.condition.broadcast()
     if state.pending.isEmpty || state.poison != nil {
-      state.pending.condition.broadcast()
+      for waiter in state.pending.waiters { waiter.wake(.changed) }
+      state.pending.waiters = []
     } else {
-      state.pending.condition.signal()
+      state.pending.waiters.popLast()?.wake(.changed)
     }
     idle.broadcast()
   }

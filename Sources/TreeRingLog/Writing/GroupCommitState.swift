@@ -3,8 +3,9 @@
 extension GroupCommit {
   /// Frames that are not completed.
   final class Batch {
-    /// Awaited by the threads of this batch; one of them is woken to lead it.
-    let condition = Condition()
+    /// The threads that wait for this batch; one of them is woken to lead it. Accessed only with
+    /// the monitor held.
+    var waiters: [BatchWaiter] = []
     let buffer = ByteBuffer()
     var frames: [PendingFrame] = []
     /// The indexes of value tables that readers have requested. Accessed only with the monitor
@@ -12,6 +13,7 @@ extension GroupCommit {
     var values: [CommitNumber: ValueTable] = [:]
     var isEmpty: Bool { frames.isEmpty }
 
+    /// Removes the frames. The threads that wait for them have yet to be woken.
     func reset() {
       buffer.reset()
       values = [:]

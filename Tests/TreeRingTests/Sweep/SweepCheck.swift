@@ -147,7 +147,7 @@ extension SweepWorkload {
     guard promised.isErased else { return }
     for path in disk.paths where !path.hasPrefix("backup/") {
       guard let bytes = disk.contents(of: path) else { continue }
-      if Data(bytes).range(of: Data(Secret.mark)) != nil {
+      if contains(Secret.mark, in: bytes) {
         throw SweepFlaw("\(path) still holds what was erased")
       }
     }

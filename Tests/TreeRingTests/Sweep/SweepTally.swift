@@ -8,6 +8,7 @@ import Foundation
 import TestSupport
 import TreeRingPlatform
 
+@testable import TreeRing
 @testable import TreeRingLog
 
 /// The counts of one sweep, and of all together.
@@ -47,7 +48,7 @@ extension SimulatedFileSystem {
     var hasher = Hasher()
     for path in paths {
       hasher.combine(path)
-      contents(of: path)?.withUnsafeBytes { hasher.combine(bytes: $0) }
+      hasher.combine(contents(of: path)?.withUnsafeBytes { Digest.of($0) })
     }
     return hasher.finalize()
   }
