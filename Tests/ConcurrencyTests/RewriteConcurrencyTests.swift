@@ -66,17 +66,7 @@ struct RewriteConcurrencyTests {
     let folder = try TemporaryFolder()
     let files = PosixFileSystem()
     let store = folder.path + "/store"
-    try files.makeDirectory(store)
-    let lock = try StoreLock(path: store + "/LOCK", fileSystem: files)
-    var options = SampleCommits.quiet()
-    options.segmentSize = 3_000
-    options.durableChanged = { lock.publish(durable: $0) }
-    let log = try CommitLog(directory: store + "/log", fileSystem: files, options: options)
-    lock.publish(durable: log.durable)
-    for number in 1...60 as ClosedRange<CommitNumber> {
-      try log.complete(log.append(SampleCommits.draft(number, .none)))
-    }
-    try log.sync()
+    let log = try SampleCommits.publishedLog(ofStore: store, files)
     let group = beginThreads { _ in
       do {
         for number in 61...200 as ClosedRange<CommitNumber> {

@@ -36,6 +36,25 @@ enum SampleCommits {
     return options
   }
 
+  /// The log of a new store, with sixty durable commits in short segments. As in a process that
+  /// writes, the store's lock publishes the newest durable commit.
+  static func publishedLog(
+    ofStore store: String, _ files: any FileSystem
+  ) throws -> CommitLog {
+    try files.makeDirectory(store)
+    let lock = try StoreLock(path: store + "/LOCK", fileSystem: files)
+    var options = quiet()
+    options.segmentSize = 3_000
+    options.durableChanged = { lock.publish(durable: $0) }
+    let log = try CommitLog(directory: store + "/log", fileSystem: files, options: options)
+    lock.publish(durable: log.durable)
+    for number in 1...60 as ClosedRange<CommitNumber> {
+      try log.complete(log.append(draft(number, .none)))
+    }
+    try log.sync()
+    return log
+  }
+
   /// Reads commits in every way. A rewriting may drop those whose number is no multiple of three.
   static func read(_ log: CommitLog, _ random: inout SeededGenerator) throws {
     let number = CommitNumber.random(in: 1...log.completed, using: &random)

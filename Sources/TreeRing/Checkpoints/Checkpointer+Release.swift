@@ -16,7 +16,7 @@ extension Checkpointer {
   /// Queues a release for the next long pause of writing, if there is much to release. Called after
   /// a checkpoint, and when writing has stopped a release.
   func queueRelease() {
-    guard releasablePageCount >= Self.minReleasePageCount else { return }
+    guard releasablePageCount >= worthwhilePageCount else { return }
     schedule.queueWhenIdle(.release) { [weak self] isIdle in
       guard let self else { return }
       release(while: isIdle)
@@ -45,7 +45,7 @@ extension Checkpointer {
   private func dropRoots(while goesOn: () -> Bool) {
     do throws(TreeRingError) {
       if pageUse.surplus > 0 { try run() }
-      if goesOn(), pageUse.leaving >= Self.minReleasePageCount { try run(isForced: true) }
+      if goesOn(), pageUse.leaving >= worthwhilePageCount { try run(isForced: true) }
     } catch {
       // `failure` records the error where it matters.
       logger.warning("The roots were not dropped: \(error)")
@@ -76,8 +76,8 @@ extension Checkpointer {
     let numbers = takeReleasable(from: start)
     defer { pages.free(numbers) }
     guard let last = numbers.last else {
-      let least = UInt64(Self.minReleasePageCount * PageLayout.pageByteCount)
-      _ = try file.releaseTail(ofAtLeast: least)
+      _ = try file.releaseTail(
+        ofAtLeast: UInt64(worthwhilePageCount * PageLayout.pageByteCount))
       return nil
     }
     return try file.release(numbers) ? last + 1 : nil
@@ -90,8 +90,9 @@ extension Checkpointer {
       atMost: Self.releaseSlicePageCount, from: start, except: file.holes.withLock { $0 })
   }
 
-  /// The number of pages that are worth a release: four megabytes.
-  private static let minReleasePageCount = 1024
+  /// The number of pages that are worth a release: four megabytes, or a thirty-second of the pages
+  /// in use. Otherwise a large file would lose and take the same room at every pause.
+  private var worthwhilePageCount: Int { max(1024, pages.filePageCount / 32) }
   /// The number of pages in a slice. Checkpoints and evictions wait for it.
   private static let releaseSlicePageCount = 256
 }

@@ -8,7 +8,8 @@ internal import TreeRingPlatform
 package final class HeapMapping: FileMapping {
   /// The offset of the mapping in the file.
   fileprivate let offset: Int
-  /// Does not move until `deinit`.
+  /// Does not move until `deinit`. Sendable: the file fills it before others know it, and whoever
+  /// changes it later holds the file's lock.
   package nonisolated(unsafe) let bytes: UnsafeMutableRawBufferPointer
 
   fileprivate init(offset: Int, count: Int) {

@@ -4,7 +4,7 @@ internal import TreeRingPlatform
 
 /// Memory that the kernel fills from a file.
 final class PosixMapping: FileMapping {
-  /// Does not move until `deinit`.
+  /// Does not move until `deinit`. Sendable: nobody writes through it.
   nonisolated(unsafe) let bytes: UnsafeMutableRawBufferPointer
 
   /// Maps `count` bytes of an open file. The descriptor may be closed afterwards.

@@ -164,7 +164,7 @@ struct BackupTests {
   }
 
   @Test(
-    "When a call fails, the older backup opens and the log continues", arguments: seeds(0...2))
+    "When a call fails, the older backup opens and the log continues", arguments: seeds(0...3))
   func faultSweep(seed: UInt64) throws {
     let base = RewriteWork(seed: seed)
     base.segmentSize = 700

@@ -12,16 +12,7 @@ struct ReplacedFilesTests {
     let folder = try TemporaryFolder()
     let files = PosixFileSystem()
     let store = folder.path + "/store"
-    try files.makeDirectory(store)
-    let lock = try StoreLock(path: store + "/LOCK", fileSystem: files)
-    var options = SampleCommits.quiet()
-    options.segmentSize = 3_000
-    options.durableChanged = { lock.publish(durable: $0) }
-    let log = try CommitLog(directory: store + "/log", fileSystem: files, options: options)
-    for number in 1...60 as ClosedRange<CommitNumber> {
-      try log.complete(log.append(SampleCommits.draft(number, .none)))
-    }
-    try log.sync()
+    let log = try SampleCommits.publishedLog(ofStore: store, files)
     let sealed = log.segments.filter(\.isSealed)
     #expect(sealed.count > 3)
     // Each time before a segment is linked, all segments get new generations.
@@ -53,16 +44,7 @@ struct ReplacedFilesTests {
     // One rewriting in so many openings, so that some period meets each step of the reader.
     for period in 1...40 {
       let files = MemoryFileSystem()
-      try files.makeDirectory("store")
-      let lock = try StoreLock(path: "store/LOCK", fileSystem: files)
-      var options = SampleCommits.quiet()
-      options.segmentSize = 3_000
-      options.durableChanged = { lock.publish(durable: $0) }
-      let log = try CommitLog(directory: "store/log", fileSystem: files, options: options)
-      for number in 1...60 as ClosedRange<CommitNumber> {
-        try log.complete(log.append(SampleCommits.draft(number, .none)))
-      }
-      try log.sync()
+      let log = try SampleCommits.publishedLog(ofStore: "store", files)
       let (openings, rewritings) = (Counter(), Counter())
       let limit = Mutex(60)
       let watched = HookedFileSystem(files) { path in

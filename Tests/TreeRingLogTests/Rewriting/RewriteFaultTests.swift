@@ -39,7 +39,7 @@ struct RewriteFaultTests {
 
   @Test(
     "After a power failure at any call of a rewriting, each commit has its old or new form",
-    arguments: seeds(0...2))
+    arguments: seeds(0...3))
   func crashSweep(seed: UInt64) throws {
     let base = try base(seed)
     var call = 1
@@ -78,7 +78,7 @@ struct RewriteFaultTests {
 
   @Test(
     "When a call of a rewriting fails, the log continues, and the next rewriting succeeds",
-    arguments: seeds(0...1), [DiskFault.inputOutput, .noSpace])
+    arguments: seeds(0...3), [DiskFault.inputOutput, .noSpace])
   func faultSweep(seed: UInt64, fault: DiskFault) throws {
     let base = try base(seed)
     for stays in [false, true] {

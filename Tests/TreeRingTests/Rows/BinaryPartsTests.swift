@@ -120,7 +120,7 @@ private struct Encoded: Codable {
     for (name, value) in fields {
       try later.doSome()
       let key = BinaryPathKey(stringValue: name)
-      // What fails leaves nothing behind, and neither does what it had opened.
+      // A value that fails leaves nothing behind, nor do the parts that it had opened.
       if later.random.next() % 8 == 0 {
         let failing = Encoded(value, seed: later.random.next(), fails: true)
         #expect(throws: Refusal.self) { try container.encode(failing, forKey: key) }
