@@ -5,6 +5,8 @@
 // together. So a replay edits the trees once, in key order, and makes each page once. A merge holds
 // a block of every run, so the memory limits the number of runs too.
 //
+// With much memory there are two buffers: another thread writes one while the other fills.
+//
 //   file   = run…
 //   run    = block…, of records in order
 //   block  = length u32 · CRC-32C u32 · record…
@@ -14,13 +16,8 @@
 // (RowChange+Coding.swift). The file has no name while it is in use, so a crash leaves nothing of
 // it, and no other version ever reads it.
 
+internal import Dispatch
 internal import TreeRingLog
-
-/// A change of a row, and the operation that made it.
-struct StampedChange {
-  var stamp: Stamp
-  var change: RowChange<StoredValue>
-}
 
 /// Collects changes of rows for `SortedChanges`. One thread at a time uses it.
 final class ChangeSorter {
@@ -34,14 +31,18 @@ final class ChangeSorter {
     var longestBlock: Int
   }
 
-  /// The maximum number of bytes of changes in memory, and of the blocks of a merge.
+  /// The maximum number of bytes of the blocks of a merge.
   private let byteLimit: Int
-  /// The number of record bytes from which on a block is written.
+  /// The maximum number of bytes of changes in a buffer.
+  private let bufferByteLimit: Int
   private let blockByteCount: Int
   private let makeFile: MakeFile?
-  private let arena = ByteArena()
-  private var pending: [SortRecord] = []
-  private var scratch: [UInt8] = []
+  /// The thread that writes runs; nil if the caller does.
+  private let thread: DispatchQueue?
+  private var buffer = ChangeBuffer()
+  /// The changes that are being written, or that could not be written.
+  private var written = RunWriting()
+  private var isWriting = false
   private(set) var file: (any File)?
   private(set) var runs: [Run] = []
 
@@ -49,24 +50,29 @@ final class ChangeSorter {
   ///   - byteLimit: The maximum number of bytes of changes in memory. The blocks of a merge may
   ///     take as much again, and those of `minRunCount` runs in any case.
   ///   - makeFile: Makes the file for runs; nil if there can be none.
-  init(byteLimit: Int, makeFile: MakeFile?) {
+  ///   - threadByteLimit: The limit from which on another thread writes runs. With less a run is
+  ///     written in less time than the exchange with a thread takes.
+  init(byteLimit: Int, makeFile: MakeFile?, threadByteLimit: Int = 2 << 20) {
     self.byteLimit = byteLimit
     blockByteCount = min(max(4 << 10, byteLimit / 256), 64 << 10)
     self.makeFile = makeFile
+    let hasThread = makeFile != nil && byteLimit >= threadByteLimit
+    thread = hasThread ? DispatchQueue(label: "treering.runs") : nil
+    bufferByteLimit = hasThread ? byteLimit / 2 : byteLimit
   }
 
-  /// Whether the changes in memory have reached the limit.
-  var isFull: Bool { arena.byteCount + pending.count * Self.sortByteCount >= byteLimit }
+  deinit { wait() }
 
-  /// The number of bytes that sorting takes for a change, besides its record: its address twice,
-  /// its key's place, and the sorter's item and index.
-  private static let sortByteCount =
-    2 * MemoryLayout<SortRecord>.stride + MemoryLayout<UnsafeRawBufferPointer>.stride + 24
+  /// The number of bytes in runs.
+  var runByteCount: UInt64 { runs.last?.range.upperBound ?? 0 }
+
+  /// Whether the changes in memory have reached the limit.
+  var isFull: Bool { buffer.byteCount >= bufferByteLimit }
 
   /// Whether a merge of one run more would stay within the limit.
   private var hasRoomForRun: Bool {
-    let perRun = blockByteCount + SortRecord.maxByteCount + Self.blockHeaderByteCount
-    return runs.count < max(Self.minRunCount, byteLimit / perRun)
+    let perRun = blockByteCount + SortRecord.maxByteCount + ChangeBuffer.blockHeaderByteCount
+    return runs.count + (isWriting ? 1 : 0) < max(Self.minRunCount, byteLimit / perRun)
   }
 
   /// The number of runs that are merged however low the limit is.
@@ -78,106 +84,85 @@ final class ChangeSorter {
     _ key: UnsafeRawBufferPointer, in bucket: UInt32, _ change: RowChange<StoredValue>,
     at stamp: Stamp
   ) throws(TreeRingError) {
-    scratch.removeAll(keepingCapacity: true)
-    let keyByteCount = RowTreeKey.byteCount(of: key)
-    scratch.append(fixed16: 0)
-    scratch.append(fixed16: UInt16(truncatingIfNeeded: keyByteCount))
-    scratch.append(ordered32: bucket)
-    scratch.append(contentsOf: key)
-    scratch.append(change.kind.rawValue)
-    scratch.append(integer: stamp.commit)
-    scratch.append(integer: UInt64(stamp.operation))
-    change.encode(into: &scratch, at: stamp)
-    guard scratch.count <= SortRecord.maxByteCount else { throw ByteReader.damaged }
-    let count = UInt16(truncatingIfNeeded: scratch.count)
-    let record = scratch.withUnsafeMutableBytes { bytes in
-      bytes.storeBytes(of: count.littleEndian, as: UInt16.self)
-      return arena.copy(UnsafeRawBufferPointer(bytes))
-    }
-    pending.append(SortRecord(bytes: record.start))
+    try buffer.add(key, in: bucket, change, at: stamp)
   }
 
-  /// Writes the changes in memory to the file as a run, so that there is room for others.
+  /// Writes the changes in memory to the file as a run, or begins to, so that there is room for
+  /// others.
   /// - Returns: False if there can be no file or no further run; then nothing has changed.
-  /// - Throws: The error of the file. The changes stay in memory then.
+  /// - Throws: The error of the file, perhaps that of the run before. The changes stay in memory
+  ///   then.
   func writeRun() throws(TreeRingError) -> Bool {
     guard let makeFile, hasRoomForRun else { return false }
-    if pending.isEmpty { return true }
+    if buffer.isEmpty { return true }
     let file = if let file { file } else { try makeFile() }
     self.file = file
-    let start = runs.last?.range.upperBound ?? 0
-    var end = start
-    var longest = 0
-    var block: [UInt8] = []
-    block.reserveCapacity(blockByteCount + SortRecord.maxByteCount)
-    func flush() throws(TreeRingError) {
-      let body = block.count - Self.blockHeaderByteCount
-      let checksum = block.withUnsafeBytes {
-        crc32c(UnsafeRawBufferPointer(rebasing: $0[Self.blockHeaderByteCount...]))
-      }
-      block.withUnsafeMutableBytes { bytes in
-        bytes.storeBytes(of: UInt32(body).littleEndian, as: UInt32.self)
-        bytes.storeBytes(of: checksum.littleEndian, toByteOffset: 4, as: UInt32.self)
-      }
-      try file.write(block, at: end)
-      end += UInt64(block.count)
-      longest = max(longest, block.count)
-      block.removeAll(keepingCapacity: true)
+    if wait() { try takeRun() }
+    // An earlier call could not write these.
+    if !written.buffer.isEmpty {
+      written.write(to: file, at: runByteCount, blockByteCount)
+      try takeRun()
     }
-    for record in sortedPending() {
-      if block.isEmpty { block.append(fixed64: 0) }
-      block.append(contentsOf: record.all)
-      if block.count >= blockByteCount { try flush() }
+    swap(&buffer, &written.buffer)
+    guard let thread else {
+      written.write(to: file, at: runByteCount, blockByteCount)
+      return try takeRun()
     }
-    if !block.isEmpty { try flush() }
-    runs.append(Run(range: start..<end, longestBlock: longest))
-    pending.removeAll(keepingCapacity: true)
-    arena.removeAll()
+    isWriting = true
+    thread.async { [written, blockByteCount, offset = runByteCount] in
+      written.write(to: file, at: offset, blockByteCount)
+      written.isDone.signal()
+    }
     return true
   }
 
-  static let blockHeaderByteCount = 8
+  /// Waits for the thread; false if it writes nothing.
+  @discardableResult
+  private func wait() -> Bool {
+    guard isWriting else { return false }
+    written.isDone.wait()
+    isWriting = false
+    return true
+  }
 
-  /// The changes in memory, sorted. O(n log n).
-  func sortedPending() -> [SortRecord] {
-    KeySorter.order(of: pending.map(\.key)).map { pending[$0] }
+  /// Adds the run that has been written.
+  @discardableResult
+  private func takeRun() throws(TreeRingError) -> Bool {
+    runs.append(try written.outcome.get())
+    written.buffer.removeAll()
+    return true
+  }
+
+  /// The changes in memory, sorted, after the end of a writing. O(n log n).
+  /// - Throws: The error of the file. What a full device does not hold stays in memory.
+  func sortedPending() throws(TreeRingError) -> [SortRecord] {
+    do throws(TreeRingError) {
+      if wait() { try takeRun() }
+    } catch {
+      if error.code != .noSpace { throw error }
+    }
+    return ChangeBuffer.sorted(written.buffer.records + buffer.records)
   }
 
   /// Discards all changes. The memory and the file are used again.
   func removeAll() {
-    pending.removeAll(keepingCapacity: true)
+    wait()
+    written.buffer.removeAll()
+    buffer.removeAll()
     runs.removeAll()
-    arena.removeAll()
   }
 }
 
-/// A change in memory, by the address of its record.
-struct SortRecord {
-  /// The maximum length of a record. A row whose record is longer fits no page.
-  static let maxByteCount = 2 * PageLayout.maxCellByteCount
+/// The writing of one run. The sorter and its thread take turns: the thread has it from the begin
+/// of a writing to its end.
+private final class RunWriting: @unchecked Sendable {
+  var buffer = ChangeBuffer()
+  var outcome: Result<ChangeSorter.Run, TreeRingError> = .failure(ByteReader.damaged)
+  let isDone = DispatchSemaphore(value: 0)
 
-  let bytes: UnsafeRawPointer
-
-  /// The length of the record.
-  @inline(__always)
-  var byteCount: Int { Int(UInt16(littleEndian: bytes.loadUnaligned(as: UInt16.self))) }
-
-  /// The row's key in the row tree.
-  @inline(__always)
-  var key: UnsafeRawBufferPointer {
-    let count = bytes.loadUnaligned(fromByteOffset: 2, as: UInt16.self)
-    return UnsafeRawBufferPointer(start: bytes + 4, count: Int(UInt16(littleEndian: count)))
-  }
-
-  var all: UnsafeRawBufferPointer { UnsafeRawBufferPointer(start: bytes, count: byteCount) }
-
-  /// The change; its inline values point into the record.
-  func change() throws(TreeRingError) -> StampedChange {
-    var reader = ByteReader(UnsafeRawBufferPointer(rebasing: all[(4 + key.count)...]))
-    guard let kind = OperationKind(rawValue: try reader.byte()) else { throw ByteReader.damaged }
-    let stamp = Stamp(commit: try reader.integer(), operation: try reader.integer32())
-    let change = try RowChange(kind, &reader, at: stamp)
-    guard reader.isAtEnd else { throw ByteReader.damaged }
-    return StampedChange(stamp: stamp, change: change)
+  func write(to file: any File, at offset: UInt64, _ blockByteCount: Int) {
+    outcome = Result { () throws(TreeRingError) in
+      try buffer.writeRun(to: file, at: offset, blockByteCount: blockByteCount)
+    }
   }
 }

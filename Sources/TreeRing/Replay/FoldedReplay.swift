@@ -36,15 +36,21 @@ extension StateEditor {
 final class FoldedReplay {
   private let editor: StateEditor
   private let sorter: ChangeSorter
+  private let aheadByteCount: UInt64
   private var buckets: [UInt32: BucketReference] = [:]
+  /// The buckets that are in the catalog.
+  private var known: Set<UInt32> = []
 
   /// The default for the maximum number of bytes of pending changes in memory.
   static let byteLimit = 8 << 20
 
-  /// - Parameter sorter: Holds the pending changes.
-  init(_ editor: StateEditor, _ sorter: ChangeSorter) {
+  /// - Parameters:
+  ///   - sorter: Holds the pending changes.
+  ///   - aheadByteCount: The number of bytes in runs from which on another thread merges them.
+  init(_ editor: StateEditor, _ sorter: ChangeSorter, aheadByteCount: UInt64 = 4 << 20) {
     self.editor = editor
     self.sorter = sorter
+    self.aheadByteCount = aheadByteCount
   }
 
   /// Adds one commit. The next `finish` brings the state to that commit; number, date and tags are
@@ -102,24 +108,28 @@ final class FoldedReplay {
       try editor.checkBucket(row.bucket)
       buckets[row.bucket.number] = row.bucket
     }
-    if !change.isDelete { editor.add(row.bucket) }
+    if !change.isDelete, known.insert(row.bucket.number).inserted { editor.add(row.bucket) }
     try sorter.add(row.key, in: row.bucket.number, change, at: stamp)
   }
 
   private func applyChanges() throws(TreeRingError) {
-    let sorted = try SortedChanges(sorter)
-    var isDone = false
-    while !isDone {
-      try reading { () throws(TreeRingError) in
-        for _ in 0..<Self.sectionRowCount {
-          guard let (key, changes) = try sorted.next() else {
-            isDone = true
-            return
+    let fillsAhead = sorter.runByteCount >= aheadByteCount
+    let supply = BatchSupply(try SortedChanges(sorter), fillsAhead: fillsAhead)
+    // A row that the replay itself adds does not come again.
+    let hadRows = editor.roots.rows.count > 0
+    while let batch = try supply.next() {
+      var records = batch.records[...]
+      while !records.isEmpty {
+        try reading { () throws(TreeRingError) in
+          for _ in 0..<Self.sectionRowCount {
+            guard let first = records.first else { return }
+            let count = records.firstIndex { !$0.hasKey(of: first) } ?? records.endIndex
+            try apply(records[..<count], to: first.key, mayExist: hadRows)
+            records = records[count...]
           }
-          try apply(changes, to: key)
         }
+        try editor.spill?(editor.editor)
       }
-      try editor.spill?(editor.editor)
     }
     sorter.removeAll()
   }
@@ -133,15 +143,17 @@ final class FoldedReplay {
   private static let sectionRowCount = 512
 
   /// Applies the changes of one row.
+  /// - Parameter mayExist: Whether there may be a row now.
   private func apply(
-    _ changes: [StampedChange], to treeKey: UnsafeRawBufferPointer
+    _ records: ArraySlice<SortRecord>, to treeKey: UnsafeRawBufferPointer, mayExist: Bool
   ) throws(TreeRingError) {
     let key = RowTreeKey.key(of: treeKey)
     guard let bucket = buckets[RowTreeKey.bucket(of: treeKey)] else { throw ByteReader.damaged }
-    let old = try editor.row(bucket: bucket.number, key: key)
+    let old = mayExist ? try editor.row(bucket: bucket.number, key: key) : nil
     var new = old
     var deleted: CommitNumber?
-    for next in changes {
+    for record in records {
+      let next = try record.change()
       // A delete of an absent row leaves no tombstone.
       if new != nil, next.change.isDelete { deleted = next.stamp.commit }
       do throws(TreeRingError) {

@@ -4,13 +4,10 @@
 
 internal import TreeRingLog
 
-/// The changes of a sorter, row by row in key order. The sorter must not change meanwhile.
-final class SortedChanges {
+/// The changes of a sorter in key order, batch by batch. The sorter must not change meanwhile.
+struct SortedChanges: ~Copyable {
   /// The next records of one run, or of the changes in memory.
   private struct Source {
-    /// The head of the next record's key, for fast comparisons.
-    var head: (UInt64, UInt64) = (0, 0)
-    var next: SortRecord?
     /// The rest of the block that holds the next record.
     var rest = UnsafeRawBufferPointer(start: nil, count: 0)
     /// The block, and the part of the run behind it; nil for the changes in memory.
@@ -18,21 +15,42 @@ final class SortedChanges {
     var unread: Range<UInt64> = 0..<0
   }
 
-  private let file: (any File)?
+  /// The next record of a source, with the head of its key for fast comparisons.
+  private struct Next {
+    var head: (UInt64, UInt64)
+    var record: SortRecord
+    var source: Int
+
+    init(_ record: SortRecord, of source: Int) {
+      let key = record.key
+      head = (KeySorter.head(key, after: 0), KeySorter.head(key, after: 8))
+      self.record = record
+      self.source = source
+    }
+
+    @inline(__always)
+    static func < (a: Next, b: Next) -> Bool {
+      if a.head.0 != b.head.0 { return a.head.0 < b.head.0 }
+      if a.head.1 != b.head.1 { return a.head.1 < b.head.1 }
+      let order = KeyOrder.compare(a.record.key, b.record.key)
+      return order == 0 ? a.source < b.source : order < 0
+    }
+  }
+
+  private var file: (any File)?
   private var sources: [Source] = []
-  /// The sources with a next record: a heap of their numbers, the lowest record first.
-  private var heap: [Int] = []
-  private let memory: [SortRecord]
+  /// The next record of every source that has one: a heap, the lowest record first.
+  private var heap: [Next] = []
+  private var memory: [SortRecord] = []
   private var memoryPosition = 0
-  /// Copies of the records of one row, which outlive their blocks.
-  private let arena = ByteArena()
-  private var changes: [StampedChange] = []
 
   /// Sorts the changes in memory, and reads the first block of every run. O(n log n) for n changes
   /// in memory.
+  /// - Throws: The error of writing or reading a run. Changes that a full device does not hold are
+  ///   in memory.
   init(_ sorter: ChangeSorter) throws(TreeRingError) {
+    memory = try sorter.sortedPending()
     file = sorter.file
-    memory = sorter.sortedPending()
     for run in sorter.runs {
       var source = Source()
       source.block = .allocate(byteCount: run.longestBlock, alignment: 8)
@@ -41,71 +59,51 @@ final class SortedChanges {
     }
     sources.append(Source())
     for index in sources.indices {
-      try advance(index)
-      if sources[index].next != nil {
-        heap.append(index)
-        siftUp(heap.count - 1)
-      }
+      guard let record = try advance(index) else { continue }
+      heap.append(Next(record, of: index))
+      siftUp(heap.count - 1)
     }
   }
 
   deinit { for source in sources { source.block?.deallocate() } }
 
-  /// The next row's key in the row tree and its changes by time; nil at the end. They are valid
-  /// until the next call. O(log runs) for each change.
+  /// Fills a batch with the next rows; without any at the end. The records are valid until the
+  /// batch is filled again or the sorter changes. O(log runs) for each record.
   /// - Throws: The error of reading a run; `corruption` if it is not what was written.
-  func next() throws(TreeRingError) -> (key: UnsafeRawBufferPointer, changes: [StampedChange])? {
-    arena.removeAll()
-    changes.removeAll(keepingCapacity: true)
-    guard let first = heap.first.flatMap({ sources[$0].next }) else { return nil }
-    let key = isInMemory ? first.key : arena.copy(first.key)
-    while let top = heap.first, let record = sources[top].next,
-      changes.isEmpty || KeyOrder.compare(record.key, key) == 0
-    {
-      let kept = isInMemory ? record : SortRecord(bytes: arena.copy(record.all).start)
-      changes.append(try kept.change())
-      try advance(top)
-      if sources[top].next == nil {
-        heap.swapAt(0, heap.count - 1)
-        heap.removeLast()
+  mutating func fill(_ batch: ChangeBatch) throws(TreeRingError) {
+    batch.removeAll()
+    while let next = heap.first, !batch.isFull(before: next.record) {
+      batch.append(next.record, outlives: next.source == sources.count - 1)
+      if let record = try advance(next.source) {
+        siftDown(Next(record, of: next.source))
+      } else {
+        let last = heap.removeLast()
+        if !heap.isEmpty { siftDown(last) }
       }
-      siftDown()
     }
-    return (key, changes)
   }
-
-  /// Whether there are no runs, so that records stay where they are.
-  private var isInMemory: Bool { sources.count == 1 }
 
   // MARK: Sources
 
-  /// Moves a source to its next record.
-  private func advance(_ index: Int) throws(TreeRingError) {
-    guard sources[index].block != nil else {
-      sources[index].next = memoryPosition < memory.count ? memory[memoryPosition] : nil
-      memoryPosition += 1
-      return setHead(of: index)
+  /// Moves a source to its next record; nil at its end.
+  @inline(__always)
+  private mutating func advance(_ index: Int) throws(TreeRingError) -> SortRecord? {
+    if index == sources.count - 1 {
+      guard memoryPosition < memory.count else { return nil }
+      defer { memoryPosition += 1 }
+      return memory[memoryPosition]
     }
     if sources[index].rest.isEmpty { try readBlock(of: index) }
     let rest = sources[index].rest
-    guard let start = rest.baseAddress, !rest.isEmpty else {
-      sources[index].next = nil
-      return
-    }
+    guard let start = rest.baseAddress, !rest.isEmpty else { return nil }
     let record = SortRecord(bytes: start)
-    sources[index].next = record
     sources[index].rest = UnsafeRawBufferPointer(rebasing: rest[record.byteCount...])
-    setHead(of: index)
-  }
-
-  private func setHead(of index: Int) {
-    guard let key = sources[index].next?.key else { return }
-    sources[index].head = (KeySorter.head(key, after: 0), KeySorter.head(key, after: 8))
+    return record
   }
 
   /// Reads the next block of a run.
-  private func readBlock(of index: Int) throws(TreeRingError) {
-    let header = ChangeSorter.blockHeaderByteCount
+  private mutating func readBlock(of index: Int) throws(TreeRingError) {
+    let header = ChangeBuffer.blockHeaderByteCount
     let unread = sources[index].unread
     guard let file, let block = sources[index].block, !unread.isEmpty else { return }
     let available = min(block.count, Int(unread.upperBound - unread.lowerBound))
@@ -132,34 +130,26 @@ final class SortedChanges {
 
   // MARK: The heap
 
-  private func isLess(_ a: Int, _ b: Int) -> Bool {
-    let (x, y) = (sources[a].head, sources[b].head)
-    if x.0 != y.0 { return x.0 < y.0 }
-    if x.1 != y.1 { return x.1 < y.1 }
-    guard let left = sources[a].next?.key, let right = sources[b].next?.key else { return false }
-    let order = KeyOrder.compare(left, right)
-    return order == 0 ? a < b : order < 0
-  }
-
-  private func siftUp(_ start: Int) {
+  private mutating func siftUp(_ start: Int) {
     var place = start
-    while place > 0, isLess(heap[place], heap[(place - 1) / 2]) {
+    while place > 0, heap[place] < heap[(place - 1) / 2] {
       heap.swapAt(place, (place - 1) / 2)
       place = (place - 1) / 2
     }
   }
 
-  private func siftDown() {
+  /// Puts an entry in the place of the first one.
+  @inline(__always)
+  private mutating func siftDown(_ entry: Next) {
     var place = 0
     while true {
-      var least = place
-      for child in [2 * place + 1, 2 * place + 2]
-      where child < heap.count && isLess(heap[child], heap[least]) {
-        least = child
-      }
-      if least == place { return }
-      heap.swapAt(place, least)
-      place = least
+      var child = 2 * place + 1
+      if child >= heap.count { break }
+      if child + 1 < heap.count, heap[child + 1] < heap[child] { child += 1 }
+      guard heap[child] < entry else { break }
+      heap[place] = heap[child]
+      place = child
     }
+    heap[place] = entry
   }
 }

@@ -29,7 +29,10 @@ func namelessFile(
   func order(seed: UInt64) throws {
     var random = SeededGenerator(seed: seed)
     let limit = [1, 200, 5_000, 1 << 20].randomElement(using: &random) ?? 1
-    let sorter = ChangeSorter(byteLimit: limit) { () throws(TreeRingError) in try namelessFile() }
+    let hasThreads = Bool.random(using: &random)
+    let sorter = ChangeSorter(
+      byteLimit: limit, makeFile: { () throws(TreeRingError) in try namelessFile() },
+      threadByteLimit: hasThreads ? 0 : .max)
     // Twice, since a sorter is used again.
     for _ in 1...2 {
       let models = Self.models(.random(in: 0...400, using: &random), &random)
@@ -38,7 +41,9 @@ func namelessFile(
         if sorter.isFull { _ = try sorter.writeRun() }
       }
       #expect(limit > 200 || models.count < 100 || !sorter.runs.isEmpty)
-      #expect(try Self.drain(sorter) == Self.sorted(models), "seed \(seed), limit \(limit)")
+      #expect(
+        try Self.drain(sorter, fillsAhead: hasThreads) == Self.sorted(models),
+        "seed \(seed), limit \(limit)")
       sorter.removeAll()
     }
     #expect(try Self.drain(sorter).isEmpty)
@@ -65,14 +70,11 @@ func namelessFile(
     #expect(sorter.runs.count > ChangeSorter.minRunCount)
     #expect(sorter.runs.reduce(0) { $0 + $1.longestBlock } <= limit)
     // No more runs: the changes in memory are still part of the order.
-    let sorted = try SortedChanges(sorter)
-    var seen: UInt32 = 0
-    while let (_, changes) = try sorted.next() { seen += UInt32(changes.count) }
-    #expect(seen == count)
+    #expect(try Self.drain(sorter).joined().count == count)
   }
 
-  @Test("A changed byte of the file is an error, never another change")
-  func damage() throws {
+  @Test("A changed byte of the file is an error, never another change", arguments: [false, true])
+  func damage(hasThread: Bool) throws {
     var random = SeededGenerator(seed: 1)
     let file = try namelessFile()
     let sorter = ChangeSorter(byteLimit: 1) { () throws(TreeRingError) in file }
@@ -87,23 +89,26 @@ func namelessFile(
       _ = try byte.withUnsafeMutableBytes { try file.read(into: $0, at: offset) }
       let bit = UInt8(1) << UInt8(offset % 8)
       try file.write([byte[0] ^ bit], at: offset)
-      let error = error { try Self.drain(sorter) }
+      let error = error { try Self.drain(sorter, fillsAhead: hasThread) }
       #expect(error?.code == .io, "byte \(offset)")
       try file.write(byte, at: offset)
     }
     try file.truncate(to: end - 1)
-    #expect(code { try Self.drain(sorter) } == .io)
+    #expect(code { try Self.drain(sorter, fillsAhead: hasThread) } == .io)
   }
 
-  @Test("If any call fails, the error is typed and the changes in memory stay")
-  func failures() throws {
+  @Test(
+    "If any call fails, the error is typed and the changes in memory stay",
+    arguments: [false, true]
+  )
+  func failures(hasThread: Bool) throws {
     for call in 1...6 {
       var random = SeededGenerator(seed: UInt64(call))
       let system = SimulatedFileSystem(seed: 1)
       system.fail(after: call, with: .inputOutput)
-      let sorter = ChangeSorter(byteLimit: 1) { () throws(TreeRingError) in
-        try namelessFile(system)
-      }
+      let sorter = ChangeSorter(
+        byteLimit: 1, makeFile: { () throws(TreeRingError) in try namelessFile(system) },
+        threadByteLimit: hasThread ? 0 : .max)
       let models = Self.models(40, &random)
       var failures = 0
       for model in models {
@@ -177,17 +182,26 @@ func namelessFile(
     try model.key.withUnsafeBytes { try sorter.add($0, in: 7, change, at: model.stamp) }
   }
 
-  private static func drain(_ sorter: ChangeSorter) throws -> [[Model]] {
-    let sorted = try SortedChanges(sorter)
+  /// The rows with their changes. Each row must be in one batch.
+  private static func drain(_ sorter: ChangeSorter, fillsAhead: Bool = false) throws -> [[Model]] {
+    let supply = BatchSupply(try SortedChanges(sorter), fillsAhead: fillsAhead)
     var rows: [[Model]] = []
-    while let (key, changes) = try sorted.next() {
-      rows.append(
-        changes.map { next in
-          let change = next.change.map { value, _ -> [UInt8] in
-            if case .inline(let bytes) = value { Array(bytes) } else { [] }
-          }
-          return Model(key: Array(RowTreeKey.key(of: key)), stamp: next.stamp, change: change)
-        })
+    while let batch = try supply.next() {
+      var former: SortRecord?
+      for record in batch.records {
+        let next = try record.change()
+        let change = next.change.map { value, _ -> [UInt8] in
+          if case .inline(let bytes) = value { Array(bytes) } else { [] }
+        }
+        let key = Array(RowTreeKey.key(of: record.key))
+        let model = Model(key: key, stamp: next.stamp, change: change)
+        if former.map(record.hasKey(of:)) == true {
+          rows[rows.count - 1].append(model)
+        } else {
+          rows.append([model])
+        }
+        former = record
+      }
     }
     return rows
   }

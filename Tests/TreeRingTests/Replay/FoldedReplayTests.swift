@@ -135,11 +135,12 @@ import Testing
   }
 
   /// The place of pending changes beyond the limit.
-  private enum Medium { case none, file, fullDevice }
+  private enum Medium { case none, file, fileAndThreads, fullDevice }
 
   /// Limits in bytes: of nearly every commit, of some commits, of all.
   private static let sorters: [(Int, Medium)] = [
-    (1, .none), (1, .file), (1, .fullDevice), (2_000, .none), (2_000, .file),
+    (1, .none), (1, .file), (1, .fileAndThreads), (1, .fullDevice), (2_000, .none), (2_000, .file),
+    (2_000, .fileAndThreads),
     (FoldedReplay.byteLimit, .file),
   ]
 
@@ -149,10 +150,13 @@ import Testing
     let makeFile: ChangeSorter.MakeFile? =
       switch medium {
       case .none: nil
-      case .file: { () throws(TreeRingError) in try namelessFile() }
+      case .file, .fileAndThreads: { () throws(TreeRingError) in try namelessFile() }
       case .fullDevice: { () throws(TreeRingError) in throw TreeRingError(.noSpace, "full") }
       }
-    let replay = FoldedReplay(editor, ChangeSorter(byteLimit: limit, makeFile: makeFile))
+    let hasThreads = medium == .fileAndThreads
+    let sorter = ChangeSorter(
+      byteLimit: limit, makeFile: makeFile, threadByteLimit: hasThreads ? 0 : .max)
+    let replay = FoldedReplay(editor, sorter, aheadByteCount: hasThreads ? 0 : .max)
     return (add: { try replay.add($0, $1) }, finish: { try replay.finish() })
   }
 
