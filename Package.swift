@@ -18,6 +18,7 @@ let package = Package(
     .library(name: "TreeRing", targets: ["TreeRing"]),
     .library(name: "TreeRingMappings", targets: ["TreeRingMappings"]),
     .library(name: "TreeRingCollections", targets: ["TreeRingCollections"]),
+    .library(name: "TreeRingFirebase", targets: ["TreeRingFirebase"]),
     .library(name: "TreeRingImport", targets: ["TreeRingImport"]),
     .library(name: "TreeRingMetrics", targets: ["TreeRingMetrics"]),
   ],
@@ -61,6 +62,10 @@ let package = Package(
       ],
       swiftSettings: strict),
     .target(
+      name: "TreeRingFirebase",
+      dependencies: ["TreeRing", "TreeRingCollections", "TreeRingLog", "TreeRingPlatform"],
+      swiftSettings: strict),
+    .target(
       name: "TreeRingImport", dependencies: ["TreeRing", "TreeRingLog"], swiftSettings: strict),
     .target(
       name: "TreeRingMetrics",
@@ -98,6 +103,12 @@ let package = Package(
       dependencies: [
         "TreeRing", "TreeRingLog", "TreeRingPlatform", "TreeRingMappings", "TreeRingCollections",
         "TestSupport",
+      ],
+      swiftSettings: strict),
+    .testTarget(
+      name: "TreeRingFirebaseTests",
+      dependencies: [
+        "TreeRing", "TreeRingCollections", "TreeRingFirebase", "TreeRingPlatform", "TestSupport",
       ],
       swiftSettings: strict),
     .testTarget(
@@ -158,7 +169,7 @@ if Context.environment["TREERING_TOOL"] != nil {
 // slow models. The tests then take a fifth of the time. Other tests are not optimised: they compile
 // more quickly that way.
 if Context.environment["TREERING_OPTIMIZED"] != nil {
-  let computing = ["TreeRingMappingsTests", "TreeRingCollectionsTests"]
+  let computing = ["TreeRingMappingsTests", "TreeRingCollectionsTests", "TreeRingFirebaseTests"]
   for target in package.targets where target.type != .test || computing.contains(target.name) {
     guard let settings = target.swiftSettings else { continue }
     target.swiftSettings = settings + [.unsafeFlags(["-O"])]

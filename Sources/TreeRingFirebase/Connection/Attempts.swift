@@ -1,0 +1,140 @@
+// Attempts until one succeeds: the waits between them, the renewal of tokens, and the end of patience.
+
+/// The failures in a row of a page or a listener.
+struct Attempts {
+  private let client: FirebaseClient
+  private let most: Int?
+  private var failures = 0
+  private var renewals = 0
+
+  /// - Parameter most: The failed attempts in a row that end it; nil for none.
+  init(_ client: FirebaseClient, most: Int?) {
+    self.client = client
+    self.most = most
+  }
+
+  /// Records that the server answered as it should.
+  mutating func succeed() {
+    failures = 0
+    renewals = 0
+  }
+
+  /// Prepares for the next attempt: waits, or renews the token.
+  /// - Throws: The error to report, if there is no next attempt; `CancellationError`.
+  mutating func recover(from failure: FailedAttempt) async throws {
+    try Task.checkCancellation()
+    switch failure.remedy {
+    case .none: throw failure.error
+    case .wait: break
+    case .renewToken(let number, let reason):
+      renewals += 1
+      // A rejected token is renewed once: the next one is refused for another reason.
+      if reason == .rejected, renewals > 1 { throw failure.error }
+      try await client.tokens.refuse(number, reason)
+      if renewals == 1 { return }
+    }
+    failures += 1
+    if let most, failures >= most { throw failure.error }
+    let options = client.options
+    try await options.clock.sleep(
+      for: options.delay(afterFailures: failures, jitter: .random(in: 0...1)))
+  }
+}
+
+extension FirebaseClient {
+  /// Reads the node of a location once.
+  /// - Throws: A `FirebaseError`, the error of the token's provider, or `CancellationError`.
+  func read(_ parameters: [RequestParameter]) async throws -> FirebaseNode {
+    var attempts = Attempts(self, most: options.pageAttempts)
+    while true {
+      do {
+        return try await node(try await open(parameters, accept: "application/json"))
+      } catch let failure as FailedAttempt {
+        try await attempts.recover(from: failure)
+      }
+    }
+  }
+
+  /// Follows the events of a location until the task is cancelled or no attempt can succeed.
+  /// Reconnects after each loss; then the whole tree comes again.
+  ///
+  /// - Parameters:
+  ///   - opened: Called with the whole tree, the first event of every connection.
+  ///   - changed: Called for each later event.
+  /// - Returns: The error that ended it; nil after cancellation.
+  func follow(
+    _ parameters: [RequestParameter], opened: (FirebaseNode) -> Void,
+    changed: ([TreeEvent.Replacement]) -> Void
+  ) async -> (any Error)? {
+    var attempts = Attempts(self, most: options.listenAttempts)
+    while !Task.isCancelled {
+      do {
+        try await connect(parameters) { replacements, isFirst in
+          if isFirst {
+            attempts.succeed()
+            opened(replacements.first?.node ?? .null)
+          } else {
+            changed(replacements)
+          }
+        }
+      } catch let failure as FailedAttempt {
+        do {
+          try await attempts.recover(from: failure)
+        } catch {
+          return Task.isCancelled ? nil : error
+        }
+      } catch {
+        return Task.isCancelled ? nil : error
+      }
+    }
+    return nil
+  }
+
+  /// Follows the events of one connection to its end.
+  /// - Throws: A `FailedAttempt`. Returns only after cancellation.
+  private func connect(
+    _ parameters: [RequestParameter], _ receive: ([TreeEvent.Replacement], _ isFirst: Bool) -> Void
+  ) async throws {
+    var answer = try await open(parameters, accept: "text/event-stream")
+    var parser = EventStreamParser(limit: options.largestMessage)
+    var isFirst = true
+    while let piece = try await next(&answer.pieces) {
+      guard case .bytes(let bytes) = piece else { continue }
+      for event in try located(Result { () throws(FirebaseError) in try parser.take(bytes) }) {
+        if Task.isCancelled { return }
+        switch try located(Result { () throws(FirebaseError) in try TreeEvent(event) }) {
+        case .change(let replacements):
+          if isFirst, event.name != "put" || replacements.first?.path.isRoot != true {
+            throw failure(
+              .none, .malformed, "A stream begins without the whole data of its location.")
+          }
+          receive(replacements, isFirst)
+          isFirst = false
+        case .cancel(let reason):
+          let error = FirebaseError(
+            .cancelled, "The server ended the stream. Check the rules; load again to retry.",
+            location: address.location, serverText: reason)
+          throw FailedAttempt(error: error, remedy: .none)
+        case .authRevoked(let reason):
+          let error = FirebaseError(
+            .permissionDenied, "The token is no longer valid. Sign in again.",
+            location: address.location, serverText: reason)
+          throw FailedAttempt(
+            error: error, remedy: tokens.canRenew ? .renewToken(answer.token, .revoked) : .none)
+        case .keepAlive, nil: break
+        }
+      }
+    }
+    if Task.isCancelled { return }
+    throw failure(.wait, .unreachable, "The server closed the connection.")
+  }
+
+  /// The value of a result; its error as one that no attempt can mend.
+  private func located<Value>(_ result: Result<Value, FirebaseError>) throws -> Value {
+    switch result {
+    case .success(let value): return value
+    case .failure(let error):
+      throw FailedAttempt(error: error.at(address.location), remedy: .none)
+    }
+  }
+}

@@ -1,0 +1,90 @@
+// An active listener: one task takes the messages of its streams in order, and sends what follows.
+
+internal import TreeRingCollections
+internal import TreeRingPlatform
+
+/// A listener. It ends with its last reference, or when it is cancelled.
+final class FirebaseListener: SourceListener {
+  private let streams: StreamTasks
+  private let messages: AsyncStream<ListenerMessage>.Continuation
+
+  /// - Parameter send: Receives each step that concerns the children, with the state after it, one
+  ///   call at a time.
+  init(
+    _ client: FirebaseClient, _ query: FirebaseQuery,
+    send: @escaping @Sendable (ListenerStep, ListenerState) -> Void
+  ) {
+    let (inbox, messages) = AsyncStream.makeStream(of: ListenerMessage.self)
+    let streams = StreamTasks()
+    self.messages = messages
+    self.streams = streams
+    Task {
+      var state = ListenerState(query)
+      for await message in inbox {
+        for step in state.take(message) {
+          switch step {
+          case .open(let number, let parameters):
+            streams.add(number, Self.task(client, number, parameters, messages))
+          case .close(let number): streams.end(number)
+          case .state, .change, .fail: if !streams.isOver { send(step, state) }
+          }
+        }
+      }
+    }
+  }
+
+  deinit { cancel() }
+
+  /// Starts the task that follows a stream.
+  private static func task(
+    _ client: FirebaseClient, _ number: Int, _ parameters: [RequestParameter],
+    _ messages: AsyncStream<ListenerMessage>.Continuation
+  ) -> Task<Void, Never> {
+    Task {
+      let error = await client.follow(
+        parameters, opened: { messages.yield(.opened(stream: number, $0)) },
+        changed: { messages.yield(.changed(stream: number, $0)) })
+      if let error { messages.yield(.failed(stream: number, error)) }
+    }
+  }
+
+  func extend(to range: PositionRange) { messages.yield(.extend(range)) }
+
+  func cancel() {
+    messages.finish()
+    streams.endAll()
+  }
+}
+
+/// The tasks of a listener's streams.
+private final class StreamTasks: Sendable {
+  private struct State {
+    var tasks: [Int: Task<Void, Never>] = [:]
+    var isOver = false
+  }
+  private let state = Mutex(State())
+
+  var isOver: Bool { state.withLock(\.isOver) }
+
+  /// Keeps a task; cancels it at once if the listener has ended.
+  func add(_ number: Int, _ task: Task<Void, Never>) {
+    let isOver = state.withLock { state in
+      if !state.isOver { state.tasks[number] = task }
+      return state.isOver
+    }
+    if isOver { task.cancel() }
+  }
+
+  func end(_ number: Int) {
+    state.withLock { $0.tasks.removeValue(forKey: number) }?.cancel()
+  }
+
+  func endAll() {
+    let tasks = state.withLock { state in
+      state.isOver = true
+      defer { state.tasks = [:] }
+      return Array(state.tasks.values)
+    }
+    for task in tasks { task.cancel() }
+  }
+}
