@@ -40,12 +40,6 @@ public struct FirebaseSource: CollectionSource {
     _ location: URL, query: FirebaseQuery = FirebaseQuery(),
     options: FirebaseOptions = FirebaseOptions()
   ) throws(FirebaseError) {
-    try self.init(location, query: query, options: options, transport: SessionTransport())
-  }
-
-  init(
-    _ location: URL, query: FirebaseQuery, options: FirebaseOptions, transport: any Transport
-  ) throws(FirebaseError) {
     if case .child(let path) = query.order {
       let path = try FirebasePath(path)
       if path.isRoot || path.part != .node {
@@ -54,7 +48,7 @@ public struct FirebaseSource: CollectionSource {
       }
     }
     self.query = query
-    client = FirebaseClient(try FirebaseAddress(location), options, transport)
+    client = FirebaseClient(try FirebaseAddress(location), options)
   }
 
   /// Reads a page with one request, or all children of a query with a limit. Repeats it after

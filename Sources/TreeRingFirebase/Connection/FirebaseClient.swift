@@ -2,10 +2,6 @@
 
 internal import Foundation
 
-#if canImport(FoundationNetworking)
-  internal import FoundationNetworking
-#endif
-
 /// A failed attempt, and the remedy.
 struct FailedAttempt: Error {
   enum Remedy {
@@ -31,17 +27,17 @@ struct OpenAnswer {
 struct FirebaseClient: Sendable {
   let address: FirebaseAddress
   let options: FirebaseOptions
-  let transport: any Transport
+  let transport: any FirebaseTransport
   let tokens: TokenKeeper
 
   private static let mostRedirects = 5
   /// The most bytes of an error's text that are read.
   private static let longestErrorText = 1 << 16
 
-  init(_ address: FirebaseAddress, _ options: FirebaseOptions, _ transport: any Transport) {
+  init(_ address: FirebaseAddress, _ options: FirebaseOptions) {
     self.address = address
     self.options = options
-    self.transport = transport
+    transport = options.transport ?? StandardTransport()
     tokens = TokenKeeper(options.token)
   }
 
@@ -62,29 +58,26 @@ struct FirebaseClient: Sendable {
       throw failure(.none, .invalidInput, "The query cannot be part of an address.")
     }
     for _ in 0...Self.mostRedirects {
-      var request = URLRequest(url: url, cachePolicy: .reloadIgnoringLocalCacheData)
-      request.timeoutInterval = options.silence / .seconds(1)
-      request.setValue(accept, forHTTPHeaderField: "Accept")
-      if case .accessToken(let text) = token.token {
-        request.setValue("Bearer \(text)", forHTTPHeaderField: "Authorization")
-      }
+      var fields = ["Accept": accept]
+      if case .accessToken(let text) = token.token { fields["Authorization"] = "Bearer \(text)" }
+      let request = FirebaseRequest(url: url, headers: fields, silence: options.silence)
       var pieces = transport.send(request).makeAsyncIterator()
-      guard case .head(let head) = try await next(&pieces) else {
+      guard case .head(let status, let headers) = try await next(&pieces) else {
         throw failure(.wait, .unreachable, "The server closed the connection without an answer.")
       }
-      switch head.status {
+      switch status {
       case 200:
-        try check(head.contentType, accept)
+        try check(headers["content-type"], accept)
         return OpenAnswer(pieces: pieces, token: token.number)
       case 301, 302, 307, 308:
         do {
-          url = try address.redirect(from: url, to: head.target, credential)
+          url = try address.redirect(from: url, to: headers["location"], credential)
         } catch {
           throw FailedAttempt(error: error.at(address.location), remedy: .none)
         }
       default:
         let text = try await errorText(&pieces)
-        throw refusal(head.status, text, token: token.number)
+        throw refusal(status, text, token: token.number)
       }
     }
     throw failure(
@@ -93,7 +86,7 @@ struct FirebaseClient: Sendable {
 
   /// The next piece of an answer; nil at its end.
   /// - Throws: A `FailedAttempt` if the connection is lost.
-  func next(_ pieces: inout Answer.Iterator) async throws -> AnswerPiece? {
+  func next(_ pieces: inout Answer.Iterator) async throws -> FirebaseAnswer? {
     do {
       return try await pieces.next()
     } catch {
@@ -106,6 +99,7 @@ struct FirebaseClient: Sendable {
   /// The reason of a lost connection. The error's own description may contain the address with the
   /// credential.
   private static func reason(_ error: any Error) -> String {
+    if let error = error as? ConnectionLost { return error.reason }
     let error = error as NSError
     let code = "\(error.domain) \(error.code)"
     guard let text = error.userInfo[NSLocalizedDescriptionKey] as? String else { return code }

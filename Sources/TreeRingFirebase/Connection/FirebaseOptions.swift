@@ -46,15 +46,18 @@ public struct FirebaseOptions: Sendable {
   public var silence: Duration
   /// The largest event or answer, in bytes.
   public var largestMessage: Int
-  /// The clock that measures the waits.
+  /// The clock that measures the waits between attempts.
   public var clock: any Clock<Duration>
+  /// The sender of requests; nil for the system's.
+  public var transport: (any FirebaseTransport)?
 
   /// Options; every parameter has a default.
   public init(
     token: (@Sendable (FirebaseTokenRequest) async throws -> FirebaseToken?)? = nil,
     firstDelay: Duration = .milliseconds(500), longestDelay: Duration = .seconds(60),
     listenAttempts: Int? = nil, pageAttempts: Int = 4, silence: Duration = .seconds(90),
-    largestMessage: Int = 256 << 20, clock: any Clock<Duration> = ContinuousClock()
+    largestMessage: Int = 256 << 20, clock: any Clock<Duration> = ContinuousClock(),
+    transport: (any FirebaseTransport)? = nil
   ) {
     precondition(pageAttempts > 0, "a page needs at least one attempt")
     self.token = token
@@ -65,6 +68,7 @@ public struct FirebaseOptions: Sendable {
     self.silence = silence
     self.largestMessage = largestMessage
     self.clock = clock
+    self.transport = transport
   }
 
   /// The wait after some failed attempts in a row.

@@ -1,5 +1,4 @@
-// HTTP requests whose answers arrive in pieces. Redirects are not followed here: the layer above
-// decides that, because credentials must follow too.
+// Requests over Foundation's URL session, with a delegate that passes on each piece as it comes.
 
 internal import Foundation
 internal import TreeRingPlatform
@@ -8,31 +7,8 @@ internal import TreeRingPlatform
   internal import FoundationNetworking
 #endif
 
-/// A piece of an answer. The head comes first, and once.
-enum AnswerPiece: Sendable {
-  case head(AnswerHead)
-  case bytes([UInt8])
-}
-
-/// The head of an answer.
-struct AnswerHead: Sendable {
-  let status: Int
-  let contentType: String?
-  /// The target of a redirect.
-  let target: String?
-}
-
-typealias Answer = AsyncThrowingStream<AnswerPiece, any Error>
-
-/// The sender of requests.
-protocol Transport: Sendable {
-  /// Sends a request. The stream ends with the answer, or fails if the connection is lost. Ending
-  /// its iteration closes the connection.
-  func send(_ request: URLRequest) -> Answer
-}
-
 /// A URL session whose answers are streams.
-final class SessionTransport: Transport {
+final class SessionTransport: FirebaseTransport {
   private let receiver = AnswerReceiver()
   private let session: URLSession
 
@@ -49,8 +25,11 @@ final class SessionTransport: Transport {
   // The session keeps its delegate alive until then.
   deinit { session.invalidateAndCancel() }
 
-  func send(_ request: URLRequest) -> Answer {
-    let task = session.dataTask(with: request)
+  func send(_ request: FirebaseRequest) -> Answer {
+    var sent = URLRequest(url: request.url, cachePolicy: .reloadIgnoringLocalCacheData)
+    sent.timeoutInterval = request.silence / .seconds(1)
+    for (name, value) in request.headers { sent.setValue(value, forHTTPHeaderField: name) }
+    let task = session.dataTask(with: sent)
     return Answer { continuation in
       receiver.register(continuation, for: task.taskIdentifier)
       // Keeps the session alive as long as the answer is read.
@@ -79,12 +58,11 @@ private final class AnswerReceiver: NSObject, URLSessionDataDelegate {
     completionHandler: @escaping @Sendable (URLSession.ResponseDisposition) -> Void
   ) {
     let response = response as? HTTPURLResponse
-    stream(of: dataTask)?.yield(
-      .head(
-        AnswerHead(
-          status: response?.statusCode ?? 0,
-          contentType: response?.value(forHTTPHeaderField: "Content-Type"),
-          target: response?.value(forHTTPHeaderField: "Location"))))
+    var headers: [String: String] = [:]
+    for (name, value) in response?.allHeaderFields ?? [:] {
+      headers["\(name)".lowercased()] = "\(value)"
+    }
+    stream(of: dataTask)?.yield(.head(status: response?.statusCode ?? 0, headers: headers))
     completionHandler(.allow)
   }
 
