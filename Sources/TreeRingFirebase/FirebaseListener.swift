@@ -41,9 +41,14 @@ final class FirebaseListener: SourceListener {
     _ messages: AsyncStream<ListenerMessage>.Continuation
   ) -> Task<Void, Never> {
     Task {
-      let error = await client.follow(
-        parameters, opened: { messages.yield(.opened(stream: number, $0)) },
-        changed: { messages.yield(.changed(stream: number, $0)) })
+      let error = await client.follow(parameters) { event in
+        switch event {
+        case .requested: messages.yield(.requested(stream: number))
+        case .lost: messages.yield(.lost(stream: number))
+        case .opened(let tree): messages.yield(.opened(stream: number, tree))
+        case .changed(let changes): messages.yield(.changed(stream: number, changes))
+        }
+      }
       if let error { messages.yield(.failed(stream: number, error)) }
     }
   }

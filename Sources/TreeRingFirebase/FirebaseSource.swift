@@ -15,9 +15,9 @@ public import TreeRingCollections
 ///     let newest = await messages.load(.backward)
 ///
 /// A collection of the mode `live` follows all children. One of the mode `paged` follows the loaded
-/// range: with `load(.backward)` the newest children, new ones as they arrive, and older ones page by
-/// page. An extended range is sent anew by the server as a whole. <doc:ComingFromCWFirebaseCollection>
-/// explains the modes.
+/// range: with `load(.backward)` the newest children, new ones as they arrive, and older ones page
+/// by page. An extended range is sent anew by the server as a whole.
+/// <doc:ComingFromCWFirebaseCollection> explains the modes.
 ///
 /// Copies share a token and connections, which close with the last copy and listener.
 public struct FirebaseSource: CollectionSource {

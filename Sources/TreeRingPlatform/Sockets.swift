@@ -10,8 +10,8 @@ extension Platform {
     #endif
   }
 
-  /// Opens a connection to a host. Blocks for the look-up of the name, and for at most `timeout` for
-  /// each address of the host.
+  /// Opens a connection to a host. Blocks for the look-up of the name, and for at most `timeout`
+  /// for each address of the host.
   ///
   /// - Parameters:
   ///   - host: A name or an address.

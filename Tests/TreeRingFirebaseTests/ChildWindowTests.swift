@@ -47,7 +47,7 @@ struct EventList {
 }
 
 @Suite struct ChildWindowTests {
-  @Test(arguments: seeds(1...150)) func eventsLeadToTheSortedChildren(seed: UInt64) throws {
+  @Test(arguments: seeds(1...60)) func eventsLeadToTheSortedChildren(seed: UInt64) throws {
     var random = SeededGenerator(seed: seed)
     let (order, plain) = random.pick(OrderTests.orders)
     var query = FirebaseQuery(order)

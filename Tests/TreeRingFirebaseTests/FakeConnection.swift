@@ -1,4 +1,5 @@
-// Sockets of the fake server: listening on the loopback interface, reading a request, writing pieces.
+// Sockets of the fake server: listening on the loopback interface, reading a request, writing
+// pieces.
 
 import Foundation
 import TreeRingPlatform

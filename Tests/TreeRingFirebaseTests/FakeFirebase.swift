@@ -1,12 +1,12 @@
-// A small Firebase server for tests, written from the protocol alone, over plain sockets. It records
-// each request that the protocol does not allow. A test scripts its faults: for each request what goes
-// wrong with the answer.
+// A small Firebase server for tests, written from the protocol alone, over plain sockets. It
+// records each request that the protocol does not allow. A test scripts its faults: for each
+// request what goes wrong with the answer.
 
 import Foundation
 import TestSupport
 import TreeRingPlatform
 
-/// What goes wrong with an answer.
+/// A fault of an answer.
 enum FakeFault: Sendable {
   /// The connection ends after so many bytes of the answer.
   case drop(after: Int)

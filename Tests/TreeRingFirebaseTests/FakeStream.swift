@@ -69,8 +69,8 @@ final class FakeStream: Sendable {
     if random.chance(4) { append("event: keep-alive\ndata: null\n\n") }
   }
 
-  /// Sends the difference of a window: the children that left as null, those that entered, and those
-  /// that changed.
+  /// Sends the difference of a window: the children that left as null, those that entered, and
+  /// those that changed.
   private func sendWindow(
     _ write: FakeFirebase.Write, _ before: PlainTree, _ after: PlainTree,
     _ random: inout SeededGenerator

@@ -25,8 +25,16 @@ final class ItemObserver: CollectionObserver {
     var flaws: [String] = []
     var outcomes: [LoadOutcome] = []
     var failures: [any Error] = []
+    /// The greatest number that each item had, and the items whose number became smaller.
+    var numbers: [String: Double] = [:]
+    var goneBack: [String] = []
 
     mutating func apply(_ change: CollectionChange<Item>) {
+      for item in change.added + change.updated {
+        guard let number = Double(item.json) else { continue }
+        if let last = numbers[item.identifier], number < last { goneBack.append("\(item) \(last)") }
+        numbers[item.identifier] = number
+      }
       let changes = change.changes
       if changes.oldCount != list.count { flaws.append("an event was lost") }
       var moved: [Int: Item] = [:]
@@ -54,6 +62,7 @@ final class ItemObserver: CollectionObserver {
   }
   let state = Mutex(State())
   var failures: [any Error] { state.withLock(\.failures) }
+  var goneBack: [String] { state.withLock(\.goneBack) }
   var outcomes: [LoadOutcome] { state.withLock(\.outcomes) }
 
   func collection(did change: CollectionChange<Item>) { state.withLock { $0.apply(change) } }
@@ -134,9 +143,8 @@ final class FirebaseStage {
 
   /// Waits until the collection equals the server's children in order, and checks all events.
   func settle(sourceLocation: SourceLocation = #_sourceLocation) async throws {
-    try await wait(for: "equality", sourceLocation: sourceLocation) {
-      try collection.shown == expected()
-    }
+    let expected = try expected()
+    await wait(for: "equality", sourceLocation: sourceLocation) { collection.shown == expected }
     check(sourceLocation: sourceLocation)
   }
 

@@ -62,6 +62,29 @@ import Testing
     #expect(names(state.take(.extend(PositionRange()))) == [])
   }
 
+  @Test func noChildGoesBackToAnEarlierState() throws {
+    var state = ListenerState(FirebaseQuery())
+    _ = state.take(.extend(try range(from: "m")))
+    _ = state.take(.requested(stream: 1))
+    _ = state.take(.opened(stream: 1, try node(#"{"m": 1}"#)))
+    #expect(names(state.take(.changed(stream: 1, try put("/m", "2")))) == ["change 1"])
+    _ = state.take(.extend(PositionRange()))
+    #expect(names(state.take(.changed(stream: 1, try put("/m", "3")))) == ["change 1"])
+    // The request is lost, and so is nothing else.
+    #expect(names(state.take(.requested(stream: 2))) == [])
+    #expect(names(state.take(.changed(stream: 1, try put("/m", "4")))) == [])
+    #expect(names(state.take(.lost(stream: 1))) == [])
+    #expect(names(state.take(.lost(stream: 2))) == ["change 1"])
+    // The second one succeeds: its tree is older than what came since, and that comes again.
+    _ = state.take(.requested(stream: 2))
+    #expect(names(state.take(.changed(stream: 1, try put("/m", "6")))) == [])
+    #expect(names(state.take(.opened(stream: 1, try node(#"{"m": 7}"#)))) == [])
+    let whole = state.take(.opened(stream: 2, try node(#"{"a": 1, "m": 5}"#)))
+    #expect(names(whole) == ["close 1", "state"])
+    #expect(state.children.map(\.data.node.number) == [1, 5])
+    #expect(names(state.take(.changed(stream: 2, try put("/m", "6")))) == ["change 1"])
+  }
+
   @Test func aStreamThatSendsAllAlreadyIsKept() throws {
     var state = ListenerState(FirebaseQuery().limited(toLast: 3))
     #expect(names(state.take(.extend(try range(from: "m")))) == [#"open 1 "$key" 3"#])

@@ -1,5 +1,5 @@
-// A naive tree in place of Firebase's: a list of leaves by path. It knows the protocol's rules of data
-// and of order, and nothing of the product.
+// A naive tree in place of Firebase's: a list of leaves by path. It knows the protocol's rules of
+// data and of order, and nothing of the product.
 
 import TestSupport
 

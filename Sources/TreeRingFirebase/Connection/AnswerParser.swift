@@ -1,5 +1,5 @@
-// A parser of HTTP/1.1 answers (RFC 9112), fed with bytes in any split. An answer that ends before its
-// length, or before the last chunk, is a lost connection.
+// A parser of HTTP/1.1 answers (RFC 9112), fed with bytes in any split. An answer that ends before
+// its length, or before the last chunk, is a lost connection.
 
 /// The reason for which a connection cannot be used further.
 struct ConnectionLost: Error, Hashable {

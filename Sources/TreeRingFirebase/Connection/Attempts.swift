@@ -1,4 +1,16 @@
-// Attempts until one succeeds: the waits between them, the renewal of tokens, and the end of patience.
+// Attempts until one succeeds: the waits between them, the renewal of tokens, and the end of
+// patience.
+
+/// An event of a connection that is kept up.
+enum ConnectionEvent {
+  /// A request is about to be sent.
+  case requested
+  /// The connection was lost, or not made.
+  case lost
+  /// The whole tree, the first event of every connection.
+  case opened(FirebaseNode)
+  case changed([TreeEvent.Replacement])
+}
 
 /// The failures in a row of a page or a listener.
 struct Attempts {
@@ -31,7 +43,8 @@ struct Attempts {
       // A rejected token is renewed once: the next one is refused for another reason.
       if reason == .rejected, renewals > 1 { throw failure.error }
       try await client.tokens.refuse(number, reason)
-      if renewals == 1 { return }
+      // A stream that ended was open, so the next one must wait like after any loss.
+      if reason == .rejected { return }
     }
     failures += 1
     if let most, failures >= most { throw failure.error }
@@ -58,26 +71,20 @@ extension FirebaseClient {
   /// Follows the events of a location until the task is cancelled or no attempt can succeed.
   /// Reconnects after each loss; then the whole tree comes again.
   ///
-  /// - Parameters:
-  ///   - opened: Called with the whole tree, the first event of every connection.
-  ///   - changed: Called for each later event.
   /// - Returns: The error that ended it; nil after cancellation.
   func follow(
-    _ parameters: [RequestParameter], opened: (FirebaseNode) -> Void,
-    changed: ([TreeEvent.Replacement]) -> Void
+    _ parameters: [RequestParameter], _ receive: (ConnectionEvent) -> Void
   ) async -> (any Error)? {
     var attempts = Attempts(self, most: options.listenAttempts)
     while !Task.isCancelled {
       do {
-        try await connect(parameters) { replacements, isFirst in
-          if isFirst {
-            attempts.succeed()
-            opened(replacements.first?.node ?? .null)
-          } else {
-            changed(replacements)
-          }
+        receive(.requested)
+        try await connect(parameters) { event in
+          if case .opened = event { attempts.succeed() }
+          receive(event)
         }
       } catch let failure as FailedAttempt {
+        receive(.lost)
         do {
           try await attempts.recover(from: failure)
         } catch {
@@ -93,7 +100,7 @@ extension FirebaseClient {
   /// Follows the events of one connection to its end.
   /// - Throws: A `FailedAttempt`. Returns only after cancellation.
   private func connect(
-    _ parameters: [RequestParameter], _ receive: ([TreeEvent.Replacement], _ isFirst: Bool) -> Void
+    _ parameters: [RequestParameter], _ receive: (ConnectionEvent) -> Void
   ) async throws {
     var answer = try await open(parameters, accept: "text/event-stream")
     var parser = EventStreamParser(limit: options.largestMessage)
@@ -103,13 +110,14 @@ extension FirebaseClient {
       for event in try located(Result { () throws(FirebaseError) in try parser.take(bytes) }) {
         if Task.isCancelled { return }
         switch try located(Result { () throws(FirebaseError) in try TreeEvent(event) }) {
-        case .change(let replacements):
-          if isFirst, event.name != "put" || replacements.first?.path.isRoot != true {
+        case .change(let replacements) where isFirst:
+          guard event.name == "put", let whole = replacements.first, whole.path.isRoot else {
             throw failure(
               .none, .malformed, "A stream begins without the whole data of its location.")
           }
-          receive(replacements, isFirst)
+          receive(.opened(whole.node))
           isFirst = false
+        case .change(let replacements): receive(.changed(replacements))
         case .cancel(let reason):
           let error = FirebaseError(
             .cancelled, "The server ended the stream. Check the rules; load again to retry.",

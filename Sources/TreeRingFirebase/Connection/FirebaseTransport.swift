@@ -1,5 +1,5 @@
-// The way to a server: HTTP requests whose answers arrive in pieces. A transport follows no redirects,
-// because credentials must follow too; the layer above does it.
+// The way to a server: HTTP requests whose answers arrive in pieces. A transport follows no
+// redirects, because credentials must follow too; the layer above does it.
 
 public import Foundation
 
@@ -30,13 +30,14 @@ public enum FirebaseAnswer: Hashable, Sendable {
 
 /// The sender of requests. The standard one is Foundation's URL session.
 ///
-/// On Linux, the URL session of Foundation ends the process if a server closes a connection within the
-/// head of its answer. So addresses that begin with `http:` are read from plain sockets there. For
-/// `https:`, an app on Linux that needs more can set ``FirebaseOptions/transport`` to one over another
-/// HTTP client.
+/// On Linux, the URL session of Foundation ends the process if a server closes a connection within
+/// the head of its answer. So addresses that begin with `http:` are read from plain sockets there.
+/// For `https:`, an app on Linux that needs more can set ``FirebaseOptions/transport`` to one over
+/// another HTTP client.
 public protocol FirebaseTransport: Sendable {
   /// Sends a request and returns at once. The stream ends with the answer, or throws if the
-  /// connection is lost before. Redirects are answers. When its iteration ends, the connection closes.
+  /// connection is lost before. Redirects are answers. When its iteration ends, the connection
+  /// closes.
   func send(_ request: FirebaseRequest) -> AsyncThrowingStream<FirebaseAnswer, any Error>
 }
 

@@ -98,7 +98,8 @@ private final class SocketConnection: Sendable {
     let host = encodedHost.trimmingCharacters(in: CharacterSet(charactersIn: "[]"))
     let path = components.percentEncodedPath.isEmpty ? "/" : components.percentEncodedPath
     let query = components.percentEncodedQuery.map { "?\($0)" } ?? ""
-    let name = components.port.map { "\(encodedHost):\($0)" } ?? encodedHost
+    let literal = host.contains(":") ? "[\(host)]" : host
+    let name = components.port.map { "\(literal):\($0)" } ?? literal
     var lines = ["GET \(path)\(query) HTTP/1.1", "Host: \(name)", "Connection: close"]
     for (name, value) in request.headers.sorted(by: { $0.key < $1.key }) {
       lines.append("\(name): \(value)")

@@ -1,5 +1,5 @@
-// The token that all requests of a source share. Requests that meet a refused token at the same time
-// cause one renewal.
+// The token that all requests of a source share. Requests that meet a refused token at the same
+// time cause one renewal.
 
 /// The keeper of a source's token.
 actor TokenKeeper {

@@ -1,5 +1,5 @@
-// The error of everything that comes from a Firebase server or the way to it: a code to branch on, a
-// message for people, the location, and the server's own words.
+// The error of everything that comes from a Firebase server or the way to it: a code to branch on,
+// a message for people, the location, and the server's own words.
 
 /// The reason for a failure, its location, and the next step.
 ///

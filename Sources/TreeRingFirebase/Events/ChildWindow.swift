@@ -1,8 +1,8 @@
 // The children of a location in a part of an order, kept up to date with the events of a stream.
 //
 //   1. The event is applied to the tree of the location.
-//   2. Each child below which the event changed something is compared with its known version. An event
-//      of the whole location compares all children.
+//   2. Each child below which the event changed something is compared with its known version. An
+//      event of the whole location compares all children.
 //   3. The differences become child events: removals in the old order, then additions and moves in
 //      the new order, then changes in the new order.
 //

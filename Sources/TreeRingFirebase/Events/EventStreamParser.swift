@@ -1,9 +1,9 @@
 // A parser of Server-Sent Events (WHATWG HTML, section 9.2), fed with bytes in any split.
 //
-// Lines end with CR, LF or both. A line is a field, or a comment if it begins with a colon; an empty
-// line ends the event. Fields other than `event` and `data` have no meaning here. An event that the
-// stream's end interrupts does not happen. Unlike a browser, the parser refuses bytes that are not
-// UTF-8, and events that exceed a limit.
+// Lines end with CR, LF or both. A line is a field, or a comment if it begins with a colon; an
+// empty line ends the event. Fields other than `event` and `data` have no meaning here. An event
+// that the stream's end interrupts does not happen. Unlike a browser, the parser refuses bytes that
+// are not UTF-8, and events that exceed a limit.
 
 /// An event of a stream.
 struct ServerEvent: Hashable, Sendable {

@@ -1,5 +1,5 @@
-// The order of children, and its form as bytes. Compared byte by byte, the bytes of two children order
-// them as Firebase does: by the value of the order, then by key.
+// The order of children, and its form as bytes. Compared byte by byte, the bytes of two children
+// order them as Firebase does: by the value of the order, then by key.
 //
 //   null 00, false 01, true 02
 //   number 03 and eight bytes: the sign bit inverted, or all bits of a negative number

@@ -1,5 +1,5 @@
-// A query: an order, bounds, and a limit, with Firebase's names and meaning. Children with a value of
-// a greater type than the lower bound's are included, as Firebase does it.
+// A query: an order, bounds, and a limit, with Firebase's names and meaning. Children with a value
+// of a greater type than the lower bound's are included, as Firebase does it.
 
 /// The part of a location's children to read, and their order.
 ///

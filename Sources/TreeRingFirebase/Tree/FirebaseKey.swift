@@ -1,8 +1,9 @@
 // The name of a child. Keys that differ in one byte are different children, although Swift's texts
 // are equal if they only look the same.
 //
-// The order of keys: those that are 32-bit integers first, by number, then by length; then all others
-// by UTF-16 code units, as Firebase's SDKs for JavaScript, Java and Apple systems compare texts.
+// The order of keys: those that are 32-bit integers first, by number, then by length; then all
+// others by UTF-16 code units, as Firebase's SDKs for JavaScript, Java and Apple systems compare
+// texts.
 
 /// The key of a child: up to 768 bytes of UTF-8 without `. $ # [ ] /` and control characters.
 public struct FirebaseKey: Hashable, Comparable, Sendable, CustomStringConvertible {

@@ -1,5 +1,6 @@
-// JSON to nodes and back, by Firebase's rules: nulls vanish, arrays are children by number, `.value`
-// and `.priority` are parts of a node. The text comes from the network: everything is checked.
+// JSON to nodes and back, by Firebase's rules: nulls vanish, arrays are children by number,
+// `.value` and `.priority` are parts of a node. The text comes from the network: everything is
+// checked.
 
 internal import Foundation
 internal import TreeRing
@@ -38,8 +39,8 @@ extension FirebaseNode {
     return output
   }
 
-  /// Decodes the node from its JSON text. Firebase stores arrays as children by number, and does not
-  /// tell a dictionary with such keys from an array. O(n log n).
+  /// Decodes the node from its JSON text. Firebase stores arrays as children by number, and does
+  /// not tell a dictionary with such keys from an array. O(n log n).
   /// - Throws: A `DecodingError`.
   public func decode<Value: Decodable>(_ type: Value.Type = Value.self) throws -> Value {
     try JSONDecoder().decode(type, from: Data(json))
