@@ -7,12 +7,13 @@ public import TreeRingCollections
 /// The children of a location, in the order of a query.
 ///
 ///     let messages = LiveCollection(
-///       source: try FirebaseSource(chat, query: FirebaseQuery(.child("sent"))),
+///       source: try FirebaseSource(chat, query: FirebaseQuery(.child("sent")), options: options),
 ///       options: CollectionOptions(order: .source, mode: .paged(batchSize: 20))
 ///     ) { child in
 ///       Message(identifier: child.key.text, content: try child.node.decode())
 ///     }
-///     let newest = await messages.load(.backward)
+///     …
+///     let newest = await messages.load(.backward)  // the newest twenty; from here on they are live
 ///
 /// A collection of the mode `live` follows all children. One of the mode `paged` follows the loaded
 /// range: with `load(.backward)` the newest children, new ones as they arrive, and older ones page
@@ -103,8 +104,9 @@ public struct FirebaseSource: CollectionSource {
   /// memory.
   ///
   ///     for try await event in source.childEvents {
-  ///       if case .added(let child, let previous) = event { print(child.key, "after", previous) }
-  ///     }
+  ///       if case .added(let child, let previous) = event {
+  ///         print(child.key, "after", previous?.text ?? "nothing")
+  ///       }
   public var childEvents: AsyncThrowingStream<FirebaseChildEvent, any Error> {
     let (events, continuation) = AsyncThrowingStream.makeStream(of: FirebaseChildEvent.self)
     let listener = FirebaseListener(client, query) { step, _ in
