@@ -6,8 +6,9 @@ public import TreeRingCollections
 
 /// The children of a location, in the order of a query.
 ///
+///     let byDate = FirebaseQuery(.child("sent"))
 ///     let messages = LiveCollection(
-///       source: try FirebaseSource(chat, query: FirebaseQuery(.child("sent")), options: options),
+///       source: try FirebaseSource(chat, query: byDate, options: options),
 ///       options: CollectionOptions(order: .source, mode: .paged(batchSize: 20))
 ///     ) { child in
 ///       Message(identifier: child.key.text, content: try child.node.decode())

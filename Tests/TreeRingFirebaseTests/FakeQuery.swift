@@ -73,6 +73,13 @@ struct FakeQuery {
     return .success(query)
   }
 
+  /// The query with an order, which a request without bounds need not name.
+  func inOrder(_ order: PlainOrder) -> FakeQuery {
+    var query = self
+    query.order = order
+    return query
+  }
+
   /// JSON scalars separated by commas.
   private static func scalars(_ text: String) -> [PlainScalar]? {
     let array = try? JSONSerialization.jsonObject(with: Data("[\(text)]".utf8))

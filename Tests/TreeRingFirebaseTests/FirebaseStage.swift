@@ -84,6 +84,8 @@ final class FirebaseStage {
   let observer = ItemObserver()
   let order: (FirebaseOrder, PlainOrder)
   let name: String
+  /// The fake server's reading of the query.
+  private let selected: FakeQuery
 
   init(
     _ name: String = "", server: FakeFirebase, mode: LoadingMode = .live,
@@ -93,8 +95,11 @@ final class FirebaseStage {
     self.server = server
     self.name = name
     self.order = order
-    source = try FirebaseSource(
-      server.url("rooms/r1"), query: query ?? FirebaseQuery(order.0), options: options)
+    let query = query ?? FirebaseQuery(order.0)
+    source = try FirebaseSource(server.url("rooms/r1"), query: query, options: options)
+    var request = FakeRequest("GET /rooms/r1.json HTTP/1.1\r\nHost: x", number: 0)
+    request.parameters = try query.parameters(in: PositionRange()).map { ($0.name, $0.value) }
+    selected = try FakeQuery.read(request).get().inOrder(order.1)
     collection = LiveCollection(
       source: source, options: CollectionOptions(order: .source, mode: mode)
     ) { Item($0) }
@@ -116,7 +121,7 @@ final class FirebaseStage {
   /// The items of all children, in order.
   func expected() throws -> [Item] {
     let tree = server.tree
-    return try order.1.keys(tree, Self.location).map { key in
+    return try selected.keys(tree, Self.location).map { key in
       let data = tree.data(at: Self.location + [key])
       let node = try FirebaseNode(json: data.json(exporting: order.0 == .priority).utf8)
       return Item(FirebaseChild(key: try FirebaseKey(key), node: node))

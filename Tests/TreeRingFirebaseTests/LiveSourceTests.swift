@@ -37,14 +37,36 @@ import TreeRingPlatform
     }
   }
 
+  /// A query in an order, with random bounds and possibly a limit.
+  private func query(
+    _ order: FirebaseOrder, _ random: inout SeededGenerator
+  ) throws -> FirebaseQuery {
+    var query = FirebaseQuery(order)
+    if order == .key {
+      if random.chance(4) { query = query.starting(at: .text(random.key())) }
+      if random.chance(4) { query = query.ending(at: .text(random.key())) }
+    } else {
+      let values: [FirebaseScalar] = [nil, false, true, -1, 0, 0.5, "", "a", "p", "\u{FF5A}"]
+      let key = random.chance(2) ? try FirebaseKey(random.key()) : nil
+      if random.chance(4) { query = query.starting(at: random.pick(values), key: key) }
+      if random.chance(4) { query = query.ending(at: random.pick(values), key: key) }
+      if random.chance(8) { query = query.equal(to: random.pick(values)) }
+    }
+    if random.chance(6) { query = query.limited(toFirst: Int.random(in: 1...6, using: &random)) }
+    if random.chance(6) { query = query.limited(toLast: Int.random(in: 1...6, using: &random)) }
+    return query
+  }
+
   @Test(arguments: seeds(1...36)) func aCollectionEqualsTheServer(seed: UInt64) async throws {
     var random = SeededGenerator(seed: seed)
     let order = random.pick(OrderTests.orders)
     let mode = random.pick(Self.modes)
+    let query = try query(order.0, &random)
     let server = FakeFirebase(seed: seed, piece: random.pick([nil, nil, 1, 7]))
     for _ in 0..<random.pick([0, 4, 16]) { write(server, &random) }
     let stage = try FirebaseStage(
-      "seed \(seed), \(mode), \(order.0)", server: server, mode: mode, order: order,
+      "seed \(seed), \(mode), \(query)", server: server, mode: mode, order: order,
+      query: query,
       options: FirebaseStage.options(transport: seed % 3 == 0 ? SessionTransport() : nil))
     let direction = random.pick([LoadDirection.forward, .backward])
     stage.collection.startLoading(direction)
