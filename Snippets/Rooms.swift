@@ -49,7 +49,7 @@ let messages = LiveCollection(
   Message(identifier: child.key.text, content: try child.node.decode())
 }
 
-let newest = await messages.load(.backward)  // the newest twenty; from here on they are live
+let newest = await messages.load(.backward)  // the newest twenty, live from now on
 if let error = newest.error { throw error }
 for await change in messages.changes {  // the models shown, then their changes
   for message in change.added { print(message.content.text) }

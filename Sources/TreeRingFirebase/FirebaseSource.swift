@@ -14,7 +14,7 @@ public import TreeRingCollections
 ///       Message(identifier: child.key.text, content: try child.node.decode())
 ///     }
 ///     …
-///     let newest = await messages.load(.backward)  // the newest twenty; from here on they are live
+///     let newest = await messages.load(.backward)  // the newest twenty, live from now on
 ///
 /// A collection of the mode `live` follows all children. One of the mode `paged` follows the loaded
 /// range: with `load(.backward)` the newest children, new ones as they arrive, and older ones page
