@@ -149,7 +149,10 @@ final class FirebaseStage {
   /// Waits until the collection equals the server's children in order, and checks all events.
   func settle(sourceLocation: SourceLocation = #_sourceLocation) async throws {
     let expected = try expected()
-    await wait(for: "equality", sourceLocation: sourceLocation) { collection.shown == expected }
+    // Observers receive a change right after reads see it.
+    await wait(for: "equality", sourceLocation: sourceLocation) {
+      collection.shown == expected && observer.state.withLock(\.list) == expected
+    }
     check(sourceLocation: sourceLocation)
   }
 

@@ -125,7 +125,7 @@ import TreeRingPlatform
     func put(_ key: String, _ number: Double) {
       server.put(.object(["n": .leaf(.number(number))]), at: FirebaseStage.location + [key])
     }
-    func shown() -> [String] { stage.collection.shown.map(\.identifier) }
+    func shown() -> [String] { stage.observer.state.withLock { $0.list.map(\.identifier) } }
     for (index, key) in ["a", "b", "c", "d"].enumerated() { put(key, Double(index)) }
     #expect(await stage.collection.load().rows == 3)
     #expect(shown() == ["b", "c", "d"])
