@@ -88,6 +88,9 @@ public struct StoreStatistics: Hashable, Sendable {
 }
 
 extension Store {
+  /// The number that the store got when it was created; copies have it too.
+  package var identifier: UInt64 { log.storeID }
+
   /// The store's sizes and counts now. Reads up to 64 leaves of each tree for `pageFill`; otherwise
   /// O(indexes + segments + snapshots + earlier states).
   public func statistics() throws(TreeRingError) -> StoreStatistics {

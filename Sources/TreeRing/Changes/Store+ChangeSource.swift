@@ -15,6 +15,11 @@ extension Snapshot {
     return record
   }
 
+  /// The definition of an index that was in force at this snapshot's commit; nil if there was none.
+  package func formerDefinition(ofIndex name: String) throws(TreeRingError) -> IndexRecord? {
+    try version.catalog.indexes[name]
+  }
+
   /// The definition of an index with this number, if this snapshot reads the index by it or if it
   /// was in force at the snapshot's commit; otherwise nil.
   package func definition(

@@ -47,9 +47,18 @@ public struct IndexReader: Sendable {
 
   /// Every group that has rows, in name order, with the number of its rows. O(groups · log n).
   public func groupCounts() throws(TreeRingError) -> [(group: GroupName, rows: Int)] {
+    try groupCounts(from: nil, limit: .max)
+  }
+
+  /// The groups from a name on that have rows, in name order, at most `limit` of them, with the
+  /// number of their rows. O(groups returned · log n).
+  package func groupCounts(
+    from first: GroupName?, limit: Int
+  ) throws(TreeRingError) -> [(group: GroupName, rows: Int)] {
     var groups: [(group: GroupName, rows: Int)] = []
     var position = 0
-    while position < order.count {
+    if let first { position = try positions(of: first).lowerBound }
+    while position < order.count, groups.count < limit {
       try state.read {
         let group = try order.withEntry(at: position) { key, value in
           try OrderEntry(key: key, value: value).groupName

@@ -22,6 +22,14 @@ struct MappingCursor: Sendable {
   /// The positions of the flexible windows.
   var windows: [MappingPosition.WindowPosition] { layout.windows }
 
+  /// Whether changes of these groups alone cannot change the rows shown, nor a window.
+  func ignores(_ groups: Set<GroupName>) -> Bool {
+    mappings.choice == nil && !groups.contains { layout.table.slot(of: $0) != nil }
+  }
+
+  /// Shows a later or earlier commit that shows the same rows.
+  mutating func pass(to commit: CommitNumber) { self.commit = commit }
+
   /// Shows a state from scratch; windows continue, clipped to their groups. O(groups · log n).
   mutating func reset<Groups: OrderedGroups>(
     to groups: Groups, at commit: CommitNumber, mappings target: Mappings? = nil,
@@ -135,13 +143,16 @@ struct MappingCursor: Sendable {
 }
 
 extension AffectedRows {
+  /// The groups of all affected rows, before and after, in name order.
+  fileprivate var groupNames: [GroupName] { groups.sorted() }
+
   /// The groups of all affected rows, before and after.
-  fileprivate var groupNames: [GroupName] {
+  var groups: Set<GroupName> {
     var names: Set<GroupName> = []
     for change in rows.values {
       for place in change.oldPlaces { names.insert(place.group) }
       for place in change.newPlaces { names.insert(place.group) }
     }
-    return names.sorted()
+    return names
   }
 }

@@ -112,20 +112,48 @@ public struct MappingObserver: Sendable {
     return change
   }
 
+  /// Moves to the commit of a round, whose work other observers share.
+  ///
+  /// - Returns: Nil if no affected row lies in a group of the mappings, so that the rows shown stay
+  ///   the same. That costs one comparison for each affected group.
+  /// - Throws: The errors of ``advance(to:mappings:changing:)``, with the same effect.
+  package mutating func advance(to round: ChangeRound) throws(TreeRingError) -> Change? {
+    if let definition, start == nil {
+      let present = try round.snapshot.definition(ofIndex: cursor.mappings.index)
+      if definition.number == present.number,
+        let touched = try? round.merged(present, from: cursor.commit).groups,
+        cursor.ignores(touched)
+      {
+        cursor.pass(to: round.snapshot.commit)
+        return nil
+      }
+    }
+    var copy = self
+    let change = try copy.show(round.snapshot, mappings: nil, changing: [], in: round)
+    self = copy
+    return change
+  }
+
   private mutating func show(
-    _ snapshot: Snapshot, mappings: Mappings?, changing changes: [RangeChange]
+    _ snapshot: Snapshot, mappings: Mappings?, changing changes: [RangeChange],
+    in round: ChangeRound? = nil
   ) throws(TreeRingError) -> Change {
     var reason = ResetReason.firstState
     if let start { reason = try resume(from: start, to: snapshot) ?? reason }
     let target = mappings ?? cursor.mappings
     let present = try snapshot.definition(ofIndex: target.index)
-    let groups = try groups(by: present, at: snapshot)
+    let groups =
+      if let round { try round.groups(of: present) } else {
+        try self.groups(by: present, at: snapshot)
+      }
     defer { definition = present }
     if let definition {
       let isDefinedAnew = definition.number != present.number
       if !target.index.isSameName(as: cursor.mappings.index) {
         reason = .otherIndex
-      } else if let affected = try affectedRows(since: definition, to: snapshot, by: present) {
+      } else if let affected = try affectedRows(
+        since: definition, to: snapshot, by: present, in: round)
+      {
         return try cursor.advance(
           to: groups, by: affected, mappings: target, edits: changes,
           isDefinedAnew: isDefinedAnew, limit: limit)
@@ -174,13 +202,15 @@ public struct MappingObserver: Sendable {
   /// The rows affected since the commit shown by a definition. Nil if that commit lies beyond the
   /// horizon, or if the effect of a replaced definition cannot be determined.
   private func affectedRows(
-    since definition: IndexRecord, to snapshot: Snapshot, by present: IndexRecord
+    since definition: IndexRecord, to snapshot: Snapshot, by present: IndexRecord,
+    in round: ChangeRound?
   ) throws(TreeRingError) -> AffectedRows? {
     if definition.number != present.number {
       return try store.affectedRows(
         from: cursor.commit, shownBy: definition, to: snapshot, limit: limit)
     }
     do throws(TreeRingError) {
+      if let round { return try round.merged(present, from: cursor.commit).rows }
       return try store.affectedRows(ofIndex: present.name, from: cursor.commit, to: snapshot)
     } catch {
       guard error.code == .beyondHorizon || error.code == .snapshotExpired else { throw error }

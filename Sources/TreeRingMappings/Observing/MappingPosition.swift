@@ -1,7 +1,7 @@
 // The position of an observer, saved to continue later: after a restart, or in another process.
 
-public import TreeRing
-internal import TreeRingLog
+internal import TreeRing
+public import TreeRingLog
 
 /// The saved state of an observer: a commit, and the positions of its flexible windows.
 ///
@@ -12,8 +12,25 @@ public struct MappingPosition: Hashable, Sendable, Codable {
   /// The commit shown.
   public let commit: CommitNumber
   /// The number of the index's definition.
-  let definition: UInt32
+  package let definition: UInt32
   let windows: [WindowPosition]
+
+  init(
+    index: String, commit: CommitNumber, definition: UInt32, windows: [WindowPosition]
+  ) {
+    self.index = index
+    self.commit = commit
+    self.definition = definition
+    self.windows = windows
+  }
+
+  /// The position of an observer whose mappings have no flexible range.
+  package init(index: String, commit: CommitNumber, definition: UInt32) {
+    self.init(index: index, commit: commit, definition: definition, windows: [])
+  }
+
+  /// Whether a flexible range has a window.
+  package var hasWindows: Bool { !windows.isEmpty }
 
   public static func == (a: MappingPosition, b: MappingPosition) -> Bool {
     a.commit == b.commit && a.definition == b.definition && a.windows == b.windows
