@@ -21,6 +21,8 @@ let package = Package(
     .library(name: "TreeRingFirebase", targets: ["TreeRingFirebase"]),
     .library(name: "TreeRingImport", targets: ["TreeRingImport"]),
     .library(name: "TreeRingMetrics", targets: ["TreeRingMetrics"]),
+    // For the server alone (Tools/server), which is a package of its own.
+    .library(name: "TreeRingLive", targets: ["TreeRingLive"]),
   ],
   // An app enables this trait to use TreeRingMetrics; without it, no app resolves swift-metrics.
   traits: [
@@ -67,6 +69,12 @@ let package = Package(
       swiftSettings: strict),
     .target(
       name: "TreeRingImport", dependencies: ["TreeRing", "TreeRingLog"], swiftSettings: strict),
+    .target(
+      name: "TreeRingLive",
+      dependencies: [
+        "TreeRing", "TreeRingImport", "TreeRingLog", "TreeRingMappings", "TreeRingPlatform",
+      ],
+      swiftSettings: strict),
     .target(
       name: "TreeRingMetrics",
       dependencies: [
@@ -124,6 +132,13 @@ let package = Package(
       dependencies: ["TreeRing", "TreeRingImport", "TreeRingLog", "TestSupport"],
       swiftSettings: strict),
     .testTarget(
+      name: "TreeRingLiveTests",
+      dependencies: [
+        "TreeRing", "TreeRingImport", "TreeRingLive", "TreeRingLog", "TreeRingMappings",
+        "TreeRingPlatform", "TestSupport",
+      ],
+      swiftSettings: strict),
+    .testTarget(
       name: "TreeRingMetricsTests",
       dependencies: [
         "TreeRing", "TreeRingLog", "TreeRingMetrics", "TreeRingPlatform", "TestSupport",
@@ -145,7 +160,8 @@ if Context.environment["TREERING_TOOL"] != nil {
     .executableTarget(
       name: "treering",
       dependencies: [
-        "TreeRing", "TreeRingImport", "TreeRingLog", "TreeRingMappings", "TreeRingPlatform",
+        "TreeRing", "TreeRingImport", "TreeRingLive", "TreeRingLog", "TreeRingMappings",
+        "TreeRingPlatform",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "Logging", package: "swift-log"),
       ],
@@ -157,7 +173,8 @@ if Context.environment["TREERING_TOOL"] != nil {
     .testTarget(
       name: "TreeRingToolTests",
       dependencies: [
-        "treering", "Crasher", "TreeRing", "TreeRingLog", "TreeRingMappings", "TreeRingPlatform",
+        "treering", "Crasher", "TreeRing", "TreeRingLive", "TreeRingLog", "TreeRingMappings",
+        "TreeRingPlatform",
         "TestSupport",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ],
@@ -169,7 +186,10 @@ if Context.environment["TREERING_TOOL"] != nil {
 // slow models. The tests then take a fifth of the time. Other tests are not optimised: they compile
 // more quickly that way.
 if Context.environment["TREERING_OPTIMIZED"] != nil {
-  let computing = ["TreeRingMappingsTests", "TreeRingCollectionsTests", "TreeRingFirebaseTests"]
+  let computing = [
+    "TreeRingMappingsTests", "TreeRingCollectionsTests", "TreeRingFirebaseTests",
+    "TreeRingLiveTests",
+  ]
   for target in package.targets where target.type != .test || computing.contains(target.name) {
     guard let settings = target.swiftSettings else { continue }
     target.swiftSettings = settings + [.unsafeFlags(["-O"])]

@@ -3,6 +3,7 @@
 import Foundation
 import TestSupport
 import Testing
+import TreeRingLive
 
 @testable import TreeRing
 @testable import TreeRingLog

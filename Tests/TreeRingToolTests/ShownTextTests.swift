@@ -1,6 +1,7 @@
 // The tool's output for people: keys and contents must not control the terminal.
 
 import Testing
+import TreeRingLive
 
 @testable import treering
 

@@ -1,6 +1,7 @@
 import ArgumentParser
 import Foundation
 import Testing
+import TreeRingLive
 
 @testable import TreeRingMappings
 @testable import treering

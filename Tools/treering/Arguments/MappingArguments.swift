@@ -2,6 +2,7 @@
 
 import ArgumentParser
 import TreeRing
+import TreeRingLive
 import TreeRingMappings
 
 /// The shown groups, the range of each, and its direction.

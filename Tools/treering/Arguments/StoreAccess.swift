@@ -129,14 +129,4 @@ extension Snapshot {
       throw Failure(.no, "There is no bucket \(name) at commit \(commit).")
     }
   }
-
-  /// A reader of an index; nil if the index is defined in code, which the tool does not have.
-  func readableIndex(_ name: String) throws -> IndexReader? {
-    do {
-      return try index(name)
-    } catch {
-      guard error.code == .indexDefinedInCode else { throw error }
-      return nil
-    }
-  }
 }

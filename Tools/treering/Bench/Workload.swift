@@ -4,6 +4,7 @@
 import ArgumentParser
 import Foundation
 import TreeRing
+import TreeRingLive
 import TreeRingLog
 
 /// A named workload, in the order in which they run.

@@ -2,6 +2,7 @@
 
 import Foundation
 import TreeRing
+import TreeRingLive
 import TreeRingLog
 import TreeRingMappings
 
@@ -55,7 +56,7 @@ struct Board {
     _ change: Change, _ snapshot: Snapshot, since start: ContinuousClock.Instant = .now
   ) throws {
     if output.isJSON {
-      try ChangePrinter(output: output, change: change).batch()
+      try ChangePrinter(output: output, change: change).print(.batch)
       return try output.flush()
     }
     var edits: [BoardLines.Edit] = []

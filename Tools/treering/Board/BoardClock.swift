@@ -1,6 +1,7 @@
 // The time of the history that a board replays.
 
 import TreeRing
+import TreeRingLive
 import TreeRingLog
 
 /// A clock that runs at a chosen speed and can be paused.

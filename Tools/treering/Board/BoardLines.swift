@@ -2,6 +2,7 @@
 // from the first state; after that only steps of changesets modify them.
 
 import TreeRing
+import TreeRingLive
 import TreeRingMappings
 
 /// The lines of a board.

@@ -2,6 +2,7 @@
 
 import ArgumentParser
 import TreeRing
+import TreeRingLive
 
 struct BucketsCommand: StoreCommand {
   static let configuration = CommandConfiguration(
@@ -14,10 +15,7 @@ struct BucketsCommand: StoreCommand {
     let table = Table(output, [.left("bucket"), .right("rows")])
     for (name, rows) in try openForReading().snapshot(at: at).buckets() {
       if output.isJSON {
-        try output.object {
-          $0.text("bucket", name)
-          $0.number("rows", rows)
-        }
+        try output.object { $0.bucket(name, rows: rows) }
       } else {
         try table.row(name, "\(rows)")
       }

@@ -2,6 +2,7 @@
 
 import ArgumentParser
 import TreeRing
+import TreeRingLive
 import TreeRingLog
 import TreeRingMappings
 
@@ -10,15 +11,13 @@ struct ChangesCommand: StoreCommand {
     commandName: "changes",
     abstract: "Prints the minimal changeset of an index between two commits, in either direction.")
 
-  enum Form: String, ExpressibleByArgument, CaseIterable { case batch, steps, placements, yap }
-
   @OptionGroup var arguments: StoreArguments
   @Argument(help: "The index.", transform: NegativeNumber.shown)
   var index: String
   @Option(help: "The point in history to start from.", transform: Point.parse) var from: Point
   @Option(help: "The point in history to end at.", transform: Point.parse) var to: Point
   @OptionGroup var shown: MappingArguments
-  @Option(help: "The form of the changeset.") var form = Form.batch
+  @Option(help: "The form of the changeset.") var form = ChangeForm.batch
   @Option(help: "Print a reset if there are more operations than this.") var limit = 100_000
 
   func run(_ output: Output) throws {
@@ -28,12 +27,8 @@ struct ChangesCommand: StoreCommand {
     var observer = store.observer(of: shown.mappings(of: index), limit: limit)
     _ = try observer.advance(to: old)
     let change = try observer.advance(to: new)
-    let printer = ChangePrinter(output: output, change: change)
-    switch form {
-    case .batch: try printer.batch()
-    case .steps: try printer.steps()
-    case .placements: try printer.placements()
-    case .yap: try printer.yap()
-    }
+    try ChangePrinter(output: output, change: change).print(form)
   }
 }
+
+extension ChangeForm: ExpressibleByArgument {}

@@ -2,6 +2,7 @@
 
 import ArgumentParser
 import TreeRing
+import TreeRingLive
 import TreeRingLog
 
 struct CompactCommand: StoreCommand {
@@ -79,16 +80,5 @@ struct CompactCommand: StoreCommand {
     for holding in report.held {
       try output.line("Commit \(holding.commit) stays readable for \(holding.description).")
     }
-  }
-}
-
-extension JSONText {
-  /// The holders of history, as an array of objects.
-  static func held(_ held: [Holding]) -> String {
-    array(
-      held.map {
-        "{\"kind\":" + quoted($0.kind.rawValue) + ",\"commit\":\($0.commit),\"what\":"
-          + quoted($0.description) + "}"
-      })
   }
 }

@@ -2,6 +2,7 @@
 
 import ArgumentParser
 import TreeRing
+import TreeRingLive
 
 struct DiffCommand: StoreCommand {
   static let configuration = CommandConfiguration(
@@ -39,12 +40,6 @@ struct DiffCommand: StoreCommand {
       }
       return
     }
-    try output.object {
-      $0.text("bucket", id.bucket)
-      $0.key("key", id.key.bytes)
-      $0.text("kind", difference.kind.rawValue)
-      if let before = difference.before { $0.content("before", before.object) }
-      if let after = difference.after { $0.content("after", after.object) }
-    }
+    try output.object { $0.difference(difference) }
   }
 }

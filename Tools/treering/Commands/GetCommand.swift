@@ -2,6 +2,7 @@
 
 import ArgumentParser
 import TreeRing
+import TreeRingLive
 
 struct GetCommand: StoreCommand {
   static let configuration = CommandConfiguration(
@@ -20,7 +21,7 @@ struct GetCommand: StoreCommand {
     guard let row = found else {
       throw Failure(.no, "There is no row \(key) in bucket \(bucket) at commit \(commit).")
     }
-    if output.isJSON { return try output.row(row) }
+    if output.isJSON { return try output.object { $0.row(row) } }
     try output.line(JSONText.shown(row.object))
     if metadata, let metadata = row.metadata { try output.line(JSONText.shown(metadata)) }
   }

@@ -2,6 +2,7 @@
 
 import ArgumentParser
 import TreeRing
+import TreeRingLive
 
 struct GroupsCommand: StoreCommand {
   static let configuration = CommandConfiguration(
@@ -17,10 +18,7 @@ struct GroupsCommand: StoreCommand {
     let table = Table(output, [.left("group"), .right("rows")])
     for (group, rows) in try reader.groupCounts() {
       if output.isJSON {
-        try output.object {
-          $0.key("group", group.bytes)
-          $0.number("rows", rows)
-        }
+        try output.object { $0.group(group, rows: rows) }
       } else {
         try table.row(JSONText.shown(key: group.bytes), "\(rows)")
       }

@@ -2,6 +2,7 @@
 
 import ArgumentParser
 import TreeRing
+import TreeRingLive
 import TreeRingLog
 
 struct HistoryCommand: StoreCommand {
@@ -25,13 +26,7 @@ struct HistoryCommand: StoreCommand {
       output, [.right("commit"), .left("at"), .left("kind"), .left("metadata"), .left("object")])
     for version in versions {
       if output.isJSON {
-        try output.object {
-          $0.number("commit", version.commit)
-          $0.date("at", version.timestamp)
-          $0.text("kind", version.kind.rawValue)
-          if let object = version.object { $0.content("object", object) }
-          if let metadata = version.metadata { $0.content("metadata", metadata) }
-        }
+        try output.object { $0.version(version) }
       } else {
         try table.row(
           "\(version.commit)", ISO8601.format(version.timestamp), version.kind.rawValue,

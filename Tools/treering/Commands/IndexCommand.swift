@@ -2,6 +2,7 @@
 
 import ArgumentParser
 import TreeRing
+import TreeRingLive
 import TreeRingLog
 
 struct IndexCommand: ParsableCommand {
@@ -185,30 +186,7 @@ private final class IndexList {
     let conditions = index.fields?.conditions ?? index.filter?.conditions ?? []
     let bucket = index.buckets.joined(separator: ",")
     if output.isJSON {
-      try output.object {
-        $0.text("index", index.name)
-        $0.text("bucket", bucket)
-        if let fields = index.fields {
-          $0.text("group", fields.group)
-          $0.texts("order", fields.order.map(\.description))
-        } else {
-          for name in ["group", "order"] { $0.null(name) }
-        }
-        if index.fields != nil || index.filter != nil {
-          let members = conditions.map { condition in
-            JSONText.quoted(condition.field) + ":"
-              + JSONText.array(condition.values.map { JSONText.quoted($0) })
-          }
-          $0.raw("where", "{" + members.joined(separator: ",") + "}")
-        } else {
-          $0.null("where")
-        }
-        if let parent = index.parent { $0.text("parent", parent) }
-        if index.isManual { $0.raw("manual", "true") }
-        $0.number("version", index.version)
-        if let reader { $0.number("rows", reader.count) } else { $0.null("rows") }
-        if let groups { $0.number("groups", groups) } else { $0.null("groups") }
-      }
+      try output.object { $0.index(index, rows: reader?.count, groups: groups) }
       return
     }
     let order = index.fields?.order.map(\.description).joined(separator: ",")

@@ -2,6 +2,7 @@
 
 import ArgumentParser
 import TreeRing
+import TreeRingLive
 import TreeRingLog
 
 struct LogCommand: StoreCommand {
@@ -48,6 +49,6 @@ struct LogCommand: StoreCommand {
         "\(info.number)", ISO8601.format(info.timestamp), "\(info.operationCount)",
         "\(info.byteCount)", tags.joined(separator: " "), info.note ?? "")
     }
-    try CommitPrinter.json(info, tags: tags, output)
+    try output.object { $0.commit(info, tags: tags) }
   }
 }

@@ -3,6 +3,7 @@
 import ArgumentParser
 import Foundation
 import TreeRing
+import TreeRingLive
 import TreeRingLog
 
 struct ReplayCommand: StoreCommand {

@@ -2,6 +2,7 @@
 
 import ArgumentParser
 import TreeRing
+import TreeRingLive
 
 struct RevertCommand: StoreCommand {
   static let configuration = CommandConfiguration(

@@ -2,6 +2,7 @@
 
 import ArgumentParser
 import TreeRing
+import TreeRingLive
 import TreeRingMappings
 
 struct RowsCommand: StoreCommand {
@@ -31,11 +32,7 @@ struct RowsCommand: StoreCommand {
     let table = Table(output, [.right("index"), .left("key"), .left("object")])
     try reader.forEachRow(in: group, window) { index, row in
       if output.isJSON {
-        try output.object {
-          $0.number("index", index)
-          $0.key("key", row.key.bytes)
-          $0.content("object", row.object)
-        }
+        try output.object { $0.row(row, at: index) }
       } else {
         try table.row(
           "\(index)", JSONText.shown(key: row.key.bytes), JSONText.shown(row.object))

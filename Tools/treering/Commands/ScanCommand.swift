@@ -2,6 +2,7 @@
 
 import ArgumentParser
 import TreeRing
+import TreeRingLive
 
 struct ScanCommand: StoreCommand {
   static let configuration = CommandConfiguration(
@@ -31,7 +32,7 @@ struct ScanCommand: StoreCommand {
     guard limit ?? 1 > 0 else { return }
     try snapshot.forEachRow(in: bucket, from: lower, to: upper, reversed: reverse) { row in
       if output.isJSON {
-        try output.row(row, withObject: !keys)
+        try output.object { $0.row(row, withObject: !keys) }
       } else if keys {
         try output.line(JSONText.shown(key: row.key.bytes))
       } else {
@@ -45,19 +46,8 @@ struct ScanCommand: StoreCommand {
 
   /// The keys to print: from the first, inclusive, to the second, exclusive.
   private func bounds() throws -> (Key?, Key?) {
-    var lower = try from.map { try Typed.key($0) }
-    var upper = try to.map { try Typed.key($0) }
-    if let prefix {
-      let prefix = try Typed.key(prefix)
-      lower = lower.map { max($0, prefix) } ?? prefix
-      var after = prefix.bytes
-      while after.last == 0xFF { after.removeLast() }
-      if let last = after.popLast() {
-        let end = Key(bytes: after + [last + 1])
-        upper = upper.map { min($0, end) } ?? end
-      }
-    }
-    if let low = lower, let high = upper, high < low { upper = low }
-    return (lower, upper)
+    KeyRange.bounds(
+      prefix: try prefix.map { try Typed.key($0) }, from: try from.map { try Typed.key($0) },
+      to: try to.map { try Typed.key($0) })
   }
 }

@@ -3,6 +3,7 @@
 import ArgumentParser
 import TreeRing
 import TreeRingImport
+import TreeRingLive
 import TreeRingLog
 
 struct ShowCommand: StoreCommand {

@@ -2,6 +2,7 @@
 
 import ArgumentParser
 import TreeRing
+import TreeRingLive
 
 struct StatsCommand: StoreCommand {
   static let configuration = CommandConfiguration(
@@ -12,31 +13,7 @@ struct StatsCommand: StoreCommand {
   func run(_ output: Output) throws {
     let statistics = try openForReading().statistics()
     if output.isJSON {
-      try output.object { object in
-        object.number("commits", statistics.commits)
-        object.number("horizon", statistics.horizon)
-        object.number("rows", statistics.rows)
-        object.number("graves", statistics.tombstones)
-        object.number("logBytes", statistics.logByteCount)
-        object.number("segments", statistics.segmentCount)
-        object.number("payloadBytes", statistics.payloadByteCount)
-        object.number("storedBytes", statistics.storedByteCount)
-        object.number("compressionRatio", statistics.compressionRatio, digits: 3)
-        object.number("pages", statistics.pageCount)
-        object.number("pageFill", statistics.pageFill, digits: 3)
-        object.number("pageFileBytes", statistics.pageFileByteCount)
-        object.number("retainedRoots", statistics.retainedRootCount)
-        object.number("retainedPages", statistics.retainedPageCount)
-        object.number("widestReplay", statistics.widestReplay)
-        object.number("pinnedPages", statistics.pinnedPageCount)
-        object.number("dirtyPages", statistics.dirtyPageCount)
-        object.number("pageMemoryBytes", statistics.pageMemoryByteCount)
-        object.number("memoryBudget", statistics.memoryBudget)
-        object.number("changeRecordRows", statistics.changeRecordRows)
-        object.number("pins", pins(statistics))
-        object.number("reclaimableBytes", statistics.reclaimableByteCount)
-        object.raw("held", JSONText.held(statistics.held))
-      }
+      try output.object { $0.statistics(statistics) }
       return
     }
     let table = Table(output, [.left("what"), .right("value")])
@@ -63,11 +40,6 @@ struct StatsCommand: StoreCommand {
       try table.row("history from \(holding.commit) on is held by", holding.description)
     }
     try table.finish()
-  }
-
-  /// Snapshots and processes that keep history readable.
-  private func pins(_ statistics: StoreStatistics) -> Int {
-    statistics.held.count { $0.kind == .pin || $0.kind == .follower }
   }
 
   private func ratio(_ value: Double) -> String {

@@ -2,6 +2,7 @@
 
 import ArgumentParser
 import TreeRing
+import TreeRingLive
 
 struct TagsCommand: StoreCommand {
   static let configuration = CommandConfiguration(
@@ -13,10 +14,7 @@ struct TagsCommand: StoreCommand {
     let table = Table(output, [.left("tag"), .right("commit")])
     for tag in try openForReading().snapshot().tags() {
       if output.isJSON {
-        try output.object {
-          $0.text("tag", tag.name)
-          $0.number("commit", tag.commit)
-        }
+        try output.object { $0.tag(tag) }
       } else {
         try table.row(tag.name, "\(tag.commit)")
       }

@@ -3,6 +3,7 @@
 import ArgumentParser
 import Foundation
 import TreeRing
+import TreeRingLive
 import TreeRingLog
 import TreeRingMappings
 
@@ -47,7 +48,7 @@ struct WatchCommand: StoreCommand {
       while next <= newest, count < limit ?? .max {
         let info = try store.commit(next)
         if output.isJSON {
-          try CommitPrinter.json(info, tags: info.tags, output)
+          try output.object { $0.commit(info, tags: info.tags) }
         } else {
           try CommitPrinter.line(info, output)
         }
@@ -69,7 +70,7 @@ struct WatchCommand: StoreCommand {
       let change = try observer.advance(to: snapshot)
       last = snapshot.commit
       guard change.isReset || change.changeset.count > 0 else { continue }
-      try ChangePrinter(output: output, change: change).batch()
+      try ChangePrinter(output: output, change: change).print(.batch)
       try output.flush()
       count += 1
     }

@@ -1,6 +1,7 @@
 // The common part of backup, restore and salvage: progress, Ctrl-C, and the final report.
 
 import TreeRing
+import TreeRingLive
 import TreeRingLog
 
 /// One piece of copying work.

@@ -6,6 +6,7 @@
 import Foundation
 import TreeRing
 import TreeRingImport
+import TreeRingLive
 import TreeRingLog
 
 /// Replays a store's log.

@@ -1,21 +1,9 @@
-// A commit in the output of `treering log` and `treering watch`.
+// A commit in the output of `treering watch`.
 
 import TreeRing
 import TreeRingLog
 
 enum CommitPrinter {
-  /// One JSON object.
-  static func json(_ info: CommitInfo, tags: [String], _ output: Output) throws {
-    try output.object {
-      $0.number("commit", info.number)
-      $0.date("at", info.timestamp)
-      $0.number("operations", info.operationCount)
-      $0.number("bytes", info.byteCount)
-      if let note = info.note { $0.text("note", note) }
-      if !tags.isEmpty { $0.texts("tags", tags) }
-    }
-  }
-
   /// One line for a person. It does not depend on later lines.
   static func line(_ info: CommitInfo, _ output: Output) throws {
     var parts = [

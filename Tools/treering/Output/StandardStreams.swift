@@ -2,6 +2,7 @@
 
 import Foundation
 import Logging
+import TreeRingLive
 
 /// Standard error. Failures to write are ignored: the answer and the exit code do not depend on it.
 enum StandardError {

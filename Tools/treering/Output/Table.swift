@@ -3,6 +3,7 @@
 // in all of these rows is omitted.
 
 import Foundation
+import TreeRingLive
 
 /// A table on standard output.
 final class Table {

@@ -1,10 +1,10 @@
 // Characters in names and contents that control a terminal or disguise text.
 
 /// C0 and C1 controls, delete, and characters that change the direction of text or end a line.
-enum ControlCharacters {
+package enum ControlCharacters {
   /// The offset of the first control character in UTF-8, from `start` on; nil if there is none.
   /// O(bytes).
-  static func first(in bytes: UnsafeRawBufferPointer, from start: Int) -> Int? {
+  package static func first(in bytes: UnsafeRawBufferPointer, from start: Int) -> Int? {
     var at = start
     while at < bytes.count {
       let byte = bytes[at]

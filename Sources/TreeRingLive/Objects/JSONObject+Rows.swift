@@ -1,0 +1,98 @@
+// Rows, groups, buckets and indexes as JSON objects.
+
+package import TreeRing
+internal import TreeRingLog
+
+extension JSONObject {
+  /// The members of a row: its bucket, key, object, metadata and last commit. Without an object the
+  /// row has neither object nor metadata.
+  package mutating func row(_ row: StoredRow, withObject: Bool = true) {
+    text("bucket", row.bucket)
+    key("key", row.key.bytes)
+    if withObject {
+      content("object", row.object)
+      if let metadata = row.metadata { content("metadata", metadata) }
+    }
+    number("written", row.written)
+  }
+
+  /// The members of a row at a position of its group.
+  package mutating func row(_ row: StoredRow, at index: Int) {
+    number("index", index)
+    key("key", row.key.bytes)
+    content("object", row.object)
+  }
+
+  /// The members of a version of a row.
+  package mutating func version(_ version: RowVersion) {
+    number("commit", version.commit)
+    date("at", version.timestamp)
+    text("kind", version.kind.rawValue)
+    if let object = version.object { content("object", object) }
+    if let metadata = version.metadata { content("metadata", metadata) }
+  }
+
+  /// The members of a row that differs between two commits.
+  package mutating func difference(_ difference: RowDifference) {
+    text("bucket", difference.id.bucket)
+    key("key", difference.id.key.bytes)
+    text("kind", difference.kind.rawValue)
+    if let before = difference.before { content("before", before.object) }
+    if let after = difference.after { content("after", after.object) }
+  }
+
+  /// The members of a group.
+  package mutating func group(_ group: GroupName, rows: Int) {
+    key("group", group.bytes)
+    number("rows", rows)
+  }
+
+  /// The members of a bucket.
+  package mutating func bucket(_ name: String, rows: Int) {
+    text("bucket", name)
+    number("rows", rows)
+  }
+
+  /// The members of a group index.
+  ///
+  /// - Parameters:
+  ///   - rows: The number of its rows; nil if this process cannot read the index.
+  ///   - groups: The number of its groups; nil likewise.
+  package mutating func index(_ index: IndexInfo, rows: Int?, groups: Int?) {
+    text("index", index.name)
+    text("bucket", index.buckets.joined(separator: ","))
+    if let fields = index.fields {
+      text("group", fields.group)
+      texts("order", fields.order.map(\.description))
+    } else {
+      for name in ["group", "order"] { null(name) }
+    }
+    if index.fields != nil || index.filter != nil {
+      let conditions = index.fields?.conditions ?? index.filter?.conditions ?? []
+      let members = conditions.map { condition in
+        JSONText.quoted(condition.field) + ":"
+          + JSONText.array(condition.values.map { JSONText.quoted($0) })
+      }
+      raw("where", "{" + members.joined(separator: ",") + "}")
+    } else {
+      null("where")
+    }
+    if let parent = index.parent { text("parent", parent) }
+    if index.isManual { bool("manual", true) }
+    number("version", index.version)
+    if let rows { number("rows", rows) } else { null("rows") }
+    if let groups { number("groups", groups) } else { null("groups") }
+  }
+}
+
+extension Snapshot {
+  /// A reader of an index; nil if the index is defined in code, which this process does not have.
+  package func readableIndex(_ name: String) throws -> IndexReader? {
+    do {
+      return try index(name)
+    } catch {
+      guard error.code == .indexDefinedInCode else { throw error }
+      return nil
+    }
+  }
+}
