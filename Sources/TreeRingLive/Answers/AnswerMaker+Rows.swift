@@ -1,0 +1,180 @@
+// The answers to requests about rows, groups and positions.
+
+internal import TreeRing
+internal import TreeRingLog
+internal import TreeRingMappings
+
+extension AnswerMaker {
+  // MARK: - Buckets
+
+  private func bucket() throws(TreeRingError) -> String {
+    let bucket = try arguments.text(0)
+    try access.check(bucket: bucket)
+    return bucket
+  }
+
+  private func key(_ index: Int) throws(TreeRingError) -> Key {
+    let bytes = arguments.bytes(index)
+    guard let text = String(validating: bytes, as: UTF8.self) else { return Key(bytes: bytes) }
+    return Key(bytes: try KeyText.bytes(text))
+  }
+
+  private func key(_ name: String) throws(TreeRingError) -> Key? {
+    guard let bytes = arguments.bytes(name) else { return nil }
+    guard let text = String(validating: bytes, as: UTF8.self) else { return Key(bytes: bytes) }
+    return Key(bytes: try KeyText.bytes(text))
+  }
+
+  func rows() throws(TreeRingError) -> LiveAnswer {
+    let bucket = try bucket()
+    let limit = try limit()
+    let isReversed = try arguments.flag("reverse")
+    let snapshot = try snapshot()
+    guard try snapshot.buckets().contains(where: { $0.name.utf8.elementsEqual(bucket.utf8) }) else {
+      throw TreeRingError(
+        .notFound, "There is no bucket \(bucket) at commit \(snapshot.commit).")
+    }
+    let (lower, upper) = KeyRange.bounds(
+      prefix: try key("prefix"), from: try key("from"), to: try key("to"))
+    return try reading {
+      try LiveAnswer { object in
+        object.number("commit", snapshot.commit)
+        var last: Key?
+        var next: Key?
+        try object.list("rows") { list in
+          try snapshot.forEachRow(in: bucket, from: lower, to: upper, reversed: isReversed) { row in
+            if list.count >= limit || list.byteCount >= limits.pieceByteCount {
+              // Forward a page begins with its first key; backward it ends before its last one.
+              next = isReversed ? last : Key(bytes: row.key.bytes)
+              return false
+            }
+            list.object { $0.row(row) }
+            last = Key(bytes: row.key.bytes)
+            return true
+          }
+        }
+        if let next { object.key("next", next.bytes) } else { object.null("next") }
+      }
+    }
+  }
+
+  func row() throws(TreeRingError) -> LiveAnswer {
+    let bucket = try bucket()
+    let key = try key(1)
+    let (row, commit): (StoredRow?, CommitNumber)
+    if let point = try arguments.point("at") {
+      commit = try point.commit(in: store)
+      row = try store.row(key, in: bucket, at: .commit(commit))
+    } else {
+      let snapshot = try store.snapshot()
+      (row, commit) = (try snapshot.row(key, in: bucket), snapshot.commit)
+    }
+    guard let row else {
+      throw TreeRingError(
+        .notFound, "There is no row \(key) in bucket \(bucket) at commit \(commit).")
+    }
+    return LiveAnswer { $0.row(row) }
+  }
+
+  func history() throws(TreeRingError) -> LiveAnswer {
+    let bucket = try bucket()
+    let key = try key(1)
+    let limit = try limit()
+    return try reading {
+      let versions = try store.history(of: key, in: bucket)
+      guard !versions.isEmpty else {
+        throw TreeRingError(.notFound, "There never was a row \(key) in bucket \(bucket).")
+      }
+      return LiveAnswer { object in
+        object.list("versions") { list in
+          for version in versions.prefix(limit) { list.object { $0.version(version) } }
+        }
+        object.bool("more", versions.count > limit)
+      }
+    }
+  }
+
+  // MARK: - Indexes
+
+  private func reader() throws(TreeRingError) -> IndexReader {
+    let index = try arguments.text(0)
+    try access.check(index: index, in: store)
+    return try snapshot().index(index)
+  }
+
+  func groups() throws(TreeRingError) -> LiveAnswer {
+    let reader = try reader()
+    let limit = try limit()
+    let first = try key("from").map { GroupName(bytes: $0.bytes) }
+    let groups = try reader.groupCounts(from: first, limit: limit + 1)
+    return LiveAnswer { object in
+      object.number("commit", reader.commit)
+      object.list("groups") { list in
+        for (group, rows) in groups.prefix(limit) { list.object { $0.group(group, rows: rows) } }
+      }
+      if groups.count > limit {
+        object.key("next", groups[limit].group.bytes)
+      } else {
+        object.null("next")
+      }
+    }
+  }
+
+  func groupRows() throws(TreeRingError) -> LiveAnswer {
+    let reader = try reader()
+    let limit = try limit()
+    let group = GroupName(bytes: try key(1).bytes)
+    let count = try reader.count(in: group)
+    guard count > 0 else {
+      throw TreeRingError(.notFound, "There is no group \(group) in index \(reader.name).")
+    }
+    var window = 0..<count
+    if let text = try arguments.text("range") {
+      window = try RangeSpecification(text).options.positions(ofCount: count)
+    }
+    let start = max(window.lowerBound, min(try arguments.integer("from") ?? 0, window.upperBound))
+    let range = start..<max(start, window.upperBound)
+    return try reading {
+      try LiveAnswer { object in
+        object.number("commit", reader.commit)
+        object.key("group", group.bytes)
+        object.number("count", count)
+        var next: Int?
+        try object.list("rows") { list in
+          try reader.forEachRow(in: group, range) { index, row in
+            if list.count >= limit || list.byteCount >= limits.pieceByteCount {
+              next = index
+              return false
+            }
+            list.object { $0.row(row, at: index) }
+            return true
+          }
+        }
+        if let next { object.number("next", next) } else { object.null("next") }
+      }
+    }
+  }
+
+  func rank() throws(TreeRingError) -> LiveAnswer {
+    let reader = try reader()
+    let group = GroupName(bytes: try key(1).bytes)
+    let key = try key(2)
+    var bucket = try arguments.text("bucket")
+    if bucket == nil {
+      let index = store.indexes.first { $0.name.utf8.elementsEqual(reader.name.utf8) }
+      if index?.buckets.count == 1 { bucket = index?.buckets.first }
+    }
+    guard let bucket else {
+      throw TreeRingError(.invalidInput, "The index covers several buckets. Give one as “bucket”.")
+    }
+    guard let index = try reader.index(of: RowID(bucket: bucket, key: key), in: group) else {
+      throw TreeRingError(.notFound, "There is no row \(key) in group \(group).")
+    }
+    let count = try reader.count(in: group)
+    return LiveAnswer {
+      $0.number("commit", reader.commit)
+      $0.number("index", index)
+      $0.number("count", count)
+    }
+  }
+}

@@ -1,0 +1,161 @@
+// The routes: one table from which requests are matched and checked, and the OpenAPI document made.
+
+internal import TreeRingLog
+
+/// The action of a request.
+enum Endpoint: Sendable {
+  case store, commits, commit, write, rows, row, history, groups, groupRows, rank, changes, diff
+  case stats, metrics, log, live, openAPI
+}
+
+/// A parameter of a query.
+struct Parameter: Sendable {
+  enum Kind: Sendable { case text, integer, point, flag }
+
+  let name: String
+  let kind: Kind
+  let about: String
+  var isRequired = false
+  var isRepeated = false
+}
+
+/// A method and a pattern of paths.
+struct Route: Sendable {
+  let endpoint: Endpoint
+  let method: String
+  /// The segments; one in braces is an argument.
+  let segments: [String]
+  let about: String
+  let parameters: [Parameter]
+
+  var pattern: String { "/" + segments.joined(separator: "/") }
+
+  init(
+    _ endpoint: Endpoint, _ pattern: String, method: String = "GET", _ about: String,
+    _ parameters: [Parameter] = []
+  ) {
+    self.endpoint = endpoint
+    self.method = method
+    segments = pattern.split(separator: "/").map(String.init)
+    self.about = about
+    self.parameters = parameters
+  }
+
+  /// The arguments of a path's segments; nil if the path does not match.
+  func arguments(of path: [[UInt8]]) -> [[UInt8]]? {
+    guard path.count == segments.count else { return nil }
+    var arguments: [[UInt8]] = []
+    for (segment, found) in zip(segments, path) {
+      if segment.hasPrefix("{") {
+        arguments.append(found)
+      } else if !found.elementsEqual(segment.utf8) {
+        return nil
+      }
+    }
+    return arguments
+  }
+
+  private static let at = Parameter(
+    name: "at", kind: .point,
+    about: "The moment to read: a commit, a date, tag:NAME, or -K. By default now.")
+  private static let limit = Parameter(
+    name: "limit", kind: .integer, about: "The most elements of the answer.")
+  private static let reverse = Parameter(name: "reverse", kind: .flag, about: "Last first.")
+  static let mapping = [
+    Parameter(
+      name: "groups", kind: .text,
+      about: "G,…: the groups to show, in order. By default all that have rows."),
+    Parameter(
+      name: "range", kind: .text, about: "G=R: show only the range R of group G.",
+      isRepeated: true),
+    Parameter(
+      name: "reverse", kind: .text, about: "G: show the rows of group G last to first.",
+      isRepeated: true),
+    Parameter(name: "hideEmpty", kind: .flag, about: "Hide groups that show no row."),
+  ]
+
+  /// All routes.
+  static let all: [Route] = [
+    Route(.store, "/v1/store", "The store: its newest commit, buckets, indexes and tags."),
+    Route(
+      .commits, "/v1/commits", "Commits of the log.",
+      [
+        Parameter(name: "from", kind: .point, about: "The first commit."),
+        Parameter(name: "to", kind: .point, about: "The last commit."), limit, reverse,
+      ]),
+    Route(
+      .write, "/v1/commits", method: "POST",
+      "Writes one commit: a line of the import format, with expecting, idempotencyKey and "
+        + "durability."),
+    Route(.commit, "/v1/commits/{commit}", "One commit with its operations."),
+    Route(
+      .rows, "/v1/buckets/{bucket}/rows", "Rows of a bucket in key order.",
+      [
+        Parameter(name: "prefix", kind: .text, about: "Only keys that begin with this."),
+        Parameter(name: "from", kind: .text, about: "Only this key and later ones."),
+        Parameter(name: "to", kind: .text, about: "Only keys before this one."), limit, reverse,
+        at,
+      ]),
+    Route(.row, "/v1/buckets/{bucket}/rows/{key}", "One row.", [at]),
+    Route(
+      .history, "/v1/buckets/{bucket}/rows/{key}/history", "Versions of a row, newest first.",
+      [limit]),
+    Route(
+      .groups, "/v1/indexes/{index}/groups", "Groups of an index in name order.",
+      [Parameter(name: "from", kind: .text, about: "Only this group and later ones."), limit, at]),
+    Route(
+      .groupRows, "/v1/indexes/{index}/groups/{group}/rows", "Rows of a group in order.",
+      [
+        Parameter(name: "range", kind: .text, about: "Only this range of the group's rows."),
+        Parameter(name: "from", kind: .integer, about: "Only this position and later ones."),
+        limit, at,
+      ]),
+    Route(
+      .rank, "/v1/indexes/{index}/groups/{group}/rank/{key}", "The position of a row in a group.",
+      [
+        Parameter(
+          name: "bucket", kind: .text, about: "The row's bucket, if the index covers several."),
+        at,
+      ]),
+    Route(
+      .changes, "/v1/indexes/{index}/changes",
+      "The minimal changeset of an index between two moments, in either direction.",
+      [
+        Parameter(
+          name: "from", kind: .point, about: "The moment to start from.", isRequired: true),
+        Parameter(name: "to", kind: .point, about: "The moment to end at.", isRequired: true),
+        Parameter(
+          name: "form", kind: .text, about: "batch (the default), steps, placements or yap."),
+        limit,
+      ] + mapping),
+    Route(
+      .diff, "/v1/diff", "The rows that differ between two moments.",
+      [
+        Parameter(
+          name: "from", kind: .point, about: "The moment to start from.", isRequired: true),
+        Parameter(name: "to", kind: .point, about: "The moment to end at.", isRequired: true),
+        Parameter(name: "bucket", kind: .text, about: "Only rows of this bucket."), limit,
+      ]),
+    Route(.stats, "/v1/stats", "Sizes and counts of the store."),
+    Route(.metrics, "/metrics", "Figures of the store and the server for Prometheus."),
+    Route(
+      .log, "/v1/log",
+      "The commits from one on, as lines or as Server-Sent Events. Waits for the first one.",
+      [
+        Parameter(name: "from", kind: .integer, about: "The first commit.", isRequired: true),
+        Parameter(
+          name: "wait", kind: .integer, about: "The longest wait in seconds. By default 30."),
+      ]),
+    Route(
+      .live, "/v1/live",
+      "Live windows: a WebSocket, or one window as Server-Sent Events.",
+      [
+        Parameter(name: "index", kind: .text, about: "The index."),
+        Parameter(name: "at", kind: .text, about: "The moment to show. By default now."),
+        Parameter(
+          name: "resume", kind: .text, about: "The commit or position that the client shows."),
+        Parameter(name: "fields", kind: .text, about: "PATH,…: the fields to send."),
+      ] + mapping),
+    Route(.openAPI, "/v1/openapi.json", "This description."),
+  ]
+}
