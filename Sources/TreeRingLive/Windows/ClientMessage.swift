@@ -113,7 +113,7 @@ struct WindowRequest: Sendable {
   let index: String
   /// The groups shown; nil for all that have rows, in name order.
   private(set) var groups: [GroupName]?
-  private(set) var ranges: [(group: GroupName, range: RangeSpecification)] = []
+  private(set) var ranges: [(group: GroupName, range: RangeSpecification?)] = []
   /// The range of groups without one of their own; nil shows them whole.
   private(set) var range: RangeSpecification?
   private(set) var reversed: [GroupName] = []
@@ -143,7 +143,10 @@ struct WindowRequest: Sendable {
         }
         for member in members {
           ranges.append(
-            (GroupName(bytes: try KeyText.bytes(member.name)), try Self.range(member.value)))
+            (
+              GroupName(bytes: try KeyText.bytes(member.name)),
+              try member.value.present.map(Self.range)
+            ))
         }
       case "hideEmpty":
         guard case .bool(let hides) = value else {
@@ -180,7 +183,7 @@ struct WindowRequest: Sendable {
       mappings = Mappings(of: index, groupsWhere: { _ in true }).hidingEmptySections()
     }
     mappings = mappings.range(range?.options)
-    for (group, range) in ranges { mappings = mappings.range(range.options, of: group) }
+    for (group, range) in ranges { mappings = mappings.range(range?.options, of: group) }
     for group in reversed { mappings = mappings.reversed(group) }
     return mappings
   }

@@ -11,6 +11,11 @@ struct LiveWindow: Sendable {
   private let fields: [JSONPath]?
   private let limits: LiveLimits
   private var observer: MappingObserver
+  /// The groups that have had a range or a direction of their own.
+  private var ranged: Set<GroupName>
+  private var digest: RequestDigest
+  /// Whether the client's position belongs to another request.
+  private var refusesPosition = false
   /// The commit wanted; nil for the newest.
   private var target: CommitNumber?
   /// Range changes that wait for the next message.
@@ -30,10 +35,13 @@ struct LiveWindow: Sendable {
     let mappings = request.mappings
     guard request.groups?.count ?? 0 <= limits.groups else { throw Self.tooManyGroups(limits) }
     observer = store.observer(of: mappings, limit: limits.operations)
+    ranged = Set(request.ranges.map(\.group) + request.reversed)
+    digest = RequestDigest(mappings, ranged: ranged, fields: request.fields)
     // An unknown index is an error of the opening.
     _ = try store.snapshot().definition(ofIndex: request.index)
     switch request.from {
     case nil: break
+    case .position(let position) where position.digest != digest: refusesPosition = true
     case .position(let position):
       start(at: position.position(in: request.index), in: store, mappings)
     case .commit(let commit):
@@ -83,10 +91,14 @@ struct LiveWindow: Sendable {
   ///
   /// - Throws: `tooLarge` if too many changes wait already.
   mutating func change(_ changes: [RangeChange]) throws(TreeRingError) {
-    guard edits.count + changes.count <= limits.groups else {
-      throw TreeRingError(.tooLarge, "Too many changes of ranges wait. Read the answers first.")
+    let groups = ranged.union(changes.map(\.group))
+    guard edits.count + changes.count <= limits.groups, groups.count <= limits.groups else {
+      throw TreeRingError(
+        .tooLarge,
+        "There are too many changes of ranges. Read the answers, or open the window anew.")
     }
     edits += changes
+    ranged = groups
     awaitsAnswer = true
   }
 
@@ -133,6 +145,9 @@ struct LiveWindow: Sendable {
         }
       change = try observer.advance(to: snapshot, changing: edits)
     }
+    if !edits.isEmpty {
+      digest = RequestDigest(observer.mappings, ranged: ranged, fields: fields)
+    }
     edits = []
     guard change.after.sections.endIndex <= limits.groups else {
       throw Self.tooManyGroups(limits)
@@ -178,7 +193,9 @@ struct LiveWindow: Sendable {
   ) throws(TreeRingError) -> [UInt8] {
     var encoder = head(snapshot)
     if let reason {
-      encoder.append(",\"reset\":\"\(reason.rawValue)\"")
+      let name = refusesPosition ? "otherRequest" : reason.rawValue
+      refusesPosition = false
+      encoder.append(",\"reset\":\"\(name)\"")
       encoder.append(",\"count\":\(shown.rowCount)")
     }
     encoder.append(",\"sections\":[")
@@ -224,7 +241,7 @@ struct LiveWindow: Sendable {
     encoder.append("\"")
     if let position = observer.position {
       encoder.append(",\"position\":\"")
-      WindowPosition.append(position, to: &encoder.output)
+      WindowPosition.append(position, digest, to: &encoder.output)
       encoder.append("\"")
     }
     return encoder

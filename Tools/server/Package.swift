@@ -1,0 +1,57 @@
+// swift-tools-version: 6.2
+// The server is a separate package, so that apps that embed TreeRing neither resolve nor build a
+// network stack.
+import PackageDescription
+
+var strict: [SwiftSetting] = [
+  .enableUpcomingFeature("ExistentialAny"),
+  .enableUpcomingFeature("InternalImportsByDefault"),
+  .enableUpcomingFeature("MemberImportVisibility"),
+  .treatAllWarnings(as: .error),
+]
+// The same variable optimises the libraries, in a build that the tests share.
+if Context.environment["TREERING_OPTIMIZED"] != nil { strict.append(.unsafeFlags(["-O"])) }
+
+let package = Package(
+  name: "TreeRingServer",
+  platforms: [.macOS(.v15)],
+  dependencies: [
+    .package(name: "TreeRing", path: "../.."),
+    .package(url: "https://github.com/apple/swift-nio", from: "2.101.0"),
+    .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.0"),
+    .package(url: "https://github.com/apple/swift-log", from: "1.16.0"),
+  ],
+  targets: [
+    .target(
+      name: "TreeRingServer",
+      dependencies: [
+        .product(name: "TreeRing", package: "TreeRing"),
+        .product(name: "TreeRingLive", package: "TreeRing"),
+        .product(name: "NIOCore", package: "swift-nio"),
+        .product(name: "NIOPosix", package: "swift-nio"),
+        .product(name: "NIOHTTP1", package: "swift-nio"),
+        .product(name: "NIOWebSocket", package: "swift-nio"),
+        .product(name: "NIOSSL", package: "swift-nio-ssl"),
+      ],
+      resources: [.embedInCode("Static/treering.js")],
+      swiftSettings: strict),
+    .executableTarget(
+      name: "treering-server",
+      dependencies: [
+        "TreeRingServer", .product(name: "TreeRing", package: "TreeRing"),
+        .product(name: "TreeRingLive", package: "TreeRing"),
+        .product(name: "Logging", package: "swift-log"),
+      ],
+      swiftSettings: strict),
+    .testTarget(
+      name: "TreeRingServerTests",
+      dependencies: [
+        "TreeRingServer", .product(name: "TreeRing", package: "TreeRing"),
+        .product(name: "TreeRingLive", package: "TreeRing"),
+        .product(name: "NIOCore", package: "swift-nio"),
+        .product(name: "NIOPosix", package: "swift-nio"),
+      ],
+      swiftSettings: strict),
+  ],
+  swiftLanguageModes: [.v6]
+)

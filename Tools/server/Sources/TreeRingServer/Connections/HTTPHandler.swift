@@ -1,0 +1,263 @@
+// Requests of one connection, one after the other. Checks come first, in a fixed order: sizes, Host
+// and Origin, method, token, type of the body. Then a thread of the pool makes the answer.
+
+internal import NIOCore
+internal import NIOHTTP1
+internal import NIOPosix
+internal import NIOWebSocket
+internal import TreeRing
+internal import TreeRingLive
+
+/// The handler of a connection's requests.
+final class HTTPHandler: ChannelInboundHandler, RemovableChannelHandler {
+  typealias InboundIn = HTTPServerRequestPart
+  typealias OutboundOut = HTTPServerResponsePart
+
+  /// A request under way.
+  private struct Request {
+    var head: HTTPRequestHead
+    var body: ByteBuffer
+    /// The answer that is certain before the body has come.
+    var refusal: LiveAnswer?
+    var origin: String?
+    var access: LiveAccess?
+  }
+
+  let server: ServerCore
+  private var request: Request?
+  private var isAnswering = false
+  private var isEnding = false
+  private var timeout: Scheduled<Void>?
+  /// The reader of an answer that lasts.
+  var stream: StreamAnswer?
+
+  init(_ server: ServerCore) { self.server = server }
+
+  func handlerAdded(context: ChannelHandlerContext) { expectRequest(context) }
+
+  func handlerRemoved(context: ChannelHandlerContext) { stop() }
+
+  func channelInactive(context: ChannelHandlerContext) {
+    stop()
+    context.fireChannelInactive()
+  }
+
+  private func stop() {
+    timeout?.cancel()
+    timeout = nil
+    stream?.stop()
+    stream = nil
+  }
+
+  /// Closes the connection unless the next request is complete in time.
+  private func expectRequest(_ context: ChannelHandlerContext) {
+    timeout?.cancel()
+    let loop = context.eventLoop.assumeIsolated()
+    let channel = context.channel
+    timeout = loop.scheduleTask(in: .seconds(server.options.limits.requestSeconds)) {
+      channel.close(promise: nil)
+    }
+  }
+
+  func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+    switch unwrapInboundIn(data) {
+    case .head(let head):
+      request = Request(head: head, body: ByteBuffer())
+      check(head)
+    case .body(let part):
+      guard request != nil, request?.refusal == nil else { return }
+      var part = part
+      request?.body.writeBuffer(&part)
+      if request?.body.readableBytes ?? 0 > server.options.limits.bodyByteCount {
+        refuse(413, "tooLarge", "The body is too large.")
+        request?.body.clear()
+        // The rest is not read: the answer goes out now, and the connection ends.
+        answerRefusal(context)
+      }
+    case .end:
+      timeout?.cancel()
+      if isAnswering { return }
+      if request?.refusal != nil { return answerRefusal(context) }
+      answer(context)
+    }
+  }
+
+  private func refuse(_ status: Int, _ code: String, _ message: String) {
+    request?.refusal = LiveAnswer(status: status, code: code, message: message)
+  }
+
+  private func check(_ head: HTTPRequestHead) {
+    let limits = server.options.limits
+    if head.uri.utf8.count > limits.targetByteCount {
+      return refuse(414, "tooLarge", "The URL is too long.")
+    }
+    let size = head.headers.reduce(0) { $0 + $1.name.utf8.count + $1.value.utf8.count }
+    if size > limits.headerByteCount {
+      return refuse(431, "tooLarge", "The headers are too large.")
+    }
+    if let length = head.headers.first(name: "content-length").flatMap({ Int($0) }),
+      length > limits.bodyByteCount
+    {
+      return refuse(413, "tooLarge", "The body is too large.")
+    }
+    do throws(Gate.Refusal) {
+      request?.origin = try server.gate.checkSource(head.headers)
+      if head.method == .OPTIONS { return }
+      if StaticFile.all[Self.path(of: head)] == nil {
+        request?.access = try server.gate.access(head.headers)
+      }
+    } catch {
+      request?.refusal = error.answer
+    }
+  }
+
+  static func path(of head: HTTPRequestHead) -> String {
+    String(head.uri.prefix { $0 != "?" })
+  }
+
+  private func answerRefusal(_ context: ChannelHandlerContext) {
+    guard !isAnswering, let refusal = request?.refusal else { return }
+    isAnswering = true
+    send(refusal, context, closing: refusal.status != 404)
+  }
+
+  private func answer(_ context: ChannelHandlerContext) {
+    guard let request else { return }
+    isAnswering = true
+    let path = Self.path(of: request.head)
+    let method = request.head.method == .HEAD ? HTTPMethod.GET : request.head.method
+    if method == .OPTIONS { return send(LiveAnswer(status: 204, body: []), context) }
+    if let file = StaticFile.all[path], method == .GET { return send(file.answer, context) }
+    let methods = LiveService.methods(of: path)
+    if methods.isEmpty {
+      return send(
+        LiveAnswer(status: 404, code: "notFound", message: "There is nothing here."), context)
+    }
+    guard methods.contains(method.rawValue), let access = request.access else {
+      return send(
+        LiveAnswer(
+          status: 405, code: "notAllowed", message: "This path takes \(methods.sorted())."),
+        context, [("Allow", methods.sorted().joined(separator: ", "))])
+    }
+    if method == .POST, !Self.isJSON(request.head.headers) {
+      return send(
+        LiveAnswer(
+          status: 415, code: "invalidInput", message: "The body's type is application/json."),
+        context)
+    }
+    let live = LiveRequest(
+      method: method.rawValue, target: request.head.uri, body: Array(request.body.readableBytesView)
+    )
+    if path == "/v1/live" || path == "/v1/log" {
+      return startStream(path, live, access, request.head, context)
+    }
+    let server = server
+    let loop = context.eventLoop
+    let context = NIOLoopBound(context, eventLoop: loop)
+    let handler = NIOLoopBound(self, eventLoop: loop)
+    server.pool.runIfActive(eventLoop: loop) {
+      server.answer(live, for: access)
+    }.whenComplete { result in
+      let answer =
+        (try? result.get())
+        ?? LiveAnswer(status: 503, code: "closed", message: "The server is ending.")
+      handler.value.send(answer, context.value)
+    }
+  }
+
+  private static func isJSON(_ headers: HTTPHeaders) -> Bool {
+    let type = headers.first(name: "content-type")?.lowercased().prefix { $0 != ";" }
+    return type == "application/json"
+  }
+
+  // MARK: - Answers
+
+  /// The headers of every answer.
+  func headers(_ type: String) -> HTTPHeaders {
+    var headers = HTTPHeaders([
+      ("Content-Type", type), ("Cache-Control", "no-store"),
+      ("X-Content-Type-Options", "nosniff"), ("Referrer-Policy", "no-referrer"),
+      ("Content-Security-Policy", "default-src 'self'; frame-ancestors 'none'; base-uri 'none'"),
+    ])
+    if let origin = request?.origin {
+      headers.add(name: "Access-Control-Allow-Origin", value: origin)
+      headers.add(name: "Access-Control-Allow-Headers", value: "authorization, content-type")
+      headers.add(name: "Access-Control-Allow-Methods", value: "GET, POST")
+      headers.add(name: "Vary", value: "Origin")
+    }
+    return headers
+  }
+
+  func send(
+    _ answer: LiveAnswer, _ context: ChannelHandlerContext, closing: Bool = false,
+    _ extra: [(String, String)] = []
+  ) {
+    server.figures.answered(answer.status)
+    var headers = headers(answer.contentType)
+    headers.add(contentsOf: HTTPHeaders(extra))
+    if answer.status == 401 { headers.add(name: "WWW-Authenticate", value: "Bearer") }
+    if answer.status != 204 {
+      headers.add(name: "Content-Length", value: "\(answer.body.count)")
+    }
+    let keepsAlive = !closing && !isEnding && request?.head.isKeepAlive == true
+    if !keepsAlive { headers.add(name: "Connection", value: "close") }
+    let head = HTTPResponseHead(
+      version: .http1_1, status: HTTPResponseStatus(statusCode: answer.status), headers: headers)
+    context.write(wrapOutboundOut(.head(head)), promise: nil)
+    if request?.head.method != .HEAD {
+      context.write(
+        wrapOutboundOut(.body(.byteBuffer(ByteBuffer(bytes: answer.body)))), promise: nil)
+    }
+    finish(context, keepsAlive: keepsAlive)
+  }
+
+  /// Ends an answer, and with it the connection unless a further request may come.
+  func finish(_ context: ChannelHandlerContext, keepsAlive: Bool) {
+    request = nil
+    isAnswering = false
+    stream?.stop()
+    stream = nil
+    let end = context.writeAndFlush(wrapOutboundOut(.end(nil)))
+    if keepsAlive, !isEnding {
+      expectRequest(context)
+    } else {
+      let channel = context.channel
+      end.whenComplete { _ in channel.close(promise: nil) }
+    }
+  }
+
+  var origin: String? { request?.origin }
+
+  func channelWritabilityChanged(context: ChannelHandlerContext) {
+    if context.channel.isWritable { stream?.poke() }
+    context.fireChannelWritabilityChanged()
+  }
+
+  func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+    if event is DrainEvent {
+      isEnding = true
+      if let stream {
+        if stream.hasBegun {
+          finish(context, keepsAlive: false)
+        } else {
+          send(
+            LiveAnswer(status: 503, code: "closed", message: "The server is ending."), context)
+        }
+      } else if !isAnswering {
+        context.close(promise: nil)
+      }
+    }
+    context.fireUserInboundEventTriggered(event)
+  }
+
+  func errorCaught(context: ChannelHandlerContext, error: any Error) {
+    // A refused upgrade: the request itself comes next, and gets its answer.
+    if error is NIOWebSocketUpgradeError { return }
+    // A request that is no HTTP gets an answer if none has begun.
+    guard error is HTTPParserError, !isAnswering else { return context.close(promise: nil) }
+    isAnswering = true
+    send(
+      LiveAnswer(status: 400, code: "invalidInput", message: "The request is no HTTP/1.1."),
+      context, closing: true)
+  }
+}

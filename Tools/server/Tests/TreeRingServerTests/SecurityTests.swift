@@ -1,0 +1,203 @@
+import Foundation
+import Testing
+import TreeRing
+import TreeRingLive
+
+@testable import TreeRingServer
+
+@Suite("Security of the server", .serialized)
+struct SecurityTests {
+  @Test("Without a token nothing of the store is read; the module and the description are open")
+  func tokens() async throws {
+    let test = try await TestServer()
+    for target in [
+      "/v1/store", "/v1/commits", "/v1/commits/1", "/v1/buckets/rows/rows",
+      "/v1/indexes/board/groups", "/v1/stats", "/metrics", "/v1/log?from=1", "/v1/live",
+      "/v1/nothing",
+    ] {
+      #expect(try test.ask(target, token: nil).status == 401, "\(target)")
+      for wrong in ["", "x", TestServer.token + "x", String(TestServer.token.dropLast())] {
+        #expect(try test.ask(target, token: wrong).status == 401, "\(target)")
+      }
+    }
+    for target in ["/treering.js", "/v1/openapi.json"] {
+      #expect(try test.ask(target, token: nil).status == 200)
+    }
+    #expect(try test.ask("/v1/store").status == 200)
+    // A token in the URL would stand in the logs of proxies.
+    #expect(try test.ask("/v1/store?token=\(TestServer.token)", token: nil).status == 401)
+    let refused = try TestConnection(test.port).upgrade(token: "wrong-token-0000", port: test.port)
+    #expect(refused.hasPrefix("HTTP/1.1 401"))
+    try await test.stop()
+  }
+
+  @Test("A Host header that does not name the server is refused")
+  func hosts() async throws {
+    let test = try await TestServer { $0.hosts = ["store.example"] }
+    for host in ["evil.example", "127.0.0.1", "127.0.0.1:1", "localhost.evil:\(test.port)", ""] {
+      #expect(try test.ask("/v1/store", host: host).status == 421, "\(host)")
+      #expect(try test.ask("/treering.js", host: host).status == 421, "\(host)")
+    }
+    for host in ["localhost:\(test.port)", "[::1]:\(test.port)", "STORE.example"] {
+      #expect(try test.ask("/v1/store", host: host).status == 200, "\(host)")
+    }
+    let twice = try test.ask("/v1/store", headers: ["Host: evil.example"])
+    #expect([400, 421].contains(twice.status))
+    try await test.stop()
+  }
+
+  @Test("Pages of other origins are refused, on WebSockets too, unless they are named")
+  func origins() async throws {
+    let test = try await TestServer(isWritable: true) { $0.origins = ["https://app.example"] }
+    let own = "http://127.0.0.1:\(test.port)"
+    for (origin, status) in [
+      ("https://evil.example", 403), ("null", 403), ("http://127.0.0.1", 403), (own, 200),
+      ("https://app.example", 200),
+    ] {
+      let answer = try test.ask("/v1/store", headers: ["Origin: \(origin)"])
+      #expect(answer.status == status, "\(origin)")
+      let allows = answer.head.contains("Access-Control-Allow-Origin: https://app.example")
+      #expect(allows == (origin == "https://app.example"))
+      #expect(!answer.head.contains("Access-Control-Allow-Origin: *"))
+    }
+    let evil = ["Origin: https://evil.example"]
+    let socket = try TestConnection(test.port)
+    let head = try socket.upgrade(token: TestServer.token, port: test.port, headers: evil)
+    #expect(head.hasPrefix("HTTP/1.1 403"))
+    let write = try test.ask(
+      "/v1/commits", method: "POST", headers: evil + ["Content-Type: application/json"],
+      body: "{\"ops\":[[\"delete\",\"rows\",\"k1\"]]}")
+    #expect(write.status == 403)
+    // A form of another page cannot send JSON.
+    let form = try test.ask(
+      "/v1/commits", method: "POST", headers: ["Content-Type: text/plain"], body: "{\"ops\":[]}")
+    #expect(form.status == 415)
+    try await test.stop()
+  }
+
+  @Test("An address of the network needs TLS and tokens of a file")
+  func addresses() throws {
+    var options = ServerOptions()
+    options.tokens = TokenTable(TestServer.token, LiveAccess(.read))
+    for address in ["127.0.0.1", "::1", "localhost"] {
+      options.address = address
+      try options.check()
+    }
+    for address in ["0.0.0.0", "::", "192.168.1.5", "example.org"] {
+      options.address = address
+      options.certificate = nil
+      options.tokenFile = nil
+      #expect(throws: ServerError.self) { try options.check() }
+      options.tokenFile = "tokens"
+      #expect(throws: ServerError.self) { try options.check() }
+      options.certificate = ("a", "b")
+      try options.check()
+    }
+    options.tokens = TokenTable()
+    #expect(throws: ServerError.self) { try options.check() }
+    let random = (0..<100).map { _ in TokenTable.random() }
+    #expect(Set(random).count == 100 && random.allSatisfy { $0.utf8.count == 43 })
+  }
+
+  @Test("The token file is private, well formed, and read again on request")
+  func tokenFile() async throws {
+    let path = NSTemporaryDirectory() + "tokens-\(UUID().uuidString)"
+    defer { try? FileManager.default.removeItem(atPath: path) }
+    func write(_ text: String, mode: Int = 0o600) throws {
+      try Data(text.utf8).write(to: URL(filePath: path))
+      try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: path)
+    }
+    let reader = "{\"token\":\"reader-0123456789\",\"role\":\"read\",\"buckets\":[\"rows\"]}\n"
+    try write(reader)
+    let table = try TokenTable(file: path)
+    #expect(table.access(of: "reader-0123456789") == LiveAccess(.read, buckets: ["rows"]))
+    for mode in [0o640, 0o604, 0o660, 0o666] {
+      try write(reader, mode: mode)
+      #expect(throws: ServerError.self) { try TokenTable(file: path) }
+    }
+    for bad in [
+      "x", "{}", "{\"token\":\"short\",\"role\":\"read\"}",
+      "{\"token\":\"reader-0123456789\",\"role\":\"owner\"}",
+    ] {
+      try write(bad)
+      #expect(throws: ServerError.self) { try TokenTable(file: path) }
+    }
+    #expect(throws: ServerError.self) { try TokenTable(file: path + "-absent") }
+
+    try write(reader)
+    let test = try await TestServer {
+      $0.tokenFile = path
+      $0.tokens = table
+    }
+    #expect(try test.ask("/v1/buckets/rows/rows", token: "reader-0123456789").status == 200)
+    #expect(try test.ask("/v1/stats", token: "reader-0123456789").status == 403)
+    try write(reader.replacingOccurrences(of: "reader", with: "other-"))
+    try test.server.reload()
+    #expect(try test.ask("/v1/buckets/rows/rows", token: "reader-0123456789").status == 401)
+    try write("nonsense")
+    #expect(throws: ServerError.self) { try test.server.reload() }
+    #expect(try test.ask("/v1/buckets/rows/rows", token: "other--0123456789").status == 200)
+    try await test.stop()
+  }
+
+  @Test("Sizes of targets, headers, bodies and messages are bounded")
+  func sizes() async throws {
+    let test = try await TestServer(isWritable: true) { $0.limits.bodyByteCount = 1000 }
+    #expect(try test.ask("/v1/" + String(repeating: "x", count: 9000)).status == 414)
+    let header = "X: " + String(repeating: "y", count: 17_000)
+    #expect(try test.ask("/v1/store", headers: [header]).status == 431)
+    let type = ["Content-Type: application/json"]
+    let large = String(repeating: " ", count: 2000)
+    #expect(try test.ask("/v1/commits", method: "POST", headers: type, body: large).status == 413)
+    let chunked = try TestConnection(test.port)
+    try chunked.send(
+      "POST /v1/commits HTTP/1.1\r\nHost: 127.0.0.1:\(test.port)\r\n"
+        + "Authorization: Bearer \(TestServer.token)\r\nTransfer-Encoding: chunked\r\n"
+        + "Content-Type: application/json\r\n\r\n7d0\r\n\(large)\r\n")
+    #expect(try chunked.head().hasPrefix("HTTP/1.1 413"))
+    let socket = try test.webSocket()
+    try socket.sendFrame([UInt8](repeating: 32, count: 70_000))
+    #expect(try socket.frame().opcode == 8)
+    #expect(try socket.isEnded())
+    #expect(try test.ask("/v1/store", method: "PUT").status == 405)
+    try await test.stop()
+  }
+
+  @Test("Connections of one address are bounded; slow requests and dead readers are closed")
+  func connections() async throws {
+    let test = try await TestServer {
+      $0.limits.connectionsPerAddress = 5
+      $0.limits.requestSeconds = 1
+      $0.limits.idleSeconds = 1
+    }
+    var open: [TestConnection] = []
+    for _ in 0..<5 { open.append(try TestConnection(test.port)) }
+    try open[0].send("GET /v1/store HTTP/1.1\r\nHost: 127")
+    #expect(try TestConnection(test.port).isEnded())
+    // Nobody completes a request, so all are closed.
+    for connection in open { #expect(try connection.isEnded()) }
+    open = []
+    #expect(try await test.eventually { try test.figure("treering_server_connections") == 1 })
+    // A WebSocket that answers no ping.
+    let socket = try test.webSocket()
+    try socket.sendText("{\"open\":1,\"index\":\"board\"}")
+    #expect(try socket.isEnded())
+    #expect(try await test.eventually { try test.figure("treering_server_readers") == 0 })
+    try await test.stop()
+  }
+
+  @Test("Answers forbid sniffing, framing, foreign scripts and caching")
+  func headers() async throws {
+    let test = try await TestServer()
+    for target in ["/v1/store", "/treering.js", "/v1/nothing"] {
+      let head = try test.ask(target).head
+      for line in [
+        "X-Content-Type-Options: nosniff", "Cache-Control: no-store",
+        "Referrer-Policy: no-referrer", "default-src 'self'; frame-ancestors 'none'",
+      ] {
+        #expect(head.contains(line), "\(target): \(line)")
+      }
+    }
+    try await test.stop()
+  }
+}
