@@ -43,6 +43,16 @@ let package = Package(
         .product(name: "Logging", package: "swift-log"),
       ],
       swiftSettings: strict),
+    // Measures; the figures of docs/server.md name its commands.
+    .executableTarget(
+      name: "treering-load",
+      dependencies: [
+        "TreeRingServer", .product(name: "TreeRing", package: "TreeRing"),
+        .product(name: "TreeRingLive", package: "TreeRing"),
+        .product(name: "NIOCore", package: "swift-nio"),
+        .product(name: "NIOPosix", package: "swift-nio"),
+      ],
+      swiftSettings: strict),
     .testTarget(
       name: "TreeRingServerTests",
       dependencies: [

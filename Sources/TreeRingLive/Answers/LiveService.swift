@@ -56,9 +56,13 @@ public final class LiveService: Sendable {
     return LogReader(store, from: max(1, first), byteLimit: limits.pieceByteCount)
   }
 
-  /// Holds the newest state while sessions advance together, so that they share the work. Release
-  /// the value afterwards: it pins that state.
-  public func shareNewest() -> (any Sendable)? { try? rounds.newest() }
+  /// The newest state, for sessions that advance to it together and share the work.
+  ///
+  /// - Throws: the errors of ``Store/snapshot(file:line:)``.
+  public func nextRound() throws(TreeRingError) -> LiveRound {
+    let round = try rounds.next()
+    return LiveRound(commit: round.round.snapshot.commit, round: round)
+  }
 
   /// The answer to a request, except for `/v1/log` and `/v1/live`, whose readers last.
   ///

@@ -18,6 +18,8 @@ public protocol LiveReader: AnyObject, Sendable {
   func nextMessage() -> [UInt8]?
   /// Whether a message could be due. Costs a comparison for each window.
   var mayBeDue: Bool { get }
+  /// Whether a message is due even without a further commit.
+  var hasMore: Bool { get }
 }
 
 /// The live windows of one connection. Any thread may use it.
@@ -51,6 +53,12 @@ public final class LiveSession: LiveReader {
     let newest = rounds.store.newestCommit
     return state.withLock { state in
       !state.replies.isEmpty || state.windows.contains { $0.mayBeDue(at: newest) }
+    }
+  }
+
+  public var hasMore: Bool {
+    state.withLock { state in
+      !state.replies.isEmpty || state.windows.contains { $0.hasMore }
     }
   }
 

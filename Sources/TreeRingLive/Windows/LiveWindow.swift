@@ -109,6 +109,9 @@ struct LiveWindow: Sendable {
     target = target == nil ? nil : observer.commit
   }
 
+  /// Whether the client waits for an answer, or for the rest of a whole window.
+  var hasMore: Bool { awaitsAnswer || rest != nil }
+
   /// Whether a message could be due while this commit is the newest. Costs one comparison.
   func mayBeDue(at newest: CommitNumber) -> Bool {
     awaitsAnswer || rest != nil || (target == nil && observer.commit ?? 0 != newest)
@@ -128,10 +131,21 @@ struct LiveWindow: Sendable {
     if let rest { return try continueWhole(from: rest, in: rounds) }
     let change: Change
     let snapshot: Snapshot
+    var key: SharedRound.Key?
+    // A round that is held may lie before a commit that the window has reached by itself.
+    let shared = try rounds.newest(notBefore: observer.commit ?? 0)
     if target == nil, edits.isEmpty {
-      let round = try rounds.newest()
-      snapshot = round.snapshot
-      if let found = try observer.advance(to: round) {
+      snapshot = shared.round.snapshot
+      if !awaitsAnswer, let sent, let position = observer.position {
+        key = SharedRound.Key(
+          mappings: observer.mappings, fields: fields, position: position, sent: sent)
+      }
+      if let key, let outcome = shared.outcome(key) {
+        observer = outcome.observer
+        sent = snapshot.commit
+        return Array("{\"id\":".utf8) + id.json + outcome.message
+      }
+      if let found = try observer.advance(to: shared.round) {
         change = found
       } else if awaitsAnswer {
         change = try observer.advance(to: snapshot)
@@ -141,7 +155,7 @@ struct LiveWindow: Sendable {
     } else {
       snapshot =
         if let target { try rounds.store.snapshot(at: .commit(target)) } else {
-          try rounds.newest().snapshot
+          shared.round.snapshot
         }
       change = try observer.advance(to: snapshot, changing: edits)
     }
@@ -157,6 +171,10 @@ struct LiveWindow: Sendable {
     if change.isEmpty, !isAwaited { return nil }
     if let from = sent, !change.isReset, let message = try encode(change, from: from, snapshot) {
       sent = snapshot.commit
+      if let key {
+        let end = message[("{\"id\":".utf8.count + id.json.count)...]
+        shared.keep(SharedRound.Outcome(observer: observer, message: end), for: key)
+      }
       return message
     }
     return try whole(

@@ -34,6 +34,8 @@ public final class LogReader: LiveReader {
     return state.withLock { $0.failure == nil && $0.next <= newest }
   }
 
+  public var hasMore: Bool { mayBeDue }
+
   public func nextMessage() -> [UInt8]? {
     state.withLock { state in
       guard state.failure == nil else { return nil }

@@ -10,8 +10,9 @@ package final class ChangeRound: Sendable {
   /// The merged changes of one index from one commit to the round's.
   struct Merged: Sendable {
     var rows: AffectedRows
-    /// The groups of all affected rows, before and after.
-    var groups: Set<GroupName>
+    /// The affected rows of each group, before or after. A window of few groups costs what is
+    /// affected in them, not in the whole index.
+    var byGroup: [GroupName: [RowReference]]
   }
 
   private struct Origin: Hashable {
@@ -42,7 +43,7 @@ package final class ChangeRound: Sendable {
     let origin = Origin(definition: index.number, commit: commit)
     if let known = state.withLock({ $0.merged[origin] }) { return known }
     let rows = try snapshot.store.affectedRows(ofIndex: index.name, from: commit, to: snapshot)
-    let merged = Merged(rows: rows, groups: rows.groups)
+    let merged = Merged(rows: rows, byGroup: rows.byGroup)
     state.withLock { state in
       state.rowCount += rows.rows.count
       if state.rowCount <= Self.rowLimit { state.merged[origin] = merged }

@@ -22,9 +22,22 @@ struct MappingCursor: Sendable {
   /// The positions of the flexible windows.
   var windows: [MappingPosition.WindowPosition] { layout.windows }
 
-  /// Whether changes of these groups alone cannot change the rows shown, nor a window.
-  func ignores(_ groups: Set<GroupName>) -> Bool {
-    mappings.choice == nil && !groups.contains { layout.table.slot(of: $0) != nil }
+  /// The affected rows that may change what is shown, or a window: those of the followed groups,
+  /// or all if a filter chooses the groups. O(rows returned), and the smaller of the numbers of
+  /// followed and affected groups.
+  func own(_ merged: ChangeRound.Merged) -> AffectedRows {
+    if mappings.choice != nil { return merged.rows }
+    var own = merged.rows
+    own.rows = [:]
+    func add(_ rows: [RowReference]?) {
+      for row in rows ?? [] { own.rows[row] = merged.rows.rows[row] }
+    }
+    if merged.byGroup.count < layout.table.names.count {
+      for (group, rows) in merged.byGroup where layout.table.slot(of: group) != nil { add(rows) }
+    } else {
+      for group in layout.table.names { add(merged.byGroup[group]) }
+    }
+    return own
   }
 
   /// Shows a later or earlier commit that shows the same rows.
@@ -144,15 +157,15 @@ struct MappingCursor: Sendable {
 
 extension AffectedRows {
   /// The groups of all affected rows, before and after, in name order.
-  fileprivate var groupNames: [GroupName] { groups.sorted() }
+  fileprivate var groupNames: [GroupName] { byGroup.keys.sorted() }
 
-  /// The groups of all affected rows, before and after.
-  var groups: Set<GroupName> {
-    var names: Set<GroupName> = []
-    for change in rows.values {
-      for place in change.oldPlaces { names.insert(place.group) }
-      for place in change.newPlaces { names.insert(place.group) }
+  /// The affected rows of each group, before or after. A row may be listed twice.
+  var byGroup: [GroupName: [RowReference]] {
+    var groups: [GroupName: [RowReference]] = [:]
+    for (row, change) in rows {
+      for place in change.oldPlaces { groups[place.group, default: []].append(row) }
+      for place in change.newPlaces { groups[place.group, default: []].append(row) }
     }
-    return names
+    return groups
   }
 }

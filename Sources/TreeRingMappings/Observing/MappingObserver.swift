@@ -115,14 +115,15 @@ public struct MappingObserver: Sendable {
   /// Moves to the commit of a round, whose work other observers share.
   ///
   /// - Returns: Nil if no affected row lies in a group of the mappings, so that the rows shown stay
-  ///   the same. That costs one comparison for each affected group.
+  ///   the same. That costs one lookup for each affected or followed group.
   /// - Throws: The errors of ``advance(to:mappings:changing:)``, with the same effect.
   package mutating func advance(to round: ChangeRound) throws(TreeRingError) -> Change? {
     if let definition, start == nil {
       let present = try round.snapshot.definition(ofIndex: cursor.mappings.index)
       if definition.number == present.number,
-        let touched = try? round.merged(present, from: cursor.commit).groups,
-        cursor.ignores(touched)
+        cursor.mappings.groups != nil,
+        let merged = try? round.merged(present, from: cursor.commit),
+        cursor.own(merged).rows.isEmpty
       {
         cursor.pass(to: round.snapshot.commit)
         return nil
@@ -210,7 +211,7 @@ public struct MappingObserver: Sendable {
         from: cursor.commit, shownBy: definition, to: snapshot, limit: limit)
     }
     do throws(TreeRingError) {
-      if let round { return try round.merged(present, from: cursor.commit).rows }
+      if let round { return cursor.own(try round.merged(present, from: cursor.commit)) }
       return try store.affectedRows(ofIndex: present.name, from: cursor.commit, to: snapshot)
     } catch {
       guard error.code == .beyondHorizon || error.code == .snapshotExpired else { throw error }

@@ -102,6 +102,25 @@ struct LiveTests {
     try await test.stop()
   }
 
+  @Test("All windows of a connection get a commit, and all messages sent at once an answer")
+  func manyWindows() async throws {
+    let test = try await TestServer(rows: 4)
+    let socket = try test.webSocket()
+    for id in 0..<20 {
+      try socket.sendText("{\"open\":\(id),\"index\":\"board\",\"groups\":[\"g\(id % 2)\"]}")
+      _ = try socket.message()
+    }
+    for turn in 0..<50 {
+      let row = TestServer.Row(group: "g\(turn % 2)", order: turn, text: "\(turn)")
+      try test.put("k\(turn % 4)", row)
+      // No further commit wakes the server before all ten windows of the group have their change.
+      for _ in 0..<10 { #expect(try socket.message()["commit"] as? Int == turn + 3) }
+    }
+    for number in 0..<200 { try socket.sendText("{\"ping\":\(number)}") }
+    for number in 0..<200 { #expect(try socket.message()["pong"] as? Int == number) }
+    try await test.stop()
+  }
+
   @Test("A reader that does not read holds up nobody, and gets one merged change")
   func stalled() async throws {
     let test = try await TestServer(rows: 2000)

@@ -15,6 +15,14 @@ final class Hub: Sendable {
   private let threadCount: Int
   private let figures: ServerFigures
   private let pumps = NIOLockedValueBox<[ObjectIdentifier: Pump]>([:])
+  private let state = NIOLockedValueBox(State())
+
+  private struct State {
+    /// Whether the hub waits for a commit.
+    var isWaiting = false
+    /// Whether a reader missed the last round, because its last message was still on its way.
+    var needsRound = false
+  }
 
   init(_ service: LiveService, _ pool: NIOThreadPool, threadCount: Int, _ figures: ServerFigures) {
     self.service = service
@@ -36,32 +44,50 @@ final class Hub: Sendable {
     pumps.withLockedValue { $0[ObjectIdentifier(pump)] = nil }
   }
 
+  /// Visits a reader again: with the next round if there is one soon, so that it shares the work,
+  /// otherwise at once.
+  func revisit(_ pump: Pump) {
+    let isNow = state.withLockedValue { state in
+      if !state.isWaiting { state.needsRound = true }
+      return state.isWaiting
+    }
+    if isNow || pump.reader.hasMore { pump.poke(pool) }
+  }
+
   /// Makes rounds until the task is cancelled or the store is closed.
   ///
   /// - Throws: the error that ended the following of a writer.
   func run() async throws {
     var seen: UInt64 = 0
     while !Task.isCancelled {
+      let waits = state.withLockedValue { state in
+        state.isWaiting = !state.needsRound
+        state.needsRound = false
+        return state.isWaiting
+      }
       do throws(TreeRingError) {
-        try await service.store.reached(seen + 1)
+        if waits { try await service.store.reached(seen + 1) }
       } catch {
         if error.code == .cancelled { return }
         throw error
       }
-      seen = service.store.newestCommit
-      if count == 0 { continue }
+      state.withLockedValue { $0.isWaiting = false }
+      if count == 0 {
+        seen = service.store.newestCommit
+        continue
+      }
       let start = ContinuousClock.now
-      await round()
+      seen = try await round()
       let time = ContinuousClock.now - start
       figures.round(time)
       try? await Task.sleep(for: time)
     }
   }
 
-  private func round() async {
+  /// Lets all readers advance to the newest commit. Returns that commit.
+  private func round() async throws -> UInt64 {
+    let shared = try service.nextRound()
     let due = pumps.withLockedValue { Array($0.values) }.filter { $0.reader.mayBeDue }
-    if due.isEmpty { return }
-    let shared = service.shareNewest()
     let partCount = min(threadCount, (due.count + 63) / 64)
     await withTaskGroup(of: Void.self) { tasks in
       for part in 0..<partCount {
@@ -72,6 +98,6 @@ final class Hub: Sendable {
         }
       }
     }
-    withExtendedLifetime(shared) {}
+    return withExtendedLifetime(shared) { shared.commit }
   }
 }

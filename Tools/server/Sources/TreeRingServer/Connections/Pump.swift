@@ -1,5 +1,6 @@
-// A pump sends a reader's messages whenever the channel can be written to, one at a time. It holds
-// no message: while the channel is full, nothing is read from the store.
+// A pump sends a reader's messages. It takes some ten kilobytes of them, and takes the next ones
+// only when these have gone to the network. It holds no others, so a slow connection costs those
+// and a position.
 
 internal import NIOConcurrencyHelpers
 internal import NIOCore
@@ -9,27 +10,34 @@ internal import TreeRingLive
 /// A reader and the channel that its messages go to. Any thread may use it.
 final class Pump: Sendable {
   private struct State {
-    /// Whether a thread takes messages at the moment.
-    var isRunning = false
-    /// Whether something happened meanwhile, so that it must look again.
-    var looksAgain = false
+    /// Whether a thread takes a message at the moment, or one is on its way to the network.
+    var isBusy = false
+    /// Whether the reader could have had news meanwhile.
+    var isMissed = false
     var isOver = false
   }
 
   let reader: any LiveReader
   private let channel: any Channel
   private let figures: ServerFigures
-  private let send: @Sendable ([UInt8]) -> Void
+  private let send: @Sendable ([[UInt8]], EventLoopPromise<Void>) -> Void
+  private let revisit: @Sendable (Pump) -> Void
   private let state = NIOLockedValueBox(State())
+  /// The bytes from which no further message is taken.
+  private static let byteLimit = 64 << 10
 
-  /// - Parameter send: writes a message to the channel, and flushes.
+  /// - Parameters:
+  ///   - revisit: called after a message has gone, if the reader has more or could have news.
+  ///   - send: writes messages to the channel, flushes, and fulfils the promise.
   init(
     _ reader: any LiveReader, _ channel: any Channel, _ figures: ServerFigures,
-    send: @escaping @Sendable ([UInt8]) -> Void
+    revisit: @escaping @Sendable (Pump) -> Void,
+    send: @escaping @Sendable ([[UInt8]], EventLoopPromise<Void>) -> Void
   ) {
     self.reader = reader
     self.channel = channel
     self.figures = figures
+    self.revisit = revisit
     self.send = send
   }
 
@@ -38,38 +46,37 @@ final class Pump: Sendable {
 
   /// Sends what is due, on a thread of the pool.
   func poke(_ pool: NIOThreadPool) {
-    guard channel.isWritable, reader.mayBeDue else { return }
+    guard reader.mayBeDue else { return }
     pool.submit { if $0 == .active { self.run() } }
   }
 
-  /// Sends messages on this thread until none is due or the channel is full.
+  /// Takes the next messages on this thread and sends them, unless others are on their way.
   func run() {
     let begins = state.withLockedValue { state in
       if state.isOver { return false }
-      state.looksAgain = state.isRunning
-      defer { state.isRunning = true }
-      return !state.isRunning
+      state.isMissed = state.isBusy
+      defer { state.isBusy = true }
+      return !state.isBusy
     }
     guard begins else { return }
-    repeat {
-      while channel.isWritable, !state.withLockedValue({ $0.isOver }),
-        let message = reader.nextMessage()
-      {
-        figures.sent(message.count)
-        send(message)
-      }
-    } while again()
+    var messages: [[UInt8]] = []
+    var byteCount = 0
+    while byteCount < Self.byteLimit, channel.isWritable, let message = reader.nextMessage() {
+      messages.append(message)
+      byteCount += message.count
+      figures.sent(message.count)
+    }
+    if messages.isEmpty { return end() }
+    let promise = channel.eventLoop.makePromise(of: Void.self)
+    promise.futureResult.whenComplete { _ in self.end(sent: true) }
+    send(messages, promise)
   }
 
-  /// Whether to look again; otherwise the run is over.
-  private func again() -> Bool {
-    state.withLockedValue { state in
-      if state.looksAgain {
-        state.looksAgain = false
-        return true
-      }
-      state.isRunning = false
-      return false
+  private func end(sent: Bool = false) {
+    let isMissed = state.withLockedValue { state in
+      state.isBusy = false
+      return state.isMissed && !state.isOver
     }
+    if isMissed || (sent && reader.mayBeDue) { revisit(self) }
   }
 }

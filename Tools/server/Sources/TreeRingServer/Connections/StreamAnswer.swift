@@ -95,10 +95,11 @@ extension HTTPHandler {
     context.writeAndFlush(wrapOutboundOut(.head(head)), promise: nil)
     let channel = context.channel
     let isLog = reader is LogReader
-    let pump = Pump(reader, channel, server.figures) { message in
-      channel.writeAndFlush(
-        HTTPServerResponsePart.body(.byteBuffer(Events.encode(message, isLog: isLog))),
-        promise: nil)
+    let pump = Pump(reader, channel, server.figures, revisit: server.hub.revisit) {
+      messages, promise in
+      let events = Events.encode(
+        Array(messages.joined(separator: [UInt8(ascii: "\n")])), isLog: isLog)
+      channel.writeAndFlush(HTTPServerResponsePart.body(.byteBuffer(events)), promise: promise)
     }
     let timer = context.eventLoop.scheduleRepeatedTask(
       initialDelay: .seconds(15), delay: .seconds(15)
@@ -119,13 +120,16 @@ extension HTTPHandler {
     let loop = context.eventLoop
     let bound = NIOLoopBound(context, eventLoop: loop)
     let handler = NIOLoopBound(self, eventLoop: loop)
-    let pump = Pump(reader, context.channel, server.figures) { message in
+    let pump = Pump(reader, context.channel, server.figures, revisit: server.hub.revisit) {
+      messages, promise in
       loop.execute {
+        promise.succeed()
         guard handler.value.stream != nil else { return }
         handler.value.stream?.stop()
         handler.value.stream = nil
         handler.value.send(
-          LiveAnswer(contentType: "application/x-ndjson", body: message), bound.value)
+          LiveAnswer(contentType: "application/x-ndjson", body: Array(messages.joined())),
+          bound.value)
       }
     }
     let timeout = loop.assumeIsolated().scheduleTask(in: .seconds(Int64(seconds))) {

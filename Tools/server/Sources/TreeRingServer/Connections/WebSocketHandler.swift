@@ -32,15 +32,21 @@ final class WebSocketHandler: ChannelDuplexHandler {
 
   func handlerAdded(context: ChannelHandlerContext) {
     let channel = context.channel
-    let pump = Pump(session, channel, server.figures) { message in
-      let frame = WebSocketFrame(
-        fin: true, opcode: .text, data: channel.allocator.buffer(bytes: message))
-      channel.writeAndFlush(frame, promise: nil)
+    let bound = NIOLoopBound(context, eventLoop: context.eventLoop)
+    let handler = NIOLoopBound(self, eventLoop: context.eventLoop)
+    let pump = Pump(session, channel, server.figures, revisit: server.hub.revisit) {
+      messages, promise in
+      for (index, message) in messages.enumerated() {
+        let frame = WebSocketFrame(
+          fin: true, opcode: .text, data: channel.allocator.buffer(bytes: message))
+        channel.write(frame, promise: index == messages.count - 1 ? promise : nil)
+      }
+      channel.flush()
+      // Answers have gone, so the session may take a message again.
+      promise.futureResult.whenComplete { _ in handler.value.handleNext(bound.value) }
     }
     self.pump = pump
     server.hub.add(pump)
-    let bound = NIOLoopBound(context, eventLoop: context.eventLoop)
-    let handler = NIOLoopBound(self, eventLoop: context.eventLoop)
     let idle = TimeAmount.seconds(server.options.limits.idleSeconds)
     timer = context.eventLoop.scheduleRepeatedTask(initialDelay: idle, delay: idle) { _ in
       handler.value.checkLife(bound.value)
@@ -100,7 +106,8 @@ final class WebSocketHandler: ChannelDuplexHandler {
   }
 
   private func handleNext(_ context: ChannelHandlerContext) {
-    if isHandling { return }
+    // The pump is nil once the connection has ended.
+    if isHandling || pump == nil { return }
     guard session.acceptsInput, !waiting.isEmpty else { return resumeReading(context) }
     isHandling = true
     let message = waiting.removeFirst()

@@ -1,0 +1,53 @@
+// `treering-load`: measures live windows. Each figure of docs/server.md names its command.
+
+import Foundation
+
+@main
+struct Main {
+  static let help = """
+    treering-load windows                      CPU of one changed row in windows of three sizes
+    treering-load serve RATE SECONDS           serves a store and writes commits; prints a URL
+                                               first, and the writer's latencies at the end
+    treering-load read URL WINDOWS SECONDS     reads as many windows; prints how late changes come
+    treering-load idle URL READERS PID         connects readers that stay idle; prints the memory of
+                                               the process PID for each
+    """
+
+  static func main() async {
+    var arguments = CommandLine.arguments.dropFirst()
+    let command = arguments.popFirst()
+    let rest = Array(arguments)
+    do {
+      switch (command, rest.count) {
+      case ("windows", 0): try WindowCost.run()
+      case ("serve", 2):
+        try await WriterLoad.run(rate: Int(rest[0]) ?? 0, seconds: Int(rest[1]) ?? 1)
+      case ("read", 3):
+        try await ReaderLoad.read(rest[0], windows: Int(rest[1]) ?? 1, seconds: Int(rest[2]) ?? 1)
+      case ("idle", 3):
+        try await ReaderLoad.idle(rest[0], readers: Int(rest[1]) ?? 1, process: rest[2])
+      default: print(help)
+      }
+    } catch {
+      FileHandle.standardError.write(Data("treering-load: \(error)\n".utf8))
+      exit(1)
+    }
+  }
+}
+
+/// Values at shares of a sample.
+struct Quantiles {
+  private let sorted: [Double]
+
+  init(_ values: [Double]) { sorted = values.sorted() }
+
+  func callAsFunction(_ share: Double) -> Double {
+    sorted.isEmpty ? .nan : sorted[min(sorted.count - 1, Int(Double(sorted.count) * share))]
+  }
+
+  var text: String {
+    String(
+      format: "p50 %.3f, p90 %.3f, p99 %.3f, max %.3f ms (%d values)", self(0.5), self(0.9),
+      self(0.99), self(1), sorted.count)
+  }
+}
