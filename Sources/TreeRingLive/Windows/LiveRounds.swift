@@ -40,7 +40,12 @@ final class LiveRounds: Sendable {
   /// A new round that leads to the newest commit.
   func next() throws(TreeRingError) -> SharedRound {
     let round = SharedRound(ChangeRound(try store.snapshot()))
-    current.withLock { $0 = Current(round: round) }
-    return round
+    return current.withLock { current in
+      // Another thread may have made a later one meanwhile.
+      let commit = round.round.snapshot.commit
+      if let held = current.round, held.round.snapshot.commit > commit { return held }
+      current = Current(round: round)
+      return round
+    }
   }
 }

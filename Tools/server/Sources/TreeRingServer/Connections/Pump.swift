@@ -68,15 +68,17 @@ final class Pump: Sendable {
     }
     if messages.isEmpty { return end() }
     let promise = channel.eventLoop.makePromise(of: Void.self)
-    promise.futureResult.whenComplete { _ in self.end(sent: true) }
+    promise.futureResult.whenComplete { _ in self.end() }
     send(messages, promise)
   }
 
-  private func end(sent: Bool = false) {
-    let isMissed = state.withLockedValue { state in
+  /// Ends a run. The reader is visited again if it may have more: the round that it advanced to may
+  /// have been an older one. A channel that is full calls when it can be written to again.
+  private func end() {
+    let (isMissed, isOver) = state.withLockedValue { state in
       state.isBusy = false
-      return state.isMissed && !state.isOver
+      return (state.isMissed, state.isOver)
     }
-    if isMissed || (sent && reader.mayBeDue) { revisit(self) }
+    if !isOver, channel.isWritable, isMissed || reader.mayBeDue { revisit(self) }
   }
 }
