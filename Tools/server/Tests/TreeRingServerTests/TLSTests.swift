@@ -3,7 +3,7 @@ import Testing
 
 @testable import TreeRingServer
 
-/// Whether openssl, which makes a certificate, and curl are installed.
+/// True if openssl, which makes a certificate, and curl are installed.
 private let hasPrograms = ["openssl", "curl"].allSatisfy { run(["which", $0]) != nil }
 
 /// The output of a program; nil if it fails or does not exist.
