@@ -39,6 +39,7 @@ public struct LiveAccess: Sendable, Hashable {
   /// The rights of a role.
   ///
   /// - Parameters:
+  ///   - role: The kinds of requests that are allowed.
   ///   - buckets: The only buckets allowed; nil allows all.
   ///   - indexes: The only indexes allowed; nil allows all of the allowed buckets.
   public init(_ role: Role, buckets: [String]? = nil, indexes: [String]? = nil) {

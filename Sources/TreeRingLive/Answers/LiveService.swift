@@ -20,7 +20,10 @@ public final class LiveService: Sendable {
 
   /// Serves a store.
   ///
-  /// - Parameter isWritable: Whether clients may write. A store open for reading refuses anyway.
+  /// - Parameters:
+  ///   - store: The store, which stays open as long as it is served.
+  ///   - isWritable: Whether clients may write. A store open for reading refuses anyway.
+  ///   - limits: The bounds of answers and sessions.
   public init(_ store: Store, isWritable: Bool = false, limits: LiveLimits = LiveLimits()) {
     self.store = store
     self.limits = limits
@@ -58,7 +61,7 @@ public final class LiveService: Sendable {
 
   /// The newest state, for sessions that advance to it together and share the work.
   ///
-  /// - Throws: the errors of ``Store/snapshot(file:line:)``.
+  /// - Throws: The errors of `Store.snapshot()`.
   public func nextRound() throws(TreeRingError) -> LiveRound {
     let round = try rounds.next()
     return LiveRound(commit: round.round.snapshot.commit, round: round)
