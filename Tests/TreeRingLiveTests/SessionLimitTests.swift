@@ -100,4 +100,42 @@ struct SessionLimitTests {
     #expect(code(closed) == "notFound" && closed?["closed"] == .bool(true))
     #expect(session.windowCount == 0 && !session.mayBeDue)
   }
+
+  @Test(
+    "A window closes when its index is defined anew over a bucket that the client may not see",
+    arguments: [LiveLimits().pieceByteCount, 64])
+  func definedAnewBeyondRights(pieceByteCount: Int) throws {
+    var limits = LiveLimits()
+    limits.pieceByteCount = pieceByteCount
+    let board = try board()
+    let access = LiveAccess(.read, buckets: ["rows"])
+    let session = LiveService(board.store, limits: limits).session(for: access)
+    session.receive("{\"open\":1,\"index\":\"board\"}")
+    // With small pieces the window has not been sent whole.
+    #expect(try session.next()?["more"] == (pieceByteCount < 100 ? .bool(true) : nil))
+    try board.write("{\"ops\":[[\"put\",\"secret\",\"s\",{\"group\":\"a\",\"order\":1}]]}")
+    try board.store.define(
+      "board", try FieldIndex(bucket: "secret", group: "group", order: [.init("order")]))
+    let closed = try session.next()
+    #expect(code(closed) == "notAllowed" && closed?["closed"] == .bool(true))
+    #expect(try session.next() == nil)
+    #expect(session.windowCount == 0 && !session.hasMore)
+    session.receive("{\"open\":2,\"index\":\"board\"}")
+    #expect(code(try session.next()) == "notAllowed")
+  }
+
+  @Test("An index that is removed amid a whole window closes it with one answer")
+  func removedAmidWindow() throws {
+    var limits = LiveLimits()
+    limits.pieceByteCount = 64
+    let board = try board()
+    let session = LiveService(board.store, limits: limits).session(for: LiveAccess(.read))
+    session.receive("{\"open\":1,\"index\":\"board\"}")
+    #expect(try session.next()?["more"] == .bool(true))
+    try board.store.removeIndex("board")
+    let closed = try session.next()
+    #expect(code(closed) == "notFound" && closed?["closed"] == .bool(true))
+    #expect(try session.next() == nil)
+    #expect(!session.hasMore)
+  }
 }

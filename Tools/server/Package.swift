@@ -12,6 +12,15 @@ var strict: [SwiftSetting] = [
 // The same variable optimises the libraries, in a build that the tests share.
 if Context.environment["TREERING_OPTIMIZED"] != nil { strict.append(.unsafeFlags(["-O"])) }
 
+let store: [Target.Dependency] = [
+  .product(name: "TreeRing", package: "TreeRing"),
+  .product(name: "TreeRingLive", package: "TreeRing"),
+]
+let network: [Target.Dependency] = [
+  .product(name: "NIOCore", package: "swift-nio"),
+  .product(name: "NIOPosix", package: "swift-nio"),
+]
+
 let package = Package(
   name: "TreeRingServer",
   platforms: [.macOS(.v15)],
@@ -24,11 +33,7 @@ let package = Package(
   targets: [
     .target(
       name: "TreeRingServer",
-      dependencies: [
-        .product(name: "TreeRing", package: "TreeRing"),
-        .product(name: "TreeRingLive", package: "TreeRing"),
-        .product(name: "NIOCore", package: "swift-nio"),
-        .product(name: "NIOPosix", package: "swift-nio"),
+      dependencies: store + network + [
         .product(name: "NIOHTTP1", package: "swift-nio"),
         .product(name: "NIOWebSocket", package: "swift-nio"),
         .product(name: "NIOSSL", package: "swift-nio-ssl"),
@@ -37,30 +42,16 @@ let package = Package(
       swiftSettings: strict),
     .executableTarget(
       name: "treering-server",
-      dependencies: [
-        "TreeRingServer", .product(name: "TreeRing", package: "TreeRing"),
-        .product(name: "TreeRingLive", package: "TreeRing"),
-        .product(name: "Logging", package: "swift-log"),
-      ],
+      dependencies: ["TreeRingServer", .product(name: "Logging", package: "swift-log")] + store,
       swiftSettings: strict),
     // Measures; the figures of docs/server.md name its commands.
     .executableTarget(
       name: "treering-load",
-      dependencies: [
-        "TreeRingServer", .product(name: "TreeRing", package: "TreeRing"),
-        .product(name: "TreeRingLive", package: "TreeRing"),
-        .product(name: "NIOCore", package: "swift-nio"),
-        .product(name: "NIOPosix", package: "swift-nio"),
-      ],
+      dependencies: ["TreeRingServer"] + store + network,
       swiftSettings: strict),
     .testTarget(
       name: "TreeRingServerTests",
-      dependencies: [
-        "TreeRingServer", .product(name: "TreeRing", package: "TreeRing"),
-        .product(name: "TreeRingLive", package: "TreeRing"),
-        .product(name: "NIOCore", package: "swift-nio"),
-        .product(name: "NIOPosix", package: "swift-nio"),
-      ],
+      dependencies: ["TreeRingServer"] + store + network,
       swiftSettings: strict),
   ],
   swiftLanguageModes: [.v6]

@@ -64,9 +64,13 @@ public struct LiveAccess: Sendable, Hashable {
   }
 
   /// Throws unless the client may see an index, or if there is no such index.
-  func check(index name: String, in store: Store) throws(TreeRingError) {
+  ///
+  /// - Parameter indexes: The indexes as they are defined where the index is read.
+  func check(
+    index name: String, among indexes: @autoclosure () -> [IndexInfo]
+  ) throws(TreeRingError) {
     if isUnlimited { return }
-    let index = store.indexes.first { $0.name.utf8.elementsEqual(name.utf8) }
+    let index = indexes().first { $0.name.utf8.elementsEqual(name.utf8) }
     guard let index, allows(index) else { throw Self.refusal("the index \(name)") }
   }
 

@@ -98,8 +98,9 @@ extension AnswerMaker {
 
   private func reader() throws(TreeRingError) -> IndexReader {
     let index = try arguments.text(0)
-    try access.check(index: index, in: store)
-    return try snapshot().index(index)
+    let snapshot = try snapshot()
+    try access.check(index: index, among: snapshot.indexes)
+    return try snapshot.index(index)
   }
 
   func groups() throws(TreeRingError) -> LiveAnswer {

@@ -51,7 +51,7 @@ struct AnswerMaker {
   func limit() throws(TreeRingError) -> Int {
     let limit = try arguments.integer("limit") ?? 100
     guard (1...limits.rows).contains(limit) else {
-      throw TreeRingError(.invalidInput, "“limit” is a number from 1 to \(limits.rows).")
+      throw TreeRingError(.invalidInput, "“limit” must be a number from 1 to \(limits.rows).")
     }
     return limit
   }
@@ -146,13 +146,13 @@ struct AnswerMaker {
 
   private func changes() throws(TreeRingError) -> LiveAnswer {
     let index = try arguments.text(0)
-    try access.check(index: index, in: store)
     guard let form = ChangeForm(rawValue: try arguments.text("form") ?? "batch") else {
-      throw TreeRingError(.invalidInput, "“form” is batch, steps, placements or yap.")
+      throw TreeRingError(.invalidInput, "“form” must be batch, steps, placements or yap.")
     }
     let limit = min(try arguments.integer("limit") ?? limits.changes, limits.changes)
     let old = try store.snapshot(at: try arguments.point("from"))
     let new = try store.snapshot(at: try arguments.point("to"))
+    for snapshot in [old, new] { try access.check(index: index, among: snapshot.indexes) }
     var observer = store.observer(of: try mappings(of: index), limit: limit)
     _ = try observer.advance(to: old)
     let change = try observer.advance(to: new)
@@ -200,23 +200,5 @@ struct AnswerMaker {
         object.bool("more", hasMore)
       }
     }
-  }
-}
-
-/// A group with its range, `G=R`, in a query.
-enum GroupRangeText {
-  /// The two parts. A group's name may contain `=`; the range follows the last one that begins a
-  /// range.
-  static func split(_ text: String) throws(TreeRingError) -> (group: String, range: String) {
-    var parts = text.split(separator: "=", omittingEmptySubsequences: false)
-    var range: Substring = ""
-    while parts.count > 1, let last = parts.popLast() {
-      range = range.isEmpty ? last : last + "=" + range
-      if last.hasPrefix("fixed:") || last.hasPrefix("flexible:") {
-        return (parts.joined(separator: "="), String(range))
-      }
-    }
-    throw TreeRingError(
-      .invalidInput, "“\(text)” is not a range of a group. Write GROUP=fixed:LENGTH.")
   }
 }

@@ -69,7 +69,8 @@ struct Arguments: Sendable {
   func integer(_ name: String) throws(TreeRingError) -> Int? {
     guard let text = try text(name) else { return nil }
     guard let number = Int(text), number >= 0, text.utf8.allSatisfy({ $0 >= 0x30 }) else {
-      throw TreeRingError(.invalidInput, "The parameter “\(name)” is a whole number.")
+      throw TreeRingError(
+        .invalidInput, "The parameter “\(name)” must be a whole number, not “\(text)”.")
     }
     return number
   }
@@ -79,7 +80,8 @@ struct Arguments: Sendable {
     switch try text(name) {
     case nil, "false"?, "0"?: return false
     case ""?, "true"?, "1"?: return true
-    default: throw TreeRingError(.invalidInput, "The parameter “\(name)” is true or false.")
+    default:
+      throw TreeRingError(.invalidInput, "The parameter “\(name)” must be true or false.")
     }
   }
 

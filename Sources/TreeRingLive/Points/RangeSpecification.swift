@@ -81,3 +81,25 @@ package struct RangeSpecification: Hashable, Sendable {
       growing: growth)
   }
 }
+
+/// A group with its range, `G=R`.
+package enum GroupRangeText {
+  /// The two parts. A group's name may contain `=`; the range follows the last one that begins a
+  /// range.
+  ///
+  /// - Throws: `invalidInput` if the text has another form.
+  package static func split(
+    _ text: String
+  ) throws(TreeRingError) -> (group: String, range: String) {
+    var parts = text.split(separator: "=", omittingEmptySubsequences: false)
+    var range: Substring = ""
+    while parts.count > 1, let last = parts.popLast() {
+      range = range.isEmpty ? last : last + "=" + range
+      if last.hasPrefix("fixed:") || last.hasPrefix("flexible:") {
+        return (parts.joined(separator: "="), String(range))
+      }
+    }
+    throw TreeRingError(
+      .invalidInput, "“\(text)” is not a range of a group. Write GROUP=fixed:LENGTH.")
+  }
+}

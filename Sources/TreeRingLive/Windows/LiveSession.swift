@@ -102,7 +102,7 @@ public final class LiveSession: LiveReader {
       return try state.windows[index].nextMessage(in: rounds)
     } catch {
       // A request that cannot be answered is dropped. A window that cannot follow is closed.
-      if !state.windows[index].outlivesError || error.code == .tooLarge {
+      if !state.windows[index].outlivesError || [.tooLarge, .notAllowed].contains(error.code) {
         state.windows.remove(at: index)
         return Self.reply(error, to: id, closing: true)
       }
@@ -127,8 +127,8 @@ public final class LiveSession: LiveReader {
         throw TreeRingError(
           .tooLarge, "A connection has at most \(limits.windows) windows. Close one first.")
       }
-      try access.check(index: request.index, in: rounds.store)
-      state.windows.append(try LiveWindow(request, of: rounds.store, limits))
+      state.windows.append(
+        try LiveWindow(request, of: rounds.store, for: access, limits))
     case .seek(let id, let point):
       let place = try place(of: id)
       state.windows[place].seek(try point.commit(in: rounds.store))

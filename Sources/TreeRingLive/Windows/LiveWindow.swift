@@ -9,6 +9,7 @@ internal import TreeRingMappings
 struct LiveWindow: Sendable {
   let id: WindowID
   private let fields: [JSONPath]?
+  private let access: LiveAccess
   private let limits: LiveLimits
   private var observer: MappingObserver
   /// The groups that have had a range or a direction of their own.
@@ -27,18 +28,23 @@ struct LiveWindow: Sendable {
   /// The commit that the client shows; nil before the first message.
   private var sent: CommitNumber?
 
-  init(_ request: WindowRequest, of store: Store, _ limits: LiveLimits) throws(TreeRingError) {
+  init(
+    _ request: WindowRequest, of store: Store, for access: LiveAccess, _ limits: LiveLimits
+  ) throws(TreeRingError) {
     id = request.id
     fields = request.fields
+    self.access = access
     self.limits = limits
+    let newest = try store.snapshot()
+    try access.check(index: request.index, among: newest.indexes)
+    // An unknown index is an error of the opening.
+    _ = try newest.definition(ofIndex: request.index)
     target = try request.at?.commit(in: store)
     let mappings = request.mappings
     guard request.groups?.count ?? 0 <= limits.groups else { throw Self.tooManyGroups(limits) }
     observer = store.observer(of: mappings, limit: limits.operations)
     ranged = Set(request.ranges.map(\.group) + request.reversed)
     digest = RequestDigest(mappings, ranged: ranged, fields: request.fields)
-    // An unknown index is an error of the opening.
-    _ = try store.snapshot().definition(ofIndex: request.index)
     switch request.from {
     case nil: break
     case .position(let position) where position.digest != digest: refusesPosition = true
@@ -118,9 +124,7 @@ struct LiveWindow: Sendable {
   }
 
   /// Whether an error leaves the window as it was: it shows something, and only a request failed.
-  var outlivesError: Bool {
-    observer.commit != nil && (target != nil || awaitsAnswer || rest != nil)
-  }
+  var outlivesError: Bool { observer.commit != nil && (target != nil || awaitsAnswer) }
 
   // MARK: - Messages
 
@@ -136,6 +140,7 @@ struct LiveWindow: Sendable {
     let shared = try rounds.newest(notBefore: observer.commit ?? 0)
     if target == nil, edits.isEmpty {
       snapshot = shared.round.snapshot
+      try check(snapshot)
       if !awaitsAnswer, let sent, let position = observer.position {
         key = SharedRound.Key(
           mappings: observer.mappings, fields: fields, position: position, sent: sent)
@@ -157,6 +162,7 @@ struct LiveWindow: Sendable {
         if let target { try rounds.store.snapshot(at: .commit(target)) } else {
           shared.round.snapshot
         }
+      try check(snapshot)
       change = try observer.advance(to: snapshot, changing: edits)
     }
     if !edits.isEmpty {
@@ -182,6 +188,12 @@ struct LiveWindow: Sendable {
       because: change.resetReason ?? (sent == nil ? .firstState : .overLimit))
   }
 
+  /// Throws unless the client may see the index as it is defined where it is read: it may have been
+  /// defined anew, over other buckets.
+  private func check(_ snapshot: Snapshot) throws(TreeRingError) {
+    try access.check(index: observer.mappings.index, among: snapshot.indexes)
+  }
+
   /// Sends the next piece of a whole window. If its commit can no longer be read, the window begins
   /// anew.
   private mutating func continueWhole(
@@ -191,6 +203,7 @@ struct LiveWindow: Sendable {
     if let position = observer.position {
       do throws(TreeRingError) {
         let snapshot = try store.snapshot(at: .commit(position.commit))
+        try check(snapshot)
         var copy = store.observer(of: observer.mappings, from: position, limit: limits.operations)
         let change = try copy.advance(to: snapshot)
         if !change.isReset { return try whole(change.after, from: path, snapshot, because: nil) }

@@ -118,26 +118,27 @@ public struct MappingObserver: Sendable {
   ///   the same. That costs one lookup for each affected or followed group.
   /// - Throws: The errors of ``advance(to:mappings:changing:)``, with the same effect.
   package mutating func advance(to round: ChangeRound) throws(TreeRingError) -> Change? {
+    var affected: AffectedRows?
     if let definition, start == nil {
       let present = try round.snapshot.definition(ofIndex: cursor.mappings.index)
-      if definition.number == present.number,
-        cursor.mappings.groups != nil,
-        let merged = try? round.merged(present, from: cursor.commit),
-        cursor.own(merged).rows.isEmpty
+      affected = try affectedRows(since: definition, to: round.snapshot, by: present, in: round)
+      if definition.number == present.number, cursor.mappings.groups != nil,
+        affected?.rows.isEmpty == true
       {
         cursor.pass(to: round.snapshot.commit)
         return nil
       }
     }
     var copy = self
-    let change = try copy.show(round.snapshot, mappings: nil, changing: [], in: round)
+    let change = try copy.show(
+      round.snapshot, mappings: nil, changing: [], in: round, affected: affected)
     self = copy
     return change
   }
 
   private mutating func show(
     _ snapshot: Snapshot, mappings: Mappings?, changing changes: [RangeChange],
-    in round: ChangeRound? = nil
+    in round: ChangeRound? = nil, affected known: AffectedRows? = nil
   ) throws(TreeRingError) -> Change {
     var reason = ResetReason.firstState
     if let start { reason = try resume(from: start, to: snapshot) ?? reason }
@@ -152,13 +153,16 @@ public struct MappingObserver: Sendable {
       let isDefinedAnew = definition.number != present.number
       if !target.index.isSameName(as: cursor.mappings.index) {
         reason = .otherIndex
-      } else if let affected = try affectedRows(
-        since: definition, to: snapshot, by: present, in: round)
-      {
-        return try cursor.advance(
-          to: groups, by: affected, mappings: target, edits: changes,
-          isDefinedAnew: isDefinedAnew, limit: limit)
       } else {
+        var affected = known
+        if affected == nil {
+          affected = try affectedRows(since: definition, to: snapshot, by: present, in: round)
+        }
+        if let affected {
+          return try cursor.advance(
+            to: groups, by: affected, mappings: target, edits: changes,
+            isDefinedAnew: isDefinedAnew, limit: limit)
+        }
         reason = isDefinedAnew ? .definedAnew : .beyondHorizon
       }
     }

@@ -1,7 +1,6 @@
 // A range on the command line, alone or with its group.
 
 import ArgumentParser
-import Foundation
 import TreeRingLive
 import TreeRingLog
 
@@ -21,22 +20,13 @@ struct GroupRange {
   var group: String
   var range: RangeSpecification
 
-  /// Parses `G=R`. A group's name may contain `=`; the range follows the last one.
+  /// Parses `G=R`. The transform of an argument.
   @Sendable static func parse(_ argument: String) throws -> GroupRange {
-    let text = NegativeNumber.shown(argument)
-    for kind in ["=fixed:", "=flexible:"] {
-      var found: String.Index?
-      var rest = text[...]
-      while let position = rest.range(of: kind) {
-        found = position.lowerBound
-        rest = text[text.index(after: position.lowerBound)...]
-      }
-      if let found {
-        return GroupRange(
-          group: String(text[..<found]),
-          range: try RangeSpecification.parse(String(text[text.index(after: found)...])))
-      }
+    do throws(TreeRingError) {
+      let (group, range) = try GroupRangeText.split(NegativeNumber.shown(argument))
+      return GroupRange(group: group, range: try RangeSpecification(range))
+    } catch {
+      throw ValidationError(error.message)
     }
-    throw ValidationError("“\(text)” is not a range of a group. Write GROUP=fixed:LENGTH.")
   }
 }

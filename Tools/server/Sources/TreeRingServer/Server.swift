@@ -80,10 +80,12 @@ public final class Server: Sendable {
 
   /// Reads tokens and certificate again. After an error the former ones stay.
   public func reload() throws {
-    if let file = core.options.tokenFile {
-      core.gate.replaceTokens(try TokenTable(file: file))
+    let tokens = try core.options.tokenFile.map { file throws(ServerError) in
+      try TokenTable(file: file)
     }
-    if let context = try Self.context(core.options) { tls.withLockedValue { $0 = context } }
+    let context = try Self.context(core.options)
+    if let tokens { core.gate.replaceTokens(tokens) }
+    if let context { tls.withLockedValue { $0 = context } }
   }
 
   /// Ends gracefully: no further connections; answers under way are sent, for some seconds at most;

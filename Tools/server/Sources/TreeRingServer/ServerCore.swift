@@ -1,10 +1,10 @@
-// What the connections of a server share.
+// The parts of a server that all its connections use.
 
 internal import NIOCore
 internal import NIOPosix
 internal import TreeRingLive
 
-/// The parts of a server that its connections use.
+/// The shared parts.
 final class ServerCore: Sendable {
   let service: LiveService
   let options: ServerOptions

@@ -143,7 +143,7 @@ struct LiveTests {
       commit = try slow.message()["commit"] as? Int ?? 0
       count += 1
     }
-    // What fits the buffers of the connection, and then one change.
+    // The messages that fit the buffers of the connection, and then one change.
     #expect(count < 1500)
     try await test.stop()
   }

@@ -186,6 +186,20 @@ struct SecurityTests {
     try await test.stop()
   }
 
+  @Test("A client that does not read its last answer is closed")
+  func unreadAnswer() async throws {
+    let test = try await TestServer { $0.limits.requestSeconds = 1 }
+    // Larger than the system's buffers.
+    try test.put("big", .init(group: "g0", order: 0, text: String(repeating: "x", count: 16 << 20)))
+    let connection = try TestConnection(test.port, receiveBuffer: 4096)
+    try connection.send(
+      "GET /v1/buckets/rows/rows/big HTTP/1.1\r\nHost: 127.0.0.1:\(test.port)\r\n"
+        + "Authorization: Bearer \(TestServer.token)\r\nConnection: close\r\n\r\n")
+    #expect(try connection.head().hasPrefix("HTTP/1.1 200"))
+    #expect(try await test.eventually { try test.figure("treering_server_connections") == 1 })
+    try await test.stop()
+  }
+
   @Test("Answers forbid sniffing, framing, foreign scripts and caching")
   func headers() async throws {
     let test = try await TestServer()

@@ -36,8 +36,18 @@ struct TLSTests {
       _ = try #require(made)
     }
     try make("served")
+    let tokens = "\(folder)/tokens"
+    func writeTokens(_ token: String) {
+      let line = "{\"token\":\"\(token)\",\"role\":\"read\"}\n"
+      let mode: [FileAttributeKey: Any] = [.posixPermissions: 0o600]
+      #expect(
+        FileManager.default.createFile(
+          atPath: tokens, contents: Data(line.utf8), attributes: mode))
+    }
+    writeTokens(TestServer.token)
     let test = try await TestServer {
       $0.certificate = ("\(folder)/served.crt", "\(folder)/served.key")
+      $0.tokenFile = tokens
     }
     func ask(trusting name: String, _ more: [String] = []) -> String? {
       run(
@@ -59,8 +69,10 @@ struct TLSTests {
     #expect(ask(trusting: "served") != nil)
     #expect(ask(trusting: "old") == nil)
     try Data("nonsense".utf8).write(to: URL(filePath: "\(folder)/served.key"))
+    writeTokens("another-token-of-the-file")
     #expect(throws: ServerError.self) { try test.server.reload() }
-    #expect(ask(trusting: "served") != nil)
+    // Neither the certificate nor the tokens have changed.
+    #expect(ask(trusting: "served")?.contains("\"version\":\"1\"") == true)
     try await test.stop()
   }
 }

@@ -133,11 +133,12 @@ final class HTTPHandler: ChannelInboundHandler, RemovableChannelHandler {
       return send(
         LiveAnswer(status: 404, code: "notFound", message: "There is nothing here."), context)
     }
+    let allowed = methods.sorted().joined(separator: ", ")
     guard methods.contains(method.rawValue), let access = request.access else {
       return send(
         LiveAnswer(
-          status: 405, code: "notAllowed", message: "This path takes \(methods.sorted())."),
-        context, [("Allow", methods.sorted().joined(separator: ", "))])
+          status: 405, code: "notAllowed", message: "This path takes \(allowed)."),
+        context, [("Allow", allowed)])
     }
     if method == .POST, !Self.isJSON(request.head.headers) {
       return send(
@@ -218,9 +219,9 @@ final class HTTPHandler: ChannelInboundHandler, RemovableChannelHandler {
     stream?.stop()
     stream = nil
     let end = context.writeAndFlush(wrapOutboundOut(.end(nil)))
-    if keepsAlive, !isEnding {
-      expectRequest(context)
-    } else {
+    // The time also bounds the sending of this answer: a client may not read it.
+    expectRequest(context)
+    if !keepsAlive || isEnding {
       let channel = context.channel
       end.whenComplete { _ in channel.close(promise: nil) }
     }

@@ -30,8 +30,9 @@ public struct TokenTable: Sendable {
   /// A table without tokens.
   public init() {}
 
-  /// A table with one token.
+  /// A table with one token, of at least `minimumByteCount` bytes.
   public init(_ token: String, _ access: LiveAccess) {
+    precondition(token.utf8.count >= Self.minimumByteCount, "The token is too short.")
     entries = [Entry(token: Array(token.utf8), access: access)]
   }
 
