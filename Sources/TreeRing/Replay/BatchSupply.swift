@@ -6,8 +6,8 @@ internal import TreeRingLog
 
 /// Gives batches of sorted changes. One thread at a time uses it.
 final class BatchSupply {
-  /// The merge and the batch that it fills. The caller and the other thread take turns: the one
-  /// after it has begun a filling and until it has waited for it, the other meanwhile.
+  /// The merge and the batch that it fills. Sendable: the caller and the other thread take turns.
+  /// From the begin of a filling until the caller has waited for it, only the other thread uses it.
   private final class Turn: @unchecked Sendable {
     var changes: SortedChanges
     var batch = ChangeBatch()
@@ -42,8 +42,9 @@ final class BatchSupply {
   func next() throws(TreeRingError) -> ChangeBatch? {
     if thread == nil { turn.fill() } else { wait() }
     if let failure = turn.failure { throw failure }
+    // At the end it stays empty.
+    guard !turn.batch.records.isEmpty else { return nil }
     swap(&batch, &turn.batch)
-    guard !batch.records.isEmpty else { return nil }
     fillAhead()
     return batch
   }

@@ -35,13 +35,14 @@ final class ChangeSorter {
   private let byteLimit: Int
   /// The maximum number of bytes of changes in a buffer.
   private let bufferByteLimit: Int
+  /// The number of record bytes from which on a block is written.
   private let blockByteCount: Int
   private let makeFile: MakeFile?
   /// The thread that writes runs; nil if the caller does.
   private let thread: DispatchQueue?
   private var buffer = ChangeBuffer()
   /// The changes that are being written, or that could not be written.
-  private var written = RunWriting()
+  private let written = RunWriting()
   private var isWriting = false
   private(set) var file: (any File)?
   private(set) var runs: [Run] = []
@@ -153,8 +154,8 @@ final class ChangeSorter {
   }
 }
 
-/// The writing of one run. The sorter and its thread take turns: the thread has it from the begin
-/// of a writing to its end.
+/// The writing of one run. Sendable: the sorter and its thread take turns. From the begin of a
+/// writing until the sorter has waited for it, the thread alone uses it.
 private final class RunWriting: @unchecked Sendable {
   var buffer = ChangeBuffer()
   var outcome: Result<ChangeSorter.Run, TreeRingError> = .failure(ByteReader.damaged)

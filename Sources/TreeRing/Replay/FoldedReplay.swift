@@ -113,8 +113,8 @@ final class FoldedReplay {
   }
 
   private func applyChanges() throws(TreeRingError) {
-    let fillsAhead = sorter.runByteCount >= aheadByteCount
-    let supply = BatchSupply(try SortedChanges(sorter), fillsAhead: fillsAhead)
+    let sorted = try SortedChanges(sorter)
+    let supply = BatchSupply(sorted, fillsAhead: sorter.runByteCount >= aheadByteCount)
     // A row that the replay itself adds does not come again.
     let hadRows = editor.roots.rows.count > 0
     while let batch = try supply.next() {

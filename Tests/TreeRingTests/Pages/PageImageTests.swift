@@ -111,7 +111,7 @@ import Testing
     let tree = Tree(root, pages: pages)
     tree.forEachPage { page in
       #expect(page.layoutFlaw() == nil)
-      // Whatever the bytes, reading stays inside the page; the checks find most damage.
+      // Reading stays inside the page, whatever the bytes; the checks find most damage.
       for _ in 0..<40 {
         let bytes = UnsafeMutableRawBufferPointer.allocate(
           byteCount: PageLayout.pageByteCount, alignment: 8)

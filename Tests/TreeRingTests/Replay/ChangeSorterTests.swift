@@ -203,6 +203,7 @@ func namelessFile(
         former = record
       }
     }
+    #expect(try supply.next() == nil)
     return rows
   }
 
