@@ -2,7 +2,7 @@
 //
 // - A file has at most 400 lines, a line at most 100 columns. A line without a space in its last
 //   part, such as an address, may be longer.
-// - A documentation comment begins with a noun or a verb. "Whether" is for Bool only.
+// - A comment begins with a noun or a verb, in scripts too. "Whether" is for Bool only.
 // - A folder uses only types of the folders before it (folders.txt).
 // - Only TreeRingPlatform imports the C library and Synchronization.
 // - No code of Sources names a mistake: deliberate ones are patches (Tests/Mistakes).
@@ -40,17 +40,38 @@ func checkComments(_ path: String, _ lines: [Substring]) {
   for (index, line) in lines.enumerated() {
     let text = line.drop { $0 == " " }
     defer { previous = text }
-    guard text.hasPrefix("/// "), !previous.hasPrefix("///") else { continue }
-    let word = text.dropFirst(4).prefix { $0.isLetter }
+    guard text.hasPrefix("//"), !previous.hasPrefix("//") else { continue }
+    let word = text.drop { "/ ".contains($0) }.prefix { $0.isLetter }
+    guard text.hasPrefix("/// ") else {
+      complain(ifQuestion: word, path, index)
+      continue
+    }
     let declaration = lines[index...].first { line in
       !["///", "@"].contains { line.drop { $0 == " " }.hasPrefix($0) }
     }
     let isBool = ["Bool", "= true", "= false", "func ", " is"].contains {
       declaration?.contains($0) ?? false
     }
-    if questions.contains(String(word)) || (word == "Whether" && !isBool) {
+    complain(ifQuestion: word, path, index)
+    if word == "Whether", !isBool {
       complaints.append("\(path):\(index + 1): a comment begins with “\(word)”")
     }
+  }
+}
+
+func complain(ifQuestion word: Substring, _ path: String, _ index: Int) {
+  if questions.contains(String(word)) {
+    complaints.append("\(path):\(index + 1): a comment begins with “\(word)”")
+  }
+}
+
+/// Checks the head of a script, where its comment is.
+func checkScript(_ path: String) {
+  let text = (try? String(contentsOfFile: path, encoding: .utf8)) ?? ""
+  let lines = text.split(separator: "\n", omittingEmptySubsequences: false)
+  for (index, line) in lines.enumerated() where line.hasPrefix("# ") {
+    if index > 0, lines[index - 1].hasPrefix("# ") { continue }
+    complain(ifQuestion: line.dropFirst(2).prefix { $0.isLetter }, path, index)
   }
 }
 
@@ -200,6 +221,9 @@ for folder in ["Sources", "Tests", "Tools", "Snippets", "Benchmarks/Sources"] {
     if folder == "Sources" { checkMistakes(path, lines) }
   }
 }
+let scripts = (try? FileManager.default.contentsOfDirectory(atPath: "Tools")) ?? []
+for name in scripts.sorted() where !name.contains(".") { checkScript("Tools/\(name)") }
+checkScript(".ci/run")
 let orders = try String(contentsOfFile: "Tools/folders.txt", encoding: .utf8)
 for line in orders.split(separator: "\n") where !line.hasPrefix("#") {
   let parts = line.split(separator: ":")

@@ -1,4 +1,4 @@
-// How an app uses the adapters. It is compiled only.
+// The adapters as an app uses them. It is compiled only.
 
 import TreeRing
 import TreeRingMappings

@@ -121,8 +121,8 @@ private final class PassingObserver: CollectionObserver {
       }
     }
     #expect(await leaver.value.flawsOfMerged.isEmpty)
-    // When the reader sees this note, the collection has processed everything posted before,
-    // including a stop.
+    // The collection has processed everything posted before, including a stop, when the reader sees
+    // this note.
     collection.set(last)
     #expect(await reader.value.flawsOfMerged.isEmpty)
     for direction in [LoadDirection.forward, .backward] {
