@@ -139,14 +139,17 @@ struct InstructionGuard {
   }
 
   private func count(of path: String) throws -> Double {
+    let file = FileManager.default.temporaryDirectory.appending(path: "callgrind-\(UUID())")
+    defer { try? FileManager.default.removeItem(at: file) }
     let text = try output(of: [
       "valgrind", "--tool=callgrind", "--toggle-collect=benchmark_measured",
-      "--callgrind-out-file=/dev/null", benchmark, "--hot-path", path,
+      "--callgrind-out-file=\(file.path)", benchmark, "--hot-path", path,
     ])
-    guard let collected = number(after: "Collected : ", in: text), collected > 0,
-      let operations = number(after: "operations: ", in: text), operations > 0
+    let profile = try Profile(String(contentsOf: file, encoding: .utf8))
+    let count = profile.countWithoutTableSearches
+    guard count > 0, let operations = number(after: "operations: ", in: text), operations > 0
     else { throw Failure(description: "\(path) was not counted:\n\(text)") }
-    return (collected / operations).rounded()
+    return (Double(count) / operations).rounded()
   }
 
   private func number(after label: String, in text: String) -> Double? {
