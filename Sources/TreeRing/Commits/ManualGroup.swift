@@ -32,7 +32,7 @@ extension Transaction {
         .invalidInput,
         "These bytes are not a label. Use a label of another store or an export, unchanged.")
     }
-    guard let number = editor.catalog.buckets[bucket],
+    guard let number = editor.catalog.number(ofBucket: bucket),
       let row = try editor.row(bucket: number, key: key)
     else {
       throw TreeRingError(

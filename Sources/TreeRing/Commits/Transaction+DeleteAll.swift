@@ -17,7 +17,7 @@ extension Transaction {
   ) throws(TreeRingError) -> Int {
     try beginEdit()
     let name = bucket.bucketName
-    guard let number = editor.catalog.buckets[name] else { return 0 }
+    guard let number = editor.catalog.number(ofBucket: name) else { return 0 }
     func positions() -> Range<Int> {
       RowTreeKey.positions(in: editor.rows, bucket: number, from: lower, to: upper)
     }

@@ -262,7 +262,7 @@ public final class Transaction: Readable, ReadableState {
   {
     try beginEdit()
     try Limits.check(key: key)
-    guard let number = editor.catalog.buckets[bucket] else { return false }
+    guard let number = editor.catalog.number(ofBucket: bucket) else { return false }
     return try write(.delete, of: key, in: BucketReference(number: number, name: bucket))
   }
 
@@ -297,7 +297,7 @@ public final class Transaction: Readable, ReadableState {
     if let first { try Limits.check(value: first) }
     if let second { try Limits.check(value: second) }
     if let lastBucket, lastBucket.name.isSameName(as: bucket) { return lastBucket }
-    if let number = editor.catalog.buckets[bucket] {
+    if let number = editor.catalog.number(ofBucket: bucket) {
       let reference = BucketReference(number: number, name: bucket)
       lastBucket = reference
       return reference

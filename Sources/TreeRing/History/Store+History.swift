@@ -129,7 +129,7 @@ extension Store {
   private func lastWritten(_ key: Key, in bucket: String) throws(TreeRingError) -> CommitNumber {
     try checkOpen()
     let reader = reader(of: queue.visible)
-    guard let number = reader.catalog.buckets[bucket] else { return 0 }
+    guard let number = reader.catalog.number(ofBucket: bucket) else { return 0 }
     return try reader.read {
       try key.bytes.withUnsafeBytes { try reader.lastWritten(bucket: number, key: $0) }
     }

@@ -82,8 +82,8 @@ struct ActiveIndexes: Sendable {
 final class ActiveIndexCache: Sendable {
   private struct State {
     var edition: Edition = 0
-    /// The version of these definitions. Weak, so that it is released with its readers.
-    weak var version: Version?
+    /// The identity of the version of these definitions.
+    var version: UInt64?
     var indexes = ActiveIndexes()
   }
 
@@ -100,7 +100,7 @@ final class ActiveIndexCache: Sendable {
   func active(
     for version: Version, code: [CodeIndex]
   ) throws(TreeRingError) -> ActiveIndexes {
-    let (known, isSame) = state.withLock { ($0.indexes, $0.version === version) }
+    let (known, isSame) = state.withLock { ($0.indexes, $0.version == version.identity) }
     if isSame { return known }
     return try ActiveIndexes(
       version.roots.indexes, of: [version.catalog], code: code, known: known)
@@ -111,7 +111,7 @@ final class ActiveIndexCache: Sendable {
   func keep(_ indexes: ActiveIndexes, of version: Version, _ edition: Edition) {
     let dropped = state.withLock { state -> ActiveIndexes? in
       guard state.edition == edition else { return nil }
-      defer { (state.indexes, state.version) = (indexes, version) }
+      defer { (state.indexes, state.version) = (indexes, version.identity) }
       return state.indexes
     }
     // Released here, outside the lock, because closures may retain objects whose `deinit` uses the

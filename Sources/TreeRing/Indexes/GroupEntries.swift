@@ -85,7 +85,7 @@ package final class GroupEntries: Sendable {
 
   /// The position of a row; nil if it is not in the group. O(log n).
   package func position(of id: RowID) throws(TreeRingError) -> Int? {
-    guard let number = index.state.catalog.buckets[id.bucket] else { return nil }
+    guard let number = index.state.catalog.number(ofBucket: id.bucket) else { return nil }
     return try index.state.read {
       withUnsafeBytes(of: number.bigEndian) { bucket in
         id.key.bytes.withUnsafeBytes { key in

@@ -225,7 +225,7 @@ package struct RowNames: Sendable {
 
   /// A row's identity inside the engine; nil if its bucket never existed.
   package func reference(of id: RowID) -> RowReference? {
-    catalog.buckets[id.bucket].map { RowReference(bucket: $0, key: id.key.bytes) }
+    catalog.number(ofBucket: id.bucket).map { RowReference(bucket: $0, key: id.key.bytes) }
   }
 }
 

@@ -8,7 +8,7 @@ extension Readable {
     at position: Int, in bucket: some BucketName
   ) throws(TreeRingError) -> Key? {
     let reader = try self.reader
-    guard let number = reader.catalog.buckets[bucket.bucketName] else { return nil }
+    guard let number = reader.catalog.number(ofBucket: bucket.bucketName) else { return nil }
     return try reader.read {
       let positions = RowTreeKey.positions(in: reader.rows, bucket: number, from: nil, to: nil)
       let place = positions.lowerBound + position

@@ -95,7 +95,7 @@ extension Readable {
     in bucket: some BucketName, from lower: Key? = nil, to upper: Key? = nil
   ) throws(TreeRingError) -> Int {
     let reader = try self.reader
-    guard let number = reader.catalog.buckets[bucket.bucketName] else { return 0 }
+    guard let number = reader.catalog.number(ofBucket: bucket.bucketName) else { return 0 }
     return try reader.read {
       RowTreeKey.positions(in: reader.rows, bucket: number, from: lower, to: upper).count
     }
@@ -163,7 +163,7 @@ extension Readable {
     _ body: (UnsafeRawBufferPointer, RowRecord) throws -> Bool
   ) throws {
     let reader = try self.reader
-    guard let number = reader.catalog.buckets[bucket] else { return }
+    guard let number = reader.catalog.number(ofBucket: bucket) else { return }
     let positions = try reader.reading {
       RowTreeKey.positions(in: reader.rows, bucket: number, from: lower, to: upper)
     }

@@ -11,7 +11,7 @@ extension Snapshot {
     in bucket: String, _ body: (Key, CommitNumber) throws -> Bool
   ) throws {
     let reader = try self.reader
-    guard let number = reader.catalog.buckets[bucket] else { return }
+    guard let number = reader.catalog.number(ofBucket: bucket) else { return }
     let tombstones = Tree(reader.roots.tombstones, pages: reader.pages)
     let positions = try reader.reading { RowTreeKey.positions(in: tombstones, bucket: number) }
     try reader.forEach(in: positions, of: tombstones, reversed: false) { key, value in
@@ -23,7 +23,7 @@ extension Snapshot {
   /// The commit that deleted a row; 0 if none did, or its tombstone is gone. O(log n).
   package func tombstone(of key: Key, in bucket: String) throws(TreeRingError) -> CommitNumber {
     let reader = try self.reader
-    guard let number = reader.catalog.buckets[bucket] else { return 0 }
+    guard let number = reader.catalog.number(ofBucket: bucket) else { return 0 }
     return try reader.read {
       try key.bytes.withUnsafeBytes { try reader.tombstone(bucket: number, key: $0) }
     }

@@ -29,9 +29,27 @@ package struct Catalog: Sendable {
   // Changed only while a single catalog refers to it.
   private final class Storage: @unchecked Sendable {
     var content: Content
+    let bucketNumbers = BucketNumberCache()
     init(_ content: Content) { self.content = content }
   }
   private var storage = Storage(Content())
+
+  /// The number of a bucket, compared byte by byte; nil if there is none of that name. O(log n);
+  /// for names looked up before usually O(length of the name), without counting references.
+  @inline(__always)
+  func number(ofBucket name: String) -> UInt32? {
+    let known = name.utf8.withContiguousStorageIfAvailable { storage.bucketNumbers.number(of: $0) }
+    if let number = known ?? nil { return number }
+    return lookUp(bucket: name)
+  }
+
+  @inline(never)
+  private func lookUp(bucket name: String) -> UInt32? {
+    guard let number = buckets[name] else { return nil }
+    var name = name
+    name.withUTF8 { storage.bucketNumbers.insert(number, name: $0) }
+    return number
+  }
 
   /// The buckets that have been written to.
   package var buckets: BucketTable { storage.content.buckets }

@@ -119,7 +119,7 @@ final class StateReader: Sendable {
   /// The record of a row named by bucket and key, in place. Inside a read section.
   @inline(__always)
   func record(bucket name: String, key: Key) throws(TreeRingError) -> RowRecord? {
-    guard let bucket = catalog.buckets[name] else { return nil }
+    guard let bucket = catalog.number(ofBucket: name) else { return nil }
     return try key.bytes.withUnsafeBytes { (key) throws(TreeRingError) in
       try record(bucket: bucket, key: key)
     }

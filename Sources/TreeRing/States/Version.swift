@@ -9,6 +9,10 @@ internal import TreeRingPlatform
 package final class Version: Sendable {
   package let roots: Roots
   package let catalog: Catalog
+  /// A number that no other version of this process has. Objects that must recognize a version
+  /// without keeping it compare this: a weak reference would make every version allocate.
+  let identity = identities.add(1, ordering: .relaxed).newValue
+  private static let identities = Atomic<UInt64>(0)
   let pages: PageStore
   /// Keeps the pages of `roots`.
   let lease: PageLease
