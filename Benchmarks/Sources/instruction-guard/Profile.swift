@@ -1,5 +1,5 @@
-// Callgrind's profile of a run: the instructions of each function itself. Source: Valgrind's manual,
-// "Callgrind Format Specification".
+// A profile that callgrind wrote: the instructions of each function itself. Source: the manual of
+// Valgrind, "Callgrind Format Specification".
 
 internal import Foundation
 

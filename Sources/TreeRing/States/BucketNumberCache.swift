@@ -4,8 +4,8 @@
 
 internal import TreeRingPlatform
 
-/// Remembers up to sixteen bucket names and their numbers. Any thread, without locks. A bucket keeps
-/// its number, so an entry is never replaced, and stays valid when further buckets are added.
+/// Remembers up to sixteen bucket names and their numbers. Any thread, without locks. A bucket
+/// keeps its number, so an entry is never replaced, and stays valid when further buckets are added.
 // Sendable: the slots are atomics, and an entry does not change once a slot names it.
 final class BucketNumberCache: @unchecked Sendable {
   /// A power of two.
