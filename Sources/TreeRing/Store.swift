@@ -28,7 +28,7 @@ public final class Store: Sendable {
   let log: CommitLog
   let opening: Opening
   let fileSystem: any FileSystem
-  private let currentEngine: Mutex<Engine>
+  private let currentEngine: Monitor<Engine>
   let pinRegistry = PinRegistry()
   let maintenance = Maintenance()
   /// Held by the thread that builds and sequences a commit.
@@ -107,7 +107,7 @@ public final class Store: Sendable {
         progress: progress)
       let opened = try reading.run()
       log = opened.log
-      currentEngine = Mutex(opened.engine)
+      currentEngine = Monitor(opened.engine)
       follower = opened.follower
       pinRegistry.open(horizon: opened.log.horizon)
       try opened.follower.start()
@@ -115,7 +115,7 @@ public final class Store: Sendable {
     }
     let (log, engine) = try opening.run(progress)
     self.log = log
-    currentEngine = Mutex(engine)
+    currentEngine = Monitor(engine)
     follower = nil
     pinRegistry.open(horizon: log.horizon)
     for index in options.indexes { try register(index) }

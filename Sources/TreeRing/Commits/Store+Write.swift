@@ -151,11 +151,15 @@ extension Store {
     try writerLock.checkOutside()
     try writerLock.withLock {
       try checkOpen()
-      try checkPageFile()
-      let base = currentBase()
+      // It cannot be replaced while this thread holds the writer's lock.
+      let engine = engine
+      try checkPageFile(of: engine)
+      let base = currentBase(of: engine)
       do {
         try check(base, is: expected)
-        result = try pages.withSection { try build(on: base, durability: durability, body) }
+        result = try engine.pages.withSection {
+          try build(on: base, in: engine, durability: durability, body)
+        }
       } catch let error as TreeRingError where error.code == .conflict {
         throw Refusal(
           error: error, ticket: try log.ticket(for: base.roots.commit, durability: durability))
@@ -181,7 +185,7 @@ extension Store {
   }
 
   /// Throws `poisoned` if writing the page file has failed.
-  private func checkPageFile() throws(TreeRingError) {
+  private func checkPageFile(of engine: Engine) throws(TreeRingError) {
     guard let failure = engine.checkpointer?.failure else { return }
     throw TreeRingError(
       .poisoned,
@@ -191,22 +195,24 @@ extension Store {
   }
 
   /// The version to build on, after dropping the commits that the log has undone.
-  private func currentBase() -> Version {
-    let newest = queue.newest
+  private func currentBase(of engine: Engine) -> Version {
+    let newest = engine.queue.newest
     if newest.roots.commit == log.sequenced { return newest }
-    queue.rollBack(to: log.sequenced, pages: pages)
+    engine.queue.rollBack(to: log.sequenced, pages: engine.pages)
     // Definitions that were undone lose their numbers to later ones.
     definitions.clear()
-    return queue.newest
+    return engine.queue.newest
   }
 
   private func build(
-    on base: Version, durability: Durability, _ body: (Transaction) throws -> Void
+    on base: Version, in engine: Engine, durability: Durability,
+    _ body: (Transaction) throws -> Void
   ) throws -> Sequenced {
+    let pages = engine.pages
     let number = base.roots.commit + 1
     let fetchFailures = pages.fetchFailureCount
     let pending = PendingValues(commit: number)
-    let recorder = ChangeRecorder(byteLimit: records.byteLimit)
+    let recorder = ChangeRecorder(byteLimit: engine.records.byteLimit)
     let edition = definitions.edition
     let code = code.withLock { $0 }
     let active = try definitions.active(for: base, code: code)
@@ -243,13 +249,13 @@ extension Store {
       return Sequenced(
         commit: seen, ticket: try log.ticket(for: seen, durability: durability))
     }
-    let replacements = try replacements(by: transaction, of: base)
+    let replacements = try replacements(by: transaction, of: base, in: pages)
     let date = try date(of: transaction, after: base.roots)
     let ticket = try append(transaction, notes, at: date.timestamp, durability)
     isSequenced = true
     let changes = recorder.changes(
       from: before, to: editor.roots.indexes, by: editor.active, replacements: replacements)
-    let pageCount = add(editor, changes, edition)
+    let pageCount = add(editor, changes, edition, to: engine)
     return Sequenced(
       commit: number, date: date, ticket: ticket, pageCount: pageCount)
   }
@@ -294,23 +300,24 @@ extension Store {
 
   /// Queues the new version until it becomes visible.
   private func add(
-    _ editor: StateEditor, _ changes: CommitChanges, _ edition: ActiveIndexCache.Edition
+    _ editor: StateEditor, _ changes: CommitChanges, _ edition: ActiveIndexCache.Edition,
+    to engine: Engine
   ) -> Int {
     let number = editor.roots.commit
     let (allocated, retired) = editor.editor.finish()
-    pinTable.pin(number)
+    engine.pins.pin(number)
     let version = Version(
-      roots: editor.roots, catalog: editor.catalog, pages: pages,
-      reclaimer: reclaimer)
+      roots: editor.roots, catalog: editor.catalog, pages: engine.pages,
+      reclaimer: engine.reclaimer)
     definitions.keep(editor.active, of: version, edition)
-    queue.append(
+    engine.queue.append(
       SequencedCommit(version: version, retired: retired, allocated: allocated, changes: changes))
     return allocated.count
   }
 
   /// The effects of the definitions that a finished transaction replaced, for the change records.
   private func replacements(
-    by transaction: Transaction, of base: Version
+    by transaction: Transaction, of base: Version, in pages: PageStore
   ) throws(TreeRingError) -> [UInt32: IndexReplacement] {
     let editor = transaction.editor
     if editor.catalog.keepsDefinitions(of: base.catalog) { return [:] }
@@ -324,15 +331,18 @@ extension Store {
   ///   throttle the caller by it.
   package func complete(_ ticket: CommitTicket, pageCount: Int = 0) throws(TreeRingError) {
     // The writer that syncs for all makes their commits visible before they go on.
-    try log.complete(ticket) { show(through: $0) }
+    try log.complete(ticket) { show(through: $0, in: self.engine) }
+    let engine = engine
     defer { engine.checkpointer?.throttle(after: pageCount) }
-    if queue.visibleCommit < ticket.number { show(through: log.completed) }
+    if engine.queue.visibleCommit < ticket.number { show(through: log.completed, in: engine) }
   }
 
   /// Makes commits visible, and queues the work that is due after them.
-  private func show(through completed: CommitNumber) {
-    reclaimer.drain { queue.publish(through: completed) }
-    if let checkpointer = engine.checkpointer { checkpointer.consider(queue.visible.roots) }
+  private func show(through completed: CommitNumber, in engine: Engine) {
+    engine.reclaimer.drain { engine.queue.publish(through: completed) }
+    if let checkpointer = engine.checkpointer {
+      checkpointer.consider(engine.queue.visible.roots)
+    }
     expirePins()
     considerCompaction()
   }
