@@ -22,6 +22,20 @@ package enum Platform {
     #endif
   }
 
+  /// Initializes a mutex. Where the system has adaptive ones, a thread tries for about a microsecond
+  /// before it sleeps: most owners leave sooner than a thread wakes.
+  package static func initialize(_ mutex: UnsafeMutablePointer<pthread_mutex_t>) {
+    #if canImport(Glibc)
+      var attributes = pthread_mutexattr_t()
+      pthread_mutexattr_init(&attributes)
+      pthread_mutexattr_settype(&attributes, Int32(PTHREAD_MUTEX_ADAPTIVE_NP))
+      pthread_mutex_init(mutex, &attributes)
+      pthread_mutexattr_destroy(&attributes)
+    #else
+      pthread_mutex_init(mutex, nil)
+    #endif
+  }
+
   private final class Work: Sendable {
     let body: @Sendable () -> Void
     init(_ body: @escaping @Sendable () -> Void) { self.body = body }

@@ -41,9 +41,9 @@ final class CommitQueue: Sendable {
     var resume: @Sendable () -> Void
   }
 
-  private let state: Mutex<State>
+  private let state: Monitor<State>
   /// Held while commits become visible, so that the pages of each are retired once.
-  private let publishing = Mutex<Void>(())
+  private let publishing = Monitor(())
   private let pins: PinTable
   private let records: ChangeRecords
   /// The maximum number of versions kept before the visible one.
@@ -62,7 +62,7 @@ final class CommitQueue: Sendable {
   init(visible: Version, pins: PinTable, records: ChangeRecords, recentPageLimit: Int) {
     self.recentPageLimit = Atomic(recentPageLimit)
     visibleNumber = Atomic(visible.roots.commit)
-    state = Mutex(State(visible: visible))
+    state = Monitor(State(visible: visible))
     self.pins = pins
     self.records = records
   }

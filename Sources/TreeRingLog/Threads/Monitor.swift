@@ -14,7 +14,7 @@ package final class Monitor<State: ~Copyable>: @unchecked Sendable {
 
   package init(_ state: consuming State) {
     mutex = .allocate(capacity: 1)
-    pthread_mutex_init(mutex, nil)
+    Platform.initialize(mutex)
     self.state = .allocate(capacity: 1)
     self.state.initialize(to: state)
   }
