@@ -22,8 +22,8 @@ package enum Platform {
     #endif
   }
 
-  /// Initializes a mutex. Where the system has adaptive ones, a thread tries for about a microsecond
-  /// before it sleeps: most owners leave sooner than a thread wakes.
+  /// Initializes a mutex. Where the system has adaptive ones, a thread tries for about a
+  /// microsecond before it sleeps: most owners leave sooner than a thread wakes.
   package static func initialize(_ mutex: UnsafeMutablePointer<pthread_mutex_t>) {
     #if canImport(Glibc)
       var attributes = pthread_mutexattr_t()
