@@ -21,8 +21,9 @@ let package = Package(
     .library(name: "TreeRingFirebase", targets: ["TreeRingFirebase"]),
     .library(name: "TreeRingImport", targets: ["TreeRingImport"]),
     .library(name: "TreeRingMetrics", targets: ["TreeRingMetrics"]),
-    // For the server alone (Tools/server), which is a package of its own.
+    // These two are for the server alone (Tools/server), which is a package of its own.
     .library(name: "TreeRingLive", targets: ["TreeRingLive"]),
+    .library(name: "TreeRingRealtime", targets: ["TreeRingRealtime"]),
   ],
   // An app enables this trait to use TreeRingMetrics; without it, no app resolves swift-metrics.
   traits: [
@@ -73,6 +74,12 @@ let package = Package(
       name: "TreeRingLive",
       dependencies: [
         "TreeRing", "TreeRingImport", "TreeRingLog", "TreeRingMappings", "TreeRingPlatform",
+      ],
+      swiftSettings: strict),
+    .target(
+      name: "TreeRingRealtime",
+      dependencies: [
+        "TreeRing", "TreeRingFirebase", "TreeRingLive", "TreeRingLog", "TreeRingPlatform",
       ],
       swiftSettings: strict),
     .target(
@@ -139,6 +146,13 @@ let package = Package(
       ],
       swiftSettings: strict),
     .testTarget(
+      name: "TreeRingRealtimeTests",
+      dependencies: [
+        "TreeRing", "TreeRingFirebase", "TreeRingLive", "TreeRingLog", "TreeRingPlatform",
+        "TreeRingRealtime", "TestSupport",
+      ],
+      swiftSettings: strict),
+    .testTarget(
       name: "TreeRingMetricsTests",
       dependencies: [
         "TreeRing", "TreeRingLog", "TreeRingMetrics", "TreeRingPlatform", "TestSupport",
@@ -188,7 +202,7 @@ if Context.environment["TREERING_TOOL"] != nil {
 if Context.environment["TREERING_OPTIMIZED"] != nil {
   let computing = [
     "TreeRingMappingsTests", "TreeRingCollectionsTests", "TreeRingFirebaseTests",
-    "TreeRingLiveTests",
+    "TreeRingLiveTests", "TreeRingRealtimeTests",
   ]
   for target in package.targets where target.type != .test || computing.contains(target.name) {
     guard let settings = target.swiftSettings else { continue }

@@ -1,6 +1,7 @@
 // A query as the fake server reads it: strictly, and by the protocol's text alone.
 
 import Foundation
+import TestSupport
 
 /// A query of the fake server.
 struct FakeQuery {

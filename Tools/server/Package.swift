@@ -15,6 +15,7 @@ if Context.environment["TREERING_OPTIMIZED"] != nil { strict.append(.unsafeFlags
 let store: [Target.Dependency] = [
   .product(name: "TreeRing", package: "TreeRing"),
   .product(name: "TreeRingLive", package: "TreeRing"),
+  .product(name: "TreeRingRealtime", package: "TreeRing"),
 ]
 let network: [Target.Dependency] = [
   .product(name: "NIOCore", package: "swift-nio"),

@@ -45,7 +45,7 @@ public struct FirebaseError: Error, Hashable, Sendable, CustomStringConvertible 
   /// The text that the server sent with it, if any.
   public var serverText: String?
 
-  init(
+  package init(
     _ code: Code, _ message: String, location: String? = nil, status: Int? = nil,
     serverText: String? = nil
   ) {

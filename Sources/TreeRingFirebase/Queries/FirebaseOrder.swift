@@ -26,11 +26,11 @@ public enum FirebaseOrder: Hashable, Sendable {
 }
 
 /// The value of an order: a scalar, or an object, which follows every scalar.
-enum OrderKey: Hashable {
+package enum OrderKey: Hashable {
   case scalar(FirebaseScalar)
   case object
 
-  init(_ node: FirebaseNode) {
+  package init(_ node: FirebaseNode) {
     switch node.value {
     case .scalar(let scalar): self = .scalar(scalar)
     case .children: self = .object
@@ -39,14 +39,19 @@ enum OrderKey: Hashable {
 }
 
 /// A bound in an order: a value, and possibly the key of a child of that value.
-struct OrderEdge: Hashable {
-  let value: OrderKey
-  let key: FirebaseKey?
+package struct OrderEdge: Hashable {
+  package let value: OrderKey
+  package let key: FirebaseKey?
+
+  package init(value: OrderKey, key: FirebaseKey?) {
+    self.value = value
+    self.key = key
+  }
 }
 
 extension FirebaseOrder {
   /// The order's value of a child. The order by key has the value null for all.
-  func value(of child: FirebaseChild) -> OrderKey {
+  package func value(of child: FirebaseChild) -> OrderKey {
     switch self {
     case .key: .scalar(.null)
     case .value: OrderKey(child.node)
@@ -58,7 +63,7 @@ extension FirebaseOrder {
 
 extension OrderEdge {
   /// The bytes of the value, and of the key if there is one.
-  var bytes: [UInt8] {
+  package var bytes: [UInt8] {
     var output: [UInt8] = []
     value.append(to: &output)
     key?.appendOrder(to: &output)

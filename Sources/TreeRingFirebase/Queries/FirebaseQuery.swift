@@ -12,7 +12,7 @@ public struct FirebaseQuery: Hashable, Sendable {
     /// The last children of the order.
     case last(Int)
 
-    var count: Int {
+    package var count: Int {
       switch self {
       case .first(let count), .last(let count): count
       }

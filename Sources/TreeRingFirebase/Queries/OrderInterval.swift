@@ -4,12 +4,16 @@
 internal import TreeRing
 internal import TreeRingCollections
 
-/// A part of an order, both ends included; nil is unbounded.
-struct OrderInterval: Hashable {
+/// A part of an order; nil is unbounded. `start` and `end` are included.
+package struct OrderInterval: Hashable {
   private(set) var start: OrderEdge?
   private(set) var end: OrderEdge?
-  private var first: [UInt8]?
-  private var last: [UInt8]?
+  /// The bytes of the first place, and those of the place after the last.
+  package private(set) var lower: [UInt8]?
+  package private(set) var upper: [UInt8]?
+
+  /// All of an order.
+  package init() {}
 
   /// The part that a query covers.
   init(_ query: FirebaseQuery) {
@@ -25,28 +29,50 @@ struct OrderInterval: Hashable {
   }
 
   /// Moves the start forward to an edge, if that is later.
-  mutating func narrow(from edge: OrderEdge?) {
-    guard let edge else { return }
-    let bytes = edge.bytes
-    if let first, !first.lexicographicallyPrecedes(bytes) { return }
-    (start, first) = (edge, bytes)
+  package mutating func narrow(from edge: OrderEdge?) {
+    guard let edge, raise(to: edge.bytes) else { return }
+    start = edge
   }
 
+  /// Moves the start to behind an edge, if that is later.
+  package mutating func narrow(after edge: OrderEdge) { raise(to: edge.successor) }
+
+  /// Moves the end to before an edge, if that is earlier.
+  package mutating func narrow(before edge: OrderEdge) { lower(to: edge.bytes) }
+
   /// Moves the end back to an edge, if that is earlier.
-  mutating func narrow(to edge: OrderEdge?) {
-    guard let edge else { return }
-    // An edge without a key includes all keys of its value, none of which begins with this byte.
-    let bytes = edge.key == nil ? edge.bytes + [0xFF] : edge.bytes
-    if let last, !bytes.lexicographicallyPrecedes(last) { return }
-    (end, last) = (edge, bytes)
+  package mutating func narrow(to edge: OrderEdge?) {
+    guard let edge, lower(to: edge.successor) else { return }
+    end = edge
+  }
+
+  @discardableResult
+  private mutating func raise(to bytes: [UInt8]) -> Bool {
+    if let lower, !lower.lexicographicallyPrecedes(bytes) { return false }
+    lower = bytes
+    return true
+  }
+
+  @discardableResult
+  private mutating func lower(to bytes: [UInt8]) -> Bool {
+    if let upper, !bytes.lexicographicallyPrecedes(upper) { return false }
+    upper = bytes
+    return true
   }
 
   /// Whether the bytes of a child lie in this part.
-  func contains(_ bytes: [UInt8]) -> Bool {
-    if let first, bytes.lexicographicallyPrecedes(first) { return false }
-    if let last, last.lexicographicallyPrecedes(bytes) { return false }
+  package func contains(_ bytes: [UInt8]) -> Bool {
+    if let lower, bytes.lexicographicallyPrecedes(lower) { return false }
+    if let upper, !bytes.lexicographicallyPrecedes(upper) { return false }
     return true
   }
+}
+
+extension OrderEdge {
+  /// The bytes of the place after the edge. After an edge without a key, that is after all keys of
+  /// its value: none begins with FF. After a key, that is before all longer ones: no text has
+  /// the unit 0000.
+  fileprivate var successor: [UInt8] { bytes + [key == nil ? 0xFF : 0x00] }
 }
 
 extension ChildPosition {

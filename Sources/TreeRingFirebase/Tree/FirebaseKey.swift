@@ -11,7 +11,7 @@ public struct FirebaseKey: Hashable, Comparable, Sendable, CustomStringConvertib
   public let text: String
 
   /// The greatest length of a key, in bytes.
-  static let largestByteCount = 768
+  package static let largestByteCount = 768
 
   /// A key of a text.
   /// - Throws: `invalidInput` if Firebase allows no such key.
@@ -26,7 +26,7 @@ public struct FirebaseKey: Hashable, Comparable, Sendable, CustomStringConvertib
   }
 
   /// A key of an array's element.
-  init(index: Int) { text = String(index) }
+  package init(index: Int) { text = String(index) }
 
   private static func isValid(_ bytes: some Collection<UInt8>) -> Bool {
     if bytes.isEmpty || bytes.count > largestByteCount { return false }
@@ -37,7 +37,7 @@ public struct FirebaseKey: Hashable, Comparable, Sendable, CustomStringConvertib
 
   /// The number that orders the key before all others: an optional minus, zeros, and up to ten
   /// digits that fit 32 bits.
-  var integer: Int32? {
+  package var integer: Int32? {
     let digits = text.hasPrefix("-") ? text.utf8.dropFirst() : text.utf8[...]
     guard let last = digits.last, digits.allSatisfy({ (0x30...0x39).contains($0) }) else {
       return nil

@@ -8,7 +8,7 @@ internal import TreeRingLog
 
 extension FirebaseNode {
   /// The greatest depth of a tree. Firebase allows no deeper one.
-  static let largestDepth = 32
+  package static let largestDepth = 32
 
   /// A node of JSON text, in either of Firebase's formats: plain, or with `.value` and `.priority`.
   /// O(bytes · depth).
@@ -101,7 +101,7 @@ extension FirebaseNode {
 }
 
 extension FirebaseScalar {
-  func appendJSON(to output: inout [UInt8]) {
+  package func appendJSON(to output: inout [UInt8]) {
     switch self {
     case .null: output += "null".utf8
     case .bool(let value): output += (value ? "true" : "false").utf8
@@ -117,7 +117,7 @@ extension FirebaseScalar {
   }
 
   /// The JSON text.
-  var json: String {
+  package var json: String {
     var output: [UInt8] = []
     appendJSON(to: &output)
     return String(decoding: output, as: UTF8.self)
@@ -125,13 +125,18 @@ extension FirebaseScalar {
 }
 
 /// Reads nodes from JSON text. The bytes must stay valid.
-struct NodeReader {
+package struct NodeReader {
   private let bytes: UnsafeRawBufferPointer
+  /// Collects placeholders for server values; nil if the text may have none.
+  private let serverValues: ServerValues?
 
-  init(_ bytes: UnsafeRawBufferPointer) { self.bytes = bytes }
+  package init(_ bytes: UnsafeRawBufferPointer, serverValues: ServerValues? = nil) {
+    self.bytes = bytes
+    self.serverValues = serverValues
+  }
 
   /// Checks that the text is one JSON value.
-  func validate() throws(FirebaseError) {
+  package func validate() throws(FirebaseError) {
     do {
       try JSONScanner.validate(bytes)
     } catch {
@@ -140,13 +145,15 @@ struct NodeReader {
   }
 
   /// The node that is the whole text.
-  func wholeNode() throws(FirebaseError) -> FirebaseNode {
+  package func wholeNode() throws(FirebaseError) -> FirebaseNode {
     try validate()
     return try node(0..<bytes.count, depth: 0)
   }
 
   /// The members of an object by name; the last one of a name counts.
-  func members(_ range: Range<Int>) throws(FirebaseError) -> [(name: String, value: Range<Int>)] {
+  package func members(_ range: Range<Int>) throws(FirebaseError) -> [(
+    name: String, value: Range<Int>
+  )] {
     let result = Result { () throws(TreeRingError) in
       var scanner = JSONScanner(slice(range))
       var members: [(name: String, value: Range<Int>)] = []
@@ -169,7 +176,7 @@ struct NodeReader {
   }
 
   /// The node of a value in the text.
-  func node(_ range: Range<Int>, depth: Int) throws(FirebaseError) -> FirebaseNode {
+  package func node(_ range: Range<Int>, depth: Int) throws(FirebaseError) -> FirebaseNode {
     if depth > FirebaseNode.largestDepth {
       throw FirebaseError(
         .malformed,
@@ -189,8 +196,10 @@ struct NodeReader {
     var value: FirebaseScalar?
     for member in try members(range) {
       switch member.name {
-      case ".priority": priority = try scalar(member.value)
+      case ".priority": priority = try self.priority(member.value)
       case ".value": value = try scalar(member.value)
+      case ".sv" where serverValues != nil:
+        value = try serverValue(member.value, .value)
       default:
         let key: FirebaseKey
         do {
@@ -199,7 +208,9 @@ struct NodeReader {
           throw FirebaseError(
             .malformed, "The data has a child named “\(member.name)”, which is no key of Firebase.")
         }
+        serverValues?.path.append(key)
         let child = try node(member.value, depth: depth + 1)
+        serverValues?.path.removeLast()
         children[key] = child.exists ? child : nil
       }
     }
@@ -211,6 +222,40 @@ struct NodeReader {
       throw FirebaseError(.malformed, "A node has both a “.value” and children.")
     }
     return FirebaseNode(.scalar(value), priority: priority)
+  }
+
+  /// The priority of a node, which may be a server value too.
+  private func priority(_ range: Range<Int>) throws(FirebaseError) -> FirebaseScalar {
+    if serverValues != nil, first(range) == UInt8(ascii: "{") {
+      for member in try members(range) where member.name == ".sv" {
+        return try serverValue(member.value, .priority)
+      }
+    }
+    return try scalar(range)
+  }
+
+  /// Notes a server value, and returns its placeholder.
+  private func serverValue(
+    _ range: Range<Int>, _ part: FirebasePath.Part
+  ) throws(FirebaseError) -> FirebaseScalar {
+    var value: ServerValues.Value?
+    if first(range) == UInt8(ascii: "{") {
+      let members = try members(range)
+      if members.count == 1, members[0].name == "increment",
+        case .number(let number) = try scalar(members[0].value)
+      {
+        value = .increment(number)
+      }
+    } else if try scalar(range) == .text("timestamp") {
+      value = .timestamp
+    }
+    guard let value else {
+      throw FirebaseError(
+        .malformed, "A server value is {\".sv\":\"timestamp\"} or {\".sv\":{\"increment\":NUMBER}}."
+      )
+    }
+    serverValues?.found.append((serverValues?.path ?? [], part, value))
+    return .number(0)
   }
 
   private func array(_ range: Range<Int>, depth: Int) throws(FirebaseError) -> FirebaseNode {
@@ -229,15 +274,18 @@ struct NodeReader {
     case .failure(let error): throw Self.malformed(error)
     case .success(let elements):
       for (index, element) in elements.enumerated() {
+        let key = FirebaseKey(index: index)
+        serverValues?.path.append(key)
         let child = try node(element, depth: depth + 1)
-        if child.exists { children[FirebaseKey(index: index)] = child }
+        serverValues?.path.removeLast()
+        if child.exists { children[key] = child }
       }
     }
     return FirebaseNode(.children(children))
   }
 
   /// The scalar of a value in the text.
-  func scalar(_ range: Range<Int>) throws(FirebaseError) -> FirebaseScalar {
+  package func scalar(_ range: Range<Int>) throws(FirebaseError) -> FirebaseScalar {
     switch first(range) {
     case UInt8(ascii: "n"): return .null
     case UInt8(ascii: "t"): return .bool(true)

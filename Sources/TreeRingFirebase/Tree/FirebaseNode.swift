@@ -53,18 +53,18 @@ public enum FirebaseValue: Hashable, Sendable {
 /// A node of the tree: its value and its priority.
 public struct FirebaseNode: Hashable, Sendable {
   /// The value.
-  public internal(set) var value: FirebaseValue
+  public package(set) var value: FirebaseValue
   /// The priority; null if there is none. It is known only if the source's order is by priority.
-  public internal(set) var priority: FirebaseScalar
+  public package(set) var priority: FirebaseScalar
 
-  init(_ value: FirebaseValue, priority: FirebaseScalar = .null) {
+  package init(_ value: FirebaseValue, priority: FirebaseScalar = .null) {
     self.value = value
     self.priority = priority
     normalize()
   }
 
   /// The node of a location without data.
-  static let null = FirebaseNode(.scalar(.null))
+  package static let null = FirebaseNode(.scalar(.null))
 
   /// Whether the node exists.
   public var exists: Bool { value != .scalar(.null) }
@@ -87,7 +87,7 @@ public struct FirebaseNode: Hashable, Sendable {
   }
 
   /// The children in any order; none for a scalar.
-  var unsortedChildren: [FirebaseChild] {
+  package var unsortedChildren: [FirebaseChild] {
     guard case .children(let children) = value else { return [] }
     return children.map { FirebaseChild(key: $0.key, node: $0.value) }
   }
@@ -98,7 +98,7 @@ public struct FirebaseNode: Hashable, Sendable {
     return node(at: path.keys)
   }
 
-  func node(at keys: some Sequence<FirebaseKey>) -> FirebaseNode {
+  package func node(at keys: some Sequence<FirebaseKey>) -> FirebaseNode {
     var node = self
     for key in keys {
       guard case .children(let children) = node.value, let child = children[key] else {
@@ -110,12 +110,12 @@ public struct FirebaseNode: Hashable, Sendable {
   }
 
   /// The child of a key; nil if it does not exist. O(1).
-  func child(_ key: FirebaseKey) -> FirebaseNode? {
+  package func child(_ key: FirebaseKey) -> FirebaseNode? {
     if case .children(let children) = value { children[key] } else { nil }
   }
 
   /// The children's keys; none for a scalar.
-  var keys: [FirebaseKey] {
+  package var keys: [FirebaseKey] {
     if case .children(let children) = value { Array(children.keys) } else { [] }
   }
 
@@ -126,7 +126,7 @@ public struct FirebaseNode: Hashable, Sendable {
   }
 
   /// Replaces the part of the tree at a path. O(path).
-  mutating func replace(_ path: FirebasePath, by new: FirebaseNode) {
+  package mutating func replace(_ path: FirebasePath, by new: FirebaseNode) {
     replace(path.keys[...], path.part, by: new)
   }
 

@@ -1,9 +1,9 @@
 // A path below a location: keys, outermost first, and possibly a virtual child at its end.
 
 /// A path from a location to a node below it.
-struct FirebasePath: Hashable, Sendable {
+package struct FirebasePath: Hashable, Sendable {
   /// The part of the node that a path refers to.
-  enum Part: Hashable, Sendable {
+  package enum Part: Hashable, Sendable {
     case node
     /// `.priority`
     case priority
@@ -11,12 +11,12 @@ struct FirebasePath: Hashable, Sendable {
     case value
   }
 
-  let keys: [FirebaseKey]
-  let part: Part
+  package let keys: [FirebaseKey]
+  package let part: Part
 
   /// A path of a text such as "/a/b". Leading, trailing and double slashes have no meaning.
   /// - Throws: `invalidInput` if a part of it is no key.
-  init(_ text: some StringProtocol) throws(FirebaseError) {
+  package init(_ text: some StringProtocol) throws(FirebaseError) {
     var names = text.split(separator: "/")
     switch names.last {
     case ".priority": part = .priority
@@ -29,16 +29,16 @@ struct FirebasePath: Hashable, Sendable {
     self.keys = keys
   }
 
-  private init(keys: [FirebaseKey], part: Part) {
+  package init(keys: [FirebaseKey], part: Part = .node) {
     self.keys = keys
     self.part = part
   }
 
   /// Whether the path is that of the location itself.
-  var isRoot: Bool { keys.isEmpty && part == .node }
+  package var isRoot: Bool { keys.isEmpty && part == .node }
 
   /// The path that leads on from this one's node by another path.
-  func appending(_ path: FirebasePath) -> FirebasePath {
+  package func appending(_ path: FirebasePath) -> FirebasePath {
     FirebasePath(keys: keys + path.keys, part: path.part)
   }
 }

@@ -51,7 +51,7 @@ public struct LiveAccess: Sendable, Hashable {
   /// Whether the client may see the whole store.
   var isUnlimited: Bool { buckets == nil && indexes == nil }
 
-  func allows(bucket: String) -> Bool { buckets?.contains(StoreName(bucket)) ?? true }
+  package func allows(bucket: String) -> Bool { buckets?.contains(StoreName(bucket)) ?? true }
 
   func allows(_ index: IndexInfo) -> Bool {
     (indexes?.contains(StoreName(index.name)) ?? true)

@@ -1,7 +1,7 @@
 // The arguments of a request, checked against its route.
 
 internal import TreeRing
-internal import TreeRingLog
+package import TreeRingLog
 
 /// The arguments of a path and a query.
 struct Arguments: Sendable {
@@ -94,11 +94,11 @@ struct Arguments: Sendable {
 }
 
 /// Escapes of URLs.
-enum Percent {
+package enum Percent {
   /// The bytes of a text with escapes. A plus sign stands for itself.
   ///
   /// - Throws: `invalidInput` for a percent sign without two hexadecimal digits.
-  static func decode(_ text: some Sequence<UInt8>) throws(TreeRingError) -> [UInt8] {
+  package static func decode(_ text: some Sequence<UInt8>) throws(TreeRingError) -> [UInt8] {
     var output: [UInt8] = []
     var iterator = text.makeIterator()
     while let byte = iterator.next() {
@@ -116,7 +116,7 @@ enum Percent {
   }
 
   /// The segments of a path, without escapes.
-  static func segments(_ path: String) throws(TreeRingError) -> [[UInt8]] {
+  package static func segments(_ path: String) throws(TreeRingError) -> [[UInt8]] {
     var segments: [[UInt8]] = []
     for segment in path.utf8.dropFirst().split(
       separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)

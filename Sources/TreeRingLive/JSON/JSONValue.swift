@@ -6,7 +6,7 @@ internal import TreeRingImport
 package import TreeRingLog
 
 /// A JSON value. Numbers keep their text.
-enum JSONValue: Hashable, Sendable {
+package enum JSONValue: Hashable, Sendable {
   case null
   case bool(Bool)
   case number(String)
@@ -16,9 +16,14 @@ enum JSONValue: Hashable, Sendable {
   case object([Member])
 
   /// A member of an object.
-  struct Member: Hashable, Sendable {
-    var name: String
-    var value: JSONValue
+  package struct Member: Hashable, Sendable {
+    package var name: String
+    package var value: JSONValue
+
+    package init(name: String, value: JSONValue) {
+      self.name = name
+      self.value = value
+    }
   }
 
   /// The deepest nesting of a message.
@@ -28,7 +33,7 @@ enum JSONValue: Hashable, Sendable {
   ///
   /// - Throws: `invalidInput` if the bytes are not JSON, are nested deeper than eight levels, or if
   ///   an object has a name twice.
-  init(_ bytes: [UInt8]) throws(TreeRingError) {
+  package init(_ bytes: [UInt8]) throws(TreeRingError) {
     self = try bytes.withUnsafeBytes { (bytes) throws(TreeRingError) in
       try JSONScanner.validate(bytes)
       return try JSONValue(bytes, depth: 0)
@@ -82,7 +87,7 @@ enum JSONValue: Hashable, Sendable {
   }
 
   /// The members by name; nil if the value is no object.
-  var members: [String: JSONValue]? {
+  package var members: [String: JSONValue]? {
     guard case .object(let members) = self else { return nil }
     return Dictionary(members.map { ($0.name, $0.value) }) { first, _ in first }
   }
@@ -97,7 +102,7 @@ enum JSONValue: Hashable, Sendable {
   }
 
   /// The text; nil if the value is anything else.
-  var string: String? {
+  package var string: String? {
     guard case .text(let text) = self else { return nil }
     return text
   }

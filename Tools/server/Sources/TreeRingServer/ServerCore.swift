@@ -3,10 +3,13 @@
 internal import NIOCore
 internal import NIOPosix
 internal import TreeRingLive
+internal import TreeRingRealtime
 
 /// The shared parts.
 final class ServerCore: Sendable {
   let service: LiveService
+  /// The databases; nil without them.
+  let databases: RealtimeService?
   let options: ServerOptions
   let gate: Gate
   let pool: NIOThreadPool
@@ -21,6 +24,19 @@ final class ServerCore: Sendable {
     gate = Gate(options, port: port)
     hub = Hub(service, pool, threadCount: options.threadCount, figures)
     connections = ConnectionTable(options.limits)
+    databases = options.databases.map { [gate] databases in
+      var options = RealtimeOptions()
+      options.isEmulator = databases.isEmulator
+      options.bodyByteCount = databases.bodyByteCount
+      options.tokens = { gate.access(of: $0) }
+      return RealtimeService(service.store, isWritable: service.isWritable, options: options)
+    }
+    databases?.observeWrites { [hub] in hub.nudge() }
+  }
+
+  /// Whether a path belongs to a database: it ends as Firebase's do, and is no path of the server.
+  func isDatabase(_ path: String) -> Bool {
+    databases != nil && path.hasSuffix(".json") && LiveService.methods(of: path).isEmpty
   }
 
   /// The answer to a request, with the server's own figures after those of the store.

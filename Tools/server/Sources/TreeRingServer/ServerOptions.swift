@@ -17,6 +17,8 @@ public struct ServerOptions: Sendable {
   public var hosts: [String] = []
   /// The origins of other pages that may use this server from a browser.
   public var origins: [String] = []
+  /// The databases with the protocol of the Firebase Realtime Database; nil serves none.
+  public var databases: DatabaseOptions?
   /// Bounds of what clients send.
   public var limits = ServerLimits()
   /// Threads that read and write the store.
@@ -37,8 +39,27 @@ public struct ServerOptions: Sendable {
         "The address \(address) can be reached from other machines. Give --certificate, --key and "
           + "--tokens, or listen at 127.0.0.1 behind a proxy.")
     }
+    if databases?.isEmulator == true, !isLoopback {
+      throw ServerError(
+        "The emulator of Firebase trusts every client, so it is for 127.0.0.1 alone. Leave out "
+          + "--rtdb-emulator.")
+    }
     if tokens.isEmpty { throw ServerError("There is no token, so nobody could read anything.") }
   }
+}
+
+/// The options of the databases.
+public struct DatabaseOptions: Sendable {
+  /// Whether the server behaves as Firebase's emulator: the token `owner` is an administrator's,
+  /// tokens without signature count, and a database without rules is open. On loopback only.
+  public var isEmulator = false
+  /// The seconds after which a silent stream gets an event that shows life.
+  public var keepAliveSeconds: Int64 = 30
+  /// The bytes of a request's body.
+  public var bodyByteCount = 16 << 20
+
+  /// The usual options.
+  public init() {}
 }
 
 /// Bounds of what clients send, and of their connections.

@@ -29,6 +29,9 @@ struct ServerArguments {
       --origin ORIGIN         another origin whose pages may use the server; repeatable
       --connections N         the most connections of one address (256)
       --threads N             threads that read the store (4)
+      --rtdb                  also serve databases with Firebase's REST protocol, at *.json
+      --rtdb-emulator         as --rtdb; trust every client as Firebase's emulator does (loopback)
+      --rtdb-keep-alive N     seconds between the signs of life of a stream (30)
 
     Without --write it follows a store that another process may write. Without --tokens it makes a
     token, and prints it once, in the URL. SIGHUP reads tokens and certificate again; SIGTERM ends
@@ -64,6 +67,13 @@ struct ServerArguments {
       case "--host": options.hosts.append(try value())
       case "--origin": options.origins.append(try value())
       case "--connections": options.limits.connectionsPerAddress = try number(1...1_000_000)
+      case "--rtdb": options.databases = options.databases ?? DatabaseOptions()
+      case "--rtdb-emulator":
+        options.databases = options.databases ?? DatabaseOptions()
+        options.databases?.isEmulator = true
+      case "--rtdb-keep-alive":
+        options.databases = options.databases ?? DatabaseOptions()
+        options.databases?.keepAliveSeconds = Int64(try number(1...3600))
       case "--threads": options.threadCount = try number(1...64)
       default:
         guard !argument.hasPrefix("-"), store.isEmpty else {

@@ -21,6 +21,8 @@ final class HTTPHandler: ChannelInboundHandler, RemovableChannelHandler {
     var refusal: LiveAnswer?
     var origin: String?
     var access: LiveAccess?
+    /// Whether the request is for a database.
+    var isForDatabase = false
   }
 
   let server: ServerCore
@@ -62,13 +64,14 @@ final class HTTPHandler: ChannelInboundHandler, RemovableChannelHandler {
   func channelRead(context: ChannelHandlerContext, data: NIOAny) {
     switch unwrapInboundIn(data) {
     case .head(let head):
-      request = Request(head: head, body: ByteBuffer())
+      request = Request(
+        head: head, body: ByteBuffer(), isForDatabase: server.isDatabase(Self.path(of: head)))
       check(head)
     case .body(let part):
       guard request != nil, request?.refusal == nil else { return }
       var part = part
       request?.body.writeBuffer(&part)
-      if request?.body.readableBytes ?? 0 > server.options.limits.bodyByteCount {
+      if request?.body.readableBytes ?? 0 > bodyLimit {
         refuse(413, "tooLarge", "The body is too large.")
         request?.body.clear()
         // The rest is not read: the answer goes out now, and the connection ends.
@@ -82,8 +85,20 @@ final class HTTPHandler: ChannelInboundHandler, RemovableChannelHandler {
     }
   }
 
+  /// The most bytes of the request's body.
+  private var bodyLimit: Int {
+    guard request?.isForDatabase == true, let databases = server.options.databases else {
+      return server.options.limits.bodyByteCount
+    }
+    return databases.bodyByteCount
+  }
+
   private func refuse(_ status: Int, _ code: String, _ message: String) {
-    request?.refusal = LiveAnswer(status: status, code: code, message: message)
+    let isForDatabase = request?.isForDatabase == true
+    request?.refusal =
+      isForDatabase
+      ? Self.databaseRefusal(status, message)
+      : LiveAnswer(status: status, code: code, message: message)
   }
 
   private func check(_ head: HTTPRequestHead) {
@@ -96,18 +111,19 @@ final class HTTPHandler: ChannelInboundHandler, RemovableChannelHandler {
       return refuse(431, "tooLarge", "The headers are too large.")
     }
     if let length = head.headers.first(name: "content-length").flatMap({ Int($0) }),
-      length > limits.bodyByteCount
+      length > bodyLimit
     {
       return refuse(413, "tooLarge", "The body is too large.")
     }
     do throws(Gate.Refusal) {
       request?.origin = try server.gate.checkSource(head.headers)
-      if head.method == .OPTIONS { return }
+      // Databases read credentials by themselves, because their rules decide without one.
+      if head.method == .OPTIONS || request?.isForDatabase == true { return }
       if StaticFile.all[Self.path(of: head)] == nil {
         request?.access = try server.gate.access(head.headers)
       }
     } catch {
-      request?.refusal = error.answer
+      refuse(error.status, error.code, error.message)
     }
   }
 
@@ -127,6 +143,10 @@ final class HTTPHandler: ChannelInboundHandler, RemovableChannelHandler {
     let path = Self.path(of: request.head)
     let method = request.head.method == .HEAD ? HTTPMethod.GET : request.head.method
     if method == .OPTIONS { return send(LiveAnswer(status: 204, body: []), context) }
+    if request.isForDatabase {
+      return answerDatabase(
+        request.head, method, Array(request.body.readableBytesView), context)
+    }
     if let file = StaticFile.all[path], method == .GET { return send(file.answer, context) }
     let methods = LiveService.methods(of: path)
     if methods.isEmpty {
@@ -181,9 +201,16 @@ final class HTTPHandler: ChannelInboundHandler, RemovableChannelHandler {
       ("Content-Security-Policy", "default-src 'self'; frame-ancestors 'none'; base-uri 'none'"),
     ])
     if let origin = request?.origin {
+      let isForDatabase = request?.isForDatabase == true
       headers.add(name: "Access-Control-Allow-Origin", value: origin)
-      headers.add(name: "Access-Control-Allow-Headers", value: "authorization, content-type")
-      headers.add(name: "Access-Control-Allow-Methods", value: "GET, POST")
+      headers.add(
+        name: "Access-Control-Allow-Headers",
+        value: "authorization, content-type"
+          + (isForDatabase ? ", if-match, if-none-match, x-firebase-etag" : ""))
+      headers.add(
+        name: "Access-Control-Allow-Methods",
+        value: isForDatabase ? "GET, PUT, POST, PATCH, DELETE" : "GET, POST")
+      if isForDatabase { headers.add(name: "Access-Control-Expose-Headers", value: "etag") }
       headers.add(name: "Vary", value: "Origin")
     }
     return headers
@@ -197,7 +224,7 @@ final class HTTPHandler: ChannelInboundHandler, RemovableChannelHandler {
     var headers = headers(answer.contentType)
     headers.add(contentsOf: HTTPHeaders(extra))
     if answer.status == 401 { headers.add(name: "WWW-Authenticate", value: "Bearer") }
-    if answer.status != 204 {
+    if answer.status != 204, answer.status != 304 {
       headers.add(name: "Content-Length", value: "\(answer.body.count)")
     }
     let keepsAlive = !closing && !isEnding && request?.head.isKeepAlive == true

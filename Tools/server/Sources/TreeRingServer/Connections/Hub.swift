@@ -24,6 +24,8 @@ final class Hub: Sendable {
     var isWaiting = false
     /// Whether a reader missed the last round, because its last message was still on its way.
     var needsRound = false
+    /// Whether a thread visits readers after a write of this process.
+    var isNudged = false
   }
 
   init(_ service: LiveService, _ pool: NIOThreadPool, threadCount: Int, _ figures: ServerFigures) {
@@ -54,6 +56,27 @@ final class Hub: Sendable {
       return state.isWaiting
     }
     if isNow || pump.reader.hasMore { pump.poke(pool) }
+  }
+
+  /// Visits the readers that are due after a write of this process has ended. A round that the
+  /// commit itself began may have come too early for them.
+  func nudge() {
+    let isNow = state.withLockedValue { state in
+      if !state.isWaiting {
+        state.needsRound = true
+        return false
+      }
+      defer { state.isNudged = true }
+      return !state.isNudged
+    }
+    guard isNow else { return }
+    pool.submit {
+      self.state.withLockedValue { $0.isNudged = false }
+      guard $0 == .active else { return }
+      for pump in self.pumps.withLockedValue({ Array($0.values) }) where pump.reader.mayBeDue {
+        pump.run()
+      }
+    }
   }
 
   /// Makes rounds until the task is cancelled or the store is closed.

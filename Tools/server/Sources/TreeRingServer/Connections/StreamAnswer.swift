@@ -30,6 +30,9 @@ final class StreamAnswer {
 
   func poke() { pump.poke(server.pool) }
 
+  /// Has a timer that ends with the answer.
+  func keep(_ timer: RepeatedTask) { self.timer = timer }
+
   /// Ends the reader at once.
   func stop() {
     hub.remove(pump)

@@ -81,14 +81,15 @@ final class Gate: Sendable {
 
   /// The rights of the request's token.
   func access(_ headers: HTTPHeaders) throws(Refusal) -> LiveAccess {
-    if let token = Self.token(headers),
-      let access = tokens.withLockedValue({ $0.access(of: token) })
-    {
-      return access
-    }
+    if let token = Self.token(headers), let access = access(of: token) { return access }
     throw Refusal(
       status: 401, code: "unauthorized",
       message: "Send a token: Authorization: Bearer TOKEN, or the WebSocket protocol token.TOKEN.")
+  }
+
+  /// The rights of a token; nil for an unknown one.
+  func access(of token: some StringProtocol) -> LiveAccess? {
+    tokens.withLockedValue { $0.access(of: token) }
   }
 
   /// The token of a header. A page cannot set headers of a WebSocket, only its protocols.

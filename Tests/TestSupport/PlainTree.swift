@@ -1,16 +1,14 @@
 // A naive tree in place of Firebase's: a list of leaves by path. It knows the protocol's rules of
 // data and of order, and nothing of the product.
 
-import TestSupport
-
 /// A scalar of the plain tree.
-enum PlainScalar: Hashable {
+package enum PlainScalar: Hashable {
   case null
   case bool(Bool)
   case number(Double)
   case text(String)
 
-  var json: String {
+  package var json: String {
     switch self {
     case .null: "null"
     case .bool(let value): value ? "true" : "false"
@@ -20,7 +18,7 @@ enum PlainScalar: Hashable {
   }
 
   /// Null, false, true, numbers, texts; objects have the rank 5.
-  var rank: Int {
+  package var rank: Int {
     switch self {
     case .null: 0
     case .bool(let value): value ? 2 : 1
@@ -31,14 +29,14 @@ enum PlainScalar: Hashable {
 }
 
 /// Data to write: a tree of its own.
-indirect enum PlainData: Hashable {
+package indirect enum PlainData: Hashable {
   case leaf(PlainScalar, priority: PlainScalar = .null)
   case object([String: PlainData], priority: PlainScalar = .null)
 
-  static let null = PlainData.leaf(.null)
+  package static let null = PlainData.leaf(.null)
 
   /// The JSON text; priorities are in the export format alone.
-  func json(exporting: Bool) -> String {
+  package func json(exporting: Bool) -> String {
     switch self {
     case .leaf(let value, let priority):
       return exporting && priority != .null
@@ -64,7 +62,7 @@ indirect enum PlainData: Hashable {
   }
 
   /// The leaves below a path, and the priorities.
-  func leaves(at path: [String]) -> [(path: [String], value: PlainScalar)] {
+  package func leaves(at path: [String]) -> [(path: [String], value: PlainScalar)] {
     switch self {
     case .leaf(.null, _): []
     case .leaf(let value, _): [(path, value)]
@@ -72,7 +70,7 @@ indirect enum PlainData: Hashable {
     }
   }
 
-  func priorities(at path: [String]) -> [(path: [String], value: PlainScalar)] {
+  package func priorities(at path: [String]) -> [(path: [String], value: PlainScalar)] {
     switch self {
     case .leaf(_, let priority): [(path, priority)]
     case .object(let members, let priority):
@@ -82,16 +80,18 @@ indirect enum PlainData: Hashable {
 }
 
 extension Array where Element == String {
-  func isBelow(_ path: [String]) -> Bool { starts(with: path) }
+  package func isBelow(_ path: [String]) -> Bool { starts(with: path) }
 }
 
 /// The leaves of a database by path.
-struct PlainTree {
-  private(set) var leaves: [[String]: PlainScalar] = [:]
-  private(set) var priorities: [[String]: PlainScalar] = [:]
+package struct PlainTree {
+  package private(set) var leaves: [[String]: PlainScalar] = [:]
+  package private(set) var priorities: [[String]: PlainScalar] = [:]
+
+  package init() {}
 
   /// Replaces everything at and below a path.
-  mutating func put(_ data: PlainData, at path: [String]) {
+  package mutating func put(_ data: PlainData, at path: [String]) {
     let new = data.leaves(at: path)
     leaves = leaves.filter { !$0.key.isBelow(path) }
     priorities = priorities.filter { !$0.key.isBelow(path) }
@@ -106,10 +106,10 @@ struct PlainTree {
     priorities = priorities.filter { exists($0.key) }
   }
 
-  func exists(_ path: [String]) -> Bool { leaves.keys.contains { $0.isBelow(path) } }
+  package func exists(_ path: [String]) -> Bool { leaves.keys.contains { $0.isBelow(path) } }
 
   /// The data at a path.
-  func data(at path: [String]) -> PlainData {
+  package func data(at path: [String]) -> PlainData {
     let priority = priorities[path] ?? .null
     if let leaf = leaves[path] { return .leaf(leaf, priority: priority) }
     let keys = keys(at: path)
@@ -120,20 +120,20 @@ struct PlainTree {
   }
 
   /// The keys of the children, in any order.
-  func keys(at path: [String]) -> Set<String> {
+  package func keys(at path: [String]) -> Set<String> {
     Set(leaves.keys.filter { $0.count > path.count && $0.isBelow(path) }.map { $0[path.count] })
   }
 }
 
 /// The order of a query, as the protocol's text describes it.
-enum PlainOrder: Hashable {
+package enum PlainOrder: Hashable {
   case key
   case value
   case priority
   case child([String])
 
   /// The rank and the scalar by which a child is ordered; objects have no scalar.
-  func value(_ tree: PlainTree, _ path: [String]) -> (rank: Int, scalar: PlainScalar) {
+  package func value(_ tree: PlainTree, _ path: [String]) -> (rank: Int, scalar: PlainScalar) {
     let target: [String]
     switch self {
     case .key: return (0, .null)
@@ -147,7 +147,9 @@ enum PlainOrder: Hashable {
     return tree.exists(target) ? (5, .null) : (0, .null)
   }
 
-  static func precedes(_ a: (rank: Int, scalar: PlainScalar), _ b: (rank: Int, scalar: PlainScalar))
+  package static func precedes(
+    _ a: (rank: Int, scalar: PlainScalar), _ b: (rank: Int, scalar: PlainScalar)
+  )
     -> Bool
   {
     switch (a.scalar, b.scalar) {
@@ -158,7 +160,7 @@ enum PlainOrder: Hashable {
   }
 
   /// The order of keys: integers of 32 bits first, then texts by UTF-16.
-  static func keyPrecedes(_ a: String, _ b: String) -> Bool {
+  package static func keyPrecedes(_ a: String, _ b: String) -> Bool {
     switch (integer(a), integer(b)) {
     case (let x?, let y?):
       x != y ? x < y : (a.utf8.count, a) < (b.utf8.count, b)
@@ -177,7 +179,7 @@ enum PlainOrder: Hashable {
   }
 
   /// The keys of a location's children in this order.
-  func keys(_ tree: PlainTree, _ path: [String]) -> [String] {
+  package func keys(_ tree: PlainTree, _ path: [String]) -> [String] {
     tree.keys(at: path).sorted { a, b in
       let (x, y) = (value(tree, path + [a]), value(tree, path + [b]))
       if Self.precedes(x, y) { return true }

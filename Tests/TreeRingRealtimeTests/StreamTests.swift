@@ -1,0 +1,133 @@
+// The events of streams: their form, their order, and their end.
+
+import TestSupport
+import Testing
+import TreeRing
+import TreeRingPlatform
+
+@testable import TreeRingFirebase
+@testable import TreeRingLive
+@testable import TreeRingRealtime
+
+@Suite struct StreamTests {
+  private func client(
+    _ stage: RealtimeStage, _ target: String, _ headers: [(String, String)] = []
+  ) throws -> FoldingClient {
+    FoldingClient(try stage.service.stream(stage.request("GET", target, "", headers)))
+  }
+
+  @Test func writesComeAsTheyWereMade() throws {
+    let stage = try RealtimeStage()
+    _ = stage.ask("PUT", "/users/ann.json", #"{"name": "Ann"}"#)
+    let users = try client(stage, "/users.json")
+    let name = try client(stage, "/users/ann/name.json")
+    #expect(try users.take() == [#"put {"path":"/","data":{"ann":{"name":"Ann"}}}"#])
+    #expect(try name.take() == [#"put {"path":"/","data":"Ann"}"#])
+    _ = stage.ask("PUT", "/users/bob.json", #"{"name": "Bob"}"#)
+    _ = stage.ask("PUT", "/users/ann.json", #"{"name": "Ann", "age": 3}"#)
+    _ = stage.ask("PATCH", "/users/ann.json", #"{"age": null, "pet/name": "Cat"}"#)
+    _ = stage.ask("PATCH", "/.json", #"{"users/ann/name": "A", "other": 1}"#)
+    _ = stage.ask("DELETE", "/users/bob.json")
+    _ = stage.ask("PUT", "/elsewhere.json", "1")
+    _ = stage.ask("PUT", "/.json", #"{"users": {"cyd": 1}}"#)
+    #expect(
+      try users.take() == [
+        #"put {"path":"/bob","data":{"name":"Bob"}}"#,
+        #"put {"path":"/ann","data":{"age":3,"name":"Ann"}}"#,
+        #"patch {"path":"/ann","data":{"age":null,"pet/name":"Cat"}}"#,
+        #"patch {"path":"/","data":{"ann/name":"A"}}"#, #"put {"path":"/bob","data":null}"#,
+        #"put {"path":"/","data":{"cyd":1}}"#,
+      ])
+    #expect(
+      try name.take() == [
+        #"put {"path":"/","data":"Ann"}"#, #"put {"path":"/","data":"A"}"#,
+        #"put {"path":"/","data":null}"#,
+      ])
+  }
+
+  @Test func aSlowClientGetsOneEvent() throws {
+    let stage = try RealtimeStage()
+    let slow = try client(stage, "/list.json")
+    _ = try slow.take()
+    for number in 1...500 {
+      _ = stage.ask("PUT", "/list/k\(number % 7).json", "\(number)")
+      _ = stage.ask("PUT", "/other.json", "\(number)")
+    }
+    let events = try slow.take()
+    #expect(events.count == 1 && events[0].hasPrefix("patch"))
+    #expect(String(decoding: slow.node.json, as: UTF8.self) == stage.get("/list.json"))
+  }
+
+  @Test func queriesAreWindows() throws {
+    let stage = try RealtimeStage()
+    for number in 1...4 {
+      _ = stage.ask("PUT", "/l/k\(number).json", #"{"n": \#(number), "t": 0}"#)
+    }
+    let window = try client(stage, "/l.json?orderBy=\"n\"&limitToLast=2")
+    #expect(
+      try window.take() == [#"put {"path":"/","data":{"k3":{"n":3,"t":0},"k4":{"n":4,"t":0}}}"#])
+    _ = stage.ask("PUT", "/l/k1/t.json", "1")
+    #expect(try window.take() == [])
+    _ = stage.ask("PUT", "/l/k4/t.json", "1")
+    #expect(try window.take() == [#"put {"path":"/k4/t","data":1}"#])
+    _ = stage.ask("PUT", "/l/k5.json", #"{"n": 5}"#)
+    #expect(try window.take() == [#"patch {"path":"/","data":{"k3":null,"k5":{"n":5}}}"#])
+    _ = stage.ask("DELETE", "/l.json")
+    let last = try window.take()
+    #expect(last.count == 1 && !window.node.exists)
+  }
+
+  @Test func permissionsEndStreams() throws {
+    let stage = try RealtimeStage()
+    let open = #"{"rules": {".write": true, "a": {".read": "root.child('ok').val() == true"}}}"#
+    _ = stage.ask("PUT", "/.json", #"{"ok": true, "a": 1}"#)
+    #expect(stage.setRules(open).status == 200)
+    let byData = try client(stage, "/a.json")
+    #expect(try byData.take().count == 1)
+    let byRules = try client(stage, "/a.json")
+    #expect(try byRules.take().count == 1)
+    _ = stage.ask("PUT", "/ok.json", "false", headers: RealtimeStage.owner)
+    #expect(try byData.take() == [#"cancel "Permission denied""#])
+    #expect(byData.reader.isOver && !byData.reader.mayBeDue)
+    _ = stage.ask("PUT", "/ok.json", "true", headers: RealtimeStage.owner)
+    _ = stage.setRules(#"{"rules": {}}"#)
+    #expect(try byRules.take() == [#"cancel "Permission denied""#])
+    #expect(throws: RealtimeRefusal.self) { try client(stage, "/a.json") }
+  }
+
+  @Test func withdrawnTokensAreRevoked() throws {
+    var options = RealtimeOptions()
+    let held = Held()
+    options.tokens = { _ in held.isValid ? LiveAccess(.read) : nil }
+    let stage = try RealtimeStage(isEmulator: false, options: options)
+    let reader = try client(stage, "/a.json?auth=some-token")
+    #expect(try reader.take() == [#"put {"path":"/","data":null}"#])
+    reader.reader.requestKeepAlive()
+    #expect(try reader.take() == ["keep-alive null"])
+    held.withdraw()
+    reader.reader.requestKeepAlive()
+    #expect(try reader.take() == ["auth_revoked credential is no longer valid"])
+    #expect(reader.reader.isOver)
+  }
+
+  @Test func streamsThatCannotBeAreRefused() throws {
+    let stage = try RealtimeStage()
+    for target in [
+      "/a", "/a.json?shallow=true", "/a.json?at=0", "/a.json?print=silent", "/a/.priority.json",
+      "/.settings/rules.json", "/a.json?callback=f", "/a.json?startAt=1", "/.info.json",
+    ] {
+      #expect(throws: RealtimeRefusal.self, "\(target)") { try client(stage, target) }
+    }
+    let info = try client(stage, "/.info/connected.json")
+    #expect(try info.take() == [#"put {"path":"/","data":true}"#])
+    _ = stage.ask("PUT", "/a.json", "1")
+    #expect(try info.take() == [])
+  }
+}
+
+/// A token that can be withdrawn.
+private final class Held: Sendable {
+  private let state = Mutex(true)
+  var isValid: Bool { state.withLock { $0 } }
+  func withdraw() { state.withLock { $0 = false } }
+}
