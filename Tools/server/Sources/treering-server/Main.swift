@@ -38,9 +38,11 @@ struct Main {
     try options.check()
     var logger = Logger(label: "treering-server")
     logger.logLevel = .error
+    // An empty database is useful, an empty store without one is probably a wrong path.
+    let mode: StoreMode =
+      !arguments.isWritable ? .readOnly : options.databases == nil ? .readWrite : .create
     let store = try Store(
-      at: arguments.store,
-      options: StoreOptions(mode: arguments.isWritable ? .readWrite : .readOnly, logger: logger))
+      at: arguments.store, options: StoreOptions(mode: mode, logger: logger))
     let service = LiveService(store, isWritable: arguments.isWritable)
     let server = try await Server.start(service, options)
     let scheme = options.certificate == nil ? "http" : "https"

@@ -29,7 +29,8 @@ struct ServerArguments {
       --origin ORIGIN         another origin whose pages may use the server; repeatable
       --connections N         the most connections of one address (256)
       --threads N             threads that read the store (4)
-      --rtdb                  also serve databases with Firebase's REST protocol, at *.json
+      --rtdb                  also serve databases with Firebase's REST protocol, at *.json; with
+                              --write, create the store if there is none
       --rtdb-emulator         as --rtdb; trust every client as Firebase's emulator does (loopback)
       --rtdb-keep-alive N     seconds between the signs of life of a stream (30)
 
