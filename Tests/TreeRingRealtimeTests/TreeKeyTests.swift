@@ -67,4 +67,23 @@ import Testing
     #expect(
       hex(String(repeating: "a", count: 119)) == "ee971065aaa017e0632a8ca6c77bb3bf8b1dfc56")
   }
+
+  // The values are those that Firebase's SDK for JavaScript and an open server compute.
+  @Test func hashesAreThoseOfTheSDKs() throws {
+    let table = [
+      ("null", ""), ("true", "E5z61QM0lN/U2WsOnusszCTkR8M="),
+      ("false", "aSSNoqcS4oQwJ2xxH20rvpp3zP0="), ("500", "Ajg9bohDwTVmqR14o1bVJnneryM="),
+      ("\"Hello World\"", "B8HWXc7zXMjrsnJxPRj7wrNGqt4="),
+      ("\"à\"", "31pfWlkApe+5G1/vDg375CZ+I2M="),
+      ("{\"foo\": \"bar\"}", "XnLeTeWQmzTHImTbSMDLg/qMrKY="),
+      (#"{"z": 1, "a": "2", "b": "true", "c": false}"#, "8qk5vmuZGXWJx+77SGwjYRM0yPA="),
+      (#"{".priority": 200, ".value": "primitive"}"#, "R9u8hs9fhRzuQ2M/3BQ0uhxz5ys="),
+      (#"{".priority": "high", ".value": 42}"#, "d/2FMFWchvDsa06RLXZhzvM9aQc="),
+      (#"{".priority": 128.256, "someKey": "value"}"#, "WYR8kBGna+a7E5x75zvhPhzACOQ="),
+      (#"{".priority": "high", "someKey": "value"}"#, "/KquMIGoCuKO/ipoLoQzqnU0BcI="),
+    ]
+    for (json, hash) in table {
+      #expect(try FirebaseNode(json: json.utf8).hash == hash, "\(json)")
+    }
+  }
 }

@@ -111,7 +111,7 @@ extension AnswerMaker {
       let written = try service.store.write { transaction in
         let tree = TreeReader(source: transaction, bucket: database.bucket)
         if let condition, let tag = context.ifMatch {
-          let current = try Self.node(condition, nil, tree, ReadBudget())
+          let current = try Self.node(condition, nil, tree, index: nil, ReadBudget())
           guard current.entityTag == tag else { throw ConditionFailed(current: current) }
         }
         let writes = try pending.map { try $0.resolved(in: tree, now: context.now) }

@@ -55,14 +55,18 @@ struct AnswerMaker {
 
   private func get(_ path: FirebasePath) throws -> RealtimeAnswer {
     let snapshot = try service.store.snapshot(at: parameters.at)
-    try checkRead(path.keys, at: snapshot)
+    let rules = try checkRead(path.keys, at: snapshot)
+    // A past state would have to build the index first.
+    let index =
+      parameters.at != nil
+      ? nil : service.index(for: parameters.query, context.database, rules, in: snapshot)
     let tree = TreeReader(source: snapshot, bucket: context.database.bucket)
     let budget = ReadBudget(
       seconds: parameters.timeout, byteLimit: service.options.responseByteCount)
     if parameters.isShallow, path.part == .node {
       return try finish(shallow(path.keys, tree, budget))
     }
-    let node = try Self.node(path, parameters.query, tree, budget)
+    let node = try Self.node(path, parameters.query, tree, index: index, budget)
     let tag = context.wantsTag || context.ifNoneMatch != nil ? node.entityTag : nil
     if let tag, tag == context.ifNoneMatch {
       return RealtimeAnswer(status: 304, [], headers: [("ETag", tag)])
@@ -73,13 +77,14 @@ struct AnswerMaker {
 
   /// The node that a request shows.
   static func node(
-    _ path: FirebasePath, _ query: ChildQuery?, _ tree: TreeReader, _ budget: ReadBudget
+    _ path: FirebasePath, _ query: ChildQuery?, _ tree: TreeReader, index: IndexReader?,
+    _ budget: ReadBudget
   ) throws -> FirebaseNode {
     switch path.part {
     case .priority: return FirebaseNode(.scalar(try tree.priority(at: path.keys)))
     case .value: return FirebaseNode(try tree.node(at: path.keys, budget).value)
     case .node:
-      return try query?.result(at: path.keys, in: tree, budget)
+      return try query?.result(at: path.keys, in: tree, index: index, budget)
         ?? tree.node(at: path.keys, budget)
     }
   }
@@ -97,12 +102,15 @@ struct AnswerMaker {
 
   /// Throws unless the client may read the node by the query. A past state must be readable by its
   /// own data too.
-  private func checkRead(_ path: [FirebaseKey], at snapshot: Snapshot) throws {
+  private func checkRead(
+    _ path: [FirebaseKey], at snapshot: Snapshot
+  ) throws -> CompiledRules {
     let newest = parameters.at == nil ? snapshot : try service.store.snapshot()
     let rules = try service.rules(of: context.database, in: newest)
     try service.checkRead(context, path, rules, at: newest)
     if parameters.at != nil { try service.checkRead(context, path, rules, at: snapshot) }
     try service.checkIndex(parameters.query, path, rules)
+    return rules
   }
 
   private func rules() throws -> RealtimeAnswer {
@@ -129,6 +137,7 @@ struct AnswerMaker {
       try transaction.put(text, for: key, in: .bytes(Database.rulesBucket))
       transaction.note = "PUT /.settings/rules.json"
     }
+    service.defineIndex(of: database)
     service.noteWrite()
     return RealtimeAnswer(Array("{\"status\":\"ok\"}".utf8))
   }

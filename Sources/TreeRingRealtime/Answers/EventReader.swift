@@ -111,13 +111,13 @@ public final class EventReader: LiveReader {
     try service.checkRead(context, location, rules, at: snapshot)
     let event: StreamEvent?
     if !state.hasBegun {
-      event = try whole(snapshot, &state)
+      event = try whole(snapshot, rules, &state)
       state.hasBegun = true
     } else if context.parameters.query?.isFiltering == true {
       try service.checkIndex(context.parameters.query, location, rules)
-      event = try windowChange(snapshot, &state)
+      event = try windowChange(snapshot, rules, &state)
     } else {
-      event = try change(snapshot, &state)
+      event = try change(snapshot, rules, &state)
     }
     return event?.bytes(isExport: context.parameters.isExport)
   }
@@ -126,17 +126,23 @@ public final class EventReader: LiveReader {
     TreeReader(source: snapshot, bucket: context.database.bucket)
   }
 
-  private func whole(_ snapshot: Snapshot, _ state: inout State) throws -> StreamEvent {
+  private func whole(
+    _ snapshot: Snapshot, _ rules: CompiledRules, _ state: inout State
+  ) throws -> StreamEvent {
+    let query = context.parameters.query
+    let index = service.index(for: query, context.database, rules, in: snapshot)
     let budget = ReadBudget(byteLimit: service.options.responseByteCount)
     let node = try AnswerMaker.node(
-      FirebasePath(keys: location), context.parameters.query, tree(snapshot), budget)
+      FirebasePath(keys: location), query, tree(snapshot), index: index, budget)
     state.position = snapshot.commit
-    if context.parameters.query?.isFiltering == true { state.shown = Self.digests(node) }
+    if query?.isFiltering == true { state.shown = Self.digests(node) }
     return .put(path: [], node)
   }
 
   /// The next write, or all of them at once. Advances the position.
-  private func change(_ snapshot: Snapshot, _ state: inout State) throws -> StreamEvent? {
+  private func change(
+    _ snapshot: Snapshot, _ rules: CompiledRules, _ state: inout State
+  ) throws -> StreamEvent? {
     let isNear = snapshot.commit - state.position <= Self.singleLimit
     var position = state.position
     if isNear {
@@ -153,7 +159,7 @@ public final class EventReader: LiveReader {
       }
     }
     guard let paths = try paths(to: snapshot.commit, &state) else {
-      return try whole(snapshot, &state)
+      return try whole(snapshot, rules, &state)
     }
     return try StreamEvent.values(of: paths, at: location, in: tree(snapshot))
   }
@@ -192,7 +198,7 @@ public final class EventReader: LiveReader {
   /// The change of the children that a query shows: all that differ, whole, and null for those that
   /// leave. The write itself if it concerns shown children only.
   private func windowChange(
-    _ snapshot: Snapshot, _ state: inout State
+    _ snapshot: Snapshot, _ rules: CompiledRules, _ state: inout State
   ) throws -> StreamEvent? {
     let before = state.position
     if let paths = try paths(to: snapshot.commit, &state) {
@@ -204,7 +210,7 @@ public final class EventReader: LiveReader {
       }
     }
     let shown = state.shown
-    let event = try whole(snapshot, &state)
+    let event = try whole(snapshot, rules, &state)
     guard case .put(_, let node) = event else { return event }
     var nodes = shown.keys.filter { state.shown[$0] == nil }.map {
       (path: [$0], node: FirebaseNode.null)

@@ -36,6 +36,7 @@ public final class RealtimeService: Sendable {
     self.options = options
     self.isWritable = isWritable && store.options.mode != .readOnly
     authority = Authority(options: options)
+    defineIndexes()
   }
 
   /// Calls a closure after each write, when streams can send it.
@@ -84,6 +85,45 @@ public final class RealtimeService: Sendable {
   }
 }
 
+extension RealtimeService {
+  /// Defines the indexes of all databases with rules.
+  private func defineIndexes() {
+    guard let snapshot = try? store.snapshot() else { return }
+    var databases: [Database] = []
+    try? snapshot.forEachRow(in: Database.rulesBucket) { row in
+      if let database = Database(rulesKey: row.key.description) { databases.append(database) }
+      return true
+    }
+    for database in databases { defineIndex(of: database) }
+  }
+
+  /// Defines the index of a database as its rules name it. Without it, queries scan: so a failure
+  /// costs time and nothing else.
+  func defineIndex(of database: Database) {
+    guard let snapshot = try? store.snapshot(),
+      let plan = try? rules(of: database, in: snapshot).plan
+    else { return }
+    if !plan.isEmpty {
+      _ = try? store.register(plan.index(database.indexName, bucket: database.bucket))
+    } else if isWritable, snapshot.indexes.contains(where: { $0.name == database.indexName }) {
+      _ = try? store.removeIndex(database.indexName)
+    }
+  }
+
+  /// The index of a database at a snapshot; nil if it has none for these rules, or if the query
+  /// needs none.
+  func index(
+    for query: ChildQuery?, _ database: Database, _ rules: CompiledRules, in snapshot: Snapshot
+  ) -> IndexReader? {
+    guard let query, query.isFiltering, query.indexName != nil, !rules.plan.isEmpty else {
+      return nil
+    }
+    let info = snapshot.indexes.first { $0.name == database.indexName }
+    guard info?.version == rules.plan.version else { return nil }
+    return try? snapshot.index(database.indexName)
+  }
+}
+
 /// Rules in the form for decisions.
 struct CompiledRules: Sendable {
   /// The commit that wrote them; 0 without rules.
@@ -91,6 +131,14 @@ struct CompiledRules: Sendable {
   let rules: Ruleset
   /// Whether there are none and everything is allowed: then queries need no index either.
   let isOpen: Bool
+  let plan: IndexPlan
+
+  init(written: CommitNumber, rules: Ruleset, isOpen: Bool) {
+    self.written = written
+    self.rules = rules
+    self.isOpen = isOpen
+    plan = IndexPlan(rules)
+  }
 }
 
 /// A stream that is refused, with the answer.

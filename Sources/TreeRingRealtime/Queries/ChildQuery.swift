@@ -1,6 +1,7 @@
 // A query of children: an order, a part of it, and a limit. The parameters and their mistakes have
 // Firebase's words.
 
+internal import TreeRing
 internal import TreeRingFirebase
 internal import TreeRingLive
 
@@ -164,15 +165,22 @@ extension ChildQuery {
     }
   }
 
-  /// The node with the children that the query selects. In the order by key O(log n + result),
-  /// otherwise O(n).
+  /// The node with the children that the query selects. In the order by key, and where the index
+  /// has all of them, O(log n + result · log n), otherwise O(n).
+  ///
+  /// - Parameter index: The index of the rules, at the state that `tree` reads; nil for none.
   func result(
-    at path: [FirebaseKey], in tree: TreeReader, _ budget: ReadBudget?
+    at path: [FirebaseKey], in tree: TreeReader, index: IndexReader?, _ budget: ReadBudget?
   ) throws -> FirebaseNode {
     if !isFiltering { return try tree.node(at: path, budget) }
-    let children =
-      order == .key
-      ? try byKey(at: path, in: tree, budget) : try byScan(at: path, in: tree, budget)
+    let children: [FirebaseChild]
+    if order == .key {
+      children = try byKey(at: path, in: tree, budget)
+    } else if let index, let found = try byIndex(at: path, in: tree, index, budget) {
+      children = found
+    } else {
+      children = try byScan(at: path, in: tree, budget)
+    }
     return FirebaseNode(
       .children(Dictionary(children.map { ($0.key, $0.node) }) { first, _ in first }))
   }

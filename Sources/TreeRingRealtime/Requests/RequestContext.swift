@@ -11,7 +11,18 @@ struct Database: Hashable, Sendable {
 
   var bucket: String { name.isEmpty ? "rtdb" : "rtdb/\(name)" }
   var rulesKey: String { name.isEmpty ? "rules.json" : "\(name)/rules.json" }
+  var indexName: String { name.isEmpty ? "rtdb.index" : "rtdb.index/\(name)" }
   static let rulesBucket = "rtdb.rules"
+
+  /// The database of a row with rules; nil if the row is none.
+  init?(rulesKey: String) {
+    guard rulesKey.hasSuffix("rules.json") else { return nil }
+    let name = rulesKey.dropLast("rules.json".count)
+    guard name.isEmpty || name.hasSuffix("/") && name != "/" else { return nil }
+    self.init(name: String(name.dropLast()))
+  }
+
+  init(name: String) { self.name = name }
 }
 
 /// A request, read and checked.
