@@ -26,6 +26,8 @@ import TreeRing
       ("GET", "/a.json?print=pretty", "", "{\n  \"d\" : {\n    \"e\" : 2\n  }\n}"),
       ("GET", "/a.json?shallow=true", "", "{\"d\":true}"),
       ("GET", "/a/d/e.json?shallow=true", "", "2"),
+      ("PUT", "/q.json?print=pretty", "{ \"a\" : 1 }", "{\n  \"a\" : 1\n}"),
+      ("DELETE", "/q.json", "", "null"),
       ("GET", "/a/d.json?callback=show", "", "/**/show({\"e\":2});"),
       ("PUT", "/a/d/.priority.json", "5", "5"), ("GET", "/a/d/.priority.json", "", "5"),
       ("GET", "/a.json?format=export", "", "{\"d\":{\".priority\":5,\"e\":2}}"),
@@ -170,6 +172,12 @@ import TreeRing
       ("PATCH", "/a.json", "{\"\": 1}", 400, "object."),
       ("PUT", "/a/.priority.json", "true", 400, "priority"),
       ("PUT", "/.info/connected.json", "false", 401, "Permission denied"),
+      ("PUT", "/a.json", String(repeating: "[", count: 1_000_000), 400, "couldn't parse"),
+      ("PUT", "/a.json", String(repeating: "{\"a\":", count: 300_000), 400, "couldn't parse"),
+      (
+        "PUT", "/.settings/rules.json?auth=owner", String(repeating: "[", count: 1_000_000), 400,
+        "no JSON"
+      ),
       ("BREW", "/a.json", "", 405, "BREW"),
       ("PUT", "/a.json?writeSizeLimit=big", "1", 400, "writeSizeLimit"),
       (

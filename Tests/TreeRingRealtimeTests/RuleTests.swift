@@ -103,6 +103,33 @@ import TreeRing
     }
   }
 
+  @Test func longExpressionsAreBounded() throws {
+    #expect(
+      try value(Array(repeating: "1", count: 900).joined(separator: " + ") + " == 900") == true)
+    #expect(try value("auth" + String(repeating: ".x", count: 900) + " == null") == true)
+    for part in ["true && ", "1 + ", "auth.x."] {
+      #expect(throws: RuleError.self) {
+        try RuleParser.parse(
+          String(repeating: part, count: 5_000) + "1 == 1", captures: [], isWrite: false)
+      }
+    }
+    #expect(throws: PatternError.self) {
+      try RulePattern("((((){1000}){1000}){1000}){1000}", ignoresCase: false)
+    }
+  }
+
+  @Test func manyWritesAtOnceAreCheckedInLinearTime() throws {
+    let stage = try RealtimeStage()
+    let rules = #"{"rules": {"l": {".validate": "newData.hasChildren()", "$k": {".write": true}}}}"#
+    #expect(stage.setRules(rules).status == 200)
+    let keys = (0..<5_000).map { "\"k\($0)\"" }
+    let put = keys.map { "\($0): 1" }.joined(separator: ",")
+    #expect(stage.ask("PATCH", "/l.json", "{\(put)}").status == 200)
+    let delete = keys.dropFirst().map { "\($0): null" }.joined(separator: ",")
+    #expect(stage.ask("PATCH", "/l.json", "{\(delete)}").status == 200)
+    #expect(stage.ask("GET", "/l.json", headers: RealtimeStage.owner).text == "{\"k0\":1}")
+  }
+
   @Test func patternsMatchInLinearTime() throws {
     let table: [(String, String, Bool)] = [
       ("a", "cat", true), ("^a", "cat", false), ("t$", "cat", true), ("", "", true),

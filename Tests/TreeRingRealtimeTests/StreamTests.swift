@@ -1,5 +1,6 @@
 // The events of streams: their form, their order, and their end.
 
+import Foundation
 import TestSupport
 import Testing
 import TreeRing
@@ -56,6 +57,43 @@ import TreeRingPlatform
     let events = try slow.take()
     #expect(events.count == 1 && events[0].hasPrefix("patch"))
     #expect(String(decoding: slow.node.json, as: UTF8.self) == stage.get("/list.json"))
+  }
+
+  @Test func streamsLoseNothingBesideWritersOnOtherThreads() throws {
+    let stage = try RealtimeStage()
+    let targets = [
+      "/l.json", "/l/k1.json", "/l.json?orderBy=\"$key\"&limitToLast=3",
+      "/l.json?orderBy=\"$value\"&limitToFirst=2",
+    ]
+    let done = Atomic(0)
+    let nodes = Mutex<[String: FirebaseNode]>([:])
+    DispatchQueue.concurrentPerform(iterations: 7) { thread in
+      if thread < 3 {
+        var random = SeededGenerator(seed: UInt64(thread))
+        for number in 0..<400 {
+          let key = "k\(Int.random(in: 0..<6, using: &random))"
+          switch number % 4 {
+          case 0: _ = stage.ask("PATCH", "/l.json", "{\"\(key)/a\": \(number), \"x\(thread)\": 1}")
+          case 1: _ = stage.ask("DELETE", "/l/\(key).json")
+          case 2: _ = stage.ask("PUT", "/other.json", "\(number)")
+          default: _ = stage.ask("PUT", "/l/\(key).json", "\(number)")
+          }
+          // A commit of another program in between.
+          if number % 50 == 0 { _ = try? stage.store.write { try $0.tag("t", commit: 1) } }
+        }
+        done.add(1, ordering: .releasing)
+      } else {
+        let target = targets[thread - 3]
+        guard let client = try? client(stage, target) else { return }
+        while done.load(ordering: .acquiring) < 3 { try? client.drain() }
+        try? client.drain()
+        nodes.withLock { $0[target] = client.node }
+      }
+    }
+    for target in targets {
+      let folded = nodes.withLock { $0[target] }.map { String(decoding: $0.json, as: UTF8.self) }
+      #expect(folded == stage.get(target), "\(target)")
+    }
   }
 
   @Test func queriesAreWindows() throws {

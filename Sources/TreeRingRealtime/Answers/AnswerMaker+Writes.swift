@@ -18,7 +18,7 @@ extension AnswerMaker {
       try run([write], base: nil, condition: path)
     } with: { nodes in
       // The client gets what it sent; values of the server in their place.
-      let json = write.serverValues.isEmpty ? trimmed(context.request.body) : shown(nodes[0], path)
+      let json = isVerbatim([write]) ? trimmed(context.request.body) : shown(nodes[0], path)
       return finish(json, tag: tag(nodes))
     }
   }
@@ -26,7 +26,7 @@ extension AnswerMaker {
   func patch(_ path: FirebasePath) throws -> RealtimeAnswer {
     let writes = try WriteBody.patch(context.request.body, at: path)
     let nodes = try run(writes, base: path.keys, condition: nil)
-    if writes.allSatisfy(\.serverValues.isEmpty) { return finish(trimmed(context.request.body)) }
+    if isVerbatim(writes) { return finish(trimmed(context.request.body)) }
     var object = JSONObject()
     for (write, node) in zip(writes, nodes) {
       var name = write.path.keys.dropFirst(path.keys.count).map(\.text)
@@ -57,6 +57,12 @@ extension AnswerMaker {
     } with: { nodes in
       finish(Array("null".utf8), tag: tag(nodes))
     }
+  }
+
+  /// Whether the answer is what the client sent. Otherwise it is written anew: with the server's
+  /// values, or indented.
+  private func isVerbatim(_ writes: [PendingWrite]) -> Bool {
+    parameters.print != .pretty && writes.allSatisfy(\.serverValues.isEmpty)
   }
 
   private func tag(_ nodes: [FirebaseNode]) -> String? {

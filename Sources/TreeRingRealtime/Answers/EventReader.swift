@@ -14,8 +14,6 @@ public final class EventReader: LiveReader {
     var position: CommitNumber = 0
     var hasBegun = false
     var isOver = false
-    /// Whether an event is due even if nothing has changed.
-    var wantsLife = false
     /// The children that a query shows, by digest.
     var shown: [FirebaseKey: Int] = [:]
   }
@@ -25,6 +23,12 @@ public final class EventReader: LiveReader {
   private let location: [FirebaseKey]
   private let isInfo: Bool
   private let state = Mutex(State())
+  // Copies of the state for threads that must not wait for a message that is being made.
+  private let position = Atomic<CommitNumber>(0)
+  private let hasBegun = Atomic(false)
+  private let hasEnded = Atomic(false)
+  /// The request for an event even if nothing has changed.
+  private let wantsLife = Atomic(false)
   /// The number of commits that a client may be behind to get each write by itself.
   private static let singleLimit: CommitNumber = 16
   /// The most locations of one event; with more it shows everything.
@@ -55,24 +59,28 @@ public final class EventReader: LiveReader {
   }
 
   /// Whether the stream has ended. Its last message said why.
-  public var isOver: Bool { state.withLock { $0.isOver } }
+  public var isOver: Bool { hasEnded.load(ordering: .acquiring) }
 
   public var mayBeDue: Bool {
-    let newest = service.store.newestCommit
-    return state.withLock { state in
-      if state.isOver { return false }
-      if !state.hasBegun || state.wantsLife { return true }
-      return !isInfo && state.position < newest && !service.recent.isPending(state.position + 1)
-    }
+    if isOver { return false }
+    if !hasBegun.load(ordering: .acquiring) || wantsLife.load(ordering: .acquiring) { return true }
+    let position = position.load(ordering: .acquiring)
+    return !isInfo && position < service.store.newestCommit
+      && !service.recent.isPending(position + 1)
   }
 
   public var hasMore: Bool { mayBeDue }
 
   /// Makes an event due, so that the client sees that the connection lives.
-  public func requestKeepAlive() { state.withLock { $0.wantsLife = true } }
+  public func requestKeepAlive() { wantsLife.store(true, ordering: .releasing) }
 
   public func nextMessage() -> [UInt8]? {
     state.withLock { state in
+      defer {
+        position.store(state.position, ordering: .releasing)
+        hasBegun.store(state.hasBegun, ordering: .releasing)
+        hasEnded.store(state.isOver, ordering: .releasing)
+      }
       if state.isOver { return nil }
       let message: [UInt8]?
       do {
@@ -84,8 +92,7 @@ public final class EventReader: LiveReader {
         let isRevoked = failure == .badToken || failure == .expiredToken
         return (isRevoked ? StreamEvent.authRevoked : .cancel(failure.text)).bytes(isExport: false)
       }
-      let wantsLife = state.wantsLife
-      state.wantsLife = false
+      let wantsLife = wantsLife.exchange(false, ordering: .acquiringAndReleasing)
       return message ?? (wantsLife ? StreamEvent.keepAlive : nil)
     }
   }

@@ -71,7 +71,6 @@ final class RecentWrites: Sendable {
   fileprivate struct State {
     var entries: [CommitNumber: Entry] = [:]
     var byteCount = 0
-    var oldest: CommitNumber = 0
 
     mutating func remove(_ commit: CommitNumber) {
       if let entry = entries.removeValue(forKey: commit) { byteCount -= entry.effect.byteCount }
@@ -94,12 +93,12 @@ final class RecentWrites: Sendable {
     state.withLock { state in
       state.remove(commit)
       guard effect.byteCount <= Self.byteLimit / 4 else { return }
-      if state.entries.isEmpty || commit < state.oldest { state.oldest = commit }
       state.entries[commit] = Entry(effect: effect, isWritten: isWritten)
       state.byteCount += effect.byteCount
-      while state.byteCount > Self.byteLimit || state.entries.count > Self.countLimit {
-        state.remove(state.oldest)
-        state.oldest += 1
+      while state.byteCount > Self.byteLimit || state.entries.count > Self.countLimit,
+        let oldest = state.entries.keys.min()
+      {
+        state.remove(oldest)
       }
     }
   }

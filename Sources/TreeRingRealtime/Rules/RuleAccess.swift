@@ -10,10 +10,10 @@ struct RuleAccess {
   let auth: JSONValue
   let now: Double
   /// The tree before the request.
-  let source: any RuleSource
+  let source: TreeReader
   private let evaluator = RuleEvaluator()
 
-  init(_ rules: Ruleset, auth: JSONValue, now: Double, source: any RuleSource) {
+  init(_ rules: Ruleset, auth: JSONValue, now: Double, source: TreeReader) {
     self.rules = rules
     self.auth = auth
     self.now = now
@@ -39,14 +39,20 @@ struct RuleAccess {
   /// Whether nodes may be written, all at once.
   func allowsWrites(_ writes: [NodeWrite]) throws -> Bool {
     let after = OverlaidSource(base: source, writes: writes)
+    // The decisions at locations above several writes.
+    var granted: [[FirebaseKey]: Bool] = [:]
+    var validated: Set<[FirebaseKey]> = []
     for write in writes {
       let isGranted = try isGranted(write.path) { node, scope in
         guard let rule = node.write else { return false }
+        if let known = granted[scope.data.path] { return known }
         var scope = scope
         scope.newData = RuleData(source: after, path: scope.data.path)
-        return try evaluator.holds(rule, scope)
+        let holds = try evaluator.holds(rule, scope)
+        granted[scope.data.path] = holds
+        return holds
       }
-      guard try isGranted && isValid(write, after) else { return false }
+      guard try isGranted && isValid(write, after, &validated) else { return false }
     }
     return true
   }
@@ -65,12 +71,16 @@ struct RuleAccess {
     return false
   }
 
-  private func isValid(_ write: NodeWrite, _ after: OverlaidSource) throws -> Bool {
+  private func isValid(
+    _ write: NodeWrite, _ after: OverlaidSource, _ validated: inout Set<[FirebaseKey]>
+  ) throws -> Bool {
     var node = rules.root
     var captures: [String: String] = [:]
     for depth in 0..<write.path.count {
       let path = Array(write.path.prefix(depth))
-      guard try isValid(node, path, captures, after) else { return false }
+      if validated.insert(path).inserted {
+        guard try isValid(node, path, captures, after) else { return false }
+      }
       guard let next = node.child(write.path[depth], &captures) else { return true }
       node = next
     }

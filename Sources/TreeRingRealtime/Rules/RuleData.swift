@@ -30,47 +30,78 @@ struct RuleData {
   }
 }
 
-/// The tree as it will be after some writes of nodes, none of which is above another.
-struct OverlaidSource: RuleSource {
-  let base: any RuleSource
-  let writes: [NodeWrite]
+/// The writes of a request by their paths; none is above another.
+final class WriteTree {
+  private(set) var write: NodeWrite?
+  private var children: [FirebaseKey: WriteTree] = [:]
+  /// Whether a write at or below this place leaves data.
+  private(set) var hasData = false
 
-  /// The write that includes a path, or nil with the writes below it.
-  private func writes(at path: [FirebaseKey]) -> (above: NodeWrite?, below: [NodeWrite]) {
-    var below: [NodeWrite] = []
-    for write in writes {
-      if path.starts(with: write.path) { return (write, []) }
-      if write.path.starts(with: path) { below.append(write) }
+  init(_ writes: [NodeWrite] = []) {
+    for write in writes { add(write, write.path[...]) }
+  }
+
+  private func add(_ write: NodeWrite, _ path: ArraySlice<FirebaseKey>) {
+    if write.node.exists { hasData = true }
+    guard let key = path.first else {
+      self.write = write
+      return
     }
-    return (nil, below)
+    let child = children[key] ?? WriteTree()
+    children[key] = child
+    child.add(write, path.dropFirst())
+  }
+
+  /// The place of a path, or of the write above it; nil if the writes do not concern the path.
+  func place(_ path: [FirebaseKey]) -> WriteTree? {
+    var place = self
+    for key in path {
+      if place.write != nil { break }
+      guard let child = place.children[key] else { return nil }
+      place = child
+    }
+    return place
+  }
+
+  /// The paths of all writes at and below this place.
+  var paths: [[FirebaseKey]] {
+    if let write { return [write.path] }
+    return children.values.flatMap(\.paths)
+  }
+}
+
+/// The tree as it will be after some writes.
+struct OverlaidSource: RuleSource {
+  let base: TreeReader
+  let writes: WriteTree
+
+  init(base: TreeReader, writes: [NodeWrite]) {
+    self.base = base
+    self.writes = WriteTree(writes)
+  }
+
+  private func written(_ write: NodeWrite, _ path: [FirebaseKey]) -> FirebaseNode {
+    write.node.node(at: path.dropFirst(write.path.count))
   }
 
   func scalar(at path: [FirebaseKey]) throws -> FirebaseScalar? {
-    let (above, below) = writes(at: path)
-    if let above {
-      guard case .scalar(let scalar) = above.node.node(at: path.dropFirst(above.path.count)).value,
-        scalar != .null
-      else { return nil }
-      return scalar
+    guard let place = writes.place(path) else { return try base.scalar(at: path) }
+    guard let write = place.write else {
+      // A scalar gives way to children.
+      return place.hasData ? nil : try base.scalar(at: path)
     }
-    // A scalar gives way to children.
-    return below.contains { $0.node.exists } ? nil : try base.scalar(at: path)
+    guard case .scalar(let scalar) = written(write, path).value, scalar != .null else { return nil }
+    return scalar
   }
 
   func exists(at path: [FirebaseKey]) throws -> Bool {
-    let (above, below) = writes(at: path)
-    if let above { return above.node.node(at: path.dropFirst(above.path.count)).exists }
-    if below.contains(where: { $0.node.exists }) { return true }
-    guard try base.exists(at: path) else { return false }
-    if below.isEmpty { return true }
-    guard let reader = base as? TreeReader else { return true }
-    return try reader.exists(at: path, without: below.map(\.path))
+    guard let place = writes.place(path) else { return try base.exists(at: path) }
+    if let write = place.write { return written(write, path).exists }
+    return try place.hasData || base.exists(at: path, without: place.paths)
   }
 
   func priority(at path: [FirebaseKey]) throws -> FirebaseScalar {
-    if let above = writes(at: path).above {
-      return above.node.node(at: path.dropFirst(above.path.count)).priority
-    }
+    if let write = writes.place(path)?.write { return written(write, path).priority }
     return try exists(at: path) ? try base.priority(at: path) : .null
   }
 }

@@ -14,6 +14,8 @@ struct RuleParser {
   private let tokens: [RuleToken]
   private var position = 0
   private var depth = 0
+  /// The number of operators and members so far. Each may lie a level deeper than the last one.
+  private var operatorCount = 0
   /// The captures in scope.
   private let captures: Set<String>
   /// Whether the rule may use `newData`; otherwise it may use `query`.
@@ -22,6 +24,7 @@ struct RuleParser {
   /// The greatest length of an expression.
   static let largestByteCount = 64 << 10
   private static let largestDepth = 100
+  private static let largestOperatorCount = 1_000
 
   /// Parses the expression of a rule.
   ///
@@ -113,12 +116,20 @@ struct RuleParser {
       let found = Self.levels[level].first(where: { $0.symbol == symbol })
     {
       position += 1
+      try countOperator()
       let offset = token.offset
       let right = try binary(level + 1)
       let type = try result(found.operation, left, right, at: (start, offset))
       left = (.binary(found.operation, left.expression, right.expression), type)
     }
     return left
+  }
+
+  private mutating func countOperator() throws(RuleError) {
+    operatorCount += 1
+    if operatorCount > Self.largestOperatorCount {
+      throw error("The expression has more than \(Self.largestOperatorCount) operators.")
+    }
   }
 
   private func result(
@@ -178,12 +189,14 @@ struct RuleParser {
     while true {
       let offset = token.offset
       if take(".") {
+        try countOperator()
         guard case .name(let name) = token.kind else { throw error("A name is missing here.") }
         position += 1
         value =
           token.kind == .symbol("(")
           ? try call(value, name, at: offset + 1) : try member(value, name, at: offset + 1)
       } else if take("[") {
+        try countOperator()
         guard value.type == .any else {
           throw RuleError(offset: offset, text: "The type \(value.type) has no members.")
         }

@@ -24,6 +24,7 @@ struct RulePattern: Hashable, Sendable {
 
   fileprivate var steps: [Step] = []
   fileprivate var start = 0
+  private var partCount = 0
   private let ignoresCase: Bool
   /// The most steps of a pattern, with all repetitions written out.
   fileprivate static let largestStepCount = 2_000
@@ -41,7 +42,9 @@ struct RulePattern: Hashable, Sendable {
   private mutating func add(
     _ part: PatternParser.Part, before next: Int
   ) throws(PatternError) -> Int {
-    guard steps.count < Self.largestStepCount else {
+    // Repetitions of nothing make no steps.
+    partCount += 1
+    guard steps.count < Self.largestStepCount, partCount < 4 * Self.largestStepCount else {
       throw PatternError(text: "The pattern is too large.")
     }
     switch part {
