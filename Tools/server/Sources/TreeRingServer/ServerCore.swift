@@ -36,7 +36,8 @@ final class ServerCore: Sendable {
 
   /// Whether a path belongs to a database: it ends as Firebase's do, and is no path of the server.
   func isDatabase(_ path: String) -> Bool {
-    databases != nil && path.hasSuffix(".json") && LiveService.methods(of: path).isEmpty
+    databases != nil && path.hasSuffix(".json") && StaticFile.all[path] == nil
+      && LiveService.methods(of: path).isEmpty
   }
 
   /// The answer to a request, with the server's own figures after those of the store.
