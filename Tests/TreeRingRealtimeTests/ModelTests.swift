@@ -51,8 +51,13 @@ private struct ModelRun {
     random = SeededGenerator(seed: seed)
   }
 
+  /// A path; often one that leads to data.
   private mutating func path(_ longest: Int = 3) -> [String] {
-    (0..<Int.random(in: 0...longest, using: &random)).map { _ in random.key() }
+    if random.chance(2), !tree.leaves.isEmpty {
+      let leaf = random.pick(tree.leaves.keys.sorted { $0.lexicographicallyPrecedes($1) })
+      return Array(leaf.prefix(Int.random(in: 0...min(longest, leaf.count), using: &random)))
+    }
+    return (0..<Int.random(in: 0...longest, using: &random)).map { _ in random.key() }
   }
 
   // MARK: - Writes

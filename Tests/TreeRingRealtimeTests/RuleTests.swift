@@ -206,7 +206,8 @@ import TreeRing
         "log": {"$id": {".write": "newData.val() === now"}},
         "page": {".read": "query.orderByKey && query.limitToFirst <= 10", ".indexOn": ".value"},
         "pair": {"a": {".write": true, ".validate": "newData.parent().child('b').val() == 1"},
-                 "b": {".write": true}}
+                 "b": {".write": true}},
+        "box": {".write": true, ".validate": "newData.hasChildren(['x'])"}
       }}
       """
     #expect(stage.setRules(rules).status == 200)
@@ -238,7 +239,10 @@ import TreeRing
       ("GET", "/page.json?orderBy=\"$key\"&limitToFirst=5", "", nil, 200),
       ("GET", "/page.json?orderBy=\"$key\"&limitToFirst=11", "", nil, 401),
       ("GET", "/page.json", "", nil, 401),
-      ("PUT", "/pair/a.json", "1", nil, 401),
+      ("PUT", "/box/x.json", "1", nil, 200), ("PUT", "/box/y.json", "1", nil, 200),
+      ("DELETE", "/box/x.json", "", nil, 401), ("DELETE", "/box/y.json", "", nil, 200),
+      // Without children there is no box, so nothing is to be valid.
+      ("DELETE", "/box/x.json", "", nil, 200), ("PUT", "/pair/a.json", "1", nil, 401),
       ("PATCH", "/pair.json", "{\"a\": 1, \"b\": 1}", nil, 200),
     ]
     for (method, target, body, user, status) in table {
