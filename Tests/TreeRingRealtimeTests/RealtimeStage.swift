@@ -81,6 +81,13 @@ final class FoldingClient {
       for event in try parser.take(message) {
         events.append("\(event.name) \(String(decoding: event.data, as: UTF8.self))")
         guard case .change(let replacements)? = try TreeEvent(event) else { continue }
+        // All paths of a patch are replaced at once, so none may be above another.
+        let paths = replacements.map { TreeKey.children($0.path.keys) }.sorted {
+          $0.lexicographicallyPrecedes($1)
+        }
+        for (first, second) in zip(paths, paths.dropFirst()) where second.starts(with: first) {
+          throw RealtimeError(500, "A patch has paths above another: \(events.last ?? "")")
+        }
         for replacement in replacements { node.replace(replacement.path, by: replacement.node) }
       }
     }
