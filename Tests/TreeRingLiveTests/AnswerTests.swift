@@ -107,6 +107,26 @@ struct AnswerTests {
       next = "&from=\(number)"
     }
     #expect(commits == Array(1...Int(board.store.newestCommit)))
+    // Every step-th commit, from either end, page by page.
+    for (step, order) in [(3, ""), (4, "&reverse=true"), (1_000_000, "")] {
+      let last = Int(board.store.newestCommit)
+      var (found, next) = ([Int](), "")
+      for _ in 0..<20 {
+        let page = try ask(service, "/v1/commits?step=\(step)&limit=4\(order)\(next)")
+        found += objects(page.members["commits"]).compactMap { $0["commit"]?.integer }
+        guard let number = page.members["next"]?.integer else { break }
+        next = order.isEmpty ? "&from=\(number)" : "&to=\(number)"
+      }
+      let expected =
+        order.isEmpty
+        ? stride(from: 1, through: last, by: step)
+        : stride(from: last, through: 1, by: -step)
+      #expect(found == Array(expected), "step \(step)\(order)")
+    }
+    #expect(try ask(service, "/v1/commits?step=0").status == 400)
+    let then = try ask(service, "/v1/store?at=3")
+    #expect(then.members["commit"]?.integer == 3)
+    #expect(objects(then.members["tags"]).isEmpty)
     #expect(try ask(service, "/v1/commits/tag:noon").members["commit"]?.integer == 10)
     let key = try #require(try board.store.snapshot().key(at: 0, in: "rows"))
     let life = try ask(service, "/v1/buckets/rows/rows/\(key)/history")

@@ -63,6 +63,7 @@ struct LiveBoard {
           + "\(Int.random(in: 0...3, using: &random))\(end)\"}")
     }
     if Bool.random(using: &random) { parts.append("\"reversed\":[\"b\",\"a\"]") }
+    if Bool.random(using: &random) { parts.append("\"totals\":true") }
     return "{" + parts.joined(separator: ",") + extra + "}"
   }
 
@@ -84,9 +85,12 @@ struct LiveBoard {
     for group in groups {
       var rows = try reader.rows(in: group)
       if reversed.contains(.text(group.description)) { rows.reverse() }
+      let all = rows.count
+      var first = 0
       if let text = members["ranges"]?.members?[group.description]?.string {
         let positions = try RangeSpecification(text).options.positions(ofCount: rows.count)
         rows = Array(rows[positions])
+        first = positions.lowerBound
       }
       if rows.isEmpty, hides { continue }
       sections.append(
@@ -95,7 +99,7 @@ struct LiveBoard {
           rows: try rows.map {
             LiveClient.Row(
               bucket: $0.bucket, key: .text($0.key.description), object: try JSONValue($0.object))
-          }))
+          }, total: members["totals"] == .bool(true) ? [first, all] : nil))
     }
     return sections
   }

@@ -15,6 +15,8 @@ struct LiveClient {
   struct Section: Hashable {
     var group: JSONValue
     var rows: [Row]
+    /// The group's rows before the first one shown, and all of them, if the request asks for them.
+    var total: [Int]?
   }
   struct Failure: Error {
     var sentence: String
@@ -42,6 +44,7 @@ struct LiveClient {
         throw Failure(sentence: "a change from \(from) to a client at \(before ?? -1)")
       }
       try change(message)
+      try takeTotals(message)
       return
     }
     if let reason = message["reset"]?.string {
@@ -59,6 +62,17 @@ struct LiveClient {
       } else {
         sections.append(Section(group: pair[0], rows: rows))
       }
+    }
+    try takeTotals(message)
+  }
+
+  private mutating func takeTotals(_ message: [String: JSONValue]) throws {
+    for total in try array(message["totals"]) {
+      let part = try array(total)
+      let numbers = part.dropFirst().compactMap(\.integer)
+      let section = try place(of: part[0])
+      if sections[section].total == numbers { throw Failure(sentence: "\(part) is known already") }
+      sections[section].total = numbers
     }
   }
 

@@ -63,7 +63,7 @@ struct AnswerMaker {
   // MARK: - The store
 
   private func storeAnswer() throws(TreeRingError) -> LiveAnswer {
-    let snapshot = try store.snapshot()
+    let snapshot = try snapshot()
     let indexes = snapshot.indexes.filter { access.allows($0) }
     let buckets = try snapshot.buckets().filter { access.allows(bucket: $0.name) }
     let tags = access.isUnlimited ? try snapshot.tags() : []
@@ -115,19 +115,22 @@ struct AnswerMaker {
     let first = max(try arguments.point("from")?.number(in: store) ?? store.horizon, 1)
     let last = min(try arguments.point("to")?.number(in: store) ?? .max, store.newestCommit)
     let isReversed = try arguments.flag("reverse")
+    let step = CommitNumber(try arguments.integer("step") ?? 1)
+    guard step > 0 else { throw TreeRingError(.invalidInput, "“step” must be at least 1.") }
     var tags: [CommitNumber: [String]] = [:]
     for tag in try store.snapshot().tags() { tags[tag.commit, default: []].append(tag.name) }
     return try reading {
       try LiveAnswer { object in
         var number = isReversed ? last : first
+        var isOver = first > last
         try object.list("commits") { list in
-          while first <= last, number >= first, number <= last, list.count < limit {
+          while !isOver, list.count < limit {
             let info = try store.commit(number)
             list.object { $0.commit(info, tags: tags[number] ?? []) }
-            if isReversed { number -= 1 } else { number += 1 }
+            isOver = (isReversed ? number - first : last - number) < step
+            if !isOver { number = isReversed ? number - step : number + step }
           }
         }
-        let isOver = first > last || number < first || number > last
         if isOver { object.null("next") } else { object.number("next", number) }
       }
     }

@@ -76,12 +76,15 @@ struct Route: Sendable {
 
   /// All routes.
   static let all: [Route] = [
-    Route(.store, "/v1/store", "The store: its newest commit, buckets, indexes and tags."),
+    Route(
+      .store, "/v1/store", "The store: its newest commit, buckets, indexes and tags.", [at]),
     Route(
       .commits, "/v1/commits", "Commits of the log.",
       [
         Parameter(name: "from", kind: .point, about: "The first commit."),
-        Parameter(name: "to", kind: .point, about: "The last commit."), limit, reverse,
+        Parameter(name: "to", kind: .point, about: "The last commit."),
+        Parameter(name: "step", kind: .integer, about: "Only every step-th commit."), limit,
+        reverse,
       ]),
     Route(
       .write, "/v1/commits", method: "POST",

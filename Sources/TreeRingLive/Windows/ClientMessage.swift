@@ -1,7 +1,7 @@
 // The messages of a client that shows live windows.
 //
 //     {"open":ID,"index":I,"groups":[G…]|null,"ranges":{G:R},"range":R,"reversed":[G],
-//      "hideEmpty":BOOL,"fields":[PATH…]|null,"at":X|null,"from":N|POSITION|null}
+//      "hideEmpty":BOOL,"fields":[PATH…]|null,"totals":BOOL,"at":X|null,"from":N|POSITION|null}
 //     {"id":ID,"seek":X}   {"id":ID,"live":true}   {"id":ID,"close":true}
 //     {"id":ID,"grow":{G:ROWS}}   {"id":ID,"ranges":{G:R|null}}
 //     {"ping":ANY}
@@ -120,6 +120,8 @@ struct WindowRequest: Sendable {
   private(set) var hidesEmpty = false
   /// The paths of the fields to send of each object; nil sends whole objects.
   private(set) var fields: [JSONPath]?
+  /// Whether messages give the position of each section's rows in its group.
+  private(set) var givesTotals = false
   /// The moment shown; nil follows the newest commit.
   private(set) var at: Point?
   private(set) var from: Origin?
@@ -148,11 +150,8 @@ struct WindowRequest: Sendable {
               try member.value.present.map(Self.range)
             ))
         }
-      case "hideEmpty":
-        guard case .bool(let hides) = value else {
-          throw ClientMessage.refusal("“hideEmpty” is true or false.")
-        }
-        hidesEmpty = hides
+      case "hideEmpty": hidesEmpty = try Self.flag(value, name)
+      case "totals": givesTotals = try Self.flag(value, name)
       case "fields": fields = try Self.paths(value)
       case "at":
         switch value {
@@ -207,6 +206,13 @@ struct WindowRequest: Sendable {
       paths.append(try JSONPath(text))
     }
     return paths
+  }
+
+  private static func flag(_ value: JSONValue, _ field: String) throws(TreeRingError) -> Bool {
+    guard case .bool(let flag) = value else {
+      throw ClientMessage.refusal("“\(field)” is true or false.")
+    }
+    return flag
   }
 
   private static func names(

@@ -9,6 +9,7 @@ internal import TreeRingMappings
 struct LiveWindow: Sendable {
   let id: WindowID
   private let fields: [JSONPath]?
+  private let givesTotals: Bool
   private let access: LiveAccess
   private let limits: LiveLimits
   private var observer: MappingObserver
@@ -33,6 +34,7 @@ struct LiveWindow: Sendable {
   ) throws(TreeRingError) {
     id = request.id
     fields = request.fields
+    givesTotals = request.givesTotals
     self.access = access
     self.limits = limits
     let newest = try store.snapshot()
@@ -44,7 +46,8 @@ struct LiveWindow: Sendable {
     guard request.groups?.count ?? 0 <= limits.groups else { throw Self.tooManyGroups(limits) }
     observer = store.observer(of: mappings, limit: limits.operations)
     ranged = Set(request.ranges.map(\.group) + request.reversed)
-    digest = RequestDigest(mappings, ranged: ranged, fields: request.fields)
+    digest = RequestDigest(
+      mappings, ranged: ranged, fields: request.fields, givesTotals: givesTotals)
     switch request.from {
     case nil: break
     case .position(let position) where position.digest != digest: refusesPosition = true
@@ -143,7 +146,8 @@ struct LiveWindow: Sendable {
       try check(snapshot)
       if !awaitsAnswer, let sent, let position = observer.position {
         key = SharedRound.Key(
-          mappings: observer.mappings, fields: fields, position: position, sent: sent)
+          mappings: observer.mappings, fields: fields, givesTotals: givesTotals,
+          position: position, sent: sent)
       }
       if let key, let outcome = shared.outcome(key) {
         observer = outcome.observer
@@ -166,7 +170,8 @@ struct LiveWindow: Sendable {
       change = try observer.advance(to: snapshot, changing: edits)
     }
     if !edits.isEmpty {
-      digest = RequestDigest(observer.mappings, ranged: ranged, fields: fields)
+      digest = RequestDigest(
+        observer.mappings, ranged: ranged, fields: fields, givesTotals: givesTotals)
     }
     edits = []
     guard change.after.sections.endIndex <= limits.groups else {
@@ -174,8 +179,11 @@ struct LiveWindow: Sendable {
     }
     let isAwaited = awaitsAnswer
     awaitsAnswer = false
-    if change.isEmpty, !isAwaited { return nil }
-    if let from = sent, !change.isReset, let message = try encode(change, from: from, snapshot) {
+    let totals = givesTotals ? SectionTotals.changed(by: change) : []
+    if change.isEmpty, totals.isEmpty, !isAwaited { return nil }
+    if let from = sent, !change.isReset,
+      let message = try encode(change, totals, from: from, snapshot)
+    {
       sent = snapshot.commit
       if let key {
         let end = message[("{\"id\":".utf8.count + id.json.count)...]
@@ -232,6 +240,7 @@ struct LiveWindow: Sendable {
     encoder.append(",\"sections\":[")
     var path = path
     let sections = shown.outline
+    let first = path
     var isFull = false
     while path.section < sections.count, !isFull {
       let section = sections[path.section]
@@ -255,6 +264,13 @@ struct LiveWindow: Sendable {
       if path.row >= section.count { path = RowPath(section: path.section + 1, row: 0) }
     }
     encoder.append("]")
+    if givesTotals {
+      // A section that continues has sent its total.
+      let begun = first.row == 0 ? first.section : first.section + 1
+      let end = path.row == 0 ? path.section : path.section + 1
+      let names = sections[min(begun, end)..<end].map(\.group)
+      encoder.append(totals: names.compactMap { SectionTotals(of: $0, in: shown) })
+    }
     rest = path.section < sections.count ? path : nil
     if rest != nil { encoder.append(",\"more\":true") }
     encoder.append("}")
@@ -282,7 +298,7 @@ struct LiveWindow: Sendable {
 extension LiveWindow {
   /// A change as removals and placements; nil if it is so large that a whole window is better.
   private func encode(
-    _ change: Change, from: CommitNumber, _ snapshot: Snapshot
+    _ change: Change, _ totals: [SectionTotals], from: CommitNumber, _ snapshot: Snapshot
   ) throws(TreeRingError) -> [UInt8]? {
     let placements = try change.placements()
     var encoder = head(snapshot, from: from)
@@ -294,6 +310,7 @@ extension LiveWindow {
     if newRows > limits.operations { return nil }
     if !change.sections.isEmpty { try encoder.append(sectionsOf: placements, change.after) }
     if !change.rows.isEmpty || !placements.place.isEmpty { try encoder.append(rowsOf: placements) }
+    encoder.append(totals: totals)
     encoder.append("}")
     return encoder.output.count > limits.changeByteCount ? nil : encoder.output
   }

@@ -12,6 +12,7 @@ final class SharedRound: Sendable {
   struct Key: Hashable, Sendable {
     var mappings: Mappings
     var fields: [JSONPath]?
+    var givesTotals: Bool
     var position: MappingPosition
     /// The commit that the client shows.
     var sent: CommitNumber

@@ -81,7 +81,7 @@ struct RequestDigest: Hashable, Sendable {
   /// The digest of mappings as they are now.
   ///
   /// - Parameter ranged: The groups that have had a range of their own.
-  init(_ mappings: Mappings, ranged: Set<GroupName>, fields: [JSONPath]?) {
+  init(_ mappings: Mappings, ranged: Set<GroupName>, fields: [JSONPath]?, givesTotals: Bool) {
     value = 2_166_136_261
     add(Array(mappings.index.utf8))
     let groups = mappings.groups
@@ -97,6 +97,8 @@ struct RequestDigest: Hashable, Sendable {
       add(mappings.isReversed(group) ? [1] : [0])
     }
     for field in fields ?? [] { add(Array(field.description.utf8)) }
+    // A client without totals could not keep them by their changes.
+    if givesTotals { add([2]) }
   }
 
   private static func text(_ range: RangeOptions?) -> [UInt8] {

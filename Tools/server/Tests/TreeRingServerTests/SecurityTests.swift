@@ -20,7 +20,7 @@ struct SecurityTests {
         #expect(try test.ask(target, token: wrong).status == 401, "\(target)")
       }
     }
-    for target in ["/treering.js", "/v1/openapi.json"] {
+    for target in ["/", "/inspector/main.js", "/treering.js", "/v1/openapi.json"] {
       #expect(try test.ask(target, token: nil).status == 200)
     }
     #expect(try test.ask("/v1/store").status == 200)
@@ -28,6 +28,41 @@ struct SecurityTests {
     #expect(try test.ask("/v1/store?token=\(TestServer.token)", token: nil).status == 401)
     let refused = try TestConnection(test.port).upgrade(token: "wrong-token-0000", port: test.port)
     #expect(refused.hasPrefix("HTTP/1.1 401"))
+    try await test.stop()
+  }
+
+  @Test("The inspector's files are those of a table; no path leads to another file")
+  func files() async throws {
+    let test = try await TestServer()
+    let page = try test.ask("/", token: nil)
+    #expect(page.head.contains("Content-Type: text/html; charset=utf-8"))
+    // Every file that the page and its modules name is served, and nothing of another host.
+    var names = ["/"]
+    var seen: Set<String> = []
+    while let name = names.popLast() {
+      guard seen.insert(name).inserted else { continue }
+      let answer = try test.ask(name, token: nil)
+      #expect(answer.status == 200, "\(name)")
+      #expect(!answer.body.contains("https://"), "\(name)")
+      for match in answer.body.matches(of: /(?:src=|href=|from )"([.\/][^"#]+)"/) {
+        names.append(String(match.1).replacing("./", with: "/inspector/"))
+      }
+    }
+    #expect(seen.count > 30)
+    #expect(!page.body.contains("<style"))
+    #expect(!page.body.contains(" style="))
+    #expect(!page.body.contains(/<script(?![^>]* src=)/))
+    for target in [
+      "/inspector/", "/inspector", "/inspector/../treering.js", "/inspector/%2e%2e/treering.js",
+      "/inspector/..%2fPackage.swift", "/../../etc/passwd", "/%2e%2e/%2e%2e/etc/passwd",
+      "//etc/passwd", "/inspector//main.js", "/inspector/main.js%00", "/inspector/MAIN.js",
+      "/page.html", "/inspector/page.html",
+    ] {
+      #expect([400, 401, 404].contains(try test.ask(target, token: nil).status), "\(target)")
+      #expect([400, 404].contains(try test.ask(target).status), "\(target)")
+    }
+    #expect(try test.ask("/", method: "POST", token: nil).status == 404)
+    #expect(try test.ask("/", host: "evil.example").status == 421)
     try await test.stop()
   }
 
@@ -203,11 +238,15 @@ struct SecurityTests {
   @Test("Answers forbid sniffing, framing, foreign scripts and caching")
   func headers() async throws {
     let test = try await TestServer()
-    for target in ["/v1/store", "/treering.js", "/v1/nothing"] {
+    for target in ["/", "/inspector/main.js", "/v1/store", "/treering.js", "/v1/nothing"] {
       let head = try test.ask(target).head
       for line in [
         "X-Content-Type-Options: nosniff", "Cache-Control: no-store",
-        "Referrer-Policy: no-referrer", "default-src 'self'; frame-ancestors 'none'",
+        "Referrer-Policy: no-referrer", "Cross-Origin-Opener-Policy: same-origin",
+        "Cross-Origin-Embedder-Policy: require-corp", "Cross-Origin-Resource-Policy: same-origin",
+        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "
+          + "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; "
+          + "require-trusted-types-for 'script'; trusted-types 'none'",
       ] {
         #expect(head.contains(line), "\(target): \(line)")
       }

@@ -25,13 +25,17 @@ export function keyID(key) {
 export class LiveConnection {
   /**
    * @param {string} url the address of /v1/live, with ws: or wss:
-   * @param {{token?: string, WebSocket?: Function, onstate?: Function, onerror?: Function}} options
+   * @param {{token?: string, WebSocket?: Function, onstate?: Function, onerror?: Function,
+   *   oncommit?: Function, pingInterval?: number}} options
+   *   `oncommit(commit)` gets the newest commit with every answer to a ping, by default each 25 s.
    */
   constructor(url, options = {}) {
     this.url = url;
     this.token = options.token;
     this.onstate = options.onstate ?? (() => {});
     this.onerror = options.onerror ?? (() => {});
+    this.oncommit = options.oncommit ?? (() => {});
+    this.pingInterval = options.pingInterval ?? PING_INTERVAL;
     this.Socket = options.WebSocket ?? globalThis.WebSocket;
     this.windows = new Map();
     this.nextID = 1;
@@ -68,9 +72,11 @@ export class LiveConnection {
     socket.onopen = () => {
       this.isOpen = true;
       this.heard = true;
+      this.askedAt = Date.now();
       this.onstate("open");
       for (const window of this.windows.values()) window.begin();
-      this.pings = setInterval(() => this.ping(), PING_INTERVAL);
+      this.pings = setInterval(() => this.ping(), this.pingInterval);
+      if (this.pingInterval < PING_INTERVAL) this.send({ ping: null });
     };
     socket.onmessage = (event) => {
       this.heard = true;
@@ -81,12 +87,14 @@ export class LiveConnection {
     socket.onerror = () => {};
   }
 
-  /** Ends a connection on which nothing came since the last ping. */
+  /** Ends a connection on which nothing came for as long as the usual interval of pings. */
   ping() {
-    if (!this.heard) {
+    const now = Date.now();
+    if (!this.heard && now - this.askedAt >= PING_INTERVAL) {
       this.socket.close();
       return;
     }
+    if (this.heard) this.askedAt = now;
     this.heard = false;
     this.send({ ping: null });
   }
@@ -103,7 +111,10 @@ export class LiveConnection {
   }
 
   receive(message) {
-    if ("pong" in message) return;
+    if ("pong" in message) {
+      this.oncommit(message.commit);
+      return;
+    }
     const window = this.windows.get(message.id);
     if (message.closed) this.windows.delete(message.id);
     if (message.error) {
@@ -124,6 +135,11 @@ export class LiveWindow {
     /** The sections shown: {group, rows: [{group, bucket, key, object}]}. */
     this.sections = [];
     this.rows = new Map();
+    /**
+     * With the request's `totals`: the rows of each section's group, and those before the first
+     * one shown, {rows, first} by keyID.
+     */
+    this.totals = new Map();
     /** The commit shown, and its date; null before the first message. */
     this.commit = null;
     this.at = null;
@@ -191,10 +207,15 @@ export class LiveWindow {
   }
 
   receive(message) {
+    const start = performance.now();
     this.commit = message.commit;
     this.at = message.at;
     this.position = message.position ?? this.position;
     const change = "from" in message ? this.change(message) : this.whole(message);
+    for (const [group, first, rows] of message.totals ?? []) {
+      this.totals.set(keyID(group), { first, rows });
+    }
+    change.milliseconds = performance.now() - start;
     for (const listener of this.listeners) listener(change);
   }
 
@@ -202,6 +223,7 @@ export class LiveWindow {
     if (message.reset) {
       this.sections = [];
       this.rows.clear();
+      this.totals.clear();
     }
     const added = [];
     for (const [group, rows] of message.sections) {
@@ -230,6 +252,7 @@ export class LiveWindow {
     for (const group of sections?.remove ?? []) {
       const section = this.section(group);
       this.sections.splice(this.sections.indexOf(section), 1);
+      this.totals.delete(keyID(group));
       for (const row of section.rows) this.rows.delete(rowID(row.group, row.bucket, row.key));
       change.removedSections.push(section);
     }

@@ -1,0 +1,103 @@
+// The difference between any two moments: the rows that came, went and changed, field by field.
+
+import { h, setText } from "./dom.js";
+import { Latest } from "./api.js";
+import { fieldTable } from "./row-panel.js";
+import * as format from "./format.js";
+
+const MOST = 500;
+
+/** The view that compares two moments. */
+export class CompareView {
+  constructor(page) {
+    this.page = page;
+    this.latest = new Latest();
+    const { moment, address } = page;
+    const shown = moment.shown;
+    this.from = this.input("from", address.get("from") ?? Math.max(moment.horizon, shown - 100));
+    this.to = this.input("to", address.get("to") ?? (moment.isLive ? "now" : shown));
+    this.bucket = h("select", { "aria-label": "Bucket" }, h("option", { value: "" }, "all buckets"),
+      page.store.buckets.map(({ bucket }) => h("option", {
+        value: bucket, selected: bucket === address.get("bucket"),
+      }, bucket)));
+    this.summary = h("p", { class: "summary", role: "status" });
+    this.list = h("ol", { class: "versions differences" });
+    this.element = h("section", { class: "page compare", "aria-label": "Difference" },
+      h("h2", {}, "Difference between two moments"),
+      h("form", {
+        class: "bar", onsubmit: (event) => {
+          event.preventDefault();
+          this.compare();
+        },
+      }, h("label", {}, "From", this.from, this.here(this.from)),
+      h("label", {}, "to", this.to, this.here(this.to)), this.bucket,
+      h("button", { type: "submit" }, "Compare"),
+      h("button", {
+        type: "button", class: "quiet", title: "Exchange the two moments",
+        onclick: () => {
+          [this.from.value, this.to.value] = [this.to.value, this.from.value];
+          this.compare();
+        },
+      }, "⇄ Swap")), this.summary, this.list);
+    this.compare();
+  }
+
+  close() {
+    this.latest.controller?.abort();
+  }
+
+  input(label, value) {
+    return h("input", {
+      type: "text", size: 16, value, "aria-label": `Moment ${label}`, spellcheck: "false",
+      title: "A commit, a date, tag:NAME, -K, or now",
+    });
+  }
+
+  /** A button that takes the slider's moment. */
+  here(input) {
+    return h("button", {
+      type: "button", class: "quiet", title: "Take the slider's moment",
+      onclick: () => {
+        input.value = this.page.moment.shown;
+        this.compare();
+      },
+    }, "◆");
+  }
+
+  async compare() {
+    const { api, address } = this.page;
+    const point = (input) => (["", "now"].includes(input.value.trim()) ? "-0" : input.value.trim());
+    address.set({
+      from: this.from.value, to: this.to.value, bucket: this.bucket.value || null,
+    });
+    setText(this.summary, "Comparing …");
+    const start = performance.now();
+    try {
+      const answer = await this.latest.run((signal) => api.get("/v1/diff", {
+        from: point(this.from), to: point(this.to), bucket: this.bucket.value, limit: MOST,
+      }, signal));
+      if (answer) this.show(answer, performance.now() - start);
+    } catch (error) {
+      setText(this.summary, error.message);
+      this.list.replaceChildren();
+    }
+  }
+
+  show({ from, to, differences, more }, time) {
+    const kinds = new Map();
+    for (const { kind } of differences) kinds.set(kind, (kinds.get(kind) ?? 0) + 1);
+    const parts = [...kinds].map(([kind, number]) => `${format.count(number)} ${kind}`);
+    setText(this.summary, `Commit ${format.count(from)} to ${format.count(to)}: `
+      + (differences.length === 0 ? "no row differs" : parts.join(", "))
+      + (more ? `; only the first ${format.count(differences.length)} are shown` : "")
+      + ` · ${format.milliseconds(time)}`);
+    this.list.replaceChildren(...differences.map(({ bucket, key, kind, before, after }) =>
+      h("li", { class: "version" },
+        h("div", { class: "when" }, h("span", { class: `pill pill-${kind}` }, kind),
+          h("button", {
+            type: "button", class: "go", title: "Show the row's history",
+            onclick: () => this.page.openRow(bucket, key),
+          }, format.key(key)), h("span", { class: "count" }, bucket)),
+        fieldTable(before, after))));
+  }
+}
