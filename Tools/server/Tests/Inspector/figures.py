@@ -122,7 +122,7 @@ def burst(browser, folder, shots):
             tab.page.screenshot(path=str(shots / "burst.png"))
         pace = (newest - before) / (time.time() - start)
         start = time.time()
-        tab.page.wait_for_function(f"inspector.view.rows.source.window.commit >= {newest}")
+        tab.until(f"inspector.view.rows.source.window.commit >= {newest}")
         behind = (time.time() - start) * 1000
         tab.close()
         return f"burst: {pace:.0f} commits/s, the page is {behind:.0f} ms behind at the end"
@@ -156,7 +156,7 @@ def million(browser, folder, shots, count=1_000_000):
           }
           return times;
         }""")
-        tab.page.wait_for_function("""() => {
+        tab.until("""() => {
           const rows = [...document.querySelectorAll(".rows .sizer > .row[data-rank]")];
           return rows.length > 10 && rows.every((row) => !row.classList.contains("waiting"));
         }""")

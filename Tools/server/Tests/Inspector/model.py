@@ -74,7 +74,7 @@ def run(browser, folder, seed, turns):
                 newest = commit(chooser, served)
             elif action == "seek":
                 # The index is defined by commit 241. The page knows the newest commit soon.
-                tab.page.wait_for_function(f"inspector.moment.newest >= {newest}")
+                tab.until(f"inspector.moment.newest >= {newest}")
                 target = chooser.randint(241, newest)
                 tab.page.evaluate(f"inspector.moment.seek({target})")
             elif action == "follow":

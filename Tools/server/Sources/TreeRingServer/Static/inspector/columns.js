@@ -40,7 +40,7 @@ export class Columns {
         this.seen.get(name).learn(value);
       }
     }
-    if (!this.usual || this.count < SURE || !this.isSure) this.usual = this.choose();
+    if (!this.isSure) this.usual = this.findUsual();
     this.isSure = this.count >= SURE;
     this.shown = this.chosen
       ? this.chosen.map((name) => this.seen.get(name)).filter((column) => column) : this.usual;
@@ -49,8 +49,15 @@ export class Columns {
     return this.signature !== before;
   }
 
+  /** Shows the columns that a reader chose; null for the usual ones. */
+  choose(names) {
+    this.chosen = names;
+    this.isSure = false;
+    this.learn([]);
+  }
+
   /** The usual columns: those of the order first, then the ones that tell rows apart best. */
-  choose() {
+  findUsual() {
     const most = Math.min(12, Math.max(3, Math.floor(this.room / COLUMN_WIDTH)));
     const all = [...this.seen.values()].filter((column) => column.name !== "key");
     if (all.length < 2) return [this.seen.get("key"), ...all];

@@ -121,6 +121,10 @@ export class RowsView {
 
   drawHead() {
     const { columns } = this;
+    // A link shows these columns, whatever rows its reader sees first.
+    if (columns.isSure) {
+      this.page.address.set({ columns: columns.shown.map((column) => column.name).join(",") });
+    }
     columns.layOut(this.grid);
     this.head.replaceChildren(...columns.shown.map((column, index) => {
       const isOrder = columns.order.has(column.name);
@@ -175,9 +179,7 @@ export class RowsView {
     if (!this.menu.open) return;
     this.menu.querySelector(".menu")?.remove();
     this.menu.append(this.columns.menu((names) => {
-      this.columns.chosen = names;
-      this.page.address.set({ columns: names?.join(",") ?? null });
-      this.columns.learn([]);
+      this.columns.choose(names);
       this.drawHead();
       if (!names) this.openMenu();
     }));
