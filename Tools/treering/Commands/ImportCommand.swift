@@ -33,6 +33,12 @@ struct ImportCommand: StoreCommand {
   @Option(help: "The number of rows in a commit; by default 1.") var rowsPerCommit: Int?
   @Option(help: "relaxed: synced at least every second and before the summary.")
   var durability = Syncing.relaxed
+  @Option(help: "Write commits at the pace of their dates, so many times as fast.")
+  var speed: Double?
+  @Option(
+    help: "With --speed: write commits with an earlier date without delay.",
+    transform: ImportDate.parse)
+  var delayFrom: Timestamp?
   @Flag(help: "Skip the lines that are commits of the store already.") var resume = false
   @Flag(help: "Import commits once more that the store begins with.") var again = false
 
@@ -44,6 +50,10 @@ struct ImportCommand: StoreCommand {
     if format == .rows, bucket == nil || key == nil {
       throw ValidationError("--format rows needs --bucket and --key.")
     }
+    if let speed, !(speed > 0 && speed.isFinite) || format == .rows {
+      throw ValidationError("--speed is more than 0, and goes with --format commits.")
+    }
+    if delayFrom != nil, speed == nil { throw ValidationError("--delay-from goes with --speed.") }
     if resume, again { throw ValidationError("--resume and --again exclude each other.") }
     if let rowsPerCommit, rowsPerCommit < 1 {
       throw ValidationError("--rows-per-commit must be at least 1.")
@@ -57,7 +67,8 @@ struct ImportCommand: StoreCommand {
     let store = try StoreAccess.open(arguments.store, .create)
     defer { try? store.close() }
     Interrupt.watch()
-    var work = ImportWork(store: store, input: input, durability: logDurability)
+    let pace = speed.map { ImportPace(speed: $0, begin: delayFrom) }
+    var work = ImportWork(store: store, input: input, durability: logDurability, pace: pace)
     let start = ContinuousClock.now
     var failure: (any Error)?
     do {

@@ -17,8 +17,11 @@ struct ImportWork {
   private(set) var skippedCount: UInt64 = 0
   private(set) var wasInterrupted = false
   private let progress: ProgressBar
+  /// The pace of commits with dates; nil writes as fast as possible.
+  private var pace: ImportPace?
 
-  init(store: Store, input: InputFiles, durability: Durability) {
+  init(store: Store, input: InputFiles, durability: Durability, pace: ImportPace? = nil) {
+    self.pace = pace
     self.store = store
     self.input = input
     self.durability = durability
@@ -46,6 +49,11 @@ struct ImportWork {
     while try commits.next() {
       if isFirst, held > 0 { try checkIsNew(commits.line) }
       isFirst = false
+      pace?.wait(for: commits.line.at)
+      if Interrupt.isRequested {
+        wasInterrupted = true
+        return
+      }
       try input.failing {
         let written = try store.write(durability: durability) {
           try commits.line.apply(to: $0, after: baseCommits)

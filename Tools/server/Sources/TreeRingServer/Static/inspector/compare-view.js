@@ -86,7 +86,9 @@ export class CompareView {
   show({ from, to, differences, more }, time) {
     const kinds = new Map();
     for (const { kind } of differences) kinds.set(kind, (kinds.get(kind) ?? 0) + 1);
-    const parts = [...kinds].map(([kind, number]) => `${format.count(number)} ${kind}`);
+    const words = { insert: "inserted", update: "changed", delete: "deleted" };
+    const parts = [...kinds].map(([kind, number]) =>
+      `${format.count(number)} ${words[kind] ?? kind}`);
     setText(this.summary, `Commit ${format.count(from)} to ${format.count(to)}: `
       + (differences.length === 0 ? "no row differs" : parts.join(", "))
       + (more ? `; only the first ${format.count(differences.length)} are shown` : "")

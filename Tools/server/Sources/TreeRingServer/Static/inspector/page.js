@@ -136,6 +136,7 @@ export class Page {
     this.panel.hidden = false;
     document.body.classList.add("with-panel");
     await this.panelAgain();
+    this.panel.querySelector(".version.now")?.scrollIntoView({ block: "center" });
     if (isNew && matchMedia("(max-width: 640px)").matches) this.panel.querySelector("button")?.focus();
   }
 

@@ -34,8 +34,8 @@ export async function rowPanel(page, bucket, key) {
   const current = versions.find((version) => version.commit <= shown);
   const list = versions.map((version, index) => {
     const before = versions[index + 1];
-    const isOldest = index === versions.length - 1 && !more;
     const state = version === current ? "now" : version.commit > shown ? "later" : "";
+    const isWhole = version.object === undefined || before?.object === undefined;
     return h("li", { class: `version ${state}`, "data-commit": version.commit },
       h("div", { class: "when" },
         h("button", {
@@ -45,8 +45,8 @@ export async function rowPanel(page, bucket, key) {
         }, format.moment(version.at)),
         h("span", { class: "count" }, `commit ${format.count(version.commit)}`),
         h("span", { class: `pill pill-${version.kind}` }, version.kind)),
-      before || isOldest
-        ? changed(before?.object, version.object) : fieldTable(undefined, version.object));
+      isWhole ? folded(version.object ?? before?.object, version.object === undefined)
+        : changed(before.object, version.object));
   });
   return [
     h("h2", {}, format.key(key)),
@@ -59,6 +59,14 @@ export async function rowPanel(page, bucket, key) {
         fieldTable(undefined, current.object)),
     h("ol", { class: "versions" }, list),
   ];
+}
+
+/** All fields of a row that came or went, folded away. */
+function folded(object, isGone) {
+  if (object === undefined) return null;
+  return h("details", {}, h("summary", { class: "count" },
+    `${format.counted(fields(object).length, "field")}${isGone ? " gone" : ""}`),
+  isGone ? fieldTable(object, undefined) : fieldTable(undefined, object));
 }
 
 function changed(before, after) {

@@ -195,7 +195,6 @@ export class Timeline {
     const isExact = this.known?.commit === moment.shown;
     const time = isExact ? this.known.time : this.scale.time(moment.shown);
     setText(this.date, Number.isNaN(time) ? "" : format.moment(time));
-    this.date.classList.toggle("about", !isExact);
     if (!isExact) this.readDate();
     setText(this.commit, `commit ${format.count(moment.shown)}`
       + (moment.isLive ? "" : ` of ${format.count(moment.newest)}`));
