@@ -6,7 +6,7 @@ import shutil
 
 from playwright.sync_api import sync_playwright
 
-CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
+CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium")
 
 # The rows that the document has, by rank, with the texts of their cells; the number of rows; the
 # commit that the page says it shows.
@@ -61,7 +61,7 @@ class Tab:
         self.page.wait_for_selector(".rows .sizer > .row:not(.waiting)")
 
     def until(self, expression, argument=None):
-        """Waits until an expression holds. The page's policy forbids it to evaluate texts itself."""
+        """Waits until an expression holds. The page's policy forbids it to evaluate texts."""
         for _ in range(1000):
             if self.page.evaluate(expression, argument):
                 return
@@ -72,7 +72,8 @@ class Tab:
         """Waits until the page shows its moment, and has drawn it."""
         self.page.evaluate("""async () => {
           await inspector.moment.settled();
-          await new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)));
+          await new Promise(requestAnimationFrame);
+          await new Promise(requestAnimationFrame);
         }""")
 
     def check(self):

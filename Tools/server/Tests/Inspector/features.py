@@ -4,6 +4,8 @@ import json
 import re
 import urllib.parse
 
+from axe_playwright_python.sync_playwright import Axe
+
 from browser import Tab
 from served import Served, flights
 
@@ -40,7 +42,8 @@ class Features:
     # Helpers
 
     def hash(self):
-        """The state in the address."""
+        """The state in the address, which is written a few times a second."""
+        self.page.evaluate("inspector.address.write(false)")
         fragment = urllib.parse.urlsplit(self.page.url).fragment
         return dict(urllib.parse.parse_qsl(fragment))
 
@@ -206,6 +209,7 @@ class Features:
         self.seek(4800)
         self.page.locator("#row-2").click()
         self.page.wait_for_selector(".panel .version")
+        self.hash()
         url = self.page.url
         other = Tab(self.browser, self.served, "&" + url.partition("#")[2])
         other.ready()
@@ -356,6 +360,21 @@ class Features:
         page.get_by_role("button", name="Show the store").click()
         page.wait_for_selector(".groups-list")
         context.close()
+
+    def step_axe_finds_no_barrier(self):
+        row = urllib.parse.quote(json.dumps(["flights", "20130105-B6600-JFK"]))
+        for state in [f"&group=JFK&at=5000&row={row}", "&view=log&commit=5000",
+                      "&view=buckets&at=4000", "&view=compare&from=5000&to=5010", "&view=stats"]:
+            tab = Tab(self.browser, self.served, state)
+            tab.page.wait_for_selector(".panel .version, .card, .differences li, #bucket-row-0")
+            # The panel has come to rest.
+            tab.page.wait_for_timeout(250)
+            for scheme in ["light", "dark"]:
+                tab.page.emulate_media(color_scheme=scheme)
+                found = Axe().run(tab.page).response["violations"]
+                names = [(one["id"], one["nodes"][0]["target"]) for one in found]
+                assert not names, f"{scheme} {state}: {names}"
+            tab.close()
 
     def step_a_phone_shows_it_all(self):
         phone = Tab(self.browser, self.served, "&group=JFK&at=5003",

@@ -134,7 +134,7 @@ def million(browser, folder, shots, count=1_000_000):
     """A group of a million rows: frames while it scrolls, and the ends of the scroll bar."""
     store = folder / "million.ring"
     rows = "".join(
-        f'{{"ops":[{",".join(row(number) for number in range(first, min(first + 5000, count)))}]}}\n'
+        f'{{"ops":[{",".join(map(row, range(first, min(first + 5000, count))))}]}}\n'
         for first in range(0, count, 5000))
     definition = ('{"ops":[["index","ledger",{"bucket":"entries","group":"book",'
                   '"order":["number"],"version":1}]]}\n')

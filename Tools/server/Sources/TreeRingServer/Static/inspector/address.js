@@ -1,5 +1,8 @@
 // The address bar: everything that decides what the page shows, and nothing else. Following the
-// newest commit has no "at"; a moment has its number.
+// newest commit has no "at"; a moment has its number. Browsers take a few changes a second only, so
+// a slider that moves is written a few times a second.
+
+import { throttled } from "./dom.js";
 
 const NAMES = [
   "view", "index", "group", "bucket", "prefix", "at", "row", "commit", "columns", "top", "from",
@@ -10,6 +13,7 @@ const NAMES = [
 export class Address {
   constructor() {
     this.listeners = new Set();
+    this.writeSoon = throttled(300, () => this.write(false));
     this.read();
     addEventListener("hashchange", () => {
       this.read();
@@ -41,6 +45,12 @@ export class Address {
       if (value === null || value === undefined) delete this.state[name];
       else this.state[name] = typeof value === "object" ? JSON.stringify(value) : String(value);
     }
+    if (adds) this.write(true);
+    else this.writeSoon();
+  }
+
+  /** Writes the state into the address bar. */
+  write(adds) {
     const hash = this.text();
     if (hash === location.hash.slice(1)) return;
     history[adds ? "pushState" : "replaceState"](null, "", hash ? `#${hash}` : location.pathname);

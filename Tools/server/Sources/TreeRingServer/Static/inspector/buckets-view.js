@@ -172,7 +172,8 @@ export class BucketsView {
     element.id = `bucket-row-${rank}`;
     element.dataset.rank = rank;
     element.setAttribute("aria-rowindex", rank + 2);
-    element.classList.toggle("active", rank === this.active && document.activeElement === this.grid);
+    const isFocused = document.activeElement === this.grid;
+    element.classList.toggle("active", rank === this.active && isFocused);
   }
 
   key(event) {

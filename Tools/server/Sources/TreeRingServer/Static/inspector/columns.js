@@ -94,7 +94,9 @@ export class Columns {
       },
     }, boxes);
     return h("div", { class: "menu", role: "group", "aria-label": "Columns shown" }, list,
-      h("button", { type: "button", class: "quiet", onclick: () => onchoose(null) }, "Usual columns"));
+      h("button", {
+        type: "button", class: "quiet", onclick: () => onchoose(null),
+      }, "Usual columns"));
   }
 }
 

@@ -20,9 +20,11 @@ export async function commitPanel(page, number) {
       type: "button", class: "quiet",
       onclick: () => page.go({ view: "compare", from: Math.max(1, number - 1), to: number }),
     }, "Compare with the commit before")),
-    h("ol", { class: "versions" }, operations.slice(0, MOST).map((operation) => one(page, operation))),
+    h("ol", { class: "versions" },
+      operations.slice(0, MOST).map((operation) => one(page, operation))),
     operations.length > MOST
-      ? h("p", { class: "note" }, `${format.counted(operations.length - MOST, "operation")} more.`) : null,
+      ? h("p", { class: "note" },
+        `${format.counted(operations.length - MOST, "operation")} more.`) : null,
   ];
 }
 

@@ -74,7 +74,9 @@ export class GroupWindow {
         at: this.page.moment.at,
       });
       if (this.isClosed) return;
-      this.groups.push(...answer.groups.map(({ group, rows }) => ({ group, id: keyID(group), rows })));
+      for (const { group, rows } of answer.groups) {
+        this.groups.push({ group, id: keyID(group), rows });
+      }
       this.next = answer.next;
       this.onchange(false);
     } catch (error) {

@@ -33,13 +33,14 @@ export class GroupsView {
       h("div", { class: "bar" }, h("h2", {}, "Groups"), this.count), this.search, this.scroller);
     this.groups = [];
     this.list = new VirtualList(this.scroller, {
-      rowHeight: ROW_HEIGHT,
+      rowHeight: ROW_HEIGHT, role: "presentation",
       at: (rank) => {
         const group = this.groups[rank];
         return group && { id: group.id, group, content: group.rows };
       },
       has: (id) => this.groups.some((group) => group.id === id),
-      make: () => h("div", { class: "group", role: "option" }, h("span"), h("span", { class: "count" })),
+      make: () => h("div", { class: "group", role: "option" },
+        h("span"), h("span", { class: "count" })),
       fill: (element, item, rank) => this.fill(element, item, rank),
       onrange: (first, last) => {
         if (last >= this.groups.length) this.window?.readMore();
@@ -55,8 +56,8 @@ export class GroupsView {
 
   refresh(animates) {
     const { groups } = this.window;
-    this.groups = this.filter
-      ? groups.filter((group) => format.key(group.group).toLowerCase().includes(this.filter)) : groups;
+    const fits = ({ group }) => format.key(group).toLowerCase().includes(this.filter);
+    this.groups = this.filter ? groups.filter(fits) : groups;
     this.search.hidden = groups.length < 12;
     setText(this.count, `${format.count(groups.length)}${this.window.next ? "+" : ""}`);
     this.list.setCount(this.groups.length);
@@ -70,6 +71,8 @@ export class GroupsView {
     element.id = `group-${rank}`;
     element.dataset.rank = rank;
     element.setAttribute("aria-selected", isChosen);
+    element.setAttribute("aria-posinset", rank + 1);
+    element.setAttribute("aria-setsize", this.window.next ? -1 : this.groups.length);
     setText(element.firstChild, format.key(item.group.group));
     setText(element.lastChild, format.count(item.group.rows));
   }

@@ -114,11 +114,13 @@ export class LogView {
     element.setAttribute("aria-rowindex", rank + 2);
     element.classList.toggle("waiting", !commit);
     element.classList.toggle("shown", number === this.page.moment.shown);
-    element.classList.toggle("active", rank === this.active && document.activeElement === this.grid);
+    const isFocused = document.activeElement === this.grid;
+    element.classList.toggle("active", rank === this.active && isFocused);
     const texts = [
       format.count(number), commit ? format.moment(commit.at) : "",
       commit ? format.count(commit.operations) : "", commit ? format.bytes(commit.bytes) : "",
-      [...(commit?.tags ?? []).map((tag) => `tag:${tag}`), commit?.note].filter(Boolean).join(" · "),
+      [...(commit?.tags ?? []).map((tag) => `tag:${tag}`), commit?.note]
+        .filter(Boolean).join(" · "),
     ];
     texts.forEach((text, index) => setText(element.children[index], text));
   }

@@ -32,7 +32,9 @@ export class Meter {
   constructor(element) {
     this.commit = h("span", { class: "meter-commit" }, "No change yet");
     this.parts = h("strong", { "data-part": "parts" });
-    this.time = h("span", { class: "meter-time", title: "Applying the change to the page's lists" });
+    this.time = h("span", {
+      class: "meter-time", title: "Applying the change to the page's lists",
+    });
     this.rate = h("span", { class: "meter-rate" });
     element.append(this.commit, this.parts, this.time, this.rate);
     this.times = [];
@@ -52,7 +54,8 @@ export class Meter {
   drawNow() {
     const { change } = this;
     const { commit, at } = this.window;
-    const from = change.kind === "change" && change.from !== commit ? `${format.count(change.from)} → ` : "";
+    const leads = change.kind === "change" && change.from !== commit;
+    const from = leads ? `${format.count(change.from)} → ` : "";
     setText(this.commit, `Commit ${from}${format.count(commit)}`);
     this.commit.title = at ?? "";
     setText(this.parts, sentence(tally(change)));

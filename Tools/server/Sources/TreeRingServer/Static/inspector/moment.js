@@ -68,12 +68,13 @@ export class Moment {
   attach(window) {
     const state = { isWaiting: false, sent: this.commit };
     this.windows.set(window, state);
-    state.stop = window.listen((change) => {
+    state.stop = window.listen(() => {
       if (window.commit > this.newest) this.note(window.commit);
       if (window.isPartial) return;
-      state.isWaiting = false;
+      // A change that was on its way before the request is not its answer.
+      if (state.sent === null || state.sent === window.commit) state.isWaiting = false;
       if (state.sent !== this.commit) this.send(window);
-      if (change.kind === "reset" || change.kind === "change") this.settle();
+      this.settle();
     });
   }
 

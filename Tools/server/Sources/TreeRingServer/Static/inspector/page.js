@@ -42,10 +42,10 @@ export class Page {
       });
     this.timeline = new Timeline(document.getElementById("timeline"), this);
     this.refreshStore = throttled(3000, () => this.readStore());
-    this.redrawPanel = throttled(250, () => this.panelAgain?.());
+    this.redrawPanel = throttled(500, () => this.panelAgain?.());
     this.moment.listen((reason) => {
       if (reason === "newest") this.refreshStore();
-      if (reason === "moved" && this.panelKind === "row") this.redrawPanel();
+      if (this.panelKind === "row") this.redrawPanel();
     });
     address.listen(() => this.readdress());
     document.addEventListener("keydown", (event) => {
@@ -137,20 +137,27 @@ export class Page {
     document.body.classList.add("with-panel");
     await this.panelAgain();
     this.panel.querySelector(".version.now")?.scrollIntoView({ block: "center" });
-    if (isNew && matchMedia("(max-width: 640px)").matches) this.panel.querySelector("button")?.focus();
+    const isPhone = matchMedia("(max-width: 640px)").matches;
+    if (isNew && isPhone) this.panel.querySelector("button")?.focus();
   }
 
-  fillPanel(content) {
+  fillPanel(parts) {
+    const content = parts.filter((part) => part !== null);
+    // The same content stays, with what the reader has unfolded and focused.
+    const text = content.map((part) => part.outerHTML).join("");
+    if (text === this.panelText && this.panel.hasChildNodes()) return;
+    this.panelText = text;
     const top = this.panel.scrollTop;
     this.panel.replaceChildren(h("button", {
       type: "button", class: "close", "aria-label": "Close the details",
       onclick: () => this.closePanel(),
-    }, "✕"), ...content.filter((part) => part !== null));
+    }, "✕"), ...content);
     this.panel.scrollTop = top;
   }
 
   closePanel(forgets = true) {
     this.panel.hidden = true;
+    this.panel.replaceChildren();
     this.panelAgain = null;
     this.panelKind = null;
     document.body.classList.remove("with-panel");

@@ -70,7 +70,8 @@ export class RowsView {
 
   change(change) {
     const { source, list } = this;
-    this.note.hidden = true;
+    this.note.hidden = source.total > 0;
+    if (source.total === 0) setText(this.note, "No row of this group at the moment shown.");
     if (this.columns.learn(change.added ?? [...change.placed, ...change.updated.map((u) => u.row)]
       .map((part) => part.row ?? part))) this.drawHead();
     setText(this.total, format.counted(source.total, "row"));

@@ -53,7 +53,8 @@ export class StatsView {
     this.cards.replaceChildren(
       card("Commits a second", pace < 10 ? pace.toFixed(1) : format.count(Math.round(pace)),
         line(rates, "Commits a second over the last two minutes"),
-        pairs([["commits", format.count(now.commits)], ["oldest readable", format.count(now.horizon)]])),
+        pairs([["commits", format.count(now.commits)],
+          ["oldest readable", format.count(now.horizon)]])),
       card("Rows", format.count(now.rows), line(history("rows"), "Rows over the last two minutes"),
         pairs([["graves of deleted rows", format.count(now.graves)],
           ["rows in change records", format.count(now.changeRecordRows)]])),

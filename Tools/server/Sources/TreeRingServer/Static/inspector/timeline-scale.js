@@ -12,7 +12,8 @@ const UNITS = [
   ...[10, 5, 2, 1].map((days) => (date) => new Date(
     date.getFullYear(), date.getMonth(), 1 + Math.floor((date.getDate() - 1) / days) * days)),
   ...[12, 6, 3, 1].map((hours) => (date) => new Date(
-    date.getFullYear(), date.getMonth(), date.getDate(), Math.floor(date.getHours() / hours) * hours)),
+    date.getFullYear(), date.getMonth(), date.getDate(),
+    Math.floor(date.getHours() / hours) * hours)),
   ...[900, 300, 60, 10, 1].map((seconds) => (date) =>
     new Date(Math.floor(date.getTime() / 1000 / seconds) * seconds * 1000)),
 ];

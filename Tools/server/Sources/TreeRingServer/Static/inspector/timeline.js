@@ -14,7 +14,7 @@ export class Timeline {
     this.page = page;
     this.scale = new TimelineScale([]);
     this.follow = h("button", {
-      type: "button", class: "follow", "aria-pressed": "true",
+      type: "button", class: "follow", "aria-label": "Live: follow the newest commit",
       onclick: () => this.toggle(),
     }, h("span", { class: "lamp", "aria-hidden": "true" }), h("span", {}, "Live"));
     this.play = this.button("▶", "Play the history", () => this.togglePlay());
@@ -42,7 +42,7 @@ export class Timeline {
         h("div", { class: "buttons" },
           this.button("−1", "One commit back", () => this.step(-1)), this.play,
           this.button("+1", "One commit on", () => this.step(1)), this.speed),
-        h("p", { class: "readout", role: "status" }, this.date, this.commit),
+        h("p", { class: "readout" }, this.date, this.commit),
         h("form", {
           class: "jump", onsubmit: (event) => {
             event.preventDefault();
@@ -174,7 +174,8 @@ export class Timeline {
     const commit = this.page.moment.shown;
     if (this.known?.commit === commit) return;
     try {
-      const { commits } = await this.page.api.get("/v1/commits", { from: commit, to: commit, limit: 1 });
+      const only = { from: commit, to: commit, limit: 1 };
+      const { commits } = await this.page.api.get("/v1/commits", only);
       if (commits.length > 0) this.known = { commit, time: Date.parse(commits[0].at) };
       this.draw();
     } catch {

@@ -14,7 +14,7 @@ export class VirtualList {
   /**
    * @param {Element} scroller the element that scrolls
    * @param {{rowHeight: number, at: Function, make: Function, fill: Function, onrange?: Function,
-   *   onmove?: Function, header?: Element}} source
+   *   header?: Element, role?: string}} source
    *   `at(rank)` gives {id, …} or null while it is not there; `make()` makes an element;
    *   `fill(element, item, rank)` fills it, with item null for a row that is still to come;
    *   `onrange(first, last)` learns the ranks in view.
@@ -23,7 +23,7 @@ export class VirtualList {
     this.scroller = scroller;
     this.source = source;
     this.scroll = new ScaledScroll(source.rowHeight);
-    this.sizer = h("div", { class: "sizer", role: "rowgroup" });
+    this.sizer = h("div", { class: "sizer", role: source.role ?? "rowgroup" });
     scroller.append(this.sizer);
     this.shown = new Map();
     this.spare = [];
@@ -207,7 +207,8 @@ function slide(element, before, after) {
 
 function enter(element, place) {
   element.animate(
-    [{ transform: `${at(place)} translateX(-14px)`, opacity: 0 }, { transform: at(place), opacity: 1 }],
+    [{ transform: `${at(place)} translateX(-14px)`, opacity: 0 },
+      { transform: at(place), opacity: 1 }],
     { duration: 260, easing: "ease-out" });
   flash(element, "--came");
 }
@@ -219,7 +220,8 @@ function leave(element, place, parent) {
   ghost.classList.add("ghost");
   parent.append(ghost);
   const animation = ghost.animate(
-    [{ transform: at(place), opacity: 1 }, { transform: `${at(place)} translateX(18px)`, opacity: 0 }],
+    [{ transform: at(place), opacity: 1 },
+      { transform: `${at(place)} translateX(18px)`, opacity: 0 }],
     { duration: 240, easing: "ease-in" });
   animation.onfinish = animation.oncancel = () => ghost.remove();
 }
