@@ -42,7 +42,8 @@ struct Main {
     let mode: StoreMode =
       !arguments.isWritable ? .readOnly : options.databases == nil ? .readWrite : .create
     let store = try Store(
-      at: arguments.store, options: StoreOptions(mode: mode, logger: logger))
+      at: arguments.store,
+      options: StoreOptions(mode: mode, memoryBudget: arguments.memory << 20, logger: logger))
     let service = LiveService(store, isWritable: arguments.isWritable)
     let server = try await Server.start(service, options)
     let scheme = options.certificate == nil ? "http" : "https"

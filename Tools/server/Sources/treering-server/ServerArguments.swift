@@ -13,6 +13,8 @@ struct ServerArguments {
   var options = ServerOptions()
   /// Whether this process opens the store for writing, and takes writes.
   var isWritable = false
+  /// The memory budget of the store, in MiB.
+  var memory = 512
   var wantsHelp = false
 
   static let help = """
@@ -29,6 +31,8 @@ struct ServerArguments {
       --origin ORIGIN         another origin whose pages may use the server; repeatable
       --connections N         the most connections of one address (256)
       --threads N             threads that read the store (4)
+      --memory MIB            the store's memory budget (512); a sixteenth is for earlier states
+                              that were read, which make the next ones near them quick
       --rtdb                  also serve databases with Firebase's REST protocol, at *.json; with
                               --write, create the store if there is none
       --rtdb-emulator         as --rtdb; trust every client as Firebase's emulator does (loopback)
@@ -60,6 +64,7 @@ struct ServerArguments {
       switch argument {
       case "--help", "-h": wantsHelp = true
       case "--write": isWritable = true
+      case "--memory": memory = try number(1...1 << 20)
       case "--address": options.address = try value()
       case "--port": options.port = try number(0...65_535)
       case "--tokens": options.tokenFile = try value()

@@ -45,6 +45,14 @@ def quantiles(values):
             f"worst {values[-1]:.2f} ms")
 
 
+def fill(served):
+    """Puts forty flights on the board, which is empty at the end of the fixture."""
+    served.commit(*[["put", "flights", f"new{turn:02}", {
+        "flight": f"TR{turn:02}", "carrier": "TreeRing", "origin": "JFK", "dest": "LAX",
+        "scheduled": f"2013-01-09T{turn // 4 + 8:02}:{turn % 4 * 15:02}:00-05:00",
+        "status": "scheduled", "gate": "B1", "delay": 0}] for turn in range(40)])
+
+
 def latency(browser, folder, count):
     """From the return of a commit to the rows in the document."""
     store = folder / "latency.ring"
@@ -52,6 +60,7 @@ def latency(browser, folder, count):
         flights(store)
     served = Served(store, "--write")
     try:
+        fill(served)
         tab = Tab(browser, served, "&group=JFK")
         tab.ready()
         tab.page.evaluate(WATCH)
@@ -81,7 +90,7 @@ def slider(browser, folder, source, count, shots):
     served = Served(store)
     try:
         newest = served.ask("/v1/store")["commit"]
-        tab = Tab(browser, served, "&group=JFK")
+        tab = Tab(browser, served, f"&group=JFK&at={newest // 2}")
         tab.ready()
         tab.page.wait_for_timeout(500)
         nexts, jumps = [], []
@@ -108,6 +117,7 @@ def burst(browser, folder, shots):
     flights(store)
     served = Served(store, "--write")
     try:
+        fill(served)
         tab = Tab(browser, served, "&group=JFK")
         tab.ready()
         row = served.rows("departures", "JFK", 0, 1, "-0")[0][0]

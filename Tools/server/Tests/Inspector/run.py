@@ -51,7 +51,7 @@ def main():
         timed("burst", lambda: figures.burst(browser, folder, wanted.shots))
         timed("million", lambda: figures.million(browser, folder, wanted.shots))
         source = wanted.year or figures.FIXTURE
-        timed("slider", lambda: figures.slider(browser, folder, source, 100, wanted.shots))
+        timed("slider", lambda: figures.slider(browser, folder, source, 50, wanted.shots))
 
 
 main()

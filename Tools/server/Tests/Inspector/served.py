@@ -23,11 +23,16 @@ def tool(*arguments, text=None):
     return done.stdout
 
 
+BOARD = {
+    "bucket": "flights", "group": "origin", "order": ["scheduled", "flight"], "version": 1,
+    "where": {"status": ["scheduled", "delayed", "cancelled"]}}
+
+
 def flights(store, source=FIXTURE):
-    """Imports flights, with a departures board and two tags."""
+    """Imports flights, with a departures board as old as they are, and two tags."""
+    definition = {"at": "2013-01-01T00:00:00-05:00", "ops": [["index", "departures", BOARD]]}
+    tool("import", store, text=json.dumps(definition) + "\n")
     tool("import", store, source)
-    tool("index", "add", store, "departures", "--bucket", "flights", "--group", "origin",
-         "--order", "scheduled,flight", "--where", "status=scheduled,delayed,cancelled")
     tool("tag", store, "first-noon", "2013-01-01T12:00:00-05:00")
     tool("tag", store, "sunday", "2013-01-06T12:00:00-05:00")
 

@@ -4,7 +4,7 @@
 // A slider gives more moments than can be shown. A window that has not answered gets no further
 // one; when it answers, it gets the latest.
 
-/** The moment shown. */
+/** The moment shown, and the windows that it moves. */
 export class Moment {
   constructor(commit = null) {
     /** The commit shown; null follows the newest. */
@@ -30,7 +30,10 @@ export class Moment {
     return this.commit;
   }
 
-  /** Calls a function after each change: "moved", or "newest" for a further commit. */
+  /**
+   * Calls a function after each change: "moved", "settled" once every window shows the moment,
+   * "newest" for a further commit.
+   */
   listen(listener) {
     this.listeners.add(listener);
     return () => this.listeners.delete(listener);
@@ -45,6 +48,7 @@ export class Moment {
     const target = Math.min(Math.max(Math.round(commit), this.horizon), this.newest || commit);
     if (target === this.commit) return;
     this.commit = target;
+    this.isMoving = true;
     for (const window of this.windows.keys()) this.send(window);
     this.tell("moved");
   }
@@ -53,6 +57,7 @@ export class Moment {
   follow() {
     if (this.isLive) return;
     this.commit = null;
+    this.isMoving = true;
     for (const window of this.windows.keys()) this.send(window);
     this.tell("moved");
   }
@@ -111,10 +116,19 @@ export class Moment {
     });
   }
 
-  settle() {
-    const isSettled = [...this.windows].every(([window, state]) =>
+  /** Whether every window shows the moment. */
+  get isSettled() {
+    return [...this.windows].every(([window, state]) =>
       !state.isWaiting && state.sent === this.commit && !window.isPartial);
-    if (!isSettled || !this.resolvers) return;
+  }
+
+  settle() {
+    if (!this.isSettled) return;
+    if (this.isMoving) {
+      this.isMoving = false;
+      this.tell("settled");
+    }
+    if (!this.resolvers) return;
     for (const resolve of this.resolvers) resolve();
     this.resolvers = undefined;
   }

@@ -101,6 +101,11 @@ export class TimelineScale {
       }
       shown.push(tick);
     }
+    // A year that begins without a tick of its own is named at its first one.
+    shown.forEach((tick, index) => {
+      const isNewYear = index > 0 && tick.year !== shown[index - 1].year;
+      if (isNewYear && tick.text !== `${tick.year}`) tick.text += ` ${tick.year}`;
+    });
     return shown;
   }
 
@@ -111,7 +116,10 @@ export class TimelineScale {
       const [before, after] = [this.samples[index - 1], this.samples[index]];
       const boundary = unit(new Date(after.time)).getTime();
       if (boundary <= before.time) continue;
-      found.push({ part: this.part(this.commit(boundary)), ...label(new Date(boundary)) });
+      found.push({
+        part: this.part(this.commit(boundary)), ...label(new Date(boundary)),
+        year: new Date(boundary).getFullYear(),
+      });
     }
     return found;
   }

@@ -190,6 +190,7 @@ export class Timeline {
     this.slider.min = moment.horizon;
     this.slider.max = Math.max(moment.newest, moment.horizon);
     this.slider.value = moment.shown;
+    document.body.classList.toggle("moving", !moment.isSettled);
     this.follow.setAttribute("aria-pressed", moment.isLive);
     setText(this.follow.lastChild, moment.isLive ? "Live" : "Frozen");
     this.follow.title = moment.isLive ? "Freeze this moment" : "Follow the newest commit";
@@ -217,11 +218,14 @@ export class Timeline {
         return tick;
       }));
     const rates = this.scale.rates();
-    // A burst may be a thousand times the usual pace: it does not flatten the rest.
-    const ordered = rates.map(([, , rate]) => rate).sort((a, b) => a - b);
-    const most = Math.max(ordered[Math.floor(ordered.length * 0.97)] ?? 0, 1e-9);
-    const points = rates.map(([from, to, rate]) => {
-      const y = (20 - 18 * Math.min(1, rate / most) ** 0.6).toFixed(2);
+    // Logarithms, because a burst may be a thousand times the usual pace.
+    const logarithms = rates.map(([, , rate]) => Math.log(rate));
+    const ordered = [...logarithms].sort((a, b) => a - b);
+    const least = ordered[Math.floor(ordered.length * 0.02)] ?? 0;
+    const span = Math.max((ordered[Math.floor(ordered.length * 0.98)] ?? 0) - least, Math.LN2);
+    const points = rates.map(([from, to], index) => {
+      const part = Math.min(1, Math.max(0, (logarithms[index] - least) / span));
+      const y = (14 - 13 * part).toFixed(2);
       return `${(from * 1000).toFixed(1)},${y} ${(to * 1000).toFixed(1)},${y}`;
     });
     this.plot.setAttribute("viewBox", "0 0 1000 20");
@@ -231,11 +235,16 @@ export class Timeline {
 
   drawTags() {
     const { moment, store } = this.page;
-    this.tags.replaceChildren(...(store?.tags ?? []).slice(-200).map(({ tag, commit }) => {
+    const tags = [...(store?.tags ?? [])].sort((a, b) => a.commit - b.commit).slice(-200);
+    const place = ({ commit }) => this.scale.part(commit) * this.tags.clientWidth;
+    this.tags.replaceChildren(...tags.map((one, index) => {
+      const { tag, commit } = one;
+      // Names that would lie on each other are left to the tooltip.
+      const room = index + 1 < tags.length ? place(tags[index + 1]) - place(one) : Infinity;
       const mark = h("button", {
         type: "button", class: "tag", title: `${tag} (commit ${format.count(commit)})`,
         "aria-label": `Tag ${tag}`, onclick: () => moment.seek(commit),
-      }, h("span", {}, tag));
+      }, h("span", { hidden: room < 80 }, tag));
       mark.style.left = `${this.scale.part(commit) * 100}%`;
       return mark;
     }));
