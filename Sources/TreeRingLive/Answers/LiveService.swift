@@ -141,6 +141,7 @@ public final class LiveService: Sendable {
     object.raw("ranges", "{" + ranges.joined(separator: ",") + "}")
     object.texts("reversed", try arguments.texts("reverse"))
     object.bool("hideEmpty", try arguments.flag("hideEmpty"))
+    object.bool("totals", try arguments.flag("totals"))
     if let fields = try arguments.text("fields") {
       object.texts("fields", fields.split(separator: ",").map(String.init))
     }

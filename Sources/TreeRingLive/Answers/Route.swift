@@ -158,6 +158,8 @@ struct Route: Sendable {
         Parameter(
           name: "resume", kind: .text, about: "The commit or position that the client shows."),
         Parameter(name: "fields", kind: .text, about: "PATH,…: the fields to send."),
+        Parameter(
+          name: "totals", kind: .flag, about: "Send the position of each section in its group."),
       ] + mapping),
     Route(.openAPI, "/v1/openapi.json", "This description."),
   ]

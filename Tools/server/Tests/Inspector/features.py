@@ -87,6 +87,13 @@ class Features:
         assert "token" not in self.page.url, self.page.url
         assert self.page.evaluate("sessionStorage.getItem('treering.token')") == self.served.token
 
+    def step_an_address_with_a_token_may_be_opened_again(self):
+        self.page.evaluate(f"location.hash = 'token={self.served.token}&view=log'")
+        self.page.wait_for_selector(".grid.log")
+        self.page.goto(f"{self.served.url}#view=index")
+        self.page.wait_for_selector(".groups-list")
+        assert "token" not in self.page.url, self.page.url
+
     def step_no_script_of_text_and_no_other_host(self):
         policy = self.page.evaluate("""async () =>
           (await fetch("/")).headers.get("content-security-policy")""")

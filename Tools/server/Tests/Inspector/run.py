@@ -1,6 +1,7 @@
 """Tests of the inspector in headless Chromium.
 
-    run.py [--short] [--seed N] [--turns N] [--shots FOLDER] [--figures] [--year FILE]
+    run.py [--short] [--seed N] [--turns N] [--shots FOLDER]
+           [--figures [NAME…]] [--year FILE]
 """
 
 import argparse
@@ -22,7 +23,8 @@ def arguments():
     parser.add_argument("--seed", type=int, default=random.randrange(1 << 30))
     parser.add_argument("--turns", type=int)
     parser.add_argument("--shots", type=pathlib.Path, help="a folder for pictures")
-    parser.add_argument("--figures", action="store_true", help="only the figures")
+    parser.add_argument("--figures", nargs="*", metavar="NAME",
+                        help="only the figures, or some: latency burst million slider")
     parser.add_argument("--year", type=pathlib.Path, help="flights to move the slider over")
     return parser.parse_args()
 
@@ -41,17 +43,21 @@ def main():
         wanted.shots.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="treering-inspector-") as name, chromium() as browser:
         folder = pathlib.Path(name)
-        if not wanted.figures:
+        if wanted.figures is None:
             turns = wanted.turns or (200 if wanted.short else 1000)
             timed("features", Features(browser, folder, wanted.shots).run)
             timed("model", lambda: model.run(browser, folder, wanted.seed, turns))
         if wanted.short:
             return
-        timed("latency", lambda: figures.latency(browser, folder, 400))
-        timed("burst", lambda: figures.burst(browser, folder, wanted.shots))
-        timed("million", lambda: figures.million(browser, folder, wanted.shots))
-        source = wanted.year or figures.FIXTURE
-        timed("slider", lambda: figures.slider(browser, folder, source, 50, wanted.shots))
+        shots, source = wanted.shots, wanted.year or figures.FIXTURE
+        parts = {
+            "latency": lambda: figures.latency(browser, folder, 400),
+            "burst": lambda: figures.burst(browser, folder, shots),
+            "million": lambda: figures.million(browser, folder, shots),
+            "slider": lambda: figures.slider(browser, folder, source, 50, shots),
+        }
+        for name in wanted.figures or parts:
+            timed(name, parts[name])
 
 
 main()

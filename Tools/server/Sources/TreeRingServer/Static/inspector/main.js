@@ -36,4 +36,10 @@ function form(isWrong) {
   h("button", { type: "submit" }, "Show the store"));
 }
 
+// An address with a token that is opened in this tab again.
+addEventListener("hashchange", () => {
+  if (!new URLSearchParams(location.hash.slice(1)).has("token")) return;
+  takeToken();
+  location.reload();
+});
 start(takeToken());

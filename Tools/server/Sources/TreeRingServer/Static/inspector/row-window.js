@@ -11,7 +11,7 @@ export class RowWindow {
    * @param {LiveConnection} connection
    * @param {Moment} moment
    * @param {{index: string, group: any, top?: number}} what
-   * @param {{onchange: Function, onerror: Function}} reader
+   * @param {{onchange: Function, onerror: Function}} reader `onchange(change, isScroll)`
    */
   constructor(connection, moment, { index, group, top = 0 }, reader) {
     this.moment = moment;
@@ -31,8 +31,10 @@ export class RowWindow {
     };
     moment.attach(this.window);
     this.stop = this.window.listen((change) => {
+      // Rows that come with another range were there before: no commit has brought them.
+      const isScroll = this.isAsking && change.kind === "change";
       if (!this.window.isPartial) this.isAsking = false;
-      reader.onchange(change);
+      reader.onchange(change, isScroll);
       if (this.wanted) this.want(...this.wanted);
     });
   }

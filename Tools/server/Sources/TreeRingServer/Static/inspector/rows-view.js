@@ -37,7 +37,7 @@ export class RowsView {
     this.active = Number(page.address.get("top") ?? 0);
     const top = this.active;
     this.source = new RowWindow(page.connection, page.moment, { index: index.index, group, top }, {
-      onchange: (change) => this.change(change),
+      onchange: (change, isScroll) => this.change(change, isScroll),
       onerror: (error) => this.fail(error),
     });
     this.list = new VirtualList(this.grid, {
@@ -68,7 +68,7 @@ export class RowsView {
 
   // MARK: Changes
 
-  change(change) {
+  change(change, isScroll) {
     const { source, list } = this;
     this.note.hidden = source.total > 0;
     if (source.total === 0) setText(this.note, "No row of this group at the moment shown.");
@@ -84,9 +84,15 @@ export class RowsView {
       list.showAtTop(this.top);
       this.top = null;
     }
-    if (change.kind === "change" && this.isCalm(change)) list.drawChange();
-    else list.draw();
-    this.page.meter.show(change, source.window);
+    if (!isScroll && change.kind === "change") {
+      const came = change.placed.filter((part) => part.isNew);
+      list.drawChange(new Set(came.map((part) => source.id(part.row))), this.isCalm(change));
+    } else {
+      list.draw();
+    }
+    if (!isScroll || change.from !== source.window.commit) {
+      this.page.meter.show(change, source.window);
+    }
   }
 
   /** Whether a change is small and apart enough from the last one for the eye to follow it. */

@@ -113,9 +113,13 @@ export class VirtualList {
   /**
    * Draws, and shows how rows came, went and moved. The first change after a pause is drawn at
    * once, further ones with the next frame.
+   *
+   * @param {Set<string>} [came] the identities that came; by default all that were not in view
+   * @param {boolean} animates whether to show how rows came, went and moved
    */
-  drawChange() {
-    this.animates = movesAllowed();
+  drawChange(came, animates = true) {
+    this.came = this.animates && came && this.came ? new Set([...this.came, ...came]) : came;
+    this.animates = animates && movesAllowed();
     if (performance.now() - (this.drawnAt ?? 0) > FRAME) this.drawNow();
     else this.draw();
   }
@@ -144,7 +148,7 @@ export class VirtualList {
         if (animates && entry.rank !== rank) moves.push([entry.element, entry.place, place]);
       } else {
         entry = { element: this.spare.pop() ?? source.make(), isStale: true };
-        if (item) comers.push(entry);
+        if (item && (this.came?.has(id) ?? true)) comers.push(entry);
       }
       this.place(entry, place);
       const content = item?.content ?? item;
