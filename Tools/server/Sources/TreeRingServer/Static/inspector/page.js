@@ -136,7 +136,7 @@ export class Page {
     this.panel.hidden = false;
     document.body.classList.add("with-panel");
     await this.panelAgain();
-    this.panel.querySelector(".version.now")?.scrollIntoView({ block: "center" });
+    this.panel.querySelector(".version.now")?.scrollIntoView({ block: "nearest" });
     const isPhone = matchMedia("(max-width: 640px)").matches;
     if (isNew && isPhone) this.panel.querySelector("button")?.focus();
   }
