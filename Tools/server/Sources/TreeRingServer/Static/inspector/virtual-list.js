@@ -233,7 +233,6 @@ function leave(element, place, parent) {
 /** Lights an element up in a colour of the style sheet. */
 export function flash(element, colour) {
   const style = getComputedStyle(element).getPropertyValue(colour).trim();
-  element.animate([{ backgroundColor: style }, { backgroundColor: "transparent" }], {
-    duration: 1400, easing: "ease-out",
-  });
+  // The end is the element's own colour.
+  element.animate({ backgroundColor: [style], offset: [0] }, { duration: 1400, easing: "ease-out" });
 }
