@@ -11,9 +11,15 @@ GROUPS = ["alpha", "beta", "gamma/δ"]
 FIELDS = ["order", "group", "text"]
 
 
-def commit(chooser, served):
-    """A commit of some rows."""
+def commit(chooser, served, in_view):
+    """A commit of some rows; half of the commits change a row in view where it stands."""
     operations = []
+    if in_view and chooser.random() < 0.5:
+        row = chooser.choice(in_view)
+        text = f"t{chooser.randrange(1000)}"
+        operations.append(["put", "rows", row["key"], {**row["object"], "text": text}])
+        if chooser.random() < 0.5:
+            return served.commit(*operations)
     for _ in range(chooser.choice([1, 1, 2, 3, 8])):
         key = f"k{chooser.randrange(400)}"
         if chooser.random() < 0.2:
@@ -71,7 +77,9 @@ def run(browser, folder, seed, turns):
                 ["commit", "seek", "follow", "scroll", "group"], [10, 5, 2, 3, 1])[0]
             counts[action] = counts.get(action, 0) + 1
             if action == "commit":
-                newest = commit(chooser, served)
+                first = tab.shown()["first"]
+                in_view = served.rows("board", group, first, 15, "-0")[0]
+                newest = commit(chooser, served, in_view)
             elif action == "seek":
                 # The index is defined by commit 241. The page knows the newest commit soon.
                 tab.until(f"inspector.moment.newest >= {newest}")
