@@ -21,6 +21,7 @@ let package = Package(
     .library(name: "TreeRingFirebase", targets: ["TreeRingFirebase"]),
     .library(name: "TreeRingImport", targets: ["TreeRingImport"]),
     .library(name: "TreeRingMetrics", targets: ["TreeRingMetrics"]),
+    .library(name: "TreeRingRemote", targets: ["TreeRingRemote"]),
     // For the server alone (Tools/server), which is a package of its own.
     .library(name: "TreeRingLive", targets: ["TreeRingLive"]),
   ],
@@ -65,8 +66,11 @@ let package = Package(
       swiftSettings: strict),
     .target(
       name: "TreeRingFirebase",
-      dependencies: ["TreeRing", "TreeRingCollections", "TreeRingLog", "TreeRingPlatform"],
+      dependencies: [
+        "TreeRing", "TreeRingCollections", "TreeRingHTTP", "TreeRingLog", "TreeRingPlatform",
+      ],
       swiftSettings: strict),
+    .target(name: "TreeRingHTTP", dependencies: ["TreeRingPlatform"], swiftSettings: strict),
     .target(
       name: "TreeRingImport", dependencies: ["TreeRing", "TreeRingLog"], swiftSettings: strict),
     .target(
@@ -81,6 +85,13 @@ let package = Package(
         "TreeRing", "TreeRingLog", "TreeRingPlatform",
         .product(
           name: "CoreMetrics", package: "swift-metrics", condition: .when(traits: ["Metrics"])),
+      ],
+      swiftSettings: strict),
+    .target(
+      name: "TreeRingRemote",
+      dependencies: [
+        "TreeRing", "TreeRingHTTP", "TreeRingImport", "TreeRingLog", "TreeRingMappings",
+        "TreeRingPlatform",
       ],
       swiftSettings: strict),
     .target(
@@ -116,7 +127,8 @@ let package = Package(
     .testTarget(
       name: "TreeRingFirebaseTests",
       dependencies: [
-        "TreeRing", "TreeRingCollections", "TreeRingFirebase", "TreeRingPlatform", "TestSupport",
+        "TreeRing", "TreeRingCollections", "TreeRingFirebase", "TreeRingHTTP", "TreeRingPlatform",
+        "TestSupport",
       ],
       swiftSettings: strict),
     .testTarget(
@@ -136,6 +148,13 @@ let package = Package(
       dependencies: [
         "TreeRing", "TreeRingImport", "TreeRingLive", "TreeRingLog", "TreeRingMappings",
         "TreeRingPlatform", "TestSupport",
+      ],
+      swiftSettings: strict),
+    .testTarget(
+      name: "TreeRingRemoteTests",
+      dependencies: [
+        "TreeRing", "TreeRingHTTP", "TreeRingImport", "TreeRingLive", "TreeRingLog",
+        "TreeRingMappings", "TreeRingPlatform", "TreeRingRemote", "TestSupport",
       ],
       swiftSettings: strict),
     .testTarget(
@@ -188,7 +207,7 @@ if Context.environment["TREERING_TOOL"] != nil {
 if Context.environment["TREERING_OPTIMIZED"] != nil {
   let computing = [
     "TreeRingMappingsTests", "TreeRingCollectionsTests", "TreeRingFirebaseTests",
-    "TreeRingLiveTests",
+    "TreeRingLiveTests", "TreeRingRemoteTests",
   ]
   for target in package.targets where target.type != .test || computing.contains(target.name) {
     guard let settings = target.swiftSettings else { continue }

@@ -156,6 +156,9 @@ struct Route: Sendable {
           name: "resume", kind: .text, about: "The commit or position that the client shows."),
         Parameter(name: "fields", kind: .text, about: "PATH,…: the fields to send."),
       ] + mapping),
+    Route(
+      .live, "/v1/live", method: "POST",
+      "Live windows as Server-Sent Events. The body has the client's messages, one a line."),
     Route(.openAPI, "/v1/openapi.json", "This description."),
   ]
 }

@@ -61,7 +61,10 @@ extension HTTPHandler {
     let handler = NIOLoopBound(self, eventLoop: loop)
     server.pool.runIfActive(eventLoop: loop) {
       if path == "/v1/live" {
-        let reader: any LiveReader = try server.service.session(for: access, query: request.query)
+        let reader: any LiveReader =
+          request.method == "POST"
+          ? try server.service.session(for: access, messages: request.body)
+          : try server.service.session(for: access, query: request.query)
         return (reader, 0)
       }
       let (from, seconds) = try LiveService.logQuery(request.query)
