@@ -45,7 +45,7 @@ let flights = Bucket<Departure>("flights")
 let store = try Store.inMemory()
 try store.define(
   "departures", FieldIndex(bucket: "flights", group: "airport", order: [.init("time")]))
-try await store.write { tx in
+try store.write { tx in
   try tx.put(Departure(airport: "JFK", time: "08:00", gate: "B2"), for: "UA1", in: flights)
 }
 
@@ -70,7 +70,7 @@ for try await change in departures.changes {  // the whole window, then minimal 
   }
   // snippet.hide
   if !change.isReset { break }
-  try await store.write { tx in
+  try store.write { tx in
     try tx.put(Departure(airport: "JFK", time: "08:00", gate: "B7"), for: "UA1", in: flights)
   }
   // snippet.show

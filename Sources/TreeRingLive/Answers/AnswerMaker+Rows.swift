@@ -19,7 +19,7 @@ extension AnswerMaker {
     return Key(bytes: try KeyText.bytes(text))
   }
 
-  private func key(_ name: String) throws(TreeRingError) -> Key? {
+  func key(_ name: String) throws(TreeRingError) -> Key? {
     guard let bytes = arguments.bytes(name) else { return nil }
     guard let text = String(validating: bytes, as: UTF8.self) else { return Key(bytes: bytes) }
     return Key(bytes: try KeyText.bytes(text))
@@ -81,7 +81,7 @@ extension AnswerMaker {
     let key = try key(1)
     let limit = try limit()
     return try reading {
-      let versions = try store.history(of: key, in: bucket)
+      let versions = try store.history(of: key, in: bucket, limit: limit + 1)
       guard !versions.isEmpty else {
         throw TreeRingError(.notFound, "There never was a row \(key) in bucket \(bucket).")
       }

@@ -134,7 +134,12 @@ struct Route: Sendable {
         Parameter(
           name: "from", kind: .point, about: "The moment to start from.", isRequired: true),
         Parameter(name: "to", kind: .point, about: "The moment to end at.", isRequired: true),
-        Parameter(name: "bucket", kind: .text, about: "Only rows of this bucket."), limit,
+        Parameter(name: "bucket", kind: .text, about: "Only rows of this bucket."),
+        Parameter(
+          name: "start", kind: .text, about: "The key to continue from: “next” of a page."),
+        Parameter(
+          name: "startBucket", kind: .text, about: "Its bucket: “nextBucket” of that page."),
+        limit,
       ]),
     Route(.stats, "/v1/stats", "Sizes and counts of the store."),
     Route(.metrics, "/metrics", "Figures of the store and the server for Prometheus."),

@@ -113,6 +113,8 @@ extension HTTPHandler {
       }
     }
     stream = StreamAnswer(server, pump, hasBegun: true, timer: timer)
+    // The tokens may have changed since the request was checked.
+    if !hasRights { return endStream(context) }
     server.hub.add(pump)
   }
 
@@ -142,6 +144,7 @@ extension HTTPHandler {
       handler.value.send(LiveAnswer(contentType: "application/x-ndjson", body: []), bound.value)
     }
     stream = StreamAnswer(server, pump, hasBegun: false, timeout: timeout)
+    if !hasRights { return endStream(context) }
     server.hub.add(pump)
   }
 }
