@@ -222,8 +222,8 @@ if let wanted = Context.environment["TREERING_TESTS"], !wanted.isEmpty {
   package.targets.removeAll { $0.type == .test && !names.contains($0.name) }
 }
 
-// The thread sanitizer runs the concurrent tests alone.
-if isSanitized {
+// The thread sanitizer runs the concurrent tests alone, unless others are named.
+if isSanitized, (Context.environment["TREERING_TESTS"] ?? "").isEmpty {
   package.targets.removeAll { $0.type == .test && $0.name != "ConcurrencyTests" }
 }
 

@@ -150,13 +150,15 @@ struct AnswerTests {
             RowID(bucket: $0["bucket"]?.string ?? "", key: Key($0["key"]?.string ?? ""))
           }
           guard let key = page.members["next"]?.string else { break }
-          next = "&start=\(key)&startBucket=\(page.members["nextBucket"]?.string ?? "")"
+          next = "&start=\(key.replacing("%", with: "%25"))"
           if let bucket { next += "&bucket=\(bucket)" }
         }
         #expect(found == all.filter { bucket == nil || $0.bucket == bucket })
       }
     }
-    #expect(try ask(service, "/v1/diff?from=1&to=2&start=k1").status == 400)
+    for start in ["k1", "/k1", "a/b/c", "%25zz/k1"] {
+      #expect(try ask(service, "/v1/diff?from=1&to=2&start=\(start)").status == 400)
+    }
     #expect(try ask(service, "/v1/diff?from=1&to=2&bucket=none").status == 404)
   }
 

@@ -19,7 +19,7 @@ extension AnswerMaker {
     return Key(bytes: try KeyText.bytes(text))
   }
 
-  func key(_ name: String) throws(TreeRingError) -> Key? {
+  private func key(_ name: String) throws(TreeRingError) -> Key? {
     guard let bytes = arguments.bytes(name) else { return nil }
     guard let text = String(validating: bytes, as: UTF8.self) else { return Key(bytes: bytes) }
     return Key(bytes: try KeyText.bytes(text))

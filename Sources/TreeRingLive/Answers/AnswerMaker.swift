@@ -187,13 +187,10 @@ struct AnswerMaker {
     let limit = try limit()
     let old = try store.snapshot(at: try arguments.point("from"))
     let new = try store.snapshot(at: try arguments.point("to"))
-    let key = try key("start")
-    var first: RowID?
-    let named = try arguments.text("startBucket")
-    if let startBucket = bucket ?? named {
-      first = RowID(bucket: startBucket, key: key ?? Key(bytes: []))
-    } else if key != nil {
-      throw TreeRingError(.invalidInput, "“start” is a key. Give its bucket as “startBucket”.")
+    var first = bucket.map { RowID(bucket: $0, key: Key(bytes: [])) }
+    if let text = try arguments.text("start") {
+      let start = try RowPlaceText.row(text)
+      if bucket == nil || start.bucket == bucket { first = start }
     }
     return try reading {
       try LiveAnswer { object in
@@ -213,12 +210,7 @@ struct AnswerMaker {
           }
         }
         object.bool("more", next != nil)
-        if let next {
-          object.text("nextBucket", next.bucket)
-          object.key("next", next.key.bytes)
-        } else {
-          object.null("next")
-        }
+        if let next { object.text("next", RowPlaceText.text(next)) } else { object.null("next") }
       }
     }
   }
