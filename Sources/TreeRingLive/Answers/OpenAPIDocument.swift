@@ -56,7 +56,8 @@ enum OpenAPIDocument {
 
   private static let components =
     "{\"securitySchemes\":{\"token\":{\"type\":\"http\",\"scheme\":\"bearer\"}},"
-    + "\"schemas\":{\"Point\":\(point),\"Commit\":\(commit),\"Error\":{\"type\":\"object\",\"required\":[\"error\"],\"properties\":"
+    + "\"schemas\":{\"Point\":\(point),\"Commit\":\(commit),"
+    + "\"Error\":{\"type\":\"object\",\"required\":[\"error\"],\"properties\":"
     + "{\"error\":{\"type\":\"object\",\"required\":[\"code\",\"message\"],\"properties\":"
     + "{\"code\":{\"type\":\"string\"},\"message\":{\"type\":\"string\"},"
     + "\"current\":{\"type\":\"integer\"}}}}}}}"
