@@ -21,6 +21,7 @@ let package = Package(
     .library(name: "TreeRingFirebase", targets: ["TreeRingFirebase"]),
     .library(name: "TreeRingImport", targets: ["TreeRingImport"]),
     .library(name: "TreeRingMetrics", targets: ["TreeRingMetrics"]),
+    .library(name: "TreeRingRemote", targets: ["TreeRingRemote"]),
     // These two are for the server alone (Tools/server), which is a package of its own.
     .library(name: "TreeRingLive", targets: ["TreeRingLive"]),
     .library(name: "TreeRingRealtime", targets: ["TreeRingRealtime"]),
@@ -66,8 +67,11 @@ let package = Package(
       swiftSettings: strict),
     .target(
       name: "TreeRingFirebase",
-      dependencies: ["TreeRing", "TreeRingCollections", "TreeRingLog", "TreeRingPlatform"],
+      dependencies: [
+        "TreeRing", "TreeRingCollections", "TreeRingHTTP", "TreeRingLog", "TreeRingPlatform",
+      ],
       swiftSettings: strict),
+    .target(name: "TreeRingHTTP", dependencies: ["TreeRingPlatform"], swiftSettings: strict),
     .target(
       name: "TreeRingImport", dependencies: ["TreeRing", "TreeRingLog"], swiftSettings: strict),
     .target(
@@ -88,6 +92,13 @@ let package = Package(
         "TreeRing", "TreeRingLog", "TreeRingPlatform",
         .product(
           name: "CoreMetrics", package: "swift-metrics", condition: .when(traits: ["Metrics"])),
+      ],
+      swiftSettings: strict),
+    .target(
+      name: "TreeRingRemote",
+      dependencies: [
+        "TreeRing", "TreeRingHTTP", "TreeRingImport", "TreeRingLog", "TreeRingMappings",
+        "TreeRingPlatform",
       ],
       swiftSettings: strict),
     .target(
@@ -123,7 +134,8 @@ let package = Package(
     .testTarget(
       name: "TreeRingFirebaseTests",
       dependencies: [
-        "TreeRing", "TreeRingCollections", "TreeRingFirebase", "TreeRingPlatform", "TestSupport",
+        "TreeRing", "TreeRingCollections", "TreeRingFirebase", "TreeRingHTTP", "TreeRingPlatform",
+        "TestSupport",
       ],
       swiftSettings: strict),
     .testTarget(
@@ -150,6 +162,13 @@ let package = Package(
       dependencies: [
         "TreeRing", "TreeRingFirebase", "TreeRingLive", "TreeRingLog", "TreeRingPlatform",
         "TreeRingRealtime", "TestSupport",
+      ],
+      swiftSettings: strict),
+    .testTarget(
+      name: "TreeRingRemoteTests",
+      dependencies: [
+        "TreeRing", "TreeRingHTTP", "TreeRingImport", "TreeRingLive", "TreeRingLog",
+        "TreeRingMappings", "TreeRingPlatform", "TreeRingRemote", "TestSupport",
       ],
       swiftSettings: strict),
     .testTarget(
@@ -202,7 +221,7 @@ if Context.environment["TREERING_TOOL"] != nil {
 if Context.environment["TREERING_OPTIMIZED"] != nil {
   let computing = [
     "TreeRingMappingsTests", "TreeRingCollectionsTests", "TreeRingFirebaseTests",
-    "TreeRingLiveTests", "TreeRingRealtimeTests",
+    "TreeRingLiveTests", "TreeRingRealtimeTests", "TreeRingRemoteTests",
   ]
   for target in package.targets where target.type != .test || computing.contains(target.name) {
     guard let settings = target.swiftSettings else { continue }
@@ -217,8 +236,8 @@ if let wanted = Context.environment["TREERING_TESTS"], !wanted.isEmpty {
   package.targets.removeAll { $0.type == .test && !names.contains($0.name) }
 }
 
-// The thread sanitizer runs the concurrent tests alone.
-if isSanitized {
+// The thread sanitizer runs the concurrent tests alone, unless others are named.
+if isSanitized, (Context.environment["TREERING_TESTS"] ?? "").isEmpty {
   package.targets.removeAll { $0.type == .test && $0.name != "ConcurrencyTests" }
 }
 

@@ -2,7 +2,7 @@
 
 import Testing
 
-@testable import TreeRingFirebase
+@testable import TreeRingHTTP
 
 @Suite struct AnswerParserTests {
   /// The status and the body of an answer that comes in these pieces.

@@ -4,6 +4,7 @@ import TestSupport
 import Testing
 
 @testable import TreeRingFirebase
+@testable import TreeRingHTTP
 
 @Suite struct EventStreamParserTests {
   private func parse(_ pieces: [some Collection<UInt8>], limit: Int = 1000) throws -> [ServerEvent]
@@ -47,8 +48,8 @@ import Testing
   }
 
   @Test func anEventWithoutDataIsAnError() {
-    let error = #expect(throws: FirebaseError.self) { try parse([Array("event: put\n\n".utf8)]) }
-    #expect(error?.code == .malformed)
+    let flaw = EventStreamFlaw.malformed("An event of the stream has a name and no data.")
+    #expect(throws: flaw) { try parse([Array("event: put\n\n".utf8)]) }
   }
 
   @Test func bytesThatAreNoTextAreAnError() {
@@ -57,17 +58,16 @@ import Testing
     ] {
       let result = Result { try parse([bytes]) }
       // A field of another name has no meaning, whatever its bytes.
-      if bytes[0] == 0x64 { #expect(throws: FirebaseError.self) { try result.get() } }
+      if bytes[0] == 0x64 { #expect(throws: EventStreamFlaw.self) { try result.get() } }
     }
   }
 
   @Test func anEventBeyondTheLimitIsAnError() throws {
     let text = "event: put\ndata: " + String(repeating: "x", count: 40)
     #expect(try parse([Array((text + "\n\n").utf8)], limit: 100).count == 1)
-    let error = #expect(throws: FirebaseError.self) {
+    #expect(throws: EventStreamFlaw.tooLarge(limit: 100)) {
       try parse([Array(String(repeating: text + "\n", count: 3).utf8)], limit: 100)
     }
-    #expect(error?.code == .tooLarge)
   }
 
   @Test(arguments: seeds(1...300)) func randomBytesNeverTrap(seed: UInt64) {

@@ -7,6 +7,7 @@ import TreeRingPlatform
 
 @testable import TreeRingCollections
 @testable import TreeRingFirebase
+@testable import TreeRingHTTP
 
 @Suite struct FaultTests {
   /// The code of the error with which a load ends.

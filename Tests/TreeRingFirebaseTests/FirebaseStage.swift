@@ -7,6 +7,7 @@ import TreeRingPlatform
 
 @testable import TreeRingCollections
 @testable import TreeRingFirebase
+@testable import TreeRingHTTP
 
 struct Item: ValueModel, Hashable {
   var identifier: String

@@ -3,6 +3,7 @@
 import Testing
 
 @testable import TreeRingFirebase
+@testable import TreeRingHTTP
 
 @Suite struct TreeEventTests {
   private func read(_ name: String, _ data: String) throws -> TreeEvent? {

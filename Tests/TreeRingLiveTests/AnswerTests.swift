@@ -138,10 +138,75 @@ struct AnswerTests {
     #expect(try ask(service, "/v1/diff?from=5&to=5").members["more"] == .bool(false))
     #expect(
       objects(try ask(service, "/v1/diff?from=5&to=9&limit=1").members["differences"]).count == 1)
+    let newest = try ask(service, "/v1/buckets/rows/rows/\(key)/history?limit=1")
+    #expect(
+      objects(newest.members["versions"]).first?["commit"]
+        == objects(life.members["versions"])[0]["commit"])
+    #expect(newest.members["more"] == .bool(objects(life.members["versions"]).count > 1))
     let change = try ask(service, "/v1/indexes/board/changes?from=12&to=9&form=placements")
     #expect(change.members["from"]?.integer == 12 && change.members["to"]?.integer == 9)
     for target in ["/v1/store", "/v1/stats", "/metrics", "/v1/openapi.json"] {
       #expect(try ask(service, target).status == 200)
+    }
+  }
+
+  @Test(
+    "Pages of differences make up all differences, in either direction, of one bucket and of all")
+  func differences() throws {
+    var board = try board()
+    try board.write("{\"ops\":[[\"put\",\"other\",\"o\",1],[\"put\",\"other\",\"p\",2]]}")
+    for _ in 0..<20 { try board.commit() }
+    let service = LiveService(board.store)
+    let newest = board.store.newestCommit
+    for (from, to) in [(5, newest), (newest, 5), (1, newest)] {
+      let new = try board.store.snapshot(at: .commit(to))
+      let all = try new.diff(from: try board.store.snapshot(at: .commit(from))).map(\.id)
+      for bucket in [nil, "rows", "other"] {
+        var found: [RowID] = []
+        var next = bucket.map { "&bucket=\($0)" } ?? ""
+        for _ in 0..<200 {
+          let page = try ask(service, "/v1/diff?from=\(from)&to=\(to)&limit=2\(next)")
+          found += objects(page.members["differences"]).map {
+            RowID(bucket: $0["bucket"]?.string ?? "", key: Key($0["key"]?.string ?? ""))
+          }
+          guard let key = page.members["next"]?.string else { break }
+          next = "&start=\(key.replacing("%", with: "%25"))"
+          if let bucket { next += "&bucket=\(bucket)" }
+        }
+        #expect(found == all.filter { bucket == nil || $0.bucket == bucket })
+      }
+    }
+    for start in ["k1", "/k1", "a/b/c", "%25zz/k1"] {
+      #expect(try ask(service, "/v1/diff?from=1&to=2&start=\(start)").status == 400)
+    }
+    #expect(try ask(service, "/v1/diff?from=1&to=2&bucket=none").status == 404)
+  }
+
+  @Test("The store's answer counts the groups of an index, up to a bound")
+  func manyGroups() throws {
+    let board = try board()
+    var limits = LiveLimits()
+    limits.rows = 3
+    let few = try ask(LiveService(board.store), "/v1/store").text
+    #expect(few.contains("\"groups\":5") && !few.contains("moreGroups"))
+    let many = try ask(LiveService(board.store, limits: limits), "/v1/store").text
+    #expect(many.contains("\"groups\":3,\"moreGroups\":true"))
+  }
+
+  @Test("A body of messages opens windows and changes them at once; too many are refused")
+  func messages() throws {
+    let service = LiveService(try board().store)
+    func session(_ text: String) throws -> LiveSession {
+      try service.session(for: everything, messages: Array(text.utf8))
+    }
+    let open =
+      "{\"open\":1,\"index\":\"board\",\"groups\":[\"a\"],\"ranges\":{\"a\":\"fixed:1\"}}\n"
+    let whole = try session(open + "{\"id\":1,\"grow\":{\"a\":1}}\n")
+    #expect(try whole.next()?["count"]?.integer == 2)
+    #expect(try whole.next() == nil)
+    #expect(try session("nonsense\n" + open).next()?["error"] != nil)
+    #expect(throws: TreeRingError.self) {
+      try session(String(repeating: "{\"ping\":1}\n", count: 20))
     }
   }
 

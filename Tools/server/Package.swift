@@ -89,7 +89,11 @@ let package = Package(
       swiftSettings: strict),
     .testTarget(
       name: "TreeRingServerTests",
-      dependencies: ["TreeRingServer"] + store + network,
+      dependencies: [
+        "TreeRingServer",
+        .product(name: "TreeRingMappings", package: "TreeRing"),
+        .product(name: "TreeRingRemote", package: "TreeRing"),
+      ] + store + network,
       swiftSettings: strict),
   ],
   swiftLanguageModes: [.v6]

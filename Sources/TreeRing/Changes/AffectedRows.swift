@@ -15,6 +15,15 @@ package struct AffectedRow: Hashable, Sendable {
   /// The row's content after; nil if the row is in no group.
   package var newContent: RowContent?
 
+  package init(
+    oldPlaces: [RowPlace], newPlaces: [RowPlace], oldContent: RowContent?, newContent: RowContent?
+  ) {
+    self.oldPlaces = oldPlaces
+    self.newPlaces = newPlaces
+    self.oldContent = oldContent
+    self.newContent = newContent
+  }
+
   /// The same change, backward in time.
   package var reversed: AffectedRow {
     AffectedRow(
@@ -47,6 +56,16 @@ package struct AffectedRows: Sendable {
   /// Whether the index compares rows. Places are then labels, which differ from build to build of
   /// its trees: a row with another label and the same content has not moved.
   package var comparesRows = false
+
+  package init(
+    from: CommitNumber, to: CommitNumber, rows: [RowReference: AffectedRow] = [:],
+    comparesRows: Bool = false
+  ) {
+    self.from = from
+    self.to = to
+    self.rows = rows
+    self.comparesRows = comparesRows
+  }
 
   /// Appends the changes that follow: keeps the first old state, takes the last new one. O(rows of
   /// `next`).

@@ -36,8 +36,26 @@ extension Snapshot {
         .invalidInput,
         "The two snapshots are of different stores. Compare two that the same `Store` has made.")
     }
+    try diff(from: old, startingAt: nil, body)
+  }
+
+  /// Calls `body` with the same rows, from a row on.
+  ///
+  /// - Parameter first: A row, present or not; nil for all.
+  /// - Throws: `notFound` if its bucket never existed.
+  package func diff(
+    from old: Snapshot, startingAt first: RowID?, _ body: (RowDifference) throws -> Bool
+  ) throws {
     let (before, after) = try Self.sharingPages(old, self)
-    try after.reader.diff(from: before.reader, body)
+    var key: [UInt8]?
+    if let first {
+      let newest = try (before.commit > after.commit ? before : after).reader
+      guard let row = newest.reference(first) else {
+        throw TreeRingError(.notFound, "There never was a bucket \(first.bucket).")
+      }
+      key = RowTreeKey.of(bucket: row.bucket, key: row.key)
+    }
+    try after.reader.diff(from: before.reader, startingAt: key, body)
   }
 
   /// Two snapshots of one store whose trees share pages. Erasing rebuilds the trees; in that case
@@ -74,9 +92,23 @@ extension RowContent {
 extension StateReader {
   /// Calls `body` with every row whose object or metadata differs between another state of the same
   /// store and this one. The rows come by bucket number and key, until `body` returns false.
-  func diff(from old: StateReader, _ body: (RowDifference) throws -> Bool) throws {
+  ///
+  /// - Parameter first: The key in the row tree to begin at; nil for the first.
+  func diff(
+    from old: StateReader, startingAt first: [UInt8]? = nil,
+    _ body: (RowDifference) throws -> Bool
+  ) throws {
     guard pages === old.pages else { throw Self.treesRebuilt }
     var differences = TreeDiff(from: old.roots.rows, to: roots.rows, pages: pages)
+    if let first {
+      try old.reading {
+        try reading {
+          let failures = pages.fetchFailureCount
+          first.withUnsafeBytes { differences.seek(to: $0) }
+          try pages.checkFetches(since: failures)
+        }
+      }
+    }
     while try forSomeDifferences(&differences, from: old, body) {}
   }
 

@@ -46,10 +46,18 @@ extension Store {
   public func history(
     of key: Key, in bucket: some BucketName
   ) throws(TreeRingError) -> [RowVersion] {
+    try history(of: key, in: bucket, limit: .max)
+  }
+
+  /// Returns the newest versions of a row: at least as many as the limit, if there are as many, and
+  /// beyond it only those of the last commit read.
+  package func history(
+    of key: Key, in bucket: some BucketName, limit: Int
+  ) throws(TreeRingError) -> [RowVersion] {
     let bucket = bucket.bucketName
     var versions: [RowVersion] = []
     var next = try lastWritten(key, in: bucket)
-    while next > 0 {
+    while next > 0, versions.count < limit {
       let commit = next
       next = 0
       var found: [RowVersion] = []

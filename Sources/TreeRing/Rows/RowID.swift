@@ -39,6 +39,11 @@ package struct RowReference: Hashable, Comparable, Sendable {
   /// The key's bytes.
   package var key: [UInt8]
 
+  package init(bucket: UInt32, key: [UInt8]) {
+    self.bucket = bucket
+    self.key = key
+  }
+
   package static func < (a: RowReference, b: RowReference) -> Bool {
     a.bucket == b.bucket ? a.key.lexicographicallyPrecedes(b.key) : a.bucket < b.bucket
   }

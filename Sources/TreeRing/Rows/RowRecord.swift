@@ -79,6 +79,12 @@ package struct RowContent: Hashable, Sendable {
   package var metadata: UInt64?
   /// The commit of the row's last touch; 0 if it was never touched.
   package var touched: CommitNumber
+
+  package init(object: UInt64, metadata: UInt64? = nil, touched: CommitNumber) {
+    self.object = object
+    self.metadata = metadata
+    self.touched = touched
+  }
 }
 
 /// A row in the row tree.

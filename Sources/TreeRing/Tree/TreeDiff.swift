@@ -54,6 +54,13 @@ package struct TreeDiff: ~Copyable {
     }
   }
 
+  /// Moves to the first entries whose keys are not below a key. Only before the first difference.
+  /// O(log n).
+  mutating func seek(to key: UnsafeRawBufferPointer) {
+    old.seek(to: key)
+    new.seek(to: key)
+  }
+
   /// Continues in a new read section.
   package mutating func resume() {
     old.resume()
@@ -173,6 +180,25 @@ private struct Side: ~Copyable {
     keyLength = -1
     // Only the substitute for a page that could not be fetched is empty.
     if page.cellCount == 0 { advance() }
+  }
+
+  /// Moves from the root to the first entry whose key is not below a key.
+  mutating func seek(to key: UnsafeRawBufferPointer) {
+    while !isAtEnd, front != 0 {
+      let page = page(at: depth)
+      enter()
+      if page.cellCount == 0 { return }
+      if page.level == 0 {
+        let index = page.leafLowerBound(key.start, key.count).index
+        // Behind the last entry, the first one of the next leaf is above the key.
+        steps[depth - 1].index = max(0, index - 1)
+        if index > 0 { advance() }
+        while !isAtEnd, front != 0 { enter() }
+      } else {
+        steps[depth - 1].index = page.childIndex(key.start, key.count)
+        stand(before: steps[depth - 1].index, of: page)
+      }
+    }
   }
 
   /// Moves past the current page or entry.

@@ -1,6 +1,8 @@
 // Attempts until one succeeds: the waits between them, the renewal of tokens, and the end of
 // patience.
 
+internal import TreeRingHTTP
+
 /// An event of a connection that is kept up.
 enum ConnectionEvent {
   /// A request is about to be sent.
@@ -107,7 +109,7 @@ extension FirebaseClient {
     var isFirst = true
     while let piece = try await next(&answer.pieces) {
       guard case .bytes(let bytes) = piece else { continue }
-      for event in try located(Result { () throws(FirebaseError) in try parser.take(bytes) }) {
+      for event in try located(parser.events(in: bytes)) {
         if Task.isCancelled { return }
         switch try located(Result { () throws(FirebaseError) in try TreeEvent(event) }) {
         case .change(let replacements) where isFirst:
@@ -143,6 +145,30 @@ extension FirebaseClient {
     case .success(let value): return value
     case .failure(let error):
       throw FailedAttempt(error: error.at(address.location), remedy: .none)
+    }
+  }
+}
+
+extension EventStreamParser {
+  /// The events that bytes complete; a flaw of the stream as an error of this module.
+  fileprivate mutating func events(in bytes: [UInt8]) -> Result<[ServerEvent], FirebaseError> {
+    do throws(EventStreamFlaw) {
+      return .success(try take(bytes))
+    } catch {
+      return .failure(FirebaseError(error))
+    }
+  }
+}
+
+extension FirebaseError {
+  init(_ flaw: EventStreamFlaw) {
+    switch flaw {
+    case .malformed(let sentence): self.init(.malformed, sentence)
+    case .tooLarge(let limit):
+      self.init(
+        .tooLarge,
+        "An event is larger than \(limit) bytes. Listen to a smaller part, or raise "
+          + "FirebaseOptions.largestMessage.")
     }
   }
 }

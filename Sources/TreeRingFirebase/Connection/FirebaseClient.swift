@@ -1,6 +1,7 @@
 // One request to a location: its token, its redirects, and the meaning of its status.
 
 internal import Foundation
+internal import TreeRingHTTP
 
 /// A failed attempt, and the remedy.
 struct FailedAttempt: Error {

@@ -1,5 +1,7 @@
 // The options of a source: its token, its patience, its limits.
 
+public import TreeRingHTTP
+
 /// A credential.
 public enum FirebaseToken: Hashable, Sendable, CustomStringConvertible {
   /// An ID token of Firebase Authentication, or a database secret: sent as the parameter `auth`.
@@ -75,7 +77,6 @@ public struct FirebaseOptions: Sendable {
   ///
   /// - Parameter jitter: A random number from 0 to 1.
   func delay(afterFailures count: Int, jitter: Double) -> Duration {
-    let doublings = min(max(count - 1, 0), 30)
-    return min(firstDelay * (1 << doublings), longestDelay) * (1 - jitter / 2)
+    Backoff(first: firstDelay, longest: longestDelay).delay(afterFailures: count, jitter: jitter)
   }
 }

@@ -1,5 +1,6 @@
 // Firebase's events of a stream: their reading, and their effect on the tree of a location.
 
+internal import TreeRingHTTP
 internal import TreeRingLog
 
 /// An event of a Firebase stream.

@@ -81,7 +81,7 @@ extension AnswerMaker {
     let key = try key(1)
     let limit = try limit()
     return try reading {
-      let versions = try store.history(of: key, in: bucket)
+      let versions = try store.history(of: key, in: bucket, limit: limit + 1)
       guard !versions.isEmpty else {
         throw TreeRingError(.notFound, "There never was a row \(key) in bucket \(bucket).")
       }

@@ -81,8 +81,12 @@ struct AnswerMaker {
         try object.list("indexes") { list in
           for index in indexes {
             let reader = try snapshot.readableIndex(index.name)
-            let groups = try reader?.groupCounts().count
-            list.object { $0.index(index, rows: reader?.count, groups: groups) }
+            // Groups are counted one by one, so not all of very many.
+            let groups = try reader?.groupCounts(from: nil, limit: limits.rows + 1).count
+            list.object {
+              $0.index(index, rows: reader?.count, groups: groups.map { min($0, limits.rows) })
+              if groups ?? 0 > limits.rows { $0.bool("moreGroups", true) }
+            }
           }
         }
         object.list("tags") { list in for tag in tags { list.object { $0.tag(tag) } } }
@@ -186,21 +190,30 @@ struct AnswerMaker {
     let limit = try limit()
     let old = try store.snapshot(at: try arguments.point("from"))
     let new = try store.snapshot(at: try arguments.point("to"))
+    var first = bucket.map { RowID(bucket: $0, key: Key(bytes: [])) }
+    if let text = try arguments.text("start") {
+      let start = try RowPlaceText.row(text)
+      if bucket == nil || start.bucket == bucket { first = start }
+    }
     return try reading {
       try LiveAnswer { object in
         object.number("from", old.commit)
         object.number("to", new.commit)
-        var hasMore = false
+        var next: RowID?
         try object.list("differences") { list in
-          try new.diff(from: old) { difference in
-            if let bucket, !difference.id.bucket.utf8.elementsEqual(bucket.utf8) { return true }
-            hasMore = list.count >= limit || list.byteCount >= limits.changeByteCount
-            if hasMore { return false }
+          try new.diff(from: old, startingAt: first) { difference in
+            // The rows of a bucket lie together.
+            if let bucket, !difference.id.bucket.utf8.elementsEqual(bucket.utf8) { return false }
+            if list.count >= limit || list.byteCount >= limits.changeByteCount {
+              next = difference.id
+              return false
+            }
             list.object { $0.difference(difference) }
             return true
           }
         }
-        object.bool("more", hasMore)
+        object.bool("more", next != nil)
+        if let next { object.text("next", RowPlaceText.text(next)) } else { object.null("next") }
       }
     }
   }

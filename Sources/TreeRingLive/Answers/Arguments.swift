@@ -115,6 +115,21 @@ package enum Percent {
     return output
   }
 
+  /// The text of bytes, in which only letters, digits and `-._~` stand for themselves.
+  static func encode(_ bytes: some Sequence<UInt8>) -> String {
+    var text = ""
+    for byte in bytes {
+      switch byte {
+      case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+        UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "-"), UInt8(ascii: "."),
+        UInt8(ascii: "_"), UInt8(ascii: "~"):
+        text.unicodeScalars.append(Unicode.Scalar(byte))
+      default: text += (byte < 16 ? "%0" : "%") + String(byte, radix: 16, uppercase: true)
+      }
+    }
+    return text
+  }
+
   /// The segments of a path, without escapes.
   package static func segments(_ path: String) throws(TreeRingError) -> [[UInt8]] {
     var segments: [[UInt8]] = []
@@ -133,5 +148,30 @@ package enum Percent {
     case UInt8(ascii: "A")...UInt8(ascii: "F"): byte - UInt8(ascii: "A") + 10
     default: nil
     }
+  }
+}
+
+/// A row as one text, `BUCKET/KEY`, with escapes as in a URL's path.
+enum RowPlaceText {
+  /// The pattern of such texts.
+  static let pattern = "^([^/%]|%[0-9A-Fa-f]{2})+/([^/%]|%[0-9A-Fa-f]{2})*$"
+
+  /// The row of a text.
+  ///
+  /// - Throws: `invalidInput` if the text has another form.
+  static func row(_ text: String) throws(TreeRingError) -> RowID {
+    let parts = text.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
+    guard parts.count == 2, !parts[0].isEmpty else {
+      throw TreeRingError(.invalidInput, "“start” is “next” of a page: BUCKET/KEY.")
+    }
+    guard let bucket = String(validating: try Percent.decode(parts[0]), as: UTF8.self) else {
+      throw TreeRingError(.notFound, "There is no such bucket: names are UTF-8.")
+    }
+    return RowID(bucket: bucket, key: Key(bytes: try Percent.decode(parts[1])))
+  }
+
+  /// The text of a row.
+  static func text(_ row: RowID) -> String {
+    Percent.encode(row.bucket.utf8) + "/" + Percent.encode(row.key.bytes)
   }
 }

@@ -47,6 +47,23 @@ public final class LiveService: Sendable {
     return session
   }
 
+  /// Live windows that the first messages of a client describe, one a line: the body of a request.
+  /// So a client that cannot send while it reads opens a window, and changes its ranges in one.
+  ///
+  /// - Throws: `tooLarge` for more messages than a session takes at once.
+  public func session(
+    for access: LiveAccess, messages: [UInt8]
+  ) throws(TreeRingError) -> LiveSession {
+    let session = session(for: access)
+    for message in messages.split(separator: UInt8(ascii: "\n")) {
+      guard session.acceptsInput, session.windowCount <= limits.windows else {
+        throw TreeRingError(.tooLarge, "The request has too many messages. Send fewer of them.")
+      }
+      session.receive(Array(message))
+    }
+    return session
+  }
+
   /// The tail of the log from a commit on.
   ///
   /// - Throws: `notAllowed` for a client with limits; `beyondHorizon` if the commit's operations

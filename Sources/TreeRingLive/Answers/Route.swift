@@ -10,7 +10,17 @@ enum Endpoint: Sendable {
 
 /// A parameter of a query.
 struct Parameter: Sendable {
-  enum Kind: Sendable { case text, integer, point, flag }
+  enum Kind: Sendable {
+    case text, integer, point, flag
+    /// A number of elements, at least one.
+    case limit
+    /// A range, and a range with its group.
+    case range, groupRange
+    /// A bucket and a key.
+    case row
+    /// One of these texts.
+    case choice([String])
+  }
 
   let name: String
   let kind: Kind
@@ -59,14 +69,14 @@ struct Route: Sendable {
     name: "at", kind: .point,
     about: "The moment to read: a commit, a date, tag:NAME, or -K. By default now.")
   private static let limit = Parameter(
-    name: "limit", kind: .integer, about: "The most elements of the answer.")
+    name: "limit", kind: .limit, about: "The most elements of the answer.")
   private static let reverse = Parameter(name: "reverse", kind: .flag, about: "Last first.")
   static let mapping = [
     Parameter(
       name: "groups", kind: .text,
       about: "G,…: the groups to show, in order. By default all that have rows."),
     Parameter(
-      name: "range", kind: .text, about: "G=R: show only the range R of group G.",
+      name: "range", kind: .groupRange, about: "G=R: show only the range R of group G.",
       isRepeated: true),
     Parameter(
       name: "reverse", kind: .text, about: "G: show the rows of group G last to first.",
@@ -109,7 +119,7 @@ struct Route: Sendable {
     Route(
       .groupRows, "/v1/indexes/{index}/groups/{group}/rows", "Rows of a group in order.",
       [
-        Parameter(name: "range", kind: .text, about: "Only this range of the group's rows."),
+        Parameter(name: "range", kind: .range, about: "Only this range of the group's rows."),
         Parameter(name: "from", kind: .integer, about: "Only this position and later ones."),
         limit, at,
       ]),
@@ -128,8 +138,9 @@ struct Route: Sendable {
           name: "from", kind: .point, about: "The moment to start from.", isRequired: true),
         Parameter(name: "to", kind: .point, about: "The moment to end at.", isRequired: true),
         Parameter(
-          name: "form", kind: .text, about: "batch (the default), steps, placements or yap."),
-        limit,
+          name: "form", kind: .choice(ChangeForm.allCases.map(\.rawValue)),
+          about: "batch (the default), steps, placements or yap."),
+        Parameter(name: "limit", kind: .integer, about: "The most operations of the answer."),
       ] + mapping),
     Route(
       .diff, "/v1/diff", "The rows that differ between two moments.",
@@ -137,7 +148,10 @@ struct Route: Sendable {
         Parameter(
           name: "from", kind: .point, about: "The moment to start from.", isRequired: true),
         Parameter(name: "to", kind: .point, about: "The moment to end at.", isRequired: true),
-        Parameter(name: "bucket", kind: .text, about: "Only rows of this bucket."), limit,
+        Parameter(name: "bucket", kind: .text, about: "Only rows of this bucket."),
+        Parameter(
+          name: "start", kind: .row, about: "BUCKET/KEY: the row to begin at, “next” of a page."),
+        limit,
       ]),
     Route(.stats, "/v1/stats", "Sizes and counts of the store."),
     Route(.metrics, "/metrics", "Figures of the store and the server for Prometheus."),
@@ -154,13 +168,16 @@ struct Route: Sendable {
       "Live windows: a WebSocket, or one window as Server-Sent Events.",
       [
         Parameter(name: "index", kind: .text, about: "The index."),
-        Parameter(name: "at", kind: .text, about: "The moment to show. By default now."),
+        Parameter(name: "at", kind: .point, about: "The moment to show. By default now."),
         Parameter(
           name: "resume", kind: .text, about: "The commit or position that the client shows."),
         Parameter(name: "fields", kind: .text, about: "PATH,…: the fields to send."),
         Parameter(
           name: "totals", kind: .flag, about: "Send the position of each section in its group."),
       ] + mapping),
+    Route(
+      .live, "/v1/live", method: "POST",
+      "Live windows as Server-Sent Events. The body has the client's messages, one a line."),
     Route(.openAPI, "/v1/openapi.json", "This description."),
   ]
 }

@@ -1,5 +1,5 @@
 // The library's error type: a code to branch on, a message for people, and the location. Only
-// TreeRingFirebase has one of its own, for failures of a server.
+// TreeRingFirebase and TreeRingRemote have one of their own, for failures of a server.
 
 /// The reason for a failure, its location, and the next step.
 ///

@@ -89,9 +89,10 @@ import Testing
   }
 
   static func differences(
-    _ old: TreeRoot, _ new: TreeRoot, _ pages: PageStore
+    _ old: TreeRoot, _ new: TreeRoot, _ pages: PageStore, from first: Bytes? = nil
   ) -> (list: [String], visitedPageCount: Int) {
     var diff = TreeDiff(from: old, to: new, pages: pages)
+    if let first { first.withUnsafeBytes { diff.seek(to: $0) } }
     var list: [String] = []
     diff.forEach { key, old, new in
       list.append("\(Bytes(key)) \(old.map { Bytes($0) } ?? []) \(new.map { Bytes($0) } ?? [])")
@@ -101,8 +102,10 @@ import Testing
     return (list, diff.visitedPageCount)
   }
 
-  static func differences(_ old: ModelMap, _ new: ModelMap) -> [String] {
-    let keys = Set(old.keys).union(new.keys).sorted { $0 < $1 }
+  static func differences(
+    _ old: ModelMap, _ new: ModelMap, from first: Bytes = []
+  ) -> [String] {
+    let keys = Set(old.keys).union(new.keys).filter { !($0 < first) }.sorted { $0 < $1 }
     return keys.filter { old.value($0) != new.value($0) }
       .map { "\($0) \(old.value($0) ?? []) \(new.value($0) ?? [])" }
   }
@@ -124,6 +127,17 @@ import Testing
           let expected = Self.differences(a.model, b.model)
           let found = Self.differences(a.root, b.root, history.pages).list
           #expect(found == expected, "capacity \(capacity), seed \(seed), \(from) to \(to)")
+          // From any key, present, absent or behind all, the rest follows.
+          for var first in [a, b].compactMap({ $0.model.keys.randomElement(using: &random) }) + [[]]
+          {
+            if Bool.random(using: &random) {
+              first.append(UInt8.random(in: 0...255, using: &random))
+            }
+            let rest = Self.differences(a.root, b.root, history.pages, from: first).list
+            #expect(
+              rest == Self.differences(a.model, b.model, from: first),
+              "capacity \(capacity), seed \(seed), \(from) to \(to) from \(first)")
+          }
         }
       }
     }

@@ -78,13 +78,17 @@ public final class Server: Sendable {
   /// - Throws: the error that ended the following of a writer: the store must be opened again.
   public func run() async throws { try await core.hub.run() }
 
-  /// Reads tokens and certificate again. After an error the former ones stay.
+  /// Reads tokens and certificate again. After an error the former ones stay. Connections whose
+  /// tokens were withdrawn, or have other rights now, end.
   public func reload() throws {
     let tokens = try core.options.tokenFile.map { file throws(ServerError) in
       try TokenTable(file: file)
     }
     let context = try Self.context(core.options)
-    if let tokens { core.gate.replaceTokens(tokens) }
+    if let tokens {
+      core.gate.replaceTokens(tokens)
+      core.connections.checkTokens()
+    }
     if let context { tls.withLockedValue { $0 = context } }
   }
 
@@ -122,7 +126,7 @@ public final class Server: Sendable {
             NIOWebSocketFrameAggregator(
               minNonFinalFragmentSize: 0, maxAccumulatedFrameCount: 64,
               maxAccumulatedFrameSize: core.options.limits.messageByteCount))
-          try pipeline.addHandler(WebSocketHandler(core, access))
+          try pipeline.addHandler(WebSocketHandler(core, access, head.headers))
         }
       })
     try channel.pipeline.syncOperations.configureHTTPServerPipeline(

@@ -11,6 +11,7 @@ struct Main {
     treering-load read URL WINDOWS SECONDS     reads as many windows; prints how late changes come
     treering-load idle URL READERS PID         connects readers that stay idle; prints the memory of
                                                the process PID for each
+    treering-load resume COMMITS               windows that resume after as many commits
     """
 
   static func main() async {
@@ -26,6 +27,7 @@ struct Main {
         try await ReaderLoad.read(rest[0], windows: Int(rest[1]) ?? 1, seconds: Int(rest[2]) ?? 1)
       case ("idle", 3):
         try await ReaderLoad.idle(rest[0], readers: Int(rest[1]) ?? 1, process: rest[2])
+      case ("resume", 1): try ResumeCost.run(commits: Int(rest[0]) ?? 1)
       default: print(help)
       }
     } catch {

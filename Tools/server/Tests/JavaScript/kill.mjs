@@ -3,7 +3,7 @@
 //
 //   node --experimental-websocket kill.mjs
 import { spawn, execFileSync } from "node:child_process";
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, renameSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -70,6 +70,21 @@ connection.close();
 server.kill("SIGKILL");
 await new Promise((resolve) => server.once("exit", resolve));
 assert.match(ask("verify", store), /sound/);
+
+// A server whose store is replaced ends with the code 74, so that its supervisor starts it again.
+const follower = spawn(program, [store, "--port", "0"]);
+let words = "";
+follower.stderr.on("data", (data) => (words += data));
+await new Promise((resolve) => follower.stdout.once("data", resolve));
+const over = new Promise((resolve) => follower.once("exit", (code) => resolve(code)));
+const other = join(folder, "other.ring");
+execFileSync(tool, ["import", other], { input: '{"ops":[["put","rows","k0",{"group":"g0"}]]}\n' });
+rmSync(store, { recursive: true });
+renameSync(other, store);
+execFileSync(tool, ["import", store], { input: '{"ops":[["put","rows","k1",{"group":"g0"}]]}\n' });
+const code = await Promise.race([over, sleep(20_000)]);
+assert.equal(code, 74, words);
+assert.match(words, /replaced|lost/);
 console.log(`followed ${newest} commits over 5 kills of the writer, with one whole window`);
 rmSync(folder, { recursive: true, force: true });
 process.exit(0);

@@ -6,6 +6,10 @@ internal import NIOCore
 /// The event that asks the handlers of a connection to end it as soon as its answer is sent.
 struct DrainEvent: Sendable {}
 
+/// The event that asks the handlers of a connection to end it unless its token has the rights that
+/// it began with.
+struct TokensEvent: Sendable {}
+
 /// The open connections of a server.
 final class ConnectionTable: Sendable {
   private struct State {
@@ -49,19 +53,26 @@ final class ConnectionTable: Sendable {
 
   /// Asks every connection to end, and takes no further one.
   func drain() {
-    for channel in all(draining: true) {
+    for channel in allDraining() {
       channel.pipeline.fireUserInboundEventTriggered(DrainEvent())
+    }
+  }
+
+  /// Ends the connections whose tokens were withdrawn or have other rights now.
+  func checkTokens() {
+    for channel in state.withLockedValue({ Array($0.channels.values) }) {
+      channel.pipeline.fireUserInboundEventTriggered(TokensEvent())
     }
   }
 
   /// Closes every connection at once.
   func closeAll() {
-    for channel in all(draining: true) { channel.close(promise: nil) }
+    for channel in allDraining() { channel.close(promise: nil) }
   }
 
-  private func all(draining: Bool) -> [any Channel] {
+  private func allDraining() -> [any Channel] {
     state.withLockedValue { state in
-      state.isDraining = draining
+      state.isDraining = true
       return Array(state.channels.values)
     }
   }

@@ -285,7 +285,23 @@ final class HTTPHandler: ChannelInboundHandler, RemovableChannelHandler {
         context.close(promise: nil)
       }
     }
+    if event is TokensEvent, stream != nil, !hasRights { endStream(context) }
     context.fireUserInboundEventTriggered(event)
+  }
+
+  /// Whether the token of the request under way still has the rights that it was checked for.
+  var hasRights: Bool {
+    guard let request, let access = request.access else { return false }
+    return server.gate.holds(access, Gate.credentials(request.head.headers))
+  }
+
+  /// Ends an answer that lasts.
+  func endStream(_ context: ChannelHandlerContext) {
+    guard let stream, !stream.hasBegun else { return finish(context, keepsAlive: false) }
+    send(
+      LiveAnswer(
+        status: 401, code: "unauthorized", message: "The token was withdrawn or has other rights."),
+      context, closing: true)
   }
 
   func errorCaught(context: ChannelHandlerContext, error: any Error) {

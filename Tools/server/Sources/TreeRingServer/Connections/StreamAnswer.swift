@@ -64,7 +64,10 @@ extension HTTPHandler {
     let handler = NIOLoopBound(self, eventLoop: loop)
     server.pool.runIfActive(eventLoop: loop) {
       if path == "/v1/live" {
-        let reader: any LiveReader = try server.service.session(for: access, query: request.query)
+        let reader: any LiveReader =
+          request.method == "POST"
+          ? try server.service.session(for: access, messages: request.body)
+          : try server.service.session(for: access, query: request.query)
         return (reader, 0)
       }
       let (from, seconds) = try LiveService.logQuery(request.query)
@@ -113,6 +116,8 @@ extension HTTPHandler {
       }
     }
     stream = StreamAnswer(server, pump, hasBegun: true, timer: timer)
+    // The tokens may have changed since the request was checked.
+    if !hasRights { return endStream(context) }
     server.hub.add(pump)
   }
 
@@ -142,6 +147,7 @@ extension HTTPHandler {
       handler.value.send(LiveAnswer(contentType: "application/x-ndjson", body: []), bound.value)
     }
     stream = StreamAnswer(server, pump, hasBegun: false, timeout: timeout)
+    if !hasRights { return endStream(context) }
     server.hub.add(pump)
   }
 }

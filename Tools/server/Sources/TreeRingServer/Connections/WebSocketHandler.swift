@@ -3,6 +3,7 @@
 // reading stops itself.
 
 internal import NIOCore
+internal import NIOHTTP1
 internal import NIOPosix
 internal import NIOWebSocket
 internal import TreeRingLive
@@ -25,8 +26,13 @@ final class WebSocketHandler: ChannelDuplexHandler {
   private var isAlive = true
   private var timer: RepeatedTask?
 
-  init(_ server: ServerCore, _ access: LiveAccess) {
+  /// Whether the token of the request still has the rights that the session has.
+  private let hasRights: () -> Bool
+
+  init(_ server: ServerCore, _ access: LiveAccess, _ headers: HTTPHeaders) {
     self.server = server
+    let credentials = Gate.credentials(headers)
+    hasRights = { server.gate.holds(access, credentials) }
     session = server.service.session(for: access)
   }
 
@@ -155,6 +161,7 @@ final class WebSocketHandler: ChannelDuplexHandler {
 
   func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
     if event is DrainEvent { close(context, .goingAway) }
+    if event is TokensEvent, !hasRights() { close(context, .policyViolation) }
     context.fireUserInboundEventTriggered(event)
   }
 

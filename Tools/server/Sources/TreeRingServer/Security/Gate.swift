@@ -92,6 +92,15 @@ final class Gate: Sendable {
     tokens.withLockedValue { $0.access(of: token) }
   }
 
+  /// The token of a request, for a later check; nil if it has none.
+  static func credentials(_ headers: HTTPHeaders) -> String? { token(headers).map(String.init) }
+
+  /// Whether a token still has these rights.
+  func holds(_ access: LiveAccess, _ token: String?) -> Bool {
+    guard let token else { return false }
+    return tokens.withLockedValue { $0.access(of: token) } == access
+  }
+
   /// The token of a header. A page cannot set headers of a WebSocket, only its protocols.
   private static func token(_ headers: HTTPHeaders) -> Substring? {
     if let value = headers.first(name: "authorization") {

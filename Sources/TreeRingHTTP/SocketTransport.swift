@@ -4,9 +4,11 @@ internal import Foundation
 internal import TreeRingPlatform
 
 /// Plain sockets, for addresses that begin with `http:`.
-struct SocketTransport: FirebaseTransport {
-  func send(_ request: FirebaseRequest) -> Answer {
-    Answer { continuation in
+package struct SocketTransport: HTTPTransport {
+  package init() {}
+
+  package func send(_ request: HTTPRequest) -> AnswerStream {
+    AnswerStream { continuation in
       let connection = SocketConnection()
       continuation.onTermination = { _ in connection.cancel() }
       let number = Platform.startThread {
@@ -63,7 +65,7 @@ private final class SocketConnection: Sendable {
 
   /// Sends a request and passes on the pieces of its answer.
   func run(
-    _ request: FirebaseRequest, _ receive: (FirebaseAnswer) -> Void
+    _ request: HTTPRequest, _ receive: (HTTPAnswer) -> Void
   ) throws(ConnectionLost) {
     try checkCancellation()
     let (host, port, head) = try Self.head(request)
@@ -88,7 +90,7 @@ private final class SocketConnection: Sendable {
   }
 
   private static func head(
-    _ request: FirebaseRequest
+    _ request: HTTPRequest
   ) throws(ConnectionLost) -> (host: String, port: UInt16, bytes: [UInt8]) {
     guard let components = URLComponents(url: request.url, resolvingAgainstBaseURL: true),
       let encodedHost = components.percentEncodedHost, !encodedHost.isEmpty,
@@ -100,14 +102,18 @@ private final class SocketConnection: Sendable {
     let query = components.percentEncodedQuery.map { "?\($0)" } ?? ""
     let literal = host.contains(":") ? "[\(host)]" : host
     let name = components.port.map { "\(literal):\($0)" } ?? literal
-    var lines = ["GET \(path)\(query) HTTP/1.1", "Host: \(name)", "Connection: close"]
+    var lines = [
+      "\(request.method) \(path)\(query) HTTP/1.1", "Host: \(name)", "Connection: close",
+    ]
     for (name, value) in request.headers.sorted(by: { $0.key < $1.key }) {
       lines.append("\(name): \(value)")
     }
+    if let body = request.body { lines.append("Content-Length: \(body.count)") }
     // A line feed in a token would begin another header.
     if lines.contains(where: { $0.utf8.contains { $0 < 0x20 || $0 == 0x7F } }) {
       throw ConnectionLost(reason: "a header contains a control character")
     }
-    return (host, port, Array((lines.joined(separator: "\r\n") + "\r\n\r\n").utf8))
+    let text = lines.joined(separator: "\r\n") + "\r\n\r\n"
+    return (host, port, Array(text.utf8) + (request.body ?? []))
   }
 }

@@ -6,17 +6,30 @@
 // are not UTF-8, and events that exceed a limit.
 
 /// An event of a stream.
-struct ServerEvent: Hashable, Sendable {
+package struct ServerEvent: Hashable, Sendable {
   /// The name; empty if the event has none.
-  var name: String
+  package var name: String
   /// The data: its lines, joined by line feeds.
-  var data: [UInt8]
+  package var data: [UInt8]
+
+  package init(name: String, data: [UInt8]) {
+    self.name = name
+    self.data = data
+  }
+}
+
+/// A flaw of a stream of events.
+package enum EventStreamFlaw: Error, Hashable {
+  /// An event is larger than so many bytes.
+  case tooLarge(limit: Int)
+  /// The bytes are no events; the reason in a sentence.
+  case malformed(String)
 }
 
 /// The state of the parser between two pieces.
-struct EventStreamParser {
+package struct EventStreamParser {
   /// The greatest size of an event, in bytes.
-  let limit: Int
+  package let limit: Int
   private var line: [UInt8] = []
   private var name: [UInt8] = []
   private var data: [UInt8] = []
@@ -25,11 +38,13 @@ struct EventStreamParser {
   /// Whether the last byte was CR, so that a LF belongs to it.
   private var followsReturn = false
 
-  init(limit: Int) { self.limit = limit }
+  package init(limit: Int) { self.limit = limit }
 
   /// Takes the next bytes and returns the events that they complete. O(bytes).
   /// - Throws: `tooLarge` and `malformed`; the parser must not be used afterwards.
-  mutating func take(_ bytes: some Collection<UInt8>) throws(FirebaseError) -> [ServerEvent] {
+  package mutating func take(
+    _ bytes: some Collection<UInt8>
+  ) throws(EventStreamFlaw) -> [ServerEvent] {
     var events: [ServerEvent] = []
     for byte in bytes {
       defer { followsReturn = byte == 0x0D }
@@ -39,10 +54,7 @@ struct EventStreamParser {
       } else {
         line.append(byte)
         if line.count + data.count > limit {
-          throw FirebaseError(
-            .tooLarge,
-            "An event is larger than \(limit) bytes. Listen to a smaller part, or raise "
-              + "FirebaseOptions.largestMessage.")
+          throw .tooLarge(limit: limit)
         }
       }
     }
@@ -50,7 +62,7 @@ struct EventStreamParser {
   }
 
   /// Ends the line; returns the event that it ends.
-  private mutating func endLine() throws(FirebaseError) -> ServerEvent? {
+  private mutating func endLine() throws(EventStreamFlaw) -> ServerEvent? {
     defer { line.removeAll(keepingCapacity: true) }
     if isFirstLine {
       isFirstLine = false
@@ -77,7 +89,7 @@ struct EventStreamParser {
     }
   }
 
-  private mutating func endEvent() throws(FirebaseError) -> ServerEvent? {
+  private mutating func endEvent() throws(EventStreamFlaw) -> ServerEvent? {
     defer {
       name = []
       data = []
@@ -85,12 +97,12 @@ struct EventStreamParser {
     }
     if name.isEmpty, !hasData { return nil }
     guard hasData else {
-      throw FirebaseError(.malformed, "An event of the stream has a name and no data.")
+      throw .malformed("An event of the stream has a name and no data.")
     }
     guard let text = String(validating: name, as: UTF8.self),
       String(validating: data, as: UTF8.self) != nil
     else {
-      throw FirebaseError(.malformed, "An event of the stream is not UTF-8.")
+      throw .malformed("An event of the stream is not UTF-8.")
     }
     return ServerEvent(name: text, data: data)
   }

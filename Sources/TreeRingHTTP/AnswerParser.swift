@@ -2,12 +2,15 @@
 // its length, or before the last chunk, is a lost connection.
 
 /// The reason for which a connection cannot be used further.
-struct ConnectionLost: Error, Hashable {
-  let reason: String
+package struct ConnectionLost: Error, Hashable {
+  /// The reason in words.
+  package let reason: String
+
+  package init(reason: String) { self.reason = reason }
 }
 
 /// The state of the parser between two pieces.
-struct AnswerParser {
+package struct AnswerParser {
   private enum Expected: Equatable {
     case statusLine
     case headers
@@ -20,6 +23,8 @@ struct AnswerParser {
     case nothing
   }
 
+  package init() {}
+
   private static let longestLine = 1 << 16
   private static let mostHeaders = 256
 
@@ -30,12 +35,12 @@ struct AnswerParser {
   private var headerCount = 0
 
   /// Whether the answer is complete.
-  var isComplete: Bool { expected == .nothing }
+  package var isComplete: Bool { expected == .nothing }
 
   /// Takes the next bytes and returns the pieces that they complete. Bytes after the answer have no
   /// meaning. O(bytes).
-  mutating func take(_ bytes: [UInt8]) throws(ConnectionLost) -> [FirebaseAnswer] {
-    var pieces: [FirebaseAnswer] = []
+  package mutating func take(_ bytes: [UInt8]) throws(ConnectionLost) -> [HTTPAnswer] {
+    var pieces: [HTTPAnswer] = []
     var rest = bytes[...]
     while !rest.isEmpty, !isComplete {
       switch expected {
@@ -59,7 +64,7 @@ struct AnswerParser {
 
   /// Takes the end of the connection.
   /// - Throws: `ConnectionLost` if the answer is not complete.
-  mutating func end() throws(ConnectionLost) {
+  package mutating func end() throws(ConnectionLost) {
     if expected == .body(nil) { expected = .nothing }
     if !isComplete { throw ConnectionLost(reason: "the answer ended too early") }
   }
@@ -88,7 +93,7 @@ struct AnswerParser {
   }
 
   /// Takes a line; returns the head that it completes.
-  private mutating func takeLine(_ text: String) throws(ConnectionLost) -> FirebaseAnswer? {
+  private mutating func takeLine(_ text: String) throws(ConnectionLost) -> HTTPAnswer? {
     switch expected {
     case .statusLine:
       let words = text.split(separator: " ", maxSplits: 2)
@@ -126,7 +131,7 @@ struct AnswerParser {
     headers[text[..<colon].lowercased()] = String(value)
   }
 
-  private mutating func endHead() throws(ConnectionLost) -> FirebaseAnswer? {
+  private mutating func endHead() throws(ConnectionLost) -> HTTPAnswer? {
     defer {
       headers = [:]
       headerCount = 0
@@ -155,7 +160,7 @@ struct AnswerParser {
   }
 }
 
-extension FirebaseAnswer {
+extension HTTPAnswer {
   fileprivate var byteCount: Int {
     if case .bytes(let bytes) = self { bytes.count } else { 0 }
   }

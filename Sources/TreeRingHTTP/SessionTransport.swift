@@ -8,11 +8,11 @@ internal import TreeRingPlatform
 #endif
 
 /// A URL session whose answers are streams.
-final class SessionTransport: FirebaseTransport {
+package final class SessionTransport: HTTPTransport {
   private let receiver = AnswerReceiver()
   private let session: URLSession
 
-  init() {
+  package init() {
     let configuration = URLSessionConfiguration.ephemeral
     configuration.urlCache = nil
     configuration.httpShouldSetCookies = false
@@ -25,12 +25,14 @@ final class SessionTransport: FirebaseTransport {
   // The session keeps its delegate alive until then.
   deinit { session.invalidateAndCancel() }
 
-  func send(_ request: FirebaseRequest) -> Answer {
+  package func send(_ request: HTTPRequest) -> AnswerStream {
     var sent = URLRequest(url: request.url, cachePolicy: .reloadIgnoringLocalCacheData)
+    sent.httpMethod = request.method
+    sent.httpBody = request.body.map { Data($0) }
     sent.timeoutInterval = request.silence / .seconds(1)
     for (name, value) in request.headers { sent.setValue(value, forHTTPHeaderField: name) }
     let task = session.dataTask(with: sent)
-    return Answer { continuation in
+    return AnswerStream { continuation in
       receiver.register(continuation, for: task.taskIdentifier)
       // Keeps the session alive as long as the answer is read.
       continuation.onTermination = { [self] _ in
@@ -43,13 +45,13 @@ final class SessionTransport: FirebaseTransport {
 
 /// The delegate of a session: passes the pieces of each answer to its stream.
 private final class AnswerReceiver: NSObject, URLSessionDataDelegate {
-  private let streams = Mutex<[Int: Answer.Continuation]>([:])
+  private let streams = Mutex<[Int: AnswerStream.Continuation]>([:])
 
-  func register(_ stream: Answer.Continuation, for task: Int) {
+  func register(_ stream: AnswerStream.Continuation, for task: Int) {
     streams.withLock { $0[task] = stream }
   }
 
-  private func stream(of task: URLSessionTask) -> Answer.Continuation? {
+  private func stream(of task: URLSessionTask) -> AnswerStream.Continuation? {
     streams.withLock { $0[task.taskIdentifier] }
   }
 
