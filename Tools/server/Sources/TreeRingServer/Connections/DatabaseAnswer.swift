@@ -82,7 +82,7 @@ extension HTTPHandler {
         if handler.value.stream != nil { handler.value.finish(bound.value, keepsAlive: false) }
       }
     }
-    let answer = StreamAnswer(server, pump, hasBegun: true)
+    let answer = StreamAnswer(server, pump, hasBegun: true, checksToken: true)
     stream = answer
     let time = TimeAmount.seconds(server.options.databases?.keepAliveSeconds ?? 30)
     answer.keep(

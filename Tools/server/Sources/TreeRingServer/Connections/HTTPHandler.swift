@@ -285,7 +285,9 @@ final class HTTPHandler: ChannelInboundHandler, RemovableChannelHandler {
         context.close(promise: nil)
       }
     }
-    if event is TokensEvent, stream != nil, !hasRights { endStream(context) }
+    if event is TokensEvent, let stream {
+      if stream.checksToken { stream.poke() } else if !hasRights { endStream(context) }
+    }
     context.fireUserInboundEventTriggered(event)
   }
 

@@ -13,14 +13,18 @@ final class StreamAnswer {
   private let pump: Pump
   /// Whether the head of the answer has been sent.
   let hasBegun: Bool
+  /// Whether the reader notices itself that its token was withdrawn, and names that as the reason
+  /// in its last event.
+  let checksToken: Bool
   private var timer: RepeatedTask?
   private var timeout: Scheduled<Void>?
 
   init(
-    _ server: ServerCore, _ pump: Pump, hasBegun: Bool, timer: RepeatedTask? = nil,
-    timeout: Scheduled<Void>? = nil
+    _ server: ServerCore, _ pump: Pump, hasBegun: Bool, checksToken: Bool = false,
+    timer: RepeatedTask? = nil, timeout: Scheduled<Void>? = nil
   ) {
     self.hasBegun = hasBegun
+    self.checksToken = checksToken
     hub = server.hub
     self.server = server
     self.pump = pump
