@@ -9,8 +9,11 @@ public import TreeRingMappings
 ///
 ///     var request = RemoteRequest("departures", groups: ["JFK", "LGA"])
 ///     request.ranges["JFK"] = .fixed(length: 20)
-///     let departures = try RemoteMappings(request, at: server)
-///     for try await change in departures.changes { table.apply(change) }
+///     var options = RemoteOptions { _ in try await signIn() }
+///     let departures = try RemoteMappings(request, at: server, options: options)
+///     …
+///     for try await change in departures.changes {  // the whole window, then minimal changes
+///       table.apply(change)
 ///
 /// A change is of the same type as one of a local store, so it drives the same adapters. The window
 /// reconnects by itself, with growing, random delays, and resumes at its position: the next change

@@ -8,7 +8,6 @@ public import TreeRingMappings
 ///
 ///     var request = RemoteRequest("departures", groups: ["JFK", "LGA"])
 ///     request.ranges["JFK"] = .fixed(length: 20)
-///     request.fields = ["time", "gate"]
 public struct RemoteRequest: Hashable, Sendable {
   /// The name of the group index.
   public var index: String
