@@ -7,7 +7,7 @@ internal import TreeRingLive
 internal import TreeRingLog
 
 /// A condition that does not hold, with the node that there is.
-private struct ConditionFailed: Error {
+struct ConditionFailed: Error {
   let current: FirebaseNode
 }
 
@@ -99,7 +99,7 @@ extension AnswerMaker {
   ///   - base: The location of a patch; nil for a write of one node.
   ///   - condition: The location that the entity tag of the request belongs to.
   /// - Returns: The nodes as they were written.
-  private func run(
+  func run(
     _ pending: [PendingWrite], base: [FirebaseKey]?, condition: FirebasePath?
   ) throws -> [FirebaseNode] {
     if case .service(.read) = context.principal { throw RealtimeError.permissionDenied }
@@ -143,11 +143,12 @@ extension AnswerMaker {
     }
   }
 
-  private func checkWrites(
-    _ writes: [NodeWrite], _ tree: TreeReader, in transaction: Transaction
+  /// Throws unless the rules allow the writes.
+  func checkWrites(
+    _ writes: [NodeWrite], _ tree: TreeReader, in source: some Readable
   ) throws {
     guard case .user(let auth) = context.principal else { return }
-    let rules = try service.rules(of: context.database, in: transaction)
+    let rules = try service.rules(of: context.database, in: source)
     let access = RuleAccess(rules.rules, auth: auth, now: context.now, source: tree)
     guard try access.allowsWrites(writes) else { throw RealtimeError.permissionDenied }
   }

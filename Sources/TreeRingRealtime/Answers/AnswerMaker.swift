@@ -189,11 +189,22 @@ extension RealtimeService {
     _ context: RequestContext, _ path: [FirebaseKey], _ rules: CompiledRules,
     at snapshot: Snapshot
   ) throws {
-    guard case .user(let auth) = context.principal else { return }
-    let source = TreeReader(source: snapshot, bucket: context.database.bucket)
+    try checkRead(
+      context.principal, context.database, path, context.parameters.query, rules, at: snapshot)
+  }
+
+  /// Throws unless a client may read a node by a query.
+  func checkRead(
+    _ principal: Principal, _ database: Database, _ path: [FirebaseKey], _ query: ChildQuery?,
+    _ rules: CompiledRules, at snapshot: Snapshot
+  ) throws {
+    guard case .user(let auth) = principal else { return }
+    let source = TreeReader(source: snapshot, bucket: database.bucket)
     let access = RuleAccess(rules.rules, auth: auth, now: RequestContext.now, source: source)
-    let query = context.parameters.query?.variable ?? .object([])
-    guard try access.allowsRead(path, query: query) else { throw RealtimeError.permissionDenied }
+    let variable = query?.variable ?? .object([])
+    guard try access.allowsRead(path, query: variable) else {
+      throw RealtimeError.permissionDenied
+    }
   }
 
   /// Throws if a query needs an index that the rules do not name.

@@ -66,6 +66,24 @@ struct RequestContext {
       credential, override: parameters.authOverride, bucket: database.bucket, now: now)
   }
 
+  /// The context of a write that is no request of HTTP.
+  init(
+    _ method: String, _ path: FirebasePath, body: [UInt8] = [], in database: Database,
+    _ principal: Principal, ifMatch: String? = nil
+  ) {
+    request = RealtimeRequest(method: method, target: "", body: body)
+    self.method = method
+    target = .node(path)
+    parameters = RequestParameters(namespace: database.name)
+    self.database = database
+    self.principal = principal
+    credential = nil
+    now = Self.now
+    self.ifMatch = ifMatch
+    ifNoneMatch = nil
+    wantsTag = false
+  }
+
   /// Milliseconds since 1970.
   static var now: Double { (Date().timeIntervalSince1970 * 1000).rounded(.down) }
 

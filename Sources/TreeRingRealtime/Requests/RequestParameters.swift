@@ -33,6 +33,8 @@ struct RequestParameters {
     "x-http-method-override", "at",
   ]
 
+  init(namespace: String) { self.namespace = namespace }
+
   /// Reads the query of a target. A plus sign stands for a space.
   init(_ text: Substring) throws {
     var values: [String: String] = [:]
@@ -64,7 +66,7 @@ struct RequestParameters {
     if let name = values["ns"] { namespace = try Self.namespace(name) }
   }
 
-  private static func decode(_ text: Substring) throws -> String {
+  static func decode(_ text: Substring) throws -> String {
     let spaced = text.utf8.map { $0 == UInt8(ascii: "+") ? UInt8(ascii: " ") : $0 }
     guard let text = String(validating: try Percent.decode(spaced), as: UTF8.self) else {
       throw RealtimeError(400, "A query parameter is not valid UTF-8.")
@@ -125,7 +127,7 @@ struct RequestParameters {
     }
   }
 
-  private static func namespace(_ name: String) throws -> String {
+  static func namespace(_ name: String) throws -> String {
     let isName = name.utf8.allSatisfy {
       (0x30...0x39).contains($0) || (0x61...0x7A).contains($0 | 0x20) || "_-.".utf8.contains($0)
     }

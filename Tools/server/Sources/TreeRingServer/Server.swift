@@ -118,15 +118,13 @@ public final class Server: Sendable {
       },
       upgradePipelineHandler: { channel, head in
         channel.eventLoop.makeCompletedFuture {
-          guard let access = try? core.gate.access(head.headers) else {
-            throw ServerError("The token was withdrawn.")
-          }
+          let handler = try webSocketHandler(head, core)
           let pipeline = channel.pipeline.syncOperations
           try pipeline.addHandler(
             NIOWebSocketFrameAggregator(
               minNonFinalFragmentSize: 0, maxAccumulatedFrameCount: 64,
               maxAccumulatedFrameSize: core.options.limits.messageByteCount))
-          try pipeline.addHandler(WebSocketHandler(core, access, head.headers))
+          try pipeline.addHandler(handler)
         }
       })
     try channel.pipeline.syncOperations.configureHTTPServerPipeline(
@@ -147,14 +145,35 @@ public final class Server: Sendable {
   ) -> HTTPHeaders? {
     let limits = core.options.limits
     let size = head.headers.reduce(0) { $0 + $1.name.utf8.count + $1.value.utf8.count }
-    guard HTTPHandler.path(of: head) == "/v1/live", head.method == .GET,
-      head.uri.utf8.count <= limits.targetByteCount, size <= limits.headerByteCount,
-      core.gate.permits(head.headers)
+    guard head.method == .GET, head.uri.utf8.count <= limits.targetByteCount,
+      size <= limits.headerByteCount
     else { return nil }
+    let path = HTTPHandler.path(of: head)
+    if path == ServerCore.databaseSocketPath {
+      guard core.gate.permitsSource(head.headers),
+        (try? core.databaseSession(head)) != nil
+      else { return nil }
+      core.figures.answered(101)
+      return HTTPHeaders()
+    }
+    guard path == "/v1/live", core.gate.permits(head.headers) else { return nil }
     core.figures.answered(101)
     // A browser requires one of the protocols that it offered, and the token must not come back.
     let offered = head.headers[canonicalForm: "sec-websocket-protocol"].contains("treering.v1")
     return offered ? ["Sec-WebSocket-Protocol": "treering.v1"] : HTTPHeaders()
+  }
+
+  /// The handler of a permitted upgrade.
+  private static func webSocketHandler(
+    _ head: HTTPRequestHead, _ core: ServerCore
+  ) throws -> WebSocketHandler {
+    if HTTPHandler.path(of: head) == ServerCore.databaseSocketPath {
+      return WebSocketHandler(core, try core.databaseSession(head))
+    }
+    guard let access = try? core.gate.access(head.headers) else {
+      throw ServerError("The token was withdrawn.")
+    }
+    return WebSocketHandler(core, access, head.headers)
   }
 
   private static func context(_ options: ServerOptions) throws -> NIOSSLContext? {

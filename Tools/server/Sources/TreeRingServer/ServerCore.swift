@@ -1,6 +1,7 @@
 // The parts of a server that all its connections use.
 
 internal import NIOCore
+internal import NIOHTTP1
 internal import NIOPosix
 internal import TreeRingLive
 internal import TreeRingRealtime
@@ -34,10 +35,22 @@ final class ServerCore: Sendable {
     databases?.observeWrites { [hub] in hub.nudge() }
   }
 
+  /// The path of WebSockets of Firebase's SDKs.
+  static let databaseSocketPath = "/.ws"
+
   /// Whether a path belongs to a database: it ends as Firebase's do, and is no path of the server.
   func isDatabase(_ path: String) -> Bool {
-    databases != nil && path.hasSuffix(".json") && StaticFile.all[path] == nil
-      && LiveService.methods(of: path).isEmpty
+    if databases == nil { return false }
+    return path == Self.databaseSocketPath
+      || path.hasSuffix(".json") && StaticFile.all[path] == nil
+        && LiveService.methods(of: path).isEmpty
+  }
+
+  /// The session of an SDK that connects.
+  func databaseSession(_ head: HTTPRequestHead) throws -> RealtimeSession {
+    guard let databases else { throw ServerError("The server serves no databases.") }
+    return try databases.session(
+      target: head.uri, host: head.headers.first(name: "host") ?? "")
   }
 
   /// The answer to a request, with the server's own figures after those of the store.

@@ -107,9 +107,11 @@ final class TestConnection {
   // MARK: - WebSocket
 
   /// Sends the request for a WebSocket and returns the head of the answer.
-  func upgrade(token: String?, port: Int, headers: [String] = []) throws -> String {
+  func upgrade(
+    _ target: String = "/v1/live", token: String?, port: Int, headers: [String] = []
+  ) throws -> String {
     var lines = [
-      "GET /v1/live HTTP/1.1", "Host: 127.0.0.1:\(port)", "Upgrade: websocket",
+      "GET \(target) HTTP/1.1", "Host: 127.0.0.1:\(port)", "Upgrade: websocket",
       "Connection: Upgrade", "Sec-WebSocket-Version: 13",
       "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==",
     ]

@@ -23,6 +23,10 @@ extension HTTPHandler {
     _ head: HTTPRequestHead, _ method: HTTPMethod, _ body: [UInt8], _ context: ChannelHandlerContext
   ) {
     guard let databases = server.databases else { return }
+    if Self.path(of: head) == ServerCore.databaseSocketPath {
+      return send(
+        Self.databaseRefusal(400, "Connect with a WebSocket: /.ws?v=5&ns=NAME."), context)
+    }
     let request = RealtimeRequest(
       method: method.rawValue, target: head.uri,
       headers: head.headers.map { (name: $0.name, value: $0.value) }, body: body)

@@ -1,4 +1,4 @@
-// Live windows over a WebSocket. The client's messages go to the session one at a time; while one
+// A session over a WebSocket. The client's messages go to the session one at a time; while one
 // is handled, or answers wait, nothing is read from the network. So a client that sends without
 // reading stops itself.
 
@@ -7,6 +7,7 @@ internal import NIOHTTP1
 internal import NIOPosix
 internal import NIOWebSocket
 internal import TreeRingLive
+internal import TreeRingRealtime
 
 /// The handler of one WebSocket.
 final class WebSocketHandler: ChannelDuplexHandler {
@@ -15,7 +16,7 @@ final class WebSocketHandler: ChannelDuplexHandler {
   typealias OutboundOut = WebSocketFrame
 
   private let server: ServerCore
-  private let session: LiveSession
+  private let session: any SocketSession
   private var pump: Pump?
   /// Messages that came in one read from the network.
   private var waiting: [[UInt8]] = []
@@ -36,6 +37,13 @@ final class WebSocketHandler: ChannelDuplexHandler {
     session = server.service.session(for: access)
   }
 
+  /// The handler of a session that reads its credentials from its own messages.
+  init(_ server: ServerCore, _ session: RealtimeSession) {
+    self.server = server
+    self.session = session
+    hasRights = { true }
+  }
+
   func handlerAdded(context: ChannelHandlerContext) {
     let channel = context.channel
     let bound = NIOLoopBound(context, eventLoop: context.eventLoop)
@@ -49,7 +57,7 @@ final class WebSocketHandler: ChannelDuplexHandler {
       }
       channel.flush()
       // Answers have gone, so the session may take a message again.
-      promise.futureResult.whenComplete { _ in handler.value.handleNext(bound.value) }
+      promise.futureResult.whenComplete { _ in handler.value.sent(bound.value) }
     }
     self.pump = pump
     server.hub.add(pump)
@@ -69,7 +77,11 @@ final class WebSocketHandler: ChannelDuplexHandler {
   private func stop() {
     timer?.cancel()
     timer = nil
-    if let pump { server.hub.remove(pump) }
+    if let pump {
+      server.hub.remove(pump)
+      // The end of the pool does not leave the session's last writes out.
+      server.pool.submit { [session] _ in session.end() }
+    }
     pump = nil
     waiting = []
   }
@@ -78,9 +90,21 @@ final class WebSocketHandler: ChannelDuplexHandler {
   private func checkLife(_ context: ChannelHandlerContext) {
     guard isAlive else { return context.close(promise: nil) }
     isAlive = false
+    // A token may have expired.
+    checkSession()
     guard context.channel.isWritable else { return }
     context.writeAndFlush(
       wrapOutboundOut(WebSocketFrame(fin: true, opcode: .ping, data: ByteBuffer())), promise: nil)
+  }
+
+  private func checkSession() {
+    session.requestCheck()
+    pump?.poke(server.pool)
+  }
+
+  /// Goes on after messages have gone to the network.
+  private func sent(_ context: ChannelHandlerContext) {
+    if session.isOver { close(context, .normalClosure) } else { handleNext(context) }
   }
 
   // MARK: - Reading
@@ -161,7 +185,9 @@ final class WebSocketHandler: ChannelDuplexHandler {
 
   func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
     if event is DrainEvent { close(context, .goingAway) }
-    if event is TokensEvent, !hasRights() { close(context, .policyViolation) }
+    if event is TokensEvent {
+      if hasRights() { checkSession() } else { close(context, .policyViolation) }
+    }
     context.fireUserInboundEventTriggered(event)
   }
 

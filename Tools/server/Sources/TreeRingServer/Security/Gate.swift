@@ -68,6 +68,16 @@ final class Gate: Sendable {
     return nil
   }
 
+  /// Whether the Host and Origin headers are permitted.
+  func permitsSource(_ headers: HTTPHeaders) -> Bool {
+    do throws(Refusal) {
+      _ = try checkSource(headers)
+      return true
+    } catch {
+      return false
+    }
+  }
+
   /// Whether all checks pass.
   func permits(_ headers: HTTPHeaders) -> Bool {
     do throws(Refusal) {
