@@ -35,6 +35,9 @@ final class SessionClient: @unchecked Sendable {
   private(set) var dataCount = 0
   private(set) var statuses: [Int: String] = [:]
   private(set) var values: [Int: FirebaseNode] = [:]
+  /// The writes whose events must precede their answers, and those whose events did not.
+  private var expected: [Int: (path: String, value: Int)] = [:]
+  private(set) var early: [String] = []
   private var missing = 0
   private var text: [UInt8] = []
 
@@ -63,6 +66,12 @@ final class SessionClient: @unchecked Sendable {
       session.receive(Array(rest.prefix(frameSize)))
       rest = rest.dropFirst(frameSize)
     }
+  }
+
+  /// Writes a number where the client listens.
+  func put(_ path: String, _ value: Int) {
+    let request = ask("p", "{\"p\":\"/\(path)\",\"d\":\(value)}")
+    expected[request] = (path, value)
   }
 
   func listen(_ path: String, query: String? = nil, target: String, tag: Int? = nil) {
@@ -141,6 +150,11 @@ final class SessionClient: @unchecked Sendable {
       let found = asked.removeValue(forKey: number)
       let action = try #require(found, "answered twice")
       statuses[number] = try body.text("s")
+      if let write = expected.removeValue(forKey: number),
+        tree[write.path].number != Double(write.value)
+      {
+        early.append("\(write.path): \(write.value)")
+      }
       if action == "g", let data = body["d"], statuses[number] == "ok" {
         values[number] = try FirebaseNode(json: data)
       }
