@@ -75,6 +75,27 @@ struct DatabaseSocketTests {
     try await test.stop()
   }
 
+  @Test("The end of the server makes the writes on disconnect")
+  func lastWrites() async throws {
+    let test = try await TestServer(isWritable: true) {
+      $0.databases = DatabaseOptions()
+      $0.databases?.isEmulator = true
+    }
+    let connections = try (0..<20).map { _ in try connect(test) }
+    for (index, connection) in connections.enumerated() {
+      _ = try message(connection)
+      try ask(connection, "\"r\":1,\"a\":\"o\",\"b\":{\"p\":\"/k\(index)\",\"d\":1}")
+      #expect(try message(connection).contains(#""s":"ok""#))
+    }
+    try await test.stop {
+      let snapshot = try test.store.snapshot()
+      let missing = try connections.indices.filter { index in
+        try !snapshot.contains(Key("/k\(index)"), in: "rtdb/chat")
+      }
+      #expect(missing == [])
+    }
+  }
+
   @Test("Connections without --rtdb, of another version or another host are refused")
   func refusals() async throws {
     let plain = try await TestServer()

@@ -52,9 +52,11 @@ final class TestServer: Sendable {
     try store.write { try $0.put(row, for: Key(key), in: Bucket<Row>("rows")) }
   }
 
-  func stop() async throws {
+  /// Ends the server, and closes the store after a check of what it left.
+  func stop(_ check: () throws -> Void = {}) async throws {
     rounds.cancel()
     try await server.stop()
+    try check()
     try store.close()
   }
 
