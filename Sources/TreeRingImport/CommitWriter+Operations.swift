@@ -21,17 +21,7 @@ extension CommitWriter {
       add(CommitLine.Kind(change), row, object, metadata)
     case .tag(let name, let commit): tag(name, commit: commit)
     case .index(let name, let version, let definition):
-      let json: String? =
-        switch definition {
-        case .removed: nil
-        case .fields(let json), .selected(_, let json): json
-        case .code(let buckets): CodeDefinition(buckets: buckets, version: version).json
-        case .filtered(let parent, let buckets):
-          CodeDefinition(buckets: buckets, version: version, parent: parent.name).json
-        case .manual(let buckets):
-          CodeDefinition(buckets: buckets, version: version, isManual: true).json
-        }
-      index(name, json: json)
+      index(name, json: definition.json(version: version))
     case .place(let place, let row, let label):
       row.key.bytes.withUnsafeBytes { key in
         place.group.bytes.withUnsafeBytes { group in

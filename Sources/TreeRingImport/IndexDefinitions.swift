@@ -4,8 +4,8 @@ package import TreeRing
 package import TreeRingLog
 
 /// The definition of an index made in code, of which the store knows only the name, the buckets and
-/// the version: `{"code":[BUCKET…],"version":N}`. Or that of a manual index:
-/// `{"manual":[BUCKET…],"version":N}`.
+/// the version: `{"code":[BUCKET…],"version":N}`; `"unique":true` ends it if it is unique. Or
+/// that of a manual index: `{"manual":[BUCKET…],"version":N}`.
 struct CodeDefinition {
   var buckets: [String]
   var version: UInt32
@@ -13,12 +13,15 @@ struct CodeDefinition {
   var parent: String?
   /// Whether the index is manual.
   var isManual = false
+  /// Whether each group may hold one row only.
+  var isUnique = false
 
   var json: String {
     let filters = parent.map { "\"filters\":\(JSONScanner.quoted($0))," } ?? ""
     let kind = isManual ? "manual" : "code"
     let names = buckets.map { JSONScanner.quoted($0) }.joined(separator: ",")
-    return "{\(filters)\"\(kind)\":[\(names)],\"version\":\(version)}"
+    return "{\(filters)\"\(kind)\":[\(names)],\"version\":\(version)"
+      + "\(isUnique ? ",\"unique\":true" : "")}"
   }
 }
 
@@ -35,6 +38,9 @@ extension CodeDefinition {
     try scanner.enterArray()
     while let element = try scanner.nextElement() {
       buckets.append(Self.text(ofScalar: scanner.slice(element)))
+    }
+    if let unique = try JSONScanner.find(JSONPath("unique"), in: json), !isManual {
+      isUnique = json[unique].elementsEqual("true".utf8)
     }
     parent = try JSONScanner.find(JSONPath("filters"), in: json).map { filters in
       Self.text(ofScalar: UnsafeRawBufferPointer(rebasing: json[filters]))
@@ -55,16 +61,38 @@ extension IndexRecord.Definition {
   ) throws(TreeRingError) -> (version: UInt32, Self) {
     if let code = try? CodeDefinition(json: json) {
       if code.isManual { return (code.version, .manual(buckets: code.buckets)) }
-      guard let parent = code.parent else { return (code.version, .code(buckets: code.buckets)) }
       // Only the parent's name is known here; `defineAnew` looks it up in the store.
-      return (code.version, .filtered(.named(parent), buckets: code.buckets))
+      let definition =
+        code.parent.map { Self.filtered(.named($0), buckets: code.buckets) }
+        ?? .code(buckets: code.buckets)
+      return (code.version, code.isUnique ? .unique(definition) : definition)
     }
     if let found = try? JSONScanner.find(JSONPath("filters"), in: json), !found.isEmpty {
       let filter = try FieldFilter(json: json)
-      return (filter.version, .selected(.named(filter.parent), filter.json))
+      let definition = Self.selected(.named(filter.parent), filter.json)
+      return (filter.version, filter.isUnique ? .unique(definition) : definition)
     }
     let fields = try FieldIndex(json: json)
-    return (fields.version, .fields(fields.json))
+    return (fields.version, Self(fields))
+  }
+}
+
+extension IndexRecord.Definition {
+  /// The definition in the import format; nil removes the index.
+  func json(version: UInt32) -> String? {
+    let plain = withoutRule
+    var code: CodeDefinition
+    switch plain {
+    case .removed, .unique: return nil
+    case .fields(let json), .selected(_, let json): return json
+    case .code(let buckets): code = CodeDefinition(buckets: buckets, version: version)
+    case .filtered(let parent, let buckets):
+      code = CodeDefinition(buckets: buckets, version: version, parent: parent.name)
+    case .manual(let buckets):
+      code = CodeDefinition(buckets: buckets, version: version, isManual: true)
+    }
+    code.isUnique = self != plain
+    return code.json
   }
 }
 
@@ -80,12 +108,14 @@ extension Transaction {
   package func defineAnew(
     _ name: String, version: UInt32, _ definition: IndexRecord.Definition
   ) throws(TreeRingError) {
-    switch definition {
+    switch definition.withoutRule {
     case .removed: try removeIndex(name)
     case .filtered(let parent, let buckets):
-      try define(name, version: version, filtering: parent.name, buckets: buckets)
+      try define(
+        name, version: version, filtering: parent.name, buckets: buckets,
+        isUnique: definition != definition.withoutRule)
     case .selected(_, let json): try define(name, FieldFilter(json: json))
-    case .fields, .code, .manual: try define(name, version: version, definition)
+    case .fields, .code, .manual, .unique: try define(name, version: version, definition)
     }
   }
 }

@@ -16,7 +16,7 @@ import Testing
     .tooLarge: .badInput, .closed: .bug, .notAllowed: .no, .beyondHorizon: .no,
     .logBehindPages: .io, .snapshotExpired: .no, .storeRewound: .io, .notSupported: .io,
     .invalidInput: .badInput, .dateRefused: .badInput, .indexDefinedInCode: .no,
-    .cancelled: .interrupted,
+    .cancelled: .interrupted, .notUnique: .no,
   ]
 
   @Test("Every code of an error that the library declares has an exit code")

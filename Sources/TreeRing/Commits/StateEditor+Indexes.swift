@@ -99,6 +99,7 @@ extension StateEditor {
           after = labeling.places
           edits.relabeled += labeling.relabeled.values
         }
+        if rules.isActive, row.index.isUnique { try row.index.checkLength(of: input) }
         rows[position].after = after
       }
     }
@@ -137,6 +138,7 @@ extension StateEditor {
           &index, bucket: bucket, key: key, prefix: prefix, old: edit.old, new: edit.new)
       }
       roots.indexes.set(index)
+      if rules.isActive { noteRules(edit, in: index, of: bucket, key) }
       if edit.old.isEmpty, edit.new.isEmpty { continue }
       recorder?.record(
         index: edit.index, bucket: bucket, key: key, old: edit.old, new: edit.new,

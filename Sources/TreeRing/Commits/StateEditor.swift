@@ -25,6 +25,8 @@ final class StateEditor {
   let recorder: ChangeRecorder?
   /// Called repeatedly, while no pointer into pages of the transaction is held.
   @exclusivity(unchecked) var spill: SpillAction?
+  /// The checks of rules that the write has to pass; none for a replay.
+  @exclusivity(unchecked) var rules = RuleChecks()
   /// Whether a replayed commit lacks operations that were removed from the log later.
   var hasReplayedStub = false
   /// The record of the row that is being put.
@@ -100,6 +102,7 @@ final class StateEditor {
     in reference: BucketReference, key: UnsafeRawBufferPointer
   ) throws(TreeRingError) -> CommitNumber {
     let bucket = reference.number
+    if !rules.unknown.isEmpty { try rules.checkKnown(reference.name, deletes: new == nil) }
     encode(new)
     guard RowTreeKey.byteCount(of: key) + record.count <= PageLayout.maxCellByteCount else {
       throw ByteReader.damaged

@@ -227,6 +227,7 @@ extension Store {
     defer { if !isSequenced { editor.editor.discard() } }
 
     try editor.buildMissingIndexes()
+    editor.findRules()
     let before = editor.roots.indexes
     do {
       try body(transaction)
@@ -243,6 +244,8 @@ extension Store {
       return Sequenced(
         commit: first, ticket: try log.ticket(for: first, durability: durability))
     }
+    try transaction.checkRules()
+    try pages.checkFetches(since: fetchFailures)
     let notes = transaction.notes
     if transaction.payload.count == 0, notes.isEmpty, !transaction.keepsEmptyCommit {
       let seen = base.roots.commit
@@ -385,9 +388,11 @@ extension Store {
       tx.takesDateOfNewest = true
       if case .filter(let parent, _) = code.closure {
         try tx.define(
-          code.name, version: code.version, filtering: parent, buckets: code.buckets)
+          code.name, version: code.version, filtering: parent, buckets: code.buckets,
+          isUnique: code.isUnique)
       } else {
-        try tx.define(code.name, version: code.version, .code(buckets: code.buckets))
+        try tx.define(
+          code.name, version: code.version, code.ruled(.code(buckets: code.buckets)))
       }
     }.commit
   }

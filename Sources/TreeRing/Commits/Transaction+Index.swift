@@ -13,7 +13,8 @@ extension Transaction {
   public func define(
     _ name: String, _ fields: FieldIndex, progress: (Int) -> Bool = { _ in true }
   ) throws(TreeRingError) {
-    try define(name, version: fields.version, .fields(fields.json), progress: progress)
+    try define(
+      name, version: fields.version, IndexRecord.Definition(fields), progress: progress)
   }
 
   /// Defines a group index of any kind, or replaces its definition. Does nothing if this definition
@@ -30,6 +31,8 @@ extension Transaction {
       definition: definition)
     try record.check()
     try editor.define(record, progress: progress)
+    if record.isRule { editor.rules.defined.append(record.number) }
+    editor.findRules()
     payload.append(.index(record))
     for child in editor.catalog.filters(of: name) {
       try define(
@@ -50,8 +53,10 @@ extension Transaction {
     _ name: String, _ filter: FieldFilter, progress: (Int) -> Bool = { _ in true }
   ) throws(TreeRingError) {
     let parent = try parent(filter.parent, of: name)
+    let definition = IndexRecord.Definition.selected(parent, filter.json)
     try define(
-      name, version: filter.version, .selected(parent, filter.json), progress: progress)
+      name, version: filter.version, filter.isUnique ? .unique(definition) : definition,
+      progress: progress)
   }
 
   /// Defines a group index whose rows are placed manually. If it exists already, it keeps its rows
@@ -64,7 +69,8 @@ extension Transaction {
   /// - Throws: `notFound` if the other one is not in force; `invalidInput` if it is over other
   ///   buckets, or filters this one.
   package func define(
-    _ name: String, version: UInt32, filtering parent: String, buckets: [String]
+    _ name: String, version: UInt32, filtering parent: String, buckets: [String],
+    isUnique: Bool = false
   ) throws(TreeRingError) {
     let record = try self.parent(parent, of: name)
     guard buckets.allSatisfy(record.buckets.containsName) else {
@@ -73,7 +79,8 @@ extension Transaction {
         "The index \(name) is over other buckets than \(parent), which it filters: over "
           + "\(record.buckets.joined(separator: ", ")).")
     }
-    try define(name, version: version, .filtered(record, buckets: buckets))
+    let definition = IndexRecord.Definition.filtered(record, buckets: buckets)
+    try define(name, version: version, isUnique ? .unique(definition) : definition)
   }
 
   /// The definition of the index to filter.
@@ -107,6 +114,7 @@ extension Transaction {
     var record = old
     record.definition = .removed
     editor.setDefinition(record)
+    editor.findRules()
     payload.append(.index(record))
   }
 }
@@ -118,6 +126,7 @@ extension IndexRecord.Definition {
     switch self {
     case .filtered(_, let buckets): .filtered(parent, buckets: buckets)
     case .selected(_, let text): .selected(parent, text)
+    case .unique(let definition): .unique(definition.filtering(parent))
     case .removed, .fields, .code, .manual: self
     }
   }

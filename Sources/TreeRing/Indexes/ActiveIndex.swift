@@ -31,10 +31,15 @@ package struct ActiveIndex: Sendable {
   /// The comparison that orders its rows, or those of the index that it filters; otherwise nil.
   /// With a comparison, the sort keys are labels, which only the trees contain.
   let comparison: RowComparison?
+  /// Whether each group may hold one row only.
+  let isUnique: Bool
 
-  init(number: UInt32, name: String, evaluator: Evaluator, buckets: [String]) {
+  init(
+    number: UInt32, name: String, evaluator: Evaluator, buckets: [String], isUnique: Bool = false
+  ) {
     self.number = number
     self.name = name
+    self.isUnique = isUnique
     self.evaluator = evaluator
     self.buckets = buckets
     switch evaluator {
@@ -82,6 +87,22 @@ package struct ActiveIndex: Sendable {
     }
   }
 
+  /// Throws `tooLarge` if a row is not in the index only because the name of its group is too long:
+  /// a unique index would not compare its value.
+  func checkLength(of row: RowInput) throws(TreeRingError) {
+    switch evaluator {
+    case .fields(let fields):
+      guard fields.hasTooLongGroup(row.object) else { return }
+      throw TreeRingError(
+        .tooLarge,
+        "The value of the field \(fields.group), which the index \(name) keeps unique, exceeds "
+          + "\(Limits.nameByteCount) bytes. Shorten it, or keep a digest of it unique.")
+    case .filtered(let parent, let fits):
+      if (try? fits(row)) == true { try parent.checkLength(of: row) }
+    case .code, .manual, .compared: break
+    }
+  }
+
   /// The result of a closure, sorted and with one place a group; nil if the closure could not
   /// decode the row.
   private static func inGroupOrder(
@@ -119,10 +140,11 @@ extension IndexRecord {
   /// The definition, ready for use; nil if its closure is not among `code`.
   func active(code: [CodeIndex]) throws(TreeRingError) -> ActiveIndex? {
     func ready(_ evaluator: ActiveIndex.Evaluator, over buckets: [String]) -> ActiveIndex {
-      ActiveIndex(number: number, name: name, evaluator: evaluator, buckets: buckets)
+      ActiveIndex(
+        number: number, name: name, evaluator: evaluator, buckets: buckets, isUnique: isUnique)
     }
-    switch definition {
-    case .removed: return nil
+    switch definition.withoutRule {
+    case .removed, .unique: return nil
     case .fields(let text):
       let fields = try stored { () throws(TreeRingError) in try FieldIndex(json: text) }
       return ready(.fields(fields), over: [fields.bucket])
@@ -152,8 +174,8 @@ extension IndexRecord {
 
   /// The buckets whose rows it may contain.
   var buckets: [String] {
-    switch definition {
-    case .removed: []
+    switch definition.withoutRule {
+    case .removed, .unique: []
     case .fields(let text): (try? FieldIndex(json: text)).map { [$0.bucket] } ?? []
     case .code(let buckets), .filtered(_, let buckets), .manual(let buckets): buckets
     case .selected(let parent, _): parent.buckets
@@ -162,10 +184,20 @@ extension IndexRecord {
 
   /// The index that this one filters; nil if it filters none.
   var parent: IndexRecord? {
-    switch definition {
+    switch definition.withoutRule {
     case .filtered(let parent, _), .selected(let parent, _): parent
-    case .removed, .fields, .code, .manual: nil
+    case .removed, .fields, .code, .manual, .unique: nil
     }
+  }
+
+  /// Whether each group may hold one row only.
+  var isUnique: Bool { if case .unique = definition { true } else { false } }
+}
+
+extension IndexRecord.Definition {
+  /// The definition of the same places without the rule that groups hold one row.
+  package var withoutRule: Self {
+    if case .unique(let definition) = self { definition } else { self }
   }
 }
 
@@ -175,6 +207,8 @@ package struct CodeIndex: Sendable {
   package let version: UInt32
   package let buckets: [String]
   let closure: Closure
+  /// Whether each group may hold one row only.
+  var isUnique = false
 
   /// The closures of the definition's author.
   enum Closure: Sendable {
@@ -190,10 +224,15 @@ package struct CodeIndex: Sendable {
   func isInForce(in catalog: Catalog) -> Bool {
     guard let known = catalog.indexes[name] else { return false }
     guard case .filter(let parent, _) = closure else {
-      return known.isSame(version, .code(buckets: buckets))
+      return known.isSame(version, ruled(.code(buckets: buckets)))
     }
     return catalog.indexes[parent].map {
-      known.isSame(version, .filtered($0, buckets: buckets))
+      known.isSame(version, ruled(.filtered($0, buckets: buckets)))
     } ?? false
+  }
+
+  /// The definition with the rule that groups hold one row, if this index has it.
+  func ruled(_ definition: IndexRecord.Definition) -> IndexRecord.Definition {
+    isUnique ? .unique(definition) : definition
   }
 }

@@ -1,6 +1,7 @@
 // A filter of another index whose conditions are data, not code, so that every process and the tool
 // can evaluate it. Its canonical text is one line of JSON with its members in this order:
 //   {"filters":INDEX,"where":{"FIELD":["V","V"]},"version":N}
+// A unique filter has "unique":true after that.
 //
 // Conditions are those of `FieldIndex`. A row fits if its object is a JSON object in which every
 // field with a condition has one of the permitted texts.
@@ -23,6 +24,8 @@ public struct FieldFilter: Hashable, Sendable {
   public let conditions: [FieldIndex.Condition]
   /// The definition's version; a definition with another version is another index.
   public let version: UInt32
+  /// Whether each group may hold one row only; see ``unique()``.
+  public private(set) var isUnique = false
 
   /// The compiled conditions.
   private let program: FieldProgram
@@ -49,8 +52,17 @@ public struct FieldFilter: Hashable, Sendable {
       of: parent, where: try FieldIndex.conditions(of: conditions), version: version)
   }
 
+  /// Returns the same filter as a rule: of the rows that fit, each group holds at most one. See
+  /// ``FieldIndex/unique()``.
+  public func unique() -> FieldFilter {
+    var unique = self
+    unique.isUnique = true
+    return unique
+  }
+
   public static func == (a: FieldFilter, b: FieldFilter) -> Bool {
     a.parent.isSameName(as: b.parent) && a.conditions == b.conditions && a.version == b.version
+      && a.isUnique == b.isUnique
   }
 
   public func hash(into hasher: inout Hasher) {
@@ -61,7 +73,8 @@ public struct FieldFilter: Hashable, Sendable {
 
   /// Returns the same filter with another version.
   public func withVersion(_ version: UInt32) throws(TreeRingError) -> FieldFilter {
-    try FieldFilter(of: parent, where: conditions, version: version)
+    let filter = try FieldFilter(of: parent, where: conditions, version: version)
+    return isUnique ? filter.unique() : filter
   }
 
   /// Whether a row's object fulfils the conditions. O(bytes), in one pass over the object.
@@ -75,10 +88,11 @@ extension FieldFilter {
   /// The definition as canonical JSON, the text that is stored. Equal definitions have equal texts.
   public var json: String {
     "{\"filters\":\(JSONScanner.quoted(parent)),\"where\":\(FieldIndex.json(conditions)),"
-      + "\"version\":\(version)}"
+      + "\"version\":\(version)\(FieldIndex.uniqueness(isUnique))}"
   }
 
-  /// Creates a filter from its JSON. Members may come in any order; `version` may be absent.
+  /// Creates a filter from its JSON. Members may come in any order; `version` and
+  /// `unique` may be absent.
   ///
   /// Throws `invalidInput` if the text is not JSON, or a member is unknown, missing or malformed.
   public init(json: String) throws(TreeRingError) {
@@ -90,12 +104,13 @@ extension FieldFilter {
   /// Creates a filter from its JSON, as bytes.
   package init(json: UnsafeRawBufferPointer) throws(TreeRingError) {
     var reader = FieldDefinitionReader(scanner: JSONScanner(json))
-    try reader.read(members: ["filters", "where", "version"])
+    try reader.read(members: ["filters", "where", "version", "unique"])
     guard let parent = reader.parent else {
       throw TreeRingError(
         .invalidInput, "The definition of a filter needs the member “filters”, the name of an index"
       )
     }
     try self.init(of: parent, where: reader.conditions, version: reader.version)
+    if reader.isUnique { self = unique() }
   }
 }

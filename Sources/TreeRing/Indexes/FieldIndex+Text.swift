@@ -8,8 +8,11 @@ extension FieldIndex {
     let order = Self.json(order.map(\.description))
     let (bucket, group) = (JSONScanner.quoted(bucket), JSONScanner.quoted(group))
     return "{\"bucket\":\(bucket),\"group\":\(group),\"order\":\(order),"
-      + "\"where\":\(Self.json(conditions)),\"version\":\(version)}"
+      + "\"where\":\(Self.json(conditions)),\"version\":\(version)\(Self.uniqueness(isUnique))}"
   }
+
+  /// The member that states that an index is unique; empty if it is not.
+  static func uniqueness(_ isUnique: Bool) -> String { isUnique ? ",\"unique\":true" : "" }
 
   /// Conditions as `{"FIELD":["V","V"]}`.
   static func json(_ conditions: [Condition]) -> String {
@@ -21,8 +24,8 @@ extension FieldIndex {
     "[\(texts.map { JSONScanner.quoted($0) }.joined(separator: ","))]"
   }
 
-  /// Creates a definition from its JSON. Members may come in any order; `where` and `version` may
-  /// be absent.
+  /// Creates a definition from its JSON. Members may come in any order; `where`, `version` and
+  /// `unique` may be absent.
   ///
   /// Throws `invalidInput` if the text is not JSON, or a member is unknown, missing or malformed.
   public init(json: String) throws(TreeRingError) {
@@ -34,7 +37,7 @@ extension FieldIndex {
   /// Creates a definition from its JSON, as bytes.
   package init(json: UnsafeRawBufferPointer) throws(TreeRingError) {
     var reader = FieldDefinitionReader(scanner: JSONScanner(json))
-    try reader.read(members: ["bucket", "group", "order", "where", "version"])
+    try reader.read(members: ["bucket", "group", "order", "where", "version", "unique"])
     guard let bucket = reader.bucket, let group = reader.group else {
       throw TreeRingError(
         .invalidInput, "An index definition needs the members “bucket” and “group”")
@@ -42,6 +45,7 @@ extension FieldIndex {
     try self.init(
       bucket: bucket, group: group, order: reader.order.map { Order(text: $0) },
       where: reader.conditions, version: reader.version)
+    if reader.isUnique { self = unique() }
   }
 
   /// Creates a definition from typed options: `order` as `FIELD[:desc][,…]`, each condition as
@@ -80,6 +84,14 @@ extension FieldIndex {
   }
 }
 
+extension IndexRecord.Definition {
+  /// The definition of an index by fields, unique or not.
+  package init(_ fields: FieldIndex) {
+    let definition = Self.fields(fields.json)
+    self = fields.isUnique ? .unique(definition) : definition
+  }
+}
+
 extension FieldIndex.Order: CustomStringConvertible {
   /// The field, followed by `:desc` if greater values come first.
   public var description: String { isDescending ? field + ":desc" : field }
@@ -100,6 +112,7 @@ struct FieldDefinitionReader {
   var order: [String] = []
   var conditions: [FieldIndex.Condition] = []
   var version: UInt32 = 1
+  var isUnique = false
 
   /// Reads the whole definition. Refuses other members than those given.
   mutating func read(members: Set<String>) throws(TreeRingError) {
@@ -121,6 +134,12 @@ struct FieldDefinitionReader {
           throw error("“version” must be a whole number", at: member.value.lowerBound)
         }
         version = number
+      case "unique":
+        let token = String(decoding: scanner.slice(member.value), as: UTF8.self)
+        guard let value = Bool(token) else {
+          throw error("“unique” must be true or false", at: member.value.lowerBound)
+        }
+        isUnique = value
       default: break
       }
     }

@@ -4,6 +4,7 @@
 // The store contains the definition, so that every process and the tool can evaluate it. Its
 // canonical text is one line of JSON with its members in this order:
 // {"bucket":B,"group":FIELD,"order":["FIELD","FIELD:desc"],"where":{"FIELD":["V","V"]},"version":N}
+// A unique index has "unique":true after that.
 //
 // Fields are dotted paths into the object. The group and the values that `where` compares are the
 // texts of scalars: the text of a string, and any other scalar as written. A row is in no group if
@@ -72,9 +73,11 @@ public struct FieldIndex: Hashable, Sendable {
   public let conditions: [Condition]
   /// The definition's version; a definition with another version is another index.
   public let version: UInt32
+  /// Whether each group may hold one row only; see ``unique()``.
+  public private(set) var isUnique = false
 
   /// The compiled fields.
-  let program: FieldProgram
+  private(set) var program: FieldProgram
 
   /// Creates a definition. Conditions on the same field are merged into one.
   ///
@@ -104,6 +107,23 @@ public struct FieldIndex: Hashable, Sendable {
       bucket: bucket.bucketName, group: group, order: order, where: conditions, version: version)
   }
 
+  /// Returns the same definition as a rule: each group holds at most one row, so no two rows have
+  /// the same value in the field that names the group.
+  ///
+  ///     let byEmail = try FieldIndex(on: members, group: "email", order: []).unique()
+  ///     try store.define("ByEmail", byEmail)
+  ///
+  /// A commit after which two rows share a group throws `notUnique`. It is checked at the end of
+  /// the commit, so two rows may exchange their values in one. A row without the field, or with
+  /// null in it, is in no group, and there may be many of those. A value longer than a group's name
+  /// may be throws `tooLarge`.
+  public func unique() -> FieldIndex {
+    var unique = self
+    unique.isUnique = true
+    unique.program.skipsNull = true
+    return unique
+  }
+
   /// Returns the conditions with those on the same field merged into one.
   static func merged(_ conditions: [Condition]) -> [Condition] {
     var merged: [Condition] = []
@@ -120,7 +140,7 @@ public struct FieldIndex: Hashable, Sendable {
 
   public static func == (a: FieldIndex, b: FieldIndex) -> Bool {
     a.bucket.isSameName(as: b.bucket) && a.group.isSameName(as: b.group) && a.order == b.order
-      && a.conditions == b.conditions && a.version == b.version
+      && a.conditions == b.conditions && a.version == b.version && a.isUnique == b.isUnique
   }
 
   public func hash(into hasher: inout Hasher) {
@@ -133,8 +153,9 @@ public struct FieldIndex: Hashable, Sendable {
 
   /// Returns the same definition with another version.
   public func withVersion(_ version: UInt32) throws(TreeRingError) -> FieldIndex {
-    try FieldIndex(
+    let index = try FieldIndex(
       bucket: bucket, group: group, order: order, where: conditions, version: version)
+    return isUnique ? index.unique() : index
   }
 }
 
@@ -145,6 +166,8 @@ package struct FieldEntry {
   /// The sort key of the last row that is in the index.
   package var sortKey: [UInt8] { encoder.bytes }
 
+  /// Whether the last row is not in the index only because its group's name is too long.
+  var isGroupTooLong = false
   var encoder = SortKeyEncoder()
   /// The values found in a binary row, as JSON.
   var json: [UInt8] = []
@@ -160,5 +183,11 @@ extension FieldIndex {
   func evaluate(_ object: UnsafeRawBufferPointer) -> (group: [UInt8], sortKey: [UInt8])? {
     var entry = FieldEntry()
     return program.evaluate(object, into: &entry) ? (entry.group, entry.sortKey) : nil
+  }
+
+  /// Whether a row is not in the index only because its group's name is too long. O(bytes).
+  func hasTooLongGroup(_ object: UnsafeRawBufferPointer) -> Bool {
+    var entry = FieldEntry()
+    return !program.evaluate(object, into: &entry) && entry.isGroupTooLong
   }
 }

@@ -35,6 +35,8 @@ struct FieldProgram: Sendable {
   private var slotCount = 0
   /// The slot of the group; -1 for conditions only.
   private var groupSlot = -1
+  /// Whether a row with null in the group's field is not in the index.
+  var skipsNull = false
   private var conditions: [Condition] = []
   private var order: [(slot: Int, isDescending: Bool)] = []
 
@@ -118,9 +120,10 @@ struct FieldProgram: Sendable {
     if groupSlot < 0 { return true }
     entry.group.removeAll(keepingCapacity: true)
     let group = UnsafeRawBufferPointer(rebasing: object[found[groupSlot]])
-    guard JSONScanner.appendText(ofScalar: group, to: &entry.group),
-      entry.group.withUnsafeBytes({ GroupName.isWithinLimit($0) })
-    else { return false }
+    if skipsNull, group.first == UInt8(ascii: "n") { return false }
+    guard JSONScanner.appendText(ofScalar: group, to: &entry.group) else { return false }
+    entry.isGroupTooLong = !entry.group.withUnsafeBytes { GroupName.isWithinLimit($0) }
+    if entry.isGroupTooLong { return false }
     entry.encoder.removeAll()
     for field in order {
       entry.encoder.appendField(

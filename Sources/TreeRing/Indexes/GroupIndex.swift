@@ -16,7 +16,7 @@ public struct GroupIndex: Sendable {
   public let name: String
   /// The version of the closure. Raise it when the closure changes; the index is then rebuilt.
   public let version: UInt32
-  let code: CodeIndex
+  private(set) var code: CodeIndex
 
   /// Defines an index by a closure over rows.
   public init<Row: SendableMetatype, Places: PlaceSet>(
@@ -125,6 +125,26 @@ public struct GroupIndex: Sendable {
       try fits(try input.row(by: coder))
     }
     code = CodeIndex(name: name, version: version, buckets: [bucket.name], closure: closure)
+  }
+}
+
+extension GroupIndex {
+  /// Whether each group may hold one row only; see ``unique()``.
+  public var isUnique: Bool { code.isUnique }
+
+  /// Returns the same index as a rule: each group holds at most one row.
+  ///
+  ///     let byEmail = GroupIndex("ByEmail", on: members, version: 1) { member in
+  ///       Place(in: member.email.lowercased())
+  ///     }.unique()
+  ///
+  /// A commit after which two rows share a group throws `notUnique`, see ``FieldIndex/unique()``. A
+  /// process that has not registered the closure can put no rows into the bucket; it throws
+  /// `indexDefinedInCode`.
+  public func unique() -> GroupIndex {
+    var unique = self
+    unique.code.isUnique = true
+    return unique
   }
 }
 

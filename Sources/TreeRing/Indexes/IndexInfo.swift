@@ -18,11 +18,14 @@ public struct IndexInfo: Hashable, Sendable {
   public let filter: FieldFilter?
   /// Whether its rows are placed manually.
   public let isManual: Bool
+  /// Whether each group may hold one row only; see ``FieldIndex/unique()``.
+  public let isUnique: Bool
 
   public static func == (a: IndexInfo, b: IndexInfo) -> Bool {
     a.name.isSameName(as: b.name) && a.version == b.version && a.fields == b.fields
       && a.buckets.areSameNames(as: b.buckets) && a.parent.isSameName(as: b.parent)
       && a.filter == b.filter && a.isManual == b.isManual
+      && a.isUnique == b.isUnique
   }
   public func hash(into hasher: inout Hasher) {
     name.hashName(into: &hasher)
@@ -34,15 +37,15 @@ public struct IndexInfo: Hashable, Sendable {
       var fields: FieldIndex?
       var filter: FieldFilter?
       var isManual = false
-      switch record.definition {
+      switch record.definition.withoutRule {
       case .fields(let text): fields = try? FieldIndex(json: text)
       case .selected(_, let text): filter = try? FieldFilter(json: text)
       case .manual: isManual = true
-      case .removed, .code, .filtered: break
+      case .removed, .code, .filtered, .unique: break
       }
       return IndexInfo(
         name: record.name, version: record.version, buckets: record.buckets, fields: fields,
-        parent: record.parent?.name, filter: filter, isManual: isManual)
+        parent: record.parent?.name, filter: filter, isManual: isManual, isUnique: record.isUnique)
     }
   }
 }

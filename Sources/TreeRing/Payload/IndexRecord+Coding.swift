@@ -41,12 +41,17 @@ extension IndexRecord {
     static let filtered: UInt8 = 3
     static let selected: UInt8 = 4
     static let manual: UInt8 = 5
+    static let unique: UInt8 = 7
   }
 
   func encode(into bytes: inout [UInt8]) {
     bytes.append(counted: name)
     bytes.append(integer: UInt64(number))
     bytes.append(integer: UInt64(version))
+    Self.append(definition, to: &bytes)
+  }
+
+  private static func append(_ definition: Definition, to bytes: inout [UInt8]) {
     switch definition {
     case .removed: bytes.append(Kind.removed)
     case .fields(let text):
@@ -54,10 +59,10 @@ extension IndexRecord {
       bytes.append(counted: text)
     case .code(let buckets):
       bytes.append(Kind.code)
-      Self.append(buckets, to: &bytes)
+      append(buckets, to: &bytes)
     case .filtered(let parent, let buckets):
       bytes.append(Kind.filtered)
-      Self.append(buckets, to: &bytes)
+      append(buckets, to: &bytes)
       parent.encode(into: &bytes)
     case .selected(let parent, let text):
       bytes.append(Kind.selected)
@@ -65,7 +70,10 @@ extension IndexRecord {
       parent.encode(into: &bytes)
     case .manual(let buckets):
       bytes.append(Kind.manual)
-      Self.append(buckets, to: &bytes)
+      append(buckets, to: &bytes)
+    case .unique(let definition):
+      bytes.append(Kind.unique)
+      append(definition, to: &bytes)
     }
   }
 
@@ -90,28 +98,36 @@ extension IndexRecord {
     guard depth <= Self.depthLimit else { throw ByteReader.damaged }
     let name = String(decoding: try reader.counted(), as: UTF8.self)
     let (number, version) = (try reader.integer32(), try reader.integer32())
-    let definition: Definition
-    switch try reader.byte() {
-    case Kind.removed: definition = .removed
-    case Kind.fields:
-      definition = .fields(String(decoding: try reader.counted(), as: UTF8.self))
-    case Kind.code:
-      definition = .code(buckets: try Self.buckets(&reader))
+    let definition = try Self.definition(try reader.byte(), &reader, of: name, depth: depth)
+    try Limits.checkStored(name: name.utf8.count)
+    self.init(name: name, number: number, version: version, definition: definition)
+    try check()
+  }
+
+  /// Reads the definition of a kind.
+  private static func definition(
+    _ kind: UInt8, _ reader: inout ByteReader, of name: String, depth: Int
+  ) throws(TreeRingError) -> Definition {
+    switch kind {
+    case Kind.removed: return .removed
+    case Kind.fields: return .fields(String(decoding: try reader.counted(), as: UTF8.self))
+    case Kind.code: return .code(buckets: try buckets(&reader))
     case Kind.filtered:
-      let buckets = try Self.buckets(&reader)
-      definition = .filtered(try IndexRecord(&reader, depth: depth + 1), buckets: buckets)
+      let buckets = try buckets(&reader)
+      return .filtered(try IndexRecord(&reader, depth: depth + 1), buckets: buckets)
     case Kind.selected:
       let text = String(decoding: try reader.counted(), as: UTF8.self)
-      definition = .selected(try IndexRecord(&reader, depth: depth + 1), text)
-    case Kind.manual: definition = .manual(buckets: try Self.buckets(&reader))
-    case let kind:
+      return .selected(try IndexRecord(&reader, depth: depth + 1), text)
+    case Kind.manual: return .manual(buckets: try buckets(&reader))
+    case Kind.unique:
+      let kind = try reader.byte()
+      guard kind >= Kind.fields, kind <= Kind.selected else { throw ByteReader.damaged }
+      return .unique(try definition(kind, &reader, of: name, depth: depth))
+    default:
       throw TreeRingError(
         .unsupportedFormat,
         "The index \(name) is defined in a way, \(kind), that is unknown to this version. "
           + "Open the store with a newer version.")
     }
-    try Limits.checkStored(name: name.utf8.count)
-    self.init(name: name, number: number, version: version, definition: definition)
-    try check()
   }
 }

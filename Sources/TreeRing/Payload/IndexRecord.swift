@@ -19,6 +19,8 @@ package struct IndexRecord: Hashable, Sendable {
     indirect case selected(IndexRecord, String)
     /// Manual: rows of these buckets stand where they were placed.
     case manual(buckets: [String])
+    /// As the definition inside, with at most one row in each group: a rule that commits keep.
+    indirect case unique(Definition)
 
     package static func == (a: Definition, b: Definition) -> Bool {
       switch (a, b) {
@@ -30,6 +32,7 @@ package struct IndexRecord: Hashable, Sendable {
         a == b && buckets.areSameNames(as: others)
       case (.selected(let a, let text), .selected(let b, let other)):
         a == b && text.isSameName(as: other)
+      case (.unique(let a), .unique(let b)): a == b
       default: false
       }
     }
@@ -39,6 +42,7 @@ package struct IndexRecord: Hashable, Sendable {
       case .fields(let text): text.hashName(into: &hasher)
       case .code(let buckets), .manual(let buckets): hasher.combine(buckets.names)
       case .filtered(let parent, _), .selected(let parent, _): hasher.combine(parent)
+      case .unique(let definition): hasher.combine(definition)
       }
     }
   }
@@ -55,4 +59,7 @@ package struct IndexRecord: Hashable, Sendable {
     self.version = version
     self.definition = definition
   }
+
+  /// Whether it is a rule that commits must keep.
+  var isRule: Bool { if case .unique = definition { true } else { false } }
 }

@@ -18,6 +18,7 @@ extension Transaction {
     _ found: ReadableCommit, at date: Timestamp
   ) throws -> (findings: [SalvageFinding], awaitingRow: [SalvageFinding]) {
     let header = found.header
+    keepsRules = false
     try PayloadReader.check(
       found.payload, commit: header.number, operationCount: header.operationCount)
     var adoption = Adoption(transaction: self, found: found)

@@ -21,6 +21,7 @@ package struct Catalog: Sendable {
     var indexes = IndexTable()
     var manualNumbers: [UInt32] = []
     var manualNumbersByBucket: [StoreName: [UInt32]] = [:]
+    var rules: [IndexRecord] = []
     var nextIndexNumber: UInt32 = 1
     var nextBucketNumber: UInt32 = 1
   }
@@ -61,6 +62,8 @@ package struct Catalog: Sendable {
   func manualNumbers(over bucket: String) -> [UInt32] {
     storage.content.manualNumbersByBucket[StoreName(bucket)] ?? []
   }
+  /// The definitions in force that are rules, in the order of their numbers.
+  var rules: [IndexRecord] { storage.content.rules }
   /// The number that the next index definition gets.
   var nextIndexNumber: UInt32 { storage.content.nextIndexNumber }
   /// The number that the next bucket gets.
@@ -126,6 +129,9 @@ package struct Catalog: Sendable {
       } else {
         content.indexes[record.name] = record
       }
+      content.rules.removeAll { $0.name.isSameName(as: record.name) }
+      if record.isRule { content.rules.append(record) }
+      content.rules.sort { $0.number < $1.number }
       if case .manual(let buckets) = record.definition {
         content.manualNumbers.append(record.number)
         content.manualNumbers.sort()

@@ -79,6 +79,7 @@ extension JSONObject {
     }
     if let parent = index.parent { text("parent", parent) }
     if index.isManual { bool("manual", true) }
+    if index.isUnique { bool("unique", true) }
     number("version", index.version)
     if let rows { number("rows", rows) } else { null("rows") }
     if let groups { number("groups", groups) } else { null("groups") }

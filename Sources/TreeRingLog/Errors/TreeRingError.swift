@@ -36,6 +36,8 @@ public struct TreeRingError: Error, Hashable, Sendable, CustomStringConvertible 
     public static let unknown = Code("unknown")
     /// A precondition of a write did not hold. `current` is the commit found instead, if any.
     public static let conflict = Code("conflict")
+    /// Two rows would share a group of a unique index. The commit did not happen.
+    public static let notUnique = Code("notUnique")
     /// The date given to a commit is earlier than the newest commit's, or ahead of the clock. The
     /// commit did not happen.
     public static let dateRefused = Code("dateRefused")
@@ -81,6 +83,8 @@ public struct TreeRingError: Error, Hashable, Sendable, CustomStringConvertible 
   public var current: CommitNumber?
   /// The operating system's error number, if a system call failed.
   public var errno: Int32?
+  /// The rule of the store that a commit would have broken, if it is refused for that.
+  package var brokenRule: BrokenRule?
 
   package init(
     _ code: Code, _ message: String, file: String? = nil, offset: UInt64? = nil,

@@ -13,7 +13,8 @@ struct ImportCommand: StoreCommand {
     discussion: """
       A bad line ends the import with its number and exit code 65. The commits before it are kept, \
       and --resume goes on after them. Ctrl-C stops between two commits. Input whose first line is \
-      the store's first commit, with its date, is refused, unless --resume or --again is given.
+      the store's first commit, with its date, is refused, unless --resume or --again is given. \
+      A line that breaks a rule of the store is a bad line, unless --unchecked is given.
       """)
 
   enum Format: String, ExpressibleByArgument, CaseIterable { case commits, rows }
@@ -41,6 +42,8 @@ struct ImportCommand: StoreCommand {
   var delayFrom: Timestamp?
   @Flag(help: "Skip the lines that are commits of the store already.") var resume = false
   @Flag(help: "Import commits once more that the store begins with.") var again = false
+  @Flag(help: "Keep no rules: the lines are what another store has committed.")
+  var unchecked = false
 
   func validate() throws {
     let options = [bucket != nil, key != nil, rowsPerCommit != nil]
@@ -54,6 +57,9 @@ struct ImportCommand: StoreCommand {
       throw ValidationError("--speed is more than 0, and goes with --format commits.")
     }
     if delayFrom != nil, speed == nil { throw ValidationError("--delay-from goes with --speed.") }
+    if unchecked, format == .rows {
+      throw ValidationError("--unchecked goes with --format commits.")
+    }
     if resume, again { throw ValidationError("--resume and --again exclude each other.") }
     if let rowsPerCommit, rowsPerCommit < 1 {
       throw ValidationError("--rows-per-commit must be at least 1.")
@@ -73,7 +79,9 @@ struct ImportCommand: StoreCommand {
     var failure: (any Error)?
     do {
       switch format {
-      case .commits: try work.importCommits(after: bases, resuming: resume, again: again)
+      case .commits:
+        try work.importCommits(
+          after: bases, resuming: resume, again: again, unchecked: unchecked)
       case .rows:
         try work.importRows(
           bucket: bucket ?? "", key: key ?? "", perCommit: rowsPerCommit ?? 1, resuming: resume)

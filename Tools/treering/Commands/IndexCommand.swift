@@ -18,8 +18,9 @@ struct IndexAddCommand: StoreCommand {
       By fields: --bucket, --group and --order, and --where for some of the rows. A row without \
       the group field is not in the index. A filter: --parent and --where, for the rows of another \
       index that fit, in its groups and its order. A manual index: --manual and --bucket; the \
-      operations “place” and “unplace” of an import, or a program, place the rows. Another \
-      definition under an existing name replaces the index and raises its version.
+      operations “place” and “unplace” of an import, or a program, place the rows. With --unique \
+      each group holds one row at most: a commit after which two rows share one is refused. \
+      Another definition under an existing name replaces the index and raises its version.
       """)
 
   @OptionGroup var arguments: StoreArguments
@@ -34,6 +35,7 @@ struct IndexAddCommand: StoreCommand {
   @Option(help: "The index whose rows it filters.", transform: NegativeNumber.shown)
   var parent: String?
   @Flag(help: "The index is manual.") var manual = false
+  @Flag(help: "Each group holds at most one row.") var unique = false
   @Option(
     name: .customLong("where"), parsing: .singleValue,
     help: "FIELD=V[,V…]: Only rows whose field has one of these texts. Repeated, all must hold.",
@@ -51,12 +53,13 @@ struct IndexAddCommand: StoreCommand {
     do throws(TreeRingError) {
       switch (bucket, group, order, parent, manual) {
       case (let bucket?, let group?, let order?, nil, false):
-        return .fields(
-          try FieldIndex(
-            bucket: bucket, group: group, order: try Self.order(order), where: conditions))
+        let index = try FieldIndex(
+          bucket: bucket, group: group, order: try Self.order(order), where: conditions)
+        return .fields(unique ? index.unique() : index)
       case (nil, nil, nil, let parent?, false):
-        return .filter(try FieldFilter(of: parent, where: conditions))
-      case (let bucket?, nil, nil, nil, true) where conditions.isEmpty:
+        let filter = try FieldFilter(of: parent, where: conditions)
+        return .filter(unique ? filter.unique() : filter)
+      case (let bucket?, nil, nil, nil, true) where conditions.isEmpty && !unique:
         return .manual(ManualIndex(on: bucket))
       default: break
       }
@@ -66,7 +69,7 @@ struct IndexAddCommand: StoreCommand {
     throw Failure(
       .usage,
       "An index needs --bucket, --group and --order, or --parent, or --manual and --bucket. "
-        + "--where goes with the first two.")
+        + "--where and --unique go with the first two.")
   }
 
   /// The order fields in the library's form, which knows only `:desc`.
@@ -170,7 +173,7 @@ private final class IndexList {
       output,
       [
         .left("index"), .left("bucket"), .left("group"), .left("order"), .left("where"),
-        .right("version"), .right("rows"), .right("groups"),
+        .left("rule"), .right("version"), .right("rows"), .right("groups"),
       ])
   }
 
@@ -193,8 +196,8 @@ private final class IndexList {
     let terms = conditions.map { $0.field + "=" + $0.values.joined(separator: ",") }
     try table.row(
       index.name, bucket, index.fields?.group ?? kind(of: index), order ?? "",
-      terms.joined(separator: " "), "\(index.version)", reader.map { "\($0.count)" } ?? "",
-      groups.map { "\($0)" } ?? "")
+      terms.joined(separator: " "), index.isUnique ? "unique" : "", "\(index.version)",
+      reader.map { "\($0.count)" } ?? "", groups.map { "\($0)" } ?? "")
   }
 
   /// The kind of an index that is not defined by fields.

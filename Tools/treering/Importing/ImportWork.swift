@@ -36,7 +36,10 @@ struct ImportWork {
   /// - Parameters:
   ///   - bases: the bases at the beginning of the input.
   ///   - again: true to import the history that the store begins with once more.
-  mutating func importCommits(after bases: BaseImport, resuming: Bool, again: Bool) throws {
+  ///   - unchecked: true to keep no rules of the store.
+  mutating func importCommits(
+    after bases: BaseImport, resuming: Bool, again: Bool, unchecked: Bool
+  ) throws {
     defer { progress.finish() }
     let baseCommits = Set(bases.commits)
     operationCount = bases.operationCount
@@ -56,6 +59,7 @@ struct ImportWork {
       }
       try input.failing {
         let written = try store.write(durability: durability) {
+          $0.keepsRules = !unchecked
           try commits.line.apply(to: $0, after: baseCommits)
         }
         if written.isClamped, commits.line.at != nil { clampedCount += 1 }

@@ -45,7 +45,8 @@ struct InputFiles {
       return try body()
     } catch let error as TreeRingError {
       switch error.code {
-      case .invalidInput, .tooLarge, .notFound, .alreadyExists, .notAllowed:
+      case .invalidInput, .tooLarge, .notFound, .alreadyExists, .notAllowed, .notUnique,
+        .indexDefinedInCode:
         throw Failure(.badInput, lines.located(error).description)
       default: throw error
       }

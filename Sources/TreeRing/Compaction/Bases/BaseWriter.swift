@@ -188,6 +188,7 @@ package final class BaseWriter {
     switch definition {
     case .filtered(let parent, let buckets): return .filtered(try known(parent), buckets: buckets)
     case .selected(let parent, let text): return .selected(try known(parent), text)
+    case .unique(let definition): return .unique(try here(definition, of: name))
     case .removed, .fields, .code, .manual: return definition
     }
   }
