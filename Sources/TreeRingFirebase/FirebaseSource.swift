@@ -101,26 +101,22 @@ public struct FirebaseSource: CollectionSource {
   /// The events of the query's children, beginning with those present as added. After a lost
   /// connection, the differences follow. Each read starts a stream of its own, for one reader.
   ///
-  /// The stream throws the error that ends it. Events that the reader has not taken yet wait in
-  /// memory.
+  /// A reader that does not take events costs a position, not a queue: what happens meanwhile is
+  /// merged, and each child that differs comes once. The stream throws the error that ends it.
   ///
   ///     for try await event in source.childEvents {
   ///       if case .added(let child, let previous) = event {
   ///         print(child.key, "after", previous?.text ?? "nothing")
   ///       }
   public var childEvents: AsyncThrowingStream<FirebaseChildEvent, any Error> {
-    let (events, continuation) = AsyncThrowingStream.makeStream(of: FirebaseChildEvent.self)
-    let listener = FirebaseListener(client, query) { step, _ in
-      switch step {
-      case .state(_, let change), .change(let change):
-        for event in change.events { continuation.yield(event) }
-      case .fail(let error): continuation.finish(throwing: error)
-      case .open, .close: break
-      }
-    }
-    continuation.onTermination = { _ in listener.cancel() }
+    let feed = ChildEventFeed(query)
+    let listener = FirebaseListener(client, query) { step, state in feed.take(step, state.window) }
     listener.extend(to: PositionRange())
-    return events
+    // The listener ends with the stream, which holds it.
+    return AsyncThrowingStream { [listener] in
+      defer { withExtendedLifetime(listener) {} }
+      return try await feed.next()
+    }
   }
 }
 

@@ -64,7 +64,8 @@ struct ListenerState {
   }
 
   private let query: FirebaseQuery
-  private var window: ChildWindow
+  /// The children of the range.
+  private(set) var window: ChildWindow
   private var current: Stream?
   /// The stream over the larger range that has not sent its tree yet.
   private var next: Stream?

@@ -85,12 +85,17 @@ let package = Package(
     // Measures; the figures of docs/server.md name its commands.
     .executableTarget(
       name: "treering-load",
-      dependencies: ["TreeRingServer"] + store + network,
+      dependencies: ["TreeRingServer"] + store + network + [
+        .product(name: "NIOHTTP1", package: "swift-nio"),
+        .product(name: "NIOWebSocket", package: "swift-nio"),
+      ],
       swiftSettings: strict),
     .testTarget(
       name: "TreeRingServerTests",
       dependencies: [
         "TreeRingServer",
+        .product(name: "TreeRingCollections", package: "TreeRing"),
+        .product(name: "TreeRingFirebase", package: "TreeRing"),
         .product(name: "TreeRingMappings", package: "TreeRing"),
         .product(name: "TreeRingRemote", package: "TreeRing"),
       ] + store + network,

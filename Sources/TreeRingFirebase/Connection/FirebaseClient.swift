@@ -93,18 +93,8 @@ struct FirebaseClient: Sendable {
     } catch {
       throw failure(
         .wait, .unreachable,
-        "The connection to the server was lost: \(Self.reason(error)). Check the network.")
+        "The connection to the server was lost: \(FailureText.reason(error)). Check the network.")
     }
-  }
-
-  /// The reason of a lost connection. The error's own description may contain the address with the
-  /// credential.
-  private static func reason(_ error: any Error) -> String {
-    if let error = error as? ConnectionLost { return error.reason }
-    let error = error as NSError
-    let code = "\(error.domain) \(error.code)"
-    guard let text = error.userInfo[NSLocalizedDescriptionKey] as? String else { return code }
-    return "\(text), \(code)"
   }
 
   /// Reads the node of an answer to its end.
@@ -151,23 +141,23 @@ struct FirebaseClient: Sendable {
 
   private func refusal(_ status: Int, _ text: String, token: Int) -> FailedAttempt {
     let (remedy, code, message): (FailedAttempt.Remedy, FirebaseError.Code, String)
-    switch status {
-    case 401:
+    switch Refusal(status: status) {
+    case .token:
       (remedy, code, message) = (
         tokens.canRenew ? .renewToken(token, .rejected) : .none, .permissionDenied,
         "The server forbids the read. Check the rules and the token."
       )
-    case 403:
+    case .forbidden:
       (remedy, code, message) = (
         .none, .permissionDenied, "The server forbids the read. Check the address and the rules."
       )
-    case 404:
+    case .missing:
       (remedy, code, message) = (.none, .refused, "There is no such database. Check the address.")
-    case 408, 429, 500...:
+    case .unavailable:
       (remedy, code, message) = (
         .wait, .unavailable, "The server cannot answer at present. Try again later."
       )
-    default:
+    case .other:
       (remedy, code, message) = (
         .none, .refused, "The server refuses the request. Check the query and the rules' indexes."
       )

@@ -1,6 +1,8 @@
 // The error of everything that comes from a Firebase server or the way to it: a code to branch on,
 // a message for people, the location, and the server's own words.
 
+internal import TreeRingHTTP
+
 /// The reason for a failure, its location, and the next step.
 ///
 /// Branch on ``code``; show ``description``. Credentials never occur in an error.
@@ -58,11 +60,7 @@ public struct FirebaseError: Error, Hashable, Sendable, CustomStringConvertible 
 
   /// The message, and in parentheses the server's text, the status and the location.
   public var description: String {
-    var parts: [String] = []
-    if let serverText, !serverText.isEmpty { parts.append("the server says “\(serverText)”") }
-    if let status { parts.append("status \(status)") }
-    if let location { parts.append(location) }
-    return parts.isEmpty ? message : "\(message) (\(parts.joined(separator: ", ")))"
+    FailureText.text(message, serverText: serverText, status: status, location: location)
   }
 
   /// The same error with a location.

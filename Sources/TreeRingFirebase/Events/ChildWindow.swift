@@ -25,6 +25,11 @@ struct WindowChange: Equatable {
     let isNew: Bool
   }
 
+  /// The keys of all children that differ.
+  var keys: [FirebaseKey] {
+    removed.map(\.key) + placed.map(\.child.data.key) + changed.map(\.data.key)
+  }
+
   /// The differences as child events.
   var events: [FirebaseChildEvent] {
     removed.map { .removed($0) }
@@ -82,6 +87,14 @@ struct ChildWindow {
       if let key = replacement.path.keys.first { affected.insert(key) } else { isWhole = true }
     }
     return isWhole ? compareAll() : compare(affected)
+  }
+
+  /// Shows the children of another window of the same order.
+  ///
+  /// - Parameter affected: The keys of children that may differ; nil if all may.
+  mutating func advance(to other: ChildWindow, _ affected: Set<FirebaseKey>?) -> WindowChange {
+    (interval, tree) = (other.interval, other.tree)
+    return affected.map { compare($0) } ?? compareAll()
   }
 
   private mutating func compareAll() -> WindowChange {

@@ -60,8 +60,8 @@ struct WindowConnection: Sendable {
     do {
       return try await pieces.next()
     } catch {
-      let reason = (error as? ConnectionLost)?.reason ?? "\((error as NSError).domain) error"
-      throw lost("The connection to the server was lost: \(reason). Check the network.")
+      throw lost(
+        "The connection to the server was lost: \(FailureText.reason(error)). Check the network.")
     }
   }
 
@@ -97,11 +97,11 @@ struct WindowConnection: Sendable {
     }
     let text = Self.message(of: bytes)
     let (remedy, code, sentence): (FailedRequest.Remedy, RemoteError.Code, String) =
-      switch status {
-      case 401: (.renewToken, .tokenRefused, "The server refuses the token.")
-      case 403: (.none, .notAllowed, "The server forbids the request.")
-      case 408, 429, 500...: (.wait, .unavailable, "The server cannot answer at present.")
-      default:
+      switch Refusal(status: status) {
+      case .token: (.renewToken, .tokenRefused, "The server refuses the token.")
+      case .forbidden: (.none, .notAllowed, "The server forbids the request.")
+      case .unavailable: (.wait, .unavailable, "The server cannot answer at present.")
+      case .missing, .other:
         (
           .none, .refused,
           "The server refuses the request. Check that the address is one of a TreeRing server."

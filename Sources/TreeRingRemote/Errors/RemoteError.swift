@@ -1,5 +1,7 @@
 // The error of everything that comes from a TreeRing server or the way to it.
 
+internal import TreeRingHTTP
+
 /// The reason for a failure, and the next step.
 ///
 /// Branch on ``code``; show ``description``. Tokens never occur in an error.
@@ -54,10 +56,7 @@ public struct RemoteError: Error, Hashable, Sendable, CustomStringConvertible {
 
   /// The message, and in parentheses the server's text and the status.
   public var description: String {
-    var parts: [String] = []
-    if let serverText, !serverText.isEmpty { parts.append("the server says “\(serverText)”") }
-    if let status { parts.append("status \(status)") }
-    return parts.isEmpty ? message : "\(message) (\(parts.joined(separator: ", ")))"
+    FailureText.text(message, serverText: serverText, status: status)
   }
 
   static func malformed(_ sentence: String) -> RemoteError {

@@ -51,7 +51,7 @@ enum ResumeCost {
     session.receive(Array("{\"open\":1,\"index\":\"board\",\"groups\":\(groups)}".utf8))
     let message = String(decoding: session.nextMessage() ?? [], as: UTF8.self)
     let parts = message.split(separator: "\"position\":\"")
-    guard parts.count == 2 else { throw ReaderLoad.Failure(description: "no position: \(message)") }
+    guard parts.count == 2 else { throw LoadFailure(description: "no position: \(message)") }
     return String(parts[1].prefix { $0 != "\"" })
   }
 }

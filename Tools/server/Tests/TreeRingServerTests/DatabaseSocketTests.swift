@@ -38,10 +38,7 @@ struct DatabaseSocketTests {
 
   @Test("A client of the SDKs' protocol listens, writes, and leaves its last write behind")
   func session() async throws {
-    let test = try await TestServer(isWritable: true) {
-      $0.databases = DatabaseOptions()
-      $0.databases?.isEmulator = true
-    }
+    let test = try await TestServer.databases(isEmulator: true)
     let connection = try connect(test)
     #expect(try message(connection).contains("\"h\":\"127.0.0.1:\(test.port)\""))
     try ask(connection, #""r":1,"a":"q","b":{"p":"/list","h":""}"#)
@@ -77,10 +74,7 @@ struct DatabaseSocketTests {
 
   @Test("The end of the server makes the writes on disconnect")
   func lastWrites() async throws {
-    let test = try await TestServer(isWritable: true) {
-      $0.databases = DatabaseOptions()
-      $0.databases?.isEmulator = true
-    }
+    let test = try await TestServer.databases(isEmulator: true)
     let connections = try (0..<20).map { _ in try connect(test) }
     for (index, connection) in connections.enumerated() {
       _ = try message(connection)
@@ -119,25 +113,15 @@ struct DatabaseSocketTests {
 
   @Test("A withdrawn token is revoked, and the connection ends")
   func revocation() async throws {
-    let file = NSTemporaryDirectory() + "tokens-\(UUID().uuidString)"
-    defer { try? FileManager.default.removeItem(atPath: file) }
-    func write(_ tokens: [String]) throws {
-      let lines = tokens.map { "{\"token\":\"\($0)\",\"role\":\"admin\"}\n" }
-      try lines.joined().write(toFile: file, atomically: true, encoding: .utf8)
-      chmod(file, 0o600)
-    }
     let reader = "reader-token-0000000"
-    try write([reader, TestServer.token])
-    let test = try await TestServer(isWritable: true) {
-      $0.databases = DatabaseOptions()
-      $0.tokenFile = file
-      $0.tokens = (try? TokenTable(file: file)) ?? TokenTable()
-    }
+    let file = try TokenFile([reader, TestServer.token])
+    defer { file.remove() }
+    let test = try await TestServer.databases { file.apply(to: &$0) }
     let connection = try connect(test)
     _ = try message(connection)
     try ask(connection, "\"r\":1,\"a\":\"gauth\",\"b\":{\"cred\":\"\(reader)\"}")
     #expect(try message(connection).contains(#""r":1,"b":{"s":"ok""#))
-    try write([TestServer.token])
+    try file.write([TokenFile.line(TestServer.token)])
     try test.server.reload()
     #expect(try message(connection).contains(#""a":"ac","b":{"s":"invalid_token""#))
     #expect(try connection.isEnded())

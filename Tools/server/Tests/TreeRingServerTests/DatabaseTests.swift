@@ -12,7 +12,7 @@ struct DatabaseTests {
     let plain = try await TestServer(isWritable: true)
     #expect(try plain.ask("/a.json").status == 404)
     try await plain.stop()
-    let test = try await TestServer(isWritable: true) { $0.databases = DatabaseOptions() }
+    let test = try await TestServer.databases()
     #expect(try test.ask("/a.json", method: "PUT", body: "1").status == 200)
     #expect(try test.ask("/a.json").body == "1")
     #expect(try test.ask("/a.json?auth=\(TestServer.token)", token: nil).body == "1")
@@ -37,10 +37,7 @@ struct DatabaseTests {
 
   @Test("Pages of a named origin may use all methods and read entity tags")
   func origins() async throws {
-    let test = try await TestServer(isWritable: true) {
-      $0.databases = DatabaseOptions()
-      $0.origins = ["https://app.example"]
-    }
+    let test = try await TestServer.databases { $0.origins = ["https://app.example"] }
     let answer = try test.ask(
       "/a.json", method: "OPTIONS", token: nil, headers: ["Origin: https://app.example"])
     #expect(answer.status == 204)
@@ -52,10 +49,7 @@ struct DatabaseTests {
 
   @Test("Bodies are bounded, with refusals in the protocol's form")
   func bodies() async throws {
-    let test = try await TestServer(isWritable: true) {
-      $0.databases = DatabaseOptions()
-      $0.databases?.bodyByteCount = 1_000
-    }
+    let test = try await TestServer.databases { $0.databases?.bodyByteCount = 1_000 }
     let body = "\"" + String(repeating: "x", count: 1_000) + "\""
     let answer = try test.ask("/a.json", method: "PUT", body: body)
     #expect(answer.status == 413 && answer.body.hasPrefix("{\"error\":\""))
@@ -64,20 +58,12 @@ struct DatabaseTests {
 
   @Test("A stream sends writes at once, shows life, and ends when its token is withdrawn")
   func streams() async throws {
-    let file = NSTemporaryDirectory() + "tokens-\(UUID().uuidString)"
-    defer { try? FileManager.default.removeItem(atPath: file) }
-    func write(_ tokens: [String]) throws {
-      let lines = tokens.map { "{\"token\":\"\($0)\",\"role\":\"admin\"}\n" }
-      try lines.joined().write(toFile: file, atomically: true, encoding: .utf8)
-      chmod(file, 0o600)
-    }
     let (reader, writer) = ("reader-token-0000000", TestServer.token)
-    try write([reader, writer])
-    let test = try await TestServer(isWritable: true) {
-      $0.databases = DatabaseOptions()
+    let file = try TokenFile([reader, writer])
+    defer { file.remove() }
+    let test = try await TestServer.databases {
       $0.databases?.keepAliveSeconds = 1
-      $0.tokenFile = file
-      $0.tokens = (try? TokenTable(file: file)) ?? TokenTable()
+      file.apply(to: &$0)
     }
     let connection = try TestConnection(test.port)
     try connection.send(
@@ -97,7 +83,7 @@ struct DatabaseTests {
     #expect(try test.ask("/list/a.json", method: "PUT", body: "1").status == 200)
     try receive(until: "event: put\ndata: {\"path\":\"/a\",\"data\":1}\n\n")
     try receive(until: "event: keep-alive\ndata: null\n\n")
-    try write([writer])
+    try file.write([TokenFile.line(writer)])
     try test.server.reload()
     try receive(until: "event: auth_revoked\ndata: credential is no longer valid\n\n")
     while try !connection.receive().isEmpty {}
@@ -116,10 +102,7 @@ struct DatabaseTests {
     try options.check()
     options.databases?.isEmulator = true
     #expect(throws: ServerError.self) { try options.check() }
-    let test = try await TestServer(isWritable: true) {
-      $0.databases = DatabaseOptions()
-      $0.databases?.isEmulator = true
-    }
+    let test = try await TestServer.databases(isEmulator: true)
     #expect(try test.ask("/a.json", method: "PUT", token: nil, body: "1").status == 200)
     #expect(try test.ask("/.settings/rules.json", token: "owner").status == 200)
     #expect(try test.ask("/.settings/rules.json", token: nil).status == 401)

@@ -54,19 +54,10 @@ struct RemoteTests {
   @Test(
     "A withdrawn token, and one with other rights, ends what is open; with a valid one it resumes")
   func withdrawn() async throws {
-    let path = NSTemporaryDirectory() + "tokens-\(UUID().uuidString)"
-    defer { try? FileManager.default.removeItem(atPath: path) }
-    func write(_ tokens: [(String, String)]) throws {
-      let lines = tokens.map { "{\"token\":\"\($0.0)\",\"role\":\"read\"\($0.1)}\n" }.joined()
-      try Data(lines.utf8).write(to: URL(filePath: path))
-      try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: path)
-    }
     let (stays, goes, changes) = ("stays-0123456789", "goes-0123456789x", "changes-01234567")
-    try write([(stays, ""), (goes, ""), (changes, "")])
-    let test = try await TestServer {
-      $0.tokenFile = path
-      $0.tokens = (try? TokenTable(file: path)) ?? TokenTable()
-    }
+    let file = try TokenFile([stays, goes, changes], role: "read")
+    defer { file.remove() }
+    let test = try await TestServer { file.apply(to: &$0) }
     func socket(_ token: String) throws -> TestConnection {
       let connection = try TestConnection(test.port)
       #expect(try connection.upgrade(token: token, port: test.port).hasPrefix("HTTP/1.1 101"))
@@ -85,7 +76,10 @@ struct RemoteTests {
       try await test.eventually {
         [windows.0, windows.1, windows.2].allSatisfy { $0.commit != nil }
       })
-    try write([(stays, ""), (changes, ",\"buckets\":[\"rows\"]")])
+    try file.write([
+      TokenFile.line(stays, role: "read"),
+      TokenFile.line(changes, role: "read", ",\"buckets\":[\"rows\"]"),
+    ])
     try test.server.reload()
     for socket in [sockets.1, sockets.2] {
       let (opcode, payload) = try socket.frame()

@@ -136,40 +136,34 @@ struct SecurityTests {
 
   @Test("The token file is private, well formed, and read again on request")
   func tokenFile() async throws {
-    let path = NSTemporaryDirectory() + "tokens-\(UUID().uuidString)"
-    defer { try? FileManager.default.removeItem(atPath: path) }
-    func write(_ text: String, mode: Int = 0o600) throws {
-      try Data(text.utf8).write(to: URL(filePath: path))
-      try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: path)
-    }
-    let reader = "{\"token\":\"reader-0123456789\",\"role\":\"read\",\"buckets\":[\"rows\"]}\n"
-    try write(reader)
+    let file = try TokenFile()
+    defer { file.remove() }
+    let path = file.path
+    let reader = "{\"token\":\"reader-0123456789\",\"role\":\"read\",\"buckets\":[\"rows\"]}"
+    try file.write([reader])
     let table = try TokenTable(file: path)
     #expect(table.access(of: "reader-0123456789") == LiveAccess(.read, buckets: ["rows"]))
     for mode in [0o640, 0o604, 0o660, 0o666] {
-      try write(reader, mode: mode)
+      try file.write([reader], mode: mode)
       #expect(throws: ServerError.self) { try TokenTable(file: path) }
     }
     for bad in [
       "x", "{}", "{\"token\":\"short\",\"role\":\"read\"}",
       "{\"token\":\"reader-0123456789\",\"role\":\"owner\"}",
     ] {
-      try write(bad)
+      try file.write([bad])
       #expect(throws: ServerError.self) { try TokenTable(file: path) }
     }
     #expect(throws: ServerError.self) { try TokenTable(file: path + "-absent") }
 
-    try write(reader)
-    let test = try await TestServer {
-      $0.tokenFile = path
-      $0.tokens = table
-    }
+    try file.write([reader])
+    let test = try await TestServer { file.apply(to: &$0) }
     #expect(try test.ask("/v1/buckets/rows/rows", token: "reader-0123456789").status == 200)
     #expect(try test.ask("/v1/stats", token: "reader-0123456789").status == 403)
-    try write(reader.replacingOccurrences(of: "reader", with: "other-"))
+    try file.write([reader.replacing("reader", with: "other-")])
     try test.server.reload()
     #expect(try test.ask("/v1/buckets/rows/rows", token: "reader-0123456789").status == 401)
-    try write("nonsense")
+    try file.write(["nonsense"])
     #expect(throws: ServerError.self) { try test.server.reload() }
     #expect(try test.ask("/v1/buckets/rows/rows", token: "other--0123456789").status == 200)
     try await test.stop()
@@ -218,6 +212,78 @@ struct SecurityTests {
     try socket.sendText("{\"open\":1,\"index\":\"board\"}")
     #expect(try socket.isEnded())
     #expect(try await test.eventually { try test.figure("treering_server_readers") == 0 })
+    try await test.stop()
+  }
+
+  @Test("A client that sends its headers or its body byte by byte is closed in time")
+  func slowRequests() async throws {
+    let test = try await TestServer(isWritable: true) { $0.limits.requestSeconds = 1 }
+    let body =
+      "POST /v1/commits HTTP/1.1\r\nHost: 127.0.0.1:\(test.port)\r\nContent-Length: 9000\r\n"
+      + "Authorization: Bearer \(TestServer.token)\r\nContent-Type: application/json\r\n\r\n"
+    for beginning in ["GET /v1/store HTTP/1.1\r\nX: ", body] {
+      let connection = try TestConnection(test.port)
+      try connection.send(beginning)
+      let start = ContinuousClock.now
+      // Each byte is in time, the whole request is not.
+      while ContinuousClock.now - start < .seconds(5) {
+        guard (try? connection.send("x")) != nil else { break }
+        try await Task.sleep(for: .milliseconds(50))
+      }
+      #expect(ContinuousClock.now - start < .seconds(3))
+    }
+    try await test.stop()
+  }
+
+  @Test("The comparison of a token takes as long wherever it differs")
+  func constantTime() throws {
+    // So long that a comparison that ends at the first difference takes a thousandth of the time.
+    let token = String(repeating: "t", count: 1 << 20)
+    let table = TokenTable(token, LiveAccess(.read))
+    func time(_ given: String) -> Duration {
+      (0..<10).map { _ in
+        ContinuousClock().measure { #expect(table.access(of: given) == nil) }
+      }.min() ?? .zero
+    }
+    let (first, last) = (time("x" + token.dropFirst()), time(token.dropLast() + "x"))
+    #expect(first > last / 3 && last > first / 3, "\(first), \(last)")
+    #expect(table.access(of: token) == LiveAccess(.read))
+    #expect(table.access(of: token + token) == nil && table.access(of: "t") == nil)
+  }
+
+  @Test("A token of another role writes nothing, sees no other bucket, and learns nothing of it")
+  func roles() async throws {
+    let file = try TokenFile()
+    defer { file.remove() }
+    let (reads, writes, other) = ("reads-0123456789", "writes-0123456789", "other-0123456789")
+    try file.write([
+      TokenFile.line(reads, role: "read"), TokenFile.line(writes, role: "write"),
+      TokenFile.line(other, role: "write", ",\"buckets\":[\"elsewhere\"]"),
+    ])
+    let test = try await TestServer(isWritable: true) { file.apply(to: &$0) }
+    func write(_ token: String, _ line: String) throws -> Int {
+      try test.ask(
+        "/v1/commits", method: "POST", token: token, headers: ["Content-Type: application/json"],
+        body: line
+      ).status
+    }
+    let delete = "{\"ops\":[[\"delete\",\"rows\",\"k1\"]]}"
+    #expect(try write(reads, delete) == 403)
+    #expect(try write(other, delete) == 403)
+    let define =
+      "{\"ops\":[[\"index\",\"i\",{\"bucket\":\"rows\",\"group\":\"group\",\"version\":1}]]}"
+    #expect(try write(writes, define) == 403)
+    #expect(test.store.newestCommit == 2)
+    #expect(try write(writes, delete) == 201)
+    for target in ["/v1/buckets/rows/rows", "/v1/buckets/rows/rows/k1", "/v1/commits", "/metrics"] {
+      let answer = try test.ask(target, token: other)
+      #expect(answer.status == 403 && !answer.body.contains("k1"), "\(target)")
+    }
+    let socket = try TestConnection(test.port)
+    #expect(try socket.upgrade(token: other, port: test.port).hasPrefix("HTTP/1.1 101"))
+    try socket.sendText("{\"open\":1,\"index\":\"board\"}")
+    let error = try socket.message()["error"] as? [String: String]
+    #expect(error?["code"] == "notAllowed")
     try await test.stop()
   }
 

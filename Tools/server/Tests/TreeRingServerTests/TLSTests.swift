@@ -3,54 +3,21 @@ import Testing
 
 @testable import TreeRingServer
 
-/// True if openssl, which makes a certificate, and curl are installed.
-private let hasPrograms = ["openssl", "curl"].allSatisfy { run(["which", $0]) != nil }
-
-/// The output of a program; nil if it fails or does not exist.
-private func run(_ words: [String]) -> String? {
-  let process = Process()
-  process.executableURL = URL(filePath: "/usr/bin/env")
-  process.arguments = words
-  let output = Pipe()
-  process.standardOutput = output
-  process.standardError = FileHandle.nullDevice
-  guard (try? process.run()) != nil else { return nil }
-  let bytes = output.fileHandleForReading.readDataToEndOfFile()
-  process.waitUntilExit()
-  return process.terminationStatus == 0 ? String(decoding: bytes, as: UTF8.self) : nil
-}
-
-@Suite("TLS", .enabled(if: hasPrograms, "openssl or curl is missing"))
+@Suite("TLS", .enabled(if: Certificate.hasPrograms, "openssl or curl is missing"))
 struct TLSTests {
   @Test("A server with a certificate speaks TLS and nothing else, and reads a new one on request")
   func certificate() async throws {
-    let folder = NSTemporaryDirectory() + "tls-\(UUID().uuidString)"
-    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
-    defer { try? FileManager.default.removeItem(atPath: folder) }
-    func make(_ name: String) throws {
-      let made = run([
-        "openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj",
-        "/CN=localhost", "-addext", "subjectAltName=DNS:localhost", "-keyout",
-        "\(folder)/\(name).key", "-out", "\(folder)/\(name).crt",
-      ])
-      _ = try #require(made)
-    }
-    try make("served")
-    let tokens = "\(folder)/tokens"
-    func writeTokens(_ token: String) {
-      let line = "{\"token\":\"\(token)\",\"role\":\"read\"}\n"
-      let mode: [FileAttributeKey: Any] = [.posixPermissions: 0o600]
-      #expect(
-        FileManager.default.createFile(
-          atPath: tokens, contents: Data(line.utf8), attributes: mode))
-    }
-    writeTokens(TestServer.token)
+    let certificate = try Certificate()
+    defer { certificate.remove() }
+    let folder = certificate.folder
+    let file = try TokenFile([TestServer.token], role: "read")
+    defer { file.remove() }
     let test = try await TestServer {
       $0.certificate = ("\(folder)/served.crt", "\(folder)/served.key")
-      $0.tokenFile = tokens
+      file.apply(to: &$0)
     }
     func ask(trusting name: String, _ more: [String] = []) -> String? {
-      run(
+      Program.run(
         ["curl", "-sS", "--max-time", "10", "--cacert", "\(folder)/\(name).crt"] + more + [
           "-H", "Authorization: Bearer \(TestServer.token)",
           "https://localhost:\(test.port)/v1/store",
@@ -64,12 +31,12 @@ struct TLSTests {
 
     try FileManager.default.copyItem(
       atPath: "\(folder)/served.crt", toPath: "\(folder)/old.crt")
-    try make("served")
+    try certificate.renew()
     try test.server.reload()
     #expect(ask(trusting: "served") != nil)
     #expect(ask(trusting: "old") == nil)
     try Data("nonsense".utf8).write(to: URL(filePath: "\(folder)/served.key"))
-    writeTokens("another-token-of-the-file")
+    try file.write([TokenFile.line("another-token-of-the-file")])
     #expect(throws: ServerError.self) { try test.server.reload() }
     // Neither the certificate nor the tokens have changed.
     #expect(ask(trusting: "served")?.contains("\"version\":\"1\"") == true)

@@ -48,8 +48,15 @@ final class TestConnection {
 
   func send(_ text: String) throws { try send(Array(text.utf8)) }
 
-  /// The next bytes; empty at the end of the connection.
+  /// The next bytes, those that came with an earlier part first; empty at the end of the
+  /// connection.
   func receive() throws -> [UInt8] {
+    if buffer.isEmpty { return try read() }
+    defer { buffer = [] }
+    return buffer
+  }
+
+  private func read() throws -> [UInt8] {
     var bytes = [UInt8](repeating: 0, count: 1 << 16)
     let count = recv(descriptor, &bytes, bytes.count, 0)
     if count < 0, errno == EAGAIN { throw Failure(sentence: "nothing came in ten seconds") }
@@ -59,7 +66,7 @@ final class TestConnection {
   /// Whether the server ends the connection.
   func isEnded() throws -> Bool {
     while true {
-      let bytes = try receive()
+      let bytes = try read()
       if bytes.isEmpty { return true }
       buffer += bytes
     }
@@ -67,7 +74,7 @@ final class TestConnection {
 
   private func take(_ count: Int) throws -> [UInt8] {
     while buffer.count < count {
-      let bytes = try receive()
+      let bytes = try read()
       if bytes.isEmpty { throw Failure(sentence: "the connection ended") }
       buffer += bytes
     }

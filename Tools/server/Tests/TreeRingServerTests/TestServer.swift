@@ -32,6 +32,17 @@ final class TestServer: Sendable {
     rounds = Task { try await server.run() }
   }
 
+  /// A server of databases that takes writes; with its own token, or as Firebase's emulator.
+  static func databases(
+    isEmulator: Bool = false, _ change: (inout ServerOptions) -> Void = { _ in }
+  ) async throws -> TestServer {
+    try await TestServer(isWritable: true) {
+      $0.databases = DatabaseOptions()
+      $0.databases?.isEmulator = isEmulator
+      change(&$0)
+    }
+  }
+
   struct Row: Codable {
     var group: String
     var order: Int
