@@ -37,6 +37,7 @@ public final class Store: Sendable {
       + "transaction at hand instead, and close the store after it.")
   let asyncWriter = AsyncWriter()
   let durations = Durations()
+  let sweeper = Sweeper()
   let code: Mutex<[CodeIndex]>
   let definitions = ActiveIndexCache()
   /// Follows the writer; nil unless the store is open for reading.
@@ -120,6 +121,7 @@ public final class Store: Sendable {
     pinRegistry.open(horizon: log.horizon)
     for index in options.indexes { try register(index) }
     considerCompaction()
+    considerSweep()
     Self.whenOpened?(folder, fileSystem, options)
   }
 

@@ -85,6 +85,8 @@ extension CommitWriter {
     let json =
       (try? FieldIndex(json: part(definition)).json)
       ?? (try? FieldFilter(json: part(definition)).json)
+      ?? (try? Reference(json: part(definition)).json)
+      ?? (try? Expiry(json: part(definition)).json)
     if let json { index(name, json: json) } else { index(name, definition: part(definition)) }
   }
 }

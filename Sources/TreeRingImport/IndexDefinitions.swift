@@ -67,6 +67,14 @@ extension IndexRecord.Definition {
         ?? .code(buckets: code.buckets)
       return (code.version, code.isUnique ? .unique(definition) : definition)
     }
+    if let found = try? JSONScanner.find(JSONPath("to"), in: json), !found.isEmpty {
+      let reference = try Reference(json: json)
+      return (reference.version, Self(reference))
+    }
+    if let found = try? JSONScanner.find(JSONPath("dates"), in: json), !found.isEmpty {
+      let expiry = try Expiry(json: json)
+      return (expiry.version, .expiry(expiry.json))
+    }
     if let found = try? JSONScanner.find(JSONPath("filters"), in: json), !found.isEmpty {
       let filter = try FieldFilter(json: json)
       let definition = Self.selected(.named(filter.parent), filter.json)
@@ -84,7 +92,9 @@ extension IndexRecord.Definition {
     var code: CodeDefinition
     switch plain {
     case .removed, .unique: return nil
-    case .fields(let json), .selected(_, let json): return json
+    case .fields(let json), .selected(_, let json), .reference(let json),
+      .expiry(let json):
+      return json
     case .code(let buckets): code = CodeDefinition(buckets: buckets, version: version)
     case .filtered(let parent, let buckets):
       code = CodeDefinition(buckets: buckets, version: version, parent: parent.name)
@@ -115,7 +125,8 @@ extension Transaction {
         name, version: version, filtering: parent.name, buckets: buckets,
         isUnique: definition != definition.withoutRule)
     case .selected(_, let json): try define(name, FieldFilter(json: json))
-    case .fields, .code, .manual, .unique: try define(name, version: version, definition)
+    case .fields, .code, .manual, .unique, .reference, .expiry:
+      try define(name, version: version, definition)
     }
   }
 }

@@ -112,6 +112,18 @@ func writePayloads(_ folder: String) {
           IndexRecord(
             name: "f", number: 3, version: 1,
             definition: .selected(manual, #"{"filters":"m","where":{"g":["x"]},"version":1}"#))))
+      let rules: [IndexRecord.Definition] = [
+        .unique(
+          .fields(
+            #"{"bucket":"b","group":"g","order":[],"where":{},"version":1,"unique":true}"#)),
+        .reference(#"{"bucket":"b","field":"g","to":"b","delete":"cascade","version":1}"#),
+        .expiry(#"{"bucket":"b","field":"n","dates":"seconds","version":1}"#),
+      ]
+      for (number, definition) in rules.enumerated() {
+        let record = IndexRecord(
+          name: "r\(number)", number: UInt32(4 + number), version: 1, definition: definition)
+        writer.append(.index(record))
+      }
       for (key, label) in [("k", [128, 7]), ("l", [128]), ("k", [])] as [(String, [UInt8])] {
         bytes(key).withUnsafeBytes { key in
           label.withUnsafeBytes { label in

@@ -26,7 +26,7 @@ struct TreeRingTool: ParsableCommand {
       DeleteCommand.self, TagCommand.self, TagsCommand.self, IndexCommand.self,
       GroupsCommand.self, RowsCommand.self, ChangesCommand.self, DiffCommand.self,
       WatchCommand.self, BoardCommand.self, ServeCommand.self, ReplayCommand.self,
-      RevertCommand.self,
+      RevertCommand.self, SweepCommand.self,
       CompactCommand.self, EraseCommand.self, VerifyCommand.self, BackupCommand.self,
       RestoreCommand.self,
       SalvageCommand.self, StatsCommand.self, BenchCommand.self, FramesCommand.self,

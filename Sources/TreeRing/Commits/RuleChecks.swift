@@ -18,6 +18,10 @@ struct RuleChecks {
   var isEnforced = true
   /// Whether the state has rules.
   var hasRules = false
+  /// Whether the transaction's own deletes change the rows that refer to the deleted ones.
+  var appliesDeletions = true
+  /// Whether the transaction is a sweep, which has deleted its batch of expired rows.
+  var hasSwept = false
   /// The rules whose closure this process has not registered.
   var unknown: [IndexRecord] = []
   /// The numbers of the rules that the transaction itself defines.
@@ -25,6 +29,23 @@ struct RuleChecks {
   /// The groups of unique indexes that have held several rows, in that order.
   private(set) var shared: [Group] = []
   private var known: Set<Group> = []
+
+  /// A reference of a row to the row of a key.
+  struct Link: Hashable {
+    /// The number of the reference's index.
+    var index: UInt32
+    var row: RowReference
+    var target: GroupName
+  }
+
+  /// The rows that were deleted while others referred to them, in that order.
+  private(set) var deleted: [RowReference] = []
+  private var knownDeleted: Set<RowReference> = []
+  /// The references that were added while their row was absent, in that order.
+  private(set) var missing: [Link] = []
+  private var knownMissing: Set<Link> = []
+  /// The rows that were put without a required reference, each with the number of its index.
+  private(set) var lacking: [(index: UInt32, row: RowReference)] = []
 
   /// Whether edits have to be noted.
   var isActive: Bool { hasRules && isEnforced }
@@ -34,10 +55,29 @@ struct RuleChecks {
     if known.insert(group).inserted { shared.append(group) }
   }
 
+  mutating func noteDelete(of row: RowReference) {
+    if knownDeleted.insert(row).inserted { deleted.append(row) }
+  }
+
+  mutating func noteMissing(_ link: Link) {
+    if knownMissing.insert(link).inserted { missing.append(link) }
+  }
+
+  mutating func noteLacking(_ row: RowReference, in index: UInt32) { lacking.append((index, row)) }
+
+  /// Whether a reference was added while its row was absent.
+  func isMissing(_ link: Link) -> Bool { !missing.isEmpty && knownMissing.contains(link) }
+
   /// Throws `indexDefinedInCode` if a rule about the rows of a bucket cannot be checked here.
   func checkKnown(_ bucket: String, deletes: Bool) throws(TreeRingError) {
-    if !isEnforced || deletes { return }
-    for rule in unknown where rule.buckets.containsName(bucket) { throw rule.unregistered }
+    if !isEnforced { return }
+    for rule in unknown {
+      let concerns =
+        deletes
+        ? rule.reference?.target.isSameName(as: bucket) ?? false
+        : !rule.isExpiry && rule.buckets.containsName(bucket)
+      if concerns { throw rule.unregistered }
+    }
   }
 }
 
@@ -60,16 +100,60 @@ extension StateEditor {
     rules.unknown = all.filter { active[$0.number] == nil }
   }
 
-  /// Notes the groups of a unique index that a row has entered although another row is there.
-  /// O(log n) for each.
+  /// Checks the length of the values that a rule sees in a row about to be put, and notes a row
+  /// without a required reference.
+  /// - Parameter places: the row's places in the index of the rule.
+  func note(
+    _ row: RowInput, at places: [EncodedPlace]?, in index: ActiveIndex
+  ) throws(TreeRingError) {
+    guard index.isUnique || index.reference != nil else { return }
+    try index.checkLength(of: row)
+    if index.reference?.isRequired == true, places?.isEmpty ?? true {
+      rules.noteLacking(
+        RowReference(bucket: row.bucket, key: Array(row.key)), in: index.number)
+    }
+  }
+
+  /// Notes a deleted row if others refer to it. O(log n) for each reference to its bucket.
+  func noteDelete(of reference: BucketReference, _ key: UnsafeRawBufferPointer) {
+    let referring = active.referring(to: reference.name)
+    if referring.isEmpty || !GroupName.isWithinLimit(key) { return }
+    let group = GroupName(bytes: key)
+    let isReferredTo = referring.contains { index in
+      guard let roots = roots.index(index.number) else { return false }
+      return !Tree(roots.order, pages: pages).positions(ofGroup: group).isEmpty
+    }
+    if isReferredTo {
+      rules.noteDelete(of: RowReference(bucket: reference.number, key: Array(key)))
+    }
+  }
+
+  /// Whether there is a row with a key that a reference's index has as a group. O(log n).
+  func exists(_ target: GroupName, in bucket: String) -> Bool {
+    guard let number = catalog.number(ofBucket: bucket) else { return false }
+    return target.bytes.withUnsafeBytes { key in
+      RowTreeKey.with(bucket: number, key: key) { rows.value(of: $0) } != nil
+    }
+  }
+
+  /// Notes the groups of a unique index that a row has entered although another row is there, and
+  /// the references that it has gained to absent rows. O(log n) for each.
   func noteRules(
     _ edit: IndexEdit, in index: IndexRoots, of bucket: UInt32, _ key: UnsafeRawBufferPointer
   ) {
-    guard let definition = active[edit.index], definition.isUnique else { return }
+    guard let definition = active[edit.index] else { return }
+    let (isUnique, reference) = (definition.isUnique, definition.reference)
+    if !isUnique, reference == nil { return }
     let order = Tree(index.order, pages: pages)
     for place in edit.new where !edit.old.contains(where: { $0.group == place.group }) {
-      if order.positions(ofGroup: place.group).count > 1 {
+      if isUnique, order.positions(ofGroup: place.group).count > 1 {
         rules.note(RuleChecks.Group(index: edit.index, name: place.group))
+      }
+      if let reference, !exists(place.group, in: reference.target) {
+        rules.noteMissing(
+          RuleChecks.Link(
+            index: edit.index, row: RowReference(bucket: bucket, key: Array(key)),
+            target: place.group))
       }
     }
   }

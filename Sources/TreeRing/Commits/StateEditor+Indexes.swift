@@ -99,7 +99,7 @@ extension StateEditor {
           after = labeling.places
           edits.relabeled += labeling.relabeled.values
         }
-        if rules.isActive, row.index.isUnique { try row.index.checkLength(of: input) }
+        if rules.isActive { try note(input, at: after, in: row.index) }
         rows[position].after = after
       }
     }

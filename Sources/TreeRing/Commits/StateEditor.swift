@@ -127,6 +127,7 @@ final class StateEditor {
     }
     if new == nil { takeOut(of: reference, key: key) }
     self.commit(edits, bucket: bucket, key: key)
+    if new == nil, hadRow, rules.isActive { noteDelete(of: reference, key) }
     return previous
   }
 

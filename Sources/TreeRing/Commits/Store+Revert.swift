@@ -11,6 +11,8 @@ extension Store {
     let target = try snapshot(at: point)
     let reader = try target.reader
     let written = try write { tx in
+      // The state to restore decides about every row, so no rule changes further ones.
+      tx.editor.rules.appliesDeletions = false
       // The state before the first write stays readable, since writes go to other pages.
       let editor = tx.editor
       let before = StateReader(

@@ -244,16 +244,29 @@ extension Store {
       return Sequenced(
         commit: first, ticket: try log.ticket(for: first, durability: durability))
     }
-    try transaction.checkRules()
-    try pages.checkFetches(since: fetchFailures)
     let notes = transaction.notes
-    if transaction.payload.count == 0, notes.isEmpty, !transaction.keepsEmptyCommit {
+    let writes =
+      transaction.payload.count > 0 || !notes.isEmpty || transaction.keepsEmptyCommit
+    let date = writes ? try date(of: transaction, after: base.roots) : nil
+    do {
+      let ownDeletedCount = editor.rules.deleted.count
+      if let date, !transaction.takesDateOfNewest, !editor.rules.hasSwept {
+        try transaction.deleteExpired(
+          at: date.timestamp, limit: Expiry.rowsPerCommit, isWhole: true)
+      }
+      try transaction.checkRules(
+        applyingDeletionsFrom: editor.rules.appliesDeletions ? 0 : ownDeletedCount)
+    } catch {
+      try pages.checkFetches(since: fetchFailures)
+      throw error
+    }
+    try pages.checkFetches(since: fetchFailures)
+    guard let date else {
       let seen = base.roots.commit
       return Sequenced(
         commit: seen, ticket: try log.ticket(for: seen, durability: durability))
     }
     let replacements = try replacements(by: transaction, of: base, in: pages)
-    let date = try date(of: transaction, after: base.roots)
     let ticket = try append(transaction, notes, at: date.timestamp, durability)
     isSequenced = true
     let changes = recorder.changes(
@@ -348,52 +361,12 @@ extension Store {
     }
     expirePins()
     considerCompaction()
+    considerSweep()
   }
 
   /// Makes all earlier writes durable.
   public func sync() throws(TreeRingError) {
     try checkOpen()
     try log.sync()
-  }
-
-  /// Registers a group index defined in code. If the index or its version is new, a commit records
-  /// it; its trees are built when they are first needed. That commit has the date of the newest
-  /// commit, or one before any data.
-  /// - Returns: the commit that registered it; the newest commit if it was known.
-  @discardableResult
-  public func register(_ index: GroupIndex) throws -> CommitNumber {
-    let replaced = code.withLock { code in
-      // Keep the closures of other versions: snapshots in which these are in force use them.
-      let isReplaced: (CodeIndex) -> Bool = {
-        $0.name.isSameName(as: index.name) && $0.version == index.version
-      }
-      defer {
-        code.removeAll(where: isReplaced)
-        code.append(index.code)
-      }
-      return code.filter(isReplaced)
-    }
-    definitions.clear()
-    // Released here, outside the locks, because closures may retain objects whose `deinit` uses the
-    // store.
-    withExtendedLifetime(replaced) {}
-    let code = index.code
-    let visible = queue.visible
-    if code.isInForce(in: visible.catalog) {
-      let commit = visible.roots.commit
-      try complete(log.ticket(for: commit, durability: options.durability))
-      return commit
-    }
-    return try write { tx in
-      tx.takesDateOfNewest = true
-      if case .filter(let parent, _) = code.closure {
-        try tx.define(
-          code.name, version: code.version, filtering: parent, buckets: code.buckets,
-          isUnique: code.isUnique)
-      } else {
-        try tx.define(
-          code.name, version: code.version, code.ruled(.code(buckets: code.buckets)))
-      }
-    }.commit
   }
 }

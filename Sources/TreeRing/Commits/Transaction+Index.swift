@@ -59,6 +59,36 @@ extension Transaction {
       progress: progress)
   }
 
+  /// Declares the rule that rows refer to rows that exist, or replaces it, and builds its index.
+  /// The rows are checked at the end of the commit. O(n log n). Does nothing if this definition is
+  /// already in force.
+  ///
+  /// - Parameters:
+  ///   - name: the name of the rule and its index.
+  ///   - reference: the field and the bucket that it refers to.
+  ///   - progress: called repeatedly with the number of rows done; return false to cancel.
+  public func define(
+    _ name: String, _ reference: Reference, progress: (Int) -> Bool = { _ in true }
+  ) throws(TreeRingError) {
+    try define(
+      name, version: reference.version, IndexRecord.Definition(reference), progress: progress)
+  }
+
+  /// Declares the rule that rows vanish at a date of theirs, or replaces it, and builds its index.
+  /// Rows that are due already are deleted with this commit, or by the sweeper. O(n log n). Does
+  /// nothing if this definition is already in force.
+  ///
+  /// - Parameters:
+  ///   - name: the name of the rule and its index.
+  ///   - expiry: the field with the date.
+  ///   - progress: called repeatedly with the number of rows done; return false to cancel.
+  /// - Throws: `invalidInput` if a reference restricts the deletes of these rows.
+  public func define(
+    _ name: String, _ expiry: Expiry, progress: (Int) -> Bool = { _ in true }
+  ) throws(TreeRingError) {
+    try define(name, version: expiry.version, .expiry(expiry.json), progress: progress)
+  }
+
   /// Defines a group index whose rows are placed manually. If it exists already, it keeps its rows
   /// in the buckets that it still covers. Does nothing if this definition is already in force.
   public func define(_ name: String, _ manual: ManualIndex) throws(TreeRingError) {
@@ -127,7 +157,7 @@ extension IndexRecord.Definition {
     case .filtered(_, let buckets): .filtered(parent, buckets: buckets)
     case .selected(_, let text): .selected(parent, text)
     case .unique(let definition): .unique(definition.filtering(parent))
-    case .removed, .fields, .code, .manual: self
+    case .removed, .fields, .code, .manual, .reference, .expiry: self
     }
   }
 }

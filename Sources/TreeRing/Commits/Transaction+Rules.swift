@@ -10,18 +10,30 @@ extension Transaction {
     set { editor.rules.isEnforced = newValue }
   }
 
-  /// Throws the error of a rule that the commit would break. O(log n) for each group that held
-  /// several rows during the transaction; O(n) for each rule that it defines.
-  func checkRules() throws(TreeRingError) {
-    let checks = editor.rules
-    if !checks.isActive { return }
-    for number in checks.defined {
+  /// Throws the error of a rule that the commit would break, after the effects of deletes. O(log n)
+  /// for each group that held several rows during the transaction; O(n) for each rule that it
+  /// defines.
+  ///
+  /// - Parameter first: the number of noted deletes that have no effects.
+  func checkRules(applyingDeletionsFrom first: Int) throws(TreeRingError) {
+    if !editor.rules.isActive { return }
+    try applyDeletions(from: first)
+    if !editor.rules.defined.isEmpty { try checkExpiry() }
+    for number in editor.rules.defined {
       guard let rule = editor.catalog.rules.first(where: { $0.number == number }) else { continue }
-      guard editor.active[number] != nil else { throw rule.unregistered }
-      let pairs = try sharedPairs(of: rule, limit: Self.offenderLimit)
-      if let first = pairs.first { throw rule.refusal(first, of: pairs) }
+      guard let index = editor.active[number] else {
+        if rule.isExpiry { continue }
+        throw rule.unregistered
+      }
+      if index.isUnique {
+        let pairs = try sharedPairs(of: rule, limit: Self.offenderLimit)
+        if let first = pairs.first { throw rule.refusal(first, of: pairs) }
+      }
+      let errors = try offenders(of: index, limit: Self.offenderLimit)
+      if let first = errors.first { throw rule.refusal(first, of: errors) }
     }
-    for group in checks.shared {
+    try checkReferences()
+    for group in editor.rules.shared {
       guard let rule = editor.catalog.rules.first(where: { $0.number == group.index }),
         let roots = editor.roots.index(group.index)
       else { continue }
@@ -91,6 +103,17 @@ private struct SharedPair {
 }
 
 extension IndexRecord {
+  /// The error for rows that break a reference that is being defined.
+  fileprivate func refusal(_ first: TreeRingError, of all: [TreeRingError]) -> TreeRingError {
+    var error = first
+    let further = all.dropFirst().compactMap { $0.violation?.row.description }
+    if !further.isEmpty {
+      error.message += " Further rows break the rule: \(further.joined(separator: ", "))."
+    }
+    error.message += " The rule was not defined; change these rows first, or in the same commit."
+    return error
+  }
+
   /// The error for rows that share a group.
   /// - Parameter all: the first pairs, if the rule is being defined over existing rows.
   fileprivate func refusal(_ pair: SharedPair, of all: [SharedPair] = []) -> TreeRingError {

@@ -21,6 +21,10 @@ package struct ActiveIndex: Sendable {
     case manual
     /// The groups that one closure returns, in the order that another one defines.
     case compared(RowComparison)
+    /// The keys that a row refers to.
+    case reference(ActiveReference)
+    /// The date at which a row vanishes.
+    case expiry(ActiveExpiry)
   }
 
   /// The manual index whose places it shows: itself, or the one that it filters; otherwise nil.
@@ -47,15 +51,26 @@ package struct ActiveIndex: Sendable {
     case .filtered(let parent, _):
       (manualName, comparison) = (parent.manualName, parent.comparison)
     case .compared(let comparison): (manualName, self.comparison) = (nil, comparison)
-    case .fields, .code: (manualName, comparison) = (nil, nil)
+    case .fields, .code, .reference, .expiry: (manualName, comparison) = (nil, nil)
     }
   }
+
+  /// The rule that the rows referred to exist, if its groups are their keys; otherwise nil.
+  var reference: ActiveReference? {
+    if case .reference(let reference) = evaluator { reference } else { nil }
+  }
+
+  /// Whether its rows vanish at a date.
+  var isExpiry: Bool { if case .expiry = evaluator { true } else { false } }
 
   /// Whether its places may depend on a row's metadata.
   var readsMetadata: Bool {
     switch evaluator {
     case .fields, .manual: false
     case .code, .filtered, .compared: true
+    case .reference(let reference):
+      if case .code = reference.source { true } else { false }
+    case .expiry(let expiry): expiry.readsMetadata
     }
   }
 
@@ -84,11 +99,16 @@ package struct ActiveIndex: Sendable {
       return try Self.inGroupOrder {
         try comparison.groups(row).map { EncodedPlace(group: $0, sortKey: []) }
       }
+    case .reference(let reference):
+      return try Self.inGroupOrder {
+        try reference.keys(of: row).map { EncodedPlace(group: $0, sortKey: []) }
+      }
+    case .expiry(let expiry): return try Self.inGroupOrder { try expiry.places(of: row) }
     }
   }
 
   /// Throws `tooLarge` if a row is not in the index only because the name of its group is too long:
-  /// a unique index would not compare its value.
+  /// a rule would not see its value.
   func checkLength(of row: RowInput) throws(TreeRingError) {
     switch evaluator {
     case .fields(let fields):
@@ -99,7 +119,8 @@ package struct ActiveIndex: Sendable {
           + "\(Limits.nameByteCount) bytes. Shorten it, or keep a digest of it unique.")
     case .filtered(let parent, let fits):
       if (try? fits(row)) == true { try parent.checkLength(of: row) }
-    case .code, .manual, .compared: break
+    case .reference(let reference): try reference.checkLength(of: row, in: name)
+    case .code, .manual, .compared, .expiry: break
     }
   }
 
@@ -153,8 +174,20 @@ extension IndexRecord {
       switch index.closure {
       case .places(let places): return ready(.code(places), over: index.buckets)
       case .compared(let comparison): return ready(.compared(comparison), over: index.buckets)
-      case .filter: return nil
+      case .filter, .reference, .expiry: return nil
       }
+    case .reference(let text):
+      let rule = try stored { () throws(TreeRingError) in try Reference(json: text) }
+      if let active = rule.active { return ready(.reference(active), over: [rule.bucket]) }
+      guard let index = registered(in: code), case .reference(_, let active) = index.closure
+      else { return nil }
+      return ready(.reference(active), over: index.buckets)
+    case .expiry(let text):
+      let rule = try stored { () throws(TreeRingError) in try Expiry(json: text) }
+      if let active = rule.active { return ready(.expiry(active), over: [rule.bucket]) }
+      guard let index = registered(in: code), case .expiry(_, let active) = index.closure
+      else { return nil }
+      return ready(.expiry(active), over: index.buckets)
     case .filtered(let parent, _):
       guard let index = registered(in: code), case .filter(_, let fits) = index.closure,
         let parent = try parent.active(code: code)
@@ -179,14 +212,28 @@ extension IndexRecord {
     case .fields(let text): (try? FieldIndex(json: text)).map { [$0.bucket] } ?? []
     case .code(let buckets), .filtered(_, let buckets), .manual(let buckets): buckets
     case .selected(let parent, _): parent.buckets
+    case .reference: reference.map { [$0.bucket] } ?? []
+    case .expiry: expiry.map { [$0.bucket] } ?? []
     }
+  }
+
+  /// The rule that rows vanish at a date, if it is one.
+  var expiry: Expiry? {
+    guard case .expiry(let text) = definition else { return nil }
+    return try? Expiry(json: text)
+  }
+
+  /// The rule that the rows referred to exist, if it is one.
+  var reference: Reference? {
+    guard case .reference(let text) = definition.withoutRule else { return nil }
+    return try? Reference(json: text)
   }
 
   /// The index that this one filters; nil if it filters none.
   var parent: IndexRecord? {
     switch definition.withoutRule {
     case .filtered(let parent, _), .selected(let parent, _): parent
-    case .removed, .fields, .code, .manual, .unique: nil
+    case .removed, .fields, .code, .manual, .unique, .reference, .expiry: nil
     }
   }
 
@@ -218,17 +265,31 @@ package struct CodeIndex: Sendable {
     case compared(RowComparison)
     /// The filter of the rows of the index of this name.
     case filter(of: String, @Sendable (RowInput) throws -> Bool)
+    /// The keys that a row refers to, as a rule.
+    case reference(Reference, ActiveReference)
+    /// The date at which a row vanishes, as a rule.
+    case expiry(Expiry, ActiveExpiry)
   }
 
   /// Whether the catalog's index of that name has this definition.
   func isInForce(in catalog: Catalog) -> Bool {
     guard let known = catalog.indexes[name] else { return false }
     guard case .filter(let parent, _) = closure else {
-      return known.isSame(version, ruled(.code(buckets: buckets)))
+      return known.isSame(version, definition)
     }
     return catalog.indexes[parent].map {
       known.isSame(version, ruled(.filtered($0, buckets: buckets)))
     } ?? false
+  }
+
+  /// The definition of an index that is no filter.
+  var definition: IndexRecord.Definition {
+    switch closure {
+    case .reference(let reference, _):
+      IndexRecord.Definition(isUnique ? reference.unique() : reference)
+    case .expiry(let expiry, _): .expiry(expiry.json)
+    case .places, .compared, .filter: ruled(.code(buckets: buckets))
+    }
   }
 
   /// The definition with the rule that groups hold one row, if this index has it.

@@ -11,6 +11,10 @@ struct ActiveIndexes: Sendable {
   private var byBucket: [StoreName: [ActiveIndex]] = [:]
   /// The numbers of the definitions that compare rows.
   private(set) var comparing: Set<UInt32> = []
+  /// The references to rows of each bucket, by its name, in the order of their numbers.
+  private var byTarget: [StoreName: [ActiveIndex]] = [:]
+  /// The definitions by which rows vanish, in the order of their numbers.
+  private(set) var expiring: [ActiveIndex] = []
   /// Whether every definition in force that can be evaluated here is included; false if not checked
   /// yet.
   var isComplete = false
@@ -52,6 +56,11 @@ struct ActiveIndexes: Sendable {
   /// The definitions that cover a bucket, in the order of their numbers. O(1).
   func covering(_ bucket: String) -> [ActiveIndex] { byBucket[StoreName(bucket)] ?? [] }
 
+  /// The references to rows of a bucket, in the order of their numbers. O(1).
+  func referring(to bucket: String) -> [ActiveIndex] {
+    byTarget.isEmpty ? [] : byTarget[StoreName(bucket)] ?? []
+  }
+
   /// The numbers of the definitions for which `isWanted` returns true. O(n).
   func numbers(where isWanted: (ActiveIndex) -> Bool) -> [UInt32] {
     byNumber.values.filter(isWanted).map(\.number)
@@ -61,6 +70,15 @@ struct ActiveIndexes: Sendable {
   mutating func insert(_ index: ActiveIndex) {
     byNumber[index.number] = index
     if index.comparison != nil { comparing.insert(index.number) }
+    if index.isExpiry {
+      expiring.insert(
+        index, at: expiring.firstIndex { $0.number > index.number } ?? expiring.count)
+    }
+    if let reference = index.reference {
+      let target = StoreName(reference.target)
+      let position = byTarget[target]?.firstIndex { $0.number > index.number }
+      byTarget[target, default: []].insert(index, at: position ?? byTarget[target]?.count ?? 0)
+    }
     for bucket in Set(index.buckets.names) {
       let position = byBucket[bucket]?.firstIndex { $0.number > index.number }
       byBucket[bucket, default: []].insert(index, at: position ?? byBucket[bucket]?.count ?? 0)
@@ -71,6 +89,12 @@ struct ActiveIndexes: Sendable {
   mutating func remove(_ number: UInt32) {
     guard let index = byNumber.removeValue(forKey: number) else { return }
     comparing.remove(number)
+    if index.isExpiry { expiring.removeAll { $0.number == number } }
+    if let reference = index.reference {
+      let target = StoreName(reference.target)
+      byTarget[target]?.removeAll { $0.number == number }
+      if byTarget[target]?.isEmpty == true { byTarget[target] = nil }
+    }
     for bucket in Set(index.buckets.names) {
       byBucket[bucket]?.removeAll { $0.number == number }
       if byBucket[bucket]?.isEmpty == true { byBucket[bucket] = nil }

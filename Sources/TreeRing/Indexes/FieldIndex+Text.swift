@@ -113,6 +113,11 @@ struct FieldDefinitionReader {
   var conditions: [FieldIndex.Condition] = []
   var version: UInt32 = 1
   var isUnique = false
+  var field: String?
+  var target: String?
+  var deletion = Reference.Deletion.restrict.rawValue
+  var isRequired = false
+  var dates: String?
 
   /// Reads the whole definition. Refuses other members than those given.
   mutating func read(members: Set<String>) throws(TreeRingError) {
@@ -134,12 +139,12 @@ struct FieldDefinitionReader {
           throw error("“version” must be a whole number", at: member.value.lowerBound)
         }
         version = number
-      case "unique":
-        let token = String(decoding: scanner.slice(member.value), as: UTF8.self)
-        guard let value = Bool(token) else {
-          throw error("“unique” must be true or false", at: member.value.lowerBound)
-        }
-        isUnique = value
+      case "unique": isUnique = try truth(member.value, of: name)
+      case "field": field = try text(member.value, of: name)
+      case "to": target = try text(member.value, of: name)
+      case "delete": deletion = try text(member.value, of: name)
+      case "dates": dates = try text(member.value, of: name)
+      case "required": isRequired = try truth(member.value, of: name)
       default: break
       }
     }
@@ -160,6 +165,13 @@ struct FieldDefinitionReader {
       throw error("“\(name)” \(JSONScanner.loneSurrogate)", at: range.lowerBound)
     }
     return String(decoding: output, as: UTF8.self)
+  }
+
+  private func truth(_ range: Range<Int>, of name: String) throws(TreeRingError) -> Bool {
+    guard let value = Bool(String(decoding: scanner.slice(range), as: UTF8.self)) else {
+      throw error("“\(name)” must be true or false", at: range.lowerBound)
+    }
+    return value
   }
 
   private func texts(_ range: Range<Int>, of name: String) throws(TreeRingError) -> [String] {

@@ -18,6 +18,12 @@ public struct GroupIndex: Sendable {
   public let version: UInt32
   private(set) var code: CodeIndex
 
+  init(_ name: String, version: UInt32, _ code: CodeIndex) {
+    self.name = name
+    self.version = version
+    self.code = code
+  }
+
   /// Defines an index by a closure over rows.
   public init<Row: SendableMetatype, Places: PlaceSet>(
     _ name: String, on bucket: Bucket<Row>, version: UInt32,

@@ -20,12 +20,16 @@ public struct IndexInfo: Hashable, Sendable {
   public let isManual: Bool
   /// Whether each group may hold one row only; see ``FieldIndex/unique()``.
   public let isUnique: Bool
+  /// The rule that the rows it refers to exist; nil if it is none.
+  public let reference: Reference?
+  /// The rule that its rows vanish at a date; nil if it is none.
+  public let expiry: Expiry?
 
   public static func == (a: IndexInfo, b: IndexInfo) -> Bool {
     a.name.isSameName(as: b.name) && a.version == b.version && a.fields == b.fields
       && a.buckets.areSameNames(as: b.buckets) && a.parent.isSameName(as: b.parent)
       && a.filter == b.filter && a.isManual == b.isManual
-      && a.isUnique == b.isUnique
+      && a.isUnique == b.isUnique && a.reference == b.reference && a.expiry == b.expiry
   }
   public func hash(into hasher: inout Hasher) {
     name.hashName(into: &hasher)
@@ -41,11 +45,12 @@ public struct IndexInfo: Hashable, Sendable {
       case .fields(let text): fields = try? FieldIndex(json: text)
       case .selected(_, let text): filter = try? FieldFilter(json: text)
       case .manual: isManual = true
-      case .removed, .code, .filtered, .unique: break
+      case .removed, .code, .filtered, .unique, .reference, .expiry: break
       }
       return IndexInfo(
         name: record.name, version: record.version, buckets: record.buckets, fields: fields,
-        parent: record.parent?.name, filter: filter, isManual: isManual, isUnique: record.isUnique)
+        parent: record.parent?.name, filter: filter, isManual: isManual, isUnique: record.isUnique,
+        reference: record.reference, expiry: record.expiry)
     }
   }
 }

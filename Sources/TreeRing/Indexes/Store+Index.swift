@@ -28,6 +28,27 @@ extension Store {
     try defining { try $0.define(name, filter, progress: progress) }
   }
 
+  /// Declares the rule that rows refer to rows that exist, or replaces it, in a commit of its own.
+  /// - Returns: The commit; the newest one if this definition is already in force.
+  /// - Throws: `referenceMissing` if rows break the rule; the error names the first of them.
+  @discardableResult
+  public func define(
+    _ name: String, _ reference: Reference, progress: (Int) -> Bool = { _ in true }
+  ) throws -> CommitNumber {
+    try defining { try $0.define(name, reference, progress: progress) }
+  }
+
+  /// Declares the rule that rows vanish at a date of theirs, or replaces it, in a commit of its
+  /// own.
+  /// - Returns: The commit; the newest one if this definition is already in force.
+  /// - Throws: `invalidInput` if a reference restricts the deletes of these rows.
+  @discardableResult
+  public func define(
+    _ name: String, _ expiry: Expiry, progress: (Int) -> Bool = { _ in true }
+  ) throws -> CommitNumber {
+    try defining { try $0.define(name, expiry, progress: progress) }
+  }
+
   /// Defines a group index whose rows are placed manually, in a commit of its own. If it exists
   /// already, it keeps its rows in the buckets that it still covers.
   /// - Returns: The commit; the newest one if this definition is already in force.

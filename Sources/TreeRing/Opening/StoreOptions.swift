@@ -34,6 +34,9 @@ public struct StoreOptions: Sendable {
   public var pinLimit: PinLimit?
   /// The size in bytes at which a log segment is sealed.
   public var segmentSize: UInt64
+  /// Whether the store deletes expired rows by commits of its own; see ``Expiry``. If not, call
+  /// `Store.sweep`. A store that is open for reading never does.
+  public var sweeps = true
   /// Group indexes defined in code, each with a name of its own. A store opened for reading may be
   /// given several versions of an index, to read also commits from before or after a replacement.
   public var indexes: [GroupIndex]

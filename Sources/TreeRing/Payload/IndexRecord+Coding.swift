@@ -42,6 +42,8 @@ extension IndexRecord {
     static let selected: UInt8 = 4
     static let manual: UInt8 = 5
     static let unique: UInt8 = 7
+    static let reference: UInt8 = 8
+    static let expiry: UInt8 = 9
   }
 
   func encode(into bytes: inout [UInt8]) {
@@ -74,6 +76,12 @@ extension IndexRecord {
     case .unique(let definition):
       bytes.append(Kind.unique)
       append(definition, to: &bytes)
+    case .reference(let text):
+      bytes.append(Kind.reference)
+      bytes.append(counted: text)
+    case .expiry(let text):
+      bytes.append(Kind.expiry)
+      bytes.append(counted: text)
     }
   }
 
@@ -121,8 +129,12 @@ extension IndexRecord {
     case Kind.manual: return .manual(buckets: try buckets(&reader))
     case Kind.unique:
       let kind = try reader.byte()
-      guard kind >= Kind.fields, kind <= Kind.selected else { throw ByteReader.damaged }
+      guard ![Kind.removed, Kind.manual, Kind.unique, Kind.expiry].contains(kind) else {
+        throw ByteReader.damaged
+      }
       return .unique(try definition(kind, &reader, of: name, depth: depth))
+    case Kind.expiry: return .expiry(String(decoding: try reader.counted(), as: UTF8.self))
+    case Kind.reference: return .reference(String(decoding: try reader.counted(), as: UTF8.self))
     default:
       throw TreeRingError(
         .unsupportedFormat,

@@ -21,11 +21,19 @@ package struct IndexRecord: Hashable, Sendable {
     case manual(buckets: [String])
     /// As the definition inside, with at most one row in each group: a rule that commits keep.
     indirect case unique(Definition)
+    /// Rows grouped by the keys of other rows that they refer to, which must exist: by a field, or
+    /// by a closure that some process registers. The canonical text of the reference.
+    case reference(String)
+    /// Rows in the order of the dates at which they vanish: by a field, or by a closure that some
+    /// process registers. The canonical text of the expiry.
+    case expiry(String)
 
     package static func == (a: Definition, b: Definition) -> Bool {
       switch (a, b) {
       case (.removed, .removed): true
-      case (.fields(let a), .fields(let b)): a.isSameName(as: b)
+      case (.fields(let a), .fields(let b)), (.reference(let a), .reference(let b)),
+        (.expiry(let a), .expiry(let b)):
+        a.isSameName(as: b)
       case (.code(let a), .code(let b)), (.manual(let a), .manual(let b)):
         a.areSameNames(as: b)
       case (.filtered(let a, let buckets), .filtered(let b, let others)):
@@ -39,7 +47,7 @@ package struct IndexRecord: Hashable, Sendable {
     package func hash(into hasher: inout Hasher) {
       switch self {
       case .removed: hasher.combine(0)
-      case .fields(let text): text.hashName(into: &hasher)
+      case .fields(let text), .reference(let text), .expiry(let text): text.hashName(into: &hasher)
       case .code(let buckets), .manual(let buckets): hasher.combine(buckets.names)
       case .filtered(let parent, _), .selected(let parent, _): hasher.combine(parent)
       case .unique(let definition): hasher.combine(definition)
@@ -61,5 +69,13 @@ package struct IndexRecord: Hashable, Sendable {
   }
 
   /// Whether it is a rule that commits must keep.
-  var isRule: Bool { if case .unique = definition { true } else { false } }
+  var isRule: Bool {
+    switch definition {
+    case .unique, .reference, .expiry: true
+    case .removed, .fields, .code, .filtered, .selected, .manual: false
+    }
+  }
+
+  /// Whether it is the rule that rows vanish at a date.
+  var isExpiry: Bool { if case .expiry = definition { true } else { false } }
 }

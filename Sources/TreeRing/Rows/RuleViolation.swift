@@ -6,10 +6,11 @@ public import TreeRingLog
 public struct RuleViolation: Hashable, Sendable {
   /// The name of the index or rule.
   public let rule: String
-  /// The row that breaks it.
+  /// The row that breaks it. For `restricted`, the row that cannot be deleted.
   public let row: RowID
   /// The other row that it concerns; nil if there is none. For `notUnique`, the row with the same
-  /// value.
+  /// value; for `referenceMissing`, the row that does not exist; for `restricted`, one that refers
+  /// to the row.
   public let other: RowID?
 
   public static func == (a: RuleViolation, b: RuleViolation) -> Bool {

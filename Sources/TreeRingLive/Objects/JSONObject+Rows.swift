@@ -80,6 +80,16 @@ extension JSONObject {
     if let parent = index.parent { text("parent", parent) }
     if index.isManual { bool("manual", true) }
     if index.isUnique { bool("unique", true) }
+    if let expiry = index.expiry {
+      if let field = expiry.field { text("field", field) }
+      text("dates", expiry.field == nil ? "code" : expiry.numbers.rawValue)
+    }
+    if let reference = index.reference {
+      if let field = reference.field { text("field", field) }
+      text("to", reference.target)
+      text("delete", reference.deletion.rawValue)
+      if reference.isRequired { bool("required", true) }
+    }
     number("version", index.version)
     if let rows { number("rows", rows) } else { null("rows") }
     if let groups { number("groups", groups) } else { null("groups") }

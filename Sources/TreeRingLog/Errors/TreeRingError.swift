@@ -38,6 +38,11 @@ public struct TreeRingError: Error, Hashable, Sendable, CustomStringConvertible 
     public static let conflict = Code("conflict")
     /// Two rows would share a group of a unique index. The commit did not happen.
     public static let notUnique = Code("notUnique")
+    /// A row would refer to a row that does not exist, or lack a required reference. The commit did
+    /// not happen.
+    public static let referenceMissing = Code("referenceMissing")
+    /// A deleted row is one that other rows refer to. The commit did not happen.
+    public static let restricted = Code("restricted")
     /// The date given to a commit is earlier than the newest commit's, or ahead of the clock. The
     /// commit did not happen.
     public static let dateRefused = Code("dateRefused")

@@ -56,6 +56,9 @@ enum StoreAccess {
     logger.logLevel = .error
     var options = StoreOptions(mode: mode, logger: logger)
     options.readsPages = readsPages
+    // `treering sweep` deletes expired rows. Other commands write what they are asked for: a sweep
+    // during an import would date later lines by today's clock.
+    options.sweeps = false
     if let memory { options.memoryBudget = memory }
     options.isUnfinishedCopy = isUnfinishedCopy
     do throws(any Error) {

@@ -18,9 +18,13 @@ struct IndexAddCommand: StoreCommand {
       By fields: --bucket, --group and --order, and --where for some of the rows. A row without \
       the group field is not in the index. A filter: --parent and --where, for the rows of another \
       index that fit, in its groups and its order. A manual index: --manual and --bucket; the \
-      operations “place” and “unplace” of an import, or a program, place the rows. With --unique \
-      each group holds one row at most: a commit after which two rows share one is refused. \
-      Another definition under an existing name replaces the index and raises its version.
+      operations “place” and “unplace” of an import, or a program, place the rows. Another \
+      definition under an existing name replaces the index and raises its version.
+
+      Rules: With --unique each group holds one row at most; a commit after which two rows share \
+      one is refused. A reference: --bucket, --field and --to; the field holds the keys of rows of \
+      the bucket --to, which must exist, and --on-delete is the effect of deleting such a row. An \
+      expiry: --bucket and --expires; rows vanish at the date in that field.
       """)
 
   @OptionGroup var arguments: StoreArguments
@@ -36,22 +40,53 @@ struct IndexAddCommand: StoreCommand {
   var parent: String?
   @Flag(help: "The index is manual.") var manual = false
   @Flag(help: "Each group holds at most one row.") var unique = false
+  @Option(help: "The field of a reference.", transform: NegativeNumber.shown)
+  var field: String?
+  @Option(help: "The bucket that a reference refers to.", transform: NegativeNumber.shown)
+  var to: String?
+  @Option(help: "The effect of deleting a row that others refer to.")
+  var onDelete: Deletion?
+  @Flag(help: "Every row must refer to a row.") var required = false
+  @Option(help: "The field with the date at which a row vanishes.", transform: NegativeNumber.shown)
+  var expires: String?
+  @Option(help: "Numbers in that field: seconds since 2001 (date) or 1970, or milliseconds.")
+  var numbers: Numbers?
   @Option(
     name: .customLong("where"), parsing: .singleValue,
     help: "FIELD=V[,V…]: Only rows whose field has one of these texts. Repeated, all must hold.",
     transform: NegativeNumber.shown)
   var conditions: [String] = []
 
+  /// The effect of a delete, as an option.
+  enum Deletion: String, ExpressibleByArgument, CaseIterable {
+    case restrict, cascade, nullify
+    var effect: Reference.Deletion { Reference.Deletion(rawValue: rawValue) ?? .restrict }
+  }
+
+  /// The unit of numbers that are dates, as an option.
+  enum Numbers: String, ExpressibleByArgument, CaseIterable {
+    case date, seconds, milliseconds
+    var unit: Expiry.Numbers { Expiry.Numbers(rawValue: rawValue) ?? .date }
+  }
+
   private enum Definition {
     case fields(FieldIndex)
     case filter(FieldFilter)
     case manual(ManualIndex)
+    case reference(Reference)
+    case expiry(Expiry)
   }
 
   /// The definition that the options describe.
   private func definition() throws -> Definition {
     do throws(TreeRingError) {
+      if let reference = try reference() { return .reference(reference) }
+      if let expiry = try expiry() { return .expiry(expiry) }
+      let isOther =
+        field != nil || to != nil || onDelete != nil || required || expires != nil
+        || numbers != nil
       switch (bucket, group, order, parent, manual) {
+      case _ where isOther: break
       case (let bucket?, let group?, let order?, nil, false):
         let index = try FieldIndex(
           bucket: bucket, group: group, order: try Self.order(order), where: conditions)
@@ -68,8 +103,30 @@ struct IndexAddCommand: StoreCommand {
     }
     throw Failure(
       .usage,
-      "An index needs --bucket, --group and --order, or --parent, or --manual and --bucket. "
-        + "--where and --unique go with the first two.")
+      "An index needs --bucket, --group and --order, or --parent, or --manual and --bucket, or "
+        + "--bucket, --field and --to, or --bucket and --expires. --where goes with the first two, "
+        + "--unique with these and a reference, --on-delete and --required with a reference, "
+        + "--numbers with --expires.")
+  }
+
+  /// The expiry that the options describe; nil if they describe none.
+  private func expiry() throws(TreeRingError) -> Expiry? {
+    guard let bucket, let expires, group == nil, order == nil, parent == nil, field == nil,
+      to == nil, onDelete == nil, !manual, !unique, !required, conditions.isEmpty
+    else { return nil }
+    return try Expiry(on: bucket, field: expires, numbers: numbers?.unit ?? .date)
+  }
+
+  /// The reference that the options describe; nil if they describe none.
+  private func reference() throws(TreeRingError) -> Reference? {
+    guard let bucket, let field, let to, expires == nil, numbers == nil, group == nil, order == nil,
+      parent == nil, !manual,
+      conditions.isEmpty
+    else { return nil }
+    let reference = try Reference(
+      on: bucket, field: field, to: to, onDelete: onDelete?.effect ?? .restrict,
+      isRequired: required)
+    return unique ? reference.unique() : reference
   }
 
   /// The order fields in the library's form, which knows only `:desc`.
@@ -128,6 +185,12 @@ struct IndexAddCommand: StoreCommand {
       if try existing?.filter == filter.withVersion(version) { return }
       try store.define(name, filter.withVersion(next), progress: progress)
     case .manual(let manual): try store.define(name, manual)
+    case .reference(let reference):
+      if try existing?.reference == reference.withVersion(version) { return }
+      try store.define(name, reference.withVersion(next), progress: progress)
+    case .expiry(let expiry):
+      if try existing?.expiry == expiry.withVersion(version) { return }
+      try store.define(name, expiry.withVersion(next), progress: progress)
     }
   }
 }
@@ -196,13 +259,27 @@ private final class IndexList {
     let terms = conditions.map { $0.field + "=" + $0.values.joined(separator: ",") }
     try table.row(
       index.name, bucket, index.fields?.group ?? kind(of: index), order ?? "",
-      terms.joined(separator: " "), index.isUnique ? "unique" : "", "\(index.version)",
+      terms.joined(separator: " "), rules(of: index), "\(index.version)",
       reader.map { "\($0.count)" } ?? "", groups.map { "\($0)" } ?? "")
+  }
+
+  /// The rules of an index, as words.
+  private func rules(of index: IndexInfo) -> String {
+    var words = index.isUnique ? ["unique"] : []
+    if index.expiry != nil { words.append("expires") }
+    if let reference = index.reference {
+      words.append("to \(reference.target)")
+      if reference.isRequired { words.append("required") }
+      words.append(reference.deletion.rawValue)
+    }
+    return words.joined(separator: ", ")
   }
 
   /// The kind of an index that is not defined by fields.
   private func kind(of index: IndexInfo) -> String {
     if index.isManual { return "(manual)" }
+    if let expiry = index.expiry { return expiry.field ?? "(in code)" }
+    if let reference = index.reference { return reference.field ?? "(in code)" }
     return index.filter.map { "(filters \($0.parent))" } ?? "(in code)"
   }
 }

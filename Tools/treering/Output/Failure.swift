@@ -44,7 +44,7 @@ struct Failure: Error {
   static func status(of code: TreeRingError.Code) -> ExitStatus? {
     switch code {
     case .notFound, .alreadyExists, .conflict, .beyondHorizon, .indexDefinedInCode, .notAllowed,
-      .snapshotExpired, .notUnique:
+      .snapshotExpired, .notUnique, .referenceMissing, .restricted:
       .no
     case .invalidInput, .tooLarge, .dateRefused: .badInput
     case .locked: .locked

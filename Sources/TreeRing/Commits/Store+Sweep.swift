@@ -1,0 +1,152 @@
+// The sweeper: deletes expired rows in bounded batches, by ordinary commits.
+//
+// A commit that has operations deletes the rows that are due, unless there are too many. The
+// sweeper does the rest: rows that become due while nothing is written, and those of which many are
+// due at once. It wakes at the date of the next row, deletes a batch, and pauses for so long that
+// it holds the writer's lock for a twentieth of the time at most. A crash leaves whole commits; the
+// next opening goes on. A store that is open for reading never sweeps.
+
+internal import Dispatch
+internal import Logging
+internal import TreeRingLog
+internal import TreeRingPlatform
+
+/// The moments of sweeps. Any thread.
+final class Sweeper: Sendable {
+  /// The maximum number of rows that a batch deletes, besides those that cascades delete.
+  static let batchRowCount = 256
+  /// The ratio of the pause after a batch to the time for which the batch held the writer's lock.
+  static let pauseFactor = 19
+  /// The minimum time between two sweeps, so that rows that expire one by one share commits.
+  static let interval = Duration.milliseconds(250)
+  /// The maximum time until the clock is read again, which may have been set.
+  private static let longestWait = Duration.seconds(60)
+
+  private struct State {
+    /// The moment of the next sweep; nil if none is scheduled.
+    var next: ContinuousClock.Instant?
+    /// No sweep begins before this moment.
+    var earliest = ContinuousClock.now
+  }
+  private let state = Mutex(State())
+  private let thread = DispatchQueue(label: "treering.sweeper", qos: .utility)
+
+  /// Schedules a sweep in `delay`, unless one is scheduled that comes before.
+  func schedule(after delay: Duration, _ body: @escaping @Sendable () -> Void) {
+    let now = ContinuousClock.now
+    let moment = state.withLock { state -> ContinuousClock.Instant? in
+      let moment = max(now + min(max(delay, .zero), Self.longestWait), state.earliest)
+      if let next = state.next, next <= moment { return nil }
+      state.next = moment
+      return moment
+    }
+    guard let moment else { return }
+    Alarm.shared.after(moment - now) { [weak self] in
+      self?.thread.async { [weak self] in
+        if self?.begin(at: moment) == true { body() }
+      }
+    }
+  }
+
+  /// Whether the sweep scheduled for a moment is the next one, which then is no longer scheduled.
+  /// An earlier one may have been scheduled since.
+  private func begin(at moment: ContinuousClock.Instant) -> Bool {
+    state.withLock { state in
+      guard state.next == moment else { return false }
+      state.next = nil
+      return true
+    }
+  }
+
+  /// Notes the end of a batch that held the writer's lock for a time.
+  /// - Parameter isLast: whether nothing else is due.
+  func pause(after held: Duration, isLast: Bool) {
+    let pause = held * Self.pauseFactor
+    state.withLock { $0.earliest = .now + (isLast ? max(pause, Self.interval) : pause) }
+  }
+
+  /// Waits for the sweep under way. For tests.
+  func settle() { thread.sync {} }
+}
+
+extension Store {
+  /// Deletes the rows that have expired, by the clock, in one commit. The store does so by itself
+  /// while it is open for writing, unless `StoreOptions.sweeps` is false.
+  ///
+  /// - Parameter limit: the maximum number of rows, besides those that cascades delete.
+  /// - Returns: the number of expired rows that were deleted; if it is the limit, more may be due.
+  ///   O(log n) for each.
+  @discardableResult
+  public func sweep(limit: Int = 256) throws -> Int {
+    var deletedCount = 0
+    try write { deletedCount = try $0.deleteDue(by: options.clock(), limit: limit) }
+    return deletedCount
+  }
+
+  /// Schedules a sweep for the date of the next row that expires. Called after a commit has become
+  /// visible. O(1) without rules, else O(log n) for each expiry.
+  func considerSweep() {
+    guard options.sweeps, options.mode != .readOnly, !options.isUnfinishedCopy else { return }
+    let visible = queue.visible
+    if visible.catalog.rules.isEmpty { return }
+    guard let next = nextExpiry(in: visible) else { return }
+    let (distance, isFar) = next.microseconds.subtractingReportingOverflow(
+      options.clock().microseconds)
+    sweeper.schedule(after: isFar ? .seconds(60) : .microseconds(distance)) { [weak self] in
+      self?.sweepBatch()
+    }
+  }
+
+  /// The earliest date of a row that expires; nil if there is none.
+  private func nextExpiry(in version: Version) -> Timestamp? {
+    var earliest: Timestamp?
+    for rule in version.catalog.rules where rule.isExpiry {
+      guard let roots = version.roots.index(rule.number) else { continue }
+      let order = Tree(roots.order, pages: version.pages)
+      let first = try? version.pages.read { () throws(TreeRingError) -> Timestamp? in
+        if order.isEmpty { return nil }
+        return order.withEntry(at: 0) { key, _ in
+          // The key is empty if its page could not be fetched.
+          let head = Expiry.group.encoded.count
+          if key.count < head { return nil }
+          return ActiveExpiry.date(ofSortKey: UnsafeRawBufferPointer(rebasing: key[head...]))
+        }
+      }
+      if let first = first ?? nil { earliest = min(earliest ?? first, first) }
+    }
+    return earliest
+  }
+
+  /// Deletes a batch, and schedules the next.
+  private func sweepBatch() {
+    let start = ContinuousClock.now
+    var begin = start
+    var deletedCount = 0
+    do {
+      let sequenced = try sequence(durability: .relaxed(within: .seconds(1)), expecting: nil) {
+        begin = .now
+        deletedCount = try $0.deleteDue(by: options.clock(), limit: Sweeper.batchRowCount)
+      }
+      sweeper.pause(
+        after: .now - begin, isLast: deletedCount < Sweeper.batchRowCount)
+      try complete(sequenced.ticket, pageCount: sequenced.pageCount)
+    } catch let error as TreeRingError where error.code == .closed {
+      return
+    } catch {
+      options.logger.warning("expired rows could not be deleted: \(error)")
+      sweeper.pause(after: .seconds(1), isLast: true)
+    }
+    considerSweep()
+  }
+}
+
+extension Transaction {
+  /// Deletes rows that are due by a clock, or by the newest commit's date if that is later, since
+  /// the commit will have that date.
+  fileprivate func deleteDue(by clock: Timestamp, limit: Int) throws(TreeRingError) -> Int {
+    try beginEdit()
+    editor.rules.hasSwept = true
+    return try deleteExpired(
+      at: max(clock, editor.roots.timestamp), limit: limit, isWhole: false)
+  }
+}
