@@ -80,6 +80,15 @@ for peer in enabled {
     .target(
       name: peer.target, dependencies: ["BenchmarkHarness", library], swiftSettings: strict))
 }
+if wanted.contains("sqlite") {
+  targets.append(
+    .executableTarget(
+      name: "text-search",
+      dependencies: [
+        "BenchmarkHarness", "CSQLite", .product(name: "TreeRing", package: "TreeRing"),
+      ],
+      swiftSettings: strict))
+}
 if let path = Context.environment["TREERING_DIFFERENCEKIT"] {
   dependencies.append(.package(name: "DifferenceKit", path: path))
   targets.append(

@@ -80,6 +80,10 @@ extension IndexRecord.Definition {
       let definition = Self.selected(.named(filter.parent), filter.json)
       return (filter.version, filter.isUnique ? .unique(definition) : definition)
     }
+    if let found = try? JSONScanner.find(JSONPath("text"), in: json), !found.isEmpty {
+      let text = try TextIndex("", json: json)
+      return (text.version, .text(text.json))
+    }
     let fields = try FieldIndex(json: json)
     return (fields.version, Self(fields))
   }
@@ -92,7 +96,7 @@ extension IndexRecord.Definition {
     var code: CodeDefinition
     switch plain {
     case .removed, .unique: return nil
-    case .fields(let json), .selected(_, let json), .reference(let json),
+    case .fields(let json), .selected(_, let json), .text(let json), .reference(let json),
       .expiry(let json):
       return json
     case .code(let buckets): code = CodeDefinition(buckets: buckets, version: version)
@@ -125,7 +129,7 @@ extension Transaction {
         name, version: version, filtering: parent.name, buckets: buckets,
         isUnique: definition != definition.withoutRule)
     case .selected(_, let json): try define(name, FieldFilter(json: json))
-    case .fields, .code, .manual, .unique, .reference, .expiry:
+    case .fields, .code, .manual, .text, .unique, .reference, .expiry:
       try define(name, version: version, definition)
     }
   }

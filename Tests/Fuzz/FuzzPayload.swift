@@ -124,6 +124,12 @@ func writePayloads(_ folder: String) {
           name: "r\(number)", number: UInt32(4 + number), version: 1, definition: definition)
         writer.append(.index(record))
       }
+      writer.append(
+        .index(
+          IndexRecord(
+            name: "w", number: 7, version: 1,
+            definition: .text(
+              #"{"bucket":"b","text":["t:2"],"where":{},"tokenizer":1,"version":1}"#))))
       for (key, label) in [("k", [128, 7]), ("l", [128]), ("k", [])] as [(String, [UInt8])] {
         bytes(key).withUnsafeBytes { key in
           label.withUnsafeBytes { label in

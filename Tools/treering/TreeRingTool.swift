@@ -21,7 +21,8 @@ struct TreeRingTool: ParsableCommand {
       another process.
       """,
     subcommands: [
-      ImportCommand.self, ExportCommand.self, LogCommand.self, ShowCommand.self, GetCommand.self,
+      ImportCommand.self, ExportCommand.self, FindCommand.self, LogCommand.self, ShowCommand.self,
+      GetCommand.self,
       ScanCommand.self, BucketsCommand.self, HistoryCommand.self, PutCommand.self,
       DeleteCommand.self, TagCommand.self, TagsCommand.self, IndexCommand.self,
       GroupsCommand.self, RowsCommand.self, ChangesCommand.self, DiffCommand.self,

@@ -27,6 +27,8 @@ struct IndexReplacement: Sendable {
         let oldRoots = old.roots.index(before.number),
         let newRoots = new.roots.index(record.number)
       else { continue }
+      // A text index has no groups that an observer shows.
+      if before.isText || record.isText { continue }
       let affected = try IndexDiff.affectedRows(
         from: IndexReader(name: name, state: old, roots: oldRoots, pin: nil),
         to: IndexReader(name: name, state: new, roots: newRoots, pin: nil),

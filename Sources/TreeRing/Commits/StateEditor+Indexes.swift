@@ -19,6 +19,8 @@ extension StateEditor {
     var indexes: [IndexEdit] = []
     /// The changes of other rows, in indexes that compare rows.
     var relabeled: [Relabeled] = []
+    /// The changes of the row's words, in text indexes.
+    var texts: [TextEdit] = []
     var oldContent: RowContent?
     var newContent: RowContent?
   }
@@ -37,6 +39,11 @@ extension StateEditor {
     rows.reserveCapacity(covering.count)
     for index in covering {
       guard let roots = roots.index(index.number) else { continue }
+      if let text = index.text {
+        try textEdit(text, index.number, from: old, to: new, in: reference, key: key)
+          .map { edits.texts.append($0) }
+        continue
+      }
       var row = IndexedChange(index: index)
       if old != nil {
         row.before = PlaceKey.places(in: Tree(roots.places, pages: pages), prefix: prefix)
@@ -126,6 +133,7 @@ extension StateEditor {
   /// Applies the edits that `indexEdits` returned.
   func commit(_ edits: Edits, bucket: UInt32, key: UnsafeRawBufferPointer) {
     commit(edits.relabeled)
+    commit(edits.texts, bucket: bucket, key: key)
     if edits.indexes.isEmpty { return }
     let indexEditor = IndexEditor(editor: editor)
     let prefix = PlaceKey.prefix(bucket: bucket, key: key)

@@ -27,6 +27,8 @@ final class StateEditor {
   @exclusivity(unchecked) var spill: SpillAction?
   /// The checks of rules that the write has to pass; none for a replay.
   @exclusivity(unchecked) var rules = RuleChecks()
+  /// The collector of words of text indexes; nil until one is needed.
+  @exclusivity(unchecked) var words: TermCollector?
   /// Whether a replayed commit lacks operations that were removed from the log later.
   var hasReplayedStub = false
   /// The record of the row that is being put.

@@ -89,6 +89,18 @@ extension Transaction {
     try define(name, version: expiry.version, .expiry(expiry.json), progress: progress)
   }
 
+  /// Defines a text index, or replaces its definition, and builds it. O(n log n) for n words. Does
+  /// nothing if this definition is already in force.
+  ///
+  /// - Parameters:
+  ///   - text: the index.
+  ///   - progress: called repeatedly with the number of rows done; return false to cancel.
+  public func define(
+    _ text: TextIndex, progress: (Int) -> Bool = { _ in true }
+  ) throws(TreeRingError) {
+    try define(text.name, version: text.version, .text(text.json), progress: progress)
+  }
+
   /// Defines a group index whose rows are placed manually. If it exists already, it keeps its rows
   /// in the buckets that it still covers. Does nothing if this definition is already in force.
   public func define(_ name: String, _ manual: ManualIndex) throws(TreeRingError) {
@@ -122,6 +134,7 @@ extension Transaction {
         .notFound,
         "The index \(name) filters the index \(parent), which does not exist. Define that first.")
     }
+    if record.isText { throw TextIndex.noGroups(parent) }
     var ancestor: IndexRecord? = record
     while let next = ancestor {
       if next.name.isSameName(as: name) {
@@ -157,7 +170,7 @@ extension IndexRecord.Definition {
     case .filtered(_, let buckets): .filtered(parent, buckets: buckets)
     case .selected(_, let text): .selected(parent, text)
     case .unique(let definition): .unique(definition.filtering(parent))
-    case .removed, .fields, .code, .manual, .reference, .expiry: self
+    case .removed, .fields, .code, .manual, .reference, .expiry, .text: self
     }
   }
 }

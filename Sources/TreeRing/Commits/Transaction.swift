@@ -103,6 +103,7 @@ public final class Transaction: Readable, ReadableState {
     guard let record = editor.catalog.indexes[name] else {
       throw TreeRingError.noIndex(named: name)
     }
+    if record.isText { throw TextIndex.noGroups(name) }
     guard let roots = editor.roots.index(record.number) else {
       throw TreeRingError(
         .indexDefinedInCode,
@@ -110,6 +111,14 @@ public final class Transaction: Readable, ReadableState {
           + "Give its GroupIndex to `Store(at:indexes:)`.")
     }
     return IndexReader(name: name, state: reader, roots: roots, pin: nil)
+  }
+
+  func text(_ name: String) throws(TreeRingError) -> TextReader {
+    let reader = try self.reader
+    guard let record = editor.catalog.indexes[name], let roots = editor.roots.index(record.number)
+    else { throw TreeRingError.noIndex(named: name) }
+    return TextReader(
+      definition: try record.textDefinition(), state: reader, roots: roots, pin: nil)
   }
 
   // MARK: - Writing rows

@@ -25,7 +25,12 @@ package struct ActiveIndex: Sendable {
     case reference(ActiveReference)
     /// The date at which a row vanishes.
     case expiry(ActiveExpiry)
+    /// No places: its trees hold words (TextEditor.swift).
+    case text(TextIndex)
   }
+
+  /// The definition of a text index; nil for one of groups.
+  var text: TextIndex? { if case .text(let text) = evaluator { text } else { nil } }
 
   /// The manual index whose places it shows: itself, or the one that it filters; otherwise nil.
   let manualName: String?
@@ -51,7 +56,7 @@ package struct ActiveIndex: Sendable {
     case .filtered(let parent, _):
       (manualName, comparison) = (parent.manualName, parent.comparison)
     case .compared(let comparison): (manualName, self.comparison) = (nil, comparison)
-    case .fields, .code, .reference, .expiry: (manualName, comparison) = (nil, nil)
+    case .fields, .code, .reference, .expiry, .text: (manualName, comparison) = (nil, nil)
     }
   }
 
@@ -66,7 +71,7 @@ package struct ActiveIndex: Sendable {
   /// Whether its places may depend on a row's metadata.
   var readsMetadata: Bool {
     switch evaluator {
-    case .fields, .manual: false
+    case .fields, .manual, .text: false
     case .code, .filtered, .compared: true
     case .reference(let reference):
       if case .code = reference.source { true } else { false }
@@ -84,6 +89,7 @@ package struct ActiveIndex: Sendable {
     if manualName != nil, manualPlaces.isEmpty { return [] }
     switch evaluator {
     case .manual: return manualPlaces
+    case .text: return []
     case .fields(let definition):
       guard let found = definition.evaluate(row.object) else { return [] }
       return [EncodedPlace(group: GroupName(bytes: found.group), sortKey: found.sortKey)]
@@ -198,6 +204,9 @@ extension IndexRecord {
       guard let parent = try parent.active(code: code) else { return nil }
       return ready(.filtered(parent) { filter.fits($0.object) }, over: parent.buckets)
     case .manual(let buckets): return ready(.manual, over: buckets)
+    case .text(let text):
+      let index = try stored { () throws(TreeRingError) in try TextIndex(name, json: text) }
+      return ready(.text(index), over: [index.bucket])
     }
   }
 
@@ -210,6 +219,7 @@ extension IndexRecord {
     switch definition.withoutRule {
     case .removed, .unique: []
     case .fields(let text): (try? FieldIndex(json: text)).map { [$0.bucket] } ?? []
+    case .text(let text): (try? TextIndex(name, json: text)).map { [$0.bucket] } ?? []
     case .code(let buckets), .filtered(_, let buckets), .manual(let buckets): buckets
     case .selected(let parent, _): parent.buckets
     case .reference: reference.map { [$0.bucket] } ?? []
@@ -233,7 +243,7 @@ extension IndexRecord {
   var parent: IndexRecord? {
     switch definition.withoutRule {
     case .filtered(let parent, _), .selected(let parent, _): parent
-    case .removed, .fields, .code, .manual, .unique, .reference, .expiry: nil
+    case .removed, .fields, .code, .manual, .unique, .reference, .expiry, .text: nil
     }
   }
 

@@ -20,7 +20,7 @@ extension FieldIndex {
     return "{\(members.joined(separator: ","))}"
   }
 
-  private static func json(_ texts: [String]) -> String {
+  static func json(_ texts: [String]) -> String {
     "[\(texts.map { JSONScanner.quoted($0) }.joined(separator: ","))]"
   }
 
@@ -110,6 +110,9 @@ struct FieldDefinitionReader {
   var bucket: String?
   var group: String?
   var order: [String] = []
+  var text: [String] = []
+  var stemmer: String?
+  var tokenizer: UInt32 = TextTokenizer.version
   var conditions: [FieldIndex.Condition] = []
   var version: UInt32 = 1
   var isUnique = false
@@ -133,22 +136,27 @@ struct FieldDefinitionReader {
       case "group": group = try text(member.value, of: name)
       case "order": order = try texts(member.value, of: name)
       case "where": try readConditions(member.value)
-      case "version":
-        let token = String(decoding: scanner.slice(member.value), as: UTF8.self)
-        guard let number = UInt32(token) else {
-          throw error("“version” must be a whole number", at: member.value.lowerBound)
-        }
-        version = number
+      case "version": version = try number(member.value, of: name)
       case "unique": isUnique = try truth(member.value, of: name)
       case "field": field = try text(member.value, of: name)
       case "to": target = try text(member.value, of: name)
       case "delete": deletion = try text(member.value, of: name)
       case "dates": dates = try text(member.value, of: name)
       case "required": isRequired = try truth(member.value, of: name)
+      case "text": text = try texts(member.value, of: name)
+      case "stemmer": stemmer = try text(member.value, of: name)
+      case "tokenizer": tokenizer = try number(member.value, of: name)
       default: break
       }
     }
     try scanner.finish()
+  }
+
+  private func number(_ range: Range<Int>, of name: String) throws(TreeRingError) -> UInt32 {
+    guard let number = UInt32(String(decoding: scanner.slice(range), as: UTF8.self)) else {
+      throw error("“\(name)” must be a whole number", at: range.lowerBound)
+    }
+    return number
   }
 
   private func error(_ what: String, at offset: Int) -> TreeRingError {

@@ -108,6 +108,47 @@ struct FieldProgram: Sendable {
     }
   }
 
+  /// Calls `body` with the JSON of each field of the order that an object has, if it fulfils the
+  /// conditions.
+  func forEachValue(
+    of object: UnsafeRawBufferPointer, _ entry: inout FieldEntry,
+    _ body: (_ field: Int, _ json: UnsafeRawBufferPointer) -> Void
+  ) {
+    withUnsafeTemporaryAllocation(of: Range<Int>.self, capacity: slotCount) { found in
+      found.initialize(repeating: 0..<0)
+      let slots = UnsafeMutableBufferPointer(rebasing: found[...])
+      if CBOR.isMarked(object) {
+        var json: [UInt8] = []
+        let start = CBOR.mark.count
+        let end = withWalk {
+          $0.walk(node: 0, depth: 0, CBORReader(object), at: start, slots, &json)
+        }
+        if end == object.count { json.withUnsafeBytes { pass($0, slots, &entry, body) } }
+      } else {
+        var scanner = JSONScanner(object)
+        scanner.skipSpace()
+        guard scanner.position < object.count, object[scanner.position] == UInt8(ascii: "{"),
+          withWalk({ $0.walk(node: 0, depth: 0, &scanner, slots) })
+        else { return }
+        scanner.skipSpace()
+        if scanner.position == object.count { pass(object, slots, &entry, body) }
+      }
+    }
+  }
+
+  private func pass(
+    _ object: UnsafeRawBufferPointer, _ found: UnsafeMutableBufferPointer<Range<Int>>,
+    _ entry: inout FieldEntry, _ body: (Int, UnsafeRawBufferPointer) -> Void
+  ) {
+    for index in conditions.indices {
+      let value = UnsafeRawBufferPointer(rebasing: object[found[conditions[index].slot]])
+      guard holds(index, value, &entry) else { return }
+    }
+    for (index, field) in order.enumerated() where !found[field.slot].isEmpty {
+      body(index, UnsafeRawBufferPointer(rebasing: object[found[field.slot]]))
+    }
+  }
+
   /// Fills the entry from the values found.
   private func evaluate(
     _ object: UnsafeRawBufferPointer, _ found: UnsafeMutableBufferPointer<Range<Int>>,

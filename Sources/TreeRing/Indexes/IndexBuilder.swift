@@ -147,7 +147,9 @@ struct IndexBuilder {
     }
   }
 
-  private var isFull: Bool { drafts.reduce(0) { $0 + $1.byteCount } >= entryByteLimit }
+  private var isFull: Bool {
+    drafts.reduce(0) { $0 + $1.byteCount } >= entryByteLimit || drafts.contains(where: \.isFull)
+  }
 
   /// - Parameter spill: Nil while a pointer into pages of the transaction is held.
   private mutating func flush(_ spill: SpillAction?) throws(TreeRingError) {

@@ -13,15 +13,19 @@ struct IndexDraft {
   private var places = SortBuffer()
   /// The rows of each group, for an index that compares rows.
   private var compared: [GroupName: [ComparedRow]] = [:]
+  /// The words, for a text index.
+  private var text: TextDraft?
 
   init(index: ActiveIndex, editor: PageEditor) {
     self.index = index
     self.editor = editor
     roots = IndexRoots(number: index.number)
+    text = index.text.map { TextDraft(text: $0, editor: editor) }
   }
 
   /// Flushes the collected entries and returns the trees.
   mutating func finish(_ spill: SpillAction?) throws(TreeRingError) -> IndexRoots {
+    if text != nil { try text?.finish(&roots, spill) }
     try flush(spill)
     return roots
   }
@@ -30,21 +34,31 @@ struct IndexDraft {
   mutating func discard() {
     editor.removeAll(&roots.order)
     editor.removeAll(&roots.places)
+    text?.discard()
   }
 
   /// The number of bytes of the collected entries.
   var byteCount: Int { order.byteCount + places.byteCount }
+  /// Whether a text index has collected so many words that they have to be put into a tree.
+  var isFull: Bool { text?.isFull ?? false }
 
   /// Puts the collected entries into the trees.
   ///
   /// - Parameter spill: Nil while a pointer into pages of the transaction is held.
   mutating func flush(_ spill: SpillAction?) throws(TreeRingError) {
+    if text?.isFull == true { try text?.writeRun(spill) }
     try order.flush(into: &roots.order, with: editor, spill)
     try places.flush(into: &roots.places, with: editor, spill)
   }
 
   /// Adds a row.
   mutating func add(_ row: RowInput, manualPlaces: [EncodedPlace] = []) throws(TreeRingError) {
+    if text != nil {
+      if let document = text?.add(row) {
+        places.append(key: document, value: TextKey.row(row.bucket, row.key))
+      }
+      return
+    }
     guard let found = try index.places(of: row, manualPlaces: manualPlaces) else {
       roots.undecodable += 1
       return

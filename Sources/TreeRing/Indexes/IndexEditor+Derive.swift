@@ -57,6 +57,16 @@ extension IndexEditor {
     from old: Tree, to new: Tree, _ values: ValueSource
   ) throws(TreeRingError) {
     let (bucket, key) = (RowTreeKey.bucket(of: treeKey), RowTreeKey.key(of: treeKey))
+    if let text = index.text {
+      let collector = TermCollector()
+      func words(in rows: Tree) throws(TreeRingError) -> DocumentPostings? {
+        guard let bytes = rows.value(of: treeKey) else { return nil }
+        return try text.postings(of: try RowRecord(bytes), values, bucket, key, collector)
+      }
+      let (before, after) = (try words(in: old), try words(in: new))
+      return TextEditor(editor: editor, format: text.format).replace(
+        &roots, old: before, new: after, bucket: bucket, key: key)
+    }
     func places(in rows: Tree) throws(TreeRingError) -> [EncodedPlace]? {
       guard let bytes = rows.value(of: treeKey) else { return [] }
       return try values.withInput(

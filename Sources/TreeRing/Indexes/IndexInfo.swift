@@ -24,12 +24,15 @@ public struct IndexInfo: Hashable, Sendable {
   public let reference: Reference?
   /// The rule that its rows vanish at a date; nil if it is none.
   public let expiry: Expiry?
+  /// The words it is defined by; nil if it is no text index.
+  public let text: TextIndex?
 
   public static func == (a: IndexInfo, b: IndexInfo) -> Bool {
     a.name.isSameName(as: b.name) && a.version == b.version && a.fields == b.fields
       && a.buckets.areSameNames(as: b.buckets) && a.parent.isSameName(as: b.parent)
       && a.filter == b.filter && a.isManual == b.isManual
-      && a.isUnique == b.isUnique && a.reference == b.reference && a.expiry == b.expiry
+      && a.text == b.text && a.isUnique == b.isUnique && a.reference == b.reference
+      && a.expiry == b.expiry
   }
   public func hash(into hasher: inout Hasher) {
     name.hashName(into: &hasher)
@@ -41,16 +44,18 @@ public struct IndexInfo: Hashable, Sendable {
       var fields: FieldIndex?
       var filter: FieldFilter?
       var isManual = false
+      var text: TextIndex?
       switch record.definition.withoutRule {
       case .fields(let text): fields = try? FieldIndex(json: text)
       case .selected(_, let text): filter = try? FieldFilter(json: text)
       case .manual: isManual = true
+      case .text(let json): text = try? TextIndex(record.name, json: json)
       case .removed, .code, .filtered, .unique, .reference, .expiry: break
       }
       return IndexInfo(
         name: record.name, version: record.version, buckets: record.buckets, fields: fields,
         parent: record.parent?.name, filter: filter, isManual: isManual, isUnique: record.isUnique,
-        reference: record.reference, expiry: record.expiry)
+        reference: record.reference, expiry: record.expiry, text: text)
     }
   }
 }

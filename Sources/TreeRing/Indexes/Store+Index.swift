@@ -49,6 +49,15 @@ extension Store {
     try defining { try $0.define(name, expiry, progress: progress) }
   }
 
+  /// Defines a text index, or replaces its definition, and builds it, in a commit of its own.
+  /// - Returns: The commit; the newest one if this definition is already in force.
+  @discardableResult
+  public func define(
+    _ text: TextIndex, progress: (Int) -> Bool = { _ in true }
+  ) throws -> CommitNumber {
+    try defining { try $0.define(text, progress: progress) }
+  }
+
   /// Defines a group index whose rows are placed manually, in a commit of its own. If it exists
   /// already, it keeps its rows in the buckets that it still covers.
   /// - Returns: The commit; the newest one if this definition is already in force.
@@ -81,10 +90,18 @@ extension Store {
   func reader(
     of record: IndexRecord, at pin: SnapshotPin
   ) throws(TreeRingError) -> IndexReader {
+    if record.isText { throw TextIndex.noGroups(record.name) }
+    let roots = try trees(of: record, at: pin)
+    return IndexReader(name: record.name, state: pin.uncheckedReader, roots: roots, pin: pin)
+  }
+
+  /// Returns the trees of an index at one snapshot. Builds them there if the index was not
+  /// maintained then.
+  func trees(
+    of record: IndexRecord, at pin: SnapshotPin
+  ) throws(TreeRingError) -> IndexRoots {
     let (version, state) = (try pin.life.version(), pin.uncheckedReader)
-    if let existing = version.existingIndex(record.number) {
-      return IndexReader(name: record.name, state: state, roots: existing, pin: pin)
-    }
+    if let existing = version.existingIndex(record.number) { return existing }
     let engine = engine
     let roots = try version.index(record.number) { (editor) throws(TreeRingError) in
       guard let index = try record.active(code: code.withLock { $0 }) else {
@@ -106,7 +123,7 @@ extension Store {
     }
     // The next reader of this commit, or of one nearby, reuses the trees.
     if engine.pages === version.pages { engine.timeTravel.keep(version) }
-    return IndexReader(name: record.name, state: state, roots: roots, pin: pin)
+    return roots
   }
 
   /// The changes of one index between two snapshots, in either direction: from merged change

@@ -41,6 +41,7 @@ extension IndexRecord {
     static let filtered: UInt8 = 3
     static let selected: UInt8 = 4
     static let manual: UInt8 = 5
+    static let text: UInt8 = 6
     static let unique: UInt8 = 7
     static let reference: UInt8 = 8
     static let expiry: UInt8 = 9
@@ -73,6 +74,9 @@ extension IndexRecord {
     case .manual(let buckets):
       bytes.append(Kind.manual)
       append(buckets, to: &bytes)
+    case .text(let text):
+      bytes.append(Kind.text)
+      bytes.append(counted: text)
     case .unique(let definition):
       bytes.append(Kind.unique)
       append(definition, to: &bytes)
@@ -126,12 +130,13 @@ extension IndexRecord {
     case Kind.selected:
       let text = String(decoding: try reader.counted(), as: UTF8.self)
       return .selected(try IndexRecord(&reader, depth: depth + 1), text)
+      return .selected(try IndexRecord(&reader, depth: depth + 1), text)
     case Kind.manual: return .manual(buckets: try buckets(&reader))
+    case Kind.text: return .text(String(decoding: try reader.counted(), as: UTF8.self))
     case Kind.unique:
       let kind = try reader.byte()
-      guard ![Kind.removed, Kind.manual, Kind.unique, Kind.expiry].contains(kind) else {
-        throw ByteReader.damaged
-      }
+      let others = [Kind.removed, Kind.manual, Kind.text, Kind.unique, Kind.expiry]
+      guard !others.contains(kind) else { throw ByteReader.damaged }
       return .unique(try definition(kind, &reader, of: name, depth: depth))
     case Kind.expiry: return .expiry(String(decoding: try reader.counted(), as: UTF8.self))
     case Kind.reference: return .reference(String(decoding: try reader.counted(), as: UTF8.self))

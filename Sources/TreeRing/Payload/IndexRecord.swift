@@ -27,12 +27,14 @@ package struct IndexRecord: Hashable, Sendable {
     /// Rows in the order of the dates at which they vanish: by a field, or by a closure that some
     /// process registers. The canonical text of the expiry.
     case expiry(String)
+    /// By the words of fields of a JSON object; the canonical text of the definition.
+    case text(String)
 
     package static func == (a: Definition, b: Definition) -> Bool {
       switch (a, b) {
       case (.removed, .removed): true
       case (.fields(let a), .fields(let b)), (.reference(let a), .reference(let b)),
-        (.expiry(let a), .expiry(let b)):
+        (.expiry(let a), .expiry(let b)), (.text(let a), .text(let b)):
         a.isSameName(as: b)
       case (.code(let a), .code(let b)), (.manual(let a), .manual(let b)):
         a.areSameNames(as: b)
@@ -47,7 +49,8 @@ package struct IndexRecord: Hashable, Sendable {
     package func hash(into hasher: inout Hasher) {
       switch self {
       case .removed: hasher.combine(0)
-      case .fields(let text), .reference(let text), .expiry(let text): text.hashName(into: &hasher)
+      case .fields(let text), .reference(let text), .expiry(let text), .text(let text):
+        text.hashName(into: &hasher)
       case .code(let buckets), .manual(let buckets): hasher.combine(buckets.names)
       case .filtered(let parent, _), .selected(let parent, _): hasher.combine(parent)
       case .unique(let definition): hasher.combine(definition)
@@ -61,6 +64,9 @@ package struct IndexRecord: Hashable, Sendable {
   package var version: UInt32
   package var definition: Definition
 
+  /// Whether it is a text index.
+  var isText: Bool { if case .text = definition { true } else { false } }
+
   package init(name: String, number: UInt32, version: UInt32, definition: Definition) {
     self.name = name
     self.number = number
@@ -72,7 +78,7 @@ package struct IndexRecord: Hashable, Sendable {
   var isRule: Bool {
     switch definition {
     case .unique, .reference, .expiry: true
-    case .removed, .fields, .code, .filtered, .selected, .manual: false
+    case .removed, .fields, .code, .filtered, .selected, .manual, .text: false
     }
   }
 

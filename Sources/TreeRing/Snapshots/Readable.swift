@@ -18,6 +18,8 @@ public struct ReadSource {
 protocol ReadableState: AnyObject {
   var reader: StateReader { get throws(TreeRingError) }
   func index(_ name: String) throws(TreeRingError) -> IndexReader
+  /// A text index by name.
+  func text(_ name: String) throws(TreeRingError) -> TextReader
 }
 
 extension Readable {

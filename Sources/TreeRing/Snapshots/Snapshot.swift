@@ -69,5 +69,13 @@ final class SnapshotPin: ReadableState, Sendable {
     return try snapshot.index(by: snapshot.definition(ofIndex: name))
   }
 
+  func text(_ name: String) throws(TreeRingError) -> TextReader {
+    try store.checkOpen()
+    let record = try Snapshot(pin: self).definition(ofIndex: name)
+    return TextReader(
+      definition: try record.textDefinition(), state: try reader,
+      roots: try store.trees(of: record, at: self), pin: self)
+  }
+
   deinit { store.pinRegistry.remove(registration) }
 }

@@ -64,6 +64,10 @@ package struct Catalog: Sendable {
   }
   /// The definitions in force that are rules, in the order of their numbers.
   var rules: [IndexRecord] { storage.content.rules }
+  /// The numbers of the text indexes in force. O(n).
+  var textNumbers: Set<UInt32> {
+    Set(indexes.values.lazy.filter(\.isText).map(\.number))
+  }
   /// The number that the next index definition gets.
   var nextIndexNumber: UInt32 { storage.content.nextIndexNumber }
   /// The number that the next bucket gets.

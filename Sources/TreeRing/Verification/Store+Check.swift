@@ -25,7 +25,8 @@ extension Store {
     for index in version.allIndexes {
       check(index.order, "order of index \(index.number)")
       check(index.places, "places of index \(index.number)")
-      if index.order.count != index.places.count {
+      let isText = version.catalog.textNumbers.contains(index.number)
+      if !isText, index.order.count != index.places.count {
         problems.append(
           "index \(index.number) has \(index.order.count) entries but \(index.places.count) places")
       }
@@ -46,6 +47,11 @@ extension Store {
       let editor = PageEditor(pages: pages, epoch: version.roots.commit, isPrivate: true)
       defer { editor.discard() }
       let fresh = try IndexEditor(editor: editor).build(index, of: reader(of: version))
+      if let text = index.text {
+        problems += TextCheck(format: text.format, pages: pages).differences(
+          of: record.name, existing, fresh)
+        continue
+      }
       if index.comparison != nil {
         problems += try Self.differences(
           of: record.name, Tree(existing.order, pages: pages), Tree(fresh.order, pages: pages))

@@ -179,3 +179,32 @@ extension AnswerMaker {
     }
   }
 }
+
+extension AnswerMaker {
+  // MARK: - Searches
+
+  func find() throws(TreeRingError) -> LiveAnswer {
+    let index = try arguments.text(0)
+    let snapshot = try snapshot()
+    try access.check(index: index, among: snapshot.indexes)
+    let text = try snapshot.text(index)
+    guard let words = try arguments.text("q") else {
+      throw TreeRingError(.invalidInput, "The parameter “q” is missing: the words to find.")
+    }
+    let query = try TextQuery(words)
+    let hits = try text.find(query, limit: try limit())
+    let count = try text.count(of: query)
+    return try reading {
+      try LiveAnswer { object in
+        object.number("commit", snapshot.commit)
+        object.number("count", count)
+        try object.list("hits") { list in
+          for hit in hits where list.byteCount < limits.pieceByteCount {
+            let (row, matches) = (try text.row(of: hit), try text.matches(of: query, in: hit))
+            list.object { $0.hit(row, score: hit.score, matches) }
+          }
+        }
+      }
+    }
+  }
+}

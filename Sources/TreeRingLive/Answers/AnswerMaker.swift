@@ -26,6 +26,7 @@ struct AnswerMaker {
     case .groups: try groups()
     case .groupRows: try groupRows()
     case .rank: try rank()
+    case .find: try find()
     case .changes: try changes()
     case .diff: try diff()
     case .stats: try stats()
@@ -81,10 +82,11 @@ struct AnswerMaker {
         try object.list("indexes") { list in
           for index in indexes {
             let reader = try snapshot.readableIndex(index.name)
+            let rows = try index.text == nil ? reader?.count : snapshot.text(index.name).count
             // Groups are counted one by one, so not all of very many.
             let groups = try reader?.groupCounts(from: nil, limit: limits.rows + 1).count
             list.object {
-              $0.index(index, rows: reader?.count, groups: groups.map { min($0, limits.rows) })
+              $0.index(index, rows: rows, groups: groups.map { min($0, limits.rows) })
               if groups ?? 0 > limits.rows { $0.bool("moreGroups", true) }
             }
           }

@@ -4,7 +4,8 @@ internal import TreeRingLog
 
 /// The action of a request.
 enum Endpoint: Sendable {
-  case store, commits, commit, write, rows, row, history, groups, groupRows, rank, changes, diff
+  case store, commits, commit, write, rows, row, history, groups, groupRows, rank, find, changes
+  case diff
   case stats, metrics, log, live, openAPI
 }
 
@@ -129,6 +130,14 @@ struct Route: Sendable {
         Parameter(
           name: "bucket", kind: .text, about: "The row's bucket, if the index covers several."),
         at,
+      ]),
+    Route(
+      .find, "/v1/indexes/{index}/find", "The best hits of a search in a text index.",
+      [
+        Parameter(
+          name: "q", kind: .text, about: "Words, phrases and operators; docs/text.md.",
+          isRequired: true),
+        limit, at,
       ]),
     Route(
       .changes, "/v1/indexes/{index}/changes",

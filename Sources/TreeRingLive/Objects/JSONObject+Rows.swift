@@ -23,6 +23,16 @@ extension JSONObject {
     content("object", row.object)
   }
 
+  /// The members of a hit of a search: its row, score, and the parts of its texts with the words
+  /// found.
+  package mutating func hit(_ row: StoredRow, score: Double, _ matches: [TextMatch]) {
+    text("bucket", row.bucket)
+    key("key", row.key.bytes)
+    number("score", score, digits: 6)
+    texts("snippets", matches.map { $0.snippet() })
+    content("object", row.object)
+  }
+
   /// The members of a version of a row.
   package mutating func version(_ version: RowVersion) {
     number("commit", version.commit)
@@ -67,8 +77,13 @@ extension JSONObject {
     } else {
       for name in ["group", "order"] { null(name) }
     }
-    if index.fields != nil || index.filter != nil {
-      let conditions = index.fields?.conditions ?? index.filter?.conditions ?? []
+    if let words = index.text {
+      texts("text", words.fields.map(\.description))
+      if let stemmer = words.stemmer { text("stemmer", stemmer.rawValue) }
+    }
+    if index.fields != nil || index.filter != nil || index.text != nil {
+      let conditions =
+        index.fields?.conditions ?? index.filter?.conditions ?? index.text?.conditions ?? []
       let members = conditions.map { condition in
         JSONText.quoted(condition.field) + ":"
           + JSONText.array(condition.values.map { JSONText.quoted($0) })
@@ -97,8 +112,10 @@ extension JSONObject {
 }
 
 extension Snapshot {
-  /// A reader of an index; nil if the index is defined in code, which this process does not have.
+  /// A reader of an index; nil if the index is defined in code, which this process does not have,
+  /// or is a text index, which has no groups.
   package func readableIndex(_ name: String) throws -> IndexReader? {
+    if indexes.contains(where: { $0.name.isSameName(as: name) && $0.text != nil }) { return nil }
     do {
       return try index(name)
     } catch {

@@ -18,7 +18,8 @@ struct IndexAddCommand: StoreCommand {
       By fields: --bucket, --group and --order, and --where for some of the rows. A row without \
       the group field is not in the index. A filter: --parent and --where, for the rows of another \
       index that fit, in its groups and its order. A manual index: --manual and --bucket; the \
-      operations “place” and “unplace” of an import, or a program, place the rows. Another \
+      operations “place” and “unplace” of an import, or a program, place the rows. A text \
+      index: --text and --bucket, for `treering find`. Another \
       definition under an existing name replaces the index and raises its version.
 
       Rules: With --unique each group holds one row at most; a commit after which two rows share \
@@ -52,6 +53,14 @@ struct IndexAddCommand: StoreCommand {
   @Option(help: "Numbers in that field: seconds since 2001 (date) or 1970, or milliseconds.")
   var numbers: Numbers?
   @Option(
+    help: "The fields whose words can be searched: FIELD[:WEIGHT][,…].",
+    transform: NegativeNumber.shown)
+  var text: String?
+  @Option(
+    help: "The language of the words, which are reduced to their stems: english.",
+    transform: Self.stemmer)
+  var stemmer: TextStemmer?
+  @Option(
     name: .customLong("where"), parsing: .singleValue,
     help: "FIELD=V[,V…]: Only rows whose field has one of these texts. Repeated, all must hold.",
     transform: NegativeNumber.shown)
@@ -69,12 +78,19 @@ struct IndexAddCommand: StoreCommand {
     var unit: Expiry.Numbers { Expiry.Numbers(rawValue: rawValue) ?? .date }
   }
 
+  private static func stemmer(_ name: String) throws -> TextStemmer {
+    if let stemmer = TextStemmer(rawValue: name) { return stemmer }
+    let known = TextStemmer.allCases.map(\.rawValue).joined(separator: ", ")
+    throw ValidationError("There is no stemmer for “\(name)”, only for \(known).")
+  }
+
   private enum Definition {
     case fields(FieldIndex)
     case filter(FieldFilter)
     case manual(ManualIndex)
     case reference(Reference)
     case expiry(Expiry)
+    case text(TextIndex)
   }
 
   /// The definition that the options describe.
@@ -85,6 +101,14 @@ struct IndexAddCommand: StoreCommand {
       let isOther =
         field != nil || to != nil || onDelete != nil || required || expires != nil
         || numbers != nil
+      if let text {
+        guard let bucket, group == nil, order == nil, parent == nil, !manual, !unique, !isOther
+        else {
+          throw TreeRingError(.invalidInput, "A text index needs --bucket and --text alone.")
+        }
+        return .text(
+          try TextIndex(name, bucket: bucket, fields: text, stemmer: stemmer, where: conditions))
+      }
       switch (bucket, group, order, parent, manual) {
       case _ where isOther: break
       case (let bucket?, let group?, let order?, nil, false):
@@ -104,8 +128,9 @@ struct IndexAddCommand: StoreCommand {
     throw Failure(
       .usage,
       "An index needs --bucket, --group and --order, or --parent, or --manual and --bucket, or "
-        + "--bucket, --field and --to, or --bucket and --expires. --where goes with the first two, "
-        + "--unique with these and a reference, --on-delete and --required with a reference, "
+        + "--bucket, --field and --to, or --bucket and --expires, or --bucket and --text. --where goes with the first "
+        + "two and --text, "
+        + "--unique with the first two and a reference, --on-delete and --required with a reference, "
         + "--numbers with --expires.")
   }
 
@@ -191,6 +216,9 @@ struct IndexAddCommand: StoreCommand {
     case .expiry(let expiry):
       if try existing?.expiry == expiry.withVersion(version) { return }
       try store.define(name, expiry.withVersion(next), progress: progress)
+    case .text(let text):
+      if try existing?.text == text.withVersion(version) { return }
+      try store.define(text.withVersion(next), progress: progress)
     }
   }
 }
@@ -249,18 +277,21 @@ private final class IndexList {
   private func add(_ index: IndexInfo, _ snapshot: Snapshot) throws {
     let reader = try snapshot.readableIndex(index.name)
     let groups = try reader?.groupCounts().count
-    let conditions = index.fields?.conditions ?? index.filter?.conditions ?? []
+    let count = try index.text == nil ? reader?.count : snapshot.text(index.name).count
+    let conditions =
+      index.fields?.conditions ?? index.filter?.conditions ?? index.text?.conditions ?? []
     let bucket = index.buckets.joined(separator: ",")
     if output.isJSON {
-      try output.object { $0.index(index, rows: reader?.count, groups: groups) }
+      try output.object { $0.index(index, rows: count, groups: groups) }
       return
     }
-    let order = index.fields?.order.map(\.description).joined(separator: ",")
+    let order = (index.fields?.order.map(\.description) ?? index.text?.fields.map(\.description))?
+      .joined(separator: ",")
     let terms = conditions.map { $0.field + "=" + $0.values.joined(separator: ",") }
     try table.row(
       index.name, bucket, index.fields?.group ?? kind(of: index), order ?? "",
       terms.joined(separator: " "), rules(of: index), "\(index.version)",
-      reader.map { "\($0.count)" } ?? "", groups.map { "\($0)" } ?? "")
+      count.map { "\($0)" } ?? "", groups.map { "\($0)" } ?? "")
   }
 
   /// The rules of an index, as words.
@@ -280,6 +311,7 @@ private final class IndexList {
     if index.isManual { return "(manual)" }
     if let expiry = index.expiry { return expiry.field ?? "(in code)" }
     if let reference = index.reference { return reference.field ?? "(in code)" }
+    if index.text != nil { return "(text)" }
     return index.filter.map { "(filters \($0.parent))" } ?? "(in code)"
   }
 }
