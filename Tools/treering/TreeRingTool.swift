@@ -21,11 +21,11 @@ struct TreeRingTool: ParsableCommand {
       another process.
       """,
     subcommands: [
-      ImportCommand.self, ExportCommand.self, FindCommand.self, LogCommand.self, ShowCommand.self,
+      ImportCommand.self, ExportCommand.self, LogCommand.self, ShowCommand.self,
       GetCommand.self,
       ScanCommand.self, BucketsCommand.self, HistoryCommand.self, PutCommand.self,
       DeleteCommand.self, TagCommand.self, TagsCommand.self, IndexCommand.self,
-      GroupsCommand.self, RowsCommand.self, ChangesCommand.self, DiffCommand.self,
+      GroupsCommand.self, RowsCommand.self, FindCommand.self, ChangesCommand.self, DiffCommand.self,
       WatchCommand.self, BoardCommand.self, ServeCommand.self, ReplayCommand.self,
       RevertCommand.self, SweepCommand.self,
       CompactCommand.self, EraseCommand.self, VerifyCommand.self, BackupCommand.self,

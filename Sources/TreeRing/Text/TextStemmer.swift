@@ -19,8 +19,8 @@ public enum TextStemmer: String, Hashable, Sendable, CaseIterable {
 /// The algorithm as its author published it (snowballstem.org, “The English (Porter2) stemming
 /// algorithm”). Words have no apostrophes here, so it lacks the step that removes them.
 ///
-///     R1   the part after the first non-vowel that follows a vowel
-///     R2   the same part of R1
+/// - R1: the part after the first non-vowel that follows a vowel
+/// - R2: the same part of R1
 ///
 /// A `y` that is a consonant is `Y` during the steps. A suffix in a step is the longest that the
 /// word ends in; if its condition does not hold, the step does nothing.

@@ -163,7 +163,6 @@ package struct DamageSample: Sendable {
     try store.write { tx in
       try tx.define("byField", fields)
       try tx.define("shelves", ManualIndex(on: "notes", "lists"))
-      try tx.define(TextIndex("words", bucket: "notes", fields: ["g", "n"]))
       for number in 0..<12 {
         try tx.put([UInt8(number)], for: "only", in: Bucket<[UInt8]>.bytes("bucket \(number)"))
       }

@@ -269,7 +269,6 @@ extension ScriptedCommit {
     if definesIndex {
       try tx.define("byNumber", SweepScript.fieldIndex)
       try tx.define("shelves", ManualIndex(on: notes))
-      try tx.define(TextIndex("words", on: notes, fields: [.init("group", weight: 2), "text"]))
     }
     for operation in operations {
       switch operation {
