@@ -22,6 +22,7 @@ let package = Package(
     .library(name: "TreeRingImport", targets: ["TreeRingImport"]),
     .library(name: "TreeRingMetrics", targets: ["TreeRingMetrics"]),
     .library(name: "TreeRingRemote", targets: ["TreeRingRemote"]),
+    .library(name: "TreeRingStreams", targets: ["TreeRingStreams"]),
     // These two are for the server alone (Tools/server), which is a package of its own.
     .library(name: "TreeRingLive", targets: ["TreeRingLive"]),
     .library(name: "TreeRingRealtime", targets: ["TreeRingRealtime"]),
@@ -102,6 +103,8 @@ let package = Package(
       ],
       swiftSettings: strict),
     .target(
+      name: "TreeRingStreams", dependencies: ["TreeRing", "TreeRingLog"], swiftSettings: strict),
+    .target(
       name: "TestSupport",
       dependencies: [
         "TreeRing", "TreeRingLog", "TreeRingPlatform",
@@ -172,6 +175,12 @@ let package = Package(
       ],
       swiftSettings: strict),
     .testTarget(
+      name: "TreeRingStreamsTests",
+      dependencies: [
+        "TreeRing", "TreeRingLog", "TreeRingPlatform", "TreeRingStreams", "TestSupport",
+      ],
+      swiftSettings: strict),
+    .testTarget(
       name: "TreeRingMetricsTests",
       dependencies: [
         "TreeRing", "TreeRingLog", "TreeRingMetrics", "TreeRingPlatform", "TestSupport",
@@ -194,7 +203,7 @@ if Context.environment["TREERING_TOOL"] != nil {
       name: "treering",
       dependencies: [
         "TreeRing", "TreeRingImport", "TreeRingLive", "TreeRingLog", "TreeRingMappings",
-        "TreeRingPlatform",
+        "TreeRingPlatform", "TreeRingStreams",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "Logging", package: "swift-log"),
       ],

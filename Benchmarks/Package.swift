@@ -61,6 +61,7 @@ var targets: [Target] = [
       .product(name: "TreeRing", package: "TreeRing"),
       .product(name: "TreeRingMappings", package: "TreeRing"),
       .product(name: "TreeRingCollections", package: "TreeRing"),
+      .product(name: "TreeRingStreams", package: "TreeRing"),
     ] + enabled.map { .target(name: $0.target) }
       + (comparesDifferenceKit ? [.target(name: "PeerDifferenceKit")] : []),
     swiftSettings: strict),

@@ -47,10 +47,38 @@ extension CodeDefinition {
     }
   }
 
-  private static func text(ofScalar value: UnsafeRawBufferPointer) -> String {
+  fileprivate static func text(ofScalar value: UnsafeRawBufferPointer) -> String {
     var text: [UInt8] = []
     _ = JSONScanner.appendText(ofScalar: value, to: &text)
     return String(decoding: text, as: UTF8.self)
+  }
+}
+
+/// The definition of an index of events:
+/// `{"events":"categories","bucket":BUCKET,"version":N}`, or `"ids"`.
+struct EventDefinition {
+  var grouping: EventGrouping
+  var bucket: String
+  var version: UInt32
+
+  var json: String {
+    "{\"events\":\"\(grouping.word)\",\"bucket\":\(JSONScanner.quoted(bucket)),"
+      + "\"version\":\(version)}"
+  }
+}
+
+extension EventDefinition {
+  /// Reads a definition; nil for one of another kind.
+  init?(json: UnsafeRawBufferPointer) throws {
+    func text(_ member: String) throws -> String? {
+      try JSONScanner.find(JSONPath(member), in: json).map {
+        CodeDefinition.text(ofScalar: UnsafeRawBufferPointer(rebasing: json[$0]))
+      }
+    }
+    guard let word = try text("events"), let grouping = EventGrouping(word: word),
+      let bucket = try text("bucket"), let version = try text("version").flatMap({ UInt32($0) })
+    else { return nil }
+    self.init(grouping: grouping, bucket: bucket, version: version)
   }
 }
 
@@ -74,6 +102,10 @@ extension IndexRecord.Definition {
     if let found = try? JSONScanner.find(JSONPath("dates"), in: json), !found.isEmpty {
       let expiry = try Expiry(json: json)
       return (expiry.version, .expiry(expiry.json))
+    }
+    if let events = try? EventDefinition(json: json) {
+      try Limits.check(name: events.bucket, of: "bucket")
+      return (events.version, .events(events.grouping, bucket: events.bucket))
     }
     if let found = try? JSONScanner.find(JSONPath("filters"), in: json), !found.isEmpty {
       let filter = try FieldFilter(json: json)
@@ -104,6 +136,8 @@ extension IndexRecord.Definition {
       code = CodeDefinition(buckets: buckets, version: version, parent: parent.name)
     case .manual(let buckets):
       code = CodeDefinition(buckets: buckets, version: version, isManual: true)
+    case .events(let grouping, let bucket):
+      return EventDefinition(grouping: grouping, bucket: bucket, version: version).json
     }
     code.isUnique = self != plain
     return code.json
@@ -129,7 +163,7 @@ extension Transaction {
         name, version: version, filtering: parent.name, buckets: buckets,
         isUnique: definition != definition.withoutRule)
     case .selected(_, let json): try define(name, FieldFilter(json: json))
-    case .fields, .code, .manual, .text, .unique, .reference, .expiry:
+    case .fields, .code, .manual, .text, .events, .unique, .reference, .expiry:
       try define(name, version: version, definition)
     }
   }

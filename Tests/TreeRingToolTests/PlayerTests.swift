@@ -17,6 +17,8 @@ import TreeRingLive
     struct Look {
       /// The footer without dates and times.
       let footer: String
+      let head: String
+      /// The lines between head and footer.
       let lines: [String]
       let reversed: Set<Int>
     }
@@ -38,8 +40,8 @@ import TreeRingLive
         let footer = terminal.lines[23].split(separator: "  ").prefix(2).joined(separator: " ")
         looks.append(
           Look(
-            footer: footer, lines: Array(terminal.lines[..<23]),
-            reversed: terminal.reversedLines.subtracting([23])))
+            footer: footer, head: terminal.lines[0], lines: Array(terminal.lines[1..<23]),
+            reversed: Set(terminal.reversedLines.subtracting([23]).map { $0 - 1 })))
         return looks.count <= acts.count ? try acts[looks.count - 1]() : .quit
       } catch {
         Issue.record("\(error)")
@@ -124,7 +126,7 @@ import TreeRingLive
         "[replay 30×] commit 5", "[the end] commit 6", "[the end] commit 6", "[the end] commit 6",
       ])
     #expect(person.looks[0].lines[..<5] == ["JFK  (2 rows)", "  1", "  2", "LGA  (1 row)", "  1"])
-    #expect(person.looks[0].reversed == [])
+    #expect(person.looks[0].reversed == [] && person.looks.allSatisfy { $0.head == "  t" })
     #expect(person.looks[2].lines[..<5] == ["JFK  (2 rows)", "  0", "  1", "LGA  (1 row)", "  1"])
     #expect(person.looks[2].reversed == [1])
     #expect(person.looks[3].lines[..<4] == ["LGA  (2 rows)", "  1", "  1", ""])

@@ -109,7 +109,8 @@ import TreeRingLive
     let file = URL(filePath: #filePath).deletingLastPathComponent()
       .appending(path: "../../docs/tool.md")
     let text = try String(contentsOf: file, encoding: .utf8)
-    let documented = text.matches(of: #/(?m)^\| `([a-z]+)(?: (add|list|remove))?/#).map {
+    let pattern = #/(?m)^\| `([a-z]+)(?: (add|list|remove|read|append))?/#
+    let documented = text.matches(of: pattern).map {
       [String($0.1), $0.2.map { String($0) }].compactMap { $0 }.joined(separator: " ")
     }
     let actual = TreeRingTool.configuration.subcommands.flatMap { command in

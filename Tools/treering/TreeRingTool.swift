@@ -8,6 +8,9 @@ import TreeRingLog
 
 @main
 struct TreeRingTool: ParsableCommand {
+  /// The version of the tool and of the libraries.
+  static let version = "0.1.0"
+
   static let configuration = CommandConfiguration(
     commandName: "treering",
     abstract: "Imports, queries, replays and verifies TreeRing stores.",
@@ -20,17 +23,20 @@ struct TreeRingTool: ParsableCommand {
       65 bad input; 66 no such store or file; 70 bug; 73 cannot create; 74 I/O error; 75 locked by \
       another process.
       """,
+    version: "treering \(version)",
     subcommands: [
       ImportCommand.self, ExportCommand.self, LogCommand.self, ShowCommand.self,
       GetCommand.self,
       ScanCommand.self, BucketsCommand.self, HistoryCommand.self, PutCommand.self,
       DeleteCommand.self, TagCommand.self, TagsCommand.self, IndexCommand.self,
-      GroupsCommand.self, RowsCommand.self, FindCommand.self, ChangesCommand.self, DiffCommand.self,
+      StreamCommand.self, GroupsCommand.self, RowsCommand.self, FindCommand.self,
+      ChangesCommand.self, DiffCommand.self,
       WatchCommand.self, BoardCommand.self, ServeCommand.self, ReplayCommand.self,
       RevertCommand.self, SweepCommand.self,
       CompactCommand.self, EraseCommand.self, VerifyCommand.self, BackupCommand.self,
       RestoreCommand.self,
       SalvageCommand.self, StatsCommand.self, BenchCommand.self, FramesCommand.self,
+      InstallCommand.self,
     ])
 
   static func main() {
@@ -38,6 +44,7 @@ struct TreeRingTool: ParsableCommand {
     signal(SIGPIPE, SIG_IGN)
     do {
       let arguments = try Self.arguments().map { NegativeNumber.hidden($0) }
+      try Suggestion.check(arguments)
       var command = try parseAsRoot(arguments)
       try command.run()
     } catch {
@@ -65,7 +72,8 @@ struct TreeRingTool: ParsableCommand {
     let sentence = NegativeNumber.unmarked(message(for: error))
     let help =
       fullMessage(for: error).firstMatch(of: /See '(treering[^']*)'/)?.1 ?? "treering --help"
-    return "\(sentence)\(sentence.hasSuffix(".") ? "" : ".") See `\(help)`."
+    let isEnded = sentence.hasSuffix(".") || sentence.hasSuffix("?")
+    return "\(sentence)\(isEnded ? "" : ".") See `\(help)`."
   }
 
   /// The arguments as text. The system may pass any bytes.

@@ -62,7 +62,7 @@ struct TreeRingBench {
       asOfDistance,
       loggedValues, taggedCommits, manySnapshots, openTime,
       pinnedUpdates, checkpointLatency, compactionLatency, followerDelay, largeStore,
-    ]
+    ] + streams
 
   static var engines: [any Engine.Type] {
     var engines: [any Engine.Type] = [TreeRingEngine.self]

@@ -129,14 +129,16 @@ extension Store {
     var pageCount = 0
   }
 
-  /// A conflict, and the ticket that completes the commit that was then the newest.
+  /// An error that reports the newest state, and the ticket that completes the commit that was then
+  /// the newest.
   struct Refusal: Error {
     var error: TreeRingError
     var ticket: CommitTicket
   }
 
   /// Builds a commit and gives it its position in the log.
-  /// - Throws: `Refusal` for a conflict; otherwise the errors of `write`.
+  /// - Throws: `Refusal` for an error that reports the newest state; otherwise the errors of
+  ///   `write`.
   ///
   /// Not generic: the metadata of generic types would be looked up several times for each commit.
   package func sequence(
@@ -160,7 +162,7 @@ extension Store {
         result = try engine.pages.withSection {
           try build(on: base, in: engine, durability: durability, body)
         }
-      } catch let error as TreeRingError where error.code == .conflict {
+      } catch let error as TreeRingError where error.reportsNewestState {
         throw Refusal(
           error: error, ticket: try log.ticket(for: base.roots.commit, durability: durability))
       }

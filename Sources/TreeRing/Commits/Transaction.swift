@@ -339,6 +339,9 @@ public final class Transaction: Readable, ReadableState {
     }
   }
 
+  /// The stamp that the next operation gets.
+  package var nextStamp: Stamp { payload.stamp }
+
   var pendingValues: [LoggedValue] { pending.all }
 
   /// The content of the commit besides its operations.

@@ -19,6 +19,8 @@ package struct ActiveIndex: Sendable {
     indirect case filtered(ActiveIndex, @Sendable (RowInput) throws -> Bool)
     /// The manual places of a row.
     case manual
+    /// The places of an event.
+    case events(EventGrouping)
     /// The groups that one closure returns, in the order that another one defines.
     case compared(RowComparison)
     /// The keys that a row refers to.
@@ -56,7 +58,7 @@ package struct ActiveIndex: Sendable {
     case .filtered(let parent, _):
       (manualName, comparison) = (parent.manualName, parent.comparison)
     case .compared(let comparison): (manualName, self.comparison) = (nil, comparison)
-    case .fields, .code, .reference, .expiry, .text: (manualName, comparison) = (nil, nil)
+    case .fields, .code, .reference, .expiry, .text, .events: (manualName, comparison) = (nil, nil)
     }
   }
 
@@ -71,8 +73,8 @@ package struct ActiveIndex: Sendable {
   /// Whether its places may depend on a row's metadata.
   var readsMetadata: Bool {
     switch evaluator {
-    case .fields, .manual, .text: false
-    case .code, .filtered, .compared: true
+    case .fields, .manual, .text, .events(.categories): false
+    case .code, .filtered, .compared, .events(.ids): true
     case .reference(let reference):
       if case .code = reference.source { true } else { false }
     case .expiry(let expiry): expiry.readsMetadata
@@ -90,6 +92,7 @@ package struct ActiveIndex: Sendable {
     switch evaluator {
     case .manual: return manualPlaces
     case .text: return []
+    case .events(let grouping): return grouping.places(of: row)
     case .fields(let definition):
       guard let found = definition.evaluate(row.object) else { return [] }
       return [EncodedPlace(group: GroupName(bytes: found.group), sortKey: found.sortKey)]
@@ -207,6 +210,7 @@ extension IndexRecord {
     case .text(let text):
       let index = try stored { () throws(TreeRingError) in try TextIndex(name, json: text) }
       return ready(.text(index), over: [index.bucket])
+    case .events(let grouping, let bucket): return ready(.events(grouping), over: [bucket])
     }
   }
 
@@ -224,6 +228,7 @@ extension IndexRecord {
     case .selected(let parent, _): parent.buckets
     case .reference: reference.map { [$0.bucket] } ?? []
     case .expiry: expiry.map { [$0.bucket] } ?? []
+    case .events(_, let bucket): [bucket]
     }
   }
 
@@ -243,7 +248,7 @@ extension IndexRecord {
   var parent: IndexRecord? {
     switch definition.withoutRule {
     case .filtered(let parent, _), .selected(let parent, _): parent
-    case .removed, .fields, .code, .manual, .unique, .reference, .expiry, .text: nil
+    case .removed, .fields, .code, .manual, .unique, .reference, .expiry, .text, .events: nil
     }
   }
 

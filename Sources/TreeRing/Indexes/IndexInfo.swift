@@ -26,12 +26,15 @@ public struct IndexInfo: Hashable, Sendable {
   public let expiry: Expiry?
   /// The words it is defined by; nil if it is no text index.
   public let text: TextIndex?
+  /// The rule by which it groups events; nil if it is no index of events.
+  package let events: EventGrouping?
 
   public static func == (a: IndexInfo, b: IndexInfo) -> Bool {
     a.name.isSameName(as: b.name) && a.version == b.version && a.fields == b.fields
       && a.buckets.areSameNames(as: b.buckets) && a.parent.isSameName(as: b.parent)
       && a.filter == b.filter && a.isManual == b.isManual
       && a.text == b.text && a.isUnique == b.isUnique && a.reference == b.reference
+      && a.events == b.events
       && a.expiry == b.expiry
   }
   public func hash(into hasher: inout Hasher) {
@@ -45,17 +48,20 @@ public struct IndexInfo: Hashable, Sendable {
       var filter: FieldFilter?
       var isManual = false
       var text: TextIndex?
+      var events: EventGrouping?
       switch record.definition.withoutRule {
       case .fields(let text): fields = try? FieldIndex(json: text)
       case .selected(_, let text): filter = try? FieldFilter(json: text)
       case .manual: isManual = true
       case .text(let json): text = try? TextIndex(record.name, json: json)
+      case .events(let grouping, _): events = grouping
       case .removed, .code, .filtered, .unique, .reference, .expiry: break
       }
       return IndexInfo(
         name: record.name, version: record.version, buckets: record.buckets, fields: fields,
         parent: record.parent?.name, filter: filter, isManual: isManual, isUnique: record.isUnique,
-        reference: record.reference, expiry: record.expiry, text: text)
+        reference: record.reference, expiry: record.expiry, text: text,
+        events: events)
     }
   }
 }

@@ -86,6 +86,9 @@ extension IndexRecord {
     case .expiry(let text):
       bytes.append(Kind.expiry)
       bytes.append(counted: text)
+    case .events(let grouping, let bucket):
+      bytes.append(grouping.rawValue)
+      bytes.append(counted: bucket)
     }
   }
 
@@ -130,17 +133,21 @@ extension IndexRecord {
     case Kind.selected:
       let text = String(decoding: try reader.counted(), as: UTF8.self)
       return .selected(try IndexRecord(&reader, depth: depth + 1), text)
-      return .selected(try IndexRecord(&reader, depth: depth + 1), text)
     case Kind.manual: return .manual(buckets: try buckets(&reader))
     case Kind.text: return .text(String(decoding: try reader.counted(), as: UTF8.self))
     case Kind.unique:
       let kind = try reader.byte()
       let others = [Kind.removed, Kind.manual, Kind.text, Kind.unique, Kind.expiry]
-      guard !others.contains(kind) else { throw ByteReader.damaged }
+      guard !others.contains(kind), EventGrouping(rawValue: kind) == nil else {
+        throw ByteReader.damaged
+      }
       return .unique(try definition(kind, &reader, of: name, depth: depth))
     case Kind.expiry: return .expiry(String(decoding: try reader.counted(), as: UTF8.self))
     case Kind.reference: return .reference(String(decoding: try reader.counted(), as: UTF8.self))
     default:
+      if let grouping = EventGrouping(rawValue: kind) {
+        return .events(grouping, bucket: String(decoding: try reader.counted(), as: UTF8.self))
+      }
       throw TreeRingError(
         .unsupportedFormat,
         "The index \(name) is defined in a way, \(kind), that is unknown to this version. "

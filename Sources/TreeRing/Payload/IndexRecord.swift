@@ -29,6 +29,8 @@ package struct IndexRecord: Hashable, Sendable {
     case expiry(String)
     /// By the words of fields of a JSON object; the canonical text of the definition.
     case text(String)
+    /// By the keys and the metadata of the events of a bucket.
+    case events(EventGrouping, bucket: String)
 
     package static func == (a: Definition, b: Definition) -> Bool {
       switch (a, b) {
@@ -43,6 +45,8 @@ package struct IndexRecord: Hashable, Sendable {
       case (.selected(let a, let text), .selected(let b, let other)):
         a == b && text.isSameName(as: other)
       case (.unique(let a), .unique(let b)): a == b
+      case (.events(let a, let bucket), .events(let b, let other)):
+        a == b && bucket.isSameName(as: other)
       default: false
       }
     }
@@ -54,6 +58,9 @@ package struct IndexRecord: Hashable, Sendable {
       case .code(let buckets), .manual(let buckets): hasher.combine(buckets.names)
       case .filtered(let parent, _), .selected(let parent, _): hasher.combine(parent)
       case .unique(let definition): hasher.combine(definition)
+      case .events(let grouping, let bucket):
+        hasher.combine(grouping)
+        bucket.hashName(into: &hasher)
       }
     }
   }
@@ -78,7 +85,7 @@ package struct IndexRecord: Hashable, Sendable {
   var isRule: Bool {
     switch definition {
     case .unique, .reference, .expiry: true
-    case .removed, .fields, .code, .filtered, .selected, .manual, .text: false
+    case .removed, .fields, .code, .filtered, .selected, .manual, .text, .events: false
     }
   }
 

@@ -105,6 +105,7 @@ extension JSONObject {
       text("delete", reference.deletion.rawValue)
       if reference.isRequired { bool("required", true) }
     }
+    if let events = index.events { text("events", events.word) }
     number("version", index.version)
     if let rows { number("rows", rows) } else { null("rows") }
     if let groups { number("groups", groups) } else { null("groups") }

@@ -43,6 +43,9 @@ public struct TreeRingError: Error, Hashable, Sendable, CustomStringConvertible 
     public static let referenceMissing = Code("referenceMissing")
     /// A deleted row is one that other rows refer to. The commit did not happen.
     public static let restricted = Code("restricted")
+    /// The stream has another revision than the append expected. `current` is its newest revision;
+    /// nil if it has no events. The commit did not happen.
+    public static let wrongExpectedRevision = Code("wrongExpectedRevision")
     /// The date given to a commit is earlier than the newest commit's, or ahead of the clock. The
     /// commit did not happen.
     public static let dateRefused = Code("dateRefused")
@@ -83,8 +86,9 @@ public struct TreeRingError: Error, Hashable, Sendable, CustomStringConvertible 
   public var offset: UInt64?
   /// The number of the commit that it concerns, if any.
   public var commit: CommitNumber?
-  /// For `conflict`: the commit found instead of the expected one. For `beyondHorizon`: the
-  /// horizon, the oldest commit whose state can be read.
+  /// For `conflict`: the commit found instead of the expected one. For `wrongExpectedRevision`: the
+  /// stream's newest revision. For `beyondHorizon`: the horizon, the oldest commit whose state can
+  /// be read.
   public var current: CommitNumber?
   /// The operating system's error number, if a system call failed.
   public var errno: Int32?
@@ -115,6 +119,12 @@ public struct TreeRingError: Error, Hashable, Sendable, CustomStringConvertible 
     case .io: errno == SystemErrors.inputOutput
     default: false
     }
+  }
+
+  /// Whether it tells the caller what the newest commits have written, so that these must be
+  /// durable before it is thrown.
+  package var reportsNewestState: Bool {
+    code == .conflict || code == .wrongExpectedRevision
   }
 
   /// The line if there is one, the message, and the rest of the location in parentheses.

@@ -163,6 +163,8 @@ package struct DamageSample: Sendable {
     try store.write { tx in
       try tx.define("byField", fields)
       try tx.define("shelves", ManualIndex(on: "notes", "lists"))
+      try tx.define("categories", version: 1, .events(.categories, bucket: "events"))
+      try tx.define("ids", version: 1, .events(.ids, bucket: "events"))
       for number in 0..<12 {
         try tx.put([UInt8(number)], for: "only", in: Bucket<[UInt8]>.bytes("bucket \(number)"))
       }
@@ -173,6 +175,10 @@ package struct DamageSample: Sendable {
         try store.write { tx in
           let shelf = try tx.group(GroupName("s\(number % 2)"), of: "shelves")
           try shelf.prepend(RowID(bucket: "lists", key: Key("l\(number)")))
+          try tx.put(
+            object(number), metadata: Array(#"{"id":"i\#(number)","type":"t"}"#.utf8),
+            for: EventKey.of("s\(number % 2)-x", UInt64(number)),
+            in: Bucket<[UInt8]>.bytes("events"))
         }
       }
     }

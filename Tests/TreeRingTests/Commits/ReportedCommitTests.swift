@@ -83,6 +83,13 @@ import Testing
       #expect(refusal?.code == .conflict)
       return try #require(refusal?.current)
     }
+    try check { store in
+      let refusal = error {
+        try store.write { _ in throw TreeRingError(.wrongExpectedRevision, "other", current: 7) }
+      }
+      #expect(refusal?.code == .wrongExpectedRevision && refusal?.current == 7)
+      return store.newestCommit
+    }
   }
 
   @Test("Asynchronous writes wait until the commit that they report is durable") func asynchronous()

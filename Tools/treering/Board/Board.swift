@@ -10,6 +10,9 @@ import TreeRingMappings
 struct Board {
   private var observer: MappingObserver
   private let fields: [JSONPath]?
+  private let isWide: Bool
+  private let index: String
+  private var columns = BoardColumns()
   private let output: Output
   private var lines = BoardLines()
   private var screen: BoardScreen?
@@ -21,10 +24,13 @@ struct Board {
   let isOnScreen: Bool
 
   init(
-    store: Store, mappings: Mappings, fields: [JSONPath]?, output: Output, isOnScreen: Bool
+    store: Store, mappings: Mappings, fields: [JSONPath]?, isWide: Bool = false, output: Output,
+    isOnScreen: Bool
   ) {
     observer = store.observer(of: mappings, limit: .max)
     self.fields = fields
+    self.isWide = isWide
+    index = mappings.index
     self.output = output
     self.isOnScreen = isOnScreen
   }
@@ -59,11 +65,16 @@ struct Board {
       try ChangePrinter(output: output, change: change).print(.batch)
       return try output.flush()
     }
-    var edits: [BoardLines.Edit] = []
-    let text: BoardLines.Text = { [fields] row in
-      try Self.text(of: row, in: snapshot, fields: fields)
+    // The columns are those of the first rows, as soon as there are any.
+    let mustReset = change.isReset || !columns.hasRows
+    if mustReset {
+      columns = try BoardColumns(
+        of: change.after, by: index, in: snapshot, fields: fields,
+        cellLimit: isOnScreen && !isWide ? ColumnArguments.cellLimit : nil)
     }
-    if change.isReset {
+    var edits: [BoardLines.Edit] = []
+    let text: BoardLines.Text = { [columns] row in try columns.text(of: row, in: snapshot) }
+    if mustReset {
       try lines.reset(to: change.after, text)
     } else {
       edits = try lines.apply(change, text)
@@ -74,8 +85,8 @@ struct Board {
     let affected = Units.count(lines.affected.count, "row")
     footer = "commit \(commit)\(date)  \(affected) affected, \(operations), \(time) µs"
     if screen == nil { return try printFrame() }
-    if change.isReset {
-      try screen?.draw(lines)
+    if mustReset {
+      try screen?.draw(lines, head: "  " + columns.head)
     } else {
       try screen?.apply(edits, to: lines)
     }
@@ -85,46 +96,42 @@ struct Board {
   /// changed.
   mutating func say(_ state: String) throws {
     guard screen != nil else { return }
-    if screen?.hasNewSize() == true { try screen?.draw(lines) }
-    try screen?.footer("[\(state)]  \(footer)  space n + - q")
+    if screen?.hasNewSize() == true { try screen?.draw(lines, head: "  " + columns.head) }
+    var part = ""
+    if let screen, lines.count > screen.visible {
+      let end = min(screen.top + screen.visible, lines.count)
+      part = "  lines \(screen.top + 1)–\(end) of \(lines.count)"
+    }
+    try screen?.footer("[\(state)]  \(footer)\(part)  space n + - j k f b g G q")
+  }
+
+  /// Moves the shown lines as a key says.
+  mutating func scroll(_ key: BoardKey) throws {
+    guard let screen else { return }
+    let page = max(1, screen.visible - 1)
+    let line =
+      switch key {
+      case .up: screen.top - 1
+      case .down: screen.top + 1
+      case .pageUp: screen.top - page
+      case .pageDown: screen.top + page
+      case .top: 0
+      case .end: lines.count
+      case .pause, .step, .faster, .slower, .quit: screen.top
+      }
+    try self.screen?.scroll(to: line, of: lines)
   }
 
   /// Ends the highlighting of changed lines.
   mutating func settle() throws { try screen?.settle(lines) }
 
   private func printFrame() throws {
+    if !columns.head.isEmpty { try output.line("  " + columns.head) }
     for line in lines.lines(at: 0..<lines.count) {
       try output.line(line.isHeading ? line.text : "  " + line.text)
     }
     try output.line("-- \(footer)")
     try output.line("")
     try output.flush()
-  }
-
-  // MARK: Text
-
-  private static func text(
-    of id: RowID, in snapshot: Snapshot, fields: [JSONPath]?
-  ) throws -> String {
-    guard let row = try snapshot.row(id.key, in: id.bucket) else {
-      return JSONText.shown(key: id.key.bytes)
-    }
-    guard let fields else {
-      return "\(JSONText.shown(key: id.key.bytes))  \(JSONText.shown(row.object))"
-    }
-    var json: [UInt8] = []
-    let isBinary = row.object.withUnsafeBytes { BinaryRow.appendJSON(of: $0, to: &json) }
-    return (isBinary ? json : row.object).withUnsafeBytes { object in
-      fields.map { shown($0, of: object) }.joined(separator: "  ")
-    }
-  }
-
-  /// The text of a field for a person: a scalar's text, an array or object as it is written.
-  private static func shown(_ field: JSONPath, of object: UnsafeRawBufferPointer) -> String {
-    guard let found = try? JSONScanner.find(field, in: object) else { return "-" }
-    let value = UnsafeRawBufferPointer(rebasing: object[found])
-    var text: [UInt8] = []
-    return JSONScanner.appendText(ofScalar: value, to: &text)
-      ? JSONText.shown(key: text) : JSONText.shown(Array(value))
   }
 }

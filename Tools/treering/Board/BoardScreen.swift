@@ -7,12 +7,16 @@
 
 import Foundation
 
-/// Draws lines into the part of a terminal above the footer.
+/// Draws lines between the head, if there is one, and the footer of a terminal.
 struct BoardScreen {
   private let output: Output
   private var height = 24
   private var width = 80
-  /// Lines drawn in reverse because the last change affected them.
+  /// The text of the first line; nil for none.
+  private var head: String?
+  /// The index of the first line shown.
+  private(set) var top = 0
+  /// Lines drawn in reverse because the last change affected them, counted from the first shown.
   private var flipped: Set<Int> = []
 
   init(output: Output) throws {
@@ -29,7 +33,10 @@ struct BoardScreen {
     try output.flush()
   }
 
-  private var visible: Int { max(1, height - 1) }
+  /// The number of lines of the terminal above the shown ones.
+  private var margin: Int { head == nil ? 0 : 1 }
+  /// The number of lines that fit.
+  var visible: Int { max(1, height - 1 - margin) }
 
   private mutating func measure() {
     guard let size = output.terminalSize, size.rows > 1, size.columns > 0 else { return }
@@ -37,33 +44,60 @@ struct BoardScreen {
   }
 
   /// Draws every line that fits. Called at first, and after the terminal's size has changed.
-  mutating func draw(_ lines: BoardLines) throws {
-    try put("\u{1B}[1;\(visible)r\u{1B}[2J")
-    for index in 0..<min(visible, lines.count) { try write(index, of: lines) }
+  mutating func draw(_ lines: BoardLines, head: String? = nil) throws {
+    self.head = head
+    top = bounded(top, lines)
+    try put("\u{1B}[\(margin + 1);\(margin + visible)r\u{1B}[2J")
+    if let head { try put("\u{1B}[1;1H\u{1B}[1;36m\(cut(head))\u{1B}[0m") }
+    for index in 0..<min(visible, lines.count - top) { try write(index, of: lines) }
     flipped = []
   }
 
-  /// Applies edits of the lines to the screen, and highlights new and changed lines.
+  /// Shows the lines from another one on, as far as there are lines.
+  mutating func scroll(to line: Int, of lines: BoardLines) throws {
+    let new = bounded(line, lines)
+    if new == top { return }
+    top = new
+    try draw(lines, head: head)
+  }
+
+  /// The nearest first line that leaves no room below the last one.
+  private func bounded(_ line: Int, _ lines: BoardLines) -> Int {
+    max(0, min(line, lines.count - visible))
+  }
+
+  /// Applies edits of the lines to the screen, and highlights new and changed lines. Edits above
+  /// the shown lines move none of these.
   mutating func apply(_ edits: [BoardLines.Edit], to lines: BoardLines) throws {
     var old = flipped
     // The number of lines at the bottom that scrolled in and are still blank.
     var risen = 0
     for edit in edits {
       switch edit {
-      case .insert(let index) where index < visible:
+      case .insert(let line) where line < top: top += 1
+      case .delete(let line) where line < top: top -= 1
+      case .insert(let line) where line - top < visible:
+        let index = line - top
         old = old.opened(at: index)
-        try put("\u{1B}[\(index + 1);1H\u{1B}[L")
+        try put("\u{1B}[\(margin + index + 1);1H\u{1B}[L")
         if index < visible - risen { risen = max(0, risen - 1) }
-      case .delete(let index) where index < visible:
+      case .delete(let line) where line - top < visible:
+        let index = line - top
         old = old.closed(at: index)
-        try put("\u{1B}[\(index + 1);1H\u{1B}[M")
+        try put("\u{1B}[\(margin + index + 1);1H\u{1B}[M")
         if index < visible - risen { risen += 1 }
       default: break
       }
     }
-    let shown = lines.lines(at: 0..<visible)
+    let mustScroll = top != bounded(top, lines)
+    if mustScroll { try draw(lines, head: head) }
+    let shown = lines.lines(at: top..<(top + visible))
     flipped = Set(shown.indices.filter { lines.isNew(shown[$0]) })
-    let stale = old.filter { $0 < visible }.union((visible - risen)..<visible).union(flipped)
+    var stale = flipped
+    if !mustScroll {
+      stale.formUnion(old.filter { $0 < visible })
+      stale.formUnion((visible - risen)..<visible)
+    }
     for index in stale.sorted() { try write(index, of: lines, isFlipped: flipped.contains(index)) }
   }
 
@@ -73,7 +107,7 @@ struct BoardScreen {
     flipped = []
   }
 
-  /// Writes the last line.
+  /// Writes the last line of the terminal.
   func footer(_ text: String) throws {
     try put("\u{1B}[\(height);1H\u{1B}[7m\u{1B}[K\(cut(text))\u{1B}[0m")
     try output.flush()
@@ -87,10 +121,11 @@ struct BoardScreen {
   }
 
   private func write(_ index: Int, of lines: BoardLines, isFlipped: Bool = false) throws {
-    guard let line = lines.lines(at: index..<(index + 1)).first else { return }
+    let number = top + index
+    guard let line = lines.lines(at: number..<(number + 1)).first else { return }
     let style = line.isHeading ? "\u{1B}[1m" : isFlipped ? "\u{1B}[7m" : ""
     let text = line.isHeading ? line.text : "  " + line.text
-    try put("\u{1B}[\(index + 1);1H\u{1B}[K\(style)\(cut(text))\u{1B}[0m")
+    try put("\u{1B}[\(margin + index + 1);1H\u{1B}[K\(style)\(cut(text))\u{1B}[0m")
   }
 
   private func cut(_ text: String) -> String {

@@ -70,6 +70,7 @@ struct Player {
     case .faster: clock?.change(speed: 2)
     case .slower: clock?.change(speed: 0.5)
     case .step: try step()
+    case .up, .down, .pageUp, .pageDown, .top, .end: try board.scroll(key)
     case .quit: break
     }
   }

@@ -14,7 +14,8 @@ struct BoardCommand: StoreCommand {
     discussion: """
       The screen is updated by changesets alone. Changed rows are shown in reverse for a moment. \
       The footer shows the cost of the last change. Keys: space pauses, n goes to the next change, \
-      + and - change the speed, q quits. Into a pipe the whole board is printed after each change.
+      + and - change the speed, q quits; the arrows and j and k scroll by a line, f and b by a \
+      page, g and G to the ends. Into a pipe the whole board is printed after each change.
       """)
 
   @OptionGroup var arguments: StoreArguments
@@ -22,9 +23,11 @@ struct BoardCommand: StoreCommand {
   var index: String
   @OptionGroup var shown: MappingArguments
   @Option(
-    help: "F,…: The fields of a row to show. By default the whole object.",
-    transform: Self.paths)
+    name: [.customLong("columns"), .customLong("fields")],
+    help: "F,…: The fields to show as columns. By default the key and every field.",
+    transform: ColumnArguments.paths)
   var fields: [JSONPath]?
+  @Flag(help: "Do not cut long fields.") var wide = false
   @Option(help: "Replay from this point in history.", transform: Point.parse) var from: Point?
   @Option(help: "Replay to this point. By default to the newest commit.", transform: Point.parse)
   var to: Point?
@@ -32,15 +35,6 @@ struct BoardCommand: StoreCommand {
     help: "Seconds of history per second: by default 60, and as fast as possible into a pipe.")
   var speed: Double?
   @Option(help: "End after this many changes.") var limit: Int?
-
-  @Sendable private static func paths(_ text: String) throws -> [JSONPath] {
-    do throws(TreeRingError) {
-      return try NegativeNumber.shown(text).split(separator: ",", omittingEmptySubsequences: false)
-        .map { field throws(TreeRingError) in try JSONPath(field) }
-    } catch {
-      throw ValidationError(error.description)
-    }
-  }
 
   func validate() throws {
     if to != nil, from == nil {
@@ -63,7 +57,7 @@ struct BoardCommand: StoreCommand {
     let isOnScreen = output.isTerminal && !output.isJSON && !Terminal.isDumb
     var board = Board(
       store: store, mappings: shown.mappings(of: index),
-      fields: fields, output: output, isOnScreen: isOnScreen)
+      fields: fields, isWide: wide, output: output, isOnScreen: isOnScreen)
     // Before `begin`, which takes the terminal and may throw afterwards.
     defer { board.close() }
     try board.begin(at: first)

@@ -312,6 +312,7 @@ private final class IndexList {
     if let expiry = index.expiry { return expiry.field ?? "(in code)" }
     if let reference = index.reference { return reference.field ?? "(in code)" }
     if index.text != nil { return "(text)" }
+    if let events = index.events { return "(events by \(events.word))" }
     return index.filter.map { "(filters \($0.parent))" } ?? "(in code)"
   }
 }

@@ -21,24 +21,39 @@ struct RowsCommand: StoreCommand {
     transform: RangeSpecification.parse)
   var range: RangeSpecification?
   @Option(help: "The point in history to read at.", transform: Point.parse) var at: Point?
+  @OptionGroup var columns: ColumnArguments
 
   func run(_ output: Output) throws {
-    let reader = try openForReading().snapshot(at: at).index(index)
+    let snapshot = try openForReading().snapshot(at: at)
+    let reader = try snapshot.index(index)
     let group = GroupName(bytes: try Typed.key(group).bytes)
     guard try reader.count(in: group) > 0 else {
       throw Failure(.no, "There is no group \(JSONText.shown(key: group.bytes)) in index \(index).")
     }
     let window = range?.options.positions(ofCount: try reader.count(in: group))
-    let table = Table(output, [.right("index"), .left("key"), .left("object")])
+    let table = RowTable(
+      output, [.right("index"), .left("key")], columns, leading: snapshot.orderFields(of: index))
     try reader.forEachRow(in: group, window) { index, row in
       if output.isJSON {
         try output.object { $0.row(row, at: index) }
       } else {
-        try table.row(
-          "\(index)", JSONText.shown(key: row.key.bytes), JSONText.shown(row.object))
+        try table.row("\(index)", JSONText.shown(key: row.key.bytes), object: row.object)
       }
       return true
     }
     try table.finish()
+  }
+}
+
+extension Snapshot {
+  /// The fields that order the rows of an index, or of the one that it filters; none if that is not
+  /// by fields.
+  func orderFields(of name: String) -> [JSONPath] {
+    var next: String? = name
+    while let name = next, let index = indexes.first(where: { $0.name.isSameName(as: name) }) {
+      if let fields = index.fields { return fields.order.compactMap { try? JSONPath($0.field) } }
+      next = index.parent
+    }
+    return []
   }
 }

@@ -22,12 +22,13 @@ struct ScanCommand: StoreCommand {
   @Option(help: "Print at most this many rows.") var limit: Int?
   @Option(help: "The point in history to read at.", transform: Point.parse) var at: Point?
   @Flag(help: "Print keys only.") var keys = false
+  @OptionGroup var columns: ColumnArguments
 
   func run(_ output: Output) throws {
     let snapshot = try openForReading().snapshot(at: at)
     try snapshot.checkKnows(bucket: bucket)
     let (lower, upper) = try bounds()
-    let table = Table(output, [.left("key"), .left("object")])
+    let table = RowTable(output, [.left("key")], columns)
     var count = 0
     guard limit ?? 1 > 0 else { return }
     try snapshot.forEachRow(in: bucket, from: lower, to: upper, reversed: reverse) { row in
@@ -36,7 +37,7 @@ struct ScanCommand: StoreCommand {
       } else if keys {
         try output.line(JSONText.shown(key: row.key.bytes))
       } else {
-        try table.row(JSONText.shown(key: row.key.bytes), JSONText.shown(row.object))
+        try table.row(JSONText.shown(key: row.key.bytes), object: row.object)
       }
       count += 1
       return count < limit ?? .max

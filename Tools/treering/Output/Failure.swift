@@ -43,8 +43,9 @@ struct Failure: Error {
   /// The exit code for an error of the library; nil for an unknown code.
   static func status(of code: TreeRingError.Code) -> ExitStatus? {
     switch code {
-    case .notFound, .alreadyExists, .conflict, .beyondHorizon, .indexDefinedInCode, .notAllowed,
-      .snapshotExpired, .notUnique, .referenceMissing, .restricted:
+    case .notFound, .alreadyExists, .conflict, .wrongExpectedRevision, .beyondHorizon,
+      .indexDefinedInCode, .notAllowed, .snapshotExpired, .notUnique, .referenceMissing,
+      .restricted:
       .no
     case .invalidInput, .tooLarge, .dateRefused: .badInput
     case .locked: .locked

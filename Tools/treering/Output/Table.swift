@@ -29,17 +29,19 @@ final class Table {
   private static let waitingLimit = 500
   private static let waitingByteLimit = 1 << 20
 
-  init(_ output: Output, _ columns: [Column]) {
+  /// - Parameter isWide: whether lines are not cut at the edge of the terminal.
+  init(_ output: Output, _ columns: [Column], isWide: Bool = false) {
     self.output = output
     self.columns = columns
     widths = columns.map(\.head.count)
-    var window = winsize()
-    let isTerminal = ioctl(STDOUT_FILENO, UInt(TIOCGWINSZ), &window) == 0 && window.ws_col > 0
-    lineWidth = isTerminal ? Int(window.ws_col) : nil
+    lineWidth = isWide ? nil : output.terminalSize.flatMap { $0.columns > 0 ? $0.columns : nil }
   }
 
   /// Adds a row of as many cells as there are columns.
-  func row(_ cells: String...) throws {
+  func row(_ cells: String...) throws { try row(cells) }
+
+  /// Adds a row of as many cells as there are columns.
+  func row(_ cells: [String]) throws {
     let cells = cells.map { JSONText.shown($0) }
     if hasBegun {
       try print(cells)
@@ -62,7 +64,7 @@ final class Table {
     shown = columns.indices.filter { index in waiting.contains { !$0[index].isEmpty } }
     for cells in waiting {
       for index in shown where needsWidth(index) {
-        widths[index] = max(widths[index], cells[index].count)
+        widths[index] = max(widths[index], Self.width(of: cells[index]))
       }
     }
     try output.head(padded(columns.map(\.head)))
@@ -70,8 +72,12 @@ final class Table {
     waiting = []
   }
 
-  /// False for a last column aligned to the left, because nothing follows it. Counting the
-  /// characters of large contents takes far longer than printing them.
+  /// The characters of a cell as far as the column is widened for them. Counting those of large
+  /// contents takes far longer than printing them.
+  private static func width(of cell: String) -> Int { cell.prefix(widthLimit).count }
+  private static let widthLimit = 60
+
+  /// False for a last column aligned to the left, because nothing follows it.
   private func needsWidth(_ index: Int) -> Bool {
     index != shown.last || columns[index].isRight
   }
@@ -86,7 +92,8 @@ final class Table {
         line += cells[index]
         continue
       }
-      let space = String(repeating: " ", count: max(0, widths[index] - cells[index].count))
+      let space = String(
+        repeating: " ", count: max(0, widths[index] - Self.width(of: cells[index])))
       line += columns[index].isRight ? space + cells[index] : cells[index] + space
       line += "  "
     }

@@ -1,0 +1,43 @@
+// Keys of events: the stream's name, a zero byte, and the event's revision in the stream (8 bytes,
+// big-endian). So the events of a stream are adjacent in key order, and ordered by revision.
+
+internal import TreeRingLog
+
+/// The stream and the revision in the key of an event.
+package struct EventKey {
+  /// The stream's name.
+  package let stream: UnsafeRawBufferPointer
+  /// The position in the stream, from 0.
+  package let revision: UInt64
+
+  /// Reads a key; nil if it is not that of an event. O(1).
+  package init?(_ key: UnsafeRawBufferPointer) {
+    let end = key.count - Self.suffixByteCount
+    guard end > 0, key[end] == 0 else { return nil }
+    stream = UnsafeRawBufferPointer(rebasing: key[..<end])
+    revision = UInt64(bigEndian: key.loadUnaligned(fromByteOffset: end + 1, as: UInt64.self))
+  }
+
+  /// The category: the part of the stream's name before its first hyphen; the whole name if it has
+  /// none.
+  package var category: UnsafeRawBufferPointer {
+    let end = stream.firstIndex(of: UInt8(ascii: "-")) ?? stream.count
+    return UnsafeRawBufferPointer(rebasing: stream[..<end])
+  }
+
+  /// The key of an event.
+  package static func of(_ stream: String, _ revision: UInt64) -> Key {
+    var bytes: [UInt8] = []
+    bytes.reserveCapacity(stream.utf8.count + suffixByteCount)
+    bytes.append(contentsOf: stream.utf8)
+    bytes.append(0)
+    withUnsafeBytes(of: revision.bigEndian) { bytes.append(contentsOf: $0) }
+    return Key(bytes: bytes)
+  }
+
+  /// The first key behind every event of a stream.
+  package static func end(of stream: String) -> Key { Key(bytes: Array(stream.utf8) + [1]) }
+
+  /// The zero byte and the revision.
+  private static let suffixByteCount = 9
+}

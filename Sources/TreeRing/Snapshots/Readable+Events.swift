@@ -1,0 +1,67 @@
+// The reads that streams of events need besides those of rows: the last key of a range, and rows
+// with the operation that created them.
+
+package import TreeRingLog
+
+extension Readable {
+  /// The last key of a bucket with `lower` ≤ key < `upper`; nil if there is none. O(log n).
+  package func lastKey(
+    in bucket: some BucketName, from lower: Key, to upper: Key
+  ) throws(TreeRingError) -> Key? {
+    let reader = try self.reader
+    guard let number = reader.catalog.number(ofBucket: bucket.bucketName) else { return nil }
+    return try reader.read {
+      let positions = RowTreeKey.positions(in: reader.rows, bucket: number, from: lower, to: upper)
+      if positions.isEmpty { return nil }
+      return reader.rows.withEntry(at: positions.upperBound - 1) { key, _ in
+        // Empty if a page could not be fetched.
+        key.isEmpty ? nil : Key(bytes: RowTreeKey.key(of: key))
+      }
+    }
+  }
+
+  /// Calls `body` with the rows of a bucket with `lower` ≤ key < `upper` and the operations that
+  /// created them, ascending by key or, if `reversed`, descending, until it returns false.
+  /// O(log n + rows read).
+  package func forEachCreated(
+    in bucket: String, from lower: Key?, to upper: Key?, reversed: Bool,
+    _ body: (StoredRow, Stamp) throws -> Bool
+  ) throws {
+    let reader = try self.reader
+    try forEachRecord(in: bucket, from: lower, to: upper, reversed: reversed) { key, record in
+      let row = try reader.stored(record, key: Key(bytes: key), bucket: bucket)
+      return try body(row, record.created)
+    }
+  }
+}
+
+extension IndexReader {
+  /// Calls `body` with the rows of a group from the first one at or behind a sort key on, and their
+  /// sort keys, until it returns false. O(log n + rows read · log n).
+  package func forEachRow(
+    in group: GroupName, fromSortKey start: [UInt8],
+    _ body: (StoredRow, _ sortKey: [UInt8]) throws -> Bool
+  ) throws {
+    let count = try count(in: group)
+    let first = try rank(of: start, in: group)
+    if first >= count { return }
+    try forEachEntry(in: group, first..<count) { entry in
+      let row = try state.row(try state.id(entry.row))
+      return try body(row, Array(entry.order.dropLast(4 + row.key.bytes.count)))
+    }
+  }
+
+  /// Calls `body` with the rows of a group before a sort key, the last one first, and their sort
+  /// keys, until it returns false. O(log n + rows read · log n).
+  package func forEachRow(
+    in group: GroupName, beforeSortKey end: [UInt8]?,
+    _ body: (StoredRow, _ sortKey: [UInt8]) throws -> Bool
+  ) throws {
+    let end = try end.map { try rank(of: $0, in: group) } ?? count(in: group)
+    if end <= 0 { return }
+    try forEachEntry(in: group, 0..<end, reversed: true) { entry in
+      let row = try state.row(try state.id(entry.row))
+      return try body(row, Array(entry.order.dropLast(4 + row.key.bytes.count)))
+    }
+  }
+}
