@@ -23,6 +23,7 @@ let package = Package(
     .library(name: "TreeRingMetrics", targets: ["TreeRingMetrics"]),
     .library(name: "TreeRingRemote", targets: ["TreeRingRemote"]),
     .library(name: "TreeRingStreams", targets: ["TreeRingStreams"]),
+    .library(name: "TreeRingTesting", targets: ["TreeRingTesting"]),
     // These two are for the server alone (Tools/server), which is a package of its own.
     .library(name: "TreeRingLive", targets: ["TreeRingLive"]),
     .library(name: "TreeRingRealtime", targets: ["TreeRingRealtime"]),
@@ -104,6 +105,7 @@ let package = Package(
       swiftSettings: strict),
     .target(
       name: "TreeRingStreams", dependencies: ["TreeRing", "TreeRingLog"], swiftSettings: strict),
+    .target(name: "TreeRingTesting", dependencies: ["TreeRing"], swiftSettings: strict),
     .target(
       name: "TestSupport",
       dependencies: [
@@ -177,7 +179,8 @@ let package = Package(
     .testTarget(
       name: "TreeRingStreamsTests",
       dependencies: [
-        "TreeRing", "TreeRingLog", "TreeRingPlatform", "TreeRingStreams", "TestSupport",
+        "TreeRing", "TreeRingLog", "TreeRingPlatform", "TreeRingStreams", "TreeRingTesting",
+        "TestSupport",
       ],
       swiftSettings: strict),
     .testTarget(

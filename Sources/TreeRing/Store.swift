@@ -62,7 +62,8 @@ public final class Store: Sendable {
   ///   `notAStore` if there is none and the folder is not empty, or something else stands at the
   ///   path of a store's file; `unfinishedCopy` if the folder holds an unfinished backup, restore
   ///   or salvage; `logBehindPages` if the log has lost durable commits: a checkpoint holds the
-  ///   state after them; `invalidInput` if two of the indexes given have one name.
+  ///   state after them; `invalidInput` if two of the indexes given have one name; `newerVersion`
+  ///   if rows of a given bucket are of a later version.
   public convenience init(
     at path: String, options: StoreOptions = StoreOptions(),
     progress: ((OpeningProgress) -> Void)? = nil
@@ -112,6 +113,7 @@ public final class Store: Sendable {
       follower = opened.follower
       pinRegistry.open(horizon: opened.log.horizon)
       try opened.follower.start()
+      try checkVersions(of: options.buckets)
       return
     }
     let (log, engine) = try opening.run(progress)
@@ -119,6 +121,7 @@ public final class Store: Sendable {
     currentEngine = Monitor(engine)
     follower = nil
     pinRegistry.open(horizon: log.horizon)
+    try checkVersions(of: options.buckets)
     for index in options.indexes { try register(index) }
     considerCompaction()
     considerSweep()

@@ -72,10 +72,11 @@ extension CommitLine {
     switch operation.kind {
     case .put:
       guard let object = operation.object else { return }
-      try tx.put(key, in: bucket, object: part(object), metadata: metadata)
+      try tx.put(
+        key, in: bucket, object: part(object), metadata: metadata, coder: operation.coder)
     case .object:
       guard let object = operation.object else { return }
-      try tx.putObject(key, in: bucket, object: part(object))
+      try tx.putObject(key, in: bucket, object: part(object), coder: operation.coder)
     case .metadata:
       guard let metadata else { return }
       try tx.putMetadata(key, in: bucket, metadata: metadata)
@@ -104,7 +105,7 @@ extension CommitLine {
       return .row(
         row,
         .put(
-          coder: 0, object: operation.object.map { Array(bytes($0)) } ?? [],
+          coder: operation.coder, object: operation.object.map { Array(bytes($0)) } ?? [],
           metadata: operation.metadata.map { Array(bytes($0)) }))
     case .delete: return .row(row, .delete)
     case .tag: return .tag(name: text(operation.key), commit: operation.commit)

@@ -9,6 +9,9 @@
 //     ["place",INDEX,GROUP,BUCKET,KEY,BEFORE|null|{"$label":TEXT}]
 //     ["unplace",INDEX,GROUP,BUCKET,KEY]
 //
+// A number behind `put` or `object`, as in "put:3", is the version of the object's coder, if it has
+// one.
+//
 // A history that compaction has cut begins with base lines instead, which state a whole state. In a
 // base, each operation is followed by the number of its commit. A put is also followed by the
 // commits that made and touched its row, its own number in its commit, and the number of the
@@ -44,6 +47,8 @@ public struct CommitLine {
     package var key: Range<Int> = 0..<0
     /// The object. For `index`, the definition; nil removes the index.
     package var object: Range<Int>?
+    /// The version of the object's coder; 0 if it has none.
+    package var coder: UInt32 = 0
     /// The metadata; nil if there is none.
     package var metadata: Range<Int>?
     /// For `place` and `unplace`: the index and the group.

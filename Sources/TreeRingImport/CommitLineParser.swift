@@ -205,11 +205,12 @@ struct CommitLineParser {
     guard scanner.take(UInt8(ascii: "[")) else { throw error("An operation must be an array") }
     scanner.skipSpace()
     let name = try readToken("An operation's kind")
-    guard let kind = Self.kind(name) else {
+    guard let (kind, coder) = Self.kind(name) else {
       let text = String(decoding: name, as: UTF8.self)
       throw error("“\(text)” is no kind of operation", at: start)
     }
     var operation = CommitLine.Operation(kind)
+    operation.coder = coder
     switch kind {
     case .tag:
       operation.key = try readName()
@@ -227,14 +228,24 @@ struct CommitLineParser {
     line.operations.append(operation)
   }
 
-  private static func kind(_ name: [UInt8]) -> CommitLine.Kind? {
+  /// The kind of an operation, and the version of its object's coder.
+  private static func kind(_ name: [UInt8]) -> (CommitLine.Kind, coder: UInt32)? {
     // The frequent kind first; the others by their text.
     if name.count == 3, name[0] == UInt8(ascii: "p"), name[1] == UInt8(ascii: "u"),
       name[2] == UInt8(ascii: "t")
     {
-      return .put
+      return (.put, 0)
     }
-    return CommitLine.Kind(rawValue: String(decoding: name, as: UTF8.self))
+    let text = String(decoding: name, as: UTF8.self)
+    if let kind = CommitLine.Kind(rawValue: text) { return (kind, 0) }
+    let parts = text.split(separator: ":", omittingEmptySubsequences: false)
+    guard parts.count == 2, let coder = UInt32(parts[1]), coder > 0, String(coder) == parts[1]
+    else { return nil }
+    switch parts[0] {
+    case "put": return (.put, coder)
+    case "object": return (.object, coder)
+    default: return nil
+    }
   }
 
   private mutating func readRow(_ operation: inout CommitLine.Operation) throws(TreeRingError) {

@@ -17,8 +17,8 @@ extension CommitWriter {
   package mutating func operation(_ operation: CommitOperation) {
     switch operation {
     case .row(let row, let change):
-      let (_, object, metadata) = change.written
-      add(CommitLine.Kind(change), row, object, metadata)
+      let (coder, object, metadata) = change.written
+      add(CommitLine.Kind(change), row, object, metadata, coder ?? 0)
     case .tag(let name, let commit): tag(name, commit: commit)
     case .index(let name, let version, let definition):
       index(name, json: definition.json(version: version))
@@ -35,12 +35,14 @@ extension CommitWriter {
   }
 
   private mutating func add(
-    _ kind: CommitLine.Kind, _ id: RowID, _ object: [UInt8]?, _ metadata: [UInt8]?
+    _ kind: CommitLine.Kind, _ id: RowID, _ object: [UInt8]?, _ metadata: [UInt8]?,
+    _ coder: UInt32
   ) {
     id.key.bytes.withUnsafeBytes { key in
       withBytes(object) { object in
         withBytes(metadata) { metadata in
-          row(kind, bucket: id.bucket, key: key, object: object, metadata: metadata)
+          row(
+            kind, bucket: id.bucket, key: key, object: object, metadata: metadata, coder: coder)
         }
       }
     }
@@ -70,7 +72,8 @@ extension CommitWriter {
       default:
         row(
           operation.kind, bucket: line.text(operation.bucket), key: part(operation.key),
-          object: operation.object.map(part), metadata: operation.metadata.map(part))
+          object: operation.object.map(part), metadata: operation.metadata.map(part),
+          coder: operation.coder)
       }
     }
   }

@@ -116,11 +116,14 @@ package struct CommitWriter {
   package mutating func end() { append("]}\n") }
 
   /// Writes `put`, `object` or `metadata`, as `kind` says, with the given contents.
+  ///
+  /// - Parameter coder: the version of the object's coder; 0 if it has none.
   package mutating func row(
     _ kind: CommitLine.Kind, bucket: String, key: UnsafeRawBufferPointer,
-    object: UnsafeRawBufferPointer? = nil, metadata: UnsafeRawBufferPointer? = nil
+    object: UnsafeRawBufferPointer? = nil, metadata: UnsafeRawBufferPointer? = nil,
+    coder: UInt32 = 0
   ) {
-    beginOperation(kind)
+    beginOperation(kind, coder: coder)
     part(bucket)
     part(key: key)
     if let object { part(content: object) }
@@ -200,9 +203,10 @@ package struct CommitWriter {
     Self.appendContent(content, to: &output)
   }
 
-  private mutating func beginOperation(_ kind: CommitLine.Kind) {
+  private mutating func beginOperation(_ kind: CommitLine.Kind, coder: UInt32 = 0) {
     append(hasOperation ? ",[\"" : "[\"")
     append(kind.rawValue)
+    if coder > 0 { append(":\(coder)") }
     append("\"")
     hasOperation = true
   }

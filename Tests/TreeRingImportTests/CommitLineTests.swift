@@ -37,7 +37,8 @@ import Testing
         default:
           writer.row(
             operation.kind, bucket: line.text(operation.bucket), key: part(operation.key),
-            object: operation.object.map(part), metadata: operation.metadata.map(part))
+            object: operation.object.map(part), metadata: operation.metadata.map(part),
+            coder: operation.coder)
         }
       }
     }
@@ -50,6 +51,7 @@ import Testing
     let text = """
       {"at":"2013-01-01T10:00:00Z","note":"a \\"note\\"","tags":["x","y"],"ops":[\
       ["put","b","k",{"a":1.0}],["put","b","k",[1],null],["object","b","k","text"],\
+      ["put:3","b","k",{}],["object:4294967295","b","k",1],\
       ["metadata","b","k",{"$base64":"AP8="}],["touch","b","k"],\
       ["delete","b",{"$base64":"/w=="}],["tag","t",7],["index","i",{"bucket":"b"}],\
       ["index","i",null],["place","i","g","b","k",null],["place","i","g","b","k","l"],\
@@ -59,10 +61,11 @@ import Testing
     let line = try parse(text)
     #expect(line.at == Timestamp(microseconds: 1_357_034_400_000_000))
     #expect(line.note == "a \"note\"" && line.tags == ["x", "y"])
-    #expect(line.operations.map(\.kind).count == 14)
-    #expect(line.operations[12].label.map { Array(line.bytes($0)) } == [128, 1, 129])
-    #expect(line.operations[3].metadata.map { Array(line.bytes($0)) } == [0, 255])
-    #expect(Array(line.bytes(line.operations[5].key)) == [255])
+    #expect(line.operations.map(\.kind).count == 16)
+    #expect(line.operations[14].label.map { Array(line.bytes($0)) } == [128, 1, 129])
+    #expect(line.operations[5].metadata.map { Array(line.bytes($0)) } == [0, 255])
+    #expect(Array(line.bytes(line.operations[7].key)) == [255])
+    #expect(line.operations.map(\.coder).filter { $0 > 0 } == [3, .max])
     #expect(write(line) == text + "\n")
   }
 
@@ -105,6 +108,8 @@ import Testing
       "", "[]", "{", "{}x", "{\"op\":[]}", "{\"ops\":[],\"ops\":[]}", "{\"ops\":{}}",
       "{\"ops\":[[]]}", "{\"ops\":[[\"pot\",\"b\",\"k\",1]]}", "{\"ops\":[[\"put\",\"b\",\"k\"]]}",
       "{\"ops\":[[\"put\",\"b\",\"k\",1,2,3]]}", "{\"ops\":[[\"put\",\"b\",1,1]]}",
+      "{\"ops\":[[\"put:0\",\"b\",\"k\",1]]}", "{\"ops\":[[\"put:01\",\"b\",\"k\",1]]}",
+      "{\"ops\":[[\"touch:1\",\"b\",\"k\"]]}", "{\"ops\":[[\"put:4294967296\",\"b\",\"k\",1]]}",
       "{\"ops\":[[\"put\",\"b\",\"k\",nul]]}", "{\"ops\":[[\"put\",\"b\",\"k\",{\"$base64\":1}]]}",
       "{\"ops\":[[\"put\",\"b\",\"k\",{\"$base64\":\"A\"}]]}",
       "{\"ops\":[[\"put\",\"b\",\"k\",{\"$base64\":\"AB==\"}]]}",

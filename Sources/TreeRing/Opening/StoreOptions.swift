@@ -40,6 +40,9 @@ public struct StoreOptions: Sendable {
   /// Group indexes defined in code, each with a name of its own. A store opened for reading may be
   /// given several versions of an index, to read also commits from before or after a replacement.
   public var indexes: [GroupIndex]
+  /// Buckets whose rows have a version. Opening throws `newerVersion` if the store has rows of a
+  /// later one; otherwise it stores the version, in a commit if that is new.
+  public var buckets: [any VersionedBucket]
   /// The handling of a log that does not end cleanly.
   public var recovery: RecoveryMode
   /// Receives reports of the engine's automatic work. Its handlers must not use the store: they are
@@ -50,7 +53,7 @@ public struct StoreOptions: Sendable {
   public init(
     mode: StoreMode = .create, durability: Durability = .full, memoryBudget: Int = 64 << 20,
     retention: Retention = .everything, pinLimit: PinLimit? = nil, segmentSize: UInt64 = 64 << 20,
-    indexes: [GroupIndex] = [], recovery: RecoveryMode = .tail,
+    indexes: [GroupIndex] = [], buckets: [any VersionedBucket] = [], recovery: RecoveryMode = .tail,
     logger: Logger = Logger(label: "treering")
   ) {
     self.mode = mode
@@ -60,6 +63,7 @@ public struct StoreOptions: Sendable {
     self.pinLimit = pinLimit
     self.segmentSize = segmentSize
     self.indexes = indexes
+    self.buckets = buckets
     self.recovery = recovery
     self.logger = logger
   }

@@ -16,6 +16,8 @@ public struct TreeRingError: Error, Hashable, Sendable, CustomStringConvertible 
     public static let corruption = Code("corruption")
     /// The store was written by a newer version of the format.
     public static let unsupportedFormat = Code("unsupportedFormat")
+    /// A row or a bucket is of a later version than the program knows.
+    public static let newerVersion = Code("newerVersion")
     /// Another process has the store open for writing.
     public static let locked = Code("locked")
     /// No store, row, commit, tag or index of that name exists.
