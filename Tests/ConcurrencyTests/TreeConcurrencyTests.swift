@@ -15,24 +15,24 @@ import TreeRingPlatform
     init(cellCapacity: Int) {
       pages = PageStore(cellCapacity: cellCapacity)
       pins = PinTable(pages: pages)
-      pins.pin(0)
+      pins.pin(StateID(0))
     }
 
     func pinNewest() -> (commit: CommitNumber, root: TreeRoot) {
       newest.withLock {
-        pins.pin($0.commit)
+        pins.pin(StateID($0.commit))
         return $0
       }
     }
 
     func publish(_ commit: CommitNumber, _ root: TreeRoot, retired: [RetiredPage]) {
-      pins.pin(commit)
+      pins.pin(StateID(commit))
       let last = newest.withLock { newest in
         defer { newest = (commit, root) }
         return newest.commit
       }
-      pins.retire(retired, at: commit)
-      pins.unpin(last)
+      pins.retire(retired, at: StateID(commit))
+      pins.unpin(StateID(last))
     }
   }
 
@@ -50,7 +50,7 @@ import TreeRingPlatform
       }
     }
     let (commit, root) = store.pinNewest()
-    store.pins.unpin(commit)
+    store.pins.unpin(StateID(commit))
     #expect(
       store.pages.livePageCount == TreeChecker.reachablePages(root, pages: store.pages).count)
   }
@@ -90,7 +90,7 @@ import TreeRingPlatform
       let first = Int(commit) % 20
       #expect(commit == 0 || tree.get([UInt8(first)]) == [UInt8(commit)])
       #expect(tree.rank([UInt8(first + 10)]) == (commit == 0 ? 0 : 10))
-      store.pins.unpin(commit)
+      store.pins.unpin(StateID(commit))
     }
   }
 }

@@ -35,7 +35,16 @@ final class TreeRingEngine: Engine {
   func makeKeys() { _ = keys() }
   func session() throws -> any EngineSession { TreeRingSession(self) }
   func sync() throws { try store.sync() }
-  func settle() throws { waitUntilReleased(folder) }
+  func settle() throws {
+    // Packing writes to free pages, so the files' room alone does not show its end.
+    var written = -1
+    while true {
+      let now = try store.statistics().writtenPageCount
+      if now == written { return }
+      written = now
+      waitUntilReleased(folder)
+    }
+  }
   func close() throws { try store.close() }
 }
 

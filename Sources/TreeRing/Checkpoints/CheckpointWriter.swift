@@ -36,9 +36,9 @@ struct CheckpointWriter {
     var meta: Meta
     var ledger: RootLedger
     /// The number of pages of each root's list in memory that the file now holds.
-    var saved: [CommitNumber: Int]
+    var saved: [StateID: Int]
     /// The dropped roots, with the pages saved on their lists.
-    var dropped: [CommitNumber: [RetiredPage]]
+    var dropped: [StateID: [RetiredPage]]
     /// Pages of blobs that only the previous meta and older ones refer to.
     var replacedBlobPages: [PageNumber]
     /// Pages of blobs that only this meta refers to.
@@ -69,7 +69,7 @@ struct CheckpointWriter {
   ///     it settles.
   mutating func write(
     _ begun: Begun, _ young: [RetiredPage], after ledger: RootLedger, sequence: UInt64,
-    dropping dropped: [CommitNumber: [RetiredPage]], replacing replaced: [PageNumber],
+    dropping dropped: [StateID: [RetiredPage]], replacing replaced: [PageNumber],
     betweenSlices: (inout ArraySlice<RetiredPage>) throws(TreeRingError) -> Void
   ) throws(TreeRingError) -> Outcome {
     let version = begun.version
@@ -77,24 +77,24 @@ struct CheckpointWriter {
     if log.durable < commit { try log.sync() }
     let written = try writePages(young, betweenSlices: betweenSlices)
     var next = ledger
-    let droppedLists = next.entries.filter { dropped[$0.commit] != nil }.flatMap(\.lists)
-    next.entries.removeAll { dropped[$0.commit] != nil }
-    var saved: [CommitNumber: Int] = [:]
+    let droppedLists = next.entries.filter { dropped[$0.state] != nil }.flatMap(\.lists)
+    next.entries.removeAll { dropped[$0.state] != nil }
+    var saved: [StateID: Int] = [:]
     for index in next.entries.indices {
-      let root = next.entries[index].commit
+      let root = next.entries[index].state
       if let unsaved = begun.image.unsaved[root] {
         next.entries[index].lists.append(try writeBlob(DeadList.encode(unsaved)))
         saved[root] = unsaved.count
       }
     }
-    if next.newest?.commit != commit {
+    if next.newest?.state != version.roots.state {
       next.entries.append(RootLedger.Entry(roots: version.roots))
     }
     // The dead lists of pins that the file does not know are written for this meta alone. They stay
     // in memory too, and move to another pin when theirs ends.
     var stated = next.entries
     for index in stated.indices {
-      if let passing = begun.image.passing[stated[index].commit] {
+      if let passing = begun.image.passing[stated[index].state] {
         stated[index].lists.append(
           try writeBlob(DeadList.encode(passing), isOwn: true))
       }
@@ -117,16 +117,16 @@ struct CheckpointWriter {
 
   // MARK: Trees
 
-  /// The pages of the version's trees that were born after a commit and that the file does not
+  /// The pages of the version's trees that were born after a state and that the file does not
   /// hold, in order of their numbers. Writes nothing.
   func youngPages(
-    of version: Version, bornAfter commit: CommitNumber
+    of version: Version, bornAfter state: StateID
   ) throws(TreeRingError) -> [RetiredPage] {
     // A checkpoint that found no room may have left clean pages among them, which may be evicted.
     try pages.read {
       var young: [RetiredPage] = []
       for root in version.roots.trees {
-        Tree(root, pages: pages).forEachPage(bornAfter: commit) { page in
+        Tree(root, pages: pages).forEachPage(bornAfter: state) { page in
           if pages.isDirty(page.number) {
             young.append(RetiredPage(number: page.number, birth: page.birth))
           }

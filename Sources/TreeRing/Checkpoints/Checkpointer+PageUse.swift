@@ -13,10 +13,10 @@ extension Checkpointer {
     return state.withLock { state in
       let saved = state.ledger.deadPageCount
       let unsaved = pins.unsavedPageCount
-      let leaving = state.leaving.reduce(0) { $0 + pins.deadPageCount(of: $1.commit) }
+      let leaving = state.leaving.reduce(0) { $0 + pins.deadPageCount(of: $1.state) }
       let followed = state.ledger.entries.reduce(0) { sum, entry in
         guard state.followed.contains(entry.commit) else { return sum }
-        return sum + entry.deadPageCount + pins.deadPageCount(of: entry.commit)
+        return sum + entry.deadPageCount + pins.deadPageCount(of: entry.state)
       }
       let blobPages = state.blobs.reduce(state.ledger.listPageCount) { $0 + $1.pages.count }
       let dead = pins.deadPageCount
@@ -49,8 +49,9 @@ extension Checkpointer {
   /// The roots to drop, with the pages on their lists.
   func loadSurplus(
     of ledger: RootLedger
-  ) throws(TreeRingError) -> [CommitNumber: [RetiredPage]] {
-    let (horizon, tagged) = state.withLock { ($0.horizon, $0.tagged) }
+  ) throws(TreeRingError) -> [StateID: [RetiredPage]] {
+    let (horizon, tagged, unwanted) = state.withLock { ($0.horizon, $0.tagged, $0.unwanted) }
+    let visible = source.withLock { $0?.queue.visible.roots.state }
     let readers: Set<CommitNumber>
     do throws(TreeRingError) {
       readers = try self.readers.pinnedCommits()
@@ -62,7 +63,9 @@ extension Checkpointer {
     state.withLock { $0.followed = readers }
     return try ledger.surplus(
       excess: pageUse.surplus, isHeld: { readers.contains($0.commit) },
-      isDue: { $0.commit < horizon && !tagged.contains($0.commit) }
+      isReplaced: ledger.newest.map { visible?.commit == $0.commit && visible != $0.state }
+        ?? false,
+      isDue: { $0.commit < horizon && !tagged.contains($0.commit) || unwanted.contains($0.state) }
     ) { (entry) throws(TreeRingError) in
       var list: [RetiredPage] = []
       for blob in entry.lists {

@@ -1,8 +1,9 @@
 // Gives the room that the page file does not need back to the device, in long pauses of writing.
 //
-//   1. If the roots keep more than they may, drop some. Their pages become free with the next meta
-//      but one, so write another.
-//   2. Turn free pages into holes, and the room that is reserved beyond the last page. The file
+//   1. Pack the trees, if their leaves are loose (`Checkpointer+Packing.swift`).
+//   2. If the roots keep more than they may, or a root more than it is worth, drop some. Their
+//      pages become free with the next meta but one, so write another.
+//   3. Turn free pages into holes, and the room that is reserved beyond the last page. The file
 //      keeps its length, since other processes map it. A page that is written again takes new room.
 //
 // A page may be released whenever it may be overwritten: while its number is free. The numbers are
@@ -16,17 +17,18 @@ extension Checkpointer {
   /// Queues a release for the next long pause of writing, if there is much to release. Called after
   /// a checkpoint, and when writing has stopped a release.
   func queueRelease() {
-    guard releasablePageCount >= worthwhilePageCount else { return }
+    guard isPackingDue || releasablePageCount >= worthwhilePageCount else { return }
     schedule.queueWhenIdle(.release) { [weak self] isIdle in
       guard let self else { return }
       release(while: isIdle)
-      if !isIdle() { queueRelease() }
+      if !isIdle() || state.withLock({ $0.packing.isAwaitingReaders }) { queueRelease() }
     }
   }
 
   /// Makes a release.
   /// - Parameter goesOn: asked between its steps, and after each slice.
   func release(while goesOn: () -> Bool) {
+    if goesOn(), isPackingDue { pack(while: goesOn) }
     dropRoots(while: goesOn)
     if goesOn() { releaseFreePages(while: goesOn) }
   }
@@ -37,14 +39,42 @@ extension Checkpointer {
     let use = pageUse
     // Only a root before the newest can be dropped, and none that a follower reads.
     let canDrop = state.withLock { $0.ledger.entries.count > 1 }
-    return (canDrop ? max(0, use.surplus) : 0) + use.leaving + pages.freePageCount
+    let kept = max(use.surplus, wastefulRoots.pageCount)
+    return (canDrop ? max(0, kept) : 0) + use.leaving + pages.freePageCount
       - file.holes.withLock { $0.count }
   }
 
-  /// Drops roots that keep more than they may, and frees the pages of dropped ones.
+  /// The roots that keep more pages than they are worth, and the number of these pages. A root
+  /// saves the replay from the root before it. It may keep at most half as many bytes as that
+  /// replay has (`Roots.replayByteCount`). Amid a load in random order a root keeps a page for
+  /// nearly every row.
+  var wastefulRoots: (states: Set<StateID>, pageCount: Int) {
+    state.withLock { state in
+      var wasteful: (states: Set<StateID>, pageCount: Int) = ([], 0)
+      var replayed: UInt64 = 0
+      for entry in state.ledger.entries.dropLast() {
+        let replay = max(replayed, entry.roots.replayByteCount)
+        let count = entry.deadPageCount + pins.deadPageCount(of: entry.state)
+        let isFree = !state.followed.contains(entry.commit) && !state.tagged.contains(entry.commit)
+        if isFree, UInt64(count * PageLayout.pageByteCount) > (replay - replayed) / 2 {
+          wasteful.states.insert(entry.state)
+          wasteful.pageCount += count
+        } else {
+          replayed = replay
+        }
+      }
+      return wasteful
+    }
+  }
+
+  /// Drops roots that keep more than they may, or more than they are worth, and frees the pages of
+  /// dropped ones.
   private func dropRoots(while goesOn: () -> Bool) {
     do throws(TreeRingError) {
-      if pageUse.surplus > 0 { try run() }
+      let wasteful = wastefulRoots
+      let drops = wasteful.pageCount >= worthwhilePageCount
+      if drops { state.withLock { $0.unwanted.formUnion(wasteful.states) } }
+      if drops || pageUse.surplus > 0 { try run() }
       if goesOn(), pageUse.leaving >= worthwhilePageCount { try run(isForced: true) }
     } catch {
       // `failure` records the error where it matters.
@@ -90,9 +120,10 @@ extension Checkpointer {
       atMost: Self.releaseSlicePageCount, from: start, except: file.holes.withLock { $0 })
   }
 
-  /// The number of pages that are worth a release: four megabytes, or a thirty-second of the pages
-  /// in use. Otherwise a large file would lose and take the same room at every pause.
-  private var worthwhilePageCount: Int { max(1024, pages.filePageCount / 32) }
+  /// The number of pages that are worth a release, or a packing: four megabytes, or a
+  /// thirty-second of the pages in use. Otherwise a large file would lose and take the same room at
+  /// every pause.
+  var worthwhilePageCount: Int { max(1024, pages.filePageCount / 32) }
   /// The number of pages in a slice. Checkpoints and evictions wait for it.
   private static let releaseSlicePageCount = 256
 }

@@ -8,7 +8,7 @@ extension Checkpointer {
   func version(atOrBefore commit: CommitNumber) throws(TreeRingError) -> Version? {
     let roots = state.withLock { state -> Roots? in
       guard let entry = state.ledger.entry(atOrBefore: commit) else { return nil }
-      pins.pin(entry.commit)
+      pins.pin(entry.state)
       return entry.roots
     }
     guard let roots else { return nil }
@@ -17,7 +17,7 @@ extension Checkpointer {
       return Version(
         roots: roots, catalog: catalog, pages: pages, reclaimer: reclaimer)
     } catch {
-      pins.unpin(roots.commit)
+      pins.unpin(roots.state)
       throw error as? TreeRingError
         ?? TreeRingError(.unknown, "An unexpected error came up: \(error).")
     }
@@ -32,11 +32,11 @@ extension Checkpointer {
       let entries = state.ledger.entries
       let nearest = [entries.last { $0.commit <= commit }, entries.first { $0.commit >= commit }]
       return nearest.compactMap { entry in
-        if let entry { pins.pin(entry.commit) }
+        if let entry { pins.pin(entry.state) }
         return entry?.roots
       }
     }
-    defer { for root in roots { reclaimer.release(pin: root.commit) } }
+    defer { for root in roots { reclaimer.release(pin: root.state) } }
     return try body(roots)
   }
 

@@ -48,6 +48,9 @@ final class Checkpointer: Sendable {
     /// Roots before this commit are to be dropped, unless a tag keeps them.
     var horizon: CommitNumber = 0
     var tagged: Set<CommitNumber> = []
+    /// Roots that the next checkpoint drops, because they keep pages that packing has replaced.
+    var unwanted: Set<StateID> = []
+    var packing = PackingState()
     /// The commit that a root must be younger than before withheld free numbers become available.
     var withholdsThrough: CommitNumber?
     /// The reason why no more checkpoints are made.
@@ -74,7 +77,8 @@ final class Checkpointer: Sendable {
       blobs.append((sequence: sequence, pages: outcome.ownBlobPages))
       var released = Released(pages: blobs.filter(isOld).flatMap(\.pages), roots: leaving)
       blobs.removeAll(where: isOld)
-      leaving = ledger.entries.filter { outcome.dropped[$0.commit] != nil }
+      leaving = ledger.entries.filter { outcome.dropped[$0.state] != nil }
+      unwanted.subtract(outcome.dropped.keys)
       ledger = outcome.ledger
       if let commit = withholdsThrough, outcome.meta.position.commit > commit {
         withholdsThrough = nil
@@ -100,9 +104,7 @@ final class Checkpointer: Sendable {
   private let hasFailed = Atomic<Bool>(false)
 
   /// Runs a closure while no transaction runs, so that no commit is sequenced meanwhile.
-  typealias WithoutWriter =
-    @Sendable (_ body: () -> CheckpointWriter.Begun?) throws(TreeRingError) -> CheckpointWriter
-    .Begun?
+  typealias WithoutWriter = @Sendable (_ body: () -> Void) throws(TreeRingError) -> Void
 
   struct Source: Sendable {
     var queue: CommitQueue
@@ -159,7 +161,7 @@ final class Checkpointer: Sendable {
   // MARK: A checkpoint
 
   /// Makes a checkpoint of the visible version, or of a given one while the store is being opened.
-  /// Does nothing if the newest root is of that commit, unless the meta must be written again:
+  /// Does nothing if the newest root is of that state, unless the meta must be written again:
   /// because roots are to be dropped, or because `isForced` says that the log has changed under it.
   func run(_ version: Version? = nil, isForced: Bool = false) throws(TreeRingError) {
     try running.withLock { (_) throws(TreeRingError) in
@@ -184,15 +186,15 @@ final class Checkpointer: Sendable {
     let mustWrite = isForced || !dropped.isEmpty
     guard let begun = try begin(given, after: ledger, dropping: dropped, mustWrite: mustWrite)
     else { return }
-    let commit = begun.version.roots.commit
+    let written = begun.version.roots.state
     var checkpoint = CheckpointWriter(file: file, pages: pages, pins: pins, log: log)
     let young: [RetiredPage]
     do throws(TreeRingError) {
       young = try condemning { () throws(TreeRingError) in
-        try checkpoint.youngPages(of: begun.version, bornAfter: ledger.newest?.commit ?? 0)
+        try checkpoint.youngPages(of: begun.version, bornAfter: ledger.newest?.state ?? StateID(0))
       }
     } catch {
-      pins.unpin(commit)
+      pins.unpin(written)
       throw error
     }
     let outcome: CheckpointWriter.Outcome
@@ -202,7 +204,7 @@ final class Checkpointer: Sendable {
         replacing: blobs.flatMap(\.pages), betweenSlices: relieve)
     } catch {
       pages.free(checkpoint.reserved)
-      pins.unpin(commit)
+      pins.unpin(written)
       if file.isDamaged(error) {
         condemn(error)
       } else if ![.noSpace, .tooLarge].contains(error.code) {
@@ -219,10 +221,10 @@ final class Checkpointer: Sendable {
       fail(error)
       throw error
     }
-    if commit == ledger.newest?.commit {
-      pins.unpin(commit)
+    if written == ledger.newest?.state {
+      pins.unpin(written)
     } else {
-      pins.keep(commit)
+      pins.keep(written)
     }
     settle(outcome, duration: ContinuousClock.now - start)
     withExtendedLifetime(begun) {}
@@ -231,22 +233,24 @@ final class Checkpointer: Sendable {
   /// Step 1; nil if there is nothing to do.
   private func begin(
     _ given: Version?, after ledger: RootLedger,
-    dropping dropped: [CommitNumber: [RetiredPage]], mustWrite: Bool
+    dropping dropped: [StateID: [RetiredPage]], mustWrite: Bool
   ) throws(TreeRingError) -> CheckpointWriter.Begun? {
     func begun(_ version: Version, _ unpublished: [PageNumber]) -> CheckpointWriter.Begun? {
-      let commit = version.roots.commit
-      if commit == 0 || commit == ledger.newest?.commit && !mustWrite { return nil }
-      pins.pin(commit)
+      let state = version.roots.state
+      if state.commit == 0 || state == ledger.newest?.state && !mustWrite { return nil }
+      pins.pin(state)
       return CheckpointWriter.Begun(
         version: version, unpublished: unpublished,
-        image: pins.image(at: commit, dropping: dropped))
+        image: pins.image(at: state, dropping: dropped))
     }
     if let given { return begun(given, []) }
     guard let source = source.withLock({ $0 }) else { return nil }
-    return try source.withoutWriter {
+    var result: CheckpointWriter.Begun?
+    try source.withoutWriter {
       let (visible, unpublished) = source.queue.checkpointState
-      return begun(visible, unpublished)
+      result = begun(visible, unpublished)
     }
+    return result
   }
 
   /// Pauses between two slices. If writers are short of memory, it first makes the written pages
@@ -278,7 +282,7 @@ final class Checkpointer: Sendable {
     schedule.checkpointEnded(after: duration)
     pages.free(released.pages)
     if released.withheldNumbers { pages.releaseWithheld() }
-    for root in released.roots { pins.unpin(root.commit) }
+    for root in released.roots { pins.unpin(root.state) }
     evictor.trim()
     evictor.updateShare()
     updateRoom()

@@ -4,7 +4,7 @@
 //
 // Roots are dropped when they keep more pages than they may, or when there are very many. The
 // ledger drops the root whose removal leaves the narrowest gap; of equal gaps the oldest. So gaps
-// double, the oldest first.
+// double, the oldest first. Only one form of a commit is kept, the newest.
 
 internal import TreeRingLog
 
@@ -17,6 +17,7 @@ struct RootLedger: Sendable {
     var lists: [BlobReference] = []
 
     var commit: CommitNumber { roots.commit }
+    var state: StateID { roots.state }
     /// The number of dead pages on the lists.
     var deadPageCount: Int {
       Int(lists.reduce(0) { $0 + $1.byteCount } / UInt64(DeadList.entryByteCount))
@@ -55,38 +56,47 @@ struct RootLedger: Sendable {
     return max(widest, operationCount - min(last, operationCount))
   }
 
-  /// The roots to drop with the next checkpoint, and the pages on their lists; never the newest
-  /// root. O(roots · dropped ones + pages on their lists).
+  /// The roots to drop with the next checkpoint, and the pages on their lists. Never the newest
+  /// root, unless the checkpoint writes another form of it. O(roots · dropped ones + pages on their
+  /// lists).
   ///
   /// - Parameters:
   ///   - excess: the number of pages kept beyond the limit. Pages that an older root reaches too
   ///     are not freed.
   ///   - isHeld: whether another process reads a root, so that it must stay.
+  ///   - isReplaced: whether the checkpoint writes a later form of the newest root's commit.
   ///   - isDue: whether a root must be dropped whatever it keeps.
   ///   - load: reads the pages on a root's lists.
   func surplus(
-    excess: Int, isHeld: (Entry) -> Bool = { _ in false }, isDue: (Entry) -> Bool,
+    excess: Int, isHeld: (Entry) -> Bool = { _ in false }, isReplaced: Bool = false,
+    isDue: (Entry) -> Bool,
     load: (Entry) throws(TreeRingError) -> [RetiredPage]
-  ) throws(TreeRingError) -> [CommitNumber: [RetiredPage]] {
-    guard entries.count > 1 else { return [:] }
+  ) throws(TreeRingError) -> [StateID: [RetiredPage]] {
+    guard let newest, entries.count > 1 || isReplaced else { return [:] }
     var kept = entries
-    var dropped: [CommitNumber: [RetiredPage]] = [:]
+    var dropped: [StateID: [RetiredPage]] = [:]
     /// The pages that dropped roots leave to older roots, by older root.
-    var left: [CommitNumber: [RetiredPage]] = [:]
+    var left: [StateID: [RetiredPage]] = [:]
     var freed = 0
     func drop(_ index: Int) throws(TreeRingError) {
-      let commit = kept[index].commit
+      let state = kept[index].state
       let list = try load(kept[index])
       kept.remove(at: index)
-      dropped[commit] = list
-      let older = index == 0 ? 0 : kept[index - 1].commit
-      let hung = list + (left.removeValue(forKey: commit) ?? [])
-      let shared = hung.filter { $0.birth.commit <= older }
+      dropped[state] = list
+      let older = index == 0 ? StateID(0) : kept[index - 1].state
+      let hung = list + (left.removeValue(forKey: state) ?? [])
+      let shared = hung.filter { $0.birth.state <= older }
       left[older, default: []] += shared
       freed += hung.count - shared.count
     }
-    for entry in entries.dropLast() where isDue(entry) && !isHeld(entry) {
-      if let index = kept.firstIndex(where: { $0.commit == entry.commit }) { try drop(index) }
+    let formOfNext = Set(
+      zip(entries, entries.dropFirst()).filter { $0.commit == $1.commit }.map(\.0.state))
+    for entry in entries where !isHeld(entry) {
+      let isOld = entry.state != newest.state && (isDue(entry) || formOfNext.contains(entry.state))
+      let isDropped = isOld || entry.state == newest.state && isReplaced
+      if isDropped, let index = kept.firstIndex(where: { $0.state == entry.state }) {
+        try drop(index)
+      }
     }
     while kept.count > 1, freed < excess || kept.count >= Self.entryLimit,
       let index = Self.leastMissed(in: kept, isHeld: isHeld)

@@ -103,13 +103,13 @@ final class CommitQueue: Sendable {
     let (dropped, waiters) = publishing.withLock { _ -> ([Version], [Waiter]) in
       let ready = state.withLock { state in
         state.sequenced.prefix { $0.version.roots.commit <= completed }
-          .map { (commit: $0.version.roots.commit, $0.retired, allocated: $0.allocated.count) }
+          .map { (state: $0.version.roots.state, $0.retired, allocated: $0.allocated.count) }
       }
       // Retire first, while the previous commit is still pinned as the visible one. So the replaced
       // pages are on dead lists before the commit is visible. Otherwise a checkpoint of it would
       // lose them.
-      for (commit, retired, allocated) in ready {
-        pins.retire(retired, at: commit)
+      for (state, retired, allocated) in ready {
+        pins.retire(retired, at: state)
         pageGrowth.add(allocated - retired.count, ordering: .relaxed)
       }
       return state.withLock { show(ready.count, &$0) }
@@ -180,6 +180,31 @@ final class CommitQueue: Sendable {
       return old
     }
     withExtendedLifetime(dropped) {}
+  }
+
+  /// Makes another form of the visible version visible, unless there is a newer commit. The caller
+  /// holds the writer's lock.
+  /// - Parameters:
+  ///   - make: makes the version of the form, whose roots are pinned.
+  ///   - retired: the pages that the form has replaced.
+  ///   - growth: the number of pages by which it is larger.
+  /// - Returns: whether the form is visible.
+  func showForm(
+    _ form: Roots, of base: Version, retired: [RetiredPage], growth: Int,
+    make: () -> Version
+  ) -> Bool {
+    let isNewest = { (state: State) in state.sequenced.isEmpty && state.visible === base }
+    return publishing.withLock { _ in
+      // No commit is sequenced meanwhile, and none published.
+      guard state.withLock({ isNewest($0) }) else { return false }
+      pins.pin(form.state)
+      let version = make()
+      // While the base is still pinned as the visible version, as in `publish`.
+      pins.retire(retired, at: form.state)
+      pageGrowth.add(growth, ordering: .relaxed)
+      state.withLock { $0.visible = version }
+      return true
+    }
   }
 
   /// Drops the sequenced commits after `completed`, which the log has undone, and frees their

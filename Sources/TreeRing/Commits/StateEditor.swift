@@ -169,8 +169,14 @@ final class StateEditor {
     _ commit: CommitNumber, timestamp: Timestamp, operationCount: UInt32, payloadByteCount: Int
   ) {
     roots.commit = commit
+    noteForm()
     roots.timestamp = timestamp
     roots.operationCount += UInt64(operationCount)
     roots.payloadByteCount += UInt64(payloadByteCount)
+  }
+
+  /// Sets the form of the state: pages of its commit are at most of the editor's present edition.
+  func noteForm() {
+    roots.form = roots.commit == editor.epoch ? editor.birth.edition : 0
   }
 }

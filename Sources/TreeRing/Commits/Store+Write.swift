@@ -321,9 +321,8 @@ extension Store {
     _ editor: StateEditor, _ changes: CommitChanges, _ edition: ActiveIndexCache.Edition,
     to engine: Engine
   ) -> Int {
-    let number = editor.roots.commit
     let (allocated, retired) = editor.editor.finish()
-    engine.pins.pin(number)
+    engine.pins.pin(editor.roots.state)
     let version = Version(
       roots: editor.roots, catalog: editor.catalog, pages: engine.pages,
       reclaimer: engine.reclaimer)

@@ -95,7 +95,7 @@ extension Follower {
     } else {
       engine.reclaimer.drain { queue.replaceVisible(by: new) }
     }
-    engine.pins.retire(own, at: new.roots.commit + 1)
+    engine.pins.retire(own, at: StateID(new.roots.commit + 1))
     if let pin = state.root?.pin ?? state.pin {
       state.formerRoots.append(FormerRoot(pin: pin, use: old.use))
     }
@@ -171,7 +171,7 @@ extension Follower {
     let new = try replay(on: try replayer.version(of: Roots()), through: commit)
     let own = try replayer.ownPages(of: old, bornAfter: begun)
     show(new)
-    engine.pins.retire(own, at: new.roots.commit + 1)
+    engine.pins.retire(own, at: StateID(new.roots.commit + 1))
     logger.debug("Replayed the whole log through commit \(new.roots.commit).")
   }
 }

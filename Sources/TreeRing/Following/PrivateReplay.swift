@@ -24,7 +24,7 @@ struct PrivateReplay: Sendable {
   }
 
   private func pinned(_ roots: Roots, _ catalog: Catalog, _ use: RootUse?) -> Version {
-    pins.pin(roots.commit)
+    pins.pin(roots.state)
     return Version(
       roots: roots, catalog: catalog, pages: pages, reclaimer: reclaimer, use: use)
   }
@@ -63,7 +63,7 @@ struct PrivateReplay: Sendable {
       throw error
     }
     let version = pinned(editor.roots, editor.catalog, base.use)
-    pins.retire(Self.own(editor.editor.finish().retired), at: version.roots.commit)
+    pins.retire(Self.own(editor.editor.finish().retired), at: version.roots.state)
     return version
   }
 
@@ -149,7 +149,7 @@ struct PrivateReplay: Sendable {
     try pages.read {
       var own: [RetiredPage] = []
       for root in version.roots.trees {
-        Tree(root, pages: pages).forEachPage(bornAfter: commit) { page in
+        Tree(root, pages: pages).forEachPage(bornAfter: StateID(commit)) { page in
           own.append(RetiredPage(number: page.number, birth: page.birth))
         }
       }

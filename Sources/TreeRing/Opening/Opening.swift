@@ -188,12 +188,12 @@ struct Opening: Sendable {
     free.set(Int(meta.pageBound)..<max(Int(bound), Int(meta.pageBound)))
     free.removeAll(from: Int(bound))
     pages.adopt(bound: bound, free: free) { range in
-      file.reusableSlots(in: range, withoutPagesBornAfter: meta.position.commit)
+      file.reusableSlots(in: range, withoutPagesBornAfter: newest.roots.state)
     }
     let pins = PinTable(pages: pages)
     for root in retained {
-      pins.pin(root.roots.commit)
-      pins.keep(root.roots.commit)
+      pins.pin(root.roots.state)
+      pins.keep(root.roots.state)
     }
     var state = Checkpointer.State()
     state.sequence = meta.sequence
@@ -225,7 +225,7 @@ struct Opening: Sendable {
         file: file, path: pagesPath, fileSystem: fileSystem, pages: pages, pins: pins,
         reclaimer: reclaimer, log: log, budget: budget, logger: options.logger, state: state)
     }
-    pins.pin(roots.commit)
+    pins.pin(roots.state)
     return Parts(
       pages: pages, pins: pins, reclaimer: reclaimer, checkpointer: checkpointer,
       version: Version(
@@ -298,11 +298,12 @@ struct Opening: Sendable {
       editor.editor.discard()
       throw error
     }
-    parts.pins.pin(editor.roots.commit)
+    editor.noteForm()
+    parts.pins.pin(editor.roots.state)
     let version = Version(
       roots: editor.roots, catalog: editor.catalog, pages: parts.pages,
       reclaimer: parts.reclaimer)
-    parts.pins.retire(editor.editor.finish().retired, at: version.roots.commit)
+    parts.pins.retire(editor.editor.finish().retired, at: version.roots.state)
     note(version.roots.commit)
     return version
   }

@@ -148,10 +148,10 @@ package final class PageFile: Sendable {
     return try map.mapChunk(of: number)
   }
 
-  /// The numbers of a range whose slots hold no page of a tree that was born after a commit. A slot
+  /// The numbers of a range whose slots hold no page of a tree that was born after a state. A slot
   /// that cannot be read is left out. O(slots).
   func reusableSlots(
-    in range: Range<PageNumber>, withoutPagesBornAfter commit: CommitNumber
+    in range: Range<PageNumber>, withoutPagesBornAfter state: StateID
   ) -> [PageNumber] {
     let images = PageBuffer(pageCount: range.count)
     let start = PageFileLayout.offset(of: range.lowerBound)
@@ -161,7 +161,7 @@ package final class PageFile: Sendable {
       let index = Int(number - range.lowerBound)
       let page = Page(bytes: first + index * PageLayout.pageByteCount)
       // Pages of blobs have births of their own, which no other page has.
-      return !page.isOfTree || page.number != number || page.birth.commit <= commit
+      return !page.isOfTree || page.number != number || page.birth.state <= state
     }
   }
 

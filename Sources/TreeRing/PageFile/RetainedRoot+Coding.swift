@@ -69,7 +69,7 @@ extension RetainedRoot {
       var list: [RetainedRoot] = []
       for _ in 0..<(try reader.integer()) {
         let root = try RetainedRoot(&reader, below: bound)
-        if let last = list.last, last.roots.commit >= root.roots.commit {
+        if let last = list.last, last.roots.state >= root.roots.state {
           throw damaged("commit \(root.roots.commit) after \(last.roots.commit)")
         }
         list.append(root)
@@ -102,6 +102,7 @@ extension RetainedRoot {
       }
       roots.indexes.set(index)
     }
+    roots.form = roots.lowestForm
     var deadLists: [BlobReference] = []
     var deadByteCount: UInt64 = 0
     for _ in 0..<(try reader.integer()) {

@@ -29,11 +29,11 @@ struct DeadPages: Sendable {
   /// Turns the heap into a list: later pages are appended after the present ones.
   mutating func makeList() { isHeap = false }
 
-  /// Removes and returns the pages born after a commit. O(log n) for each; O(n) once.
-  mutating func removePages(bornAfter commit: CommitNumber) -> [RetiredPage] {
+  /// Removes and returns the pages born after a state. O(log n) for each; O(n) once.
+  mutating func removePages(bornAfter state: StateID) -> [RetiredPage] {
     makeHeap()
     var removed: [RetiredPage] = []
-    while let youngest = pages.first, youngest.birth.commit > commit {
+    while let youngest = pages.first, youngest.birth.state > state {
       removed.append(youngest)
       exchange(0, pages.count - 1)
       pages.removeLast()
@@ -63,7 +63,7 @@ struct DeadPages: Sendable {
     var index = start
     while index > 0 {
       let parent = (index - 1) / 2
-      if pages[parent].birth.commit >= pages[index].birth.commit { return }
+      if pages[parent].birth.state >= pages[index].birth.state { return }
       exchange(index, parent)
       index = parent
     }
@@ -74,7 +74,7 @@ struct DeadPages: Sendable {
     while true {
       var youngest = index
       for child in [2 * index + 1, 2 * index + 2] where child < pages.count {
-        if pages[child].birth.commit > pages[youngest].birth.commit { youngest = child }
+        if pages[child].birth.state > pages[youngest].birth.state { youngest = child }
       }
       if youngest == index { return }
       exchange(index, youngest)

@@ -38,6 +38,8 @@ package final class PageStore: Sendable {
     var nextOwner: OwnerStamp
     /// The birth that follows the edition written early last.
     var nextEdition = PageBirth(0)
+    /// The birth that follows the form made last.
+    var nextForm = PageBirth(0)
     /// The check of free numbers before their use; nil if all may be used.
     var inspect: Inspection?
 
@@ -365,6 +367,22 @@ package final class PageStore: Sendable {
       defer { state.nextOwner += 1 }
       let goesOn = !isPrivate && state.nextEdition.commit == commit
       return (state.nextOwner, goesOn ? state.nextEdition : PageBirth(commit))
+    }
+  }
+
+  /// Begins another form of a state. Each attempt has an edition of its own, since some of its
+  /// pages may have been written.
+  /// - Returns: As `beginEditing`; nil if the editions of the commit are used up.
+  func beginForm(of state: StateID) -> (owner: OwnerStamp, PageBirth)? {
+    let (owner, _) = beginEditing(state.commit, isPrivate: true)
+    return self.state.withLock { own in
+      let last =
+        [own.nextEdition, own.nextForm].filter { $0.commit == state.commit }
+        .map(\.edition).max() ?? 0
+      let edition = max(last, state.form)
+      guard edition < .max - 1 else { return nil }
+      own.nextForm = PageBirth(state.commit, edition: edition + 1)
+      return (owner, own.nextForm)
     }
   }
 

@@ -1,31 +1,32 @@
 // Pins, and the pages that only pins keep.
 //
-// A page born at commit B and replaced at commit N belongs to the roots of the commits in [B, N).
-// It is freed as soon as none of them is pinned. Each pin has a dead list: the pages whose newest
+// A page born at state B and replaced at state N belongs to the roots of the states in [B, N). It
+// is freed as soon as none of them is pinned. Each pin has a dead list: the pages whose newest
 // pinned root is this one. Pages retired at N go to the newest pin below N. When the last pin of a
-// commit ends, its dead pages move to the next older pin; those born after that pin are freed.
+// state ends, its dead pages move to the next older pin; those born after that pin are freed. A
+// state is a commit, or a later form of one (`StateID`).
 //
-// No list is ever searched: pins are linked in the order of their commits, a list that moves
+// No list is ever searched: pins are linked in the order of their states, a list that moves
 // becomes a heap by birth, and a join moves the smaller heap into the larger. The cost does not
 // depend on the order in which pins end: O(log n) amortised for each of n pages. Every commit adds
 // a pin after the newest one and ends an old one, so both take few steps: one lookup to end a pin.
 //
-// The newest root has a pin too: the store pins a commit before it retires pages at any later one,
-// and unpins it afterwards. Only the newest commit, or one that is pinned already, may be pinned.
+// The newest root has a pin too: the store pins a state before it retires pages at any later one,
+// and unpins it afterwards. Only the newest state, or one that is pinned already, may be pinned.
 //
 // The roots that a checkpoint has written to the page file are pins as well, *kept* ones. The file
 // also holds their dead lists: a checkpoint takes an image of all dead lists, writes it, and then
 // removes the saved pages from the lists.
 
-package import TreeRingLog
+internal import TreeRingLog
 internal import TreeRingPlatform
 
-/// Pins by commit number, and the pages they keep.
+/// Pins by state, and the pages they keep.
 package final class PinTable: Sendable {
-  /// A pinned commit, between its neighbours. All use is under the table's lock, which makes the
+  /// A pinned state, between its neighbours. All use is under the table's lock, which makes the
   /// checks for exclusive access superfluous.
   fileprivate final class Pin {
-    let commit: CommitNumber
+    let state: StateID
     @exclusivity(unchecked) var useCount = 1
     @exclusivity(unchecked) var dead = DeadPages()
     /// True for a root of the page file.
@@ -34,11 +35,11 @@ package final class PinTable: Sendable {
     @exclusivity(unchecked) var older: Pin?
     @exclusivity(unchecked) var newer: Pin?
 
-    init(_ commit: CommitNumber) { self.commit = commit }
+    init(_ state: StateID) { self.state = state }
   }
 
   fileprivate struct State {
-    var pins: [CommitNumber: Pin] = [:]
+    var pins: [StateID: Pin] = [:]
     var oldest: Pin?
     var newest: Pin?
     #if DEBUG
@@ -55,20 +56,20 @@ package final class PinTable: Sendable {
       }
     }
 
-    /// The newest pin below a commit. O(1) for a commit after the newest pin, otherwise O(pins
-    /// after it).
-    func newest(below commit: CommitNumber) -> Pin? {
+    /// The newest pin below a state. O(1) for a state after the newest pin, otherwise O(pins after
+    /// it).
+    func newest(below state: StateID) -> Pin? {
       var next = newest
-      while let found = next, found.commit >= commit { next = found.older }
+      while let found = next, found.state >= state { next = found.older }
       return next
     }
 
-    /// Adds a pin of a commit that has none.
-    mutating func insert(_ commit: CommitNumber) {
-      let pin = Pin(commit)
-      pin.older = newest(below: commit)
+    /// Adds a pin of a state that has none.
+    mutating func insert(_ state: StateID) {
+      let pin = Pin(state)
+      pin.older = newest(below: state)
       pin.newer = pin.older == nil ? oldest : pin.older?.newer
-      pins[commit] = pin
+      pins[state] = pin
       if let older = pin.older { older.newer = pin } else { oldest = pin }
       if let newer = pin.newer { newer.older = pin } else { newest = pin }
     }
@@ -78,7 +79,7 @@ package final class PinTable: Sendable {
       let (older, newer) = (pin.older, pin.newer)
       if let older { older.newer = newer } else { oldest = newer }
       if let newer { newer.older = older } else { newest = older }
-      pins[pin.commit] = nil
+      pins[pin.state] = nil
       (pin.older, pin.newer) = (nil, nil)
       return older
     }
@@ -87,10 +88,10 @@ package final class PinTable: Sendable {
   /// The dead lists and free numbers in the form that the page file stores.
   package struct Image: Sendable {
     /// By kept pin: the pages that belong to its list for good and are not saved yet, oldest first.
-    var unsaved: [CommitNumber: [RetiredPage]] = [:]
+    var unsaved: [StateID: [RetiredPage]] = [:]
     /// By kept pin: pages on the list of a younger pin that the file does not store. They move to
     /// this pin when the younger one ends.
-    var passing: [CommitNumber: [RetiredPage]] = [:]
+    var passing: [StateID: [RetiredPage]] = [:]
     /// The free numbers as the file stores them. Pages that are kept only by pins that the file
     /// does not store count as free.
     package var free: BitSet
@@ -116,20 +117,20 @@ package final class PinTable: Sendable {
     }
   }
 
-  /// Keeps the root of this commit readable until `unpin` has been called as often as this. Any
+  /// Keeps the root of this state readable until `unpin` has been called as often as this. Any
   /// thread. O(1).
-  package func pin(_ commit: CommitNumber) {
+  package func pin(_ pinned: StateID) {
     state.withLock { state in
-      if let newest = state.newest, newest.commit < commit { return state.insert(commit) }
-      if let pin = state.pins[commit] { pin.useCount += 1 } else { state.insert(commit) }
+      if let newest = state.newest, newest.state < pinned { return state.insert(pinned) }
+      if let pin = state.pins[pinned] { pin.useCount += 1 } else { state.insert(pinned) }
     }
   }
 
-  /// Marks a pinned commit as one of the page file's roots.
-  package func keep(_ commit: CommitNumber) {
+  /// Marks a pinned state as one of the page file's roots.
+  package func keep(_ pinned: StateID) {
     state.withLock { state in
-      guard let pin = state.pins[commit] else {
-        preconditionFailure("commit \(commit) is to be kept but not pinned")
+      guard let pin = state.pins[pinned] else {
+        preconditionFailure("commit \(pinned.commit) is to be kept but not pinned")
       }
       pin.isKept = true
       pin.dead.makeList()
@@ -138,9 +139,9 @@ package final class PinTable: Sendable {
 
   /// Turns a kept pin into an ordinary one, which `unpin` ends, because the newest meta has dropped
   /// its root. The pages saved with that root return to its list.
-  func unkeep(_ commit: CommitNumber, saved: [RetiredPage]) {
+  func unkeep(_ pinned: StateID, saved: [RetiredPage]) {
     state.withLock { state in
-      guard let pin = state.pins[commit] else { return }
+      guard let pin = state.pins[pinned] else { return }
       pin.isKept = false
       for page in saved { pin.dead.append(page) }
       deadCount.add(saved.count, ordering: .relaxed)
@@ -149,22 +150,22 @@ package final class PinTable: Sendable {
 
   /// The free and dead pages that a checkpoint writes. O(pages on the lists + bound / 64).
   /// - Parameters:
-  ///   - commit: The checkpoint's commit, which is pinned. Later changes are left out.
+  ///   - written: The checkpoint's state, which is pinned. Later changes are left out.
   ///   - dropped: Kept pins that the file is about to drop, with the pages saved with them.
   package func image(
-    at commit: CommitNumber, dropping dropped: [CommitNumber: [RetiredPage]]
+    at written: StateID, dropping dropped: [StateID: [RetiredPage]]
   ) -> Image {
     state.withLock { state in
       let numbers = pages.numbers
       var image = Image(free: numbers.free, bound: numbers.next)
       /// The kept pins below the current one, oldest first.
-      var kept: [CommitNumber] = []
+      var kept: [StateID] = []
       state.forEach { pin in
-        let pinned = pin.commit
-        if pinned == commit { return }
+        let pinned = pin.state
+        if pinned == written { return }
         let dead = pin.dead.pages
-        if pinned > commit {
-          for page in dead where page.birth.commit > commit { image.free(page) }
+        if pinned > written {
+          for page in dead where page.birth.state > written { image.free(page) }
           return
         }
         if pin.isKept, dropped[pinned] == nil {
@@ -173,7 +174,7 @@ package final class PinTable: Sendable {
           return
         }
         for page in dead + (dropped[pinned] ?? []) {
-          if let older = kept.last, page.birth.commit <= older {
+          if let older = kept.last, page.birth.state <= older {
             image.passing[older, default: []].append(page)
           } else {
             image.free(page)
@@ -185,21 +186,21 @@ package final class PinTable: Sendable {
   }
 
   /// Removes the first pages from a kept pin's list, because the file has saved them.
-  func removeSaved(_ count: Int, of commit: CommitNumber) {
+  func removeSaved(_ count: Int, of pinned: StateID) {
     state.withLock { state in
-      guard let pin = state.pins[commit], pin.isKept else { return }
+      guard let pin = state.pins[pinned], pin.isKept else { return }
       let count = min(count, pin.dead.pages.count)
       pin.dead.removeFirst(count)
       deadCount.subtract(count, ordering: .relaxed)
     }
   }
 
-  /// Ends one pin of this commit and frees the pages that no other pin keeps. Any thread. O(log n)
+  /// Ends one pin of this state and frees the pages that no other pin keeps. Any thread. O(log n)
   /// amortised per page on its list.
-  func unpin(_ commit: CommitNumber) {
+  func unpin(_ pinned: StateID) {
     state.withLock { state in
-      guard let pin = state.pins[commit] else {
-        preconditionFailure("commit \(commit) is unpinned but not pinned")
+      guard let pin = state.pins[pinned] else {
+        preconditionFailure("commit \(pinned.commit) is unpinned but not pinned")
       }
       pin.useCount -= 1
       if pin.useCount > 0 { return }
@@ -218,12 +219,12 @@ package final class PinTable: Sendable {
     }
   }
 
-  /// Adds the pages that commit `commit` replaced; frees those that no pin below it reaches.
-  func retire(_ retired: [RetiredPage], at commit: CommitNumber) {
+  /// Adds the pages that a state replaced; frees those that no pin below it reaches.
+  func retire(_ retired: [RetiredPage], at replacing: StateID) {
     if retired.isEmpty { return }
     state.withLock { state in
       let freed: [RetiredPage]
-      if let older = state.newest(below: commit) {
+      if let older = state.newest(below: replacing) {
         freed = older.add(retired)
       } else {
         freed = retired
@@ -233,17 +234,26 @@ package final class PinTable: Sendable {
     }
   }
 
-  /// Every pinned commit and its number of pins, oldest first.
-  var pinnedCommits: [(commit: CommitNumber, useCount: Int)] {
+  /// Every pinned state and its number of pins, oldest first.
+  var pinnedStates: [(state: StateID, useCount: Int)] {
     state.withLock { state in
-      var commits: [(commit: CommitNumber, useCount: Int)] = []
-      state.forEach { commits.append(($0.commit, $0.useCount)) }
-      return commits
+      var states: [(state: StateID, useCount: Int)] = []
+      state.forEach { states.append(($0.state, $0.useCount)) }
+      return states
     }
   }
 
   /// The oldest pinned commit.
-  var oldestPinnedCommit: CommitNumber? { state.withLock { $0.oldest?.commit } }
+  var oldestPinnedCommit: CommitNumber? { state.withLock { $0.oldest?.state.commit } }
+
+  /// The newest pinned state before a state, without those of a set that are pinned once.
+  func newestState(before state: StateID, except passing: Set<StateID>) -> StateID? {
+    self.state.withLock { table in
+      var next = table.newest(below: state)
+      while let pin = next, pin.useCount == 1, passing.contains(pin.state) { next = pin.older }
+      return next?.state
+    }
+  }
 
   /// The number of pages that only pins keep. O(1), without a lock.
   var deadPageCount: Int { deadCount.load(ordering: .relaxed) }
@@ -262,10 +272,10 @@ package final class PinTable: Sendable {
     var moveCount: Int { state.withLock { $0.moveCount } }
   #endif
 
-  /// The number of pages on the list of a commit's pin. When the pin ends, they move to an older
-  /// pin or are freed.
-  func deadPageCount(of commit: CommitNumber) -> Int {
-    state.withLock { $0.pins[commit]?.dead.pages.count ?? 0 }
+  /// The number of pages on the list of a state's pin. When the pin ends, they move to an older pin
+  /// or are freed.
+  func deadPageCount(of pinned: StateID) -> Int {
+    state.withLock { $0.pins[pinned]?.dead.pages.count ?? 0 }
   }
 }
 
@@ -274,13 +284,13 @@ extension PinTable.Pin {
   /// - Returns: The pages that the pin does not reach.
   fileprivate func add(_ retired: [RetiredPage]) -> [RetiredPage] {
     // The usual case: the newest pin reaches every page that the commit replaced.
-    if dead.pages.isEmpty, retired.allSatisfy({ $0.birth.commit <= commit }) {
+    if dead.pages.isEmpty, retired.allSatisfy({ $0.birth.state <= state }) {
       dead = DeadPages(retired)
       return []
     }
     var freed: [RetiredPage] = []
     for page in retired {
-      if page.birth.commit <= commit { dead.append(page) } else { freed.append(page) }
+      if page.birth.state <= state { dead.append(page) } else { freed.append(page) }
     }
     return freed
   }
@@ -289,7 +299,7 @@ extension PinTable.Pin {
   /// - Returns: The pages that this pin does not reach.
   fileprivate func take(_ ended: DeadPages) -> [RetiredPage] {
     var ended = ended
-    let freed = ended.removePages(bornAfter: commit)
+    let freed = ended.removePages(bornAfter: state)
     if isKept {
       for page in ended.pages { dead.append(page) }
     } else {

@@ -46,7 +46,7 @@ final class PageLease: Sendable {
 
   deinit {
     switch extent {
-    case .pinned(let roots): reclaimer.release(pin: roots.commit)
+    case .pinned(let roots): reclaimer.release(pin: roots.state)
     case .own(let pages): reclaimer.release(pin: nil, pages: pages, shared: shared)
     }
   }

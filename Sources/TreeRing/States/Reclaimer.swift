@@ -15,7 +15,7 @@ final class Reclaimer: Sendable {
   private let thread = DispatchQueue(label: "treering.reclaimer", qos: .utility)
 
   private struct Ended {
-    var pins: [CommitNumber] = []
+    var pins: [StateID] = []
     var pages: [PageNumber] = []
     /// The leases whose pages the ended ones shared. They are released here one after the other, so
     /// that the end of a long chain causes no deep recursion.
@@ -40,7 +40,7 @@ final class Reclaimer: Sendable {
   }
 
   /// Records that a lease has ended. Called from `deinit`, on any thread.
-  func release(pin: CommitNumber?, pages: [PageNumber] = [], shared: [PageLease] = []) {
+  func release(pin: StateID?, pages: [PageNumber] = [], shared: [PageLease] = []) {
     let mustSchedule = ended.withLock { ended in
       if let pin { ended.pins.append(pin) }
       if !pages.isEmpty { ended.pages.append(contentsOf: pages) }

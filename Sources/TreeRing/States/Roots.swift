@@ -20,6 +20,8 @@ package struct IndexRoots: Hashable, Sendable {
 /// The roots of all trees at one commit.
 package struct Roots: Sendable {
   package var commit: CommitNumber = 0
+  /// The form of the commit's trees; see `StateID`.
+  package var form: UInt16 = 0
   package var timestamp = Timestamp(microseconds: .min)
   /// The number of operations of all commits so far, and the bytes of their payloads.
   package var operationCount: UInt64 = 0
@@ -33,6 +35,14 @@ package struct Roots: Sendable {
   package var indexes = IndexTrees()
 
   package init() {}
+
+  /// The state that these are the roots of.
+  package var state: StateID { StateID(commit, form: form) }
+
+  /// The lowest form that the trees can be of: the highest edition of the commit's pages. O(trees).
+  var lowestForm: UInt16 {
+    trees.lazy.map(\.birth).filter { $0.commit == commit }.map(\.edition).max() ?? 0
+  }
 
   /// The cost of replaying all commits so far, in bytes of payload. Each operation counts for as
   /// many further bytes as take about the time of its edits.

@@ -65,6 +65,56 @@ final class CellList {
     }
   }
 
+  /// Makes room for the keys of another page. The list keeps its cells.
+  func makeRoom(for page: Page) {
+    var byteCount = 0
+    for index in 0..<page.cellCount { byteCount += page.keyLength(at: index) }
+    makeRoom(byteCount)
+  }
+
+  /// Makes room for keys. All keys of the list must be its own copies.
+  private func makeRoom(_ byteCount: Int) {
+    let needed = keyByteCount + byteCount + 8
+    if needed <= keyCapacity { return }
+    let old = keys
+    keyCapacity = 2 * needed
+    keys = .allocate(byteCount: keyCapacity, alignment: 8)
+    memcpy(keys, old, keyByteCount)
+    for index in 0..<count {
+      cells[index].key = UnsafeRawPointer(keys) + (cells[index].key - UnsafeRawPointer(old))
+    }
+    old.deallocate()
+  }
+
+  /// Removes the first cells of a list of leaf cells that come from pages alone.
+  func removeFirst(_ removed: Int) {
+    guard removed < count else {
+      count = 0
+      keyByteCount = 0
+      return
+    }
+    let start = cells[removed].key - UnsafeRawPointer(keys)
+    keyByteCount -= start
+    memmove(keys, keys + start, keyByteCount)
+    count -= removed
+    memmove(cells, cells + removed, count * MemoryLayout<Cell>.stride)
+    for index in 0..<count { cells[index].key -= start }
+  }
+
+  /// The number of cells, from the first on, that one page can hold.
+  func fittingCount(isLeaf: Bool, cellCapacity: Int) -> Int {
+    var (low, high) = (1, count)
+    while low < high {
+      let middle = (low + high + 1) / 2
+      if fits(0..<middle, isLeaf: isLeaf, cellCapacity: cellCapacity) {
+        low = middle
+      } else {
+        high = middle - 1
+      }
+    }
+    return low
+  }
+
   /// Copies a page's bytes, so that the page can be written while its cells are in the list.
   func setAside(_ page: Page) -> Page {
     memcpy(pageCopy, page.bytes, PageLayout.pageByteCount)
@@ -105,6 +155,16 @@ final class CellList {
     }
   }
 
+  /// Appends an inner cell with a copy of a separator. All keys of the list must be its own copies.
+  func append(_ separator: [UInt8], _ child: ChildReference) {
+    makeRoom(separator.count)
+    let key = keys + keyByteCount
+    separator.withUnsafeBytes { key.copyMemory(from: $0.start, byteCount: $0.count) }
+    keyByteCount += separator.count
+    append(
+      Cell(key: key, keyLength: separator.count, value: key, valueLength: 0, child: child))
+  }
+
   /// Gives a cell the key of a cell of the page above: the separator before the page that the cell
   /// comes from.
   func takeKey(at index: Int, from page: Page, _ pageIndex: Int) {
@@ -128,6 +188,13 @@ final class CellList {
     let right = cells[index]
     return 1
       + KeyOrder.commonPrefixLength(left.key, left.keyLength, right.key, right.keyLength)
+  }
+
+  /// The shortest prefix of a cell's key that lies after the key before it.
+  func separator(before index: Int) -> [UInt8] {
+    let key = UnsafeRawBufferPointer(
+      start: cells[index].key, count: min(separatorLength(before: index), cells[index].keyLength))
+    return Array(key)
   }
 
   /// The length of the prefix of a page that holds this run.

@@ -8,6 +8,9 @@ struct LeafFill {
   /// The mean used part of a leaf, from 0 to 1; 0 without leaves.
   var mean: Double { weights == 0 ? 0 : sum / weights }
 
+  /// About the number of leaves that packing all of them would save.
+  var looseLeafCount: Int { Int(weights - sum) }
+
   /// Samples the leaves of so many entries of a tree, evenly spread. A leaf with many entries is
   /// sampled more often, so each sample of it weighs less. O(samples · log n).
   mutating func addSamples(of tree: Tree, samples: Int = 64) {

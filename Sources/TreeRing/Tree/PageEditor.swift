@@ -21,6 +21,8 @@ package final class PageEditor {
   package let pages: PageStore
   /// The number of the commit that the transaction makes.
   package let epoch: CommitNumber
+  /// The edition of its first page. Pages of the commit of lower editions are not its own.
+  private let firstEdition: UInt16
   /// Whether its pages are private: they have no slot in a page file.
   let isPrivate: Bool
   /// The stamp of the pages that this editor made.
@@ -54,11 +56,22 @@ package final class PageEditor {
   /// Begins a transaction that makes commit `epoch`.
   /// - Parameter isPrivate: True if its pages belong to one reader's own state of the trees. Their
   ///   numbers have no slot in a page file.
-  package init(pages: PageStore, epoch: CommitNumber, isPrivate: Bool = false) {
-    self.pages = pages
-    self.epoch = epoch
-    self.isPrivate = isPrivate
+  package convenience init(pages: PageStore, epoch: CommitNumber, isPrivate: Bool = false) {
     let (owner, birth) = pages.beginEditing(epoch, isPrivate: isPrivate)
+    self.init(pages: pages, birth: birth, owner: owner, isPrivate: isPrivate)
+  }
+
+  /// Begins another form of a state; nil if the state's commit can have no more.
+  convenience init?(pages: PageStore, formOf state: StateID) {
+    guard let (owner, birth) = pages.beginForm(of: state) else { return nil }
+    self.init(pages: pages, birth: birth, owner: owner, isPrivate: false)
+  }
+
+  private init(pages: PageStore, birth: PageBirth, owner: OwnerStamp, isPrivate: Bool) {
+    self.pages = pages
+    epoch = birth.commit
+    firstEdition = birth.edition
+    self.isPrivate = isPrivate
     self.owner = owner
     table = pages.table
     cellCapacity = pages.cellCapacity
@@ -173,7 +186,9 @@ extension PageEditor {
 
   /// Releases a page known by its reference. Reads the page only if this editor may own it.
   func release(_ number: PageNumber, birth: PageBirth) {
-    if birth.commit == epoch, !state.pointee.spilled.contains(number) {
+    if birth.commit == epoch, birth.edition >= firstEdition,
+      !state.pointee.spilled.contains(number)
+    {
       release(table.page(number))
     } else {
       state.pointee.retired.append(RetiredPage(number: number, birth: birth))

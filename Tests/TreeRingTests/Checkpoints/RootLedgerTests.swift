@@ -28,7 +28,7 @@ import Testing
     }
     let dropped = try ledger.surplus(
       excess: 50, isDue: { _ in false }, load: { pages($0, bornAt: $0.commit) })
-    #expect(!dropped.isEmpty && dropped[20] == nil)
+    #expect(!dropped.isEmpty && dropped[StateID(20)] == nil)
     #expect(ledger.widestGap(to: 3) > 0)
   }
 
@@ -62,8 +62,8 @@ import Testing
       let excess = ledger.deadPageCount - 100
       let dropped = try ledger.surplus(
         excess: excess, isDue: { _ in false }, load: { pages($0, bornAt: $0.commit) })
-      #expect(dropped[CommitNumber(number)] == nil)
-      ledger.entries.removeAll { dropped[$0.commit] != nil }
+      #expect(dropped[StateID(CommitNumber(number))] == nil)
+      ledger.entries.removeAll { dropped[$0.state] != nil }
       widest = max(widest, ledger.widestGap(to: UInt64(number) * 10))
     }
     #expect(ledger.deadPageCount <= 110)
@@ -80,11 +80,35 @@ import Testing
     ledger.entries = (1...10).map { entry(CommitNumber($0), operations: UInt64($0), pages: 0) }
     let dropped = try ledger.surplus(
       excess: 0, isDue: { $0.commit < 6 && $0.commit != 3 }, load: { _ in [] })
-    #expect(dropped.keys.sorted() == [1, 2, 4, 5])
+    #expect(dropped.keys.map(\.commit).sorted() == [1, 2, 4, 5])
     let all = try ledger.surplus(excess: 0, isDue: { _ in true }, load: { _ in [] })
-    #expect(all.keys.sorted() == Array(1...9))
+    #expect(all.keys.map(\.commit).sorted() == Array(1...9))
     #expect(ledger.entry(atOrBefore: 7)?.commit == 7)
     #expect(RootLedger().entry(atOrBefore: 7) == nil)
+  }
+
+  @Test("Of the forms of a commit only the newest stays, unless a follower reads another one")
+  func forms() throws {
+    var ledger = RootLedger()
+    ledger.entries = (1...3).map { entry(CommitNumber($0), operations: UInt64($0), pages: 0) }
+    func dropped(isReplaced: Bool, held: CommitNumber = 0) throws -> [StateID] {
+      try ledger.surplus(
+        excess: 0, isHeld: { $0.commit == held }, isReplaced: isReplaced, isDue: { _ in false },
+        load: { _ in [] }
+      ).keys.sorted()
+    }
+    #expect(try dropped(isReplaced: false) == [])
+    #expect(try dropped(isReplaced: true) == [StateID(3)])
+    #expect(try dropped(isReplaced: true, held: 3) == [])
+    var form = entry(3, operations: 3, pages: 0)
+    form.roots.form = 1
+    ledger.entries.append(form)
+    #expect(try dropped(isReplaced: false) == [StateID(3)])
+    #expect(try dropped(isReplaced: true) == [StateID(3), StateID(3, form: 1)])
+    #expect(try dropped(isReplaced: false, held: 3) == [])
+    // A single root can be replaced too.
+    ledger.entries = [form]
+    #expect(try dropped(isReplaced: true) == [StateID(3, form: 1)])
   }
 
   @Test("A page that an older root reaches is not free before that root is dropped too")
@@ -97,7 +121,7 @@ import Testing
     func dropped(_ excess: Int, bornAt birth: CommitNumber) throws -> [CommitNumber] {
       try ledger.surplus(
         excess: excess, isDue: { _ in false }, load: { pages($0, bornAt: min(birth, $0.commit)) }
-      ).keys.sorted()
+      ).keys.map(\.commit).sorted()
     }
     // Each root has its own pages: dropping one is enough.
     #expect(try dropped(3, bornAt: .max) == [20])

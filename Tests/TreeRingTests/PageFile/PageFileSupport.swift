@@ -41,7 +41,9 @@ final class PageMaker {
   /// The pages of the tree that were born after a commit, ascending by number.
   func born(after commit: CommitNumber) -> [(number: PageNumber, page: Page)] {
     var found: [(number: PageNumber, page: Page)] = []
-    Tree(root, pages: pages).forEachPage(bornAfter: commit) { found.append(($0.number, $0)) }
+    Tree(root, pages: pages).forEachPage(bornAfter: StateID(commit)) {
+      found.append(($0.number, $0))
+    }
     return found.sorted { $0.number < $1.number }
   }
 

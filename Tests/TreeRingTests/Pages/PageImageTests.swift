@@ -140,7 +140,7 @@ import Testing
     let reachable = TreeChecker.reachablePages(root, pages: pages)
     for commit: CommitNumber in 0...6 {
       var found: Set<PageNumber> = []
-      Tree(root, pages: pages).forEachPage(bornAfter: commit) { page in
+      Tree(root, pages: pages).forEachPage(bornAfter: StateID(commit)) { page in
         #expect(found.insert(page.number).inserted)
       }
       let young = made.filter { $0.key > commit }.reduce(into: Set()) { $0.formUnion($1.value) }

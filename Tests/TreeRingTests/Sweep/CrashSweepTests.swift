@@ -186,8 +186,8 @@ extension SweepWorkload {
       steps: [
         .write(3), .group(3), .checkpoint, .lookBack, .write(2), .backUp, .reopen, .group(2), .sync,
         .write(3),
-        .checkpoint, .release, .lookBack, .group(4), .write(2), .losePages, .write(2),
-        .checkpoint, .write(1), .release,
+        .checkpoint, .pack, .release, .lookBack, .group(4), .write(2), .losePages, .write(2),
+        .checkpoint, .write(1), .pack, .release,
         .checkpoint, .compact(keeping: 12), .backUp, .reopen, .write(2), .sync, .erase, .group(2),
         .compact(keeping: 5), .backUp, .group(3), .write(2), .backUp,
       ])
@@ -199,7 +199,7 @@ extension SweepWorkload {
     try SweepWorkload(
       seed: seed, segmentSize: [12000, 40000][Int(seed % 2)], memoryBudget: 1 << 20,
       steps: [
-        .write(3), .flood, .write(2), .checkpoint, .release, .write(1), .flood, .losePages,
+        .write(3), .flood, .write(2), .checkpoint, .pack, .release, .write(1), .flood, .losePages,
         .write(1),
         .compact(keeping: 3), .release, .flood, .erase, .write(2),
       ])
@@ -211,7 +211,7 @@ extension SweepWorkload {
       seed: seed, segmentSize: [1500, 3000][Int(seed % 2)],
       steps: [
         .write(2), .group(2), .checkpoint, .backUp, .write(3), .reopen, .write(1), .checkpoint,
-        .release, .compact(keeping: 4), .group(2), .erase, .write(2),
+        .pack, .release, .compact(keeping: 4), .group(2), .erase, .write(2),
       ])
   }
 
@@ -219,6 +219,8 @@ extension SweepWorkload {
   static func shortCrowded(seed: UInt64) throws -> SweepWorkload {
     try SweepWorkload(
       seed: seed, segmentSize: 12000, memoryBudget: 1 << 20,
-      steps: [.write(3), .flood, .checkpoint, .release, .reopen, .write(2), .erase, .write(1)])
+      steps: [
+        .write(3), .flood, .checkpoint, .pack, .release, .reopen, .write(2), .erase, .write(1),
+      ])
   }
 }

@@ -58,6 +58,12 @@ struct SweepStep: Sendable {
     try run.needStore().engine.checkpointer?.release { true }
   }
 
+  /// Packs the trees; snapshots would keep their pages in place.
+  static let pack = SweepStep("pack") { run in
+    run.held = []
+    try run.needStore().engine.checkpointer?.pack(isForced: true) { true }
+  }
+
   /// Removes the page file while the store is closed.
   static let losePages = SweepStep("lose the page file") { run in
     try run.close()
