@@ -203,32 +203,4 @@ import TreeRingPlatform
     try late.close()
     try store.close()
   }
-
-  @Test("A store that was loaded in random order packs itself in the next long pause")
-  func byItself() throws {
-    let folder = try TemporaryFolder()
-    var options = options()
-    options.memoryBudget = 64 << 20
-    options.durability = .none
-    let store = try Store(at: folder.path, options: options)
-    var random = SeededGenerator(seed: 5)
-    for _ in 0..<20 {
-      try store.write { tx in
-        for _ in 0..<1000 {
-          try tx.put([1], for: Key("\(UInt64.random(in: 0...(.max), using: &random))"), in: bucket)
-        }
-      }
-    }
-    let before = try leafCount(store)
-    let deadline = ContinuousClock.now + .seconds(60)
-    let checkpointer = try #require(store.engine.checkpointer)
-    while checkpointer.state.withLock({ $0.packing.writtenBefore == 0 }),
-      ContinuousClock.now < deadline
-    {
-      usleep(20_000)
-    }
-    #expect(try leafCount(store) * 5 < before * 4, "\(before) leaves before")
-    #expect(try store.checkInvariants() == [])
-    try store.close()
-  }
 }
