@@ -129,7 +129,7 @@ package struct ActiveIndex: Sendable {
     case .filtered(let parent, let fits):
       if (try? fits(row)) == true { try parent.checkLength(of: row) }
     case .reference(let reference): try reference.checkLength(of: row, in: name)
-    case .code, .manual, .compared, .expiry: break
+    case .code, .manual, .compared, .expiry, .text, .events: break
     }
   }
 
