@@ -1,7 +1,7 @@
-// The child events of one reader, at a position and without a queue. The feed keeps the newest state
-// of the children, and the keys of those that an event concerned since the reader's last one. When
-// the reader asks, it gets the differences from the state that it knows. So a reader that does not
-// ask costs one tree and some keys, however many events pass, and then gets each child once.
+// The child events of one reader, at a position and without a queue. The feed keeps the newest
+// state of the children, and the keys of those that an event concerned since the reader's last one.
+// When the reader asks, it gets the differences from the state that it knows. So a reader that does
+// not ask costs one tree and some keys, however many events pass, and then gets each child once.
 
 internal import TreeRingCollections
 internal import TreeRingPlatform

@@ -130,6 +130,9 @@ func writePayloads(_ folder: String) {
             name: "w", number: 7, version: 1,
             definition: .text(
               #"{"bucket":"b","text":["t:2"],"where":{},"tokenizer":1,"version":1}"#))))
+      writer.append(
+        .index(
+          IndexRecord(
             name: "e", number: 8, version: 1, definition: .events(.ids, bucket: "b"))))
       for (key, label) in [("k", [128, 7]), ("l", [128]), ("k", [])] as [(String, [UInt8])] {
         bytes(key).withUnsafeBytes { key in

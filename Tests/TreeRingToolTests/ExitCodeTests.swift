@@ -16,8 +16,8 @@ import Testing
     .tooLarge: .badInput, .closed: .bug, .notAllowed: .no, .beyondHorizon: .no,
     .logBehindPages: .io, .snapshotExpired: .no, .storeRewound: .io, .notSupported: .io,
     .invalidInput: .badInput, .dateRefused: .badInput, .indexDefinedInCode: .no,
-    .cancelled: .interrupted, .notUnique: .no,
-    .referenceMissing: .no, .restricted: .no,
+    .cancelled: .interrupted, .notUnique: .no, .referenceMissing: .no, .restricted: .no,
+    .wrongExpectedRevision: .no, .newerVersion: .io,
   ]
 
   @Test("Every code of an error that the library declares has an exit code")

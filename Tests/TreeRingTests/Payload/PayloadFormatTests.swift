@@ -166,7 +166,7 @@ import Testing
 
   @Test(
     "An unknown kind of operation or definition throws unsupportedFormat",
-    arguments: [[0, 77], [0, 9], [0, 8, 1, 0x69, 1, 1, 9]] as [[UInt8]])
+    arguments: [[0, 77], [0, 9], [0, 8, 1, 0x69, 1, 1, 99]] as [[UInt8]])
   func unknownKind(payload: [UInt8]) throws {
     #expect {
       try payload.withUnsafeBytes {

@@ -128,10 +128,9 @@ struct IndexAddCommand: StoreCommand {
     throw Failure(
       .usage,
       "An index needs --bucket, --group and --order, or --parent, or --manual and --bucket, or "
-        + "--bucket, --field and --to, or --bucket and --expires, or --bucket and --text. --where goes with the first "
-        + "two and --text, "
-        + "--unique with the first two and a reference, --on-delete and --required with a reference, "
-        + "--numbers with --expires.")
+        + "--bucket, --field and --to, or --bucket and --expires, or --bucket and --text. --where "
+        + "goes with the first two and --text, --unique with the first two and a reference, "
+        + "--on-delete and --required with a reference, --numbers with --expires.")
   }
 
   /// The expiry that the options describe; nil if they describe none.

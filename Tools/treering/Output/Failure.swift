@@ -49,8 +49,8 @@ struct Failure: Error {
       .no
     case .invalidInput, .tooLarge, .dateRefused: .badInput
     case .locked: .locked
-    case .io, .noSpace, .poisoned, .unknown, .corruption, .unsupportedFormat, .logBehindPages,
-      .storeRewound, .notSupported, .notAStore, .unfinishedCopy:
+    case .io, .noSpace, .poisoned, .unknown, .corruption, .unsupportedFormat, .newerVersion,
+      .logBehindPages, .storeRewound, .notSupported, .notAStore, .unfinishedCopy:
       .io
     case .cancelled: .interrupted
     // No command uses a store that it has closed.

@@ -1,7 +1,7 @@
 // A window of a reader, checked at every message. The message must follow from the commit shown;
 // it must remove only rows that are shown, and place only rows that are not; and the rows must then
-// be those of the rule at the message's commit, in order. So a change that is lost, doubled, late or
-// out of order is a failure at once.
+// be those of the rule at the message's commit, in order. So a change that is lost, doubled, late
+// or out of order is a failure at once.
 
 import Foundation
 

@@ -1,5 +1,5 @@
-// A client's WebSocket, with callbacks on its event loop. It does the least that the protocol needs,
-// so that one process can hold thousands.
+// A client's WebSocket, with callbacks on its event loop. It does the least that the protocol
+// needs, so that one process can hold thousands.
 
 import Foundation
 import NIOCore

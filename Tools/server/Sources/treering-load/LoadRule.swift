@@ -1,6 +1,6 @@
-// The rule by which the load test writes: a commit's number alone decides its row and its effect. So
-// a writer that was killed continues by the rule, and a reader knows the rows of each group at each
-// commit without asking anybody.
+// The rule by which the load test writes: a commit's number alone decides its row and its effect.
+// So a writer that was killed continues by the rule, and a reader knows the rows of each group at
+// each commit without asking anybody.
 
 import TreeRing
 

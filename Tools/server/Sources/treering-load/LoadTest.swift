@@ -279,7 +279,8 @@ final class LoadTest: @unchecked Sendable {
       return
         "\(live.map(\.messageCount).reduce(0, +)) messages to \(live.count) windows, of them "
         + "\(live.map(\.wholeCount).reduce(0, +)) whole; \(connections) connections; "
-        + "\(slow.map(\.messageCount).reduce(0, +)) messages to \(slow.count) windows that stalled; "
+        + "\(slow.map(\.messageCount).reduce(0, +)) messages to \(slow.count) windows that "
+        + "stalled; "
         + "\(hostile.garbageCount) clients sent garbage"
     }
     print(words)

@@ -1,5 +1,5 @@
-// The same writes beside nobody, beside readers of TreeRing's server, and beside readers of the naive
-// one, in one run. Readers are a process of their own.
+// The same writes beside nobody, beside readers of TreeRing's server, and beside readers of the
+// naive one, in one run. Readers are a process of their own.
 
 import Foundation
 
