@@ -152,6 +152,7 @@ extension Readable {
   /// - Parameters:
   ///   - bucket: The bucket of the events.
   ///   - prefix: Only streams whose names begin with this.
+  ///   - body: Called with each stream.
   public func forEachStream(
     in bucket: String = "events", startingWith prefix: String = "",
     _ body: (StreamInfo) throws -> Bool

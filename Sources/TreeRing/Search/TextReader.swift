@@ -49,7 +49,9 @@ public struct TextReader: Sendable {
   ///
   /// O(chunks + hits read) for one word, where a chunk holds the word of about a hundred rows; only
   /// chunks that may hold one of the best are read. Otherwise O(rows with the words).
-  /// - Parameter limit: The maximum number of hits.
+  /// - Parameters:
+  ///   - query: The search.
+  ///   - limit: The maximum number of hits.
   /// - Throws: `invalidInput` if the search names a field that the index does not have.
   public func find(_ query: TextQuery, limit: Int = 20) throws(TreeRingError) -> [TextHit] {
     let plan = try TextPlan(query, of: definition)
