@@ -103,6 +103,11 @@ let expectedDigestsOfDefaultRuns: [String: String] = [
   "small · durable commit without a checkpoint, p99": "4eb8",
   "small · from durable to seen by a follower, p50": "c25f110c4b05b623",
   "small · random gets (budget 4 MiB)": "e73bfecb328a6bc8",
+  "small · durable appends, 64 writers, 64 streams": "280",
+  "small · durable appends, 64 writers, 10000 streams": "280",
+  "small · durable appends, 64 writers, 64 streams, with ids": "280",
+  "small · from durable to received by a subscription, p50": "32",
+  "small · from durable to received by a subscription, p99": "32",
 ]
 
 /// The digests of lines about the week of flights in Tests/Fixtures.
