@@ -25,7 +25,8 @@ public final class Server: Sendable {
   {
     try options.check()
     let tls = NIOLockedValueBox(try context(options))
-    let group = MultiThreadedEventLoopGroup(numberOfThreads: 2)
+    // At most half of the processors send, so that a writer finds one free.
+    let group = MultiThreadedEventLoopGroup(numberOfThreads: max(1, System.coreCount / 2))
     let pool = NIOThreadPool(numberOfThreads: options.threadCount)
     pool.start()
     let box = NIOLockedValueBox<ServerCore?>(nil)

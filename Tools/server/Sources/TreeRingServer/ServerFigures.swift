@@ -16,9 +16,10 @@ final class ServerFigures: Sendable {
   private let values = NIOLockedValueBox(Values())
 
   func answered(_ status: Int) { values.withLockedValue { $0.answers[status, default: 0] += 1 } }
-  func sent(_ byteCount: Int) {
+  func sent(_ messages: Int, _ byteCount: Int) {
+    if messages == 0 { return }
     values.withLockedValue {
-      $0.messages += 1
+      $0.messages += messages
       $0.messageBytes += byteCount
     }
   }

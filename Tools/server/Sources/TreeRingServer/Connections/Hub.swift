@@ -14,6 +14,7 @@ internal import TreeRingLive
 final class Hub: Sendable {
   private let service: LiveService
   private let pool: NIOThreadPool
+  /// The threads of a round: at most half of the processors, so that a writer finds one free.
   private let threadCount: Int
   private let figures: ServerFigures
   private let pumps = NIOLockedValueBox<[ObjectIdentifier: Pump]>([:])
@@ -31,7 +32,7 @@ final class Hub: Sendable {
   init(_ service: LiveService, _ pool: NIOThreadPool, threadCount: Int, _ figures: ServerFigures) {
     self.service = service
     self.pool = pool
-    self.threadCount = max(1, threadCount - 1)
+    self.threadCount = max(1, min(threadCount - 1, System.coreCount / 2))
     self.figures = figures
   }
 
@@ -118,11 +119,28 @@ final class Hub: Sendable {
       for part in 0..<partCount {
         tasks.addTask { [pool] in
           try? await pool.runIfActive {
-            for index in stride(from: part, to: due.count, by: partCount) { due[index].run() }
+            let share = stride(from: part, to: due.count, by: partCount).map { due[$0] }
+            for start in stride(from: 0, to: share.count, by: Self.batchCount) {
+              Self.visit(share[start...].prefix(Self.batchCount))
+            }
           }
         }
       }
     }
     return withExtendedLifetime(shared) { shared.commit }
   }
+
+  /// Takes the messages of some readers, and sends those of each loop there with one wake.
+  private static func visit(_ pumps: ArraySlice<Pump>) {
+    var batches: [ObjectIdentifier: [Pump.Taken]] = [:]
+    for taken in pumps.lazy.compactMap({ $0.take() }) {
+      batches[ObjectIdentifier(taken.loop), default: []].append(taken)
+    }
+    for batch in batches.values {
+      batch[0].loop.execute { for taken in batch { taken.send() } }
+    }
+  }
+
+  /// The readers whose messages are sent at once.
+  private static let batchCount = 32
 }

@@ -51,25 +51,44 @@ final class Pump: Sendable {
   }
 
   /// Takes the next messages on this thread and sends them, unless others are on their way.
-  func run() {
+  func run() { take()?.send() }
+
+  /// Messages that were taken, and must be sent.
+  struct Taken: Sendable {
+    fileprivate let pump: Pump
+    fileprivate let messages: [[UInt8]]
+
+    /// The loop of the channel. Sending there costs no wake.
+    var loop: any EventLoop { pump.channel.eventLoop }
+
+    func send() {
+      let promise = loop.makePromise(of: Void.self)
+      promise.futureResult.whenComplete { [pump] _ in pump.end() }
+      pump.send(messages, promise)
+    }
+  }
+
+  /// Takes the next messages on this thread, unless others are on their way.
+  func take() -> Taken? {
     let begins = state.withLockedValue { state in
       if state.isOver { return false }
       state.isMissed = state.isBusy
       defer { state.isBusy = true }
       return !state.isBusy
     }
-    guard begins else { return }
+    guard begins else { return nil }
     var messages: [[UInt8]] = []
     var byteCount = 0
     while byteCount < Self.byteLimit, channel.isWritable, let message = reader.nextMessage() {
       messages.append(message)
       byteCount += message.count
-      figures.sent(message.count)
     }
-    if messages.isEmpty { return end() }
-    let promise = channel.eventLoop.makePromise(of: Void.self)
-    promise.futureResult.whenComplete { _ in self.end() }
-    send(messages, promise)
+    figures.sent(messages.count, byteCount)
+    if messages.isEmpty {
+      end()
+      return nil
+    }
+    return Taken(pump: self, messages: messages)
   }
 
   /// Ends a run. The reader is visited again if it may have more: the round that it advanced to may
