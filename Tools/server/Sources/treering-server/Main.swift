@@ -46,28 +46,33 @@ struct Main {
       options: StoreOptions(mode: mode, memoryBudget: arguments.memory << 20, logger: logger))
     let service = LiveService(store, isWritable: arguments.isWritable)
     let server = try await Server.start(service, options)
+    // Before anybody can know that it runs, so that a signal always ends it gracefully.
+    let signals = Signals(of: server)
     let scheme = options.certificate == nil ? "http" : "https"
     let fragment = shownToken.map { "#token=\($0)" } ?? ""
     let address = "\(scheme)://\(options.address):\(server.port)/\(fragment)\n"
     FileHandle.standardOutput.write(Data(address.utf8))
     let rounds = Task { try await server.run() }
-    let failure = await waitForEnd(server, rounds)
+    let failure = await signals.waitForEnd(rounds)
     rounds.cancel()
     try await server.stop()
     try store.close()
     if let failure { throw failure }
   }
+}
 
-  /// Waits for SIGTERM or SIGINT, or until the store can no longer be followed. SIGHUP reloads.
-  private static func waitForEnd(
-    _ server: Server, _ rounds: Task<Void, any Error>
-  ) async -> (any Error)? {
-    let (ends, end) = AsyncStream.makeStream(of: (any Error)?.self)
-    var sources: [any DispatchSourceSignal] = []
+/// The signals to a server: SIGTERM and SIGINT end it, SIGHUP reloads.
+private final class Signals {
+  private let ends: AsyncStream<(any Error)?>
+  private let end: AsyncStream<(any Error)?>.Continuation
+  private var sources: [any DispatchSourceSignal] = []
+
+  init(of server: Server) {
+    (ends, end) = AsyncStream.makeStream(of: (any Error)?.self)
     for number in [SIGTERM, SIGINT, SIGHUP] {
       signal(number, SIG_IGN)
       let source = DispatchSource.makeSignalSource(signal: number, queue: .global())
-      source.setEventHandler {
+      source.setEventHandler { [end] in
         guard number == SIGHUP else {
           end.yield(nil)
           return
@@ -81,7 +86,12 @@ struct Main {
       source.activate()
       sources.append(source)
     }
-    Task {
+  }
+
+  /// Waits for a signal that ends the server, or until the store can no longer be followed. Returns
+  /// the error of the latter.
+  func waitForEnd(_ rounds: Task<Void, any Error>) async -> (any Error)? {
+    Task { [end] in
       do { try await rounds.value } catch { end.yield(error) }
     }
     var failure: (any Error)?
