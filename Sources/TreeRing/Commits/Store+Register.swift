@@ -30,6 +30,8 @@ extension Store {
     if code.isInForce(in: visible.catalog) {
       let commit = visible.roots.commit
       try complete(log.ticket(for: commit, durability: options.durability))
+      // Rows may be due by it.
+      considerSweep()
       return commit
     }
     return try write { tx in

@@ -27,6 +27,8 @@ final class Sweeper: Sendable {
     var next: ContinuousClock.Instant?
     /// No sweep begins before this moment.
     var earliest = ContinuousClock.now
+    /// The number of sweeps that have failed since the last that has not.
+    var failureCount = 0
   }
   private let state = Mutex(State())
   private let thread = DispatchQueue(label: "treering.sweeper", qos: .utility)
@@ -62,8 +64,25 @@ final class Sweeper: Sendable {
   /// - Parameter isLast: whether nothing else is due.
   func pause(after held: Duration, isLast: Bool) {
     let pause = held * Self.pauseFactor
-    state.withLock { $0.earliest = .now + (isLast ? max(pause, Self.interval) : pause) }
+    state.withLock { state in
+      state.earliest = .now + (isLast ? max(pause, Self.interval) : pause)
+      state.failureCount = 0
+    }
   }
+
+  /// Notes a sweep that has failed. The pause is a second, and doubles with each further failure.
+  func pauseAfterFailure() {
+    state.withLock { state in
+      state.earliest = .now + min(.seconds(1 << state.failureCount), Self.longestWait)
+      state.failureCount = min(state.failureCount + 1, 6)
+    }
+  }
+
+  /// Whether a sweep is scheduled. For tests.
+  var isScheduled: Bool { state.withLock { $0.next != nil } }
+
+  /// The moment before which no sweep begins. For tests.
+  var earliest: ContinuousClock.Instant { state.withLock(\.earliest) }
 
   /// Waits for the sweep under way. For tests.
   func settle() { thread.sync {} }
@@ -90,18 +109,29 @@ extension Store {
     let visible = queue.visible
     if visible.catalog.rules.isEmpty { return }
     guard let next = nextExpiry(in: visible) else { return }
-    let (distance, isFar) = next.microseconds.subtractingReportingOverflow(
-      options.clock().microseconds)
-    sweeper.schedule(after: isFar ? .seconds(60) : .microseconds(distance)) { [weak self] in
+    let now = options.clock()
+    // The difference of two dates may overflow.
+    let distance = next <= now ? 0 : (next.microseconds &- now.microseconds).magnitude
+    let delay = Duration.microseconds(Int64(clamping: distance))
+    sweeper.schedule(after: delay) { [weak self] in
       self?.sweepBatch()
     }
   }
 
-  /// The earliest date of a row that expires; nil if there is none.
+  /// The earliest date of a row that expires and that this process may delete; nil if there is
+  /// none. A date long ago if an index of dates is still to be built.
   private func nextExpiry(in version: Version) -> Timestamp? {
+    let code = code.withLock { $0 }
+    guard let active = try? definitions.active(for: version, code: code) else { return nil }
+    let others = version.catalog.rules.filter { active[$0.number] == nil }
+    guard Transaction.mayExpire(others) else { return nil }
+    let known = others.filter { (try? $0.active(code: code)) != nil }
+    if known.contains(where: { version.existingIndex($0.number) == nil }) {
+      return Timestamp(microseconds: .min)
+    }
     var earliest: Timestamp?
-    for rule in version.catalog.rules where rule.isExpiry {
-      guard let roots = version.roots.index(rule.number) else { continue }
+    for number in active.expiring.map(\.number) + known.map(\.number) {
+      guard let roots = version.existingIndex(number) else { continue }
       let order = Tree(roots.order, pages: version.pages)
       let first = try? version.pages.read { () throws(TreeRingError) -> Timestamp? in
         if order.isEmpty { return nil }
@@ -130,13 +160,26 @@ extension Store {
       sweeper.pause(
         after: .now - begin, isLast: deletedCount < Sweeper.batchRowCount)
       try complete(sequenced.ticket, pageCount: sequenced.pageCount)
+      if deletedCount == 0 { try buildDates() }
     } catch let error as TreeRingError where error.code == .closed {
       return
     } catch {
       options.logger.warning("expired rows could not be deleted: \(error)")
-      sweeper.pause(after: .seconds(1), isLast: true)
+      sweeper.pauseAfterFailure()
     }
     considerSweep()
+  }
+
+  /// Builds the indexes of dates that the newest version lacks, because it was written without
+  /// their closures. O(n log n) then.
+  private func buildDates() throws(TreeRingError) {
+    let snapshot = try snapshot()
+    let version = try snapshot.version
+    let code = code.withLock { $0 }
+    for rule in version.catalog.rules where rule.isExpiry {
+      guard version.existingIndex(rule.number) == nil else { continue }
+      if try rule.active(code: code) != nil { _ = try snapshot.index(rule.name) }
+    }
   }
 }
 

@@ -3,6 +3,10 @@
 internal import TreeRingLog
 
 extension Transaction {
+  /// Whether a process may delete expired rows that lacks the closures of some rules. Without that
+  /// of another rule than an expiry, a delete might be refused that another process could make.
+  static func mayExpire(_ unknown: [IndexRecord]) -> Bool { unknown.allSatisfy(\.isExpiry) }
+
   /// Deletes rows whose date is not later than another, those with the earliest dates first.
   ///
   /// - Parameters:
@@ -14,8 +18,7 @@ extension Transaction {
   func deleteExpired(
     at date: Timestamp, limit: Int, isWhole: Bool
   ) throws(TreeRingError) -> Int {
-    // Without the closure of a rule, a delete might be refused that another process could make.
-    guard editor.rules.isActive, editor.rules.unknown.allSatisfy(\.isExpiry) else { return 0 }
+    guard editor.rules.isActive, Self.mayExpire(editor.rules.unknown) else { return 0 }
     var due: [RowReference] = []
     for index in editor.active.expiring {
       guard let roots = editor.roots.index(index.number) else { continue }

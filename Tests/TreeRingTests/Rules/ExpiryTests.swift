@@ -179,42 +179,6 @@ final class ExpiryClock: Sendable {
     #expect(try store.sweep() == 0)
   }
 
-  @Test("The sweeper deletes rows when their date has come, and begins again after an opening")
-  func sweeper() throws {
-    let files = MemoryFileSystem()
-    var store = try Store(
-      path: "store", fileSystem: files, options: StoreOptions(logger: quietLogger))
-    try store.define("expiry", Expiry(on: Self.sessions, field: "end", numbers: .seconds))
-    func put(_ count: Int, in seconds: Double) throws -> ContinuousClock.Instant {
-      let moment = ContinuousClock.now + .seconds(seconds)
-      let end = Date().timeIntervalSince1970 + seconds
-      try store.write { tx in
-        for number in 0..<count {
-          try tx.put(Array("{\"end\":\(end)}".utf8), for: Key("k\(number)"), in: Self.sessions)
-        }
-      }
-      return moment
-    }
-    func waitUntilEmpty(_ end: ContinuousClock.Instant) throws {
-      while try store.snapshot().count(in: Self.sessions) > 0, .now < end + .seconds(20) {
-        Platform.sleep(.milliseconds(5))
-      }
-      #expect(try store.snapshot().count(in: Self.sessions) == 0)
-      #expect(ContinuousClock.now >= end - .milliseconds(20))
-    }
-    try waitUntilEmpty(put(3, in: 0.3))
-    try waitUntilEmpty(put(1000, in: 0.2))
-    // Rows that become due while the store is closed.
-    let end = try put(2, in: 0.1)
-    try store.close()
-    Platform.sleep(.milliseconds(200))
-    store = try Store(
-      path: "store", fileSystem: files, options: StoreOptions(logger: quietLogger))
-    try waitUntilEmpty(end)
-    store.sweeper.settle()
-    try store.close()
-  }
-
   @Test("Expired rows take along what cascades from them; a restricting reference is refused")
   func references() throws {
     let clock = ExpiryClock()
@@ -323,38 +287,5 @@ final class ExpiryClock: Sendable {
     #expect(try store.sweep() == 4)
     #expect(try Self.keys(store.snapshot()) == ["7", "8", "9", "x"])
     try store.close()
-  }
-
-  @Test("After a crash at any call of a sweep the store holds whole batches, and sweeping goes on")
-  func crashes() throws {
-    let clock = ExpiryClock()
-    let disk = SimulatedFileSystem(seed: 7)
-    let count = 30
-    let store = try Store(path: "store", fileSystem: disk, options: Self.options(clock))
-    try store.define("expiry", Self.rule())
-    try store.write { tx in
-      for number in 0..<count { try Self.put(tx, "k\(100 + number)", end: Int64(number + 1)) }
-    }
-    clock.seconds = 100
-    let moments = Mutex<[SimulatedFileSystem]>([])
-    disk.observe { _, _, disk in moments.withLock { $0.append(disk) } }
-    while try store.sweep(limit: 7) > 0 {}
-    disk.observe(nil)
-    try store.close()
-    let states = moments.withLock { $0 }
-    #expect(states.count > 4)
-    for (number, state) in states.enumerated() {
-      let found = state.afterCrash(seed: UInt64(number))
-      let again = try Store(path: "store", fileSystem: found, options: Self.options(clock))
-      let left = try again.snapshot().count(in: Self.sessions)
-      #expect([30, 23, 16, 9, 2, 0].contains(left), "moment \(number)")
-      #expect(
-        try Self.keys(again.snapshot()) == (100..<130).suffix(left).map { "k\($0)" },
-        "moment \(number)")
-      while try again.sweep(limit: 7) > 0 {}
-      #expect(try Self.keys(again.snapshot()) == [], "moment \(number)")
-      #expect(try again.checkInvariants() == [], "moment \(number)")
-      try again.close()
-    }
   }
 }
