@@ -139,7 +139,7 @@ public struct StreamReader<Source: Readable> {
 extension StreamReader: Sendable where Source: Sendable {}
 
 extension Readable {
-  /// A stream of events. O(1); a stream without events exists as little as it needs to.
+  /// A stream of events. O(1). A stream without events can be read too: it has none.
   /// - Parameters:
   ///   - name: The stream's name: 1 to 255 bytes, no zero byte, no “$” at the beginning.
   ///   - bucket: The bucket of the events.

@@ -75,18 +75,20 @@ public struct GoldenStores: Sendable {
   private func make<Row>(
     _ name: String, _ bucket: Bucket<Row>, _ samples: [(key: Key, row: Row)]
   ) throws {
-    let store = try Store(
-      at: folder.appending(path: name).path, options: StoreOptions(buckets: [bucket]))
+    let files = FileManager.default
+    // Under another name until it is whole.
+    let unfinished = folder.appending(path: ".\(name)")
+    if files.fileExists(atPath: unfinished.path) { try files.removeItem(at: unfinished) }
+    let store = try Store(at: unfinished.path, options: StoreOptions(buckets: [bucket]))
     for sample in samples {
       try store.write { try $0.put(sample.row, for: sample.key, in: bucket) }
     }
     try store.close()
     // The log alone is the store; the rest is made of it.
-    for other in try FileManager.default.contentsOfDirectory(
-      atPath: folder.appending(path: name).path) where other != "log"
-    {
-      try FileManager.default.removeItem(at: folder.appending(path: name).appending(path: other))
+    for other in try files.contentsOfDirectory(atPath: unfinished.path) where other != "log" {
+      try files.removeItem(at: unfinished.appending(path: other))
     }
+    try files.moveItem(at: unfinished, to: folder.appending(path: name))
   }
 
   /// Checks one store in a copy.

@@ -57,9 +57,7 @@ extension IndexRecord {
   private static func append(_ definition: Definition, to bytes: inout [UInt8]) {
     switch definition {
     case .removed: bytes.append(Kind.removed)
-    case .fields(let text):
-      bytes.append(Kind.fields)
-      bytes.append(counted: text)
+    case .fields(let text): append(Kind.fields, text, to: &bytes)
     case .code(let buckets):
       bytes.append(Kind.code)
       append(buckets, to: &bytes)
@@ -74,22 +72,19 @@ extension IndexRecord {
     case .manual(let buckets):
       bytes.append(Kind.manual)
       append(buckets, to: &bytes)
-    case .text(let text):
-      bytes.append(Kind.text)
-      bytes.append(counted: text)
+    case .text(let text): append(Kind.text, text, to: &bytes)
     case .unique(let definition):
       bytes.append(Kind.unique)
       append(definition, to: &bytes)
-    case .reference(let text):
-      bytes.append(Kind.reference)
-      bytes.append(counted: text)
-    case .expiry(let text):
-      bytes.append(Kind.expiry)
-      bytes.append(counted: text)
-    case .events(let grouping, let bucket):
-      bytes.append(grouping.rawValue)
-      bytes.append(counted: bucket)
+    case .reference(let text): append(Kind.reference, text, to: &bytes)
+    case .expiry(let text): append(Kind.expiry, text, to: &bytes)
+    case .events(let grouping, let bucket): append(grouping.rawValue, bucket, to: &bytes)
     }
+  }
+
+  private static func append(_ kind: UInt8, _ text: String, to bytes: inout [UInt8]) {
+    bytes.append(kind)
+    bytes.append(counted: text)
   }
 
   private static func append(_ buckets: [String], to bytes: inout [UInt8]) {

@@ -80,7 +80,8 @@ struct TextPlan {
     case .near(let words, let distance):
       let numbers = words.compactMap { add(phrase($0, fields)) }
       if numbers.count == 1 { return .phrase(numbers[0]) }
-      return numbers.isEmpty ? nil : .near(numbers, distance)
+      if numbers.isEmpty { return nil }
+      return .near(numbers, min(max(distance, 0), PostingFormat.lastPosition))
     case .field(let name, let query):
       guard let number = text.slots.firstIndex(where: { $0.name.isSameName(as: name) }) else {
         let known = text.fields.map(\.name).joined(separator: ", ")

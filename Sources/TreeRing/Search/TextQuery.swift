@@ -21,7 +21,7 @@ public indirect enum TextQuery: Hashable, Sendable {
   /// Rows that the first condition matches and the second one does not.
   case not(TextQuery, TextQuery)
   /// Phrases in one field, with at most so many words between the end of the first and the
-  /// beginning of the last of them.
+  /// beginning of the last of them. A number below 0 means 0.
   case near([String], within: Int)
   /// A condition for the words of one field.
   case field(String, TextQuery)

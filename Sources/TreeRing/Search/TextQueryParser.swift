@@ -66,12 +66,15 @@ struct TextQueryParser {
   }
 
   private mutating func parseNot() throws(TreeRingError) -> TextQuery {
-    var query = try parseWords()
+    let wanted = try parseWords()
+    // One condition for all of them, so that many do not nest deeply.
+    var unwanted: [TextQuery] = []
     while token == .word("NOT") {
       try advance()
-      query = .not(query, try parseWords())
+      unwanted.append(try parseWords())
     }
-    return query
+    if unwanted.isEmpty { return wanted }
+    return .not(wanted, unwanted.count == 1 ? unwanted[0] : .or(unwanted))
   }
 
   private mutating func parseWords() throws(TreeRingError) -> TextQuery {

@@ -54,12 +54,21 @@ public struct TextReader: Sendable {
   ///   - limit: The maximum number of hits.
   /// - Throws: `invalidInput` if the search names a field that the index does not have.
   public func find(_ query: TextQuery, limit: Int = 20) throws(TreeRingError) -> [TextHit] {
+    try findCounting(query, limit: limit).hits
+  }
+
+  /// The best hits of a search, and the number of all hits.
+  package func findCounting(
+    _ query: TextQuery, limit: Int
+  ) throws(TreeRingError) -> (hits: [TextHit], count: Int) {
     let plan = try TextPlan(query, of: definition)
     return try state.read {
       var search = TextSearch(plan, order: order, documentCount: count)
-      return try search.best(limit).map { entry in
+      let best = search.best(limit)
+      let hits = try best.documents.map { entry in
         TextHit(id: try state.id(try row(of: entry.document)), score: entry.score)
       }
+      return (hits, best.count)
     }
   }
 
@@ -132,8 +141,14 @@ public struct TextReader: Sendable {
   public func matches(
     of query: TextQuery, in hit: TextHit
   ) throws(TreeRingError) -> [TextMatch] {
+    try matches(of: query, in: try row(of: hit))
+  }
+
+  /// The texts of a row that was read already in which a search finds words.
+  package func matches(
+    of query: TextQuery, in row: StoredRow
+  ) throws(TreeRingError) -> [TextMatch] {
     let plan = try TextPlan(query, of: definition)
-    let row = try state.row(hit.id)
     return row.object.withUnsafeBytes { TextMatch.all(in: $0, plan) }
   }
 

@@ -196,19 +196,21 @@ struct TextSearch {
 
   // MARK: - The best
 
-  /// The best documents, the best first; equal ones in their order.
-  mutating func best(_ limit: Int) -> [BestDocuments.Entry] {
+  /// The best documents, the best first, equal ones in their order; and the number of all that fit.
+  mutating func best(_ limit: Int) -> (documents: [BestDocuments.Entry], count: Int) {
+    if limit <= 0 { return ([], count()) }
     var best = BestDocuments(limit: limit)
-    if limit <= 0 { return [] }
     if let only {
       findBest(of: only, factor: leaves[0].factor, &best)
-    } else {
-      forEach { document, score in
-        best.add(document, score)
-        return true
-      }
+      return (best.sorted, only.count)
     }
-    return best.sorted
+    var count = 0
+    forEach { document, score in
+      best.add(document, score)
+      count += 1
+      return true
+    }
+    return (best.sorted, count)
   }
 
   /// The best documents of one term.

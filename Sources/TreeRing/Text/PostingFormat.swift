@@ -45,8 +45,11 @@ struct PostingFormat: Hashable, Sendable {
   @inline(__always)
   func field(of place: UInt64) -> Int { Int(place & (1 << UInt64(fieldBits) - 1)) }
 
+  /// The position of a place. A damaged posting may state any; no greater one than the last.
   @inline(__always)
-  func position(of place: UInt64) -> Int { Int(place >> UInt64(fieldBits)) }
+  func position(of place: UInt64) -> Int {
+    Int(min(place >> UInt64(fieldBits), UInt64(Self.lastPosition)))
+  }
 
   /// The weight of a field; 0 for one that the definition does not have.
   @inline(__always)

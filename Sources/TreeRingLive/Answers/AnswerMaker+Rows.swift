@@ -192,15 +192,15 @@ extension AnswerMaker {
       throw TreeRingError(.invalidInput, "The parameter “q” is missing: the words to find.")
     }
     let query = try TextQuery(words)
-    let hits = try text.find(query, limit: try limit())
-    let count = try text.count(of: query)
+    let (hits, count) = try text.findCounting(query, limit: try limit())
     return try reading {
       try LiveAnswer { object in
         object.number("commit", snapshot.commit)
         object.number("count", count)
         try object.list("hits") { list in
           for hit in hits where list.byteCount < limits.pieceByteCount {
-            let (row, matches) = (try text.row(of: hit), try text.matches(of: query, in: hit))
+            let row = try text.row(of: hit)
+            let matches = try text.matches(of: query, in: row)
             list.object { $0.hit(row, score: hit.score, matches) }
           }
         }

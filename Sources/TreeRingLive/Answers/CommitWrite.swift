@@ -13,17 +13,19 @@ struct CommitWrite {
   private var expected: CommitNumber?
   private var idempotencyKey: String?
   private var durability: Durability?
+  private let access: LiveAccess
 
   /// Reads a request and checks the client's rights.
   ///
   /// - Throws: `invalidInput` for a mistake, `notAllowed` for a lack of rights.
   init(_ body: [UInt8], _ access: LiveAccess) throws(TreeRingError) {
     try access.check(.write)
+    self.access = access
     let rest = try body.withUnsafeBytes { (bytes) throws(TreeRingError) in
       try separate(bytes)
     }
     try rest.withUnsafeBytes { (bytes) throws(TreeRingError) in try line.parse(bytes) }
-    try check(access)
+    try checkRights()
   }
 
   /// Takes the fields that are no part of a line. Returns the others as an object.
@@ -77,7 +79,7 @@ struct CommitWrite {
     TreeRingError(.invalidInput, sentence)
   }
 
-  private func check(_ access: LiveAccess) throws(TreeRingError) {
+  private func checkRights() throws(TreeRingError) {
     if line.base != nil { throw Self.refusal("A base cannot be written to a store.") }
     // A date ahead of the clock would date all later commits.
     if line.at != nil { try access.check(.admin) }
@@ -107,7 +109,7 @@ struct CommitWrite {
         if let idempotencyKey { tx.idempotencyKey = Array(idempotencyKey.utf8) }
       }
     } catch let error as TreeRingError {
-      throw error
+      throw withoutHiddenRows(error)
     } catch {
       throw TreeRingError(.io, "The commit could not be written.")
     }
@@ -115,5 +117,16 @@ struct CommitWrite {
       object.number("commit", written.commit)
       if let date = written.timestamp { object.date("at", date) }
     }
+  }
+
+  /// The error of a broken rule, without rows of buckets that the client may not see.
+  private func withoutHiddenRows(_ error: TreeRingError) -> TreeRingError {
+    guard let violation = error.violation else { return error }
+    let rows = [violation.row, violation.other].compactMap(\.self)
+    if rows.allSatisfy({ access.allows(bucket: $0.bucket) }) { return error }
+    return TreeRingError(
+      error.code,
+      "The commit would break the rule \(violation.rule), which concerns rows that the token does "
+        + "not allow. Ask for a token for their buckets.")
   }
 }

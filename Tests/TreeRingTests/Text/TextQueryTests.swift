@@ -16,6 +16,7 @@ import Testing
       ("a b", .and([.phrase("a"), .phrase("b")])), ("a AND b", .and([.phrase("a"), .phrase("b")])),
       ("a OR b c", .or([.phrase("a"), .and([.phrase("b"), .phrase("c")])])),
       ("a b NOT c", .not(.and([.phrase("a"), .phrase("b")]), .phrase("c"))),
+      ("a NOT b NOT c", .not(.phrase("a"), .or([.phrase("b"), .phrase("c")]))),
       (
         "a AND b NOT c OR d",
         .or([
@@ -76,6 +77,46 @@ import Testing
     // Depth is bounded.
     let deep = String(repeating: "(", count: 100_000)
     #expect(throws: TreeRingError.self) { try TextQuery(deep) }
+    let long = "a" + String(repeating: " NOT b", count: 100_000)
+    _ = try TextPlan(try TextQuery(long), of: index)
+  }
+
+  @Test("A distance may be any number")
+  func distances() throws {
+    let store = try Store.inMemory()
+    try store.define(try TextIndex("words", bucket: "rows", fields: ["t"]))
+    try store.write {
+      try $0.put(
+        Array(#"{"t":"worm sand spice"}"#.utf8), for: "a", in: Bucket<[UInt8]>.bytes("rows"))
+    }
+    let text = try store.snapshot().text("words")
+    for (distance, count) in [(Int.min, 0), (-1, 0), (0, 0), (1, 1), (1 << 40, 1), (.max, 1)] {
+      let query = TextQuery.near(["worm", "spice"], within: distance)
+      #expect(try text.find(query).count == count, "\(distance)")
+    }
+    #expect(try text.find(.near(["worm", "sand"], within: .min)).count == 1)
+  }
+
+  @Test("A damaged posting has positions up to the last, whatever its bytes", arguments: [1, 2, 5])
+  func damagedPostings(fieldCount: Int) {
+    let format = PostingFormat(weights: Array(repeating: 1, count: fieldCount))
+    var random = SeededGenerator(seed: 1)
+    for place in [UInt64.max, 1 << 63, .max >> 1] {
+      #expect(format.position(of: place) == PostingFormat.lastPosition)
+    }
+    for _ in 0..<20_000 {
+      let bytes = (0..<Int.random(in: 0...24, using: &random)).map { _ in
+        UInt8.random(in: Bool.random(using: &random) ? 240...255 : 0...9, using: &random)
+      }
+      var places: [UInt64] = []
+      bytes.withUnsafeBytes { bytes in
+        for isSingle in [false, true] {
+          format.forEachPlace(in: bytes, isSingle: isSingle) { places.append($0) }
+          _ = format.frequency(of: bytes, isSingle: isSingle)
+        }
+      }
+      _ = format.near([places, places], spans: [1, 3], within: PostingFormat.lastPosition)
+    }
   }
 
   @Test("A definition survives its JSON, and what it does not know is refused") func definitions()

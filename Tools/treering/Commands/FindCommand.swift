@@ -34,9 +34,9 @@ struct FindCommand: StoreCommand {
     let hits = try text.find(query, limit: max(0, limit))
     let table = Table(output, [.right("score"), .left("key"), .left("text")])
     for hit in hits {
-      let matches = try text.matches(of: query, in: hit)
+      let row = try text.row(of: hit)
+      let matches = try text.matches(of: query, in: row)
       if output.isJSON {
-        let row = try text.row(of: hit)
         try output.object { $0.hit(row, score: hit.score, matches) }
       } else {
         let snippets = matches.map { $0.snippet(from: "[", to: "]") }
