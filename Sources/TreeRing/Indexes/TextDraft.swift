@@ -5,7 +5,7 @@
 internal import TreeRingLog
 
 /// The words of a text index under construction.
-struct TextDraft {
+final class TextDraft {
   /// The default limit of bytes in memory.
   static let byteLimit = 32 << 20
 
@@ -14,33 +14,26 @@ struct TextDraft {
   private let byteLimit: Int
   private let collector = TermCollector()
   /// The documents of the present run in the order of their arrival.
-  private var documents: [(document: TextDocument, length: UInt64)] = []
-  private var areSorted = true
+  @exclusivity(unchecked) private var documents: [(document: TextDocument, length: UInt64)] = []
+  @exclusivity(unchecked) private var areSorted = true
   /// The postings of the present run, and behind each its occurrences; those of a term form a chain
   /// of offsets, which 0 ends.
-  private var bytes: [UInt8] = [0]
+  @exclusivity(unchecked) private var bytes = PlainArray<UInt8>(repeating: 0, count: 1)
   /// The first and the last posting of each term; 0 for none.
-  private var chains: [(first: UInt32, last: UInt32)] = []
-  private var runs: [TreeRoot] = []
-  private var total: UInt64 = 0
+  @exclusivity(unchecked) private var chains = PlainArray<(first: UInt32, last: UInt32)>()
+  @exclusivity(unchecked) private var runs: [TreeRoot] = []
+  @exclusivity(unchecked) private var total: UInt64 = 0
 
   /// The fixed part of a posting in memory.
   private struct Posting {
     static let byteCount = 12
-    var next: UInt32
+    var next: UInt32 = 0
     var document: UInt32
     /// The length of the occurrences, and whether there is a single one in the lowest bit.
-    var size: UInt32
-
-    @inline(__always)
-    init(_ bytes: UnsafeRawBufferPointer, at offset: Int) {
-      next = bytes.loadUnaligned(fromByteOffset: offset, as: UInt32.self)
-      document = bytes.loadUnaligned(fromByteOffset: offset + 4, as: UInt32.self)
-      size = bytes.loadUnaligned(fromByteOffset: offset + 8, as: UInt32.self)
-    }
+    var size: UInt32 = 0
   }
 
-  init(text: TextIndex, editor: PageEditor, byteLimit: Int = Self.byteLimit) {
+  init(text: TextIndex, editor: PageEditor, byteLimit: Int = TextDraft.byteLimit) {
     self.text = text
     self.editor = editor
     self.byteLimit = byteLimit
@@ -51,7 +44,7 @@ struct TextDraft {
   var isFull: Bool { byteCount >= byteLimit }
 
   /// Adds the words of a row; returns the key of its document, or nil if it has none.
-  mutating func add(_ row: RowInput) -> [UInt8]? {
+  func add(_ row: RowInput) -> [UInt8]? {
     text.collect(row.object, into: collector)
     if collector.length == 0 { return nil }
     let document = TextDocument(row.record.created)
@@ -60,92 +53,72 @@ struct TextDraft {
     documents.append((document, UInt64(collector.length)))
     total += UInt64(collector.length)
     let format = text.format
+    while chains.count < collector.count { chains.append((0, 0)) }
     collector.forEachPresent { term, places in
       let start = bytes.count
-      append(0)
-      append(number)
-      append(0)
+      bytes.append(bytesOf: Posting(document: number))
       let isSingle = format.append(places, to: &bytes)
       let size = UInt32(bytes.count - start - Posting.byteCount) << 1 | (isSingle ? 1 : 0)
-      store(size, at: start + 8)
-      while chains.count <= term { chains.append((0, 0)) }
+      bytes.store(size, at: start + 8)
       if chains[term].first == 0 {
         chains[term].first = UInt32(start)
       } else {
-        store(UInt32(start), at: Int(chains[term].last))
+        bytes.store(UInt32(start), at: Int(chains[term].last))
       }
       chains[term].last = UInt32(start)
     }
     return document.key
   }
 
-  @inline(__always)
-  private mutating func append(_ value: UInt32) {
-    withUnsafeBytes(of: value) { bytes.append(contentsOf: $0) }
-  }
-
-  @inline(__always)
-  private mutating func store(_ value: UInt32, at offset: Int) {
-    bytes.withUnsafeMutableBytes { $0.storeBytes(of: value, toByteOffset: offset, as: UInt32.self) }
-  }
-
   /// Writes the words in memory as a run.
-  mutating func writeRun(_ spill: SpillAction?) throws(TreeRingError) {
+  func writeRun(_ spill: SpillAction?) throws(TreeRingError) {
     if documents.isEmpty { return }
     var writer = ChunkWriter(editor: TextEditor(editor: editor, format: text.format))
-    try collector.withTerms { (term) throws(TreeRingError) in
-      let order = KeySorter.order(of: (0..<collector.count).map(term))
-      for (position, number) in order.enumerated() {
-        if chains[number].first == 0 { continue }
-        writer.begin(term(number))
-        bytes.withUnsafeBytes { bytes in
-          documents.withUnsafeBufferPointer { documents in
-            write(Int(chains[number].first), bytes, documents, to: &writer)
-          }
-        }
-        writer.finishTerm()
-        if position & 63 == 63 { try spill?(editor) }
+    let order = KeySorter.order(of: (0..<collector.count).map { collector.term($0) })
+    for (position, number) in order.enumerated() {
+      if number >= chains.count || chains[number].first == 0 { continue }
+      writer.begin(collector.term(number))
+      documents.withUnsafeBufferPointer {
+        write(Int(chains[number].first), $0, to: &writer)
       }
+      writer.finishTerm()
+      if position & 63 == 63 { try spill?(editor) }
     }
     runs.append(writer.root)
     collector.removeAll()
     documents.removeAll(keepingCapacity: true)
-    bytes.removeAll(keepingCapacity: true)
-    bytes.append(0)
-    chains.removeAll(keepingCapacity: true)
+    bytes.removeAll(from: 1)
+    chains.removeAll()
     areSorted = true
   }
 
   /// Writes the chain of postings from an offset on.
   private func write(
-    _ first: Int, _ bytes: UnsafeRawBufferPointer,
-    _ documents: UnsafeBufferPointer<(document: TextDocument, length: UInt64)>,
+    _ first: Int, _ documents: UnsafeBufferPointer<(document: TextDocument, length: UInt64)>,
     to writer: inout ChunkWriter
   ) {
+    let all = bytes.bytes
     var offset = first
-    var offsets: [Int] = []
+    var unsorted: [(document: TextDocument, offset: Int)] = []
     while offset != 0 {
-      let posting = Posting(bytes, at: offset)
+      let posting = all.loadUnaligned(fromByteOffset: offset, as: Posting.self)
       if areSorted {
-        append(offset, posting, bytes, documents, to: &writer)
+        append(posting, at: offset, all, documents, to: &writer)
       } else {
-        offsets.append(offset)
+        unsorted.append((documents[Int(posting.document)].document, offset))
       }
       offset = Int(posting.next)
     }
-    if areSorted { return }
-    offsets.sort {
-      documents[Int(Posting(bytes, at: $0).document)].document
-        < documents[Int(Posting(bytes, at: $1).document)].document
-    }
-    for offset in offsets {
-      append(offset, Posting(bytes, at: offset), bytes, documents, to: &writer)
+    unsorted.sort { $0.document < $1.document }
+    for (_, offset) in unsorted {
+      let posting = all.loadUnaligned(fromByteOffset: offset, as: Posting.self)
+      append(posting, at: offset, all, documents, to: &writer)
     }
   }
 
   @inline(__always)
   private func append(
-    _ offset: Int, _ posting: Posting, _ bytes: UnsafeRawBufferPointer,
+    _ posting: Posting, at offset: Int, _ all: UnsafeRawBufferPointer,
     _ documents: UnsafeBufferPointer<(document: TextDocument, length: UInt64)>,
     to writer: inout ChunkWriter
   ) {
@@ -153,11 +126,11 @@ struct TextDraft {
     let start = offset + Posting.byteCount
     writer.append(
       document, length: length, isSingle: posting.size & 1 != 0,
-      UnsafeRawBufferPointer(rebasing: bytes[start..<start + Int(posting.size >> 1)]))
+      UnsafeRawBufferPointer(rebasing: all[start..<start + Int(posting.size >> 1)]))
   }
 
   /// Writes the rest, merges the runs and sets the order tree.
-  mutating func finish(_ roots: inout IndexRoots, _ spill: SpillAction?) throws(TreeRingError) {
+  func finish(_ roots: inout IndexRoots, _ spill: SpillAction?) throws(TreeRingError) {
     try writeRun(spill)
     if runs.count > 1 {
       let textEditor = TextEditor(editor: editor, format: text.format)
@@ -178,20 +151,21 @@ struct TextDraft {
   }
 
   /// Removes the runs.
-  mutating func discard() {
+  func discard() {
     for index in runs.indices { editor.removeAll(&runs[index]) }
     runs = []
   }
 }
 
 /// Writes the chunks of a tree in key order.
-struct ChunkWriter {
+struct ChunkWriter: ~Copyable {
   let editor: TextEditor
   private(set) var root = TreeRoot.empty
   private var first: [UInt8] = []
   private var isFirst = true
   private var last = TextDocument.none
-  private var list = PostingList()
+  private var postings = PlainArray<Posting>()
+  private var occurrences = PlainArray<UInt8>(capacity: 1024)
   /// The bytes of the postings, without those of their lengths; the least length; and the bytes of
   /// the lengths.
   private var byteCount = 0
@@ -217,39 +191,46 @@ struct ChunkWriter {
     var size = PostingList.byteCount(of: document, after: last, occurrences: occurrences.count)
     if length < least {
       least = length
-      lengthByteCount = list.postings.reduce(0) {
+      lengthByteCount = postings.elements.reduce(0) {
         $0 + PostingList.byteCount(of: $1.length &- length)
       }
     }
     lengthByteCount += PostingList.byteCount(of: length &- least)
     let limit = PostingFormat.chunkByteCount - Self.headByteCount
-    if byteCount + size + lengthByteCount > limit, !list.isEmpty {
+    if byteCount + size + lengthByteCount > limit, postings.count > 0 {
       write()
       size = PostingList.byteCount(of: document, after: .none, occurrences: occurrences.count)
       (least, lengthByteCount) = (length, 1)
     }
     byteCount += size
-    list.append(document, length: length, isSingle: isSingle, occurrences)
+    let start = self.occurrences.count
+    self.occurrences.append(contentsOf: occurrences)
+    postings.append(
+      Posting(
+        document, length: length, isSingle: isSingle,
+        occurrences: start..<self.occurrences.count))
     last = document
   }
 
-  mutating func finishTerm() { if !list.isEmpty { write() } }
+  mutating func finishTerm() { if postings.count > 0 { write() } }
 
   private mutating func write() {
     var key = first
-    if !isFirst { list.postings[0].document.append(to: &key) }
+    if !isFirst { postings[0].document.append(to: &key) }
     value.removeAll(keepingCapacity: true)
-    list.encode(0..<list.count, editor.format, into: &value)
+    PostingList.encode(
+      UnsafeBufferPointer(postings.elements), occurrences.bytes, editor.format, into: &value)
     editor.putChunk(key, value, into: &root)
     isFirst = false
-    list.removeAll()
+    postings.removeAll()
+    occurrences.removeAll()
     (byteCount, least, lengthByteCount) = (0, .max, 0)
     last = .none
   }
 }
 
 /// Merges runs into one tree. Of each run one chunk is in memory.
-struct TextMerge {
+struct TextMerge: ~Copyable {
   private struct Source: ~Copyable {
     var cursor: TreeCursor
     var term: [UInt8] = []

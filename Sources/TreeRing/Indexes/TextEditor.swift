@@ -217,9 +217,11 @@ extension PostingFormat {
       front.encode(least: scanner.leastLength, into: &value)
     }
     value.append(contentsOf: UnsafeRawBufferPointer(rebasing: chunk[scanner.postingStart...]))
-    PostingList.append(
-      new.document, after: last, length: new.length &- scanner.leastLength,
-      isSingle: added.isSingle, added.occurrences, to: &value)
+    PostingWriter.write(1, occurrenceByteCount: added.occurrences.count, to: &value) {
+      $0.append(
+        new.document, after: last, length: new.length &- scanner.leastLength,
+        isSingle: added.isSingle, added.occurrences)
+    }
     return value
   }
 }

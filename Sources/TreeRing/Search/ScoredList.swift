@@ -203,20 +203,22 @@ struct PhraseFinder {
         }
       }
       var isFirst = true
-      func take(_ places: inout [UInt64], _ found: [UInt64], offset: Int) {
-        if isFirst { places = format.moved(found, back: offset) }
-        if !isFirst { format.intersect(&places, format.moved(found, back: offset)) }
-        isFirst = false
-      }
       for index in ranked where isFirst || !places.isEmpty {
+        let distance = format.distance(of: parts[index].offset)
         others.removeAll(keepingCapacity: true)
         format.forEachPlace(in: cursors[index].occurrences, isSingle: cursors[index].isSingle) {
-          others.append($0)
+          if $0 >= distance { others.append($0 - distance) }
         }
-        take(&places, others, offset: parts[index].offset)
+        if isFirst { swap(&places, &others) } else { format.intersect(&places, others) }
+        isFirst = false
       }
       if let ending, let offset = phrase.parts.last?.offset, !places.isEmpty {
-        take(&places, Array(ending.places(at: endingIndex)), offset: offset)
+        let distance = format.distance(of: offset)
+        others.removeAll(keepingCapacity: true)
+        for place in ending.places(at: endingIndex) where place >= distance {
+          others.append(place - distance)
+        }
+        format.intersect(&places, others)
       }
       let length = cursors[0].length
       append(target, length, &places, phrase, keepingPlaces, to: &list)
@@ -232,12 +234,8 @@ extension PostingFormat {
     UInt64(field(of: place)) << 40 | UInt64(position(of: place))
   }
 
-  /// The places that lie so many positions before some places of the same fields.
-  func moved(_ places: [UInt64], back offset: Int) -> [UInt64] {
-    if offset == 0 { return places }
-    let distance = UInt64(offset) << UInt64(fieldBits)
-    return places.compactMap { $0 >= distance ? $0 - distance : nil }
-  }
+  /// The difference of two places in a field that are so many positions apart.
+  func distance(of positions: Int) -> UInt64 { UInt64(positions) << UInt64(fieldBits) }
 
   /// Removes the places that are not among others; both in order of field and position.
   func intersect(_ places: inout [UInt64], _ others: [UInt64]) {

@@ -81,9 +81,9 @@ struct TermCursor {
     step()
   }
 
-  private mutating func step() {
+  private mutating func step(to target: TextDocument = .none) {
     while true {
-      if scanner.next() {
+      if scanner.move(to: target) {
         document = scanner.document
         return
       }
@@ -104,7 +104,7 @@ struct TermCursor {
       chunk = next
       scanner = PostingScanner(term.chunks[chunk].bytes)
     }
-    repeat { step() } while document < target
+    step(to: target)
   }
 
   /// Moves to the next document.

@@ -23,22 +23,19 @@ struct DocumentPostings {
   init(_ collector: TermCollector, of document: TextDocument, _ format: PostingFormat) {
     self.document = document
     length = UInt64(collector.length)
-    collector.withTerms { term in
-      collector.forEachPresent { number, places in
-        let start = bytes.count
-        bytes.append(contentsOf: term(number))
-        let middle = bytes.count
-        let isSingle = format.append(places, to: &bytes)
-        entries.append(
-          Entry(
-            term: start..<middle, occurrences: middle..<bytes.count, isSingle: isSingle))
-      }
+    var bytes = PlainArray<UInt8>(capacity: 2048)
+    collector.forEachPresent { number, places in
+      let start = bytes.count
+      bytes.append(contentsOf: collector.term(number))
+      let middle = bytes.count
+      let isSingle = format.append(places, to: &bytes)
+      entries.append(
+        Entry(term: start..<middle, occurrences: middle..<bytes.count, isSingle: isSingle))
     }
-    bytes.withUnsafeBytes { all in
-      let order = KeySorter.order(
-        of: entries.map { UnsafeRawBufferPointer(rebasing: all[$0.term]) })
-      entries = order.map { entries[$0] }
-    }
+    let all = bytes.bytes
+    let order = KeySorter.order(of: entries.map { UnsafeRawBufferPointer(rebasing: all[$0.term]) })
+    entries = order.map { entries[$0] }
+    self.bytes = Array(all)
   }
 
   /// The document, unless it has no words: then it is not in the index.

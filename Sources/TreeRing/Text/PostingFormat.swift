@@ -58,7 +58,8 @@ struct PostingFormat: Hashable, Sendable {
   /// Appends the occurrences of a term in a document.
   /// - Parameter places: In order of field and position, at least one.
   /// - Returns: Whether there is a single one, in field 0.
-  func append(_ places: [UInt64], to bytes: inout [UInt8]) -> Bool {
+  @inline(__always)
+  func append(_ places: UnsafeBufferPointer<UInt64>, to bytes: inout PlainArray<UInt8>) -> Bool {
     if places.count == 1, field(of: places[0]) == 0 {
       bytes.append(integer: UInt64(position(of: places[0]) + 1))
       return true
@@ -72,7 +73,9 @@ struct PostingFormat: Hashable, Sendable {
 
   /// Calls `body` with the integers that state some places.
   @inline(__always)
-  private func forEachInteger(of places: [UInt64], _ body: (UInt64) -> Void) {
+  private func forEachInteger(
+    of places: UnsafeBufferPointer<UInt64>, _ body: (UInt64) -> Void
+  ) {
     var field = 0
     var last = -1
     for place in places {
@@ -235,24 +238,38 @@ struct PostingScanner {
 
   /// Moves to the next posting; false at the end.
   @inline(__always)
-  mutating func next() -> Bool {
+  mutating func next() -> Bool { move(to: .none) }
+
+  /// Moves to the next posting of a document, or of one after it; false at the end.
+  @inline(__always)
+  mutating func move(to target: TextDocument) -> Bool {
     if index >= 0 { skipOccurrences() }
-    index &+= 1
-    guard index < count, !reader.isAtEnd else {
-      index = count
-      return false
+    // Copies, which stay in registers.
+    var (reader, index, commit, operation) = (reader, index, commit, operation)
+    defer { (self.reader, self.index) = (reader, index) }
+    while true {
+      index &+= 1
+      guard index < count, !reader.isAtEnd else {
+        index = count
+        return false
+      }
+      let head = reader.integer()
+      if head & 1 == 0 {
+        operation &+= head >> 2
+      } else {
+        commit &+= head >> 2
+        operation = reader.integer()
+      }
+      let length = reader.integer()
+      if commit > target.commit || commit == target.commit && operation >= target.operation {
+        (self.commit, self.operation) = (commit, operation)
+        isSingle = head & 2 != 0
+        self.length = leastLength &+ length
+        occurrenceStart = reader.position
+        return true
+      }
+      reader.skip(head & 2 != 0 ? 1 : reader.integer())
     }
-    let head = reader.integer()
-    if head & 1 == 0 {
-      operation &+= head >> 2
-    } else {
-      commit &+= head >> 2
-      operation = reader.integer()
-    }
-    isSingle = head & 2 != 0
-    length = leastLength &+ reader.integer()
-    occurrenceStart = reader.position
-    return true
   }
 
   @inline(__always)

@@ -9,8 +9,19 @@ struct Posting {
   var length: UInt64
   /// Whether the term occurs once.
   var isSingle: Bool
+  private var start: Int
+  private var end: Int
+
   /// The bytes of the occurrences, a range of the list's bytes.
-  var occurrences: Range<Int>
+  var occurrences: Range<Int> {
+    @inline(__always) get { start..<end }
+  }
+
+  @inline(__always)
+  init(_ document: TextDocument, length: UInt64, isSingle: Bool, occurrences: Range<Int>) {
+    (self.document, self.length, self.isSingle) = (document, length, isSingle)
+    (start, end) = (occurrences.lowerBound, occurrences.upperBound)
+  }
 }
 
 /// Postings of one term in the order of their documents.
@@ -53,8 +64,7 @@ struct PostingList {
     let start = bytes.count
     bytes.append(contentsOf: occurrences)
     postings.append(
-      Posting(
-        document: document, length: length, isSingle: isSingle, occurrences: start..<bytes.count))
+      Posting(document, length: length, isSingle: isSingle, occurrences: start..<bytes.count))
   }
 
   /// The position of a document, or of the first one after it.
@@ -69,7 +79,7 @@ struct PostingList {
     let start = bytes.count
     bytes.append(contentsOf: occurrences)
     let posting = Posting(
-      document: document, length: length, isSingle: isSingle, occurrences: start..<bytes.count)
+      document, length: length, isSingle: isSingle, occurrences: start..<bytes.count)
     let index = position(of: document)
     if index < postings.count, postings[index].document == document {
       postings[index] = posting
@@ -86,53 +96,48 @@ struct PostingList {
 
   /// Appends some of the postings to `output` as a chunk.
   func encode(_ range: Range<Int>, _ format: PostingFormat, into output: inout [UInt8]) {
-    let part = postings[range]
-    let hasFront = part.count >= PostingFormat.frontCount
-    output.append(integer: UInt64(part.count) << 1 | (hasFront ? 1 : 0))
-    var least: UInt64 = 0
-    if part.count > 1 {
-      least = part.reduce(.max) { min($0, $1.length) }
-      output.append(integer: least)
-    }
-    bytes.withUnsafeBytes { all in
-      if hasFront {
-        var front = PostingFront()
-        for posting in part {
-          let occurrences = UnsafeRawBufferPointer(rebasing: all[posting.occurrences])
-          front.add(
-            PostingImpact(
-              frequency: format.frequency(of: occurrences, isSingle: posting.isSingle),
-              length: posting.length))
-        }
-        front.encode(least: least, into: &output)
-      }
-      var last = TextDocument.none
-      for posting in part {
-        Self.append(
-          posting.document, after: last, length: posting.length &- least,
-          isSingle: posting.isSingle,
-          UnsafeRawBufferPointer(rebasing: all[posting.occurrences]), to: &output)
-        last = posting.document
+    postings.withUnsafeBufferPointer { postings in
+      bytes.withUnsafeBytes { bytes in
+        Self.encode(
+          UnsafeBufferPointer(rebasing: postings[range]), bytes, format, into: &output)
       }
     }
   }
 
-  /// Appends a posting to a chunk.
-  /// - Parameter length: The length of the document, less the least length.
-  @inline(__always)
-  static func append(
-    _ document: TextDocument, after last: TextDocument, length: UInt64, isSingle: Bool,
-    _ occurrences: UnsafeRawBufferPointer, to output: inout [UInt8]
+  /// Appends postings, whose occurrences are ranges of `bytes`, to `output` as a chunk.
+  static func encode(
+    _ postings: UnsafeBufferPointer<Posting>, _ bytes: UnsafeRawBufferPointer,
+    _ format: PostingFormat, into output: inout [UInt8]
   ) {
-    let flag: UInt64 = isSingle ? 2 : 0
-    if document.commit == last.commit {
-      output.append(integer: (document.operation &- last.operation) << 2 | flag)
-    } else {
-      output.append(integer: (document.commit &- last.commit) << 2 | flag | 1)
-      output.append(integer: document.operation)
+    let hasFront = postings.count >= PostingFormat.frontCount
+    output.append(integer: UInt64(postings.count) << 1 | (hasFront ? 1 : 0))
+    var least: UInt64 = 0
+    if postings.count > 1 {
+      least = .max
+      for posting in postings { least = min(least, posting.length) }
+      output.append(integer: least)
     }
-    output.append(integer: length)
-    output.append(contentsOf: occurrences)
+    if hasFront {
+      var front = PostingFront()
+      for posting in postings {
+        let occurrences = UnsafeRawBufferPointer(rebasing: bytes[posting.occurrences])
+        front.add(
+          PostingImpact(
+            frequency: format.frequency(of: occurrences, isSingle: posting.isSingle),
+            length: posting.length))
+      }
+      front.encode(least: least, into: &output)
+    }
+    let byteCount = postings.reduce(0) { $0 + $1.occurrences.count }
+    PostingWriter.write(postings.count, occurrenceByteCount: byteCount, to: &output) { writer in
+      var last = TextDocument.none
+      for posting in postings {
+        writer.append(
+          posting.document, after: last, length: posting.length &- least,
+          isSingle: posting.isSingle, UnsafeRawBufferPointer(rebasing: bytes[posting.occurrences]))
+        last = posting.document
+      }
+    }
   }
 
   /// The length of an integer.

@@ -2,6 +2,7 @@
 // the present document form a chain. A document costs no allocation once the arrays have grown.
 
 internal import TreeRingLog
+internal import TreeRingPlatform
 
 /// The terms of documents and their occurrences in the present one. One thread at a time uses it.
 final class TermCollector {
@@ -15,18 +16,18 @@ final class TermCollector {
     var last: UInt32 = 0
   }
 
-  @exclusivity(unchecked) private var slots: [UInt32]
-  @exclusivity(unchecked) private var terms: [Term] = []
-  @exclusivity(unchecked) private var bytes: [UInt8] = []
+  /// The numbers of terms plus one by their hashes; 0 where there is none.
+  @exclusivity(unchecked) private var slots = PlainArray<UInt32>(repeating: 0, count: 256)
+  @exclusivity(unchecked) private var terms = PlainArray<Term>()
+  @exclusivity(unchecked) private var bytes = PlainArray<UInt8>()
   /// The places of the present document's occurrences, and the next one of the same term; 0 ends a
   /// chain.
-  @exclusivity(unchecked) private var occurrences: [(place: UInt64, next: UInt32)] = [(0, 0)]
+  @exclusivity(unchecked) private var occurrences = PlainArray<(place: UInt64, next: UInt32)>(
+    repeating: (0, 0), count: 1)
   /// The terms of the present document in the order of their first occurrences.
-  @exclusivity(unchecked) private var present: [UInt32] = []
+  @exclusivity(unchecked) private var present = PlainArray<UInt32>()
   @exclusivity(unchecked) private var document: UInt32 = 0
-  @exclusivity(unchecked) private var places: [UInt64] = []
-
-  init() { slots = Array(repeating: 0, count: 256) }
+  @exclusivity(unchecked) private var places = PlainArray<UInt64>()
 
   /// The number of terms.
   var count: Int { terms.count }
@@ -38,15 +39,15 @@ final class TermCollector {
   /// Begins the next document.
   func beginDocument() {
     document &+= 1
-    present.removeAll(keepingCapacity: true)
-    occurrences.removeSubrange(1...)
+    present.removeAll()
+    occurrences.removeAll(from: 1)
   }
 
   /// Forgets all terms.
   func removeAll() {
-    terms.removeAll(keepingCapacity: true)
-    bytes.removeAll(keepingCapacity: true)
-    for index in slots.indices { slots[index] = 0 }
+    terms.removeAll()
+    bytes.removeAll()
+    slots.fill(with: 0)
     document = 0
     beginDocument()
   }
@@ -67,34 +68,31 @@ final class TermCollector {
   }
 
   /// Calls `body` with the number and the places of each term of the present document.
-  func forEachPresent(_ body: (_ number: Int, _ places: [UInt64]) -> Void) {
-    for number in present {
-      places.removeAll(keepingCapacity: true)
+  @inline(__always)
+  func forEachPresent(_ body: (_ number: Int, _ places: UnsafeBufferPointer<UInt64>) -> Void) {
+    for number in present.elements {
+      places.removeAll()
       var next = terms[Int(number)].first
       while next != 0 {
         let occurrence = occurrences[Int(next)]
         places.append(occurrence.place)
         next = occurrence.next
       }
-      body(Int(number), places)
+      body(Int(number), UnsafeBufferPointer(places.elements))
     }
   }
 
-  /// Calls `body` with the bytes of all terms.
-  func withTerms<R, E: Error>(
-    _ body: (_ term: (Int) -> UnsafeRawBufferPointer) throws(E) -> R
-  ) throws(E) -> R {
-    try bytes.withUnsafeBytes { (all) throws(E) in
-      try body { number in
-        let term = terms[number]
-        return UnsafeRawBufferPointer(
-          rebasing: all[Int(term.start)..<Int(term.start + term.count)])
-      }
-    }
+  /// The bytes of a term, valid until the next one is added.
+  @inline(__always)
+  func term(_ number: Int) -> UnsafeRawBufferPointer {
+    let term = terms[number]
+    return UnsafeRawBufferPointer(
+      rebasing: bytes.bytes[Int(term.start)..<Int(term.start + term.count)])
   }
 
   // MARK: - Numbers of terms
 
+  @inline(__always)
   private func number(of term: UnsafeRawBufferPointer) -> Int {
     let hash = Self.hash(term)
     let mask = slots.count - 1
@@ -112,21 +110,20 @@ final class TermCollector {
     return terms.count - 1
   }
 
+  @inline(__always)
   private func isEqual(_ number: Int, _ term: UnsafeRawBufferPointer) -> Bool {
-    let known = terms[number]
-    guard Int(known.count) == term.count else { return false }
-    let start = Int(known.start)
-    return bytes.withUnsafeBytes {
-      KeyOrder.compare(
-        UnsafeRawBufferPointer(rebasing: $0[start..<start + term.count]), term) == 0
+    let known = self.term(number)
+    guard known.count == term.count, let a = known.baseAddress, let b = term.baseAddress else {
+      return known.count == term.count
     }
+    return memcmp(a, b, term.count) == 0
   }
 
   private func grow() {
-    slots = Array(repeating: 0, count: slots.count * 4)
+    slots = PlainArray(repeating: 0, count: slots.count * 4)
     let mask = slots.count - 1
-    for (number, term) in terms.enumerated() {
-      var slot = Int(term.hash) & mask
+    for number in 0..<terms.count {
+      var slot = Int(terms[number].hash) & mask
       while slots[slot] != 0 { slot = (slot + 1) & mask }
       slots[slot] = UInt32(number + 1)
     }

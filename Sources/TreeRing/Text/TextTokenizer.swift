@@ -41,29 +41,28 @@ struct TextTokenizer: Hashable, Sendable {
     in text: UnsafeRawBufferPointer, from first: Int = 0, _ body: (Token) -> Void
   ) -> Int {
     withUnsafeTemporaryAllocation(byteCount: Self.termByteCount + 8, alignment: 8) { buffer in
-      var scan = TokenScan(term: buffer, position: first)
-      var at = 0
-      while at < text.count {
-        let byte = text[at]
-        let kind = asciiKinds[Int(byte)]
-        if kind == 0 {
-          if scan.kind != .none { finish(&scan, body) }
-          scan.isAdjacent = false
-          at &+= 1
-        } else if kind < 0x80 {
-          if scan.kind != .word {
-            if scan.kind == .single { finish(&scan, body) }
-            scan.begin(.word, at: at)
+      asciiKinds.withUnsafeBufferPointer { kinds in
+        var scan = TokenScan(term: buffer, position: first)
+        var at = 0
+        while at < text.count {
+          let kind = kinds[Int(text[at])]
+          if kind == 0 {
+            if scan.kind != .none { finish(&scan, body) }
+            scan.isAdjacent = false
+            at &+= 1
+          } else if kind < 0x80 {
+            if scan.kind != .word {
+              if scan.kind == .single { finish(&scan, body) }
+              scan.begin(.word, at: at)
+            }
+            at = scan.takeLetters(of: text, at: at, kinds)
+          } else {
+            at = takeScalar(of: text, at: at, &scan, body)
           }
-          scan.append(kind)
-          at &+= 1
-          scan.end = at
-        } else {
-          at = takeScalar(of: text, at: at, &scan, body)
         }
+        if scan.kind != .none { finish(&scan, body) }
+        return scan.position
       }
-      if scan.kind != .none { finish(&scan, body) }
-      return scan.position
     }
   }
 
@@ -162,13 +161,26 @@ private struct TokenScan {
     isAdjacent = true
   }
 
-  /// Appends a byte, unless the term has its full length.
+  /// Appends the letters and digits of ASCII from an offset on, as far as the term has room.
+  /// - Returns: The offset after them.
   @inline(__always)
-  mutating func append(_ byte: UInt8) {
-    if count < TextTokenizer.termByteCount {
-      term[count] = byte
-      count &+= 1
+  mutating func takeLetters(
+    of text: UnsafeRawBufferPointer, at offset: Int, _ kinds: UnsafeBufferPointer<UInt8>
+  ) -> Int {
+    var (at, count) = (offset, count)
+    while at < text.count {
+      let kind = kinds[Int(text[at])]
+      // Neither 0 nor 0x80.
+      if kind &- 1 >= 0x7F { break }
+      if count < TextTokenizer.termByteCount {
+        term[count] = kind
+        count &+= 1
+      }
+      at &+= 1
     }
+    self.count = count
+    end = at
+    return at
   }
 
   /// Appends a scalar, unless it does not fit.

@@ -217,7 +217,7 @@ extension Store {
     }
     let version = store.queue.visible
     let editor = PageEditor(pages: version.pages, epoch: version.roots.commit, isPrivate: true)
-    var draft = TextDraft(text: index, editor: editor, byteLimit: byteLimit)
+    let draft = TextDraft(text: index, editor: editor, byteLimit: byteLimit)
     let state = store.reader(of: version)
     let bucket = try #require(version.catalog.buckets["rows"])
     var roots = IndexRoots(number: 1)
