@@ -91,19 +91,25 @@ private struct EndlessTransport: FirebaseTransport {
     #expect(numbers(await inbox.next()) == nil)
   }
 
-  @Test func aListenerThatBlocksStopsItsConnection() async throws {
+  @Test func aConnectionIsNotReadOnWhileItsListenerIsBehind() async throws {
     let count = Count()
     let url = try #require(URL(string: "http://127.0.0.1:1/a"))
     let options = FirebaseStage.options(transport: EndlessTransport(count: count))
-    let source = try FirebaseSource(url, options: options)
-    let gate = DispatchSemaphore(value: 0)
-    let listener = source.listen(to: PositionRange()) { _ in gate.wait() }
-    // The head, the message that blocks, those that wait, and one on its way.
-    let most = ListenerInbox.limit + 4
-    try await count.settle(atLeast: ListenerInbox.limit)
-    #expect(count.value <= most, "\(count.value) pieces were read")
-    listener.cancel()
-    for _ in 0..<most { gate.signal() }
+    let client = FirebaseClient(try FirebaseAddress(url), options)
+    let inbox = ListenerInbox()
+    let stream = Task {
+      await client.follow([]) { event in
+        if case .changed(let changes) = event { await inbox.send(.changed(stream: 1, changes)) }
+      }
+    }
+    // The head, the whole tree, the changes that wait, and one on its way.
+    let most = ListenerInbox.limit + 3
+    try await count.settle(atLeast: most)
+    #expect(count.value == most)
+    for _ in 0..<100 { #expect(numbers(await inbox.next()) == 1) }
+    stream.cancel()
+    inbox.finish()
+    #expect(await stream.value == nil)
   }
 
   @Test func messagesHeldBackAreBounded() throws {
