@@ -6,29 +6,30 @@ internal import TreeRingPlatform
 /// A listener. It ends with its last reference, or when it is cancelled.
 final class FirebaseListener: SourceListener {
   private let streams: StreamTasks
-  private let messages: AsyncStream<ListenerMessage>.Continuation
+  private let inbox: ListenerInbox
 
   /// - Parameter send: Receives each step that concerns the children, with the state after it, one
-  ///   call at a time.
+  ///   call at a time. While it runs, the streams wait.
   init(
     _ client: FirebaseClient, _ query: FirebaseQuery,
     send: @escaping @Sendable (ListenerStep, ListenerState) -> Void
   ) {
-    let (inbox, messages) = AsyncStream.makeStream(of: ListenerMessage.self)
+    let inbox = ListenerInbox()
     let streams = StreamTasks()
-    self.messages = messages
+    self.inbox = inbox
     self.streams = streams
     Task {
       var state = ListenerState(query)
-      for await message in inbox {
+      while let message = await inbox.next() {
         for step in state.take(message) {
           switch step {
           case .open(let number, let parameters):
-            streams.add(number, Self.task(client, number, parameters, messages))
+            streams.add(number, Self.task(client, number, parameters, inbox))
           case .close(let number): streams.end(number)
           case .state, .change, .fail: if !streams.isOver { send(step, state) }
           }
         }
+        inbox.pause(state.fullStream)
       }
     }
   }
@@ -38,25 +39,25 @@ final class FirebaseListener: SourceListener {
   /// Starts the task that follows a stream.
   private static func task(
     _ client: FirebaseClient, _ number: Int, _ parameters: [RequestParameter],
-    _ messages: AsyncStream<ListenerMessage>.Continuation
+    _ inbox: ListenerInbox
   ) -> Task<Void, Never> {
     Task {
       let error = await client.follow(parameters) { event in
         switch event {
-        case .requested: messages.yield(.requested(stream: number))
-        case .lost: messages.yield(.lost(stream: number))
-        case .opened(let tree): messages.yield(.opened(stream: number, tree))
-        case .changed(let changes): messages.yield(.changed(stream: number, changes))
+        case .requested: await inbox.send(.requested(stream: number))
+        case .lost: await inbox.send(.lost(stream: number))
+        case .opened(let tree): await inbox.send(.opened(stream: number, tree))
+        case .changed(let changes): await inbox.send(.changed(stream: number, changes))
         }
       }
-      if let error { messages.yield(.failed(stream: number, error)) }
+      if let error { await inbox.send(.failed(stream: number, error)) }
     }
   }
 
-  func extend(to range: PositionRange) { messages.yield(.extend(range)) }
+  func extend(to range: PositionRange) { inbox.extend(to: range) }
 
   func cancel() {
-    messages.finish()
+    inbox.finish()
     streams.endAll()
   }
 }

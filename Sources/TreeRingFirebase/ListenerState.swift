@@ -7,7 +7,7 @@
 //      and dropped then. The server took the tree after the request, so it has all that was sent
 //      before. What was held back might be newer than the tree, and comes again after it: without
 //      this rule, a child would go back to an earlier state. If the request fails, the messages
-//      take effect.
+//      take effect. If they become too many, the first stream waits until then.
 //   3. The whole tree, which also follows every reconnection, is a state of the range.
 //   4. If a stream fails, the listener has failed, and closes the other one.
 
@@ -73,6 +73,8 @@ struct ListenerState {
   /// The messages of `current` since the request for `next`; nil without such a request.
   private var held: [ListenerMessage]?
   private var isOver = false
+  /// The messages held back from which the stream must wait.
+  static let heldLimit = 256
 
   init(_ query: FirebaseQuery) {
     self.query = query
@@ -81,6 +83,9 @@ struct ListenerState {
 
   /// The children of the range, in order. O(n log n).
   var children: [SourceChild<FirebaseChild>] { window.children }
+
+  /// The stream that must wait, because too many of its messages are held back; nil for none.
+  var fullStream: Int? { held?.count ?? 0 < Self.heldLimit ? nil : current?.number }
 
   /// Takes a message and returns the steps that follow, in order.
   mutating func take(_ message: ListenerMessage) -> [ListenerStep] {

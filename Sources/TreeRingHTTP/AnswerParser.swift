@@ -161,7 +161,8 @@ package struct AnswerParser {
 }
 
 extension HTTPAnswer {
-  fileprivate var byteCount: Int {
+  /// The bytes of the body in this piece.
+  var byteCount: Int {
     if case .bytes(let bytes) = self { bytes.count } else { 0 }
   }
 }

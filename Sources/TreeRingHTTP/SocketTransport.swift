@@ -8,23 +8,22 @@ package struct SocketTransport: HTTPTransport {
   package init() {}
 
   package func send(_ request: HTTPRequest) -> AnswerStream {
-    AnswerStream { continuation in
-      let connection = SocketConnection()
-      continuation.onTermination = { _ in connection.cancel() }
-      let number = Platform.startThread {
-        let result = Result { () throws(ConnectionLost) in
-          try connection.run(request) { continuation.yield($0) }
-        }
-        connection.close()
-        switch result {
-        case .success: continuation.finish()
-        case .failure(let error): continuation.finish(throwing: error)
-        }
+    let connection = SocketConnection()
+    let pipe = AnswerPipe(whenClosed: { connection.cancel() })
+    let number = Platform.startThread {
+      let result = Result { () throws(ConnectionLost) in
+        try connection.run(request) { pipe.put($0) }
       }
-      if number != 0 {
-        continuation.finish(throwing: ConnectionLost(reason: "the system starts no more threads"))
+      connection.close()
+      switch result {
+      case .success: pipe.finish()
+      case .failure(let error): pipe.finish(throwing: error)
       }
     }
+    if number != 0 {
+      pipe.finish(throwing: ConnectionLost(reason: "the system starts no more threads"))
+    }
+    return pipe.stream
   }
 }
 

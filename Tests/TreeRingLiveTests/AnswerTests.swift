@@ -61,6 +61,32 @@ struct AnswerTests {
     }
   }
 
+  @Test("A text index answers searches, an index of groups those of groups, and no other")
+  func kindsOfIndexes() throws {
+    let board = try LiveBoard(seed: 1)
+    let service = LiveService(board.store)
+    try board.write(#"{"ops":[["index","words",{"bucket":"notes","text":["body"],"version":1}]]}"#)
+    for (key, body) in [("a", "red apples"), ("b", "green apples, apples"), ("c", "pears")] {
+      try board.write(#"{"ops":[["put","notes","\#(key)",{"body":"\#(body)"}]]}"#)
+    }
+    let found = try ask(service, "/v1/indexes/words/find?q=apples")
+    #expect(found.status == 200 && found.members["count"] == .number("2"))
+    #expect(objects(found.members["hits"]).compactMap { $0["key"]?.string }.sorted() == ["a", "b"])
+    let first = try ask(service, "/v1/indexes/words/find?q=apples&limit=1")
+    #expect(first.members["count"] == .number("2"))
+    #expect(objects(first.members["hits"]).count == 1)
+    let before = try ask(service, "/v1/indexes/words/find?q=apples&at=-2")
+    #expect(objects(before.members["hits"]).compactMap { $0["key"]?.string } == ["a"])
+    #expect(try ask(service, "/v1/indexes/words/find").status == 400)
+    for path in [
+      "board/find?q=apples", "none/find?q=apples", "words/groups", "words/groups/a/rows",
+      "words/groups/a/rank/k", "words/changes?from=1&to=-0",
+    ] {
+      let answer = try ask(service, "/v1/indexes/\(path)")
+      #expect(answer.status == 404, "\(path): \(answer.text)")
+    }
+  }
+
   @Test("Groups, rows of groups and ranks agree with the index")
   func groups() throws {
     let board = try board()

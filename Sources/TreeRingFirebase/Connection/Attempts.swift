@@ -71,22 +71,22 @@ extension FirebaseClient {
   }
 
   /// Follows the events of a location until the task is cancelled or no attempt can succeed.
-  /// Reconnects after each loss; then the whole tree comes again.
+  /// Reconnects after each loss; then the whole tree comes again. Reads on when `receive` returns.
   ///
   /// - Returns: The error that ended it; nil after cancellation.
   func follow(
-    _ parameters: [RequestParameter], _ receive: (ConnectionEvent) -> Void
+    _ parameters: [RequestParameter], _ receive: (ConnectionEvent) async -> Void
   ) async -> (any Error)? {
     var attempts = Attempts(self, most: options.listenAttempts)
     while !Task.isCancelled {
       do {
-        receive(.requested)
+        await receive(.requested)
         try await connect(parameters) { event in
           if case .opened = event { attempts.succeed() }
-          receive(event)
+          await receive(event)
         }
       } catch let failure as FailedAttempt {
-        receive(.lost)
+        await receive(.lost)
         do {
           try await attempts.recover(from: failure)
         } catch {
@@ -102,7 +102,7 @@ extension FirebaseClient {
   /// Follows the events of one connection to its end.
   /// - Throws: A `FailedAttempt`. Returns only after cancellation.
   private func connect(
-    _ parameters: [RequestParameter], _ receive: (ConnectionEvent) -> Void
+    _ parameters: [RequestParameter], _ receive: (ConnectionEvent) async -> Void
   ) async throws {
     var answer = try await open(parameters, accept: "text/event-stream")
     var parser = EventStreamParser(limit: options.largestMessage)
@@ -117,9 +117,9 @@ extension FirebaseClient {
             throw failure(
               .none, .malformed, "A stream begins without the whole data of its location.")
           }
-          receive(.opened(whole.node))
+          await receive(.opened(whole.node))
           isFirst = false
-        case .change(let replacements): receive(.changed(replacements))
+        case .change(let replacements): await receive(.changed(replacements))
         case .cancel(let reason):
           let error = FirebaseError(
             .cancelled, "The server ended the stream. Check the rules; load again to retry.",

@@ -100,7 +100,22 @@ extension AnswerMaker {
     let index = try arguments.text(0)
     let snapshot = try snapshot()
     try access.check(index: index, among: snapshot.indexes)
+    try checkKind(of: index, isText: false, in: snapshot)
     return try snapshot.index(index)
+  }
+
+  /// Throws `notFound` if there is an index of the name, but of the kind that this path does not
+  /// read.
+  func checkKind(
+    of index: String, isText: Bool, in snapshot: Snapshot
+  ) throws(TreeRingError) {
+    let info = snapshot.indexes.first { $0.name.utf8.elementsEqual(index.utf8) }
+    guard let info, (info.text != nil) != isText else { return }
+    throw TreeRingError(
+      .notFound,
+      isText
+        ? "The index \(index) is no text index. Read its groups."
+        : "The index \(index) is a text index, which has no groups. Search it with …/find?q=WORDS.")
   }
 
   func groups() throws(TreeRingError) -> LiveAnswer {
@@ -187,6 +202,7 @@ extension AnswerMaker {
     let index = try arguments.text(0)
     let snapshot = try snapshot()
     try access.check(index: index, among: snapshot.indexes)
+    try checkKind(of: index, isText: true, in: snapshot)
     let text = try snapshot.text(index)
     guard let words = try arguments.text("q") else {
       throw TreeRingError(.invalidInput, "The parameter “q” is missing: the words to find.")

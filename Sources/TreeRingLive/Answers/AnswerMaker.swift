@@ -161,7 +161,10 @@ struct AnswerMaker {
     let limit = min(try arguments.integer("limit") ?? limits.changes, limits.changes)
     let old = try store.snapshot(at: try arguments.point("from"))
     let new = try store.snapshot(at: try arguments.point("to"))
-    for snapshot in [old, new] { try access.check(index: index, among: snapshot.indexes) }
+    for snapshot in [old, new] {
+      try access.check(index: index, among: snapshot.indexes)
+      try checkKind(of: index, isText: false, in: snapshot)
+    }
     var observer = store.observer(of: try mappings(of: index), limit: limit)
     _ = try observer.advance(to: old)
     let change = try observer.advance(to: new)

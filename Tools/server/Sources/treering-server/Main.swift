@@ -1,6 +1,5 @@
 // `treering-server STORE`: serves a store until SIGTERM or Ctrl-C.
 
-import Dispatch
 import Foundation
 import Logging
 import TreeRing
@@ -47,7 +46,7 @@ struct Main {
     let service = LiveService(store, isWritable: arguments.isWritable)
     let server = try await Server.start(service, options)
     // Before anybody can know that it runs, so that a signal always ends it gracefully.
-    let signals = Signals(of: server)
+    let signals = await Signals(of: server)
     let scheme = options.certificate == nil ? "http" : "https"
     let fragment = shownToken.map { "#token=\($0)" } ?? ""
     let address = "\(scheme)://\(options.address):\(server.port)/\(fragment)\n"
@@ -58,48 +57,5 @@ struct Main {
     try await server.stop()
     try store.close()
     if let failure { throw failure }
-  }
-}
-
-/// The signals to a server: SIGTERM and SIGINT end it, SIGHUP reloads.
-private final class Signals {
-  private let ends: AsyncStream<(any Error)?>
-  private let end: AsyncStream<(any Error)?>.Continuation
-  private var sources: [any DispatchSourceSignal] = []
-
-  init(of server: Server) {
-    (ends, end) = AsyncStream.makeStream(of: (any Error)?.self)
-    for number in [SIGTERM, SIGINT, SIGHUP] {
-      signal(number, SIG_IGN)
-      let source = DispatchSource.makeSignalSource(signal: number, queue: .global())
-      source.setEventHandler { [end] in
-        guard number == SIGHUP else {
-          end.yield(nil)
-          return
-        }
-        do {
-          try server.reload()
-        } catch {
-          FileHandle.standardError.write(Data("treering-server: \(error)\n".utf8))
-        }
-      }
-      source.activate()
-      sources.append(source)
-    }
-  }
-
-  /// Waits for a signal that ends the server, or until the store can no longer be followed. Returns
-  /// the error of the latter.
-  func waitForEnd(_ rounds: Task<Void, any Error>) async -> (any Error)? {
-    Task { [end] in
-      do { try await rounds.value } catch { end.yield(error) }
-    }
-    var failure: (any Error)?
-    for await found in ends {
-      failure = found
-      break
-    }
-    for source in sources { source.cancel() }
-    return failure
   }
 }

@@ -1,8 +1,9 @@
-"""Measures the databases of treering-server over one connection: writes, queries, streams.
+"""Measures the databases of treering-server: writes, queries and streams over one connection, and
+writes and events over two WebSockets of the SDKs' protocol.
 
 Usage: figures.py SERVER [CHILDREN]. Prints medians and 99th percentiles in milliseconds.
 """
-import http.client, json, re, socket, subprocess, sys, tempfile, time
+import base64, http.client, json, os, re, socket, subprocess, sys, tempfile, time
 
 children = int(sys.argv[2]) if len(sys.argv) > 2 else 50_000
 
@@ -75,6 +76,67 @@ def measure(port):
         delays.append(time.perf_counter() - start)
         connection.getresponse().read()
     percentiles("PUT sent to its event received", delays)
+    sockets(port)
+
+
+class Socket:
+    """A WebSocket of the SDKs' protocol, with short messages."""
+
+    def __init__(self, port):
+        self.stream = socket.create_connection(("127.0.0.1", port))
+        self.stream.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self.file = self.stream.makefile("rb")
+        self.number = 0
+        key = base64.b64encode(os.urandom(16)).decode()
+        self.stream.sendall(
+            f"GET /.ws?v=5 HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nUpgrade: websocket\r\n"
+            f"Connection: Upgrade\r\nSec-WebSocket-Key: {key}\r\n"
+            "Sec-WebSocket-Version: 13\r\n\r\n".encode())
+        assert b" 101 " in self.file.readline()
+        while self.file.readline() != b"\r\n":
+            pass
+        assert self.receive()["d"]["t"] == "h"
+
+    def send(self, action, body):
+        self.number += 1
+        request = {"r": self.number, "a": action, "b": body}
+        text = json.dumps({"t": "d", "d": request}).encode()
+        # A mask of zeros leaves the text as it is.
+        head = bytes([0x81, 0xFE]) + len(text).to_bytes(2, "big") + bytes(4)
+        self.stream.sendall(head + text)
+
+    def receive(self):
+        while True:
+            opcode, length = self.file.read(2)
+            if length == 126:
+                length = int.from_bytes(self.file.read(2), "big")
+            payload = self.file.read(length)
+            if opcode == 0x81:
+                return json.loads(payload)
+
+    def answer(self):
+        """Reads on to the answer to the last request."""
+        while (message := self.receive()["d"]).get("r") != self.number:
+            pass
+        assert message["b"]["s"] == "ok", message
+
+
+def sockets(port):
+    writer, reader = Socket(port), Socket(port)
+    reader.send("q", {"p": "/list/k2", "h": ""})
+    reader.answer()
+    answers, events = [], []
+    for number in range(2_000):
+        time.sleep(0.002)
+        start = time.perf_counter()
+        writer.send("p", {"p": "/list/k2/t", "d": f"w{number}"})
+        event = reader.receive()
+        events.append(time.perf_counter() - start)
+        writer.answer()
+        answers.append(time.perf_counter() - start)
+        assert event["d"]["b"] == {"p": "list/k2/t", "d": f"w{number}"}, event
+    percentiles("WebSocket: put sent to its event received by another client", events)
+    percentiles("WebSocket: put sent to its answer, durable", answers)
 
 
 main()

@@ -4,8 +4,8 @@ import json
 import re
 import urllib.parse
 
-from axe_playwright_python.sync_playwright import Axe
-
+import looks
+import many
 from browser import Tab
 from served import Served, flights
 
@@ -282,8 +282,16 @@ class Features:
         self.page.evaluate("document.querySelector('.grid.log').scrollTop = 1e9")
         self.page.wait_for_selector("#commit-1:not(.waiting)")
         assert "01-01" in self.text("#commit-1")
+        # A commit that comes before the browser tells of a scroll does not undo that.
+        self.page.evaluate("""() => {
+          const { view } = inspector;
+          const grow = view.grow.bind(view);
+          view.grow = () => {
+            if (view.newest < inspector.moment.newest) view.grid.scrollTop = 0;
+            grow();
+          };
+        }""")
         further = self.served.commit(["touch", "flights", "new0"], note="a note")
-        self.page.evaluate("document.querySelector('.grid.log').scrollTop = 0")
         self.page.wait_for_selector(f"#commit-{further}:not(.waiting)")
         assert "a note" in self.text(f"#commit-{further}")
         self.page.locator(f"#commit-{further}").click()
@@ -355,6 +363,9 @@ class Features:
         shown = self.tab.shown()
         assert shown["total"] == self.served.rows("departures", shown_group(shown), 0, 1, newest)[1]
 
+    def step_an_index_of_more_groups_than_a_window_takes_is_read_in_pages(self):
+        many.check(self.browser, self.store.parent)
+
     def step_without_a_token_nothing_is_shown(self):
         context = self.browser.new_context()
         page = context.new_page()
@@ -369,34 +380,10 @@ class Features:
         context.close()
 
     def step_axe_finds_no_barrier(self):
-        row = urllib.parse.quote(json.dumps(["flights", "20130105-B6600-JFK"]))
-        for state in [f"&group=JFK&at=5000&row={row}", "&view=log&commit=5000",
-                      "&view=buckets&at=4000", "&view=compare&from=5000&to=5010", "&view=stats"]:
-            tab = Tab(self.browser, self.served, state)
-            tab.page.wait_for_selector(".panel .version, .card, .differences li, #bucket-row-0")
-            # The panel has come to rest.
-            tab.page.wait_for_timeout(250)
-            for scheme in ["light", "dark"]:
-                tab.page.emulate_media(color_scheme=scheme)
-                found = Axe().run(tab.page).response["violations"]
-                names = [(one["id"], one["nodes"][0]["target"]) for one in found]
-                assert not names, f"{scheme} {state}: {names}"
-            tab.close()
+        looks.barriers(self.browser, self.served)
 
     def step_a_phone_shows_it_all(self):
-        phone = Tab(self.browser, self.served, "&group=JFK&at=5003",
-                    viewport={"width": 390, "height": 800})
-        phone.ready()
-        wide = phone.page.evaluate("document.documentElement.scrollWidth")
-        assert wide <= 390, f"{wide} pixels wide"
-        grid = phone.page.evaluate("""() => {
-          const grid = document.querySelector(".rows .grid");
-          return [grid.scrollWidth, grid.clientWidth, grid.clientHeight];
-        }""")
-        assert grid[0] <= grid[1] and grid[2] > 300, grid
-        phone.page.locator("#row-0").click()
-        phone.page.wait_for_selector(".panel .version")
-        phone.close()
+        looks.phone(self.browser, self.served, self.shots)
 
 
 def shown_group(shown):

@@ -71,8 +71,9 @@ async function ask(target, body) {
   });
   return answer.json();
 }
+// On a busy machine a server takes seconds to start, and the next attempt as long again.
 async function eventually(condition, what) {
-  for (let turn = 0; turn < 2000; turn++) {
+  for (let turn = 0; turn < 12_000; turn++) {
     if (await condition()) return;
     await new Promise((resolve) => setTimeout(resolve, 5));
   }

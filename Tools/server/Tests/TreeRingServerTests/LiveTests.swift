@@ -200,4 +200,26 @@ struct LiveTests {
     #expect(try await waited.status == 503)
     #expect(throws: (any Error).self) { try TestConnection(test.port).head() }
   }
+
+  @Test("An end amid upgrades misses no connection: each is told, or closed before its upgrade")
+  func endingAmidUpgrades() async throws {
+    for round in 0..<12 {
+      let test = try await TestServer()
+      let connections = try (0..<16).map { _ in try TestConnection(test.port) }
+      for connection in connections {
+        try connection.sendUpgrade(token: TestServer.token, port: test.port)
+      }
+      try await Task.sleep(for: .microseconds(round * 50))
+      let start = ContinuousClock.now
+      try await test.stop()
+      // One that the drain had missed would last for five seconds.
+      #expect(ContinuousClock.now - start < .seconds(4))
+      for connection in connections {
+        let bytes = try connection.rest()
+        let isTold =
+          bytes.starts(with: "HTTP/1.1 101".utf8) && bytes.suffix(4) == [0x88, 2, 3, 233]
+        #expect(bytes.isEmpty || isTold, "\(String(decoding: bytes, as: UTF8.self))")
+      }
+    }
+  }
 }

@@ -8,15 +8,25 @@ import TreeRing
 private let program = URL(filePath: CommandLine.arguments[0]).deletingLastPathComponent()
   .appending(path: "treering-server").path
 
+/// The program that traces system calls, and can delay them.
+private let tracer = "/usr/bin/strace"
+
 /// The running program.
 private final class RunningServer {
   let process = Process()
   private let output = Pipe()
   private let errors = Pipe()
 
-  init(_ arguments: [String]) throws {
-    process.executableURL = URL(filePath: program)
-    process.arguments = arguments
+  /// - Parameter slowCall: A system call that takes a fifth of a second longer.
+  init(_ arguments: [String], slowCall: String? = nil) throws {
+    var command = [program] + arguments
+    if let slowCall {
+      let trace = ["-e", "trace=\(slowCall)", "-e", "inject=\(slowCall):delay_enter=200000"]
+      // The traced program is this process's child, and the tracer a process of its own.
+      command = [tracer, "-D", "-f", "-o", "/dev/null"] + trace + command
+    }
+    process.executableURL = URL(filePath: command[0])
+    process.arguments = Array(command.dropFirst())
     process.standardOutput = output
     process.standardError = errors
     try process.run()
@@ -111,6 +121,31 @@ struct ProgramTests {
       let end = server.end()
       #expect(end.status == 0 && end.errors.contains("others may read the tokens"))
       #expect(!end.errors.contains(first))
+    }
+  }
+
+  @Test(
+    "Signals count from the moment at which the address is printed",
+    .enabled(if: FileManager.default.isExecutableFile(atPath: tracer), "\(tracer) is missing"))
+  func earlySignals() async throws {
+    try await withStore { store in
+      let (first, second) = ("first-0123456789", "second-0123456789")
+      let file = try TokenFile([first])
+      defer { file.remove() }
+      let arguments = [store, "--port", "0", "--tokens", file.path]
+      let server = try RunningServer(arguments, slowCall: "rt_sigaction")
+      let line = try server.line()
+      try file.write([TokenFile.line(second)])
+      kill(server.process.processIdentifier, SIGHUP)
+      let port = try #require(line.split(separator: ":").last.flatMap { Int($0.dropLast()) })
+      let end = ContinuousClock.now + .seconds(3)
+      var status = 0
+      while status != 200, ContinuousClock.now < end {
+        status = try TestConnection(port).ask("/v1/store", token: second, port: port).status
+      }
+      #expect(status == 200)
+      server.process.terminate()
+      #expect(server.end().status == 0)
     }
   }
 

@@ -117,6 +117,14 @@ final class TestConnection {
   func upgrade(
     _ target: String = "/v1/live", token: String?, port: Int, headers: [String] = []
   ) throws -> String {
+    try sendUpgrade(target, token: token, port: port, headers: headers)
+    return try head()
+  }
+
+  /// Sends the request for a WebSocket.
+  func sendUpgrade(
+    _ target: String = "/v1/live", token: String?, port: Int, headers: [String] = []
+  ) throws {
     var lines = [
       "GET \(target) HTTP/1.1", "Host: 127.0.0.1:\(port)", "Upgrade: websocket",
       "Connection: Upgrade", "Sec-WebSocket-Version: 13",
@@ -124,7 +132,13 @@ final class TestConnection {
     ]
     if let token { lines.append("Sec-WebSocket-Protocol: treering.v1, token.\(token)") }
     try send((lines + headers).joined(separator: "\r\n") + "\r\n\r\n")
-    return try head()
+  }
+
+  /// All bytes to the end of the connection. A reset ends it too.
+  func rest() throws -> [UInt8] {
+    _ = try isEnded()
+    defer { buffer = [] }
+    return buffer
   }
 
   /// Sends a masked frame.

@@ -68,14 +68,16 @@ export class GroupWindow {
   async readMore() {
     if (this.window || this.isReading || this.next === null) return;
     this.isReading = true;
+    // Another list once the moment has moved: the answer is of the former one.
+    const { groups } = this;
     try {
       const answer = await this.page.api.get(path`/v1/indexes/${this.index}/groups`, {
         from: this.next === undefined ? undefined : keyID(this.next), limit: 1000,
         at: this.page.moment.at,
       });
-      if (this.isClosed) return;
+      if (this.isClosed || groups !== this.groups) return;
       for (const { group, rows } of answer.groups) {
-        this.groups.push({ group, id: keyID(group), rows });
+        groups.push({ group, id: keyID(group), rows });
       }
       this.next = answer.next;
       this.onchange(false);
@@ -83,6 +85,7 @@ export class GroupWindow {
       this.page.fail(error);
     } finally {
       this.isReading = false;
+      if (!this.isClosed && groups !== this.groups) this.readMore();
     }
   }
 }

@@ -59,6 +59,7 @@ export class LogView {
     const { moment } = this.page;
     const come = moment.newest - this.newest;
     this.newest = moment.newest;
+    this.list.catchUp();
     if (come > 0 && this.list.scroll.top > 1) this.list.shift(come, this.count);
     this.list.setCount(this.count);
     if (come > 0) this.list.drawChange();

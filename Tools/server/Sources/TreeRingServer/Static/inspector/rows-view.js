@@ -70,6 +70,7 @@ export class RowsView {
 
   change(change, isScroll) {
     const { source, list } = this;
+    list.catchUp();
     this.note.hidden = source.total > 0;
     if (source.total === 0) setText(this.note, "No row of this group at the moment shown.");
     if (this.columns.learn(change.added ?? [...change.placed, ...change.updated.map((u) => u.row)]

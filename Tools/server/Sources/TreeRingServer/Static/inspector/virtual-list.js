@@ -46,6 +46,7 @@ export class VirtualList {
 
   /** Sets the number of rows. */
   setCount(total) {
+    this.catchUp();
     const header = this.source.header?.offsetHeight ?? 0;
     const viewport = Math.max(0, this.scroller.clientHeight - header);
     const real = this.scroll.resize(total, viewport);
@@ -95,6 +96,14 @@ export class VirtualList {
 
   apply(real) {
     if (Math.abs(this.scroller.scrollTop - real) >= 1) this.scroller.scrollTop = real;
+  }
+
+  /**
+   * Takes a scroll of which the browser has not told yet. Called before the list is moved for other
+   * reasons, so that changes that come fast do not undo the reader's scrolls.
+   */
+  catchUp() {
+    if (this.scroller.clientHeight > 0) this.scrolled();
   }
 
   scrolled() {
