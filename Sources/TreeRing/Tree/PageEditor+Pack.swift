@@ -116,6 +116,8 @@ extension PageEditor {
     list.write(all, to: owned, number: owned.number, birth: birth, owner: owner, level: 2)
     for page in parents { release(page.number, birth: page.birth) }
     for leaf in packed.replaced { release(leaf.page, birth: leaf.birth) }
+    // The window may have been all below the root.
+    lowerRoot(&root)
     window.savedCount = packed.savedCount + parents.count - inner.count
     return window
   }

@@ -107,7 +107,7 @@ extension PageEditor {
   }
 
   /// Removes root pages with a single child, and the last page when it is empty.
-  private func lowerRoot(_ root: inout TreeRoot) {
+  func lowerRoot(_ root: inout TreeRoot) {
     while root.page != 0 {
       let page = table.top(of: root)
       if page.cellCount > 1 || (page.level == 0 && page.cellCount > 0) { return }

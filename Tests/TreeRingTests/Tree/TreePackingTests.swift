@@ -91,6 +91,25 @@ import Testing
     }
   }
 
+  @Test("A tree that packing makes lower loses its root page", arguments: 4...8)
+  func lowerRoot(capacity: Int) throws {
+    var lowered = 0
+    for seed in UInt64(1)...60 {
+      var random = SeededGenerator(seed: seed)
+      var tree = Grown(cellCapacity: capacity)
+      tree.edit(Int.random(in: 10...120, using: &random), &random)
+      guard tree.root.page != 0 else { continue }
+      let level = tree.pages.table.top(of: tree.root).level
+      _ = try tree.pack(bornAfter: StateID(0), leafLimit: 512)
+      expectSame(tree.root, tree.model, tree.pages, "seed \(seed)")
+      #expect(
+        tree.pages.livePageCount
+          == TreeChecker.reachablePages(tree.root, pages: tree.pages).count, "seed \(seed)")
+      if tree.pages.table.top(of: tree.root).level < level { lowered += 1 }
+    }
+    #expect(lowered > 0)
+  }
+
   @Test("The leaves of a tree grown in random order are nearly full afterwards")
   func fill() throws {
     var random = SeededGenerator(seed: 1)
