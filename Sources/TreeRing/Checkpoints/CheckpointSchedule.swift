@@ -5,6 +5,10 @@
 //
 // - if an opening would have to replay more than `dueReplay`: as soon as writing pauses, or amid
 //   commits after a pause that is long in proportion to the last checkpoint;
+// - the same, but amid commits after a third of that pause, if an opening would have to replay more
+//   than `cheapReplay`, and the pages to be written take no more bytes than that. Time travel
+//   replays from the root of a checkpoint too, so roots lie close together where they cost little:
+//   in a store whose rows are soon deleted, say;
 // - at once, if an opening would have to replay more than `urgentReplay`, if dirty pages fill their
 //   share of the heap, or if most of the pages have died that may die before it ends.
 //
@@ -26,16 +30,29 @@ final class CheckpointSchedule: Sendable {
   static let dueReplay: UInt64 = 1 << 20
   /// The replay that makes a checkpoint urgent.
   static let urgentReplay: UInt64 = 32 << 20
+  /// The replay that makes a checkpoint due soon if it writes no more bytes than that.
+  static let cheapReplay: UInt64 = 4 << 20
   /// The part of the pages that may die between two checkpoints that makes a checkpoint due.
   static let duePart = 0.75
   /// The ratio of the pause after a checkpoint to the checkpoint's duration, amid commits: a
-  /// tenth of the time goes into checkpoints.
+  /// tenth of the time goes into checkpoints, a quarter into cheap ones.
   private static let pauseFactor = 9
+  private static let cheapPauseFactor = 3
   /// The time without a commit after which writing pauses.
   private static let idleTime = Duration.milliseconds(20)
 
   enum Work: Hashable, Sendable {
-    case checkpoint, urgentCheckpoint, eviction, release
+    case checkpoint, cheapCheckpoint, urgentCheckpoint, eviction, release
+
+    /// The ratio of the pause before it to the duration of the last checkpoint, amid commits; nil
+    /// for work that does not wait.
+    fileprivate var pauseFactor: Int? {
+      switch self {
+      case .checkpoint: CheckpointSchedule.pauseFactor
+      case .cheapCheckpoint: CheckpointSchedule.cheapPauseFactor
+      case .urgentCheckpoint, .eviction, .release: nil
+      }
+    }
   }
 
   private struct State: Sendable {
@@ -70,8 +87,8 @@ final class CheckpointSchedule: Sendable {
   func queue(_ work: Work, _ body: @escaping @Sendable () -> Void) {
     let start = state.withLock { state -> ContinuousClock.Instant? in
       guard !state.isClosed, state.queued.insert(work).inserted else { return nil }
-      guard work == .checkpoint else { return .now }
-      return state.lastEnd + max(state.lastDuration * Self.pauseFactor, Self.idleTime)
+      guard let factor = work.pauseFactor else { return .now }
+      return state.lastEnd + max(state.lastDuration * factor, Self.idleTime)
     }
     guard let start else { return }
     let run: @Sendable () -> Void = { [weak self] in

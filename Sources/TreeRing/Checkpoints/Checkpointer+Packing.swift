@@ -102,8 +102,9 @@ extension Checkpointer {
     let wasteful = wastefulRoots
     var dropped = Set(near.map(\.state))
     if wasteful.pageCount >= worthwhilePageCount { dropped.formUnion(wasteful.states) }
-    let bar = pins.newestState(
-      before: newest.state, except: dropped.union(leaving.map(\.state)))
+    // A root that has been dropped stays as long as a follower reads it.
+    let ending = leaving.filter { !followed.contains($0.commit) }
+    let bar = pins.newestState(before: newest.state, except: dropped.union(ending.map(\.state)))
     return PackingLimits(
       bar: bar ?? StateID(0), dropped: dropped,
       isSnapshot: bar.map { bar in !entries.contains { $0.state == bar } } ?? false)
@@ -155,9 +156,9 @@ extension Checkpointer {
   private func isFormRead(
     of base: Roots, _ source: Source, _ limits: PackingLimits
   ) -> Bool {
-    let (entries, leaving) = state.withLock { ($0.ledger.entries, $0.leaving) }
-    let forms = (entries + leaving).map(\.state).filter { $0.commit == base.commit }
-    let passing = limits.dropped.union(forms).union(leaving.map(\.state))
+    let (entries, ending) = state.withLock { ($0.ledger.entries, $0.ending) }
+    let forms = (entries + ending).map(\.state).filter { $0.commit == base.commit }
+    let passing = limits.dropped.union(forms).union(ending.map(\.state))
     let visible = source.queue.visible.roots.state
     guard let held = pins.newestState(before: visible, except: passing) else { return false }
     return held > limits.bar

@@ -13,7 +13,7 @@ extension Checkpointer {
     return state.withLock { state in
       let saved = state.ledger.deadPageCount
       let unsaved = pins.unsavedPageCount
-      let leaving = state.leaving.reduce(0) { $0 + pins.deadPageCount(of: $1.state) }
+      let leaving = state.ending.reduce(0) { $0 + pins.deadPageCount(of: $1.state) }
       let followed = state.ledger.entries.reduce(0) { sum, entry in
         guard state.followed.contains(entry.commit) else { return sum }
         return sum + entry.deadPageCount + pins.deadPageCount(of: entry.state)
@@ -58,6 +58,7 @@ extension Checkpointer {
     } catch {
       // The roots that followers read are unknown, so none may be dropped.
       logger.warning("Followers could not be listed, so no root is dropped: \(error)")
+      state.withLock { $0.followed.formUnion($0.leaving.map(\.commit)) }
       return [:]
     }
     state.withLock { $0.followed = readers }

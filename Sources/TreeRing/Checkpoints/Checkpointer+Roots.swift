@@ -4,10 +4,14 @@ internal import TreeRingLog
 internal import TreeRingPlatform
 
 extension Checkpointer {
-  /// The version of the newest root at or before a commit; nil if there is none.
-  func version(atOrBefore commit: CommitNumber) throws(TreeRingError) -> Version? {
+  /// The version of the newest root at or before a commit; nil if there is none after `last`.
+  func version(
+    atOrBefore commit: CommitNumber, after last: CommitNumber
+  ) throws(TreeRingError) -> Version? {
     let roots = state.withLock { state -> Roots? in
-      guard let entry = state.ledger.entry(atOrBefore: commit) else { return nil }
+      guard let entry = state.ledger.entry(atOrBefore: commit), entry.commit > last else {
+        return nil
+      }
       pins.pin(entry.state)
       return entry.roots
     }

@@ -10,13 +10,17 @@ extension Checkpointer {
     evictor.updateShare()
     schedule.countCommit()
     let replay = replayByteCount(after: roots)
-    if pages.heapPageCounts.dirty >= evictor.share.dirtyPages
-      || throttle.deadPart() >= CheckpointSchedule.duePart
+    let dirty = pages.heapPageCounts.dirty
+    if dirty >= evictor.share.dirtyPages || throttle.deadPart() >= CheckpointSchedule.duePart
       || replay >= CheckpointSchedule.urgentReplay
     {
-      queueCheckpoint(isUrgent: true)
+      queueCheckpoint(.urgentCheckpoint)
+    } else if replay >= CheckpointSchedule.cheapReplay,
+      UInt64(dirty * PageLayout.pageByteCount) <= replay
+    {
+      queueCheckpoint(.cheapCheckpoint)
     } else if replay >= CheckpointSchedule.dueReplay {
-      queueCheckpoint(isUrgent: false)
+      queueCheckpoint(.checkpoint)
     }
     if evictor.isDue {
       schedule.queue(.eviction) { [weak self] in self?.evict() }
@@ -26,7 +30,7 @@ extension Checkpointer {
   /// Delays the writer of the latest commit while memory or room in the file is short; see
   /// `WriterThrottle.delay`. Called outside any lock.
   func throttle(after pageCount: Int) {
-    throttle.delay(after: pageCount) { queueCheckpoint(isUrgent: true) }
+    throttle.delay(after: pageCount) { queueCheckpoint(.urgentCheckpoint) }
   }
 
   /// Evicts pages as `Evictor.evict` does, unless the file is about to be closed.
@@ -46,10 +50,8 @@ extension Checkpointer {
     }
   }
 
-  private func queueCheckpoint(isUrgent: Bool) {
-    schedule.queue(isUrgent ? .urgentCheckpoint : .checkpoint) { [weak self] in
-      self?.runQueued()
-    }
+  private func queueCheckpoint(_ work: CheckpointSchedule.Work) {
+    schedule.queue(work) { [weak self] in self?.runQueued() }
   }
 
   private func runQueued() {

@@ -41,7 +41,8 @@ final class Checkpointer: Sendable {
     /// The pages of blobs, and the last meta that refers to them.
     var blobs: [(sequence: UInt64, pages: [PageNumber])] = []
     /// Roots that the newest meta has dropped and the one before it keeps. They stay pinned until
-    /// the older meta has been overwritten: the device may have lost the newest one.
+    /// the older meta has been overwritten, because the device may have lost the newest one. Also
+    /// those dropped earlier that a follower reads.
     var leaving: [RootLedger.Entry] = []
     /// The roots that followers read, as of the last time that roots were dropped.
     var followed: Set<CommitNumber> = []
@@ -66,7 +67,15 @@ final class Checkpointer: Sendable {
       var withheldNumbers = false
     }
 
-    /// Takes over the consequences of a checkpoint whose meta is durable.
+    /// The leaving roots that the next checkpoint frees: those that no follower reads.
+    var ending: [RootLedger.Entry] { leaving.filter { !isFollowed($0) } }
+
+    /// Whether a follower read a root when roots were last dropped.
+    func isFollowed(_ entry: RootLedger.Entry) -> Bool { followed.contains(entry.commit) }
+
+    /// Takes over the consequences of a checkpoint whose meta is durable. A root that an earlier
+    /// checkpoint dropped stays pinned as long as a follower reads it: the follower may have
+    /// registered it between the beginning of that checkpoint and its end.
     mutating func adopt(_ outcome: CheckpointWriter.Outcome) -> Released {
       sequence = outcome.meta.sequence
       // The meta before the previous one has been overwritten.
@@ -75,9 +84,10 @@ final class Checkpointer: Sendable {
       }
       blobs.append((sequence: sequence - 1, pages: outcome.replacedBlobPages))
       blobs.append((sequence: sequence, pages: outcome.ownBlobPages))
-      var released = Released(pages: blobs.filter(isOld).flatMap(\.pages), roots: leaving)
+      var released = Released(pages: blobs.filter(isOld).flatMap(\.pages), roots: ending)
       blobs.removeAll(where: isOld)
-      leaving = ledger.entries.filter { outcome.dropped[$0.state] != nil }
+      leaving = leaving.filter(isFollowed)
+      leaving += ledger.entries.filter { outcome.dropped[$0.state] != nil }
       unwanted.subtract(outcome.dropped.keys)
       ledger = outcome.ledger
       if let commit = withholdsThrough, outcome.meta.position.commit > commit {

@@ -3,8 +3,9 @@
 // nearest root before it and a replay from there.
 //
 // Roots are dropped when they keep more pages than they may, or when there are very many. The
-// ledger drops the root whose removal leaves the narrowest gap; of equal gaps the oldest. So gaps
-// double, the oldest first. Only one form of a commit is kept, the newest.
+// ledger drops the root whose removal leaves the shortest replay from the root before it to the one
+// after it (`Roots.replayByteCount`); of equal ones the oldest. So gaps double, the oldest first.
+// Only one form of a commit is kept, the newest.
 
 internal import TreeRingLog
 
@@ -106,16 +107,21 @@ struct RootLedger: Sendable {
     return dropped
   }
 
-  /// The entry whose removal leaves the narrowest gap. Excludes the newest entry and held ones.
+  /// The entry whose removal leaves the shortest replay. Excludes the newest entry and held ones.
   /// There are at least two entries.
   private static func leastMissed(in entries: [Entry], isHeld: (Entry) -> Bool) -> Int? {
-    var best: (index: Int, gap: UInt64)?
+    var best: (index: Int, replay: Double)?
     for index in 0..<(entries.count - 1) where !isHeld(entries[index]) {
-      let before = index == 0 ? 0 : entries[index - 1].roots.operationCount
-      let after = entries[index + 1].roots.operationCount
-      let gap = after - min(before, after)
-      if gap < best?.gap ?? .max { best = (index, gap) }
+      let before = index == 0 ? 0 : entries[index - 1].roots.replayCost
+      let replay = entries[index + 1].roots.replayCost - before
+      if replay < best?.replay ?? .infinity { best = (index, replay) }
     }
     return best?.index
   }
+}
+
+extension Roots {
+  /// `replayByteCount` for a comparison: a list of roots in a file may state counts that no store
+  /// reaches, and whose sum would overflow.
+  fileprivate var replayCost: Double { Double(payloadByteCount) + 64 * Double(operationCount) }
 }

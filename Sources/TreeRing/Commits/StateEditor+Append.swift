@@ -41,4 +41,18 @@ extension StateEditor {
     }
     return deletedAt
   }
+
+  /// Puts a row behind all others, whose key has no tombstone and whose bucket has no index. O(1)
+  /// amortised.
+  /// - Parameter end: The end of the row tree after the previous call; nil if anything was edited
+  ///   since.
+  func append(
+    _ row: RowRecord, treeKey: UnsafeRawBufferPointer, end: inout TreeEnd?
+  ) throws(TreeRingError) {
+    encode(row)
+    guard treeKey.count + record.count <= PageLayout.maxCellByteCount else {
+      throw ByteReader.damaged
+    }
+    record.withUnsafeBytes { editor.append(&roots.rows, at: &end, key: treeKey, value: $0) }
+  }
 }

@@ -31,6 +31,8 @@ final class StateEditor {
   @exclusivity(unchecked) var words: TermCollector?
   /// Whether a replayed commit lacks operations that were removed from the log later.
   var hasReplayedStub = false
+  /// The bucket added last, or found in the catalog.
+  @exclusivity(unchecked) private var lastAdded: UInt32?
   /// The record of the row that is being put.
   @exclusivity(unchecked) private(set) var record: [UInt8] = []
 
@@ -143,6 +145,8 @@ final class StateEditor {
 
   /// Adds a bucket and its number to the catalog.
   func add(_ bucket: BucketReference) {
+    if lastAdded == bucket.number { return }
+    lastAdded = bucket.number
     if catalog.buckets.name(of: bucket.number) != nil { return }
     catalog.add(bucket)
     setCatalog(CatalogKey.bucket, bucket.name.utf8, integer: UInt64(bucket.number))

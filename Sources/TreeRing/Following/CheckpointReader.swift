@@ -8,6 +8,8 @@ final class CheckpointReader: Sendable {
   private let path: String
   private let registry: ReaderRegistry
   private let opened = Mutex<PageFile?>(nil)
+  /// The roots that a meta lists, as read last.
+  private let listed = Mutex<(meta: Meta, roots: [Roots])?>(nil)
 
   /// A root that the writer keeps as long as the pin is held.
   struct Root: Sendable {
@@ -106,6 +108,47 @@ final class CheckpointReader: Sendable {
       }
       return Root(meta: meta, bound: bound, roots: newest.roots, pin: pin)
     }
+  }
+
+  /// A root of the past, as a meta lists it. Nothing keeps its pages.
+  struct PastRoot {
+    var meta: Meta
+    var roots: Roots
+  }
+
+  /// The newest root at or before a commit that the newest meta lists; nil if there is none after
+  /// `last`. O(1) for the meta read last, else O(roots).
+  func pastRoot(
+    atOrBefore commit: CommitNumber, after last: CommitNumber
+  ) throws(TreeRingError) -> PastRoot? {
+    try withNewestMeta { (file, meta) throws(TreeRingError) in
+      let roots = try roots(of: meta, file)
+      guard let found = roots.last(where: { $0.commit <= commit }), found.commit > last else {
+        return nil
+      }
+      return PastRoot(meta: meta, roots: found)
+    }
+  }
+
+  private func roots(of meta: Meta, _ file: PageFile) throws(TreeRingError) -> [Roots] {
+    if let known = listed.withLock({ $0 }), known.meta == meta { return known.roots }
+    let bound = min(try file.pageBound(), meta.pageBound)
+    let roots = try RetainedRoot.decode(try file.readBlob(meta.roots), below: bound).map(\.roots)
+    guard try file.metas().valid.first == meta else {
+      throw damaged("a newer checkpoint has replaced its meta")
+    }
+    listed.withLock { $0 = (meta, roots) }
+    return roots
+  }
+
+  /// Registers a root of the past, so that the writer keeps its pages; nil if a checkpoint has been
+  /// made since, or the file is no longer the store's. Then the root may be gone.
+  func register(_ past: PastRoot) throws(TreeRingError) -> Root? {
+    guard let file else { return nil }
+    let pin = try registry.register(past.roots.commit)
+    guard try file.metas().valid.first == past.meta, try isInForce(file) else { return nil }
+    let bound = min(try file.pageBound(), past.meta.pageBound)
+    return Root(meta: past.meta, bound: bound, roots: past.roots, pin: pin)
   }
 
   /// Whether a meta is still the newest of the file.

@@ -33,6 +33,8 @@ extension Follower {
       root.pin.release()
       return true
     }
+    engine.timeTravel.evict(unusedFor: Self.pastStateTime)
+    pastRoots?.releaseUnused()
     let generations = log.segments.map(\.generation)
     if generations != state.generations {
       // Recent states must not show operations that have been removed from the log.
@@ -44,6 +46,10 @@ extension Follower {
     // a newer root.
     try moveOverIfDue(&state, after: 1)
   }
+
+  /// The time for which an earlier state is kept that nobody uses: its root holds back the writer's
+  /// horizon, and keeps pages in its file.
+  private static let pastStateTime = Duration.seconds(10)
 
   /// Moves over if there is a newer checkpoint and `count` operations have been replayed, on top of
   /// the root or without one.
@@ -100,6 +106,7 @@ extension Follower {
       state.formerRoots.append(FormerRoot(pin: pin, use: old.use))
     }
     (state.root, state.pin) = (root, nil)
+    pastRoots?.open()
     logger.debug("Moved over to the checkpoint of commit \(root.roots.commit).")
   }
 
@@ -109,7 +116,8 @@ extension Follower {
     after commit: CommitNumber, _ state: State
   ) throws(TreeRingError) -> CheckpointReader.Root? {
     // A version may still need the old file; until it does not, no other one can be opened.
-    guard let checkpoints, state.root != nil || state.formerRoots.isEmpty else { return nil }
+    let isFileFree = state.formerRoots.isEmpty && pastRoots?.isInUse != true
+    guard let checkpoints, state.root != nil || isFileFree else { return nil }
     let found: CheckpointReader.Root?
     do throws(TreeRingError) {
       found =
@@ -148,6 +156,7 @@ extension Follower {
   /// Moves over from a page file that the writer has replaced to the log alone.
   private func leaveFile(_ state: inout State) throws(TreeRingError) {
     guard let root = state.root else { return }
+    pastRoots?.close()
     let visible = engine.queue.visible
     let pin = try checkpoints?.register(visible.roots.commit)
     if log.horizon > visible.roots.commit {

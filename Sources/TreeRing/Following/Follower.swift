@@ -21,6 +21,8 @@ final class Follower: Sendable {
   let replayer: PrivateReplay
   let logger: Logger
   let checkpoints: CheckpointReader?
+  /// The page file's earlier roots; nil for a follower that never reads the page file.
+  let pastRoots: PastRoots?
 
   struct State: Sendable {
     var word: SharedWord?
@@ -85,6 +87,9 @@ final class Follower: Sendable {
     self.replayer = replayer
     self.logger = logger
     self.checkpoints = checkpoints
+    pastRoots = checkpoints.map {
+      PastRoots($0, replayer, isOpen: root != nil, logger: logger)
+    }
     pace = FollowerPace { fileSystem.watch(lockPath) }
     let known = processed ?? word?.value
     state = Mutex(State(word: word, processed: known, root: root, pin: pin))
@@ -146,6 +151,7 @@ final class Follower: Sendable {
       for root in state.formerRoots { root.pin.release() }
       state.formerRoots = []
     }
+    pastRoots?.releaseAll()
   }
 
   /// Sleeps for a millisecond.

@@ -16,11 +16,11 @@ struct PrivateReplay: Sendable {
   let definitions = ActiveIndexCache()
 
   /// The version of a root, pinned.
-  func version(of roots: Roots) throws(TreeRingError) -> Version {
+  func version(of roots: Roots, use: RootUse = RootUse()) throws(TreeRingError) -> Version {
     let catalog = try pages.read { () throws(TreeRingError) in
       try Catalog(Tree(roots.catalog, pages: pages))
     }
-    return pinned(roots, catalog, RootUse())
+    return pinned(roots, catalog, use)
   }
 
   private func pinned(_ roots: Roots, _ catalog: Catalog, _ use: RootUse?) -> Version {

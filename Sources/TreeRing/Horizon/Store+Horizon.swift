@@ -90,16 +90,18 @@ extension Store {
     at number: CommitNumber, in engine: Engine, definitions: Catalog,
     readable: TimeTravel.Readability
   ) throws(TreeRingError) -> Version {
-    var candidates = engine.queue.readable
-    let isAtHand = (candidates + engine.timeTravel.versions).contains {
-      $0.roots.commit == number
+    let timeTravel = engine.timeTravel
+    var base = try timeTravel.base(
+      for: number, among: engine.queue.readable, readable: readable)
+    if base?.roots.commit != number {
+      let last = base?.roots.commit ?? 0
+      let root =
+        try engine.checkpointer?.version(atOrBefore: number, after: last)
+        ?? follower?.pastRoots?.version(atOrBefore: number, after: last)
+      if let root, try readable.isBase(root.roots.commit) { base = root }
     }
-    if !isAtHand, let root = try engine.checkpointer?.version(atOrBefore: number) {
-      candidates.append(root)
-    }
-    return try engine.timeTravel.version(
-      at: number, candidates: candidates, definitions: definitions, code: code.withLock { $0 },
-      readable: readable)
+    return try timeTravel.version(
+      at: number, on: base, definitions: definitions, code: code.withLock { $0 })
   }
 
   /// Drops the pins that have passed the limit. Their next reads throw. Their pages are freed when

@@ -54,7 +54,9 @@ struct ActiveIndexes: Sendable {
   subscript(number: UInt32) -> ActiveIndex? { byNumber[number] }
 
   /// The definitions that cover a bucket, in the order of their numbers. O(1).
-  func covering(_ bucket: String) -> [ActiveIndex] { byBucket[StoreName(bucket)] ?? [] }
+  func covering(_ bucket: String) -> [ActiveIndex] {
+    byBucket.isEmpty ? [] : byBucket[StoreName(bucket)] ?? []
+  }
 
   /// The references to rows of a bucket, in the order of their numbers. O(1).
   func referring(to bucket: String) -> [ActiveIndex] {

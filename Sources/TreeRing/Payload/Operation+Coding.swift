@@ -56,7 +56,7 @@ extension PayloadReader {
     switch kind {
     case .put, .object, .metadata, .touch, .delete, .whole:
       let (row, stamp) = (try row(), stamp)
-      return .row(row, try RowChange(kind, &reader, at: stamp))
+      return .row(row, try change(kind, at: stamp))
     case .deleteRange:
       let bucket = try bucket()
       var rows: [DeletedRow] = []

@@ -9,7 +9,10 @@ package import TreeRingLog
 package struct PayloadReader {
   var reader: ByteReader
   private let commit: CommitNumber
-  private var buckets: [BucketReference] = []
+  /// The buckets named so far.
+  private(set) var buckets: [BucketReference] = []
+  /// The fields of the change that the operation read last makes, if it changes one row.
+  private(set) var fields = UnsafeRawBufferPointer(start: nil, count: 0)
   /// The number of operations read.
   package private(set) var count: UInt32 = 0
   /// The stamp of the operation read next.
@@ -57,6 +60,17 @@ package struct PayloadReader {
     var reader = try PayloadReader(payload, commit: commit)
     while try reader.next() != nil {}
     guard reader.count == operationCount else { throw ByteReader.damaged }
+  }
+
+  /// The change of one row, whose fields follow.
+  @inline(__always)
+  mutating func change(
+    _ kind: OperationKind, at stamp: Stamp
+  ) throws(TreeRingError) -> RowChange<StoredValue> {
+    let start = reader.position
+    let change = try RowChange(kind, &reader, at: stamp)
+    fields = UnsafeRawBufferPointer(rebasing: reader.bytes[start..<reader.position])
+    return change
   }
 
   mutating func row() throws(TreeRingError) -> RowAddress {

@@ -6,9 +6,9 @@ final class ChangeBatch {
   /// The number of record bytes from which on a batch is full.
   static let byteLimit = 128 << 10
 
-  private(set) var records: [SortRecord] = []
+  @exclusivity(unchecked) private(set) var records: [SortRecord] = []
   private let arena = ByteArena()
-  private var byteCount = 0
+  @exclusivity(unchecked) private var byteCount = 0
 
   /// Whether the row of a record belongs into the next batch.
   @inline(__always)

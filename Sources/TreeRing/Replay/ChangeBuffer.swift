@@ -5,8 +5,7 @@ internal import TreeRingLog
 /// Changes of rows, by the time of their addition. One thread at a time uses it.
 final class ChangeBuffer {
   private let arena = ByteArena()
-  private(set) var records: [SortRecord] = []
-  private var scratch: [UInt8] = []
+  @exclusivity(unchecked) private(set) var records: [SortRecord] = []
 
   static let blockHeaderByteCount = 8
 
@@ -23,12 +22,11 @@ final class ChangeBuffer {
   /// Adds a change, later than all others. O(size of the change).
   /// - Throws: `corruption` if no page could hold the row.
   func add(
-    _ key: UnsafeRawBufferPointer, in bucket: UInt32, _ change: RowChange<StoredValue>,
-    at stamp: Stamp
+    _ key: UnsafeRawBufferPointer, in bucket: UInt32, _ kind: OperationKind,
+    _ fields: UnsafeRawBufferPointer, at stamp: Stamp
   ) throws(TreeRingError) {
-    try SortRecord.encode(key, in: bucket, change, at: stamp, into: &scratch)
-    let copy = scratch.withUnsafeBytes { arena.copy($0) }
-    records.append(SortRecord(bytes: copy.start))
+    records.append(
+      try SortRecord.make(key, in: bucket, kind, fields, at: stamp, in: arena))
   }
 
   /// Writes the changes as a run, sorted.

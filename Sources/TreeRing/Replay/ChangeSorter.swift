@@ -40,7 +40,7 @@ final class ChangeSorter {
   private let makeFile: MakeFile?
   /// The thread that writes runs; nil if the caller does.
   private let thread: DispatchQueue?
-  private var buffer = ChangeBuffer()
+  @exclusivity(unchecked) private var buffer = ChangeBuffer()
   /// The changes that are being written, or that could not be written.
   private let written = RunWriting()
   private var isWriting = false
@@ -80,12 +80,15 @@ final class ChangeSorter {
   static let minRunCount = 16
 
   /// Adds a change, later than all others. O(size of the change).
+  /// - Parameters:
+  ///   - kind: The kind of the change.
+  ///   - fields: The fields of the change, as a payload has them.
   /// - Throws: `corruption` if no page could hold the row.
   func add(
-    _ key: UnsafeRawBufferPointer, in bucket: UInt32, _ change: RowChange<StoredValue>,
-    at stamp: Stamp
+    _ key: UnsafeRawBufferPointer, in bucket: UInt32, _ kind: OperationKind,
+    _ fields: UnsafeRawBufferPointer, at stamp: Stamp
   ) throws(TreeRingError) {
-    try buffer.add(key, in: bucket, change, at: stamp)
+    try buffer.add(key, in: bucket, kind, fields, at: stamp)
   }
 
   /// Writes the changes in memory to the file as a run, or begins to, so that there is room for

@@ -37,9 +37,10 @@ final class FoldedReplay {
   private let editor: StateEditor
   private let sorter: ChangeSorter
   private let aheadByteCount: UInt64
-  private var buckets: [UInt32: BucketReference] = [:]
-  /// The buckets that are in the catalog.
-  private var known: Set<UInt32> = []
+  /// The buckets that commits have named.
+  @exclusivity(unchecked) private var buckets: [UInt32: BucketReference] = [:]
+  /// The bucket of the last change that puts a row: it is in the catalog.
+  @exclusivity(unchecked) private var known: UInt32?
 
   /// The default for the maximum number of bytes of pending changes in memory.
   static let byteLimit = 8 << 20
@@ -63,9 +64,17 @@ final class FoldedReplay {
     _ header: CommitHeader, _ payload: UnsafeRawBufferPointer
   ) throws(TreeRingError) {
     try reading { () throws(TreeRingError) in
-      try editor.replay(header, payload) { (operation, stamp) throws(TreeRingError) in
-        try add(operation, at: stamp)
-      }
+      try editor.replay(
+        header, payload,
+        name: { (bucket) throws(TreeRingError) in
+          try editor.checkBucket(bucket)
+          if let named = buckets.updateValue(bucket, forKey: bucket.number), named != bucket {
+            throw ByteReader.damaged
+          }
+        },
+        { (operation, fields, stamp) throws(TreeRingError) in
+          try add(operation, fields, at: stamp)
+        })
     }
     if sorter.isFull { try makeRoom() }
   }
@@ -81,12 +90,20 @@ final class FoldedReplay {
     try applyChanges()
   }
 
-  private func add(_ operation: Operation, at stamp: Stamp) throws(TreeRingError) {
+  private func add(
+    _ operation: Operation, _ fields: UnsafeRawBufferPointer, at stamp: Stamp
+  ) throws(TreeRingError) {
     guard canFold else { return try editor.replay(operation, at: stamp) }
     switch operation {
-    case .row(let row, let change): try add(row, change, stamp)
+    case .row(let row, let change):
+      if !change.isDelete, known != row.bucket.number {
+        editor.add(row.bucket)
+        known = row.bucket.number
+      }
+      try sorter.add(row.key, in: row.bucket.number, change.kind, fields, at: stamp)
     case .deleteRange(let bucket, let rows):
-      for row in rows { try add(row.address(in: bucket), .delete, stamp) }
+      let fields = UnsafeRawBufferPointer(start: nil, count: 0)
+      for row in rows { try sorter.add(row.key, in: bucket.number, .delete, fields, at: stamp) }
     // They depend on no pending change, and none depends on them.
     case .tag, .stub, .held: try editor.replay(operation, at: stamp)
     case .index, .place:
@@ -101,22 +118,13 @@ final class FoldedReplay {
     editor.catalog.manualNumbers.isEmpty && editor.active.comparing.isEmpty
   }
 
-  private func add(
-    _ row: RowAddress, _ change: RowChange<StoredValue>, _ stamp: Stamp
-  ) throws(TreeRingError) {
-    if buckets[row.bucket.number] != row.bucket {
-      try editor.checkBucket(row.bucket)
-      buckets[row.bucket.number] = row.bucket
-    }
-    if !change.isDelete, known.insert(row.bucket.number).inserted { editor.add(row.bucket) }
-    try sorter.add(row.key, in: row.bucket.number, change, at: stamp)
-  }
-
   private func applyChanges() throws(TreeRingError) {
     let sorted = try SortedChanges(sorter)
     let supply = BatchSupply(sorted, fillsAhead: sorter.runByteCount >= aheadByteCount)
-    // A row that the replay itself adds does not come again.
+    // A row that the replay itself adds does not come again, and each one lies behind those before.
     let hadRows = editor.roots.rows.count > 0
+    let appends = !hadRows && editor.active.count == 0 && editor.roots.tombstones.count == 0
+    var end: TreeEnd?
     while let batch = try supply.next() {
       var records = batch.records[...]
       while !records.isEmpty {
@@ -124,7 +132,7 @@ final class FoldedReplay {
           for _ in 0..<Self.sectionRowCount {
             guard let first = records.first else { return }
             let count = records.firstIndex { !$0.hasKey(of: first) } ?? records.endIndex
-            try apply(records[..<count], to: first.key, mayExist: hadRows)
+            try apply(records[..<count], to: first.key, mayExist: hadRows, appends, &end)
             records = records[count...]
           }
         }
@@ -143,9 +151,14 @@ final class FoldedReplay {
   private static let sectionRowCount = 512
 
   /// Applies the changes of one row.
-  /// - Parameter mayExist: Whether there may be a row now.
+  /// - Parameters:
+  ///   - mayExist: Whether there may be a row now.
+  ///   - appends: Whether the row lies behind all others, and neither indexes nor tombstones of
+  ///     other commits concern it.
+  ///   - end: The end of the row tree after the last row.
   private func apply(
-    _ records: ArraySlice<SortRecord>, to treeKey: UnsafeRawBufferPointer, mayExist: Bool
+    _ records: ArraySlice<SortRecord>, to treeKey: UnsafeRawBufferPointer, mayExist: Bool,
+    _ appends: Bool, _ end: inout TreeEnd?
   ) throws(TreeRingError) {
     let key = RowTreeKey.key(of: treeKey)
     guard let bucket = buckets[RowTreeKey.bucket(of: treeKey)] else { throw ByteReader.damaged }
@@ -160,6 +173,8 @@ final class FoldedReplay {
         new = try next.change.successor(of: new, at: next.stamp)
       } catch { throw StateEditor.replayError(error, at: next.stamp) }
     }
+    if appends, let new { return try editor.append(new, treeKey: treeKey, end: &end) }
+    end = nil
     if new != nil {
       try editor.replace(old, by: new, at: 0, in: bucket, key: key)
     } else if let deleted {

@@ -11,24 +11,34 @@ extension StateEditor {
   func replay(
     _ header: CommitHeader, _ payload: UnsafeRawBufferPointer
   ) throws(TreeRingError) {
-    try replay(header, payload) { (operation, stamp) throws(TreeRingError) in
-      try replay(operation, at: stamp)
-    }
+    try replay(
+      header, payload, name: { (_) throws(TreeRingError) in },
+      { (operation, _, stamp) throws(TreeRingError) in try replay(operation, at: stamp) })
   }
 
   /// Decodes one commit, passes its operations to `apply`, and applies the rest.
+  /// - Parameters:
+  ///   - name: Gets each bucket that the commit names, before its first operation there.
+  ///   - apply: Gets each operation, and the fields of its change if it changes one row.
+  @inline(__always)
   func replay(
     _ header: CommitHeader, _ payload: UnsafeRawBufferPointer,
-    _ apply: (Operation, Stamp) throws(TreeRingError) -> Void
+    name: (BucketReference) throws(TreeRingError) -> Void,
+    _ apply: (Operation, UnsafeRawBufferPointer, Stamp) throws(TreeRingError) -> Void
   ) throws(TreeRingError) {
     var reader = try PayloadReader(payload, commit: header.number)
     for tag in reader.notes.tags { try setTag(tag, commit: header.number) }
     if let key = reader.notes.idempotencyKey { setIdempotencyKey(key, commit: header.number) }
+    var namedCount = 0
     while true {
       let stamp = reader.stamp
       guard let operation = try reader.next() else { break }
+      while namedCount < reader.buckets.count {
+        try name(reader.buckets[namedCount])
+        namedCount += 1
+      }
       do {
-        try apply(operation, stamp)
+        try apply(operation, reader.fields, stamp)
       } catch { throw Self.replayError(error, at: stamp) }
     }
     guard reader.count == header.operationCount else { throw ByteReader.damaged }

@@ -15,25 +15,53 @@ struct SortRecord {
 
   let bytes: UnsafeRawPointer
 
-  /// Sets `bytes` to a record.
+  /// Makes a record in an arena.
+  /// - Parameters:
+  ///   - kind: The kind of the change.
+  ///   - fields: The fields of the change, as a payload has them.
   /// - Throws: `corruption` if no page could hold the row.
-  static func encode(
-    _ key: UnsafeRawBufferPointer, in bucket: UInt32, _ change: RowChange<StoredValue>,
-    at stamp: Stamp, into bytes: inout [UInt8]
-  ) throws(TreeRingError) {
-    bytes.removeAll(keepingCapacity: true)
+  static func make(
+    _ key: UnsafeRawBufferPointer, in bucket: UInt32, _ kind: OperationKind,
+    _ fields: UnsafeRawBufferPointer, at stamp: Stamp, in arena: ByteArena
+  ) throws(TreeRingError) -> SortRecord {
     let keyByteCount = RowTreeKey.byteCount(of: key)
-    bytes.append(fixed16: 0)
-    bytes.append(fixed16: UInt16(truncatingIfNeeded: keyByteCount))
-    bytes.append(ordered32: bucket)
-    bytes.append(contentsOf: key)
-    bytes.append(change.kind.rawValue)
-    bytes.append(integer: stamp.commit)
-    bytes.append(integer: UInt64(stamp.operation))
-    change.encode(into: &bytes, at: stamp)
-    guard bytes.count <= maxByteCount else { throw ByteReader.damaged }
-    let count = UInt16(truncatingIfNeeded: bytes.count)
-    bytes.withUnsafeMutableBytes { $0.storeBytes(of: count.littleEndian, as: UInt16.self) }
+    let operation = UInt64(stamp.operation)
+    let byteCount =
+      4 + keyByteCount + 1 + integerByteCount(stamp.commit) + integerByteCount(operation)
+      + fields.count
+    guard byteCount <= maxByteCount else { throw ByteReader.damaged }
+    let bytes = arena.take(byteCount)
+    bytes.storeBytes(of: UInt16(byteCount).littleEndian, as: UInt16.self)
+    bytes.storeBytes(of: UInt16(keyByteCount).littleEndian, toByteOffset: 2, as: UInt16.self)
+    bytes.storeBytes(of: bucket.bigEndian, toByteOffset: 4, as: UInt32.self)
+    UnsafeMutableRawBufferPointer(rebasing: bytes[8...]).copyMemory(from: key)
+    var end = 4 + keyByteCount
+    bytes[end] = kind.rawValue
+    end += 1
+    append(stamp.commit, to: bytes, &end)
+    append(operation, to: bytes, &end)
+    UnsafeMutableRawBufferPointer(rebasing: bytes[end...]).copyMemory(from: fields)
+    return SortRecord(bytes: UnsafeRawBufferPointer(bytes).start)
+  }
+
+  /// The length of a number as LEB128.
+  @inline(__always)
+  private static func integerByteCount(_ value: UInt64) -> Int {
+    (70 - (value | 1).leadingZeroBitCount) / 7
+  }
+
+  @inline(__always)
+  private static func append(
+    _ value: UInt64, to bytes: UnsafeMutableRawBufferPointer, _ end: inout Int
+  ) {
+    var rest = value
+    while rest >= 0x80 {
+      bytes[end] = UInt8(truncatingIfNeeded: rest) | 0x80
+      end += 1
+      rest >>= 7
+    }
+    bytes[end] = UInt8(rest)
+    end += 1
   }
 
   /// The length of the record.

@@ -1,37 +1,46 @@
 // Copies of byte runs at fixed addresses, discarded all together.
 
-/// Keeps runs of bytes at fixed addresses.
+/// Keeps runs of bytes at fixed addresses. One thread at a time uses it, and no call of its methods
+/// runs code of a caller that uses it, so its properties are not checked for exclusive access.
 final class ByteArena {
   private static let chunkByteCount = 256 << 10
 
-  private var chunks: [UnsafeMutableRawBufferPointer] = []
-  private var used = 0
-  /// The number of bytes copied.
-  private(set) var byteCount = 0
+  @exclusivity(unchecked) private var chunks: [UnsafeMutableRawBufferPointer] = []
+  /// The unused end of the last chunk.
+  @exclusivity(unchecked) private var rest = UnsafeMutableRawBufferPointer(start: nil, count: 0)
+  /// The number of bytes kept.
+  @exclusivity(unchecked) private(set) var byteCount = 0
 
   deinit { for chunk in chunks { chunk.deallocate() } }
 
   /// A copy of the bytes, valid until the next `removeAll` or the end of the arena. O(bytes).
   func copy(_ bytes: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer {
-    if bytes.count > (chunks.last?.count ?? 0) - used {
-      chunks.append(.allocate(byteCount: max(Self.chunkByteCount, bytes.count), alignment: 8))
-      used = 0
-    }
-    guard let chunk = chunks.last, !bytes.isEmpty else {
-      return UnsafeRawBufferPointer(rebasing: bytes[..<0])
-    }
-    let copy = UnsafeMutableRawBufferPointer(rebasing: chunk[used..<used + bytes.count])
+    let copy = take(bytes.count)
     copy.copyMemory(from: bytes)
-    used += bytes.count
-    byteCount += bytes.count
     return UnsafeRawBufferPointer(copy)
+  }
+
+  /// Undefined bytes, as long valid as a copy. O(1) amortised.
+  @inline(__always)
+  func take(_ count: Int) -> UnsafeMutableRawBufferPointer {
+    if count > rest.count { addChunk(of: count) }
+    let taken = UnsafeMutableRawBufferPointer(rebasing: rest[..<count])
+    rest = UnsafeMutableRawBufferPointer(rebasing: rest[count...])
+    byteCount += count
+    return taken
+  }
+
+  @inline(never)
+  private func addChunk(of count: Int) {
+    rest = .allocate(byteCount: max(Self.chunkByteCount, count), alignment: 8)
+    chunks.append(rest)
   }
 
   /// Discards all copies; reuses the last chunk.
   func removeAll() {
     for chunk in chunks.dropLast() { chunk.deallocate() }
     chunks = chunks.suffix(1)
-    used = 0
+    rest = chunks.last ?? UnsafeMutableRawBufferPointer(start: nil, count: 0)
     byteCount = 0
   }
 }

@@ -25,12 +25,17 @@ final class PageLease: Sendable {
   /// The number of pages that this lease and the shared ones own; 0 on the main line. A page that
   /// is shared in two ways counts twice.
   let ownPageCount: Int
+  /// The number of these that were made for states above the lowest rebuilt one; 0 for that one.
+  let stackedPageCount: Int
+  /// Whether it keeps a root of the writer's page file registered, in a follower.
+  let keepsRoot: Bool
   private let reclaimer: Reclaimer
 
   /// Takes ownership of the caller's pin on a commit of the main line.
   init(pinned roots: Roots, use: RootUse?, reclaimer: Reclaimer) {
     extent = .pinned(roots)
-    (shared, self.use, depth, ownPageCount) = ([], use, 0, 0)
+    (shared, self.use, depth, ownPageCount, stackedPageCount) = ([], use, 0, 0, 0)
+    keepsRoot = use != nil
     self.reclaimer = reclaimer
   }
 
@@ -41,6 +46,9 @@ final class PageLease: Sendable {
     use = nil
     depth = 1 + (shared.map(\.depth).max() ?? 0)
     ownPageCount = shared.reduce(pages.count) { $0 + $1.ownPageCount }
+    stackedPageCount =
+      depth > 1 ? shared.reduce(pages.count) { $0 + $1.stackedPageCount } : 0
+    keepsRoot = shared.contains(where: \.keepsRoot)
     self.reclaimer = reclaimer
   }
 

@@ -12,12 +12,18 @@ internal import TreeRingPlatform
 
 /// Finds or rebuilds the version of a past commit.
 final class TimeTravel: Sendable {
+  /// A rebuilt version, kept for later requests.
+  private struct Kept {
+    var version: Version
+    var lastUse = ContinuousClock.now
+  }
+
   private let pages: PageStore
   private let log: CommitLog
   private let reclaimer: Reclaimer
   /// Ordered by last use, the most recent last.
-  private let rebuilt = Mutex<[Version]>([])
-  private let limit = 8
+  private let rebuilt = Mutex<[Kept]>([])
+  private let limit = 64
   /// The maximum number of private pages of all kept versions together. One version is always kept.
   private let pageLimit: Int
   /// The maximum length of a chain of rebuilt versions, each of which keeps the one below it. With
@@ -56,8 +62,26 @@ final class TimeTravel: Sendable {
     }
   }
 
-  /// The version of `commit`, rebuilt on top of the nearest of `candidates` and of earlier rebuilt
-  /// versions. O(operations between).
+  /// The nearest version at or before a commit from which a replay can start, among `candidates`
+  /// and the rebuilt versions; nil if there is none.
+  ///
+  /// A rebuilt version keeps those below it. It is no base once the ones above the lowest have made
+  /// as many pages as all kept versions may have.
+  func base(
+    for commit: CommitNumber, among candidates: [Version], readable: Readability
+  ) throws(TreeRingError) -> Version? {
+    let usable = (candidates + versions)
+      .filter {
+        $0.roots.commit == commit
+          || $0.roots.commit < commit && $0.depth < depthLimit
+            && $0.lease.stackedPageCount < pageLimit
+      }.sorted { $0.roots.commit > $1.roots.commit }
+    for version in usable where try readable.isBase(version.roots.commit) { return version }
+    return nil
+  }
+
+  /// The version of `commit`, rebuilt on top of an earlier one; nil for the empty store. The base
+  /// itself if it is of that commit. O(operations between).
   ///
   /// The log may be rewritten during the replay. So the outcome, an error too, is valid only if the
   /// epoch is unchanged afterwards. The caller passes a valid version to `keep`.
@@ -66,19 +90,8 @@ final class TimeTravel: Sendable {
   ///   indexes that were asked for at the earlier version, and those that cannot be derived row by
   ///   row.
   func version(
-    at commit: CommitNumber, candidates: [Version], definitions: Catalog, code: [CodeIndex],
-    readable: Readability
+    at commit: CommitNumber, on base: Version?, definitions: Catalog, code: [CodeIndex]
   ) throws(TreeRingError) -> Version {
-    let usable = (candidates + rebuilt.withLock { $0 })
-      .filter {
-        $0.roots.commit == commit
-          || $0.roots.commit < commit && $0.depth < depthLimit && $0.lease.ownPageCount < pageLimit
-      }.sorted { $0.roots.commit > $1.roots.commit }
-    var base: Version?
-    for version in usable where try readable.isBase(version.roots.commit) {
-      base = version
-      break
-    }
     if let base, base.roots.commit == commit { return base }
     return try replay(from: base, through: commit, definitions: definitions, code: code)
   }
@@ -123,47 +136,61 @@ final class TimeTravel: Sendable {
   }
 
   /// The rebuilt versions kept.
-  var versions: [Version] { rebuilt.withLock { $0 } }
+  var versions: [Version] { rebuilt.withLock { $0.map(\.version) } }
 
   /// Keeps a version for some time. Ignores a version of the main line for which no index was
   /// built. Also ignores a follower's main line, because such a version would keep its root
-  /// registered with the writer.
+  /// registered with the writer. O(versions that kept ones are built on).
   func keep(_ version: Version) {
     if version.depth == 0, version.use != nil || version.privatePageCount == 0 { return }
-    let dropped = rebuilt.withLock { rebuilt -> [Version] in
-      if let known = rebuilt.firstIndex(where: { $0 === version }) {
-        rebuilt.append(rebuilt.remove(at: known))
-        return []
-      }
-      rebuilt.append(version)
-      // Counts shared pages more than once, and so keeps fewer versions than it could.
-      var pageCount = rebuilt.reduce(0) { $0 + $1.privatePageCount }
-      var surplus = 0
-      while surplus + 1 < rebuilt.count, rebuilt.count - surplus > limit || pageCount > pageLimit {
-        pageCount -= rebuilt[surplus].privatePageCount
-        surplus += 1
-      }
+    let dropped = rebuilt.withLock { rebuilt -> [Kept] in
+      rebuilt.removeAll { $0.version === version }
+      rebuilt.append(Kept(version: version))
+      let surplus = surplus(of: rebuilt.map(\.version))
       defer { rebuilt.removeFirst(surplus) }
       return Array(rebuilt[..<surplus])
     }
     withExtendedLifetime(dropped) {}
   }
 
+  /// The number of versions to evict, the first ones. A page counts for the latest version that
+  /// needs it.
+  private func surplus(of versions: [Version]) -> Int {
+    var pageCount = 0
+    var counted: Set<ObjectIdentifier> = []
+    for (index, version) in versions.enumerated().reversed() {
+      var leases = [version.lease] + version.builtIndexes.map(\.lease)
+      while let lease = leases.popLast() {
+        guard lease.depth > 0, counted.insert(ObjectIdentifier(lease)).inserted else { continue }
+        pageCount += lease.pages.count
+        leases += lease.shared
+      }
+      let isLast = index == versions.count - 1
+      if !isLast, pageCount > pageLimit || versions.count - index > limit { return index + 1 }
+    }
+    return 0
+  }
+
   /// Evicts the rebuilt versions of some commits.
   func evict(where isGone: (CommitNumber) -> Bool) {
-    let dropped = rebuilt.withLock { rebuilt in
-      let dropped = rebuilt.filter { isGone($0.roots.commit) }
-      rebuilt.removeAll { isGone($0.roots.commit) }
-      return dropped
-    }
-    withExtendedLifetime(dropped) {}
+    evict { isGone($0.version.roots.commit) }
+  }
+
+  /// In a follower: evicts the versions that keep a root of the writer's page file registered, if
+  /// nobody has asked for them or for an index of theirs for some time.
+  func evict(unusedFor time: Duration) {
+    let limit = ContinuousClock.now - time
+    evict { $0.lastUse < limit && $0.version.lease.keepsRoot }
   }
 
   /// Evicts every rebuilt version.
-  func evictAll() {
+  func evictAll() { evict { (_: Kept) in true } }
+
+  private func evict(_ isGone: (Kept) -> Bool) {
     let dropped = rebuilt.withLock { rebuilt in
-      defer { rebuilt = [] }
-      return rebuilt
+      let dropped = rebuilt.filter(isGone)
+      rebuilt.removeAll(where: isGone)
+      return dropped
     }
     withExtendedLifetime(dropped) {}
   }

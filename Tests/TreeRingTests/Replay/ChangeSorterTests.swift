@@ -179,7 +179,11 @@ func namelessFile(
     let change = model.change.map { bytes, _ in
       StoredValue.inline(bytes.withUnsafeBytes { values.copy($0) })
     }
-    try model.key.withUnsafeBytes { try sorter.add($0, in: 7, change, at: model.stamp) }
+    var fields: [UInt8] = []
+    change.encode(into: &fields, at: model.stamp)
+    try model.key.withUnsafeBytes { key in
+      try fields.withUnsafeBytes { try sorter.add(key, in: 7, change.kind, $0, at: model.stamp) }
+    }
   }
 
   /// The rows with their changes. Each row must be in one batch.
