@@ -40,6 +40,8 @@ public final class Store: Sendable {
   let sweeper = Sweeper()
   let code: Mutex<[CodeIndex]>
   let definitions = ActiveIndexCache()
+  /// Used under the writer's lock.
+  let writerMemory = WriterMemory()
   /// Follows the writer; nil unless the store is open for reading.
   let follower: Follower?
   private let lock: StoreLock?

@@ -4,12 +4,14 @@ internal import TreeRingLog
 
 /// The growing change records of one commit. Used by the writing thread only.
 final class ChangeRecorder {
-  private var indexes: [UInt32: [RowReference: AffectedRow]] = [:]
+  @exclusivity(unchecked) private var indexes: [UInt32: [RowReference: AffectedRow]] = [:]
   /// The maximum number of bytes of the records.
-  private let byteLimit: Int
-  private(set) var byteCount = 0
-  /// Whether the limit was exceeded: then there are no records, and observers compare trees.
-  private(set) var isOverLimit = false
+  let byteLimit: Int
+  @exclusivity(unchecked) private(set) var byteCount = 0
+  /// Whether it has nothing of a commit, so that it may serve the next one.
+  var isUnused: Bool { indexes.isEmpty && !isOverLimit && byteCount == 0 }
+  /// True if the limit was exceeded: then there are no records, and observers compare trees.
+  @exclusivity(unchecked) private(set) var isOverLimit = false
 
   /// Creates a recorder.
   /// - Parameter byteLimit: The limit for the records of all commits, in bytes. A commit that
@@ -39,13 +41,14 @@ final class ChangeRecorder {
     }
   }
 
-  /// The records of a commit between two states of the index trees.
+  /// The records of a commit between two states of the index trees; nil if there are none, because
+  /// no index was maintained, or because too much changed to be recorded.
   /// - Parameter active: The definitions that maintain the trees after the commit.
   func changes(
     from before: IndexTrees, to after: IndexTrees, by active: ActiveIndexes,
     replacements: [UInt32: IndexReplacement]
-  ) -> CommitChanges {
-    if isOverLimit { return CommitChanges() }
+  ) -> CommitChanges? {
+    if isOverLimit || (before.isEmpty || after.isEmpty) && replacements.isEmpty { return nil }
     return CommitChanges(
       rows: indexes, rowByteCount: byteCount, before: before, after: after,
       comparing: active.comparing, replacements: replacements)

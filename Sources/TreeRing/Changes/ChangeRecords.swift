@@ -31,16 +31,18 @@ final class ChangeRecords: Sendable {
 
   init(byteLimit: Int) { self.byteLimit = byteLimit }
 
-  /// Appends the records of the next commit. Empty records drop all earlier ones. O(1) amortized.
-  func append(_ changes: CommitChanges, of commit: CommitNumber) {
+  /// Appends the records of the next commit. Without records it drops all earlier ones. O(1)
+  /// amortized.
+  func append(_ changes: CommitChanges?, of commit: CommitNumber) {
     let dropped = state.withLock { state -> [Entry] in
+      if changes == nil, state.entries.isEmpty { return [] }
       var dropped: [Entry] = []
       let isNext = state.entries.last.map { $0.commit + 1 == commit } ?? true
-      if changes.isEmpty || !isNext {
+      if changes == nil || !isNext {
         dropped.append(contentsOf: state.entries)
         state = State()
       }
-      if changes.isEmpty { return dropped }
+      guard let changes else { return dropped }
       state.entries.append(Entry(commit: commit, changes: changes))
       state.rowCount += changes.rowCount
       state.byteCount += changes.byteCount

@@ -21,9 +21,8 @@ struct CommitChanges: Sendable {
   /// Creates the records of a commit.
   /// - Parameter rowByteCount: The bytes of the rows, as the recorder has counted them.
   init(
-    rows: [UInt32: [RowReference: AffectedRow]] = [:], rowByteCount: Int = 0,
-    before: IndexTrees = IndexTrees(), after: IndexTrees = IndexTrees(),
-    comparing: Set<UInt32> = [], replacements: [UInt32: IndexReplacement] = [:]
+    rows: [UInt32: [RowReference: AffectedRow]], rowByteCount: Int, before: IndexTrees,
+    after: IndexTrees, comparing: Set<UInt32>, replacements: [UInt32: IndexReplacement]
   ) {
     self.rows = rows
     self.before = before
@@ -37,10 +36,6 @@ struct CommitChanges: Sendable {
       RecordSize.commit + after.byteCount(changing: rows.count) + rowByteCount
       + replacements.values.reduce(0) { $0 + RecordSize.of($1.rows) }
   }
-
-  /// Whether there are no usable records: no index was maintained, or too much changed to be
-  /// recorded.
-  var isEmpty: Bool { (before.isEmpty || after.isEmpty) && replacements.isEmpty }
 
   /// The affected rows of one index; nil if it was not maintained throughout.
   func rows(of index: UInt32) -> [RowReference: AffectedRow]? {

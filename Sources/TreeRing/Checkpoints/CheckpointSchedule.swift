@@ -74,9 +74,11 @@ final class CheckpointSchedule: Sendable {
   init(longPause: Duration = .seconds(1)) { self.longPause = longPause }
 
   /// Counts a commit, which shows that writing does not pause.
-  func countCommit() {
-    commitCount.add(1, ordering: .relaxed)
+  /// - Returns: the number of commits so far.
+  @discardableResult
+  func countCommit() -> UInt64 {
     countEdits()
+    return commitCount.add(1, ordering: .relaxed).newValue
   }
 
   /// Counts some edits of a transaction that may be long.

@@ -6,10 +6,11 @@ internal import TreeRingPlatform
 
 extension Checkpointer {
   /// Queues the work that is due. Called after a commit has become visible. O(1).
-  func consider(_ roots: Roots) {
-    evictor.updateShare()
-    schedule.countCommit()
-    let replay = replayByteCount(after: roots)
+  /// - Parameter replayByteCount: `Roots.replayByteCount` of the visible version.
+  func consider(replayByteCount: UInt64) {
+    // The share shrinks by eight bytes for each new page, so it need not be computed every time.
+    if schedule.countCommit() % 64 == 0 { evictor.updateShare() }
+    let replay = self.replayByteCount(after: replayByteCount)
     let dirty = pages.heapPageCounts.dirty
     if dirty >= evictor.share.dirtyPages || throttle.deadPart() >= CheckpointSchedule.duePart
       || replay >= CheckpointSchedule.urgentReplay
@@ -61,7 +62,7 @@ extension Checkpointer {
     }
     guard let newest = source.withLock({ $0?.queue.visible.roots }) else { return }
     let isDue =
-      replayByteCount(after: newest) >= CheckpointSchedule.dueReplay
+      replayByteCount(after: newest.replayByteCount) >= CheckpointSchedule.dueReplay
       || pages.heapPageCounts.dirty >= evictor.share.dirtyPages
       || throttle.deadPart() >= CheckpointSchedule.duePart || throttle.isAwaited
     guard isDue else { return }
@@ -73,9 +74,9 @@ extension Checkpointer {
     }
   }
 
-  /// The replay from the newest root to a later state, in bytes of `Roots.replayByteCount`.
-  private func replayByteCount(after roots: Roots) -> UInt64 {
-    let (bytes, root) = (roots.replayByteCount, rootReplay.load(ordering: .relaxed))
-    return bytes - min(root, bytes)
+  /// The replay from the newest root to a later state with this `Roots.replayByteCount`, in the
+  /// same unit.
+  private func replayByteCount(after byteCount: UInt64) -> UInt64 {
+    byteCount - min(rootReplay.load(ordering: .relaxed), byteCount)
   }
 }

@@ -13,8 +13,8 @@ struct SequencedCommit: Sendable {
   var version: Version
   var retired: [RetiredPage]
   var allocated: [PageNumber]
-  /// Its change records.
-  var changes: CommitChanges
+  /// Its change records; nil if there are none.
+  var changes: CommitChanges?
 }
 
 /// The visible version, recent ones before it, and sequenced ones after it.
@@ -33,6 +33,36 @@ final class CommitQueue: Sendable {
     var recentPageCount = 0
     var sequenced: Deque<SequencedCommit> = []
     var waiters: [Waiter] = []
+
+    /// The sequenced commit at an index, if it is not later than `completed`.
+    func ready(_ index: Int, through completed: CommitNumber) -> ReadyCommit? {
+      guard index < sequenced.count, sequenced[index].version.roots.commit <= completed else {
+        return nil
+      }
+      return ReadyCommit(
+        state: sequenced[index].version.roots.state, retired: sequenced[index].retired,
+        allocatedCount: sequenced[index].allocated.count, isLast: index == sequenced.count - 1)
+    }
+  }
+
+  /// Versions that are released outside the lock. Most commits drop one, which needs no array.
+  private struct DroppedVersions {
+    private var first: Version?
+    private var others: [Version] = []
+
+    mutating func append(_ version: Version) {
+      if first == nil { first = version } else { others.append(version) }
+    }
+  }
+
+  /// A commit that is about to become visible.
+  private struct ReadyCommit: Sendable {
+    /// The state that it makes.
+    var state: StateID
+    var retired: [RetiredPage]
+    var allocatedCount: Int
+    /// Whether no other has been sequenced since.
+    var isLast: Bool
   }
 
   /// A caller that waits for a commit to be visible.
@@ -83,6 +113,9 @@ final class CommitQueue: Sendable {
     state.withLock { ($0.visible, $0.sequenced.flatMap(\.allocated)) }
   }
 
+  /// `Roots.replayByteCount` of the visible version.
+  var visibleReplayByteCount: UInt64 { state.withLock { $0.visible.roots.replayByteCount } }
+
   /// The version that the next commit builds on.
   var newest: Version { state.withLock { $0.sequenced.last?.version ?? $0.visible } }
 
@@ -100,19 +133,20 @@ final class CommitQueue: Sendable {
 
   /// Makes every sequenced commit up to `completed` visible.
   func publish(through completed: CommitNumber) {
-    let (dropped, waiters) = publishing.withLock { _ -> ([Version], [Waiter]) in
-      let ready = state.withLock { state in
-        state.sequenced.prefix { $0.version.roots.commit <= completed }
-          .map { (state: $0.version.roots.state, $0.retired, allocated: $0.allocated.count) }
-      }
+    let (dropped, waiters) = publishing.withLock { _ -> (DroppedVersions, [Waiter]) in
       // Retire first, while the previous commit is still pinned as the visible one. So the replaced
       // pages are on dead lists before the commit is visible. Otherwise a checkpoint of it would
       // lose them.
-      for (state, retired, allocated) in ready {
-        pins.retire(retired, at: state)
-        pageGrowth.add(allocated - retired.count, ordering: .relaxed)
+      var count = 0
+      var isLast = false
+      while !isLast {
+        guard let ready = state.withLock({ $0.ready(count, through: completed) }) else { break }
+        pins.retire(ready.retired, at: ready.state)
+        pageGrowth.add(ready.allocatedCount - ready.retired.count, ordering: .relaxed)
+        isLast = ready.isLast
+        count += 1
       }
-      return state.withLock { show(ready.count, &$0) }
+      return state.withLock { show(count, &$0) }
     }
     withExtendedLifetime(dropped) {}
     wake(waiters)
@@ -120,9 +154,9 @@ final class CommitQueue: Sendable {
 
   /// Makes so many sequenced commits visible.
   /// - Returns: the versions no longer kept for recent reads, and the waiters to wake.
-  private func show(_ count: Int, _ state: inout State) -> ([Version], [Waiter]) {
+  private func show(_ count: Int, _ state: inout State) -> (DroppedVersions, [Waiter]) {
     let recentPageLimit = recentPageLimit.load(ordering: .relaxed)
-    var dropped: [Version] = []
+    var dropped = DroppedVersions()
     for _ in 0..<count {
       let next = state.sequenced.removeFirst()
       state.recent.append(RecentVersion(version: state.visible, pageCount: next.retired.count))

@@ -23,6 +23,8 @@ final class StateEditor {
   /// The closures that this process has registered.
   let code: [CodeIndex]
   let recorder: ChangeRecorder?
+  /// The number of the bucket that is known to be in the catalog, since most puts concern one.
+  @exclusivity(unchecked) private var knownBucket: UInt32?
   /// Called repeatedly, while no pointer into pages of the transaction is held.
   @exclusivity(unchecked) var spill: SpillAction?
   /// The checks of rules that the write has to pass; none for a replay.
@@ -31,18 +33,16 @@ final class StateEditor {
   @exclusivity(unchecked) var words: TermCollector?
   /// Whether a replayed commit lacks operations that were removed from the log later.
   var hasReplayedStub = false
-  /// The bucket added last, or found in the catalog.
-  @exclusivity(unchecked) private var lastAdded: UInt32?
-  /// The record of the row that is being put.
-  @exclusivity(unchecked) private(set) var record: [UInt8] = []
 
-  /// - Parameter active: the definitions of `base.indexes`. An index without a definition loses its
-  ///   trees.
+  /// - Parameters:
+  ///   - active: the definitions of `base.indexes`. An index without a definition loses its trees.
+  ///   - memory: the memory of an editor that has ended; nil for new memory.
   init(
     pages: PageStore, epoch: CommitNumber, base: Roots, catalog: Catalog, active: ActiveIndexes,
-    code: [CodeIndex], values: ValueSource, recorder: ChangeRecorder?, isPrivate: Bool = false
+    code: [CodeIndex], values: ValueSource, recorder: ChangeRecorder?, isPrivate: Bool = false,
+    memory: EditorMemory? = nil
   ) {
-    editor = PageEditor(pages: pages, epoch: epoch, isPrivate: isPrivate)
+    editor = PageEditor(pages: pages, epoch: epoch, isPrivate: isPrivate, memory: memory)
     roots = base
     self.catalog = catalog
     self.active = active
@@ -107,8 +107,9 @@ final class StateEditor {
   ) throws(TreeRingError) -> CommitNumber {
     let bucket = reference.number
     if !rules.unknown.isEmpty { try rules.checkKnown(reference.name, deletes: new == nil) }
+    let memory = editor.memory
     encode(new)
-    guard RowTreeKey.byteCount(of: key) + record.count <= PageLayout.maxCellByteCount else {
+    guard RowTreeKey.byteCount(of: key) + memory.record.count <= PageLayout.maxCellByteCount else {
       throw ByteReader.damaged
     }
 
@@ -125,7 +126,7 @@ final class StateEditor {
         bytes.append(integer: commit)
         bytes.withUnsafeBytes { _ = editor.put(&roots.tombstones, key: treeKey, value: $0) }
       } else {
-        record.withUnsafeBytes { _ = editor.put(&roots.rows, key: treeKey, value: $0) }
+        memory.record.withUnsafeBytes { _ = editor.put(&roots.rows, key: treeKey, value: $0) }
         if deletedAt != 0 { _ = editor.remove(&roots.tombstones, key: treeKey) }
       }
     }
@@ -135,21 +136,28 @@ final class StateEditor {
     return previous
   }
 
-  /// Sets `record`.
+  /// Sets the record in the editor's memory.
   func encode(_ row: RowRecord?) {
-    record.removeAll(keepingCapacity: true)
-    row?.encode(into: &record)
+    editor.memory.record.removeAll(keepingCapacity: true)
+    row?.encode(into: &editor.memory.record)
   }
 
   // MARK: - Catalog
 
   /// Adds a bucket and its number to the catalog.
   func add(_ bucket: BucketReference) {
-    if lastAdded == bucket.number { return }
-    lastAdded = bucket.number
-    if catalog.buckets.name(of: bucket.number) != nil { return }
+    if isKnown(bucket) { return }
     catalog.add(bucket)
     setCatalog(CatalogKey.bucket, bucket.name.utf8, integer: UInt64(bucket.number))
+  }
+
+  /// Whether the catalog has a bucket.
+  @inline(__always)
+  func isKnown(_ bucket: BucketReference) -> Bool {
+    if knownBucket == bucket.number { return true }
+    if catalog.buckets.name(of: bucket.number) == nil { return false }
+    knownBucket = bucket.number
+    return true
   }
 
   func setCatalog(_ kind: UInt8, _ name: some Sequence<UInt8>, integer: UInt64) {

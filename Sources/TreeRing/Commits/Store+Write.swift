@@ -3,34 +3,6 @@
 public import TreeRingLog
 internal import TreeRingPlatform
 
-/// The result of a write.
-public struct Written<Value> {
-  /// The commit's number. If there was nothing to write, the newest commit's number; if the
-  /// idempotency key was used before, the number of the first commit under it. Use it to read the
-  /// write again, to wait for it, or to query changes since then.
-  public let commit: CommitNumber
-  /// The date of the new commit; nil if the write made none.
-  public let timestamp: Timestamp?
-  /// Whether that date is the previous commit's, because the clock was behind it, or because an
-  /// earlier date was requested and ``TimestampAllowance/clamping`` was allowed.
-  public let isClamped: Bool
-  /// The return value of the closure.
-  public let value: Value
-}
-
-extension Written: Sendable where Value: Sendable {}
-
-extension Written {
-  /// - Parameter value: the result of the closure, which has run.
-  fileprivate init(_ sequenced: Store.Sequenced, _ value: Value?) throws(TreeRingError) {
-    guard let value else { throw Store.closedBeforeWrite }
-    commit = sequenced.commit
-    timestamp = sequenced.date?.timestamp
-    isClamped = sequenced.date?.isClamped ?? false
-    self.value = value
-  }
-}
-
 extension Store {
   /// Writes one commit. It returns when the commit is visible and as durable as `durability`
   /// states. If the closure throws, nothing is written.
@@ -52,25 +24,37 @@ extension Store {
   /// - Throws: the error of the closure; `conflict` if `expected` is not the newest commit;
   ///   `dateRefused` for a given date that the commit cannot have, see ``Transaction/timestamp``;
   ///   `noSpace`, `poisoned`, `unknown`, `io` if the log cannot store it.
+  @inlinable
   @discardableResult
   public func write<Value>(
     durability: Durability? = nil, expecting expected: CommitNumber? = nil,
     _ body: (Transaction) throws -> Value
   ) throws -> Written<Value> {
-    let start = durations.start
+    // Inlinable, so that callers need not look up the metadata of their `Value?` for each commit.
     var value: Value?
+    let made = try writeOne(durability: durability, expecting: expected) { value = try body($0) }
+    guard let value else { throw Self.closedBeforeWrite }
+    return Written(made, value: value)
+  }
+
+  /// Writes one commit, as `write` does.
+  @usableFromInline
+  func writeOne(
+    durability: Durability?, expecting expected: CommitNumber?,
+    _ body: (Transaction) throws -> Void
+  ) throws -> Written<Void> {
+    let start = durations.start
     let sequenced: Sequenced
     do {
       sequenced = try sequence(
-        durability: durability ?? options.durability, expecting: expected
-      ) { value = try body($0) }
+        durability: durability ?? options.durability, expecting: expected, body)
     } catch let refusal as Refusal {
       try complete(refusal.ticket)
       throw refusal.error
     }
     try complete(sequenced.ticket, pageCount: sequenced.pageCount)
     if let start, sequenced.date != nil { durations.commitEnded(since: start) }
-    return try Written(sequenced, value)
+    return Written(commit: sequenced.commit, date: sequenced.date, value: ())
   }
 
   /// Writes one commit without blocking the caller's thread.
@@ -93,7 +77,9 @@ extension Store {
               let sequenced = try sequence(
                 durability: durability ?? options.durability, expecting: expected
               ) { value = try body($0) }
-              let written = try Written(sequenced, value)
+              guard let value else { throw Self.closedBeforeWrite }
+              let written = Written(
+                commit: sequenced.commit, date: sequenced.date, value: value)
               return AsyncWriter.Waiting(
                 ticket: sequenced.ticket, pageCount: sequenced.pageCount
               ) { [durations] error in
@@ -150,7 +136,6 @@ extension Store {
         .notAllowed, "The store was opened for reading. Open it with mode .readWrite to write.")
     }
     var result: Sequenced?
-    try writerLock.checkOutside()
     try writerLock.withLock {
       try checkOpen()
       // It cannot be replaced while this thread holds the writer's lock.
@@ -171,7 +156,8 @@ extension Store {
     return result
   }
 
-  fileprivate static var closedBeforeWrite: TreeRingError {
+  @usableFromInline
+  static var closedBeforeWrite: TreeRingError {
     TreeRingError(
       .closed, "The store was closed before the write ran. Open it again, and repeat the write.")
   }
@@ -213,16 +199,19 @@ extension Store {
     let pages = engine.pages
     let number = base.roots.commit + 1
     let fetchFailures = pages.fetchFailureCount
-    let pending = PendingValues(commit: number)
-    let recorder = ChangeRecorder(byteLimit: engine.records.byteLimit)
-    let edition = definitions.edition
+    let pending = writerMemory.pendingValues(of: number)
+    let recorder = writerMemory.changeRecorder(byteLimit: engine.records.byteLimit)
+    defer { writerMemory.endWrite() }
+    let (edition, known) = definitions.known(for: base)
     let code = code.withLock { $0 }
-    let active = try definitions.active(for: base, code: code)
+    let active = try known ?? definitions.active(for: base, code: code)
     let editor = StateEditor(
       pages: pages, epoch: number, base: base.roots, catalog: base.catalog, active: active,
-      code: code, values: ValueSource(log: log, pending: pending), recorder: recorder)
+      code: code, values: ValueSource(log: log, pending: pending), recorder: recorder,
+      memory: writerMemory.editorMemory())
     let transaction = Transaction(
-      editor: editor, commit: number, pending: pending, horizon: pinRegistry.horizon)
+      editor: editor, commit: number, pending: pending, horizon: pinRegistry.horizon,
+      memory: writerMemory.takePayload())
     editor.spill = engine.checkpointer?.spill
     defer { transaction.end() }
     var isSequenced = false
@@ -305,7 +294,9 @@ extension Store {
       number: number, timestamp: timestamp, operationCount: count, payload: payload,
       values: transaction.pendingValues, durability: durability)
     do {
-      return try log.append(draft)
+      let ticket = try log.append(draft)
+      writerMemory.keep(payload)
+      return ticket
     } catch {
       if error.code != .conflict { throw error }
       // Numbers are assigned under the writer lock, so only undone commits can conflict here.
@@ -318,7 +309,7 @@ extension Store {
 
   /// Queues the new version until it becomes visible.
   private func add(
-    _ editor: StateEditor, _ changes: CommitChanges, _ edition: ActiveIndexCache.Edition,
+    _ editor: StateEditor, _ changes: CommitChanges?, _ edition: ActiveIndexCache.Edition,
     to engine: Engine
   ) -> Int {
     let (allocated, retired) = editor.editor.finish()
@@ -348,8 +339,13 @@ extension Store {
   ///   throttle the caller by it.
   package func complete(_ ticket: CommitTicket, pageCount: Int = 0) throws(TreeRingError) {
     // The writer that syncs for all makes their commits visible before they go on.
-    try log.complete(ticket) { show(through: $0, in: self.engine) }
-    let engine = engine
+    var leaders: Engine?
+    try log.complete(ticket) {
+      let engine = self.engine
+      leaders = engine
+      show(through: $0, in: engine)
+    }
+    let engine = leaders ?? self.engine
     defer { engine.checkpointer?.throttle(after: pageCount) }
     if engine.queue.visibleCommit < ticket.number { show(through: log.completed, in: engine) }
   }
@@ -358,7 +354,7 @@ extension Store {
   private func show(through completed: CommitNumber, in engine: Engine) {
     engine.reclaimer.drain { engine.queue.publish(through: completed) }
     if let checkpointer = engine.checkpointer {
-      checkpointer.consider(engine.queue.visible.roots)
+      checkpointer.consider(replayByteCount: engine.queue.visibleReplayByteCount)
     }
     expirePins()
     considerCompaction()

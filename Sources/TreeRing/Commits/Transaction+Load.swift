@@ -31,9 +31,8 @@ extension Transaction {
     let previous = try editor.append(
       object, coder: coder, for: key, in: bucket, at: stamp, end: &end)
     payload.append(
-      .row(
-        RowAddress(bucket: bucket, key: key, previous: previous),
-        .put(coder: coder, object: .inline(object), metadata: nil)))
+      RowAddress(bucket: bucket, key: key, previous: previous),
+      .put(coder: coder, object: .inline(object), metadata: nil))
   }
 }
 
@@ -45,7 +44,8 @@ struct SortedLoad {
   private let coder: UInt32
   /// The number of rows put.
   @usableFromInline private(set) var count = 0
-  private var last: Key?
+  /// The bytes of the last key; its own memory, so that no reference of a key is counted.
+  private var last: [UInt8] = []
   /// Whether rows may be appended, as far as known.
   private var appends = true
   /// The transaction's count of edits after the last row that was appended. Only the load itself
@@ -66,16 +66,17 @@ struct SortedLoad {
   mutating func put(_ object: [UInt8], for key: Key) throws {
     try object.withUnsafeBytes { object in
       try key.bytes.withUnsafeBytes { bytes in
-        if let last, last.bytes.withUnsafeBytes({ KeyOrder.compare($0, bytes) }) >= 0 {
+        if count > 0, last.withUnsafeBytes({ KeyOrder.compare($0, bytes) }) >= 0 {
           throw TreeRingError(
             .invalidInput,
-            "Row \(count) of the load, \(key), is not above \(last). Sort the rows by key, byte by "
-              + "byte, or put them one by one.")
+            "Row \(count) of the load, \(key), is not above \(Key(bytes: last)). Sort the rows by "
+              + "key, byte by byte, or put them one by one.")
         }
         try put(object, for: bytes)
+        last.removeAll(keepingCapacity: true)
+        last.append(contentsOf: bytes)
       }
     }
-    last = key
     count += 1
   }
 

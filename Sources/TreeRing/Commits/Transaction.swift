@@ -36,21 +36,21 @@ public final class Transaction: Readable, ReadableState {
   let pending: PendingValues
   /// For a copy of another log's commit: that commit's payload, used unchanged, and the number of
   /// its operations.
-  var adopted: (payload: [UInt8], operationCount: UInt32)?
+  @exclusivity(unchecked) var adopted: (payload: [UInt8], operationCount: UInt32)?
   @exclusivity(unchecked) private var isOpen = true
   /// The error that ended an operation half-way. With one, the commit fails.
-  var failure: TreeRingError?
-  /// Whether a commit without a given date gets that of the newest one, or one before any data.
+  @exclusivity(unchecked) var failure: TreeRingError?
+  /// True if a commit without a given date gets that of the newest one, or one before any data.
   /// Used by commits without data, whose dates must not limit the dates of data.
-  var takesDateOfNewest = false
-  /// Whether an empty commit is written too.
-  package var keepsEmptyCommit = false
+  @exclusivity(unchecked) var takesDateOfNewest = false
+  /// True if an empty commit is written too.
+  @exclusivity(unchecked) package var keepsEmptyCommit = false
   /// The commits before the horizon whose states are in the log although possibly no tag names them
   /// yet.
-  package var baseCommits: Set<CommitNumber> = []
+  @exclusivity(unchecked) package var baseCommits: Set<CommitNumber> = []
   @exclusivity(unchecked) private var cachedReader: StateReader?
-  /// The reads of pages that this transaction may edit.
-  private let reads = TransactionReads()
+  /// The reads of pages that this transaction may edit; nil before the first.
+  @exclusivity(unchecked) private var reads: TransactionReads?
   /// The number of edits so far.
   @exclusivity(unchecked) private(set) var editCount: UInt = 0
   /// The bucket of the last write, because the next one usually concerns the same bucket.
@@ -59,20 +59,22 @@ public final class Transaction: Readable, ReadableState {
   /// The store's horizon; it moves only between two transactions.
   private let horizon: CommitNumber
 
+  /// - Parameter memory: An array whose memory the payload takes over.
   init(
-    editor: StateEditor, commit: CommitNumber, pending: PendingValues, horizon: CommitNumber = 0
+    editor: StateEditor, commit: CommitNumber, pending: PendingValues, horizon: CommitNumber,
+    memory: consuming [UInt8]
   ) {
     self.horizon = horizon
     self.editor = editor
     self.commit = commit
     self.pending = pending
-    payload = PayloadWriter(commit: commit)
+    payload = PayloadWriter(commit: commit, memory: memory)
   }
 
   /// Ends the transaction: every later use of it throws.
   func end() {
     isOpen = false
-    reads.edition += 1
+    reads?.edition += 1
   }
 
   private func check() throws(TreeRingError) {
@@ -90,6 +92,8 @@ public final class Transaction: Readable, ReadableState {
     get throws(TreeRingError) {
       try check()
       if let cachedReader { return cachedReader }
+      let reads = reads ?? TransactionReads()
+      self.reads = reads
       let reader = StateReader(
         roots: editor.roots, catalog: editor.catalog, pages: editor.pages, values: editor.values,
         reads: reads)
@@ -234,6 +238,16 @@ public final class Transaction: Readable, ReadableState {
     metadata: UnsafeRawBufferPointer?, coder: UInt32 = 0
   ) throws(TreeRingError) {
     let bucket = try begin(key, in: bucket, values: object, metadata)
+    if metadata == nil, editor.active.covering(bucket.name).isEmpty,
+      Limits.isInline(byteCount: object.count, beside: 0, keyByteCount: key.count)
+    {
+      let stamp = payload.stamp
+      let previous = try editor.putPlain(object, coder: coder, for: key, in: bucket, at: stamp)
+      payload.append(
+        RowAddress(bucket: bucket, key: key, previous: previous),
+        .put(coder: coder, object: .inline(object), metadata: nil))
+      return
+    }
     let object = NewValue(object, beside: 0, keyByteCount: key.count)
     let inline = object.isLogged ? 0 : object.bytes.count
     let metadata = metadata.map { NewValue($0, beside: inline, keyByteCount: key.count) }
@@ -278,14 +292,16 @@ public final class Transaction: Readable, ReadableState {
   /// Prepares every write.
   func beginEdit() throws(TreeRingError) {
     try check()
-    guard reads.depth == 0 else {
-      throw TreeRingError(
-        .notAllowed,
-        "A closure that was reading the transaction's rows wrote to it. Collect the changes, and "
-          + "make them when the reading call has returned.")
+    if let reads {
+      guard reads.depth == 0 else {
+        throw TreeRingError(
+          .notAllowed,
+          "A closure that was reading the transaction's rows wrote to it. Collect the changes, and "
+            + "make them when the reading call has returned.")
+      }
+      reads.edition += 1
+      cachedReader = nil
     }
-    reads.edition += 1
-    cachedReader = nil
     try noteEdit()
   }
 
@@ -331,7 +347,7 @@ public final class Transaction: Readable, ReadableState {
       guard let previous = try editor.apply(stored, in: bucket, key: key, at: stamp) else {
         return false
       }
-      payload.append(.row(RowAddress(bucket: bucket, key: key, previous: previous), stored))
+      payload.append(RowAddress(bucket: bucket, key: key, previous: previous), stored)
       return true
     } catch {
       pending.truncate(to: mark)

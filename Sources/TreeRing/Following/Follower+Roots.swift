@@ -142,7 +142,7 @@ extension Follower {
     let queue = engine.queue
     queue.append(
       SequencedCommit(
-        version: version, retired: [], allocated: [], changes: CommitChanges()))
+        version: version, retired: [], allocated: [], changes: nil))
     engine.reclaimer.drain { queue.publish(through: version.roots.commit) }
     evictPastStates()
   }

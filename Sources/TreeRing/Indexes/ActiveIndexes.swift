@@ -6,21 +6,46 @@ internal import TreeRingPlatform
 
 /// The definitions of the indexes that a state maintains, ready for use.
 struct ActiveIndexes: Sendable {
-  private var byNumber: [UInt32: ActiveIndex] = [:]
-  /// The definitions over each bucket, by its name, in the order of their numbers.
-  private var byBucket: [StoreName: [ActiveIndex]] = [:]
-  /// The numbers of the definitions that compare rows.
-  private(set) var comparing: Set<UInt32> = []
-  /// The references to rows of each bucket, by its name, in the order of their numbers.
-  private var byTarget: [StoreName: [ActiveIndex]] = [:]
-  /// The definitions by which rows vanish, in the order of their numbers.
-  private(set) var expiring: [ActiveIndex] = []
-  /// Whether every definition in force that can be evaluated here is included; false if not checked
-  /// yet.
-  var isComplete = false
+  private struct Content {
+    var byNumber: [UInt32: ActiveIndex] = [:]
+    /// The definitions over each bucket, by its name, in the order of their numbers.
+    var byBucket: [StoreName: [ActiveIndex]] = [:]
+    /// The references to rows of each bucket, by its name, in the order of their numbers.
+    var byTarget: [StoreName: [ActiveIndex]] = [:]
+    var expiring: [ActiveIndex] = []
+    var comparing: Set<UInt32> = []
+    var isComplete = false
+  }
+  // Changed only while a single value refers to it. A single reference, because every commit copies
+  // it a few times.
+  private final class Storage: @unchecked Sendable {
+    @exclusivity(unchecked) var content: Content
+    init(_ content: Content) { self.content = content }
+  }
+  private var storage: Storage
+  private static let none = Storage(Content())
 
   init(_ indexes: [ActiveIndex] = []) {
+    storage = Self.none
     for index in indexes { insert(index) }
+  }
+
+  private mutating func change(_ body: (inout Content) -> Void) {
+    if !isKnownUniquelyReferenced(&storage) { storage = Storage(storage.content) }
+    body(&storage.content)
+  }
+
+  /// The numbers of the definitions that compare rows.
+  var comparing: Set<UInt32> { storage.content.comparing }
+
+  /// The definitions by which rows vanish, in the order of their numbers.
+  var expiring: [ActiveIndex] { storage.content.expiring }
+
+  /// Whether every definition in force that can be evaluated here is included; false if not checked
+  /// yet.
+  var isComplete: Bool {
+    get { storage.content.isComplete }
+    set { change { $0.isComplete = newValue } }
   }
 
   /// Creates the definitions of some index trees, except those in no catalog, or with a closure
@@ -48,59 +73,70 @@ struct ActiveIndexes: Sendable {
   }
 
   /// The number of definitions.
-  var count: Int { byNumber.count }
+  var count: Int { storage.content.byNumber.count }
 
   /// The definition of this number. O(1).
-  subscript(number: UInt32) -> ActiveIndex? { byNumber[number] }
+  subscript(number: UInt32) -> ActiveIndex? { storage.content.byNumber[number] }
 
   /// The definitions that cover a bucket, in the order of their numbers. O(1).
   func covering(_ bucket: String) -> [ActiveIndex] {
-    byBucket.isEmpty ? [] : byBucket[StoreName(bucket)] ?? []
+    if storage.content.byBucket.isEmpty { return [] }
+    return storage.content.byBucket[StoreName(bucket)] ?? []
   }
 
   /// The references to rows of a bucket, in the order of their numbers. O(1).
   func referring(to bucket: String) -> [ActiveIndex] {
-    byTarget.isEmpty ? [] : byTarget[StoreName(bucket)] ?? []
+    if storage.content.byTarget.isEmpty { return [] }
+    return storage.content.byTarget[StoreName(bucket)] ?? []
   }
 
   /// The numbers of the definitions for which `isWanted` returns true. O(n).
   func numbers(where isWanted: (ActiveIndex) -> Bool) -> [UInt32] {
-    byNumber.values.filter(isWanted).map(\.number)
+    storage.content.byNumber.values.filter(isWanted).map(\.number)
   }
 
   /// Adds a definition. O(definitions over its buckets).
   mutating func insert(_ index: ActiveIndex) {
-    byNumber[index.number] = index
-    if index.comparison != nil { comparing.insert(index.number) }
-    if index.isExpiry {
-      expiring.insert(
-        index, at: expiring.firstIndex { $0.number > index.number } ?? expiring.count)
-    }
-    if let reference = index.reference {
-      let target = StoreName(reference.target)
-      let position = byTarget[target]?.firstIndex { $0.number > index.number }
-      byTarget[target, default: []].insert(index, at: position ?? byTarget[target]?.count ?? 0)
-    }
-    for bucket in Set(index.buckets.names) {
-      let position = byBucket[bucket]?.firstIndex { $0.number > index.number }
-      byBucket[bucket, default: []].insert(index, at: position ?? byBucket[bucket]?.count ?? 0)
+    change { content in
+      content.byNumber[index.number] = index
+      if index.comparison != nil { content.comparing.insert(index.number) }
+      if index.isExpiry { content.expiring.insertInOrder(index) }
+      if let reference = index.reference {
+        content.byTarget[StoreName(reference.target), default: []].insertInOrder(index)
+      }
+      for bucket in Set(index.buckets.names) {
+        content.byBucket[bucket, default: []].insertInOrder(index)
+      }
     }
   }
 
   /// Removes a definition. O(definitions over its buckets).
   mutating func remove(_ number: UInt32) {
-    guard let index = byNumber.removeValue(forKey: number) else { return }
-    comparing.remove(number)
-    if index.isExpiry { expiring.removeAll { $0.number == number } }
-    if let reference = index.reference {
-      let target = StoreName(reference.target)
-      byTarget[target]?.removeAll { $0.number == number }
-      if byTarget[target]?.isEmpty == true { byTarget[target] = nil }
+    guard let index = self[number] else { return }
+    change { content in
+      content.byNumber[number] = nil
+      content.comparing.remove(number)
+      if index.isExpiry { content.expiring.removeAll { $0.number == number } }
+      if let reference = index.reference {
+        content.byTarget.remove(number, from: StoreName(reference.target))
+      }
+      for bucket in Set(index.buckets.names) { content.byBucket.remove(number, from: bucket) }
     }
-    for bucket in Set(index.buckets.names) {
-      byBucket[bucket]?.removeAll { $0.number == number }
-      if byBucket[bucket]?.isEmpty == true { byBucket[bucket] = nil }
-    }
+  }
+}
+
+extension [ActiveIndex] {
+  /// Inserts a definition before those with higher numbers.
+  fileprivate mutating func insertInOrder(_ index: ActiveIndex) {
+    insert(index, at: firstIndex { $0.number > index.number } ?? count)
+  }
+}
+
+extension [StoreName: [ActiveIndex]] {
+  /// Removes a definition from those of a bucket.
+  fileprivate mutating func remove(_ number: UInt32, from bucket: StoreName) {
+    self[bucket]?.removeAll { $0.number == number }
+    if self[bucket]?.isEmpty == true { self[bucket] = nil }
   }
 }
 
@@ -120,6 +156,13 @@ final class ActiveIndexCache: Sendable {
 
   /// The present edition, which every `clear` changes. Read it before the closures.
   var edition: Edition { state.withLock { $0.edition } }
+
+  /// The present edition, and the definitions of a version if they are kept.
+  func known(
+    for version: Version
+  ) -> (edition: Edition, indexes: ActiveIndexes?) {
+    state.withLock { ($0.edition, $0.version == version.identity ? $0.indexes : nil) }
+  }
 
   /// Returns the definitions of a version's index trees, except those whose closure is not
   /// registered; the caller must drop their trees. O(1) for the last kept version, else O(n).

@@ -260,7 +260,7 @@ struct Opening: Sendable {
       pages: parts.pages, pins: parts.pins, reclaimer: parts.reclaimer, log: log,
       visible: parts.version, budget: budget, checkpointer: parts.checkpointer)
     parts.checkpointer?.attach(engine.queue, withoutWriter: withoutWriter)
-    parts.checkpointer?.consider(parts.version.roots)
+    parts.checkpointer?.consider(replayByteCount: parts.version.roots.replayByteCount)
     return engine
   }
 

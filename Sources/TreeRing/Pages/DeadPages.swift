@@ -29,9 +29,19 @@ struct DeadPages: Sendable {
   /// Turns the heap into a list: later pages are appended after the present ones.
   mutating func makeList() { isHeap = false }
 
-  /// Removes and returns the pages born after a state. O(log n) for each; O(n) once.
+  /// Removes and returns the pages born after a state. O(n) for a list, which stays one; O(log n)
+  /// for each page removed from a heap.
   mutating func removePages(bornAfter state: StateID) -> [RetiredPage] {
-    makeHeap()
+    if !isHeap {
+      // Usually all of them: the pages of a commit among others die together.
+      if pages.allSatisfy({ $0.birth.state > state }) {
+        defer { pages = [] }
+        return pages
+      }
+      let removed = pages.filter { $0.birth.state > state }
+      if !removed.isEmpty { pages.removeAll { $0.birth.state > state } }
+      return removed
+    }
     var removed: [RetiredPage] = []
     while let youngest = pages.first, youngest.birth.state > state {
       removed.append(youngest)
@@ -44,6 +54,12 @@ struct DeadPages: Sendable {
 
   /// Adds the pages of another pin. O(log n) for each page of the smaller heap.
   mutating func join(_ other: DeadPages) {
+    if other.pages.isEmpty {
+      #if DEBUG
+        moveCount += other.moveCount
+      #endif
+      return
+    }
     var other = other
     if other.pages.count > pages.count { swap(&self, &other) }
     makeHeap()

@@ -1,6 +1,8 @@
 // One page's header and fixed arrays, accessed through a pointer. The page store owns the memory.
 // Whoever uses a `Page` holds the pin, or owns the transaction, that keeps the page allocated.
 
+internal import TreeRingPlatform
+
 /// A page's number, which gives its slot in the page file and its word in the page table; 0 means
 /// "no page".
 package typealias PageNumber = UInt32
@@ -102,9 +104,9 @@ package struct Page {
     }
   }
 
-  /// Makes this an empty tree page without a prefix; every other byte becomes zero.
+  /// Makes this an empty tree page without a prefix. O(1): the gap is undefined.
   func initialize(number: PageNumber, birth: PageBirth, owner: OwnerStamp, level: Int) {
-    bytes.initializeMemory(as: UInt8.self, repeating: 0, count: PageLayout.pageByteCount)
+    bytes.initializeMemory(as: UInt8.self, repeating: 0, count: PageLayout.headerByteCount)
     bytes.storeBytes(
       of: PageLayout.formatVersion, toByteOffset: PageLayout.formatVersionOffset, as: UInt8.self)
     bytes.storeBytes(of: UInt8(level), toByteOffset: PageLayout.levelOffset, as: UInt8.self)
@@ -169,6 +171,17 @@ extension Page {
   var gapStart: Int {
     let width = level == 0 ? PageLayout.slotByteCount : PageLayout.innerEntryOverhead
     return slotsStart + width * cellCount
+  }
+
+  /// Copies all bytes of a sound page but those of its gap.
+  @inline(__always)
+  func copyContent(of other: Page) {
+    let gapStart = other.gapStart
+    let heapStart = other.heapStart
+    precondition(
+      gapStart <= heapStart && heapStart <= PageLayout.pageByteCount, "the page is not sound")
+    memcpy(bytes, other.bytes, gapStart)
+    memcpy(bytes + heapStart, other.bytes + heapStart, PageLayout.pageByteCount &- heapStart)
   }
 
   /// The number of bytes in use, without dead heap bytes.

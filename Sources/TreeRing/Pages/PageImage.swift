@@ -1,9 +1,10 @@
 // The image of a page in the file: writing it, and checking bytes read from the file.
 //
-// In memory a page holds its editor's stamp and no checksum; in the file it holds a checksum and no
-// stamp. The check has a fixed order: checksum, format version, kind, number, birth, owner, every
-// offset and length, the order of the cells, the references to children. The fetch then compares
-// the page's level and entry count with the entry that refers to it.
+// In memory a page holds its editor's stamp and no checksum, and its gap has undefined bytes. In
+// the file it holds a checksum and no stamp, and its gap is zero. The check has a fixed order:
+// checksum, format version, kind, number, birth, owner, every offset and length, the gap, the order
+// of the cells, the references to children. The fetch then compares the page's level and entry
+// count with the entry that refers to it.
 
 internal import CTreeRing
 
@@ -12,8 +13,11 @@ package enum PageImage {
   /// Writes a page's image to a buffer of `PageLayout.pageByteCount` bytes.
   package static func write(_ page: Page, to buffer: UnsafeMutableRawBufferPointer) {
     precondition(buffer.count == PageLayout.pageByteCount, "a page image is one page long")
+    let gap = page.gapStart..<page.heapStart
     buffer.copyMemory(
       from: UnsafeRawBufferPointer(start: page.bytes, count: PageLayout.pageByteCount))
+    UnsafeMutableRawBufferPointer(rebasing: buffer[gap])
+      .initializeMemory(as: UInt8.self, repeating: 0)
     buffer.storeBytes(of: 0, toByteOffset: PageLayout.ownerOffset, as: UInt32.self)
     let sum = checksum(of: UnsafeRawBufferPointer(buffer))
     buffer.storeBytes(of: sum, toByteOffset: PageLayout.checksumOffset, as: UInt32.self)
@@ -41,7 +45,7 @@ package enum PageImage {
     if page.birth != birth { return "it was born at commit \(page.birth), not \(birth)" }
     let owner = image.load(fromByteOffset: PageLayout.ownerOffset, as: UInt32.self)
     if owner != 0 { return "it has the owner \(owner), which none in the file has" }
-    return page.layoutFlaw() ?? page.orderFlaw() ?? page.childFlaw()
+    return page.layoutFlaw() ?? page.gapFlaw() ?? page.orderFlaw() ?? page.childFlaw()
   }
 
   private static func checksum(of image: UnsafeRawBufferPointer) -> UInt32 {
@@ -95,6 +99,11 @@ extension Page {
     if used + deadByteCount != end - heapStart {
       return "\(used) bytes in use and \(deadByteCount) dead do not fill the heap"
     }
+    return nil
+  }
+
+  /// The flaw of the gap in an image, in words; nil if it is zero. The layout must be sound.
+  func gapFlaw() -> String? {
     for offset in gapStart..<heapStart
     where bytes.load(fromByteOffset: offset, as: UInt8.self) != 0 {
       return "the gap is not zero"

@@ -15,13 +15,13 @@
 //  32  p bytes of prefix, padded with zeros to a multiple of 8
 //      n slots of 8 bytes, in key order: u32 head, u16 offset, u16 key length without the prefix
 //      inner pages: n subtree counts (u64), n child births (u64), n child page numbers (u32)
-//      zeros
+//      the gap: zeros in the file, undefined bytes in memory
 //      the heap: cells in any order
 //
 // A head is the first 4 key bytes after the prefix as a big-endian number, padded with zeros. A
 // key's tail is the rest after prefix and head. A leaf cell is u16 value length, tail, value; an
 // inner cell is only the tail of a separator. Slot 0 of an inner page stands for "before
-// everything": its key is empty and never read. Every unused byte is zero.
+// everything": its key is empty and never read. Every other unused byte is zero.
 
 /// The constants of a page's byte map.
 package enum PageLayout {

@@ -43,6 +43,9 @@ package final class PageSupply: Sendable {
     self.damage = damage
     let bytes = UnsafeMutableRawPointer.allocate(
       byteCount: PageLayout.pageByteCount, alignment: 8)
+    // All of it: a reader that has kept an index into the page that the substitute stands for reads
+    // there, and finds page 0.
+    bytes.initializeMemory(as: UInt8.self, repeating: 0, count: PageLayout.pageByteCount)
     Page(bytes: bytes).initialize(number: 0, birth: 0, owner: 0, level: 0)
     substituteAddress = UInt(bitPattern: bytes)
   }

@@ -23,23 +23,8 @@ internal import TreeRingPlatform
 
 /// Pins by state, and the pages they keep.
 package final class PinTable: Sendable {
-  /// A pinned state, between its neighbours. All use is under the table's lock, which makes the
-  /// checks for exclusive access superfluous.
-  fileprivate final class Pin {
-    let state: StateID
-    @exclusivity(unchecked) var useCount = 1
-    @exclusivity(unchecked) var dead = DeadPages()
-    /// True for a root of the page file.
-    @exclusivity(unchecked) var isKept = false
-    /// The neighbouring pins, older and newer.
-    @exclusivity(unchecked) var older: Pin?
-    @exclusivity(unchecked) var newer: Pin?
-
-    init(_ state: StateID) { self.state = state }
-  }
-
   fileprivate struct State {
-    var pins: [StateID: Pin] = [:]
+    var pins = PinIndex()
     var oldest: Pin?
     var newest: Pin?
     #if DEBUG
@@ -69,7 +54,7 @@ package final class PinTable: Sendable {
       let pin = Pin(state)
       pin.older = newest(below: state)
       pin.newer = pin.older == nil ? oldest : pin.older?.newer
-      pins[state] = pin
+      pins.insert(pin)
       if let older = pin.older { older.newer = pin } else { oldest = pin }
       if let newer = pin.newer { newer.older = pin } else { newest = pin }
     }
@@ -79,7 +64,7 @@ package final class PinTable: Sendable {
       let (older, newer) = (pin.older, pin.newer)
       if let older { older.newer = newer } else { oldest = newer }
       if let newer { newer.older = older } else { newest = older }
-      pins[pin.state] = nil
+      pins.remove(pin)
       (pin.older, pin.newer) = (nil, nil)
       return older
     }
@@ -207,7 +192,7 @@ package final class PinTable: Sendable {
       // Inside the lock, so that every page is on a list or free at any moment.
       let freed: [RetiredPage]
       if let older = state.remove(pin) {
-        freed = older.take(pin.dead)
+        freed = older.takeDead(of: pin)
       } else {
         freed = pin.dead.pages
         #if DEBUG
@@ -262,7 +247,9 @@ package final class PinTable: Sendable {
   /// has not saved them yet.
   var unsavedPageCount: Int {
     state.withLock { state in
-      state.pins.values.reduce(0) { $0 + ($1.isKept ? $1.dead.pages.count : 0) }
+      var count = 0
+      state.forEach { if $0.isKept { count += $0.dead.pages.count } }
+      return count
     }
   }
 
@@ -279,7 +266,7 @@ package final class PinTable: Sendable {
   }
 }
 
-extension PinTable.Pin {
+extension Pin {
   /// Adds retired pages to the list if the pin is young enough to reach them.
   /// - Returns: The pages that the pin does not reach.
   fileprivate func add(_ retired: [RetiredPage]) -> [RetiredPage] {
@@ -297,9 +284,9 @@ extension PinTable.Pin {
 
   /// Takes over the dead pages of a younger pin that has ended.
   /// - Returns: The pages that this pin does not reach.
-  fileprivate func take(_ ended: DeadPages) -> [RetiredPage] {
-    var ended = ended
-    let freed = ended.removePages(bornAfter: state)
+  fileprivate func takeDead(of younger: Pin) -> [RetiredPage] {
+    let freed = younger.dead.removePages(bornAfter: state)
+    let ended = younger.dead
     if isKept {
       for page in ended.pages { dead.append(page) }
     } else {

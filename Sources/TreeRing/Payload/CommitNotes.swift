@@ -18,6 +18,9 @@ package struct CommitNotes: Hashable, Sendable {
   /// Whether nothing here would make a commit without operations worth keeping.
   package var isEmpty: Bool { note == nil && annotation == nil && tags.isEmpty }
 
+  /// Whether there is nothing at all.
+  var isBare: Bool { isEmpty && idempotencyKey == nil }
+
   private enum Flag {
     static let note: UInt8 = 1
     static let annotation: UInt8 = 2

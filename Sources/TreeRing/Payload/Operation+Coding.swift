@@ -5,31 +5,30 @@ package import TreeRingLog
 extension PayloadWriter {
   /// Appends an operation.
   package mutating func append(_ operation: Operation) {
-    operations.append(operation.kind.rawValue)
+    if case .row(let row, let change) = operation { return append(row, change) }
+    bytes.append(operation.kind.rawValue)
     switch operation {
-    case .row(let row, let change):
-      append(row)
-      change.encode(into: &operations, at: stamp)
+    case .row: break
     case .deleteRange(let bucket, let rows):
       append(bucket)
-      operations.append(integer: UInt64(rows.count))
+      bytes.append(integer: UInt64(rows.count))
       for row in rows { deleteRange(row.key, previous: row.previous) }
     case .tag(let name, let commit):
-      operations.append(counted: name)
-      operations.append(integer: commit)
-    case .index(let record): record.encode(into: &operations)
+      bytes.append(counted: name)
+      bytes.append(integer: commit)
+    case .index(let record): record.encode(into: &bytes)
     case .place(let place, let row, let label):
-      operations.append(counted: place.index)
-      place.group.bytes.withUnsafeBytes { operations.append(counted: $0) }
+      bytes.append(counted: place.index)
+      place.group.bytes.withUnsafeBytes { bytes.append(counted: $0) }
       append(row)
-      operations.append(counted: label)
+      bytes.append(counted: label)
     case .stub(let count, let buckets):
-      operations.append(integer: UInt64(count))
-      operations.append(integer: UInt64(buckets.count))
+      bytes.append(integer: UInt64(count))
+      bytes.append(integer: UInt64(buckets.count))
       for bucket in buckets { append(bucket) }
     case .held(let row, let parts):
       append(row)
-      operations.append(parts.rawValue)
+      bytes.append(parts.rawValue)
     }
     count += operation.count
   }
@@ -37,15 +36,15 @@ extension PayloadWriter {
   /// Begins the delete of so many rows. The caller then adds each row with
   /// `deleteRange(_:previous:)`.
   package mutating func beginDeleteRange(_ bucket: BucketReference, rowCount: Int) {
-    operations.append(OperationKind.deleteRange.rawValue)
+    bytes.append(OperationKind.deleteRange.rawValue)
     append(bucket)
-    operations.append(integer: UInt64(rowCount))
+    bytes.append(integer: UInt64(rowCount))
     count += 1
   }
 
   /// Adds the next row of a delete that has begun.
   package mutating func deleteRange(_ key: UnsafeRawBufferPointer, previous: CommitNumber) {
-    operations.append(counted: key)
+    bytes.append(counted: key)
     append(previous: previous)
   }
 }

@@ -6,36 +6,42 @@ package import TreeRingLog
 /// The growing payload of one commit.
 package struct PayloadWriter {
   private let commit: CommitNumber
-  var operations: [UInt8] = []
-  /// The index of each bucket named so far, by its number.
-  private var buckets: [UInt32: Int] = [:]
+  /// A byte for the flags of the commit's notes, then the operations.
+  var bytes: [UInt8]
+  /// The number of the first bucket named, whose index is 0. Most commits name no other.
+  private var firstBucket: UInt32?
+  /// The index of each other bucket named so far, by its number.
+  private var otherBuckets: [UInt32: Int] = [:]
   /// The last named bucket, since most operations name it again.
   private var last: (number: UInt32, index: Int)?
   /// The number of operations written.
   package internal(set) var count: UInt32 = 0
 
-  package init(commit: CommitNumber) {
+  /// - Parameter memory: an array whose memory the writer takes over; its content is dropped.
+  package init(commit: CommitNumber, memory: consuming [UInt8] = []) {
     self.commit = commit
-    operations.reserveCapacity(256)
+    bytes = memory
+    bytes.removeAll(keepingCapacity: true)
+    bytes.reserveCapacity(256)
+    bytes.append(0)
   }
 
   /// The whole payload.
   package func payload(notes: CommitNotes) -> [UInt8] {
-    var bytes: [UInt8] = []
-    bytes.reserveCapacity(operations.count + 16)
-    notes.encode(into: &bytes)
-    bytes.append(contentsOf: operations)
-    return bytes
+    var writer = self
+    return writer.takePayload(notes: notes)
   }
 
   /// Takes the whole payload, without copying the operations; the writer is empty afterwards.
   mutating func takePayload(notes: CommitNotes) -> [UInt8] {
-    var head: [UInt8] = []
-    notes.encode(into: &head)
-    var bytes: [UInt8] = []
-    swap(&bytes, &operations)
-    bytes.insert(contentsOf: head, at: 0)
-    return bytes
+    var payload: [UInt8] = []
+    swap(&payload, &bytes)
+    if !notes.isBare {
+      var head: [UInt8] = []
+      notes.encode(into: &head)
+      payload.replaceSubrange(..<1, with: head)
+    }
+    return payload
   }
 
   /// The stamp of the next operation.
@@ -43,27 +49,45 @@ package struct PayloadWriter {
 
   /// Appends a change of a row by values that this operation writes.
   package mutating func append(_ change: RowChange<NewValue>, of row: RowAddress) {
-    append(.row(row, change.stored(by: stamp)))
+    append(row, change.stored(by: stamp))
+  }
+
+  /// Appends a change of a row.
+  mutating func append(_ row: RowAddress, _ change: RowChange<StoredValue>) {
+    bytes.append(change.kind.rawValue)
+    append(row)
+    change.encode(into: &bytes, at: stamp)
+    count += 1
   }
 
   mutating func append(_ row: RowAddress) {
     append(row.bucket)
-    operations.append(counted: row.key)
+    bytes.append(counted: row.key)
     append(previous: row.previous)
   }
 
   mutating func append(_ bucket: BucketReference) {
-    let known = last?.number == bucket.number ? last?.index : buckets[bucket.number]
-    let index = known ?? buckets.count
+    if let last, last.number == bucket.number {
+      bytes.append(integer: UInt64(last.index))
+    } else {
+      appendOther(bucket)
+    }
+  }
+
+  /// Appends a bucket that is not the last one named.
+  @inline(never)
+  private mutating func appendOther(_ bucket: BucketReference) {
+    let known = firstBucket == bucket.number ? 0 : otherBuckets[bucket.number]
+    let index = known ?? (firstBucket == nil ? 0 : otherBuckets.count + 1)
     last = (bucket.number, index)
-    operations.append(integer: UInt64(index))
+    bytes.append(integer: UInt64(index))
     if known != nil { return }
-    operations.append(integer: UInt64(bucket.number))
-    operations.append(counted: bucket.name)
-    buckets[bucket.number] = index
+    bytes.append(integer: UInt64(bucket.number))
+    bytes.append(counted: bucket.name)
+    if index == 0 { firstBucket = bucket.number } else { otherBuckets[bucket.number] = index }
   }
 
   mutating func append(previous: CommitNumber) {
-    operations.append(integer: previous == 0 ? 0 : commit - previous + 1)
+    bytes.append(integer: previous == 0 ? 0 : commit - previous + 1)
   }
 }

@@ -7,8 +7,12 @@ extension RowChange<StoredValue> {
   func encode(into bytes: inout [UInt8], at stamp: Stamp) {
     switch self {
     case .put(let coder, let object, let metadata):
-      bytes.append(integer: UInt64(coder))
-      object.encode(into: &bytes)
+      if case .inline(let content) = object {
+        bytes.append(fields: UInt64(coder), 0, counted: content)
+      } else {
+        bytes.append(integer: UInt64(coder))
+        object.encode(into: &bytes)
+      }
       bytes.append(metadata == nil ? 0 : 1)
       metadata?.encode(into: &bytes)
     case .object(let coder, let object):

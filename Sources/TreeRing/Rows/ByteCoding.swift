@@ -102,6 +102,41 @@ extension [UInt8] {
     append(UInt8(rest))
   }
 
+  /// Appends some LEB128 integers, the length of a run of bytes, and the run. All integers are one
+  /// step, because each append to an array checks its memory.
+  @inline(__always)
+  mutating func append(
+    fields first: UInt64, _ second: UInt64, _ third: UInt64? = nil,
+    counted run: UnsafeRawBufferPointer
+  ) {
+    withUnsafeTemporaryAllocation(byteCount: 4 * Self.maxIntegerByteCount, alignment: 8) { buffer in
+      var count = Self.write(first, to: buffer, at: 0)
+      count = Self.write(second, to: buffer, at: count)
+      if let third { count = Self.write(third, to: buffer, at: count) }
+      count = Self.write(UInt64(run.count), to: buffer, at: count)
+      append(contentsOf: UnsafeRawBufferPointer(rebasing: buffer[..<count]))
+    }
+    append(contentsOf: run)
+  }
+
+  private static var maxIntegerByteCount: Int { 10 }
+
+  /// Writes a LEB128 integer to a buffer.
+  /// - Returns: the offset after it.
+  @inline(__always)
+  private static func write(
+    _ value: UInt64, to buffer: UnsafeMutableRawBufferPointer, at offset: Int
+  ) -> Int {
+    var (rest, place) = (value, offset)
+    while rest >= 0x80 {
+      buffer[place] = UInt8(truncatingIfNeeded: rest) | 0x80
+      rest >>= 7
+      place &+= 1
+    }
+    buffer[place] = UInt8(truncatingIfNeeded: rest)
+    return place &+ 1
+  }
+
   /// Appends two bytes, little-endian.
   mutating func append(fixed16 value: UInt16) {
     Swift.withUnsafeBytes(of: value.littleEndian) { append(contentsOf: $0) }

@@ -55,6 +55,9 @@ package enum StoredValue {
     }
   }
 
+  /// Whether the bytes lie in the log.
+  var isLogged: Bool { if case .logged = self { true } else { false } }
+
   /// The number of bytes that the value takes in a tree's page.
   var inlineByteCount: Int {
     if case .inline(let bytes) = self { bytes.count } else { 0 }
@@ -200,6 +203,11 @@ package struct RowRecord {
 
   /// Appends the record's bytes.
   package func encode(into bytes: inout [UInt8]) {
+    if isPlain, case .inline(let content) = object {
+      bytes.append(
+        fields: 0, written.commit, UInt64(written.operation), counted: content)
+      return
+    }
     bytes.append(flags)
     bytes.append(integer: written.commit)
     bytes.append(integer: UInt64(written.operation))
@@ -210,6 +218,11 @@ package struct RowRecord {
   func encodeUnstamped(into bytes: inout [UInt8]) {
     bytes.append(flags)
     encodeFields(into: &bytes)
+  }
+
+  /// Whether it has no flags.
+  private var isPlain: Bool {
+    metadata == nil && touched == 0 && created == written && coder == 0 && !object.isLogged
   }
 
   private var flags: UInt8 {

@@ -18,10 +18,11 @@ enum RowTreeKey {
 
   /// Calls `body` with the tree key of a row, built on the stack.
   @inline(__always)
-  static func with<R>(
-    bucket: UInt32, key: UnsafeRawBufferPointer, _ body: (UnsafeRawBufferPointer) throws -> R
-  ) rethrows -> R {
-    try withUnsafeTemporaryAllocation(byteCount: 4 + key.count, alignment: 8) { buffer in
+  static func with<R, E: Error>(
+    bucket: UInt32, key: UnsafeRawBufferPointer, _ body: (UnsafeRawBufferPointer) throws(E) -> R
+  ) throws(E) -> R {
+    try withUnsafeTemporaryAllocation(byteCount: 4 + key.count, alignment: 8) {
+      (buffer) throws(E) in
       buffer.storeBytes(of: bucket.bigEndian, as: UInt32.self)
       UnsafeMutableRawBufferPointer(rebasing: buffer[4...]).copyMemory(from: key)
       return try body(UnsafeRawBufferPointer(buffer))

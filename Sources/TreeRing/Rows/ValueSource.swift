@@ -51,8 +51,8 @@ struct ValueSource: Sendable {
 /// The logged values of the commit being written. Unchecked, because only the thread that holds the
 /// writer lock uses it.
 final class PendingValues: @unchecked Sendable {
-  let commit: CommitNumber
-  private var values: [LoggedValue] = []
+  @exclusivity(unchecked) var commit: CommitNumber
+  @exclusivity(unchecked) private var values: [LoggedValue] = []
 
   init(commit: CommitNumber) { self.commit = commit }
 

@@ -10,8 +10,9 @@ final class Reclaimer: Sendable {
   private let pages: PageStore
   private let pins: PinTable
   private let ended = Mutex<Ended>(Ended())
-  /// Held while pages are being freed, so that `drain` returns when all of them are.
-  private let draining = Mutex<Void>(())
+  /// Held while pages are being freed, so that `drain` returns when all of them are. Empty
+  /// otherwise.
+  private let draining = Mutex<Ended>(Ended())
   private let thread = DispatchQueue(label: "treering.reclaimer", qos: .utility)
 
   private struct Ended {
@@ -24,14 +25,23 @@ final class Reclaimer: Sendable {
     var attendants = 0
     /// Whether a drain is scheduled on the thread.
     var isScheduled = false
-    var isEmpty: Bool { pins.isEmpty && pages.isEmpty && shared.isEmpty }
 
-    mutating func take() -> Ended {
-      let taken = self
-      self = Ended()
-      attendants = taken.attendants
-      return taken
+    /// Moves what has ended to another value, which is empty, and takes over its memory.
+    mutating func move(to taken: inout Ended) {
+      swap(&pins, &taken.pins)
+      swap(&pages, &taken.pages)
+      swap(&shared, &taken.shared)
+      isScheduled = false
     }
+
+    mutating func removeAll() {
+      pins.removeAll(keepingCapacity: pins.count < Self.keptCount)
+      if !pages.isEmpty { pages = [] }
+      if !shared.isEmpty { shared = [] }
+    }
+
+    /// The number of pins up to which their memory is kept.
+    private static let keptCount = 1024
   }
 
   init(pages: PageStore, pins: PinTable) {
@@ -53,13 +63,23 @@ final class Reclaimer: Sendable {
   }
 
   /// Frees the pages of every lease that has ended.
-  func drain() {
-    draining.withLock { _ in
+  func drain() { drain { _ in } }
+
+  /// - Parameter begin: called under the lock, before the first leases are taken.
+  private func drain(_ begin: (inout Ended) -> Void) {
+    draining.withLock { taken in
+      ended.withLock { ended in
+        begin(&ended)
+        ended.move(to: &taken)
+      }
       while true {
-        let taken = ended.withLock { $0.take() }
-        if taken.isEmpty { return }
         for pin in taken.pins { pins.unpin(pin) }
         if !taken.pages.isEmpty { pages.free(taken.pages) }
+        // The end of a shared lease ends those that it shares.
+        let mayGoOn = !taken.shared.isEmpty
+        taken.removeAll()
+        if !mayGoOn { return }
+        ended.withLock { $0.move(to: &taken) }
       }
     }
   }
@@ -68,8 +88,7 @@ final class Reclaimer: Sendable {
   func drain(after body: () -> Void) {
     ended.withLock { $0.attendants += 1 }
     body()
-    ended.withLock { $0.attendants -= 1 }
-    drain()
+    drain { $0.attendants -= 1 }
   }
 
   /// Waits until the thread has done its scheduled work, and drains. For tests.

@@ -60,8 +60,8 @@ package struct Roots: Sendable {
   func tombstone(
     bucket: UInt32, key: UnsafeRawBufferPointer, pages: PageStore
   ) throws(TreeRingError) -> CommitNumber {
+    if tombstones.count == 0 { return 0 }
     let tombstones = Tree(tombstones, pages: pages)
-    if tombstones.isEmpty { return 0 }
     guard let bytes = RowTreeKey.with(bucket: bucket, key: key, { tombstones.value(of: $0) }) else {
       return 0
     }

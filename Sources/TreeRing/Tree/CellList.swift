@@ -117,8 +117,9 @@ final class CellList {
 
   /// Copies a page's bytes, so that the page can be written while its cells are in the list.
   func setAside(_ page: Page) -> Page {
-    memcpy(pageCopy, page.bytes, PageLayout.pageByteCount)
-    return Page(bytes: pageCopy)
+    let copy = Page(bytes: pageCopy)
+    copy.copyContent(of: page)
+    return copy
   }
 
   /// Copies a separator. The copy outlives the list's cells and is valid until the next call.
@@ -310,7 +311,10 @@ final class CellList {
     for index in range {
       let cell = cells[index]
       page.setChild(at: index - range.lowerBound, to: cell.child)
-      if index == range.lowerBound { continue }
+      if index == range.lowerBound {
+        slots[0] = PageSlot(head: 0, offset: 0, keyLength: 0)
+        continue
+      }
       // Keys of a damaged file may be out of order, so they need not share the prefix.
       let restLength = max(0, cell.keyLength - prefixLength)
       let tailLength = max(0, restLength - PageLayout.headByteCount)
@@ -332,6 +336,10 @@ extension Page {
   fileprivate func setPrefix(_ prefix: UnsafeRawPointer, length: Int) {
     bytes.storeBytes(
       of: UInt16(length), toByteOffset: PageLayout.prefixLengthOffset, as: UInt16.self)
-    if length > 0 { memcpy(bytes + PageLayout.headerByteCount, prefix, length) }
+    if length == 0 { return }
+    let start = bytes + PageLayout.headerByteCount
+    (start + (PageLayout.paddedPrefixByteCount(length) - 8))
+      .storeBytes(of: 0, as: UInt64.self)
+    memcpy(start, prefix, length)
   }
 }

@@ -19,15 +19,15 @@ extension PageEditor {
   package func put(
     _ root: inout TreeRoot, key: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer
   ) -> Bool {
+    put(&root, at: find(key, in: root), key: key, value: value)
+  }
+
+  /// The place of a key in a tree, with the path to it. O(log n).
+  func find(_ key: UnsafeRawBufferPointer, in root: TreeRoot) -> KeyPlace? {
+    if root.page == 0 { return nil }
     let keyStart = key.start
     let keyLength = key.count
-    precondition(
-      keyLength + value.count <= PageLayout.maxCellByteCount, "key and value exceed half a page")
-    if root.page == 0 {
-      makeFirstPage(&root, key: key, value: value)
-      return true
-    }
-    var page = ownedRoot(&root)
+    var page = table.top(of: root)
     var depth = 0
     var isLast = true
     while page.level != 0 {
@@ -35,10 +35,30 @@ extension PageEditor {
       if index != page.cellCount &- 1 { isLast = false }
       path[depth] = PathStep(page: page, index: index)
       depth &+= 1
-      if page.level == 1 { table.child(of: page, at: index).prefetchSlots() }
-      page = ownedChild(of: page, at: index)
+      let isAboveLeaves = page.level == 1
+      page = table.child(of: page, at: index)
+      if isAboveLeaves { page.prefetchSlots() }
     }
-    let place = page.leafLowerBound(keyStart, keyLength)
+    let (index, isFound) = page.leafLowerBound(keyStart, keyLength)
+    return KeyPlace(leaf: page, index: index, isFound: isFound, depth: depth, isLast: isLast)
+  }
+
+  /// Inserts an entry or replaces its value at the place that `find` has returned for its key and
+  /// this root. No other call may have used the editor since. The place's pages stay in memory
+  /// within the read section, even if they were evicted since.
+  @discardableResult
+  func put(
+    _ root: inout TreeRoot, at place: KeyPlace?, key: UnsafeRawBufferPointer,
+    value: UnsafeRawBufferPointer
+  ) -> Bool {
+    precondition(
+      key.count + value.count <= PageLayout.maxCellByteCount, "key and value exceed half a page")
+    guard let place else {
+      makeFirstPage(&root, key: key, value: value)
+      return true
+    }
+    let depth = place.depth
+    let page = ownedLeaf(at: place, of: &root)
     if place.isFound {
       if !page.overwriteValue(at: place.index, with: value) {
         replaceCell(&root, page, at: place.index, depth: depth, key: key, value: value)
@@ -47,16 +67,40 @@ extension PageEditor {
     }
     root.count &+= 1
     for step in 0..<depth { path[step].page.counts[path[step].index] &+= 1 }
-    if page.cellCount < cellCapacity, page.sharesPrefix(keyStart, keyLength),
+    if page.cellCount < cellCapacity, page.sharesPrefix(key.start, key.count),
       page.insertLeafCell(
-        at: place.index, key: keyStart, keyLength: keyLength, value: value.start,
+        at: place.index, key: key.start, keyLength: key.count, value: value.start,
         valueLength: value.count)
     {
       return true
     }
     insertByLayout(
-      &root, page, at: place.index, depth: depth, isLast: isLast, key: key, value: value)
+      &root, page, at: place.index, depth: depth, isLast: place.isLast, key: key, value: value)
     return true
+  }
+
+  /// Takes ownership of the pages on the path to a place, and returns the leaf.
+  @inline(__always)
+  private func ownedLeaf(at place: KeyPlace, of root: inout TreeRoot) -> Page {
+    var above: PathStep?
+    for step in 0...place.depth {
+      let found = step == place.depth ? place.leaf : path[step].page
+      var page = found
+      if page.owner != owner {
+        page = copy(found)
+        if let above {
+          above.page.children[above.index] = page.number
+          above.page.births[above.index] = page.birth
+        } else {
+          root.page = page.number
+          root.birth = page.birth
+        }
+      }
+      if step == place.depth { return page }
+      path[step].page = page
+      above = path[step]
+    }
+    preconditionFailure("a path has no end")
   }
 
   private func makeFirstPage(
@@ -227,6 +271,22 @@ extension PageEditor {
     root.page = number
     root.birth = birth
   }
+}
+
+/// The place of a key in a tree. The editor has the path to it, until its next call.
+struct KeyPlace {
+  let leaf: Page
+  /// The index of the first entry of the leaf that is not below the key.
+  let index: Int
+  /// Whether that entry has the key.
+  let isFound: Bool
+  /// The number of steps on the editor's path.
+  fileprivate let depth: Int
+  /// Whether the leaf is the tree's last.
+  fileprivate let isLast: Bool
+
+  /// The value of the key, in place; nil if there is no entry.
+  var value: UnsafeRawBufferPointer? { isFound ? leaf.value(at: index) : nil }
 }
 
 extension Cell {

@@ -29,11 +29,12 @@ package final class PageEditor {
   let owner: OwnerStamp
   let table: PageTable
   let cellCapacity: Int
+  /// Owns `path` and `state`.
+  let memory: EditorMemory
   let path: UnsafeMutablePointer<PathStep>
 
-  /// The state that changes when a page is made or released. It is behind a pointer, since the
-  /// exclusivity checks of a class's stored properties cost as much as copying a page.
-  private struct State {
+  /// The state that changes when a page is made or released.
+  struct State {
     var retired: [RetiredPage] = []
     /// Every page made, released ones included.
     var made: [PageNumber] = []
@@ -44,30 +45,60 @@ package final class PageEditor {
     /// Pages made and released again, for reuse.
     var spare: [PageNumber] = []
     var cellList: CellList?
-    var isOpen = true
+    /// Whether an editor uses this state.
+    var isOpen = false
 
     init(birth: PageBirth) { self.birth = birth }
+
+    /// Begins a transaction. The cell list stays.
+    mutating func begin(_ birth: PageBirth) {
+      self.birth = birth
+      isOpen = true
+      made.reserveCapacity(8)
+      retired.reserveCapacity(8)
+    }
+
+    /// Ends a transaction.
+    mutating func end() {
+      isOpen = false
+      retired = []
+      made = []
+      if !spilled.isEmpty { spilled = [] }
+      if !spare.isEmpty { spare = [] }
+    }
   }
   private let state: UnsafeMutablePointer<State>
+
+  /// True if the transaction has ended, so that its memory may serve another.
+  @exclusivity(unchecked) private var hasEnded = false
 
   /// Pages of earlier transactions that this one replaced, in no order.
   var retired: [RetiredPage] { state.pointee.retired }
 
   /// Begins a transaction that makes commit `epoch`.
-  /// - Parameter isPrivate: True if its pages belong to one reader's own state of the trees. Their
-  ///   numbers have no slot in a page file.
-  package convenience init(pages: PageStore, epoch: CommitNumber, isPrivate: Bool = false) {
+  /// - Parameters:
+  ///   - isPrivate: True if its pages belong to one reader's own state of the trees. Their numbers
+  ///     have no slot in a page file.
+  ///   - memory: The memory of an editor that has ended; nil for new memory.
+  package convenience init(
+    pages: PageStore, epoch: CommitNumber, isPrivate: Bool = false, memory: EditorMemory? = nil
+  ) {
     let (owner, birth) = pages.beginEditing(epoch, isPrivate: isPrivate)
-    self.init(pages: pages, birth: birth, owner: owner, isPrivate: isPrivate)
+    self.init(
+      pages: pages, birth: birth, owner: owner, isPrivate: isPrivate,
+      memory: memory ?? EditorMemory())
   }
 
   /// Begins another form of a state; nil if the state's commit can have no more.
   convenience init?(pages: PageStore, formOf state: StateID) {
     guard let (owner, birth) = pages.beginForm(of: state) else { return nil }
-    self.init(pages: pages, birth: birth, owner: owner, isPrivate: false)
+    self.init(
+      pages: pages, birth: birth, owner: owner, isPrivate: false, memory: EditorMemory())
   }
 
-  private init(pages: PageStore, birth: PageBirth, owner: OwnerStamp, isPrivate: Bool) {
+  private init(
+    pages: PageStore, birth: PageBirth, owner: OwnerStamp, isPrivate: Bool, memory: EditorMemory
+  ) {
     self.pages = pages
     epoch = birth.commit
     firstEdition = birth.edition
@@ -75,19 +106,14 @@ package final class PageEditor {
     self.owner = owner
     table = pages.table
     cellCapacity = pages.cellCapacity
-    path = .allocate(capacity: PageLayout.maxHeight)
-    state = .allocate(capacity: 1)
-    state.initialize(to: State(birth: birth))
-    state.pointee.made.reserveCapacity(8)
-    state.pointee.retired.reserveCapacity(8)
+    self.memory = memory
+    path = memory.path
+    state = memory.state
+    precondition(!state.pointee.isOpen, "the memory serves another editor")
+    state.pointee.begin(birth)
   }
 
-  deinit {
-    if state.pointee.isOpen { discard() }
-    state.deinitialize(count: 1)
-    state.deallocate()
-    path.deallocate()
-  }
+  deinit { if !hasEnded { discard() } }
 
   /// The pages made and still in use, in no order. O(pages made).
   var allocated: [PageNumber] {
@@ -100,7 +126,7 @@ package final class PageEditor {
   /// Ends the transaction: its pages never change again. The caller publishes its roots, then hands
   /// `retired` to the pin table.
   package func finish() -> (allocated: [PageNumber], retired: [RetiredPage]) {
-    precondition(state.pointee.isOpen, "a transaction can end only once")
+    precondition(!hasEnded, "a transaction can end only once")
     let result = (allocated, retired)
     if !state.pointee.spare.isEmpty { pages.free(state.pointee.spare) }
     close()
@@ -109,14 +135,14 @@ package final class PageEditor {
 
   /// Ends the transaction and frees every page it made.
   func discard() {
-    precondition(state.pointee.isOpen, "a transaction can end only once")
+    precondition(!hasEnded, "a transaction can end only once")
     pages.free(state.pointee.made)
     close()
   }
 
   private func close() {
-    state.pointee = State(birth: birth)
-    state.pointee.isOpen = false
+    state.pointee.end()
+    hasEnded = true
   }
 }
 
@@ -130,7 +156,7 @@ extension PageEditor {
   /// A page of undefined content that this editor owns.
   func allocate() -> (number: PageNumber, page: Page) {
     if let number = state.pointee.spare.popLast() { return (number, table.page(number)) }
-    precondition(state.pointee.isOpen, "the transaction has ended")
+    precondition(state.pointee.isOpen && !hasEnded, "the transaction has ended")
     let new = pages.allocate(isPrivate: isPrivate)
     state.pointee.made.append(new.number)
     return new
@@ -147,7 +173,12 @@ extension PageEditor {
       return own
     }
     let (number, new) = allocate()
-    memcpy(new.bytes, page.bytes, PageLayout.pageByteCount)
+    if page.number == 0 {
+      // The substitute for a page that could not be read: zeros stand for page 0.
+      memcpy(new.bytes, page.bytes, PageLayout.pageByteCount)
+    } else {
+      new.copyContent(of: page)
+    }
     new.number = number
     new.birth = birth
     new.owner = owner

@@ -1,10 +1,10 @@
 // A growable buffer of raw bytes that keeps its memory when emptied. Not Sendable: its owner guards
-// it.
+// it, which makes the checks for exclusive access superfluous.
 
 final class ByteBuffer {
-  private(set) var base: UnsafeMutableRawPointer
-  private(set) var capacity: Int
-  var count = 0
+  @exclusivity(unchecked) private(set) var base: UnsafeMutableRawPointer
+  @exclusivity(unchecked) private(set) var capacity: Int
+  @exclusivity(unchecked) var count = 0
 
   init(capacity: Int = 4096) {
     base = .allocate(byteCount: capacity, alignment: 16)

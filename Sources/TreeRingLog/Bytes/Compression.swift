@@ -18,7 +18,8 @@ func createContext(
 /// Writes LZ4 frames.
 final class FrameCompressor {
   private let context: OpaquePointer
-  private var preferences: LZ4F_preferences_t
+  /// LZ4 does not change them.
+  @exclusivity(unchecked) private var preferences: LZ4F_preferences_t
 
   init() throws(TreeRingError) {
     context = try createContext(to: "compress commits") {

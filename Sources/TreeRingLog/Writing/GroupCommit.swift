@@ -243,7 +243,7 @@ final class GroupCommit: Sendable {
   private func leadBatch(
     _ held: borrowing Held, atLeast strength: SyncStrength?
   ) -> FinishedBatch? {
-    guard let active = held.state.active else { return nil }
+    guard let target = held.state.writeTarget else { return nil }
     let batch = held.state.beginBatch()
     let strongest = batch.frames.reduce(strength) { Self.stronger($0, $1.durability) }
     let canReserve = held.state.canReserve
@@ -252,11 +252,11 @@ final class GroupCommit: Sendable {
     let commitCount = isDurable ? Int(clamping: newest - held.state.durable) : 0
     let observer = held.state.syncObserver
     let outcome = held.released {
-      write(batch, to: active, sync: strongest, canReserve: canReserve) {
+      write(batch, to: target, sync: strongest, canReserve: canReserve) {
         (strength) throws(TreeRingError) in
-        guard let observer else { return try active.file.sync(strength) }
+        guard let observer else { return try target.file.sync(strength) }
         let start = ContinuousClock.now
-        try active.file.sync(strength)
+        try target.file.sync(strength)
         observer(ContinuousClock.now - start, commitCount)
       }
     }
@@ -311,26 +311,26 @@ final class GroupCommit: Sendable {
   }
 
   private func write(
-    _ batch: Batch, to active: ActiveSegment, sync: SyncStrength?, canReserve: Bool,
+    _ batch: Batch, to target: WriteTarget, sync: SyncStrength?, canReserve: Bool,
     syncing: (SyncStrength) throws(TreeRingError) -> Void
   ) -> Outcome {
-    var (fileSize, reserves) = (active.fileSize, canReserve)
-    let end = active.written.offset + UInt64(batch.buffer.count)
+    var (fileSize, reserves) = (target.fileSize, canReserve)
+    let end = target.end + UInt64(batch.buffer.count)
     do throws(TreeRingError) {
       if sync != nil, canReserve, end > fileSize {
-        let target = min(
+        let reserved = min(
           max(options.segmentSize, end), end + min(max(end, 1 << 20), 16 << 20))
         do throws(TreeRingError) {
-          reserves = try active.file.allocate(target - fileSize, at: fileSize)
-          if reserves { fileSize = target }
+          reserves = try target.file.allocate(reserved - fileSize, at: fileSize)
+          if reserves { fileSize = reserved }
         } catch  where error.code == .noSpace {
           // The frames themselves may still fit.
-          fileSize = try active.file.size()
+          fileSize = try target.file.size()
         }
       }
-      if !batch.isEmpty { try active.file.write(batch.buffer.bytes, at: active.written.offset) }
+      if !batch.isEmpty { try target.file.write(batch.buffer.bytes, at: target.end) }
     } catch {
-      return error.code == .noSpace ? cutBack(active, because: error) : .failed(error)
+      return error.code == .noSpace ? cutBack(target, because: error) : .failed(error)
     }
     do throws(TreeRingError) {
       if let sync { try syncing(sync) }
@@ -340,10 +340,10 @@ final class GroupCommit: Sendable {
   }
 
   /// After a full device: restores the file's previous end, durably.
-  private func cutBack(_ active: ActiveSegment, because error: TreeRingError) -> Outcome {
+  private func cutBack(_ target: WriteTarget, because error: TreeRingError) -> Outcome {
     do throws(TreeRingError) {
-      try active.file.truncate(to: active.written.offset)
-      try active.file.sync(.whole)
+      try target.file.truncate(to: target.end)
+      try target.file.sync(.whole)
       return .full(error)
     } catch { return .failed(error) }
   }

@@ -1,24 +1,33 @@
 // The state of group commit: frames to write, the end of the log, failures.
 
 extension GroupCommit {
-  /// Frames that are not completed.
+  /// Frames that are not completed. The monitor guards it, so its properties are not checked for
+  /// exclusive access at run time.
   final class Batch {
     /// The threads that wait for this batch; one of them is woken to lead it. Accessed only with
     /// the monitor held.
-    var waiters: [BatchWaiter] = []
+    @exclusivity(unchecked) var waiters: [BatchWaiter] = []
     let buffer = ByteBuffer()
-    var frames: [PendingFrame] = []
+    @exclusivity(unchecked) var frames: [PendingFrame] = []
     /// The indexes of value tables that readers have requested. Accessed only with the monitor
     /// held, unlike the frames, which the leader reads without it.
-    var values: [CommitNumber: ValueTable] = [:]
+    @exclusivity(unchecked) var values: [CommitNumber: ValueTable] = [:]
     var isEmpty: Bool { frames.isEmpty }
 
     /// Removes the frames. The threads that wait for them have yet to be woken.
     func reset() {
       buffer.reset()
-      values = [:]
+      if !values.isEmpty { values = [:] }
       frames.removeAll(keepingCapacity: frames.count < 4096)
     }
+  }
+
+  /// The file that a batch is written to, and the place in it.
+  struct WriteTarget {
+    var file: any File
+    /// The end of the completed frames.
+    var end: UInt64
+    var fileSize: UInt64
   }
 
   struct PendingFrame {
@@ -110,10 +119,19 @@ extension GroupCommit.State {
 
   /// The position of the next frame; nil if the active segment is full.
   func next(segmentSize: UInt64) -> (ChainPosition, synced: UInt64, epoch: Int)? {
-    guard let active, active.position.offset < segmentSize || active.directory.isEmpty else {
-      return nil
-    }
-    return (active.position, active.synced, rollbacks.count)
+    // Part by part: a copy of the whole segment would count six references.
+    guard let position = active?.position, let synced = active?.synced,
+      position.offset < segmentSize || active?.directory.isEmpty == true
+    else { return nil }
+    return (position, synced, rollbacks.count)
+  }
+
+  /// The target of the next write; nil if there is no active segment.
+  var writeTarget: GroupCommit.WriteTarget? {
+    guard let file = active?.file, let end = active?.written.offset,
+      let fileSize = active?.fileSize
+    else { return nil }
+    return GroupCommit.WriteTarget(file: file, end: end, fileSize: fileSize)
   }
 
   func check(_ draft: CommitDraft) throws(TreeRingError) {

@@ -21,6 +21,36 @@ struct MisuseTests {
     #expect(store.newestCommit == 1)
   }
 
+  @Test("Transactions kept after their closures do not disturb later writes")
+  func keptTransactions() throws {
+    let store = try Store.inMemory()
+    let large = Bytes(repeating: 7, count: 3_000)
+    var kept: [Transaction] = []
+    for number in 0..<40 {
+      try store.write { tx in
+        if number % 3 == 0 { kept.append(tx) }
+        try tx.put([UInt8(number)], for: Key("row \(number % 5)"), in: blobs)
+        if number % 4 == 0 { try tx.put(large, for: Key("large \(number)"), in: blobs) }
+      }
+      for tx in kept { #expect(code { try tx.put([0], for: "row 0", in: blobs) } == .closed) }
+      #expect(throws: Failed.self) {
+        try store.write { tx in
+          if number % 5 == 0 { kept.append(tx) }
+          try tx.put([99], for: "row 1", in: blobs)
+          throw Failed()
+        }
+      }
+    }
+    let snapshot = try store.snapshot()
+    for number in 0..<5 {
+      #expect(try snapshot.get(Key("row \(number)"), in: blobs) == [UInt8(35 + number)])
+    }
+    #expect(try snapshot.get("large 36", in: blobs) == large)
+    #expect(try snapshot.count(in: blobs) == 15)
+  }
+
+  private struct Failed: Error {}
+
   @Test("A transaction kept after its closure throws closed")
   func escaped() throws {
     let store = try Store.inMemory(options: StoreOptions(indexes: [byGroup()]))

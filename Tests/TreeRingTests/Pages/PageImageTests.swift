@@ -99,6 +99,42 @@ import Testing
     #expect(Self.flaw(Array(image.dropLast()), root)?.contains("bytes long") == true)
   }
 
+  @Test("An image holds nothing of what the memory of its page held before")
+  func usedMemory() {
+    let pages = PageStore()
+    let secret = Bytes("the content of a page that has been freed".utf8)
+    for round in 0..<2 {
+      let editor = PageEditor(pages: pages, epoch: CommitNumber(round + 1))
+      var root = TreeRoot.empty
+      for number in 0..<900 {
+        let key = Bytes("\(number * 7 % 900)".utf8)
+        editor.put(&root, key, round == 0 ? secret + secret : Bytes("\(number)".utf8))
+      }
+      #expect(Tree(root, pages: pages).count == 900)
+      if round == 0 {
+        // Its frames serve the next tree.
+        editor.discard()
+        continue
+      }
+      // Removals and shorter values move the bounds of the gap.
+      for number in 0..<300 { _ = editor.remove(&root, Bytes("\(number * 3)".utf8)) }
+      for number in 0..<900 where number % 3 == 1 { editor.put(&root, Bytes("\(number)".utf8), []) }
+      var image = Bytes(repeating: 0xff, count: PageLayout.pageByteCount)
+      var levels: Set<Int> = []
+      Tree(root, pages: pages).forEachPage { page in
+        levels.insert(page.level)
+        image.withUnsafeMutableBytes { PageImage.write(page, to: $0) }
+        let flaw = image.withUnsafeBytes {
+          PageImage.flaw(in: $0, number: page.number, birth: page.birth)
+        }
+        #expect(flaw == nil)
+        #expect(image.firstRange(of: secret.prefix(8)) == nil)
+      }
+      #expect(levels.count > 1)
+      editor.discard()
+    }
+  }
+
   @Test("Pages with false cells are detected before the cells are read", arguments: 0..<8)
   func lies(seed: Int) {
     var random = SeededGenerator(seed: UInt64(seed))

@@ -1,9 +1,48 @@
-// Appending new rows behind all others, for a load of sorted rows: without reading an old row and
-// without indexes.
+// Puts into buckets that no index covers: in one descent, or, for a load of sorted rows, behind all
+// others and without reading an old row.
 
 internal import TreeRingLog
 
 extension StateEditor {
+  /// Puts a row without metadata, whose object is inline, into a bucket that no index covers. One
+  /// descent finds the old record and the place of the new one.
+  ///
+  /// - Returns: the commit that last wrote or deleted the row before; 0 if none did.
+  /// - Throws: the error that prevents the put; then nothing has changed.
+  func putPlain(
+    _ object: UnsafeRawBufferPointer, coder: UInt32, for key: UnsafeRawBufferPointer,
+    in reference: BucketReference, at stamp: Stamp
+  ) throws(TreeRingError) -> CommitNumber {
+    if !rules.unknown.isEmpty { try rules.checkKnown(reference.name, deletes: false) }
+    return try RowTreeKey.with(bucket: reference.number, key: key) {
+      (treeKey) throws(TreeRingError) in
+      var place = editor.find(treeKey, in: roots.rows)
+      var new = RowRecord(
+        written: stamp, created: stamp, touched: 0, coder: coder, object: .inline(object),
+        metadata: nil)
+      var previous: CommitNumber = 0
+      var deletedAt: CommitNumber = 0
+      if let bytes = place?.value {
+        let old = try RowRecord(bytes)
+        previous = old.written.commit
+        (new.created, new.touched) = (old.created, old.touched)
+      } else {
+        deletedAt = try roots.tombstone(bucket: reference.number, key: key, pages: pages)
+        previous = deletedAt
+      }
+      encode(new)
+      if !isKnown(reference) {
+        add(reference)
+        place = editor.find(treeKey, in: roots.rows)
+      }
+      editor.memory.record.withUnsafeBytes {
+        _ = editor.put(&roots.rows, at: place, key: treeKey, value: $0)
+      }
+      if deletedAt != 0 { _ = editor.remove(&roots.tombstones, key: treeKey) }
+      return previous
+    }
+  }
+
   /// Whether `append` can put a row: no index covers its bucket, and no row has its key or a key
   /// above it, in this or a later bucket. O(log n).
   func canAppend(_ key: UnsafeRawBufferPointer, in reference: BucketReference) -> Bool {
@@ -35,7 +74,7 @@ extension StateEditor {
     }
     RowTreeKey.with(bucket: bucket, key: key) { treeKey in
       if deletedAt != 0 { _ = editor.remove(&roots.tombstones, key: treeKey) }
-      record.withUnsafeBytes {
+      editor.memory.record.withUnsafeBytes {
         editor.append(&roots.rows, at: &end, key: treeKey, value: $0)
       }
     }
@@ -50,9 +89,12 @@ extension StateEditor {
     _ row: RowRecord, treeKey: UnsafeRawBufferPointer, end: inout TreeEnd?
   ) throws(TreeRingError) {
     encode(row)
-    guard treeKey.count + record.count <= PageLayout.maxCellByteCount else {
+    let memory = editor.memory
+    guard treeKey.count + memory.record.count <= PageLayout.maxCellByteCount else {
       throw ByteReader.damaged
     }
-    record.withUnsafeBytes { editor.append(&roots.rows, at: &end, key: treeKey, value: $0) }
+    memory.record.withUnsafeBytes {
+      editor.append(&roots.rows, at: &end, key: treeKey, value: $0)
+    }
   }
 }
