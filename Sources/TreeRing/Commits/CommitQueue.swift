@@ -113,8 +113,10 @@ final class CommitQueue: Sendable {
     state.withLock { ($0.visible, $0.sequenced.flatMap(\.allocated)) }
   }
 
-  /// `Roots.replayByteCount` of the visible version.
-  var visibleReplayByteCount: UInt64 { state.withLock { $0.visible.roots.replayByteCount } }
+  /// The properties of the visible version that decide about work after a commit.
+  var visibleDuties: (replayByteCount: UInt64, hasRules: Bool) {
+    state.withLock { ($0.visible.roots.replayByteCount, $0.visible.catalog.hasRules) }
+  }
 
   /// The version that the next commit builds on.
   var newest: Version { state.withLock { $0.sequenced.last?.version ?? $0.visible } }

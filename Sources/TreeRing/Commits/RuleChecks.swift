@@ -95,6 +95,7 @@ extension IndexRecord {
 extension StateEditor {
   /// Finds the rules in force, after the definitions have changed.
   func findRules() {
+    if !catalog.hasRules, !rules.hasRules { return }
     let all = catalog.rules
     rules.hasRules = !all.isEmpty
     rules.unknown = all.filter { active[$0.number] == nil }

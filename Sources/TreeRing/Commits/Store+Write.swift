@@ -43,7 +43,18 @@ extension Store {
     durability: Durability?, expecting expected: CommitNumber?,
     _ body: (Transaction) throws -> Void
   ) throws -> Written<Void> {
-    let start = durations.start
+    if durations.areObserved {
+      return try durations.measure {
+        try writeUnobserved(durability: durability, expecting: expected, body)
+      }
+    }
+    return try writeUnobserved(durability: durability, expecting: expected, body)
+  }
+
+  private func writeUnobserved(
+    durability: Durability?, expecting expected: CommitNumber?,
+    _ body: (Transaction) throws -> Void
+  ) throws -> Written<Void> {
     let sequenced: Sequenced
     do {
       sequenced = try sequence(
@@ -53,7 +64,6 @@ extension Store {
       throw refusal.error
     }
     try complete(sequenced.ticket, pageCount: sequenced.pageCount)
-    if let start, sequenced.date != nil { durations.commitEnded(since: start) }
     return Written(commit: sequenced.commit, date: sequenced.date, value: ())
   }
 
@@ -353,12 +363,11 @@ extension Store {
   /// Makes commits visible, and queues the work that is due after them.
   private func show(through completed: CommitNumber, in engine: Engine) {
     engine.reclaimer.drain { engine.queue.publish(through: completed) }
-    if let checkpointer = engine.checkpointer {
-      checkpointer.consider(replayByteCount: engine.queue.visibleReplayByteCount)
-    }
+    let duties = engine.queue.visibleDuties
+    engine.checkpointer?.consider(replayByteCount: duties.replayByteCount)
     expirePins()
     considerCompaction()
-    considerSweep()
+    if duties.hasRules { considerSweep() }
   }
 
   /// Makes all earlier writes durable.

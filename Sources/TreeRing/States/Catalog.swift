@@ -27,9 +27,10 @@ package struct Catalog: Sendable {
   }
   /// An identity: two catalogs with the same object have the same definitions.
   private final class Definitions: Sendable {}
-  // Changed only while a single catalog refers to it.
+  // Changed only while a single catalog refers to it, so checks for exclusive access, of which each
+  // commit would make a dozen, find nothing.
   private final class Storage: @unchecked Sendable {
-    var content: Content
+    @exclusivity(unchecked) var content: Content
     let bucketNumbers = BucketNumberCache()
     init(_ content: Content) { self.content = content }
   }
@@ -64,6 +65,8 @@ package struct Catalog: Sendable {
   }
   /// The definitions in force that are rules, in the order of their numbers.
   var rules: [IndexRecord] { storage.content.rules }
+  /// Whether there are rules. O(1), without counting references.
+  var hasRules: Bool { !storage.content.rules.isEmpty }
   /// The numbers of the text indexes in force. O(n).
   var textNumbers: Set<UInt32> {
     Set(indexes.values.lazy.filter(\.isText).map(\.number))

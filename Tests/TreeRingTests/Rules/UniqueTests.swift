@@ -266,6 +266,10 @@ import Testing
     store = try Store(path: "store", fileSystem: files, options: StoreOptions())
     #expect(
       refusal { try store.write { try Self.put($0, "cid", "ann@x") } }?.code == .indexDefinedInCode)
+    let sorted = [(key: Key("zoe"), row: Array(#"{"email":"ann@x","name":"zoe"}"#.utf8))]
+    #expect(
+      refusal { try store.write { try $0.load(sorted, in: Self.members) } }?.code
+        == .indexDefinedInCode)
     try store.write { tx in
       try tx.put([1], for: "k", in: Bucket<[UInt8]>.bytes("others"))
       try tx.delete("bob", in: Self.members)
