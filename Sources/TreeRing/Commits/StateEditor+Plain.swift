@@ -43,8 +43,8 @@ extension StateEditor {
     }
   }
 
-  /// Whether `append` can put a row: no index covers its bucket, every rule can be checked here, and
-  /// no row has its key or a key above it, in this or a later bucket. O(log n).
+  /// Whether `append` can put a row: no index covers its bucket, every rule can be checked here,
+  /// and no row has its key or a key above it, in this or a later bucket. O(log n).
   func canAppend(_ key: UnsafeRawBufferPointer, in reference: BucketReference) -> Bool {
     if !rules.unknown.isEmpty || !active.covering(reference.name).isEmpty { return false }
     let rank = RowTreeKey.with(bucket: reference.number, key: key) { rows.rank(of: $0) }
