@@ -61,9 +61,13 @@ final class Pump: Sendable {
     /// The loop of the channel. Sending there costs no wake.
     var loop: any EventLoop { pump.channel.eventLoop }
 
+    /// Sends them, unless the answer that they belong to has ended since. An answer ends on the
+    /// loop of its channel, so that is where it is asked.
     func send() {
+      guard loop.inEventLoop else { return loop.execute { send() } }
       let promise = loop.makePromise(of: Void.self)
       promise.futureResult.whenComplete { [pump] _ in pump.end() }
+      if pump.state.withLockedValue(\.isOver) { return promise.succeed() }
       pump.send(messages, promise)
     }
   }
