@@ -110,18 +110,14 @@ struct RootLedger: Sendable {
   /// The entry whose removal leaves the shortest replay. Excludes the newest entry and held ones.
   /// There are at least two entries.
   private static func leastMissed(in entries: [Entry], isHeld: (Entry) -> Bool) -> Int? {
-    var best: (index: Int, replay: Double)?
+    var best: (index: Int, replay: UInt64)?
     for index in 0..<(entries.count - 1) where !isHeld(entries[index]) {
-      let before = index == 0 ? 0 : entries[index - 1].roots.replayCost
-      let replay = entries[index + 1].roots.replayCost - before
-      if replay < best?.replay ?? .infinity { best = (index, replay) }
+      let before = index == 0 ? 0 : entries[index - 1].roots.replayByteCount
+      let after = entries[index + 1].roots.replayByteCount
+      let replay = after - min(before, after)
+      if let best, best.replay <= replay { continue }
+      best = (index, replay)
     }
     return best?.index
   }
-}
-
-extension Roots {
-  /// `replayByteCount` for a comparison: a list of roots in a file may state counts that no store
-  /// reaches, and whose sum would overflow.
-  fileprivate var replayCost: Double { Double(payloadByteCount) + 64 * Double(operationCount) }
 }

@@ -124,8 +124,15 @@ extension Store {
     let code = code.withLock { $0 }
     guard let active = try? definitions.active(for: version, code: code) else { return nil }
     let others = version.catalog.rules.filter { active[$0.number] == nil }
-    guard Transaction.mayExpire(others) else { return nil }
-    let known = others.filter { (try? $0.active(code: code)) != nil }
+    var (known, unknown): ([IndexRecord], [IndexRecord]) = ([], [])
+    for rule in others {
+      if (try? rule.active(code: code)) == nil {
+        unknown.append(rule)
+      } else if rule.isExpiry {
+        known.append(rule)
+      }
+    }
+    guard Transaction.mayExpire(unknown) else { return nil }
     if known.contains(where: { version.existingIndex($0.number) == nil }) {
       return Timestamp(microseconds: .min)
     }

@@ -192,10 +192,10 @@ struct ChunkWriter: ~Copyable {
     if length < least {
       least = length
       lengthByteCount = postings.elements.reduce(0) {
-        $0 + PostingList.byteCount(of: $1.length &- length)
+        $0 + LEB128.byteCount(of: $1.length &- length)
       }
     }
-    lengthByteCount += PostingList.byteCount(of: length &- least)
+    lengthByteCount += LEB128.byteCount(of: length &- least)
     let limit = PostingFormat.chunkByteCount - Self.headByteCount
     if byteCount + size + lengthByteCount > limit, postings.count > 0 {
       write()

@@ -27,7 +27,7 @@ struct SortRecord {
     let keyByteCount = RowTreeKey.byteCount(of: key)
     let operation = UInt64(stamp.operation)
     let byteCount =
-      4 + keyByteCount + 1 + integerByteCount(stamp.commit) + integerByteCount(operation)
+      4 + keyByteCount + 1 + LEB128.byteCount(of: stamp.commit) + LEB128.byteCount(of: operation)
       + fields.count
     guard byteCount <= maxByteCount else { throw ByteReader.damaged }
     let bytes = arena.take(byteCount)
@@ -38,30 +38,10 @@ struct SortRecord {
     var end = 4 + keyByteCount
     bytes[end] = kind.rawValue
     end += 1
-    append(stamp.commit, to: bytes, &end)
-    append(operation, to: bytes, &end)
+    end = LEB128.write(stamp.commit, to: bytes, at: end)
+    end = LEB128.write(operation, to: bytes, at: end)
     UnsafeMutableRawBufferPointer(rebasing: bytes[end...]).copyMemory(from: fields)
     return SortRecord(bytes: UnsafeRawBufferPointer(bytes).start)
-  }
-
-  /// The length of a number as LEB128.
-  @inline(__always)
-  private static func integerByteCount(_ value: UInt64) -> Int {
-    (70 - (value | 1).leadingZeroBitCount) / 7
-  }
-
-  @inline(__always)
-  private static func append(
-    _ value: UInt64, to bytes: UnsafeMutableRawBufferPointer, _ end: inout Int
-  ) {
-    var rest = value
-    while rest >= 0x80 {
-      bytes[end] = UInt8(truncatingIfNeeded: rest) | 0x80
-      end += 1
-      rest >>= 7
-    }
-    bytes[end] = UInt8(rest)
-    end += 1
   }
 
   /// The length of the record.

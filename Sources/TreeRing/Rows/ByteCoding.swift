@@ -91,6 +91,34 @@ package struct ByteReader {
   }
 }
 
+/// Integers of seven bits a byte, least significant first; the highest bit says that more follow.
+enum LEB128 {
+  /// The most bytes of an integer.
+  static let maxByteCount = 10
+
+  /// The length of an integer.
+  @inline(__always)
+  static func byteCount(of value: UInt64) -> Int {
+    (70 - (value | 1).leadingZeroBitCount) / 7
+  }
+
+  /// Writes an integer to a buffer with room for it.
+  /// - Returns: the offset after it.
+  @inline(__always)
+  static func write(
+    _ value: UInt64, to buffer: UnsafeMutableRawBufferPointer, at offset: Int
+  ) -> Int {
+    var (rest, place) = (value, offset)
+    while rest >= 0x80 {
+      buffer[place] = UInt8(truncatingIfNeeded: rest) | 0x80
+      rest >>= 7
+      place &+= 1
+    }
+    buffer[place] = UInt8(truncatingIfNeeded: rest)
+    return place &+ 1
+  }
+}
+
 extension [UInt8] {
   /// Appends a LEB128 integer.
   package mutating func append(integer value: UInt64) {
@@ -109,32 +137,14 @@ extension [UInt8] {
     fields first: UInt64, _ second: UInt64, _ third: UInt64? = nil,
     counted run: UnsafeRawBufferPointer
   ) {
-    withUnsafeTemporaryAllocation(byteCount: 4 * Self.maxIntegerByteCount, alignment: 8) { buffer in
-      var count = Self.write(first, to: buffer, at: 0)
-      count = Self.write(second, to: buffer, at: count)
-      if let third { count = Self.write(third, to: buffer, at: count) }
-      count = Self.write(UInt64(run.count), to: buffer, at: count)
+    withUnsafeTemporaryAllocation(byteCount: 4 * LEB128.maxByteCount, alignment: 8) { buffer in
+      var count = LEB128.write(first, to: buffer, at: 0)
+      count = LEB128.write(second, to: buffer, at: count)
+      if let third { count = LEB128.write(third, to: buffer, at: count) }
+      count = LEB128.write(UInt64(run.count), to: buffer, at: count)
       append(contentsOf: UnsafeRawBufferPointer(rebasing: buffer[..<count]))
     }
     append(contentsOf: run)
-  }
-
-  private static var maxIntegerByteCount: Int { 10 }
-
-  /// Writes a LEB128 integer to a buffer.
-  /// - Returns: the offset after it.
-  @inline(__always)
-  private static func write(
-    _ value: UInt64, to buffer: UnsafeMutableRawBufferPointer, at offset: Int
-  ) -> Int {
-    var (rest, place) = (value, offset)
-    while rest >= 0x80 {
-      buffer[place] = UInt8(truncatingIfNeeded: rest) | 0x80
-      rest >>= 7
-      place &+= 1
-    }
-    buffer[place] = UInt8(truncatingIfNeeded: rest)
-    return place &+ 1
   }
 
   /// Appends two bytes, little-endian.

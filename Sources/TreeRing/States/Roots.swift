@@ -45,8 +45,13 @@ package struct Roots: Sendable {
   }
 
   /// The cost of replaying all commits so far, in bytes of payload. Each operation counts for as
-  /// many further bytes as take about the time of its edits.
-  var replayByteCount: UInt64 { payloadByteCount + 64 * operationCount }
+  /// many further bytes as take about the time of its edits. The greatest number if the sum
+  /// overflows: a list of roots in a damaged file may state any counts.
+  var replayByteCount: UInt64 {
+    let (operations, isHuge) = operationCount.multipliedReportingOverflow(by: 64)
+    let (sum, isOver) = payloadByteCount.addingReportingOverflow(operations)
+    return isHuge || isOver ? .max : sum
+  }
 
   /// Every tree, those of the indexes last.
   package var trees: [TreeRoot] {

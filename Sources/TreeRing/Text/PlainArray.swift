@@ -35,7 +35,7 @@ struct PlainArray<Element: BitwiseCopyable>: ~Copyable {
   /// O(1), amortized.
   @inline(__always)
   mutating func append(_ element: Element) {
-    if count == capacity { grow(by: 1) }
+    reserve(1)
     start[count] = element
     count &+= 1
   }
@@ -43,7 +43,7 @@ struct PlainArray<Element: BitwiseCopyable>: ~Copyable {
   @inline(__always)
   mutating func append(contentsOf others: UnsafeBufferPointer<Element>) {
     guard let first = others.baseAddress else { return }
-    if count &+ others.count > capacity { grow(by: others.count) }
+    reserve(others.count)
     (start + count).update(from: first, count: others.count)
     count &+= others.count
   }
@@ -53,6 +53,12 @@ struct PlainArray<Element: BitwiseCopyable>: ~Copyable {
 
   /// Sets every element. O(n).
   mutating func fill(with value: Element) { start.update(repeating: value, count: count) }
+
+  /// Makes room for further elements.
+  @inline(__always)
+  private mutating func reserve(_ added: Int) {
+    if count &+ added > capacity { grow(by: added) }
+  }
 
   @inline(never)
   private mutating func grow(by added: Int) {
@@ -86,11 +92,8 @@ extension PlainArray where Element == UInt8 {
   /// Appends a LEB128 integer.
   @inline(__always)
   mutating func append(integer: UInt64) {
-    var rest = integer
-    while rest >= 0x80 {
-      append(UInt8(truncatingIfNeeded: rest) | 0x80)
-      rest >>= 7
-    }
-    append(UInt8(truncatingIfNeeded: rest))
+    reserve(LEB128.maxByteCount)
+    let room = UnsafeMutableRawBufferPointer(start: start, count: capacity)
+    count = LEB128.write(integer, to: room, at: count)
   }
 }

@@ -140,21 +140,15 @@ struct PostingList {
     }
   }
 
-  /// The length of an integer.
-  @inline(__always)
-  static func byteCount(of value: UInt64) -> Int {
-    (70 - (value | 1).leadingZeroBitCount) / 7
-  }
-
   /// The length of a posting in a chunk, without that of its `length`.
   @inline(__always)
   static func byteCount(
     of document: TextDocument, after last: TextDocument, occurrences: Int
   ) -> Int {
     if document.commit == last.commit {
-      return byteCount(of: (document.operation &- last.operation) << 2) + occurrences
+      return LEB128.byteCount(of: (document.operation &- last.operation) << 2) + occurrences
     }
-    return byteCount(of: (document.commit &- last.commit) << 2)
-      + byteCount(of: document.operation) + occurrences
+    return LEB128.byteCount(of: (document.commit &- last.commit) << 2)
+      + LEB128.byteCount(of: document.operation) + occurrences
   }
 }

@@ -4,12 +4,12 @@ internal import TreeRingLog
 
 /// Writes the bytes of postings.
 struct PostingWriter {
-  private let start: UnsafeMutablePointer<UInt8>
+  private let room: UnsafeMutableRawBufferPointer
   private(set) var count = 0
   /// The most bytes of a posting besides its occurrences.
-  private static let overhead = 3 * 10
+  private static let overhead = 3 * LEB128.maxByteCount
 
-  private init(start: UnsafeMutablePointer<UInt8>) { self.start = start }
+  private init(_ room: UnsafeMutableRawBufferPointer) { self.room = room }
 
   /// Appends postings to `output` that `body` writes.
   /// - Parameters:
@@ -21,11 +21,10 @@ struct PostingWriter {
     _ body: (inout PostingWriter) -> Void
   ) {
     let limit = postingCount * overhead + occurrenceByteCount
-    withUnsafeTemporaryAllocation(of: UInt8.self, capacity: limit) { room in
-      guard let start = room.baseAddress else { return }
-      var writer = PostingWriter(start: start)
+    withUnsafeTemporaryAllocation(byteCount: limit, alignment: 1) { room in
+      var writer = PostingWriter(room)
       body(&writer)
-      output.append(contentsOf: room[..<writer.count])
+      output.append(contentsOf: UnsafeRawBufferPointer(rebasing: room[..<writer.count]))
     }
   }
 
@@ -44,21 +43,12 @@ struct PostingWriter {
       append(document.operation)
     }
     append(length)
-    guard let bytes = occurrences.baseAddress else { return }
-    UnsafeMutableRawPointer(start + count).copyMemory(from: bytes, byteCount: occurrences.count)
+    UnsafeMutableRawBufferPointer(rebasing: room[count...]).copyMemory(from: occurrences)
     count &+= occurrences.count
   }
 
-  /// Writes a LEB128 integer.
   @inline(__always)
   private mutating func append(_ integer: UInt64) {
-    var rest = integer
-    while rest >= 0x80 {
-      start[count] = UInt8(truncatingIfNeeded: rest) | 0x80
-      rest >>= 7
-      count &+= 1
-    }
-    start[count] = UInt8(truncatingIfNeeded: rest)
-    count &+= 1
+    count = LEB128.write(integer, to: room, at: count)
   }
 }
