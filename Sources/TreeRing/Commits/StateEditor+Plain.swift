@@ -27,17 +27,14 @@ extension StateEditor {
         previous = old.written.commit
         (new.created, new.touched) = (old.created, old.touched)
       } else {
-        deletedAt = try roots.tombstone(bucket: reference.number, key: key, pages: pages)
+        deletedAt = try tombstone(bucket: reference.number, key: key)
         previous = deletedAt
       }
-      encode(new)
       if !isKnown(reference) {
         add(reference)
         place = editor.find(treeKey, in: roots.rows)
       }
-      editor.memory.record.withUnsafeBytes {
-        _ = editor.put(&roots.rows, at: place, key: treeKey, value: $0)
-      }
+      withBytes(of: new) { _ = editor.put(&roots.rows, at: place, key: treeKey, value: $0) }
       if deletedAt != 0 { _ = editor.remove(&roots.tombstones, key: treeKey) }
       return previous
     }
@@ -65,18 +62,15 @@ extension StateEditor {
     let new = RowRecord(
       written: stamp, created: stamp, touched: 0, coder: coder, object: .inline(object),
       metadata: nil)
-    encode(new)
     let bucket = reference.number
-    let deletedAt = try roots.tombstone(bucket: bucket, key: key, pages: pages)
+    let deletedAt = try tombstone(bucket: bucket, key: key)
     if deletedAt != 0 || end == nil {
       add(reference)
       end = nil
     }
     RowTreeKey.with(bucket: bucket, key: key) { treeKey in
       if deletedAt != 0 { _ = editor.remove(&roots.tombstones, key: treeKey) }
-      editor.memory.record.withUnsafeBytes {
-        editor.append(&roots.rows, at: &end, key: treeKey, value: $0)
-      }
+      withBytes(of: new) { editor.append(&roots.rows, at: &end, key: treeKey, value: $0) }
     }
     return deletedAt
   }
@@ -88,13 +82,29 @@ extension StateEditor {
   func append(
     _ row: RowRecord, treeKey: UnsafeRawBufferPointer, end: inout TreeEnd?
   ) throws(TreeRingError) {
-    encode(row)
-    let memory = editor.memory
-    guard treeKey.count + memory.record.count <= PageLayout.maxCellByteCount else {
-      throw ByteReader.damaged
+    try withBytes(of: row) { (bytes) throws(TreeRingError) in
+      guard treeKey.count + bytes.count <= PageLayout.maxCellByteCount else {
+        throw ByteReader.damaged
+      }
+      editor.append(&roots.rows, at: &end, key: treeKey, value: bytes)
     }
-    memory.record.withUnsafeBytes {
-      editor.append(&roots.rows, at: &end, key: treeKey, value: $0)
+  }
+
+  /// Calls `body` with the bytes of a record; on the stack for a plain one, as most are.
+  @inline(__always)
+  private func withBytes<E: Error>(
+    of row: RowRecord, _ body: (UnsafeRawBufferPointer) throws(E) -> Void
+  ) throws(E) {
+    if let content = row.plainObject {
+      try withUnsafeTemporaryAllocation(
+        byteCount: RowRecord.plainHeadByteLimit + content.count, alignment: 8
+      ) { (buffer) throws(E) in
+        let end = row.encodePlain(content, to: buffer)
+        try body(UnsafeRawBufferPointer(rebasing: buffer[..<end]))
+      }
+    } else {
+      encode(row)
+      try editor.memory.record.withUnsafeBytes { (bytes) throws(E) in try body(bytes) }
     }
   }
 }

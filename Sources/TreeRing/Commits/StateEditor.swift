@@ -73,10 +73,13 @@ final class StateEditor {
     return try tombstone(bucket: bucket, key: key)
   }
 
-  private func tombstone(bucket: UInt32, key: UnsafeRawBufferPointer) throws(TreeRingError)
-    -> CommitNumber
+  /// The commit that deleted a row; 0 if none did.
+  @inline(__always)
+  func tombstone(bucket: UInt32, key: UnsafeRawBufferPointer) throws(TreeRingError) -> CommitNumber
   {
-    try roots.tombstone(bucket: bucket, key: key, pages: pages)
+    // The call copies the roots.
+    if roots.tombstones.count == 0 { return 0 }
+    return try roots.tombstone(bucket: bucket, key: key, pages: pages)
   }
 
   /// Applies one change to one row.

@@ -302,7 +302,8 @@ extension Store {
       number, timestamp: timestamp, operationCount: count, payloadByteCount: payload.count)
     let draft = CommitDraft(
       number: number, timestamp: timestamp, operationCount: count, payload: payload,
-      values: transaction.pendingValues, durability: durability)
+      blocks: transaction.payload.takeBlocks(), values: transaction.pendingValues,
+      durability: durability)
     do {
       let ticket = try log.append(draft)
       writerMemory.keep(payload)

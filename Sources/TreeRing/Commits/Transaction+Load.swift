@@ -30,9 +30,7 @@ extension Transaction {
     let stamp = payload.stamp
     let previous = try editor.append(
       object, coder: coder, for: key, in: bucket, at: stamp, end: &end)
-    payload.append(
-      RowAddress(bucket: bucket, key: key, previous: previous),
-      .put(coder: coder, object: .inline(object), metadata: nil))
+    payload.append(put: object, coder: coder, for: key, in: bucket, previous: previous)
   }
 }
 

@@ -68,7 +68,7 @@ public final class Transaction: Readable, ReadableState {
     self.editor = editor
     self.commit = commit
     self.pending = pending
-    payload = PayloadWriter(commit: commit, memory: memory)
+    payload = PayloadWriter(commit: commit, memory: memory, compresses: true)
   }
 
   /// Ends the transaction: every later use of it throws.
@@ -243,9 +243,7 @@ public final class Transaction: Readable, ReadableState {
     {
       let stamp = payload.stamp
       let previous = try editor.putPlain(object, coder: coder, for: key, in: bucket, at: stamp)
-      payload.append(
-        RowAddress(bucket: bucket, key: key, previous: previous),
-        .put(coder: coder, object: .inline(object), metadata: nil))
+      payload.append(put: object, coder: coder, for: key, in: bucket, previous: previous)
       return
     }
     let object = NewValue(object, beside: 0, keyByteCount: key.count)

@@ -117,6 +117,17 @@ enum LEB128 {
     buffer[place] = UInt8(truncatingIfNeeded: rest)
     return place &+ 1
   }
+
+  /// Writes the length of a run of bytes, and the run, to a buffer with room for both.
+  /// - Returns: the offset after them.
+  @inline(__always)
+  static func write(
+    counted run: UnsafeRawBufferPointer, to buffer: UnsafeMutableRawBufferPointer, at offset: Int
+  ) -> Int {
+    let start = write(UInt64(run.count), to: buffer, at: offset)
+    UnsafeMutableRawBufferPointer(rebasing: buffer[start...]).copyMemory(from: run)
+    return start &+ run.count
+  }
 }
 
 extension [UInt8] {

@@ -203,7 +203,7 @@ package struct RowRecord {
 
   /// Appends the record's bytes.
   package func encode(into bytes: inout [UInt8]) {
-    if isPlain, case .inline(let content) = object {
+    if let content = plainObject {
       bytes.append(
         fields: 0, written.commit, UInt64(written.operation), counted: content)
       return
@@ -220,9 +220,28 @@ package struct RowRecord {
     encodeFields(into: &bytes)
   }
 
-  /// Whether it has no flags.
-  private var isPlain: Bool {
-    metadata == nil && touched == 0 && created == written && coder == 0 && !object.isLogged
+  /// The object of a record without flags; nil for any other record.
+  @inline(__always)
+  var plainObject: UnsafeRawBufferPointer? {
+    guard metadata == nil, touched == 0, created == written, coder == 0,
+      case .inline(let content) = object
+    else { return nil }
+    return content
+  }
+
+  /// The most bytes of a record without flags, apart from its object.
+  static let plainHeadByteLimit = 1 + 3 * LEB128.maxByteCount
+
+  /// Writes a record whose `plainObject` is `content` to a buffer with room for it.
+  /// - Returns: the number of bytes.
+  @inline(__always)
+  func encodePlain(
+    _ content: UnsafeRawBufferPointer, to buffer: UnsafeMutableRawBufferPointer
+  ) -> Int {
+    buffer[0] = 0
+    var end = LEB128.write(written.commit, to: buffer, at: 1)
+    end = LEB128.write(UInt64(written.operation), to: buffer, at: end)
+    return LEB128.write(counted: content, to: buffer, at: end)
   }
 
   private var flags: UInt8 {

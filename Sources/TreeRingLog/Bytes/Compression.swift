@@ -34,14 +34,16 @@ final class FrameCompressor {
   deinit { LZ4F_freeCompressionContext(context) }
 
   /// Appends one frame that holds `bytes` to `buffer` and returns the frame's length.
+  /// - Parameter blocks: The first blocks of the frame, compressed before.
   func append(
-    _ bytes: UnsafeRawBufferPointer, to buffer: ByteBuffer
+    _ bytes: UnsafeRawBufferPointer, blocks: [[UInt8]] = [], to buffer: ByteBuffer
   ) throws(TreeRingError) -> Int {
     let start = buffer.count
     let header = buffer.room(for: Int(LZ4F_HEADER_SIZE_MAX))
     buffer.count += try checked(
       LZ4F_compressBegin(context, header.baseAddress, header.count, &preferences))
-    var index = 0
+    for block in blocks { block.withUnsafeBytes { buffer.append($0) } }
+    var index = blocks.count * Format.blockByteCount
     while index < bytes.count {
       // One piece at a time keeps the worst-case room small.
       let piece = min(bytes.count - index, 16 * Format.blockByteCount)

@@ -24,7 +24,8 @@ final class FrameEncoder {
     try checkLimits(draft)
     return try encode(
       draft.number, draft.timestamp, draft.operationCount, draft.payload,
-      valueCount: draft.values.count, at: position, synced: synced, into: buffer
+      blocks: draft.blocks?.finish() ?? [], valueCount: draft.values.count, at: position,
+      synced: synced, into: buffer
     ) { () throws(TreeRingError) in
       var entries: [ValueEntry] = []
       for value in draft.values {
@@ -54,13 +55,14 @@ final class FrameEncoder {
   /// Appends header and payload; then `values` appends the values and returns their entries.
   private func encode(
     _ number: CommitNumber, _ timestamp: Timestamp, _ operationCount: UInt32, _ payload: [UInt8],
-    valueCount: Int, at position: ChainPosition, synced: UInt64, into buffer: ByteBuffer,
+    blocks: [[UInt8]] = [], valueCount: Int, at position: ChainPosition, synced: UInt64,
+    into buffer: ByteBuffer,
     _ values: () throws(TreeRingError) -> [ValueEntry]
   ) throws(TreeRingError) -> Encoded {
     let start = buffer.count
     let headerCount = Format.Commit.values + valueCount * Format.Value.byteCount
     _ = buffer.grow(by: headerCount)
-    let stored = try compress(payload, into: buffer)
+    let stored = try compress(payload, blocks: blocks, into: buffer)
     let entries = try values()
     let header = UnsafeMutableRawBufferPointer(start: buffer.base + start, count: headerCount)
     header.put(number, at: Format.Commit.number)
@@ -77,11 +79,11 @@ final class FrameEncoder {
   }
 
   private func compress(
-    _ bytes: [UInt8], into buffer: ByteBuffer
+    _ bytes: [UInt8], blocks: [[UInt8]] = [], into buffer: ByteBuffer
   ) throws(TreeRingError) -> (byteCount: Int, checksum: UInt32) {
     let start = buffer.count
     let count = try bytes.withUnsafeBytes { (source) throws(TreeRingError) in
-      try compressor.append(source, to: buffer)
+      try compressor.append(source, blocks: blocks, to: buffer)
     }
     return (count, crc32c(UnsafeRawBufferPointer(start: buffer.base + start, count: count)))
   }

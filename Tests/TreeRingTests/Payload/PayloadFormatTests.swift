@@ -63,6 +63,50 @@ import Testing
       .map { try #require(UInt8($0, radix: 16), "\($0) is not a byte") }
   }
 
+  @Test("A plain put has the same bytes in one step and in several", arguments: seeds(1...5))
+  func plainPuts(seed: UInt64) {
+    var random = SeededGenerator(seed: seed)
+    var (quick, slow) = (PayloadWriter(commit: 1 << 40), PayloadWriter(commit: 1 << 40))
+    let buckets = (0..<3).map { BucketReference(number: UInt32($0 * 1_000 + 1), name: "b\($0)") }
+    for _ in 0..<400 {
+      let bucket = buckets[Int.random(in: 0..<10, using: &random) / 4]
+      let key = [UInt8](repeating: 7, count: Int.random(in: 1...1_024, using: &random))
+      let object = [UInt8](repeating: 8, count: Int.random(in: 0...1_000, using: &random))
+      let coder = [0, 127, 128, UInt32.max][Int.random(in: 0..<4, using: &random)]
+      let previous: CommitNumber = [0, 1, 1 << 40][Int.random(in: 0..<3, using: &random)]
+      key.withUnsafeBytes { key in
+        object.withUnsafeBytes { object in
+          quick.append(put: object, coder: coder, for: key, in: bucket, previous: previous)
+          slow.append(
+            RowAddress(bucket: bucket, key: key, previous: previous),
+            .put(coder: coder, object: .inline(object), metadata: nil))
+        }
+      }
+    }
+    #expect(quick.count == slow.count)
+    #expect(quick.payload(notes: CommitNotes()) == slow.payload(notes: CommitNotes()))
+  }
+
+  @Test("Full blocks are taken with a payload without notes, and dropped from one with notes")
+  func blocks() {
+    for isBare in [true, false] {
+      var writer = PayloadWriter(commit: 1, compresses: true)
+      let object = [UInt8](repeating: 1, count: 500)
+      object.withUnsafeBytes { object in
+        for _ in 0..<300 {
+          writer.append(
+            put: object, coder: 0, for: object, in: BucketReference(number: 1, name: "b"),
+            previous: 0)
+        }
+      }
+      var notes = CommitNotes()
+      if !isBare { notes.note = "n" }
+      #expect(writer.takePayload(notes: notes).count > 2 * PayloadBlocks.blockByteCount)
+      #expect((writer.takeBlocks() != nil) == isBare)
+      #expect(writer.takeBlocks() == nil)
+    }
+  }
+
   /// One operation of every kind.
   private static func everyKind() -> [UInt8] {
     var writer = PayloadWriter(commit: 7)

@@ -29,18 +29,21 @@ package struct CommitDraft: Sendable {
   package var operationCount: UInt32
   /// The operations, opaque to the log.
   package var payload: [UInt8]
+  /// The first blocks of the payload, if they were compressed while it grew.
+  package var blocks: PayloadBlocks?
   /// At most one value for each operation and part.
   package var values: [LoggedValue]
   package var durability: Durability
 
   package init(
     number: CommitNumber, timestamp: Timestamp, operationCount: UInt32, payload: [UInt8],
-    values: [LoggedValue] = [], durability: Durability = .full
+    blocks: PayloadBlocks? = nil, values: [LoggedValue] = [], durability: Durability = .full
   ) {
     self.number = number
     self.timestamp = timestamp
     self.operationCount = operationCount
     self.payload = payload
+    self.blocks = blocks
     self.values = values
     self.durability = durability
   }
