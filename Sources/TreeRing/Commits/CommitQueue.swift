@@ -55,6 +55,14 @@ final class CommitQueue: Sendable {
     }
   }
 
+  /// The rest of the work when commits have become visible.
+  private struct Shown {
+    /// The versions no longer kept for recent reads.
+    var dropped: DroppedVersions
+    var duties: (replayByteCount: UInt64, hasRules: Bool)
+    var waiters: [Waiter] = []
+  }
+
   /// A commit that is about to become visible.
   private struct ReadyCommit: Sendable {
     /// The state that it makes.
@@ -113,11 +121,6 @@ final class CommitQueue: Sendable {
     state.withLock { ($0.visible, $0.sequenced.flatMap(\.allocated)) }
   }
 
-  /// The properties of the visible version that decide about work after a commit.
-  var visibleDuties: (replayByteCount: UInt64, hasRules: Bool) {
-    state.withLock { ($0.visible.roots.replayByteCount, $0.visible.catalog.hasRules) }
-  }
-
   /// The version that the next commit builds on.
   var newest: Version { state.withLock { $0.sequenced.last?.version ?? $0.visible } }
 
@@ -134,8 +137,12 @@ final class CommitQueue: Sendable {
   }
 
   /// Makes every sequenced commit up to `completed` visible.
-  func publish(through completed: CommitNumber) {
-    let (dropped, waiters) = publishing.withLock { _ -> (DroppedVersions, [Waiter]) in
+  /// - Returns: the properties of the visible version that decide about work after a commit.
+  @discardableResult
+  func publish(
+    through completed: CommitNumber
+  ) -> (replayByteCount: UInt64, hasRules: Bool) {
+    let shown = publishing.withLock { _ -> Shown in
       // Retire first, while the previous commit is still pinned as the visible one. So the replaced
       // pages are on dead lists before the commit is visible. Otherwise a checkpoint of it would
       // lose them.
@@ -150,13 +157,12 @@ final class CommitQueue: Sendable {
       }
       return state.withLock { show(count, &$0) }
     }
-    withExtendedLifetime(dropped) {}
-    wake(waiters)
+    wake(shown.waiters)
+    return shown.duties
   }
 
   /// Makes so many sequenced commits visible.
-  /// - Returns: the versions no longer kept for recent reads, and the waiters to wake.
-  private func show(_ count: Int, _ state: inout State) -> (DroppedVersions, [Waiter]) {
+  private func show(_ count: Int, _ state: inout State) -> Shown {
     let recentPageLimit = recentPageLimit.load(ordering: .relaxed)
     var dropped = DroppedVersions()
     for _ in 0..<count {
@@ -174,10 +180,13 @@ final class CommitQueue: Sendable {
     }
     let newest = state.visible.roots.commit
     visibleNumber.store(newest, ordering: .releasing)
-    if state.waiters.isEmpty { return (dropped, []) }
-    let woken = state.waiters.filter { $0.commit <= newest }
+    var shown = Shown(
+      dropped: dropped,
+      duties: (state.visible.roots.replayByteCount, state.visible.catalog.hasRules))
+    if state.waiters.isEmpty { return shown }
+    shown.waiters = state.waiters.filter { $0.commit <= newest }
     state.waiters.removeAll { $0.commit <= newest }
-    return (dropped, woken)
+    return shown
   }
 
   /// Wakes the waiters. The cost to the writer does not depend on their number: it wakes a single

@@ -239,7 +239,7 @@ extension Store {
     if let failure = transaction.failure { throw failure }
     // After a failed page fetch, reads in the closure may have returned wrong data.
     try pages.checkFetches(since: fetchFailures)
-    if let key = transaction.idempotencyKey,
+    if let key = transaction.notes.idempotencyKey,
       let first = try transaction.reader.commit(idempotencyKey: key)
     {
       return Sequenced(
@@ -363,8 +363,7 @@ extension Store {
 
   /// Makes commits visible, and queues the work that is due after them.
   private func show(through completed: CommitNumber, in engine: Engine) {
-    engine.reclaimer.drain { engine.queue.publish(through: completed) }
-    let duties = engine.queue.visibleDuties
+    let duties = engine.reclaimer.drain { engine.queue.publish(through: completed) }
     engine.checkpointer?.consider(replayByteCount: duties.replayByteCount)
     expirePins()
     considerCompaction()

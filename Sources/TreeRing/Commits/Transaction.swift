@@ -11,15 +11,24 @@ public final class Transaction: Readable, ReadableState {
   /// The date for the commit. Nil stands for the clock's date, or for the newest commit's if the
   /// clock is behind that. The write throws `dateRefused` for a date earlier than the newest
   /// commit's, or more than a minute ahead of the clock, unless ``timestampAllowance`` allows it.
-  public var timestamp: Timestamp?
+  @exclusivity(unchecked) public var timestamp: Timestamp?
   /// The kinds of otherwise refused dates that are allowed; none at first.
-  public var timestampAllowance: TimestampAllowance = []
+  @exclusivity(unchecked) public var timestampAllowance: TimestampAllowance = []
   /// A remark for people.
-  public var note: String?
+  public var note: String? {
+    get { notes.note }
+    set { notes.note = newValue }
+  }
   /// JSON for programs, stored verbatim.
-  public var annotation: [UInt8]?
+  public var annotation: [UInt8]? {
+    get { notes.annotation }
+    set { notes.annotation = newValue }
+  }
   /// Names for this commit.
-  public var tags: [String] = []
+  public var tags: [String] {
+    get { notes.tags }
+    set { notes.tags = newValue }
+  }
   /// A key of your own for this write. A second write under the same key writes nothing and
   /// returns the first commit's number, which settles an `unknown` outcome.
   ///
@@ -27,11 +36,17 @@ public final class Transaction: Readable, ReadableState {
   ///       tx.idempotencyKey = Array("order 17".utf8)
   ///       try tx.put(mobyDick, for: "moby", in: books)
   ///     }
-  public var idempotencyKey: [UInt8]?
+  public var idempotencyKey: [UInt8]? {
+    get { notes.idempotencyKey }
+    set { notes.idempotencyKey = newValue }
+  }
 
-  // The properties that every put changes are not checked for exclusive access at run time: one
-  // thread uses them, and none is passed `inout` while code of the caller runs.
+  // The properties that every commit uses are not checked for exclusive access at run time: one
+  // thread uses them, and none but those of trivial types is passed `inout` while code of the
+  // caller runs.
   let editor: StateEditor
+  /// The content of the commit besides its operations.
+  @exclusivity(unchecked) var notes = CommitNotes()
   @exclusivity(unchecked) var payload: PayloadWriter
   let pending: PendingValues
   /// For a copy of another log's commit: that commit's payload, used unchanged, and the number of
@@ -357,16 +372,6 @@ public final class Transaction: Readable, ReadableState {
   package var nextStamp: Stamp { payload.stamp }
 
   var pendingValues: [LoggedValue] { pending.all }
-
-  /// The content of the commit besides its operations.
-  var notes: CommitNotes {
-    var notes = CommitNotes()
-    notes.note = note
-    notes.annotation = annotation
-    notes.idempotencyKey = idempotencyKey
-    notes.tags = tags
-    return notes
-  }
 }
 
 @available(*, unavailable)

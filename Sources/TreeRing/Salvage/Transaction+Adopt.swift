@@ -26,10 +26,7 @@ extension Transaction {
     while let (operation, stamp) = try reader.nextStamped() {
       try adoption.take(operation, at: stamp)
     }
-    note = reader.notes.note
-    annotation = reader.notes.annotation
-    idempotencyKey = reader.notes.idempotencyKey
-    tags = reader.notes.tags
+    notes = reader.notes
     timestamp = date
     timestampAllowance = .ahead
     keepsEmptyCommit = true

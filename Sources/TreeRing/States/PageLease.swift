@@ -9,8 +9,8 @@ internal import TreeRingLog
 /// does that work.
 final class PageLease: Sendable {
   private enum Extent {
-    /// Pages of the main line of commits, kept by a pin.
-    case pinned(Roots)
+    /// Pages of a state of the main line of commits, kept by a pin.
+    case pinned(StateID)
     /// Pages made for one version or index alone.
     case own([PageNumber])
   }
@@ -31,9 +31,9 @@ final class PageLease: Sendable {
   let keepsRoot: Bool
   private let reclaimer: Reclaimer
 
-  /// Takes ownership of the caller's pin on a commit of the main line.
-  init(pinned roots: Roots, use: RootUse?, reclaimer: Reclaimer) {
-    extent = .pinned(roots)
+  /// Takes ownership of the caller's pin on a state of the main line.
+  init(pinned state: StateID, use: RootUse?, reclaimer: Reclaimer) {
+    extent = .pinned(state)
     (shared, self.use, depth, ownPageCount, stackedPageCount) = ([], use, 0, 0, 0)
     keepsRoot = use != nil
     self.reclaimer = reclaimer
@@ -54,14 +54,9 @@ final class PageLease: Sendable {
 
   deinit {
     switch extent {
-    case .pinned(let roots): reclaimer.release(pin: roots.state)
+    case .pinned(let state): reclaimer.release(pin: state)
     case .own(let pages): reclaimer.release(pin: nil, pages: pages, shared: shared)
     }
-  }
-
-  /// The roots of the main line that this lease pins; nil for private pages.
-  var pinnedRoots: Roots? {
-    if case .pinned(let roots) = extent { roots } else { nil }
   }
 
   /// The pages that this lease alone frees; none on the main line.

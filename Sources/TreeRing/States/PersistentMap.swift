@@ -7,9 +7,9 @@ struct PersistentMap<Value: Sendable>: Sendable {
   // Changed only while a single map refers to it.
   private final class Node: @unchecked Sendable {
     /// The digits that have a slot, as bits.
-    var present: UInt32
+    @exclusivity(unchecked) var present: UInt32
     /// The slots, in the order of their digits.
-    var slots: [Slot]
+    @exclusivity(unchecked) var slots: [Slot]
 
     init(present: UInt32 = 0, slots: [Slot] = []) {
       self.present = present

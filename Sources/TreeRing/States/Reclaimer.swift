@@ -85,10 +85,11 @@ final class Reclaimer: Sendable {
   }
 
   /// Runs `body`, which may end leases, and then drains.
-  func drain(after body: () -> Void) {
+  @discardableResult
+  func drain<R>(after body: () -> R) -> R {
     ended.withLock { $0.attendants += 1 }
-    body()
-    drain { $0.attendants -= 1 }
+    defer { drain { $0.attendants -= 1 } }
+    return body()
   }
 
   /// Waits until the thread has done its scheduled work, and drains. For tests.

@@ -35,7 +35,7 @@ package final class Version: Sendable {
     roots: Roots, catalog: Catalog, pages: PageStore, reclaimer: Reclaimer, use: RootUse? = nil
   ) {
     (self.roots, self.catalog, self.pages, self.reclaimer) = (roots, catalog, pages, reclaimer)
-    lease = PageLease(pinned: roots, use: use, reclaimer: reclaimer)
+    lease = PageLease(pinned: roots.state, use: use, reclaimer: reclaimer)
     origin = nil
   }
 

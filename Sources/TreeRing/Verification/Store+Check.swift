@@ -123,8 +123,10 @@ extension Store {
       guard seen.insert(ObjectIdentifier(lease)).inserted else { continue }
       leases += lease.shared
       reachable.formUnion(lease.pages)
-      guard let roots = lease.pinnedRoots else { continue }
-      for tree in roots.trees {
+    }
+    // The rest of a rebuilt version's pages are those of the version that it was rebuilt on.
+    for version in versions where version.depth == 0 {
+      for tree in version.roots.trees {
         reachable.formUnion(TreeChecker.reachablePages(tree, pages: pages))
       }
     }
