@@ -25,6 +25,36 @@ def barriers(browser, served):
         tab.close()
 
 
+PLACES = """() => {
+  const box = (selector) => document.querySelector(selector).getBoundingClientRect();
+  const grid = document.querySelector(".rows .grid");
+  grid.scrollLeft = 1e6;
+  const heads = grid.querySelectorAll("[role=columnheader]");
+  return {
+    page: document.documentElement.scrollWidth, panel: box("#panel").left,
+    grid: box(".rows .grid").right, last: heads[heads.length - 1].getBoundingClientRect().right,
+    row: box(".rows .row.shown, .rows .row.active").bottom, end: box(".rows .grid").bottom,
+  };
+}"""
+
+
+def panel(browser, served, shots=None):
+    """Opens the panel at many widths: it covers no column, and the row chosen stays in view."""
+    for width in range(641, 1400, 69):
+        tab = Tab(browser, served, "&group=JFK&at=5003", viewport={"width": width, "height": 760})
+        tab.ready()
+        tab.page.locator(".row[data-rank]").nth(9).click()
+        tab.page.wait_for_selector(".panel .version")
+        tab.page.wait_for_timeout(250)
+        found = tab.page.evaluate(PLACES)
+        assert found["page"] <= width, f"{width}: {found}"
+        assert found["last"] <= found["grid"] + 1 <= found["panel"] + 2, f"{width}: {found}"
+        assert found["row"] <= found["end"], f"{width}: {found}"
+        if shots:
+            tab.page.screenshot(path=str(shots / f"panel-{width}.png"))
+        tab.close()
+
+
 def phone(browser, served, shots=None):
     """Reads rows and a history on a narrow screen, which only lists scroll."""
     tab = Tab(browser, served, "&group=JFK&at=5003", viewport={"width": 390, "height": 800})

@@ -48,6 +48,7 @@ export class RowsView {
       fill: (...row) => this.fill(...row),
       onrange: (first, last) => this.source.want(first, last),
       ondraw: (first) => this.drawn(first),
+      chosen: () => this.active,
     });
     this.top = top;
     this.drawHead();

@@ -14,10 +14,11 @@ export class VirtualList {
   /**
    * @param {Element} scroller the element that scrolls
    * @param {{rowHeight: number, at: Function, make: Function, fill: Function, onrange?: Function,
-   *   header?: Element, role?: string}} source
+   *   header?: Element, role?: string, chosen?: Function}} source
    *   `at(rank)` gives {id, …} or null while it is not there; `make()` makes an element;
    *   `fill(element, item, rank)` fills it, with item null for a row that is still to come;
-   *   `onrange(first, last)` learns the ranks in view.
+   *   `onrange(first, last)` learns the ranks in view; `chosen()` gives the rank that stays in
+   *   view when the list gets less room.
    */
   constructor(scroller, source) {
     this.scroller = scroller;
@@ -29,7 +30,7 @@ export class VirtualList {
     this.spare = [];
     this.draw = onceAFrame(() => this.drawNow());
     scroller.addEventListener("scroll", () => this.scrolled(), { passive: true });
-    this.observer = new ResizeObserver(() => this.setCount(this.scroll.total));
+    this.observer = new ResizeObserver(() => this.resized());
     this.observer.observe(scroller);
   }
 
@@ -53,6 +54,14 @@ export class VirtualList {
     this.sizer.style.height = `${this.scroll.realHeight}px`;
     this.apply(real);
     this.draw();
+  }
+
+  /** Takes another height. A chosen row that was in view stays there. */
+  resized() {
+    const [first, last] = this.scroll.ranks();
+    this.setCount(this.scroll.total);
+    const rank = this.source.chosen?.();
+    if (rank >= first && rank < last) this.reveal(rank);
   }
 
   /** Brings a rank to the top edge. */
