@@ -168,7 +168,8 @@ struct AnswerTests {
     #expect(
       objects(newest.members["versions"]).first?["commit"]
         == objects(life.members["versions"])[0]["commit"])
-    #expect(newest.members["more"] == .bool(objects(life.members["versions"]).count > 1))
+    let hasMore = objects(life.members["versions"]).count > 1
+    #expect((newest.members["next"]?.integer != nil) == hasMore)
     let change = try ask(service, "/v1/indexes/board/changes?from=12&to=9&form=placements")
     #expect(change.members["from"]?.integer == 12 && change.members["to"]?.integer == 9)
     for target in ["/v1/store", "/v1/stats", "/metrics", "/v1/openapi.json"] {

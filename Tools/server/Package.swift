@@ -33,6 +33,7 @@ let inspector = [
   "groups-view.js",
   "icon.svg",
   "index-view.js",
+  "json.js",
   "lists.css",
   "log-view.js",
   "main.js",

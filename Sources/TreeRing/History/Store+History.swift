@@ -46,33 +46,38 @@ extension Store {
   public func history(
     of key: Key, in bucket: some BucketName
   ) throws(TreeRingError) -> [RowVersion] {
-    try history(of: key, in: bucket, limit: .max)
+    try historyPage(of: key, in: bucket, limit: .max, byteLimit: .max).versions
   }
 
-  /// Returns the newest versions of a row: at least as many as the limit, if there are as many, and
-  /// beyond it only those of the last commit read.
-  package func history(
-    of key: Key, in bucket: some BucketName, limit: Int
-  ) throws(TreeRingError) -> [RowVersion] {
+  /// Returns a page of a row's history, newest first. The versions of one commit stay together.
+  ///
+  /// - Parameters:
+  ///   - first: The newest commit of the page; nil for the newest one of all. If it wrote the row,
+  ///     as the next page's did, O(versions of the page · size of their commits); otherwise the
+  ///     versions after it are read too.
+  ///   - limit: The versions from which the page takes no further commit.
+  ///   - byteLimit: The bytes of objects and metadata from which it takes none.
+  /// - Returns: The versions, and the commit of the next page; nil after the last version. A page
+  ///   after the horizon's may be empty.
+  package func historyPage(
+    of key: Key, in bucket: some BucketName, from first: CommitNumber? = nil, limit: Int,
+    byteLimit: Int
+  ) throws(TreeRingError) -> (versions: [RowVersion], next: CommitNumber?) {
     let bucket = bucket.bucketName
     var versions: [RowVersion] = []
-    var next = try lastWritten(key, in: bucket)
-    while next > 0, versions.count < limit {
+    var byteCount = 0
+    var next = try start(of: key, in: bucket, from: first)
+    while next > 0 {
+      if versions.count >= limit || byteCount >= byteLimit { return (versions, next) }
       let commit = next
-      next = 0
       var found: [RowVersion] = []
       do throws(TreeRingError) {
-        try read(commit) { (header, reader) throws(TreeRingError) in
-          while let operation = try reader.next() {
-            let change = operation.change(of: key.bytes) { $0.name.isSameName(as: bucket) }
-            guard let (change, previous) = change else { continue }
-            if found.isEmpty { next = previous }
-            found.append(RowVersion(header, try change.map(bytes)))
-          }
-        }
+        (found, next) = try self.versions(of: key, in: bucket, at: commit)
       } catch  where error.code == .beyondHorizon {
         // Compaction has removed the commit.
+        next = 0
       }
+      if commit > first ?? .max { found = [] }
       // Check now: the horizon may have passed the commit before the read.
       if commit <= horizon {
         // Compaction drops a delete up to the horizon, and every version before the last write; so
@@ -83,8 +88,38 @@ extension Store {
       }
       guard next < commit else { throw ByteReader.damaged }
       versions.append(contentsOf: found.reversed())
+      byteCount += found.reduce(0) { $0 + ($1.object?.count ?? 0) + ($1.metadata?.count ?? 0) }
     }
-    return versions
+    return (versions, nil)
+  }
+
+  /// The commit at which a walk through a row's versions begins; 0 if there never was a row.
+  private func start(
+    of key: Key, in bucket: String, from first: CommitNumber?
+  ) throws(TreeRingError) -> CommitNumber {
+    // Up to the horizon, only the walk itself leads to the version that is left.
+    if let first, first > horizon, first <= newestCommit,
+      !(try versions(of: key, in: bucket, at: first).versions.isEmpty)
+    {
+      return first
+    }
+    return try lastWritten(key, in: bucket)
+  }
+
+  /// The versions of a row in one commit, in order, and the commit of the version before them.
+  private func versions(
+    of key: Key, in bucket: String, at commit: CommitNumber
+  ) throws(TreeRingError) -> (versions: [RowVersion], previous: CommitNumber) {
+    try read(commit) { (header, reader) throws(TreeRingError) in
+      var (versions, first): ([RowVersion], CommitNumber?) = ([], nil)
+      while let operation = try reader.next() {
+        let change = operation.change(of: key.bytes) { $0.name.isSameName(as: bucket) }
+        guard let (change, previous) = change else { continue }
+        first = first ?? previous
+        versions.append(RowVersion(header, try change.map(bytes)))
+      }
+      return (versions, first ?? 0)
+    }
   }
 
   /// The commits in order, beginning with `first`: those in the log, then each new one as it

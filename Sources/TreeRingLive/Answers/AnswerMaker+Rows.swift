@@ -80,16 +80,18 @@ extension AnswerMaker {
     let bucket = try bucket()
     let key = try key(1)
     let limit = try limit()
+    let first = try arguments.point("from")?.commit(in: store)
     return try reading {
-      let versions = try store.history(of: key, in: bucket, limit: limit + 1)
-      guard !versions.isEmpty else {
+      let page = try store.historyPage(
+        of: key, in: bucket, from: first, limit: limit, byteLimit: limits.pieceByteCount)
+      guard !page.versions.isEmpty || first != nil else {
         throw TreeRingError(.notFound, "There never was a row \(key) in bucket \(bucket).")
       }
       return LiveAnswer { object in
         object.list("versions") { list in
-          for version in versions.prefix(limit) { list.object { $0.version(version) } }
+          for version in page.versions { list.object { $0.version(version) } }
         }
-        object.bool("more", versions.count > limit)
+        if let next = page.next { object.number("next", next) } else { object.null("next") }
       }
     }
   }

@@ -113,7 +113,11 @@ struct Route: Sendable {
     Route(.row, "/v1/buckets/{bucket}/rows/{key}", "One row.", [at]),
     Route(
       .history, "/v1/buckets/{bucket}/rows/{key}/history", "Versions of a row, newest first.",
-      [limit]),
+      [
+        Parameter(
+          name: "from", kind: .point, about: "Only versions of this moment and earlier ones."),
+        limit,
+      ]),
     Route(
       .groups, "/v1/indexes/{index}/groups", "Groups of an index in name order.",
       [Parameter(name: "from", kind: .text, about: "Only this group and later ones."), limit, at]),

@@ -46,6 +46,7 @@ struct StaticFile: Sendable {
     ("groups-view.js", PackageResources.groups_view_js),
     ("icon.svg", PackageResources.icon_svg),
     ("index-view.js", PackageResources.index_view_js),
+    ("json.js", PackageResources.json_js),
     ("lists.css", PackageResources.lists_css),
     ("log-view.js", PackageResources.log_view_js),
     ("main.js", PackageResources.main_js),

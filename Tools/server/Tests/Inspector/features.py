@@ -4,6 +4,7 @@ import json
 import re
 import urllib.parse
 
+import longer
 import looks
 import many
 from browser import Tab
@@ -88,7 +89,8 @@ class Features:
         assert self.page.evaluate("sessionStorage.getItem('treering.token')") == self.served.token
 
     def step_an_address_with_a_token_may_be_opened_again(self):
-        self.page.evaluate(f"location.hash = 'token={self.served.token}&view=log'")
+        with self.page.expect_event("load"):
+            self.page.evaluate(f"location.hash = 'token={self.served.token}&view=log'")
         self.page.wait_for_selector(".grid.log")
         self.page.goto(f"{self.served.url}#view=index")
         self.page.wait_for_selector(".groups-list")
@@ -366,6 +368,9 @@ class Features:
     def step_an_index_of_more_groups_than_a_window_takes_is_read_in_pages(self):
         many.check(self.browser, self.store.parent)
 
+    def step_long_histories_commits_and_differences_go_on(self):
+        longer.check(self.browser, self.store.parent)
+
     def step_without_a_token_nothing_is_shown(self):
         context = self.browser.new_context()
         page = context.new_page()
@@ -381,6 +386,9 @@ class Features:
 
     def step_axe_finds_no_barrier(self):
         looks.barriers(self.browser, self.served)
+
+    def step_the_panel_leaves_the_rows_their_place(self):
+        looks.panel(self.browser, self.served, self.shots)
 
     def step_a_phone_shows_it_all(self):
         looks.phone(self.browser, self.served, self.shots)

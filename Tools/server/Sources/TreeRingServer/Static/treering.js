@@ -26,7 +26,8 @@ export class LiveConnection {
   /**
    * @param {string} url the address of /v1/live, with ws: or wss:
    * @param {{token?: string, WebSocket?: Function, onstate?: Function, onerror?: Function,
-   *   oncommit?: Function, pingInterval?: number}} options
+   *   oncommit?: Function, pingInterval?: number, parse?: Function}} options
+   *   `parse(text)` reads JSON, by default `JSON.parse`, which rounds integers beyond 2^53.
    *   `oncommit(commit)` gets the newest commit with every answer to a ping, by default each 25 s.
    */
   constructor(url, options = {}) {
@@ -37,6 +38,7 @@ export class LiveConnection {
     this.oncommit = options.oncommit ?? (() => {});
     this.pingInterval = options.pingInterval ?? PING_INTERVAL;
     this.Socket = options.WebSocket ?? globalThis.WebSocket;
+    this.parse = options.parse ?? JSON.parse;
     this.windows = new Map();
     this.nextID = 1;
     this.delay = FIRST_DELAY;
@@ -81,7 +83,7 @@ export class LiveConnection {
     socket.onmessage = (event) => {
       this.heard = true;
       this.delay = FIRST_DELAY;
-      this.receive(JSON.parse(event.data));
+      this.receive(this.parse(event.data));
     };
     socket.onclose = () => this.lost(socket);
     socket.onerror = () => {};

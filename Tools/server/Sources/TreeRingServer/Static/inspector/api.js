@@ -1,5 +1,7 @@
 // Requests to the server, with the token. A failure is an ApiError with the server's own sentence.
 
+import { parse } from "./json.js";
+
 /** A refusal or a failure that the server explains. */
 export class ApiError extends Error {
   constructor(status, { code, message } = {}) {
@@ -16,6 +18,14 @@ export function path(literals, ...segments) {
     const plain = typeof segment === "string" ? segment : JSON.stringify(segment);
     return text + encodeURIComponent(plain) + literal;
   });
+}
+
+function answerOf(text) {
+  try {
+    return parse(text);
+  } catch {
+    return {};
+  }
 }
 
 /** The requests of a page. */
@@ -39,7 +49,7 @@ export class Api {
     const answer = await fetch(text ? `${target}?${text}` : target, {
       headers: this.token ? { Authorization: `Bearer ${this.token}` } : {}, signal,
     });
-    const body = await answer.json().catch(() => ({}));
+    const body = answerOf(await answer.text());
     if (!answer.ok) throw new ApiError(answer.status, body.error);
     return body;
   }

@@ -1,6 +1,6 @@
 // One commit with its operations, beside the log.
 
-import { h } from "./dom.js";
+import { h, setText } from "./dom.js";
 import { fieldTable } from "./row-panel.js";
 import * as format from "./format.js";
 
@@ -10,6 +10,16 @@ const MOST = 200;
 export async function commitPanel(page, number) {
   const commit = await page.api.get(`/v1/commits/${number}`);
   const operations = commit.ops ?? [];
+  const list = h("ol", { class: "versions" });
+  const more = h("button", { type: "button", class: "quiet", onclick: () => grow() });
+  const grow = () => {
+    const from = list.childElementCount;
+    list.append(...operations.slice(from, from + MOST).map((operation) => one(page, operation)));
+    const rest = operations.length - list.childElementCount;
+    more.hidden = rest === 0;
+    setText(more, `${format.counted(rest, "operation")} more`);
+  };
+  grow();
   return [
     h("h2", {}, `Commit ${format.count(number)}`),
     h("p", { class: "count" }, commit.at ? format.moment(commit.at) : null,
@@ -20,11 +30,7 @@ export async function commitPanel(page, number) {
       type: "button", class: "quiet",
       onclick: () => page.go({ view: "compare", from: Math.max(1, number - 1), to: number }),
     }, "Compare with the commit before")),
-    h("ol", { class: "versions" },
-      operations.slice(0, MOST).map((operation) => one(page, operation))),
-    operations.length > MOST
-      ? h("p", { class: "note" },
-        `${format.counted(operations.length - MOST, "operation")} more.`) : null,
+    list, more,
   ];
 }
 

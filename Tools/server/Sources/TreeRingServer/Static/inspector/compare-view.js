@@ -22,6 +22,9 @@ export class CompareView {
       }, bucket)));
     this.summary = h("p", { class: "summary", role: "status" });
     this.list = h("ol", { class: "versions differences" });
+    this.more = h("button", {
+      type: "button", class: "quiet", hidden: true, onclick: () => this.read(this.next),
+    }, "More differences");
     this.element = h("section", { class: "page compare", "aria-label": "Difference" },
       h("h2", {}, "Difference between two moments"),
       h("form", {
@@ -38,7 +41,7 @@ export class CompareView {
           [this.from.value, this.to.value] = [this.to.value, this.from.value];
           this.compare();
         },
-      }, "⇄ Swap")), this.summary, this.list);
+      }, "⇄ Swap")), this.summary, this.list, this.more);
     this.compare();
   }
 
@@ -65,35 +68,50 @@ export class CompareView {
   }
 
   async compare() {
-    const { api, address } = this.page;
-    const point = (input) => (["", "now"].includes(input.value.trim()) ? "-0" : input.value.trim());
-    address.set({
+    this.page.address.set({
       from: this.from.value, to: this.to.value, bucket: this.bucket.value || null,
     });
     setText(this.summary, "Comparing …");
-    const start = performance.now();
+    await this.read(null);
+  }
+
+  /** Reads the differences from a row on; null for the first ones. */
+  async read(start) {
+    const point = (input) => (["", "now"].includes(input.value.trim()) ? "-0" : input.value.trim());
+    // Further pages are of the same commits, wherever the newest is by then.
+    const request = start === null
+      ? { from: point(this.from), to: point(this.to), bucket: this.bucket.value } : this.request;
+    const begin = performance.now();
     try {
-      const answer = await this.latest.run((signal) => api.get("/v1/diff", {
-        from: point(this.from), to: point(this.to), bucket: this.bucket.value, limit: MOST,
+      const answer = await this.latest.run((signal) => this.page.api.get("/v1/diff", {
+        ...request, limit: MOST, start,
       }, signal));
-      if (answer) this.show(answer, performance.now() - start);
+      if (!answer) return;
+      this.request = { ...request, from: answer.from, to: answer.to };
+      this.show(answer, start === null, performance.now() - begin);
     } catch (error) {
       setText(this.summary, error.message);
       this.list.replaceChildren();
+      this.more.hidden = true;
     }
   }
 
-  show({ from, to, differences, more }, time) {
-    const kinds = new Map();
+  show({ from, to, differences, next }, isFirst, time) {
+    if (isFirst) {
+      this.list.replaceChildren();
+      this.kinds = new Map();
+    }
+    this.next = next;
+    this.more.hidden = next === null;
+    const { kinds } = this;
     for (const { kind } of differences) kinds.set(kind, (kinds.get(kind) ?? 0) + 1);
     const words = { insert: "inserted", update: "changed", delete: "deleted" };
     const parts = [...kinds].map(([kind, number]) =>
       `${format.count(number)} ${words[kind] ?? kind}`);
     setText(this.summary, `Commit ${format.count(from)} to ${format.count(to)}: `
-      + (differences.length === 0 ? "no row differs" : parts.join(", "))
-      + (more ? `; only the first ${format.count(differences.length)} are shown` : "")
-      + ` · ${format.milliseconds(time)}`);
-    this.list.replaceChildren(...differences.map(({ bucket, key, kind, before, after }) =>
+      + (kinds.size === 0 ? "no row differs" : parts.join(", "))
+      + (next === null ? "" : ", and more below") + ` · ${format.milliseconds(time)}`);
+    this.list.append(...differences.map(({ bucket, key, kind, before, after }) =>
       h("li", { class: "version" },
         h("div", { class: "when" }, h("span", { class: `pill pill-${kind}` }, kind),
           h("button", {

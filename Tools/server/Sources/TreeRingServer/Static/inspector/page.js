@@ -7,11 +7,12 @@ import { CompareView } from "./compare-view.js";
 import { IndexView } from "./index-view.js";
 import { LogView } from "./log-view.js";
 import { Meter } from "./meter.js";
+import { parse } from "./json.js";
 import { Moment } from "./moment.js";
 import { StatsView } from "./stats-view.js";
 import { Timeline } from "./timeline.js";
 import { commitPanel } from "./commit-panel.js";
-import { rowPanel } from "./row-panel.js";
+import { RowHistory, rowPanel } from "./row-panel.js";
 
 const VIEWS = [
   ["index", "Indexes", IndexView], ["log", "Log", LogView], ["buckets", "Buckets", BucketsView],
@@ -35,7 +36,7 @@ export class Page {
     this.meter = new Meter(document.getElementById("meter"));
     this.connection = new LiveConnection(
       `${location.origin.replace(/^http/, "ws")}/v1/live`, {
-        token: api.token, pingInterval: PING,
+        token: api.token, pingInterval: PING, parse,
         onstate: (state) => this.connected(state),
         oncommit: (commit) => this.moment.note(commit),
         onerror: (error) => this.fail(error),
@@ -100,7 +101,8 @@ export class Page {
   /** Shows the history of a row. */
   openRow(bucket, key) {
     this.address.set({ row: JSON.stringify([bucket, key]), commit: null });
-    this.open("row", () => rowPanel(this, bucket, key));
+    const history = new RowHistory(this.api, bucket, key);
+    this.open("row", () => rowPanel(this, history));
   }
 
   /** Shows a commit with its operations. */

@@ -6,7 +6,39 @@ import { path } from "./api.js";
 import { differences, fields } from "./fields.js";
 import * as format from "./format.js";
 
-const MOST = 200;
+const PAGE = 200;
+
+/** The versions of a row that a panel lists: the newest, and older ones that its reader wants. */
+export class RowHistory {
+  constructor(api, bucket, key) {
+    Object.assign(this, { api, bucket, key });
+    this.target = path`/v1/buckets/${bucket}/rows/${key}/history`;
+    this.versions = [];
+    /** The commit that older versions begin with; null after the last one. */
+    this.next = null;
+  }
+
+  /** Reads the newest versions again. Older ones stay if there is no gap before them. */
+  async refresh() {
+    const { versions, next } = await this.api.get(this.target, { limit: PAGE });
+    const last = versions.at(-1)?.commit ?? 0;
+    const older = this.versions.filter((version) => version.commit < last);
+    if (next !== null && older.length > 0 && this.versions[0].commit >= last) {
+      this.versions = [...versions, ...older];
+    } else {
+      Object.assign(this, { versions, next });
+    }
+  }
+
+  /** Reads older versions. */
+  async more() {
+    const from = this.next;
+    const { versions, next } = await this.api.get(this.target, { limit: PAGE, from });
+    if (from !== this.next) return;
+    this.versions = [...this.versions, ...versions];
+    this.next = next;
+  }
+}
 
 /** A table of fields: those that differ, or all of a first version. */
 export function fieldTable(before, after) {
@@ -27,9 +59,10 @@ function text(value) {
 }
 
 /** The panel of a row. */
-export async function rowPanel(page, bucket, key) {
-  const target = path`/v1/buckets/${bucket}/rows/${key}/history`;
-  const { versions, more } = await page.api.get(target, { limit: MOST });
+export async function rowPanel(page, history) {
+  await history.refresh();
+  const { versions, next } = history;
+  const hasMore = next !== null;
   const shown = page.moment.shown;
   const current = versions.find((version) => version.commit <= shown);
   const list = versions.map((version, index) => {
@@ -49,16 +82,32 @@ export async function rowPanel(page, bucket, key) {
         : changed(before.object, version.object));
   });
   return [
-    h("h2", {}, format.key(key)),
-    h("p", { class: "count" },
-      `${bucket} · ${format.counted(versions.length, "version")}${more ? ", and older ones" : ""}`),
+    h("h2", {}, format.key(history.key)),
+    h("p", { class: "count" }, `${history.bucket} · ${format.counted(versions.length, "version")}`
+      + (hasMore ? ", and older ones" : "")),
     current?.object === undefined
-      ? h("p", { class: "note" }, "At the moment shown there is no such row.")
+      ? h("p", { class: "note" }, !current && hasMore
+        ? "The moment shown is before the versions listed."
+        : "At the moment shown there is no such row.")
       : h("details", { open: versions.length === 1 },
         h("summary", {}, `All ${fields(current.object).length} fields at the moment shown`),
         fieldTable(undefined, current.object)),
     h("ol", { class: "versions" }, list),
+    hasMore ? h("button", {
+      type: "button", class: "quiet", onclick: (event) => readOlder(page, history, event.target),
+    }, "Older versions") : null,
   ];
+}
+
+async function readOlder(page, history, button) {
+  button.disabled = true;
+  try {
+    await history.more();
+    await page.panelAgain?.();
+  } catch (error) {
+    button.disabled = false;
+    page.fail(error);
+  }
 }
 
 /** All fields of a row that came or went, folded away. */
