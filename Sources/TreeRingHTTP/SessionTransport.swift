@@ -1,4 +1,7 @@
 // Requests over Foundation's URL session, with a delegate that passes on each piece as it comes.
+//
+// The pieces that wait have no bound. On Linux nothing makes a session wait: a task that is resumed
+// begins its request again, and a delegate's queue that blocks holds up every session there is.
 
 internal import Foundation
 internal import TreeRingPlatform

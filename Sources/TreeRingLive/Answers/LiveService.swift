@@ -38,12 +38,13 @@ public final class LiveService: Sendable {
 
   /// Live windows with one window, which the query of `/v1/live` describes.
   ///
-  /// - Throws: `invalidInput` for a mistake in the query.
+  /// - Throws: `invalidInput` for a mistake in the query; `notFound`, `notAllowed` and the other
+  ///   errors of opening the window.
   public func session(
     for access: LiveAccess, query: String
   ) throws(TreeRingError) -> LiveSession {
     let session = session(for: access)
-    session.receive(try Self.openMessage(query))
+    try session.open(try Self.openMessage(query))
     return session
   }
 

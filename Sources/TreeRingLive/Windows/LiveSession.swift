@@ -79,6 +79,15 @@ public final class LiveSession: LiveReader {
     }
   }
 
+  /// Opens a window by its message.
+  ///
+  /// - Throws: The mistake, which `receive` would answer.
+  func open(_ message: [UInt8]) throws(TreeRingError) {
+    try state.withLock { state throws(TreeRingError) in
+      try handle(try ClientMessage(message), &state)
+    }
+  }
+
   public func nextMessage() -> [UInt8]? {
     state.withLock { state in
       if !state.replies.isEmpty { return state.replies.removeFirst() }

@@ -38,12 +38,12 @@ final class ServerCore: Sendable {
   /// The path of WebSockets of Firebase's SDKs.
   static let databaseSocketPath = "/.ws"
 
-  /// Whether a path belongs to a database: it ends as Firebase's do, and is no path of the server.
+  /// Whether a path belongs to a database: any that is no path of the server. One that does not end
+  /// in `.json` is refused with the advice to append it.
   func isDatabase(_ path: String) -> Bool {
-    if databases == nil { return false }
-    return path == Self.databaseSocketPath
-      || path.hasSuffix(".json") && StaticFile.all[path] == nil
-        && LiveService.methods(of: path).isEmpty
+    if databases == nil || StaticFile.all[path] != nil { return false }
+    return path.hasSuffix(".json") || !path.hasPrefix("/v1/")
+      ? LiveService.methods(of: path).isEmpty : false
   }
 
   /// The session of an SDK that connects.

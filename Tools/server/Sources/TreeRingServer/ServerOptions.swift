@@ -29,7 +29,9 @@ public struct ServerOptions: Sendable {
 
   /// Whether only this machine can connect.
   public var isLoopback: Bool {
-    address == "localhost" || address == "::1" || address.hasPrefix("127.")
+    // A name such as 127.example.org may have any address.
+    address == "localhost" || address == "::1"
+      || address.hasPrefix("127.") && address.allSatisfy { $0 == "." || $0.isASCII && $0.isNumber }
   }
 
   /// Throws unless the options are safe: any address but loopback needs TLS and tokens of a file.

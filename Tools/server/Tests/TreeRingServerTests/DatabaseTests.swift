@@ -18,6 +18,12 @@ struct DatabaseTests {
     #expect(try test.ask("/a.json?auth=\(TestServer.token)", token: nil).body == "1")
     #expect(try test.ask("/v1/openapi.json", token: nil).body.contains("openapi"))
     #expect(try test.ask("/v1/store").body.contains("\"rtdb\""))
+    for target in ["/a", "/a/b?print=pretty"] {
+      let answer = try test.ask(target, token: nil)
+      #expect(answer.status == 404 && answer.body.contains("Append .json"), "\(target)")
+    }
+    #expect(try test.ask("/", token: nil).status == 200)
+    #expect(try test.ask("/v1/nothing", token: nil).status == 401)
     let denied = try test.ask("/a.json", token: nil)
     #expect(denied.status == 401 && denied.body == "{\"error\":\"Permission denied\"}\n")
     #expect(try test.ask("/a.json", token: "wrong-token-0000000").status == 401)

@@ -69,6 +69,11 @@ struct LiveTests {
     }
     let window = try stream("/v1/live?index=board&groups=g0")
     #expect(try read(window, until: "\n\n").contains("\"reset\":\"firstState\""))
+    for (query, status) in [("index=none", 404), ("index=board&at=99", 404), ("groups=g", 400)] {
+      let refused = try TestConnection(test.port)
+      try refused.send("GET /v1/live?\(query) HTTP/1.1\r\n\(lines)\r\n\r\n")
+      #expect(try refused.head().hasPrefix("HTTP/1.1 \(status)"), "\(query)")
+    }
     let log = try stream("/v1/log?from=1")
     #expect(try read(log, until: "\"commit\":2").contains("id: 1\n"))
     let resumed = try stream("/v1/log?from=1", "\r\nLast-Event-ID: 1")

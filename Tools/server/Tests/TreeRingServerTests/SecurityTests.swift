@@ -118,7 +118,7 @@ struct SecurityTests {
       options.address = address
       try options.check()
     }
-    for address in ["0.0.0.0", "::", "192.168.1.5", "example.org"] {
+    for address in ["0.0.0.0", "::", "192.168.1.5", "example.org", "127.example.org"] {
       options.address = address
       options.certificate = nil
       options.tokenFile = nil
