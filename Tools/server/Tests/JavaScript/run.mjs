@@ -16,7 +16,7 @@ const root = join(dirname(fileURLToPath(import.meta.url)), "../../../..");
 const tool = process.env.TREERING ?? join(root, ".build-tests/debug/treering");
 const program = process.env.TREERING_SERVER ?? join(root, ".build-tests/debug/treering-server");
 const seed = Number(process.argv[2] ?? 1);
-const turns = Number(process.argv[3] ?? 150);
+const turns = Number(process.argv[3] ?? 500);
 const folder = mkdtempSync(join(tmpdir(), "treering-js-"));
 const store = join(folder, "s.ring");
 
@@ -149,6 +149,8 @@ async function main() {
       case 3:
         if (random(6) === 0) {
           await stop(random(2) ? "SIGKILL" : "SIGTERM");
+          // So long that attempts to connect fail too.
+          await new Promise((resolve) => setTimeout(resolve, 600));
           await start(port);
           connection.token = token;
         }

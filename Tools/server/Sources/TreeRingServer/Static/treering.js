@@ -86,7 +86,8 @@ export class LiveConnection {
       this.receive(this.parse(event.data));
     };
     socket.onclose = () => this.lost(socket);
-    socket.onerror = () => {};
+    // Node tells of an attempt that fails by this event alone.
+    socket.onerror = () => this.lost(socket);
   }
 
   /** Ends a connection on which nothing came for as long as the usual interval of pings. */
@@ -103,6 +104,7 @@ export class LiveConnection {
 
   lost(socket) {
     if (socket !== this.socket) return;
+    this.socket = null;
     this.isOpen = false;
     clearInterval(this.pings);
     this.onstate("closed");
