@@ -311,7 +311,7 @@ def test_curl(server):
     assert "etag: null_etag" in head and "content-length: 4" in head, head
     status = lambda *arguments: c("-o", "/dev/null", "-w", "%{http_code}", *arguments)
     for expected, arguments in [
-        ("200", ["/curl/.json"]), ("204", ["/curl.json?print=silent"]), ("401", ["/curl"]),
+        ("200", ["/curl/.json"]), ("204", ["/curl.json?print=silent"]), ("404", ["/curl"]),
         ("400", ["/curl.json?_=123"]), ("400", ["-X", "PUT", "-d", "{", "/curl.json"]),
         ("412", ["-X", "PUT", "-d", "1", "-H", "if-match: x", "/curl.json"]),
         ("401", ["-X", "PUT", "-d", "1", "/.info/connected.json"]), ("401", ["/a.json?auth=x"]),

@@ -30,9 +30,12 @@ PLACES = """() => {
   const grid = document.querySelector(".rows .grid");
   grid.scrollLeft = 1e6;
   const heads = grid.querySelectorAll("[role=columnheader]");
+  document.querySelector("#panel").scrollTop = 60;
+  const title = box(".panel h2");
   return {
     page: document.documentElement.scrollWidth, panel: box("#panel").left,
     grid: box(".rows .grid").right, last: heads[heads.length - 1].getBoundingClientRect().right,
+    title: document.elementFromPoint(title.left + 20, title.top + 20)?.tagName,
     row: box(".rows .row.shown, .rows .row.active").bottom, end: box(".rows .grid").bottom,
   };
 }"""
@@ -49,7 +52,7 @@ def panel(browser, served, shots=None):
         found = tab.page.evaluate(PLACES)
         assert found["page"] <= width, f"{width}: {found}"
         assert found["last"] <= found["grid"] + 1 <= found["panel"] + 2, f"{width}: {found}"
-        assert found["row"] <= found["end"], f"{width}: {found}"
+        assert found["row"] <= found["end"] and found["title"] == "H2", f"{width}: {found}"
         if shots:
             tab.page.screenshot(path=str(shots / f"panel-{width}.png"))
         tab.close()
