@@ -44,11 +44,12 @@ PLACES = """() => {
 def panel(browser, served, shots=None):
     """Opens the panel at many widths: it covers no column, and the row chosen stays in view."""
     for width in range(641, 1400, 69):
-        tab = Tab(browser, served, "&group=JFK&at=5003", viewport={"width": width, "height": 760})
+        tab = Tab(browser, served, "&group=JFK&at=5003",
+                  viewport={"width": width, "height": 760}, reduced_motion="reduce")
         tab.ready()
         tab.page.locator(".row[data-rank]").nth(9).click()
         tab.page.wait_for_selector(".panel .version")
-        tab.page.wait_for_timeout(250)
+        tab.settle()
         found = tab.page.evaluate(PLACES)
         assert found["page"] <= width, f"{width}: {found}"
         assert found["last"] <= found["grid"] + 1 <= found["panel"] + 2, f"{width}: {found}"
