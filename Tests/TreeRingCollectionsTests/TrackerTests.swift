@@ -114,6 +114,10 @@ struct Library {
     TrackerRequest(books, index: "SalesRank", groups: ["a", "b", "c"])
       .matching { $0.row.sales % 3 != 0 }.sorted { $0.row.genre > $1.row.genre },
     TrackerRequest(books).first(0),
+    TrackerRequest(books).first(4, after: 3),
+    TrackerRequest(books).sorted { $0.row.sales < $1.row.sales }.first(5, after: 2),
+    TrackerRequest(books, index: "SalesRank", groups: ["c", "a"]).first(.max, after: 6),
+    TrackerRequest(books).matching { $0.row.sales > 9 }.first(3, after: 4),
   ]
 
   @Test(arguments: seeds(1...25)) func aConsumerFedByATrackerEqualsTheStore(seed: UInt64) throws {
@@ -169,6 +173,46 @@ struct Library {
     let book = TrackedRow(
       id: RowID(bucket: "books", key: "2"), row: Book(genre: "a", sales: 2))
     #expect(try tracker.advance() == [.delete(index: 0), .insert(book, newIndex: 1)])
+  }
+
+  @Test(arguments: seeds(1...10)) func anOffsetLeavesOutThatManyRows(seed: UInt64) throws {
+    var library = try Library(seed: seed)
+    try library.commit(20)
+    let all = TrackerRequest(books).sorted { $0.row.sales < $1.row.sales }
+    for offset in [0, 1, 5, 30] {
+      for limit in [0, 1, 4, Int.max] {
+        var tracker = try Tracker(of: all.first(limit, after: offset), in: library.store)
+        for _ in 0..<4 {
+          try library.commit()
+          _ = try tracker.advance()
+          let rows = try Tracker(of: all, in: library.store).rows.dropFirst(offset).prefix(limit)
+          #expect(tracker.rows == Array(rows), "seed \(seed), \(limit) rows after \(offset)")
+        }
+      }
+    }
+  }
+
+  @Test func rowsSlideThroughBothEndsOfALimitWithAnOffset() throws {
+    let store = try Store.inMemory(options: StoreOptions(durability: .none, indexes: [salesRank]))
+    func put(_ sales: Int) throws {
+      try store.write { tx in
+        try tx.put(Book(genre: "a", sales: sales), for: Key("\(sales)"), in: books)
+      }
+    }
+    func book(_ sales: Int) -> TrackedRow<Book> {
+      TrackedRow(
+        id: RowID(bucket: "books", key: Key("\(sales)")), row: Book(genre: "a", sales: sales))
+    }
+    for sales in 1...5 { try put(sales) }
+    let request = TrackerRequest(books, index: "SalesRank", groups: ["a"]).first(2, after: 1)
+    var tracker = try Tracker(of: request, in: store)
+    #expect(tracker.rows.map(\.row.sales) == [4, 3])
+    try put(6)
+    #expect(try tracker.advance() == [.delete(index: 1), .insert(book(5), newIndex: 0)])
+    try store.write { tx in try tx.delete("6", in: "books") }
+    #expect(try tracker.advance() == [.delete(index: 0), .insert(book(3), newIndex: 1)])
+    try put(0)
+    #expect(try tracker.advance().isEmpty)
   }
 
   @Test func batchesArriveAsCommitsBecomeVisible() async throws {

@@ -2,8 +2,8 @@
 //
 // Entries have numbers in an order-statistic list; a dictionary finds a row's number. A delivery
 // removes the affected entries and inserts their successors, which gives old and new positions. The
-// window's ends are then arithmetic. Of the staying rows, the first a are shown before and the
-// first b after; those between a and b slide out or in. O(k log n) comparisons for k affected rows.
+// window's ends are then arithmetic. Of the staying rows, one interval is shown before and one
+// after; rows of only one of them slide out or in. O(k log n) comparisons for k affected rows.
 
 internal import TreeRing
 internal import TreeRingMappings
@@ -41,7 +41,8 @@ struct EntryChange<Row: Sendable>: Sendable {
 /// The rows of a request.
 struct TrackedList<Row: Sendable>: Sendable {
   private let order: (@Sendable (TrackedRow<Row>, TrackedRow<Row>) -> Bool)?
-  private let limit: Int
+  /// The positions shown, if there are as many.
+  private let window: Range<Int>
   private var entries = NumberedValues<TrackedEntry<Row>>()
   private var list = RowList.ofNumbers()
   private var numbers: [EntryIdentity: RowNumber] = [:]
@@ -49,7 +50,7 @@ struct TrackedList<Row: Sendable>: Sendable {
   /// A list of these rows. O(n log n).
   init(_ request: TrackerRequest<Row>, _ rows: [TrackedEntry<Row>]) {
     order = request.order
-    limit = request.fetchLimit ?? .max
+    window = request.window
     var sorted: [RowNumber] = []
     for entry in rows.sorted(by: precedes) {
       let number = entries.add(entry)
@@ -62,18 +63,19 @@ struct TrackedList<Row: Sendable>: Sendable {
   /// Every entry, shown or not. O(n).
   var all: [TrackedEntry<Row>] { list.elements.map { entries[$0] } }
 
-  /// The number of rows shown.
-  var shownCount: Int { min(limit, list.count) }
+  /// The positions shown.
+  private var shownPositions: Range<Int> { window.clamped(to: 0..<list.count) }
 
   private func content(at position: Int) -> TrackedRow<Row> { entries[list[position]].content }
 
-  /// The rows shown. O(rows shown).
+  /// The rows shown. O(rows before them + rows shown).
   var shown: [TrackedRow<Row>] {
     var rows: [TrackedRow<Row>] = []
+    var position = 0
     list.forEach { number in
-      guard rows.count < limit else { return false }
-      rows.append(entries[number].content)
-      return true
+      if window.contains(position) { rows.append(entries[number].content) }
+      position += 1
+      return position < window.upperBound
     }
     return rows
   }
@@ -93,7 +95,7 @@ struct TrackedList<Row: Sendable>: Sendable {
 
   /// Applies changes, each of another entry, and returns the batch for the shown rows.
   mutating func apply(_ changes: [EntryChange<Row>]) -> [ListTransaction<TrackedRow<Row>>] {
-    let oldShown = shownCount
+    let oldShown = shownPositions
     var continuing: [(ends: IndexMove, isUpdate: Bool)] = []
     let from = changes.map { change in
       numbers[change.identity].map { position(of: entries[$0]) }
@@ -103,19 +105,50 @@ struct TrackedList<Row: Sendable>: Sendable {
       removed: from.compactMap { $0 }.sorted(), added: to.compactMap { $0 }.sorted())
 
     var batch: [ListTransaction<TrackedRow<Row>>] = []
+    let newShown = shownPositions
     for ends in Self.ends(of: changes, from, to) {
-      let old = ends.from.flatMap { $0 < oldShown ? $0 : nil }
-      let new = ends.to.flatMap { $0 < shownCount ? $0 : nil }
+      let old = ends.from.flatMap { oldShown.contains($0) ? $0 : nil }
+      let new = ends.to.flatMap { newShown.contains($0) ? $0 : nil }
       switch (old, new) {
       case (let old?, let new?): continuing.append((IndexMove(from: old, to: new), ends.isUpdate))
-      case (let old?, nil): batch.append(.delete(index: old))
-      case (nil, let new?): batch.append(.insert(content(at: new), newIndex: new))
+      case (let old?, nil): batch.append(delete(at: old, of: oldShown))
+      case (nil, let new?): batch.append(insert(at: new))
       case (nil, nil): break
       }
     }
-    slide(alignment, from: oldShown, into: &batch)
-    move(continuing, alignment, oldShown: oldShown, into: &batch)
+    let keptBefore = alignment.kept(inOld: oldShown)
+    let keptAfter = alignment.kept(inNew: newShown)
+    for kept in keptBefore.subtracting(keptAfter).joined() {
+      batch.append(delete(at: alignment.oldPosition(ofKept: kept), of: oldShown))
+    }
+    for kept in keptAfter.subtracting(keptBefore).joined() {
+      batch.append(insert(at: alignment.newPosition(ofKept: kept)))
+    }
+    let moved = continuing.map { $0.ends }.sorted { $0.from < $1.from }
+    let common = keptBefore.clamped(to: keptAfter)
+    for move in alignment.fewestMoves(of: moved, among: common) {
+      batch.append(
+        .move(
+          content(at: move.to), index: move.from - oldShown.lowerBound,
+          newIndex: move.to - newShown.lowerBound))
+    }
+    for row in continuing where row.isUpdate {
+      batch.append(
+        .update(content(at: row.ends.to), index: row.ends.from - oldShown.lowerBound))
+    }
     return batch
+  }
+
+  /// The removal of a row from the rows shown before.
+  private func delete(
+    at position: Int, of oldShown: Range<Int>
+  ) -> ListTransaction<TrackedRow<Row>> {
+    .delete(index: position - oldShown.lowerBound)
+  }
+
+  /// The insertion of a row into the rows shown now.
+  private func insert(at position: Int) -> ListTransaction<TrackedRow<Row>> {
+    .insert(content(at: position), newIndex: position - shownPositions.lowerBound)
   }
 
   /// The old and new positions of rows. A row with one entry before and one after is one row, even
@@ -161,37 +194,5 @@ struct TrackedList<Row: Sendable>: Sendable {
       to[change] = position
     }
     return to
-  }
-
-  /// Lists staying rows that leave or enter the window because of others.
-  private func slide(
-    _ alignment: Alignment, from oldShown: Int,
-    into batch: inout [ListTransaction<TrackedRow<Row>>]
-  ) {
-    let left = alignment.keptBefore(old: oldShown)
-    let entered = alignment.keptBefore(new: shownCount)
-    for kept in entered..<max(entered, left) {
-      batch.append(.delete(index: alignment.oldPosition(ofKept: kept)))
-    }
-    for kept in left..<max(entered, left) {
-      let index = alignment.newPosition(ofKept: kept)
-      batch.append(.insert(content(at: index), newIndex: index))
-    }
-  }
-
-  /// Lists affected rows shown before and after: moved if the order requires it, else updated.
-  private func move(
-    _ continuing: [(ends: IndexMove, isUpdate: Bool)], _ alignment: Alignment, oldShown: Int,
-    into batch: inout [ListTransaction<TrackedRow<Row>>]
-  ) {
-    let common = min(
-      alignment.keptBefore(old: oldShown), alignment.keptBefore(new: shownCount))
-    let moved = continuing.map { $0.ends }.sorted { $0.from < $1.from }
-    for move in alignment.fewestMoves(of: moved, among: 0..<common) {
-      batch.append(.move(content(at: move.to), index: move.from, newIndex: move.to))
-    }
-    for row in continuing where row.isUpdate {
-      batch.append(.update(content(at: row.ends.to), index: row.ends.from))
-    }
   }
 }

@@ -65,9 +65,9 @@ public struct Tracker<Row: Sendable>: Sendable {
 
   /// The commit shown.
   public var commit: CommitNumber { snapshot.commit }
-  /// The rows shown. O(rows shown).
+  /// The rows shown. O(offset + rows shown).
   public var rows: [TrackedRow<Row>] { list.shown }
-  /// The rows shown as one insert each. O(rows shown).
+  /// The rows shown as one insert each. O(offset + rows shown).
   public var transactionsForCurrentState: [ListTransaction<TrackedRow<Row>>] {
     rows.transactionsForCurrentState
   }

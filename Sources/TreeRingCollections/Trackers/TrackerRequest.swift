@@ -35,7 +35,8 @@ public struct TrackerRequest<Row: Sendable>: Sendable {
   let scope: Scope
   private(set) var predicate: (@Sendable (TrackedRow<Row>) -> Bool)?
   private(set) var order: (@Sendable (TrackedRow<Row>, TrackedRow<Row>) -> Bool)?
-  private(set) var fetchLimit: Int?
+  /// The positions shown of all rows, if there are as many.
+  private(set) var window = 0..<Int.max
 
   /// All rows of a bucket, in key order.
   public init(_ bucket: Bucket<Row>) {
@@ -70,11 +71,16 @@ public struct TrackerRequest<Row: Sendable>: Sendable {
     return copy
   }
 
-  /// Limits the list to this many first rows; as rows come and go, others slide out and in.
-  public func first(_ fetchLimit: Int) -> TrackerRequest {
+  /// Limits the list to this many rows: the first, or those behind the first `offset`. As rows come
+  /// and go, others slide out and in. The last of several limits counts.
+  ///
+  /// The tracker keeps the rows outside the limit too. For pages of a long list use a range of
+  /// mappings, which does not.
+  public func first(_ fetchLimit: Int, after offset: Int = 0) -> TrackerRequest {
     precondition(fetchLimit >= 0, "a fetch limit is not negative")
+    precondition(offset >= 0, "an offset is not negative")
     var copy = self
-    copy.fetchLimit = fetchLimit
+    copy.window = offset..<(fetchLimit > .max - offset ? .max : offset + fetchLimit)
     return copy
   }
 }

@@ -69,7 +69,7 @@ package struct Alignment: Sendable {
 
 extension Range<Int> {
   /// The positions of this interval outside the other, before it and behind it.
-  func subtracting(_ other: Range<Int>) -> [Range<Int>] {
+  package func subtracting(_ other: Range<Int>) -> [Range<Int>] {
     let common = clamped(to: other)
     if common.isEmpty { return isEmpty ? [] : [self] }
     return [lowerBound..<common.lowerBound, common.upperBound..<upperBound].filter { !$0.isEmpty }

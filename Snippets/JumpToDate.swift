@@ -1,0 +1,42 @@
+// A list that jumps to a date: the position of the first message since then, and the window there.
+// snippet.show
+import Foundation
+import TreeRing
+import TreeRingMappings
+
+struct Message: Codable { var chat: String, text: String, sent: Date }
+
+let messages = Bucket<Message>("messages")
+let byChat = GroupIndex("chats", on: messages, version: 1) { message in
+  Place(in: message.chat, by: .ascending(message.sent))
+}
+let store = try Store(at: "chat.ring", indexes: [byChat])
+// snippet.hide
+let start = Date(timeIntervalSince1970: 0)
+try store.write { tx in
+  for day in 0..<200 {
+    let message = Message(chat: "tea", text: "\(day)", sent: start + Double(day) * 86_400)
+    try tx.put(message, for: Key("\(day)"), in: messages)
+  }
+}
+let date = start + 99.5 * 86_400
+// snippet.show
+
+/// Shows fifty messages: the first since a date, and those after it.
+func jump(to date: Date, of chat: GroupName, in list: inout MappingObserver) throws -> Change {
+  let index = try list.store.snapshot().index("chats")
+  let position = try index.firstIndex(in: chat) { try messages.decode($0).sent >= date }
+  // With `min`, a date behind the last message shows the last fifty, instead of nothing.
+  return try list.setRange(.flexible(length: 50, offset: position, min: 50), of: chat)
+}
+
+let newest = RangeOptions.flexible(length: 50, pin: .end)
+var list = store.observer(of: Mappings(of: "chats", groups: ["tea"]).range(newest))
+_ = try list.advance()  // the newest fifty
+let there = try jump(to: date, of: "tea", in: &list)
+let back = try list.setRange(newest, of: "tea")
+// snippet.hide
+let first = try there.after.row(at: RowPath(section: 0, row: 0))
+precondition(first?.key == "100" && there.after.rowCount == 50)
+let late = try jump(to: start + 500 * 86_400, of: "tea", in: &list)
+precondition(late.after.rowCount == 50 && back.after.rowCount == 50)
