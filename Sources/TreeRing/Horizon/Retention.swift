@@ -4,6 +4,10 @@ internal import TreeRingLog
 
 /// The amount of history that a store keeps. Compaction may drop the history before it, except at
 /// tags.
+///
+/// Automatic compaction works on sealed segments of the log, when one is sealed: after 64 MiB, or
+/// the store's `segmentSize`. The history of an unsealed segment stays until then, or until
+/// `compact` is called.
 public struct Retention: Hashable, Sendable, CustomStringConvertible {
   /// The number of newest commits kept, at least 1; nil if the policy has no such rule.
   public let commits: Int?

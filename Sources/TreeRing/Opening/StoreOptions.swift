@@ -27,12 +27,16 @@ public struct StoreOptions: Sendable {
   /// closure decides, while it is built; the pages of an earlier state rebuilt for a live snapshot;
   /// and mapped pages, which the system evicts by itself.
   public var memoryBudget: Int
-  /// The amount of history kept. History beyond that may be dropped at any time.
+  /// The amount of history kept. History beyond that may be dropped at any time. The store drops it
+  /// by itself, from sealed segments only, whenever a segment is sealed; see ``segmentSize``.
+  /// `compact` drops it at once.
   public var retention: Retention
   /// The limit up to which a snapshot may hold history; nil for none. A snapshot over the limit
   /// throws `snapshotExpired` at its next read.
   public var pinLimit: PinLimit?
-  /// The size in bytes at which a log segment is sealed.
+  /// The size in bytes at which a log segment is sealed, 64 MiB by default. A store with a
+  /// retention keeps all history until its log has filled the first segment; a smaller size makes
+  /// it drop history sooner.
   public var segmentSize: UInt64
   /// Whether the store deletes expired rows by commits of its own; see ``Expiry``. If not, call
   /// `Store.sweep`. A store that is open for reading never does.
@@ -47,6 +51,11 @@ public struct StoreOptions: Sendable {
   public var recovery: RecoveryMode
   /// Receives reports of the engine's automatic work. Its handlers must not use the store: they are
   /// called while parts of it wait.
+  ///
+  /// The default has the label `treering`, and the handler that the app has given to
+  /// `LoggingSystem`. Without one, swift-log prints to the standard error, from `info` on. The
+  /// store's notices, such as that of a rebuilt page file, then appear there. To prevent that, set
+  /// the logger's `logLevel` to `warning`.
   public var logger: Logger
 
   /// Creates options; every parameter has a default.
