@@ -12,14 +12,13 @@ let byChat = GroupIndex("chats", on: messages, version: 1) { message in
 }
 let store = try Store(at: "chat.ring", indexes: [byChat])
 // snippet.hide
-let start = Date(timeIntervalSince1970: 0)
+let start = Date() - 200 * 86_400
 try store.write { tx in
   for day in 0..<200 {
     let message = Message(chat: "tea", text: "\(day)", sent: start + Double(day) * 86_400)
     try tx.put(message, for: Key("\(day)"), in: messages)
   }
 }
-let date = start + 99.5 * 86_400
 // snippet.show
 
 /// Shows fifty messages: the first since a date, and those after it.
@@ -33,10 +32,10 @@ func jump(to date: Date, of chat: GroupName, in list: inout MappingObserver) thr
 let newest = RangeOptions.flexible(length: 50, pin: .end)
 var list = store.observer(of: Mappings(of: "chats", groups: ["tea"]).range(newest))
 _ = try list.advance()  // the newest fifty
-let there = try jump(to: date, of: "tea", in: &list)
+let there = try jump(to: Date() - 100 * 86_400, of: "tea", in: &list)
 let back = try list.setRange(newest, of: "tea")
 // snippet.hide
 let first = try there.after.row(at: RowPath(section: 0, row: 0))
-precondition(first?.key == "100" && there.after.rowCount == 50)
+precondition(first?.key == "101" && there.after.rowCount == 50)
 let late = try jump(to: start + 500 * 86_400, of: "tea", in: &list)
 precondition(late.after.rowCount == 50 && back.after.rowCount == 50)
