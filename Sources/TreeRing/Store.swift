@@ -75,7 +75,7 @@ public final class Store: Sendable {
   }
 
   /// Opens the store in a folder, with group indexes defined in code and default options otherwise.
-  public convenience init(at path: String, indexes: [GroupIndex]) throws {
+  public convenience init(at path: String, indexes: [any IndexDeclaration]) throws {
     try self.init(at: path, options: StoreOptions(indexes: indexes))
   }
 
@@ -85,7 +85,7 @@ public final class Store: Sendable {
   }
 
   /// Creates a store in memory with group indexes defined in code.
-  public static func inMemory(indexes: [GroupIndex]) throws -> Store {
+  public static func inMemory(indexes: [any IndexDeclaration]) throws -> Store {
     try inMemory(options: StoreOptions(indexes: indexes))
   }
 

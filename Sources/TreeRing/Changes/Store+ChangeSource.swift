@@ -10,7 +10,7 @@ extension Snapshot {
   /// - Throws: `notFound` if there is no such index.
   package func definition(ofIndex name: String) throws(TreeRingError) -> IndexRecord {
     guard let record = pin.definitions.indexes[name] else {
-      throw TreeRingError.noIndex(named: name)
+      throw TreeRingError.noIndex(named: name, in: pin.definitions)
     }
     return record
   }

@@ -9,7 +9,8 @@ extension Store {
   /// commit, or one before any data.
   /// - Returns: the commit that registered it; the newest commit if it was known.
   @discardableResult
-  public func register(_ index: GroupIndex) throws -> CommitNumber {
+  public func register(_ index: some IndexDeclaration) throws -> CommitNumber {
+    guard let index = index.groupIndex else { return newestCommit }
     let replaced = code.withLock { code in
       // Keep the closures of other versions: snapshots in which these are in force use them.
       let isReplaced: (CodeIndex) -> Bool = {

@@ -117,10 +117,12 @@ public final class Transaction: Readable, ReadableState {
     }
   }
 
+  var definitions: Catalog { editor.catalog }
+
   func index(_ name: String) throws(TreeRingError) -> IndexReader {
     let reader = try self.reader
     guard let record = editor.catalog.indexes[name] else {
-      throw TreeRingError.noIndex(named: name)
+      throw TreeRingError.noIndex(named: name, in: editor.catalog)
     }
     if record.isText { throw TextIndex.noGroups(name) }
     guard let roots = editor.roots.index(record.number) else {
@@ -135,7 +137,7 @@ public final class Transaction: Readable, ReadableState {
   func text(_ name: String) throws(TreeRingError) -> TextReader {
     let reader = try self.reader
     guard let record = editor.catalog.indexes[name], let roots = editor.roots.index(record.number)
-    else { throw TreeRingError.noIndex(named: name) }
+    else { throw TreeRingError.noIndex(named: name, in: editor.catalog) }
     return TextReader(
       definition: try record.textDefinition(), state: reader, roots: roots, pin: nil)
   }

@@ -189,6 +189,7 @@ extension GroupIndex {
   ///     let idle = GroupIndex("idle", on: sessions, version: 1, expires: { $0.lastUse + 3600 })
   ///
   /// Otherwise as ``Expiry``. Rows vanish only in processes that register it.
+  @_disfavoredOverload
   public init<Row: SendableMetatype>(
     _ name: String, on bucket: Bucket<Row>, version: UInt32,
     expires date: @escaping @Sendable (Row) throws -> Date?

@@ -32,6 +32,25 @@ public struct GroupIndex: Sendable {
     self.init(name, on: bucket, version: version, entries: { try places($0.row) })
   }
 
+  /// Defines an index by a closure of several statements that returns a place or nil.
+  @_disfavoredOverload
+  public init<Row: SendableMetatype>(
+    _ name: String, on bucket: Bucket<Row>, version: UInt32,
+    places: @escaping @Sendable (Row) throws -> Place?
+  ) {
+    self.init(name, on: bucket, version: version, entries: { try places($0.row) })
+  }
+
+  /// Defines an index by a closure of several statements that uses key and metadata, and returns a
+  /// place or nil.
+  @_disfavoredOverload
+  public init<Row: SendableMetatype>(
+    _ name: String, on bucket: Bucket<Row>, version: UInt32,
+    entries places: @escaping @Sendable (IndexedRow<Row>) throws -> Place?
+  ) {
+    self.init(name, on: bucket, version: version, entries: { try places($0)?.places ?? [] })
+  }
+
   /// Defines an index by a closure that also uses key and metadata. For a trailing closure the
   /// compiler chooses the variant by the members that the closure uses. Write the argument label
   /// where these do not decide.

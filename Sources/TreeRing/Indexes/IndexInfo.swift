@@ -66,11 +66,55 @@ public struct IndexInfo: Hashable, Sendable {
   }
 }
 
+extension IndexInfo {
+  /// The index in a few words, for a message: its name, its buckets and its kind.
+  fileprivate var summary: String {
+    "\(name) (\(buckets.joined(separator: ", ")): \(kind)\(isUnique ? ", unique" : ""))"
+  }
+
+  private var kind: String {
+    if let fields {
+      let order = fields.order.map { $0.isDescending ? "\($0.field) descending" : $0.field }
+      return "field \(fields.group)"
+        + (order.isEmpty ? "" : " by \(order.joined(separator: ", "))")
+    }
+    if let text { return "words of \(text.fields.map(\.name).joined(separator: ", "))" }
+    if let reference { return reference.field.map { "reference \($0)" } ?? "reference in code" }
+    if let expiry { return expiry.field.map { "expiry \($0)" } ?? "expiry in code" }
+    if let parent { return "filter of \(parent)" }
+    if isManual { return "manual" }
+    return events == nil ? "in code" : "events"
+  }
+}
+
 extension TreeRingError {
+  /// The number of indexes that a message lists.
+  private static let listedCount = 8
+
   /// The error for the name of an index that is not in force.
-  static func noIndex(named name: String) -> TreeRingError {
-    TreeRingError(
+  static func noIndex(named name: String, in definitions: Catalog) -> TreeRingError {
+    let known = IndexInfo.all(in: definitions)
+    return TreeRingError(
       .notFound,
-      "There is no index named \(name). `treering index list` shows those that exist.")
+      "There is no index named \(name). "
+        + (known.isEmpty ? "The store has none." : "The store has \(list(known))."))
+  }
+
+  /// The error for a field that no index serves.
+  static func noIndex(
+    byField field: String, of bucket: String, in definitions: Catalog
+  ) -> TreeRingError {
+    let known = IndexInfo.all(in: definitions).filter { $0.buckets.containsName(bucket) }
+    return TreeRingError(
+      .notFound,
+      "No index of the bucket \(bucket) has the field \(field) as its group. "
+        + (known.isEmpty ? "It has no index. " : "It has \(list(known)). ")
+        + "Define a FieldIndex whose group is \(field).")
+  }
+
+  private static func list(_ indexes: [IndexInfo]) -> String {
+    let rest = indexes.count - listedCount
+    return indexes.prefix(listedCount).map(\.summary).joined(separator: "; ")
+      + (rest > 0 ? "; and \(rest) more" : "")
   }
 }

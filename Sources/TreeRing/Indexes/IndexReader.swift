@@ -242,10 +242,13 @@ extension StateReader {
 
   /// Returns a row that an index names.
   func row(_ id: RowID) throws(TreeRingError) -> StoredRow {
-    guard let row = try storedRow(bucket: id.bucket, key: id.key) else {
-      throw TreeRingError(
-        .corruption, "An index names the row \(id), which does not exist. Run `treering verify`.")
-    }
+    guard let row = try storedRow(bucket: id.bucket, key: id.key) else { throw Self.missing(id) }
     return row
+  }
+
+  /// The error for a row that an index names and that does not exist.
+  static func missing(_ id: RowID) -> TreeRingError {
+    TreeRingError(
+      .corruption, "An index names the row \(id), which does not exist. Run `treering verify`.")
   }
 }

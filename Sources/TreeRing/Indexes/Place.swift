@@ -12,20 +12,15 @@ public struct Place: Hashable, Sendable {
   /// The values that order the row, the most significant first.
   public var order: [SortItem]
 
-  /// Creates a place in a group, ordered by the items, the most significant first.
-  public init(in group: GroupName, by order: [SortItem]) {
-    self.group = group
+  /// Creates a place in a value's group, ordered by the items, the most significant first.
+  public init(in group: some KeyConvertible, by order: [SortItem]) {
+    self.group = GroupName(bytes: group.keyBytes)
     self.order = order
   }
 
-  /// Creates a place in a group, ordered by the items, the most significant first.
-  public init(in group: GroupName, by order: SortItem...) {
+  /// Creates a place in a value's group, ordered by the items, the most significant first.
+  public init(in group: some KeyConvertible, by order: SortItem...) {
     self.init(in: group, by: order)
-  }
-
-  /// Creates a place in a group named by text, ordered by the items, the most significant first.
-  public init(in group: some StringProtocol, by order: SortItem...) {
-    self.init(in: GroupName(group), by: order)
   }
 
   /// The sort key, at most 512 bytes.

@@ -81,6 +81,11 @@ public struct SortItem: Hashable, Sendable {
     return SortItem(content: .component(encoder.bytes), isDescending: descending)
   }
 
+  /// The bytes of the item's component; nil if they depend on the row's operations.
+  var component: [UInt8]? {
+    if case .component(let bytes) = content { bytes } else { nil }
+  }
+
   /// Appends the item's component.
   package func append(to encoder: inout SortKeyEncoder, context: SortKeyContext) {
     let number: Stamp

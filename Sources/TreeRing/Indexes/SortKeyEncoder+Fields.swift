@@ -26,6 +26,16 @@ extension SortKeyEncoder {
     static let other: UInt8 = 8
   }
 
+  /// The tags of the values that have a common order with those of a tag: truth values, numbers,
+  /// strings, or arrays and objects.
+  static func tags(comparableWith tag: UInt8) -> ClosedRange<UInt8> {
+    switch tag {
+    case Tag.no, Tag.yes: Tag.no...Tag.yes
+    case Tag.negative, Tag.zero, Tag.positive: Tag.negative...Tag.positive
+    default: tag...tag
+    }
+  }
+
   /// Appends the valid JSON value of a field; an empty one means that the field is absent.
   mutating func appendField(
     _ value: UnsafeRawBufferPointer, descending: Bool, scratch: inout [UInt8]

@@ -13,7 +13,7 @@ public import TreeRingLog
 ///
 /// To make your own type conform, append the parts that it is ordered by, in order. Every value of
 /// the type must append the same number and types of parts.
-public protocol SortValue {
+public protocol SortValue: SendableMetatype {
   /// Appends the value in ascending order.
   func appendSortKey(to encoder: inout SortKeyEncoder)
 }

@@ -62,7 +62,8 @@ public struct StoreOptions: Sendable {
   public init(
     mode: StoreMode = .create, durability: Durability = .full, memoryBudget: Int = 64 << 20,
     retention: Retention = .everything, pinLimit: PinLimit? = nil, segmentSize: UInt64 = 64 << 20,
-    indexes: [GroupIndex] = [], buckets: [any VersionedBucket] = [], recovery: RecoveryMode = .tail,
+    indexes: [any IndexDeclaration] = [], buckets: [any VersionedBucket] = [],
+    recovery: RecoveryMode = .tail,
     logger: Logger = Logger(label: "treering")
   ) {
     self.mode = mode
@@ -71,7 +72,7 @@ public struct StoreOptions: Sendable {
     self.retention = retention
     self.pinLimit = pinLimit
     self.segmentSize = segmentSize
-    self.indexes = indexes
+    self.indexes = indexes.compactMap(\.groupIndex)
     self.buckets = buckets
     self.recovery = recovery
     self.logger = logger

@@ -79,6 +79,20 @@ package enum ISO8601 {
     }
   }
 
+  /// A timestamp in UTC with six digits of the second's fraction. The texts of the years 0 to 9999
+  /// have one length, and their order is that of the moments.
+  package static func fixedWidth(_ timestamp: Timestamp) -> [UInt8] {
+    var output: [UInt8] = []
+    append(timestamp, to: &output)
+    output.removeLast()
+    let point = output.lastIndex(of: UInt8(ascii: "."))
+    if point == nil { output.append(UInt8(ascii: ".")) }
+    let digitCount = output.count - 1 - (point ?? output.count - 1)
+    output.append(contentsOf: repeatElement(UInt8(ascii: "0"), count: 6 - digitCount))
+    output.append(UInt8(ascii: "Z"))
+    return output
+  }
+
   /// A timestamp as text, exact to the microsecond.
   package static func format(_ timestamp: Timestamp, offsetMinutes: Int = 0) -> String {
     var output: [UInt8] = []

@@ -17,6 +17,8 @@ public struct ReadSource {
 /// A state with rows and indexes. A transaction's reader ends with its next write.
 protocol ReadableState: AnyObject {
   var reader: StateReader { get throws(TreeRingError) }
+  /// The catalog with the definitions by which indexes are read.
+  var definitions: Catalog { get }
   func index(_ name: String) throws(TreeRingError) -> IndexReader
   /// A text index by name.
   func text(_ name: String) throws(TreeRingError) -> TextReader

@@ -62,7 +62,7 @@ extension Store {
   }
 
   /// A store in memory with few cells to a page, so that few rows make deep trees.
-  static func tiny(indexes: [GroupIndex] = []) throws -> Store {
+  static func tiny(indexes: [any IndexDeclaration] = []) throws -> Store {
     var options = StoreOptions(indexes: indexes)
     options.pageCellCapacity = 4
     return try inMemory(options: options)

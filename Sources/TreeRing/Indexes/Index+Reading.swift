@@ -1,0 +1,59 @@
+// The agreement of a handle with the definition that it names. A definition by fields states its
+// order, so the handle's is compared with it; a closure's order is known from the handle alone.
+
+internal import Foundation
+internal import TreeRingLog
+
+extension Index {
+  /// The components of the sort values of this index; nil if the handle states no order.
+  ///
+  /// Throws `invalidInput` if the definition contradicts the handle.
+  func components(in record: IndexRecord) throws(TreeRingError) -> SortComponents<Sort>? {
+    guard record.buckets.areSameNames(as: [bucket.name]) else {
+      throw contradiction(
+        "it covers \(record.buckets.joined(separator: ", ")), not \(bucket.name) alone")
+    }
+    if let declared = groupIndex, declared.version != record.version {
+      throw contradiction("its version is \(record.version), not \(declared.version)")
+    }
+    var source = record
+    while let parent = source.parent { source = parent }
+    switch source.definition.withoutRule {
+    case .fields(let text):
+      return try components(inFields: try FieldIndex(json: text))
+    case .code, .filtered:
+      return order.map { SortComponents(encoding: .closure($0)) }
+    case .expiry:
+      guard let order else { return nil }
+      guard Sort.self == Timestamp.self, !order.isDescending, case .never = order.absence else {
+        throw contradiction("its dates are ascending values of Timestamp")
+      }
+      return SortComponents(encoding: .closure(order))
+    case .manual, .reference, .events, .removed, .unique, .selected, .text:
+      guard order == nil else { throw contradiction("its rows have no sort values") }
+      return nil
+    }
+  }
+
+  private func components(
+    inFields fields: FieldIndex
+  ) throws(TreeRingError) -> SortComponents<Sort>? {
+    if Group.self == Date.self || Group.self == Data.self {
+      throw contradiction("an index by fields names a group by JSON, as a number or text")
+    }
+    guard let order else { return nil }
+    guard let first = fields.order.first else { throw contradiction("its rows have no order") }
+    guard first.isDescending == order.isDescending else {
+      throw contradiction(
+        "it is ordered by \(first.field) \(first.isDescending ? "descending" : "ascending")")
+    }
+    return SortComponents(encoding: .field(isDescending: first.isDescending))
+  }
+
+  func contradiction(_ reason: String) -> TreeRingError {
+    TreeRingError(
+      .invalidInput,
+      "The index \(name) is not as the program's handle declares it: \(reason). Change the handle, "
+        + "or the definition with a new version.")
+  }
+}
