@@ -169,6 +169,8 @@ public final class Store: Sendable {
 
   /// Makes a checkpoint now, so that the next opening replays only later commits. The engine makes
   /// checkpoints automatically; this is for an application that prefers its own moment.
+  ///
+  /// It blocks its thread; in asynchronous code the name means the asynchronous form.
   /// - Throws: `noSpace`, `io`, `poisoned`; `notAllowed` inside the closure of a write.
   public func checkpoint() throws {
     try checkOpen()
@@ -242,6 +244,8 @@ public final class Store: Sendable {
 
   /// A snapshot of the store at a point in history. O(1) for recent commits, else O(operations
   /// replayed).
+  ///
+  /// It blocks its thread; in asynchronous code the name means the asynchronous form.
   /// - Throws: `notFound` for a commit that does not exist yet or an unknown tag; `beyondHorizon`
   ///   for a commit that history no longer reaches back to.
   public func snapshot(

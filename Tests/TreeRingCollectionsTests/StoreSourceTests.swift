@@ -182,7 +182,7 @@ private struct BookDataSource: CollectionDataSource {
     let source = StoreSource(library.store, bucket: "books")
     let old = try library.store.snapshot()
     for _ in 0..<6 { try library.commit() }
-    _ = try library.store.compact(to: .dropHistory)
+    _ = try await library.store.compact(to: .dropHistory)
     let reading = source.reading(at: try library.store.snapshot())
     #expect {
       try reading.snapshot.diff(from: old) { _ in true }
@@ -201,7 +201,7 @@ private struct BookDataSource: CollectionDataSource {
     await live.load()
     for _ in 0..<20 {
       for _ in 0..<6 { try library.commit() }
-      _ = try library.store.compact(to: .dropHistory)
+      _ = try await library.store.compact(to: .dropHistory)
     }
     let rows = try library.store.snapshot().rows(in: books)
     while live.shown.map(\.identifier) != rows.map({ $0.0.description })

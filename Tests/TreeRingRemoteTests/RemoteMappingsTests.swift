@@ -77,7 +77,7 @@ struct RemoteMappingsTests {
         if board.chance(2) { continue }
         server.lossRate = board.chance(2) ? 4 : 0
         let commit = target ?? store.newestCommit
-        let snapshot = try store.snapshot(at: .commit(commit))
+        let snapshot = try await store.snapshot(at: .commit(commit))
         var local = store.observer(of: request.mappings)
         let expected = try Listing(local.advance(to: snapshot).after, in: snapshot)
         let isThere = await eventually(server) { Listing(remote.shown) == expected }
@@ -166,7 +166,7 @@ struct RemoteMappingsTests {
     try #require(
       await eventually(server) { remote.object(of: row) != nil && remote.state == .current })
     #expect(try await changes.next()?.rows.inserts.map(\.row) == [row])
-    try board.store.removeIndex("board")
+    try await board.store.removeIndex("board")
     try #require(
       await eventually(server) { if case .closed = remote.state { true } else { false } })
     #expect(await error(of: &changes) != nil)

@@ -153,14 +153,14 @@ import Testing
     let store = try Store(at: path, options: options)
     let first = store.newestCommit + 1
     try await store.write { try CrashScript.perform($0) }
-    try store.checkpoint()
+    try await store.checkpoint()
     let child = try Child("treering", ["watch", path, "--from", "\(first)", "--json"])
     try child.process.run()
     for commit in first..<first + 40 {
       let line = try #require(child.line())
       #expect(line.hasPrefix("{\"commit\":\(commit),"), "\(line)")
       if commit % 8 == 0 {
-        let report = try store.compact(to: .dropHistory)
+        let report = try await store.compact(to: .dropHistory)
         let followers = report.held.filter { $0.kind == .follower }
         #expect(
           followers.allSatisfy {
@@ -173,7 +173,7 @@ import Testing
     child.process.interrupt()
     child.process.waitUntilExit()
     #expect(child.process.terminationStatus == 130)
-    #expect(try store.compact(to: .dropHistory).horizon == store.newestCommit)
+    #expect(try await store.compact(to: .dropHistory).horizon == store.newestCommit)
     try store.close()
   }
 }

@@ -17,6 +17,8 @@ extension Store {
   ///
   /// Rows erased from the store stay in backups until these are refreshed.
   ///
+  /// It blocks its thread; in asynchronous code the name means the asynchronous form.
+  ///
   /// - Parameters:
   ///   - folder: A new or empty folder, or one with an older backup of this store.
   ///   - progress: Called now and then, at least after each megabyte; return false to cancel.
@@ -49,6 +51,7 @@ extension Store {
   }
 
   /// Copies a backup to a new store. Each copied segment is read back and checked.
+  /// It blocks its thread; in asynchronous code the name means the asynchronous form.
   ///
   /// - Parameters:
   ///   - backup: The folder of the backup, which is not changed.

@@ -7,6 +7,7 @@ extension Store {
   /// Registers a group index defined in code. If the index or its version is new, a commit records
   /// it; its trees are built when they are first needed. That commit has the date of the newest
   /// commit, or one before any data.
+  /// It blocks its thread; in asynchronous code the name means the asynchronous form.
   /// - Returns: the commit that registered it; the newest commit if it was known.
   @discardableResult
   public func register(_ index: some IndexDeclaration) throws -> CommitNumber {

@@ -5,6 +5,7 @@ public import TreeRingLog
 extension Store {
   /// Writes one commit that restores every row to its state at a point in history, including its
   /// places in manual indexes. Memory holds the commit, as for every write, and some megabytes.
+  /// It blocks its thread; in asynchronous code the name means the asynchronous form.
   /// - Returns: the commit, and the number of its operations; 0 if nothing differed.
   @discardableResult
   public func revert(to point: ReadPoint) throws -> (commit: CommitNumber, operations: Int) {

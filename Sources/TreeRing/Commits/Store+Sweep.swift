@@ -91,6 +91,7 @@ final class Sweeper: Sendable {
 extension Store {
   /// Deletes the rows that have expired, by the clock, in one commit. The store does so by itself
   /// while it is open for writing, unless `StoreOptions.sweeps` is false.
+  /// It blocks its thread; in asynchronous code the name means the asynchronous form.
   ///
   /// - Parameter limit: the maximum number of rows, besides those that cascades delete.
   /// - Returns: the number of expired rows that were deleted; if it is the limit, more may be due.

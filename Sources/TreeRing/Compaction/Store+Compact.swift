@@ -26,6 +26,8 @@ extension Store {
   /// O(log up to the horizon). Commits, snapshots and readers go on. Needs extra space for one
   /// segment. A compaction may be interrupted at any time, even by a crash; the next one continues.
   ///
+  /// It blocks its thread; in asynchronous code the name means the asynchronous form.
+  ///
   /// - Parameters:
   ///   - target: The amount of history to drop.
   ///   - keepsTags: Whether the commits of tags below the horizon stay readable. If not, a commit

@@ -47,6 +47,8 @@ extension Store {
   /// store but cannot write to its folder, because they cannot be listed. After an interruption,
   /// call this again: until then commits of the past may show an older version of the row.
   ///
+  /// It blocks its thread; in asynchronous code the name means the asynchronous form.
+  ///
   /// - Parameters:
   ///   - key: The row's key.
   ///   - bucket: The row's bucket.

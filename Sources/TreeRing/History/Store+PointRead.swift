@@ -12,6 +12,7 @@ extension Store {
   ///
   /// O(log n + the commits that wrote the row between that point and the next state in memory, and
   /// their sizes). Before the horizon, or where that is much, the cost is that of `snapshot(at:)`.
+  /// It blocks its thread; in asynchronous code the name means the asynchronous form.
   /// - Throws: `notFound` for a commit that does not exist yet or an unknown tag; `beyondHorizon`
   ///   for a commit that history no longer reaches back to; the errors of the bucket's coder.
   public func get<Row>(
@@ -30,6 +31,7 @@ extension Store {
   }
 
   /// The same row with its bytes: returns the same as `snapshot(at: point).row(key, in: bucket)`.
+  /// It blocks its thread; in asynchronous code the name means the asynchronous form.
   public func row(
     _ key: Key, in bucket: some BucketName, at point: ReadPoint, file: String = #fileID,
     line: Int = #line

@@ -7,7 +7,8 @@ internal import TreeRingPlatform
 extension Store {
   /// Defines a group index by fields, or replaces its definition, in a commit of its own. The
   /// commit has the date of the newest one, or one before any data; so do the commits of the
-  /// variants.
+  /// variants. All of them block their thread; in asynchronous code their name means the
+  /// asynchronous forms.
   /// - Returns: The commit.
   @discardableResult
   public func define(

@@ -24,6 +24,8 @@ extension Store {
   /// be rebuilt lie before the new store's horizon. Time and space are proportional to the damaged
   /// log's bytes.
   ///
+  /// It blocks its thread; in asynchronous code the name means the asynchronous form.
+  ///
   /// - Parameters:
   ///   - damaged: The folder of the damaged store.
   ///   - folder: The folder of the new store: a new or empty one, or one left by an unfinished

@@ -172,7 +172,7 @@ import Testing
   @Test("Below the horizon, feeds and commits throw beyondHorizon, and histories end")
   func positions() async throws {
     let store = try churned()
-    try store.compact(to: .before(400))
+    try await store.compact(to: .before(400))
     #expect(code { try store.commit(399) } == .beyondHorizon)
     #expect(try store.commit(400).number == 400)
     #expect(code { try store.operations(of: 400) } == .beyondHorizon)
@@ -190,7 +190,7 @@ import Testing
     #expect(versions.last.map { $0.commit <= 400 } ?? false)
     #expect(versions.last?.kind == .put)
     #expect(code { try store.revert(to: .commit(12)) } == .beyondHorizon)
-    #expect(try store.snapshot(at: .commit(0)).count(in: "blobs") == 0)
+    #expect(try await store.snapshot(at: .commit(0)).count(in: "blobs") == 0)
   }
 
   @Test("A pin over its limit holds no history, and its next read throws") func pinLimit() throws {

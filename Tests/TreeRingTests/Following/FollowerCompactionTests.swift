@@ -73,16 +73,16 @@ import Testing
     let first = try #require(reader.follower?.rootCommit)
     for number in 30..<60 { try commit(number, to: writer) }
     try await reader.reached(writer.newestCommit)
-    try writer.checkpoint()
+    try await writer.checkpoint()
     try await until("the follower moves over") { (reader.follower?.rootCommit ?? 0) > first }
     #expect(try contents(reader.snapshot()) == contents(writer.snapshot()))
-    #expect(try writer.compact(to: .dropHistory).horizon == first)
+    #expect(try await writer.compact(to: .dropHistory).horizon == first)
     withExtendedLifetime(kept) {}
     kept = nil
     try await until("the old root is let go of") {
       try disk.list("store/readers").allSatisfy { !$0.hasPrefix("\(first)-") }
     }
-    #expect(try writer.compact(to: .dropHistory).horizon == writer.newestCommit)
+    #expect(try await writer.compact(to: .dropHistory).horizon == writer.newestCommit)
     try commit(60, to: writer)
     try await reader.reached(writer.newestCommit)
     #expect(try contents(reader.snapshot()) == contents(writer.snapshot()))
@@ -109,7 +109,7 @@ import Testing
     let whole = try contents(kept)
     for number in 30..<60 { try commit(number, to: writer) }
     try await reader.reached(writer.newestCommit)
-    let horizon = try writer.compact(to: .dropHistory).horizon
+    let horizon = try await writer.compact(to: .dropHistory).horizon
     #expect(horizon == writer.newestCommit)
     // Pinned pages keep the rows; values in the log are dropped. A file that is still open may hold
     // them until the follower has read of the compaction.
@@ -136,8 +136,8 @@ import Testing
     let disk = MemoryFileSystem()
     let writer = try writer(disk, commits: 30)
     try await writer.write { try $0.tag("kept", commit: 13) }
-    try writer.checkpoint()
-    let kept = try contents(writer.snapshot(at: .commit(13)))
+    try await writer.checkpoint()
+    let kept = try await contents(writer.snapshot(at: .commit(13)))
     // Each reader reads once, because its first read shows it the log's new state. It has had the
     // last segments open since the beginning, and their contents are whole.
     func readers() throws -> [CommitNumber: Store] {
@@ -148,10 +148,10 @@ import Testing
     }
     let (states, operations, commits, feeds) = try (readers(), readers(), readers(), readers())
     let horizon = writer.newestCommit
-    #expect(try writer.compact(to: .dropHistory).horizon == horizon)
+    #expect(try await writer.compact(to: .dropHistory).horizon == horizon)
     for (number, reader) in states {
       if number == 13 {
-        #expect(try contents(reader.snapshot(at: .commit(number))) == kept)
+        #expect(try await contents(reader.snapshot(at: .commit(number))) == kept)
       } else {
         let refusal = error { try reader.snapshot(at: .commit(number)) }
         #expect(refusal?.code == .beyondHorizon && refusal?.current == horizon, "\(number)")
@@ -216,15 +216,15 @@ import Testing
     let refusal = error { try writer.erase("large 2", in: "blobs") }
     #expect(refusal?.code == .notAllowed)
     #expect(refusal?.message.contains("commit \(first): process") == true, "\(refusal as Any)")
-    let report = try writer.compact(to: .dropHistory)
+    let report = try await writer.compact(to: .dropHistory)
     #expect(report.horizon == first && report.held.map(\.kind) == [.follower])
     #expect(try contents(reader.snapshot()) == contents(writer.snapshot()))
     // A store that is itself open for reading does not count its own pin.
     #expect(try reader.holdings(against: .dropHistory).filter { $0.kind == .follower } == [])
     try reader.close()
     #expect(try disk.list("store/readers") == [])
-    try writer.erase("large 2", in: "blobs")
-    #expect(try writer.compact(to: .dropHistory).horizon == writer.newestCommit)
+    try await writer.erase("large 2", in: "blobs")
+    #expect(try await writer.compact(to: .dropHistory).horizon == writer.newestCommit)
   }
 
   @Test("An unlisted follower does not keep a row whose delete was removed from the log")
@@ -252,7 +252,7 @@ import Testing
     try await reader.reached(writer.newestCommit)
     #expect(try contents(reader.snapshot()) == contents(writer.snapshot()))
     #expect(try reader.history(of: "k2", in: notes.name).isEmpty)
-    #expect(try !reader.snapshot(at: .commit(before)).contains("k2", in: notes.name))
+    #expect(try await !reader.snapshot(at: .commit(before)).contains("k2", in: notes.name))
     #expect(try reader.checkInvariants() == [])
     try reader.close()
   }
@@ -266,11 +266,11 @@ import Testing
     options.readsPages = false
     let reader = try Store(path: "store", fileSystem: disk, options: options)
     #expect(reader.follower?.rootCommit == nil)
-    try writer.erase("large 2", in: "blobs")
+    try await writer.erase("large 2", in: "blobs")
     try await reader.reached(writer.newestCommit)
     for number in 0..<4 {
       try commit(2, to: writer)
-      if number == 2 { try writer.erase("k2", in: notes.name) }
+      if number == 2 { try await writer.erase("k2", in: notes.name) }
       try await reader.reached(writer.newestCommit)
       #expect(try contents(reader.snapshot()) == contents(writer.snapshot()), "round \(number)")
     }
@@ -304,7 +304,7 @@ import Testing
       if Int.random(in: 0..<3, using: &random) == 0, !readers.isEmpty {
         try readers.removeFirst().close()
       }
-      if Int.random(in: 0..<4, using: &random) == 0 { try writer.checkpoint() }
+      if Int.random(in: 0..<4, using: &random) == 0 { try await writer.checkpoint() }
     }
     for reader in readers { #expect(try reader.checkInvariants() == []) }
   }

@@ -96,7 +96,7 @@ struct FollowerTests {
       let past = CommitNumber.random(in: 1...newest, using: &random)
       if step % 10 == 0 {
         #expect(
-          try Self.contents(reader.snapshot(at: .commit(past)))
+          try await Self.contents(reader.snapshot(at: .commit(past)))
             == Self.contents(writer.snapshot(at: .commit(past))), "\(context) past \(past)")
       }
     }

@@ -131,7 +131,7 @@ import Testing
     let reader = try Self.open(files, .readOnly)
     for turn in 0..<30 {
       try Self.commit(store, &random)
-      if turn % 8 == 0 { try store.checkpoint() }
+      if turn % 8 == 0 { try await store.checkpoint() }
       try await reader.reached(store.newestCommit)
       try Self.check(try reader.snapshot(), "seed \(seed), turn \(turn)")
     }

@@ -69,11 +69,11 @@ import Testing
     let reader = try Self.open(files, .readOnly)
     for turn in 0..<40 {
       try history.commit(to: store)
-      if turn % 9 == 0 { try store.checkpoint() }
+      if turn % 9 == 0 { try await store.checkpoint() }
       try await reader.reached(store.newestCommit)
       try history.check(try reader.snapshot(), "seed \(seed), turn \(turn)")
     }
-    let past = try reader.snapshot(at: .commit(store.newestCommit / 2))
+    let past = try await reader.snapshot(at: .commit(store.newestCommit / 2))
     try history.check(past, "seed \(seed), past")
   }
 

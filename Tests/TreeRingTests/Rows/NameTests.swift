@@ -112,13 +112,13 @@ import Testing
     #expect(store.newestCommit == count)
     #expect(try contents(store.snapshot(), of: store) == wanted)
     try reader.close()
-    try store.compact(to: .dropHistory)
+    try await store.compact(to: .dropHistory)
     #expect(try contents(store.snapshot(), of: store) == wanted)
     try store.close()
     try files.unlink("store/pages")
     store = try open(files, .readWrite)
     #expect(try contents(store.snapshot(), of: store) == wanted)
-    for name in Self.twins { #expect(try store.snapshot(at: .tag(name)).commit > 0) }
+    for name in Self.twins { #expect(try await store.snapshot(at: .tag(name)).commit > 0) }
     #expect(try store.commit(at: .tag(Self.twins[0])) + 1 == store.commit(at: .tag(Self.twins[1])))
     #expect(try store.checkInvariants() == [])
     try store.close()

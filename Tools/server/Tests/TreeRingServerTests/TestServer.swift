@@ -19,7 +19,7 @@ final class TestServer: Sendable {
   ) async throws {
     store = try Store.inMemory()
     let bucket = Bucket<Row>("rows")
-    try store.define(
+    try await store.define(
       "board", try FieldIndex(bucket: "rows", group: "group", order: [.init("order")]))
     try Self.put(0..<rows, in: store, bucket)
     var options = ServerOptions()

@@ -1,0 +1,147 @@
+// The asynchronous forms of the calls that block for more than a moment. One rule for names, that
+// of `write`: both forms have one name and the same parameters. In asynchronous functions and
+// closures the name means the asynchronous form, called with `await`; elsewhere the blocking one.
+//
+// Reads of the past and upkeep run on threads of the library (WorkerPool.swift). Commits, which
+// definitions of indexes are, run on the thread of asynchronous writes (AsyncWriter.swift). No form
+// occupies a thread of Swift's cooperative pool.
+
+public import TreeRingLog
+
+extension Store {
+  // MARK: - The past
+
+  /// A snapshot of the store at a point in history, without blocking the caller's thread. Otherwise
+  /// it equals the blocking form.
+  /// - Throws: As the blocking form; `cancelled` if the task is cancelled before the work begins.
+  public func snapshot(
+    at point: ReadPoint, file: String = #fileID, line: Int = #line
+  ) async throws(TreeRingError) -> Snapshot {
+    try await WorkerPool.reading.run { [self] _ throws(TreeRingError) in
+      try snapshot(at: point, file: file, line: line)
+    }
+  }
+
+  /// A row as it was at a point in history, without blocking the caller's thread. Otherwise it
+  /// equals the blocking form.
+  /// - Throws: As the blocking form; `cancelled` if the task is cancelled before the work begins.
+  public func get<Row: Sendable>(
+    _ key: Key, in bucket: Bucket<Row>, at point: ReadPoint, file: String = #fileID,
+    line: Int = #line
+  ) async throws -> Row? {
+    try await WorkerPool.reading.runThrowing { [self] _ in
+      try get(key, in: bucket, at: point, file: file, line: line)
+    }
+  }
+
+  /// The same row with its bytes, without blocking the caller's thread.
+  /// - Throws: As the blocking form; `cancelled` if the task is cancelled before the work begins.
+  public func row(
+    _ key: Key, in bucket: some BucketName, at point: ReadPoint, file: String = #fileID,
+    line: Int = #line
+  ) async throws(TreeRingError) -> StoredRow? {
+    let bucket = bucket.bucketName
+    return try await WorkerPool.reading.run { [self] _ throws(TreeRingError) in
+      try row(key, in: bucket, at: point, file: file, line: line)
+    }
+  }
+
+  /// Writes one commit that restores a state, without blocking the caller's thread. Otherwise it
+  /// equals the blocking form.
+  /// - Throws: As the blocking form; `cancelled` if the task is cancelled before the work begins.
+  @discardableResult
+  public func revert(
+    to point: ReadPoint
+  ) async throws -> (commit: CommitNumber, operations: Int) {
+    try await WorkerPool.upkeep.runThrowing { [self] _ in try revert(to: point) }
+  }
+
+  // MARK: - Upkeep
+
+  /// Makes a checkpoint now, without blocking the caller's thread. Otherwise it equals the blocking
+  /// form.
+  /// - Throws: As the blocking form; `cancelled` if the task is cancelled before the work begins.
+  public func checkpoint() async throws {
+    try await WorkerPool.upkeep.runThrowing { [self] _ in try checkpoint() }
+  }
+
+  /// Drops history, without blocking the caller's thread. It stops when the task is cancelled.
+  /// Otherwise it equals the blocking form.
+  /// - Parameters:
+  ///   - target: The amount of history to drop.
+  ///   - keepsTags: Whether the commits of tags below the horizon stay readable.
+  ///   - isDryRun: Whether only to report the effect.
+  ///   - progress: Called from time to time on a thread of the library; return false to stop.
+  /// - Throws: As the blocking form. The work done before an error or a cancellation stays done.
+  @discardableResult
+  public func compact(
+    to target: CompactionTarget = .policy, keepsTags: Bool = true, isDryRun: Bool = false,
+    progress: @escaping @Sendable (CompactionProgress) -> Bool = { _ in true }
+  ) async throws -> CompactionReport {
+    try await WorkerPool.upkeep.runThrowing { [self] stop in
+      try compact(to: target, keepsTags: keepsTags, isDryRun: isDryRun) {
+        progress($0) && !stop.isSet
+      }
+    }
+  }
+
+  /// Deletes a row and every byte of its history, without blocking the caller's thread. Otherwise
+  /// it equals the blocking form: once begun, it does not stop.
+  /// - Parameters:
+  ///   - key: The row's key.
+  ///   - bucket: The row's bucket.
+  ///   - progress: Called from time to time on a thread of the library.
+  /// - Throws: As the blocking form; `cancelled` if the task is cancelled before the work begins.
+  @discardableResult
+  public func erase(
+    _ key: Key, in bucket: some BucketName,
+    progress: @escaping @Sendable (CompactionProgress) -> Void = { _ in }
+  ) async throws -> EraseReport {
+    let bucket = bucket.bucketName
+    return try await WorkerPool.upkeep.runThrowing { [self] _ in
+      try erase(key, in: bucket, progress: progress)
+    }
+  }
+
+  /// Deletes the rows that have expired, without blocking the caller's thread. Otherwise it equals
+  /// the blocking form.
+  /// - Throws: As `write`.
+  @discardableResult
+  public func sweep(limit: Int = 256) async throws -> Int {
+    try await WorkerPool.upkeep.runThrowing { [self] _ in try sweep(limit: limit) }
+  }
+
+  // MARK: - Copies
+
+  /// Backs the store up, without blocking the caller's thread. It stops when the task is cancelled.
+  /// Otherwise it equals the blocking form.
+  /// - Parameters:
+  ///   - folder: A new or empty folder, or one with an older backup of this store.
+  ///   - progress: Called now and then on a thread of the library; return false to cancel.
+  /// - Throws: As the blocking form.
+  @discardableResult
+  public func backUp(
+    to folder: String, progress: @escaping @Sendable (CopyProgress) -> Bool = { _ in true }
+  ) async throws(TreeRingError) -> CopyReport {
+    try await WorkerPool.upkeep.run { [self] stop throws(TreeRingError) in
+      try backUp(to: folder) { progress($0) && !stop.isSet }
+    }
+  }
+
+  /// Copies a backup to a new store, without blocking the caller's thread. It stops when the task
+  /// is cancelled. Otherwise it equals the blocking form.
+  /// - Parameters:
+  ///   - backup: The folder of the backup.
+  ///   - folder: The folder of the new store.
+  ///   - progress: Called now and then on a thread of the library; return false to cancel.
+  /// - Throws: As the blocking form.
+  @discardableResult
+  public static func restore(
+    from backup: String, to folder: String,
+    progress: @escaping @Sendable (CopyProgress) -> Bool = { _ in true }
+  ) async throws(TreeRingError) -> CopyReport {
+    try await WorkerPool.upkeep.run { stop throws(TreeRingError) in
+      try restore(from: backup, to: folder) { progress($0) && !stop.isSet }
+    }
+  }
+}

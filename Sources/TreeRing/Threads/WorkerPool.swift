@@ -1,0 +1,108 @@
+// Threads for the asynchronous forms of calls that block. Such a call must not run on a thread of
+// Swift's cooperative pool: there are as many of these as processors, and work that occupies all of
+// them stops every task of the process. Dispatch's global queues may share their threads with that
+// pool, so these threads belong to the library.
+
+internal import DequeModule
+internal import Dispatch
+internal import Foundation
+internal import TreeRingLog
+internal import TreeRingPlatform
+
+/// Runs blocking calls for asynchronous functions, in the order of their arrival, on at most a
+/// number of threads. A thread ends when nothing waits.
+final class WorkerPool: Sendable {
+  private struct State {
+    var jobs: Deque<@Sendable () -> Void> = []
+    var threadCount = 0
+  }
+
+  private let state = Mutex(State())
+  /// The maximum number of threads.
+  private let threadLimit: Int
+
+  init(threadLimit: Int) { self.threadLimit = threadLimit }
+
+  /// For reads of the past. More threads than processors would only use more memory at a time.
+  static let reading = WorkerPool(threadLimit: max(2, ProcessInfo.processInfo.activeProcessorCount))
+  /// For work on whole stores. One call may wait for another, so each has a thread of its own.
+  static let upkeep = WorkerPool(threadLimit: .max)
+
+  /// Returns the result of a blocking call, made on a thread of the pool.
+  ///
+  /// - Parameter body: The call. It gets the stop signal of the calling task, and may ignore it.
+  /// - Throws: The error of the call; `cancelled` if the task is cancelled before the call begins.
+  func run<Value: Sendable>(
+    _ body: @escaping @Sendable (StopSignal) throws(TreeRingError) -> Value
+  ) async throws(TreeRingError) -> Value {
+    let stop = StopSignal()
+    let result: Result<Value, TreeRingError> = await withTaskCancellationHandler {
+      await withCheckedContinuation { continuation in
+        add {
+          continuation.resume(
+            returning: Result { () throws(TreeRingError) in
+              try stop.check()
+              return try body(stop)
+            })
+        }
+      }
+    } onCancel: {
+      stop.set()
+    }
+    return try result.get()
+  }
+
+  /// Returns the result of a blocking call that throws errors of other types too; otherwise as
+  /// `run`.
+  func runThrowing<Value: Sendable>(
+    _ body: @escaping @Sendable (StopSignal) throws -> Value
+  ) async throws -> Value {
+    try await run { stop in Result { try body(stop) } }.get()
+  }
+
+  private func add(_ job: @escaping @Sendable () -> Void) {
+    let mustStart = state.withLock { state in
+      state.jobs.append(job)
+      guard state.threadCount < threadLimit else { return false }
+      state.threadCount += 1
+      return true
+    }
+    guard mustStart else { return }
+    do throws(TreeRingError) {
+      try WorkerThread.start { [self] in work() }
+    } catch {
+      // Without a thread of its own, the work has one of the dispatch queue.
+      DispatchQueue.global().async { [self] in work() }
+    }
+  }
+
+  private func work() {
+    while let job = next() { job() }
+  }
+
+  /// The next job; nil if there is none, and then the thread counts no longer.
+  private func next() -> (@Sendable () -> Void)? {
+    state.withLock { state in
+      if state.jobs.isEmpty { state.threadCount -= 1 }
+      return state.jobs.popFirst()
+    }
+  }
+}
+
+/// The cancellation of a task, for work that another thread does for it.
+final class StopSignal: Sendable {
+  private let isRaised = Atomic<Bool>(false)
+
+  /// Whether the task has been cancelled.
+  var isSet: Bool { isRaised.load(ordering: .relaxed) }
+
+  /// Notes that the task has been cancelled.
+  func set() { isRaised.store(true, ordering: .relaxed) }
+
+  /// Throws `cancelled` if the task has been cancelled.
+  func check() throws(TreeRingError) {
+    if isSet {
+      throw TreeRingError(.cancelled, "The task was cancelled before its call began.")
+    }
+  }
+}
