@@ -27,7 +27,8 @@ struct TreeRingTool: ParsableCommand {
     subcommands: [
       ImportCommand.self, ExportCommand.self, LogCommand.self, ShowCommand.self,
       GetCommand.self,
-      ScanCommand.self, BucketsCommand.self, HistoryCommand.self, PutCommand.self,
+      ScanCommand.self, CountCommand.self, BucketsCommand.self, HistoryCommand.self,
+      PutCommand.self,
       DeleteCommand.self, TagCommand.self, TagsCommand.self, IndexCommand.self,
       StreamCommand.self, GroupsCommand.self, RowsCommand.self, FindCommand.self,
       ChangesCommand.self, DiffCommand.self,

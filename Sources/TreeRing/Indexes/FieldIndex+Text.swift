@@ -68,17 +68,17 @@ extension FieldIndex {
   }
 
   /// Parses typed conditions, each `FIELD=V[,V…]`.
+  /// - Throws: `invalidInput` for another form, such as a relation that is no equality.
   static func conditions(of texts: [String]) throws(TreeRingError) -> [Condition] {
     var parsed: [Condition] = []
     for text in texts {
-      guard let equals = text.utf8.firstIndex(of: UInt8(ascii: "=")), equals > text.startIndex
-      else {
+      let condition = try FieldCondition(text)
+      guard condition.relation == .equal else {
         throw TreeRingError(
-          .invalidInput, "The condition “\(text)” names no field; write it FIELD=VALUE[,VALUE…]")
+          .invalidInput,
+          "The condition “\(text)” is no equality; an index takes only FIELD=VALUE[,VALUE…]")
       }
-      let values = text.utf8[text.utf8.index(after: equals)...].split(
-        separator: UInt8(ascii: ","), omittingEmptySubsequences: false)
-      parsed.append(Condition(String(text[..<equals]), in: values.map { String(Substring($0)) }))
+      parsed.append(Condition(condition.field, in: condition.texts))
     }
     return parsed
   }

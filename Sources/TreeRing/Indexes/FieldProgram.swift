@@ -109,11 +109,12 @@ struct FieldProgram: Sendable {
   }
 
   /// Calls `body` with the JSON of each field of the order that an object has, if it fulfils the
-  /// conditions.
+  /// conditions. Returns whether it is an object that does.
+  @discardableResult
   func forEachValue(
     of object: UnsafeRawBufferPointer, _ entry: inout FieldEntry,
     _ body: (_ field: Int, _ json: UnsafeRawBufferPointer) -> Void
-  ) {
+  ) -> Bool {
     withUnsafeTemporaryAllocation(of: Range<Int>.self, capacity: slotCount) { found in
       found.initialize(repeating: 0..<0)
       let slots = UnsafeMutableBufferPointer(rebasing: found[...])
@@ -123,15 +124,16 @@ struct FieldProgram: Sendable {
         let end = withWalk {
           $0.walk(node: 0, depth: 0, CBORReader(object), at: start, slots, &json)
         }
-        if end == object.count { json.withUnsafeBytes { pass($0, slots, &entry, body) } }
+        guard end == object.count else { return false }
+        return json.withUnsafeBytes { pass($0, slots, &entry, body) }
       } else {
         var scanner = JSONScanner(object)
         scanner.skipSpace()
         guard scanner.position < object.count, object[scanner.position] == UInt8(ascii: "{"),
           withWalk({ $0.walk(node: 0, depth: 0, &scanner, slots) })
-        else { return }
+        else { return false }
         scanner.skipSpace()
-        if scanner.position == object.count { pass(object, slots, &entry, body) }
+        return scanner.position == object.count && pass(object, slots, &entry, body)
       }
     }
   }
@@ -139,14 +141,15 @@ struct FieldProgram: Sendable {
   private func pass(
     _ object: UnsafeRawBufferPointer, _ found: UnsafeMutableBufferPointer<Range<Int>>,
     _ entry: inout FieldEntry, _ body: (Int, UnsafeRawBufferPointer) -> Void
-  ) {
+  ) -> Bool {
     for index in conditions.indices {
       let value = UnsafeRawBufferPointer(rebasing: object[found[conditions[index].slot]])
-      guard holds(index, value, &entry) else { return }
+      guard holds(index, value, &entry) else { return false }
     }
     for (index, field) in order.enumerated() where !found[field.slot].isEmpty {
       body(index, UnsafeRawBufferPointer(rebasing: object[found[field.slot]]))
     }
+    return true
   }
 
   /// Fills the entry from the values found.

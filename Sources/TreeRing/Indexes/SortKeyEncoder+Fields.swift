@@ -36,6 +36,17 @@ extension SortKeyEncoder {
     }
   }
 
+  /// The kind of values whose components begin with a byte.
+  static func kind(ofTag tag: UInt8) -> FieldKind {
+    switch tag {
+    case Tag.absent: .absent
+    case Tag.no, Tag.yes: .truth
+    case Tag.negative, Tag.zero, Tag.positive: .number
+    case Tag.string: .string
+    default: .other
+    }
+  }
+
   /// Appends the valid JSON value of a field; an empty one means that the field is absent.
   mutating func appendField(
     _ value: UnsafeRawBufferPointer, descending: Bool, scratch: inout [UInt8]

@@ -9,7 +9,8 @@ struct RowsCommand: StoreCommand {
   static let configuration = CommandConfiguration(
     commandName: "rows",
     abstract:
-      "Prints the rows of a group of an index, in order; exit code 1 if there is no such group.")
+      "Prints the rows of a group of an index, in order; exit code 1 if there is no such group.",
+    discussion: BoundArguments.help)
 
   @OptionGroup var arguments: StoreArguments
   @Argument(help: "The index.", transform: NegativeNumber.shown)
@@ -17,9 +18,10 @@ struct RowsCommand: StoreCommand {
   @Option(help: "The group.", transform: NegativeNumber.shown)
   var group: String
   @Option(
-    help: "Only a range of its rows: fixed:LENGTH[:OFFSET[:begin|end]].",
+    help: "Only a range of these rows: fixed:LENGTH[:OFFSET[:begin|end]].",
     transform: RangeSpecification.parse)
   var range: RangeSpecification?
+  @OptionGroup var bounds: BoundArguments
   @Option(help: "The point in history to read at.", transform: Point.parse) var at: Point?
   @OptionGroup var columns: ColumnArguments
 
@@ -30,7 +32,11 @@ struct RowsCommand: StoreCommand {
     guard try reader.count(in: group) > 0 else {
       throw Failure(.no, "There is no group \(JSONText.shown(key: group.bytes)) in index \(index).")
     }
-    let window = range?.options.positions(ofCount: try reader.count(in: group))
+    var window = try bounds.positions(in: group, of: reader, at: snapshot)
+    if let range {
+      let part = range.options.positions(ofCount: window.count)
+      window = window.lowerBound + part.lowerBound..<window.lowerBound + part.upperBound
+    }
     let table = RowTable(
       output, [.right("index"), .left("key")], columns, leading: snapshot.orderFields(of: index))
     try reader.forEachRow(in: group, window) { index, row in

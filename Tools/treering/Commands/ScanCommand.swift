@@ -7,7 +7,8 @@ import TreeRingLive
 struct ScanCommand: StoreCommand {
   static let configuration = CommandConfiguration(
     commandName: "scan",
-    abstract: "Prints rows of a bucket in key order; exit code 1 if there is no such bucket.")
+    abstract: "Prints rows of a bucket in key order; exit code 1 if there is no such bucket.",
+    discussion: FilterArguments.help)
 
   @OptionGroup var arguments: StoreArguments
   @Argument(help: "The bucket.", transform: NegativeNumber.shown)
@@ -22,9 +23,11 @@ struct ScanCommand: StoreCommand {
   @Option(help: "Print at most this many rows.") var limit: Int?
   @Option(help: "The point in history to read at.", transform: Point.parse) var at: Point?
   @Flag(help: "Print keys only.") var keys = false
+  @OptionGroup var filter: FilterArguments
   @OptionGroup var columns: ColumnArguments
 
   func run(_ output: Output) throws {
+    let filter = try filter.filter()
     let snapshot = try openForReading().snapshot(at: at)
     try snapshot.checkKnows(bucket: bucket)
     let (lower, upper) = try bounds()
@@ -32,6 +35,7 @@ struct ScanCommand: StoreCommand {
     var count = 0
     guard limit ?? 1 > 0 else { return }
     try snapshot.forEachRow(in: bucket, from: lower, to: upper, reversed: reverse) { row in
+      if let filter, !row.object.withUnsafeBytes(filter.fits) { return true }
       if output.isJSON {
         try output.object { $0.row(row, withObject: !keys) }
       } else if keys {
