@@ -15,6 +15,8 @@ public struct LiveLimits: Sendable, Hashable {
   public var pieceByteCount = 1 << 18
   /// The most rows of a page of a list.
   public var rows = 1_000
+  /// The most rows that a page of a list with conditions examines.
+  public var examinedRows = 10_000
   /// The most replies that wait to be sent; a session takes no message while there are as many.
   public var replies = 8
   /// The most differing operations of a changeset that a request compares.

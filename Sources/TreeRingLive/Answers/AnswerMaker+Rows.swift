@@ -29,11 +29,10 @@ extension AnswerMaker {
     let bucket = try bucket()
     let limit = try limit()
     let isReversed = try arguments.flag("reverse")
+    let conditions = try arguments.texts("where")
+    let filter = conditions.isEmpty ? nil : try RowFilter(conditions)
     let snapshot = try snapshot()
-    guard try snapshot.buckets().contains(where: { $0.name.utf8.elementsEqual(bucket.utf8) }) else {
-      throw TreeRingError(
-        .notFound, "There is no bucket \(bucket) at commit \(snapshot.commit).")
-    }
+    try check(bucket: bucket, at: snapshot)
     let (lower, upper) = KeyRange.bounds(
       prefix: try key("prefix"), from: try key("from"), to: try key("to"))
     return try reading {
@@ -41,20 +40,42 @@ extension AnswerMaker {
         object.number("commit", snapshot.commit)
         var last: Key?
         var next: Key?
+        var examinedCount = 0
         try object.list("rows") { list in
           try snapshot.forEachRow(in: bucket, from: lower, to: upper, reversed: isReversed) { row in
-            if list.count >= limit || list.byteCount >= limits.pieceByteCount {
+            let isFull = list.count >= limit || list.byteCount >= limits.pieceByteCount
+            if isFull || examinedCount >= limits.examinedRows {
               // Forward a page begins with its first key; backward it ends before its last one.
               next = isReversed ? last : Key(bytes: row.key.bytes)
               return false
             }
-            list.object { $0.row(row) }
+            examinedCount += 1
             last = Key(bytes: row.key.bytes)
+            if let filter, !row.object.withUnsafeBytes(filter.fits) { return true }
+            list.object { $0.row(row) }
             return true
           }
         }
         if let next { object.key("next", next.bytes) } else { object.null("next") }
       }
+    }
+  }
+
+  private func check(bucket: String, at snapshot: Snapshot) throws(TreeRingError) {
+    guard try snapshot.buckets().contains(where: { $0.name.utf8.elementsEqual(bucket.utf8) }) else {
+      throw TreeRingError(
+        .notFound, "There is no bucket \(bucket) at commit \(snapshot.commit).")
+    }
+  }
+
+  func count() throws(TreeRingError) -> LiveAnswer {
+    let bucket = try bucket()
+    let snapshot = try snapshot()
+    try check(bucket: bucket, at: snapshot)
+    let count = try snapshot.count(in: bucket)
+    return LiveAnswer {
+      $0.number("commit", snapshot.commit)
+      $0.number("count", count)
     }
   }
 
@@ -99,8 +120,11 @@ extension AnswerMaker {
   // MARK: - Indexes
 
   private func reader() throws(TreeRingError) -> IndexReader {
+    try reader(at: try snapshot())
+  }
+
+  private func reader(at snapshot: Snapshot) throws(TreeRingError) -> IndexReader {
     let index = try arguments.text(0)
-    let snapshot = try snapshot()
     try access.check(index: index, among: snapshot.indexes)
     try checkKind(of: index, isText: false, in: snapshot)
     return try snapshot.index(index)
@@ -138,17 +162,39 @@ extension AnswerMaker {
     }
   }
 
+  /// The positions of the rows of a group within the bounds of the request.
+  private func positions(
+    in group: GroupName, of reader: IndexReader, at snapshot: Snapshot
+  ) throws(TreeRingError) -> Range<Int> {
+    try snapshot.positions(
+      in: group, of: reader, from: try arguments.text("lower"), to: try arguments.text("upper"))
+  }
+
+  func groupCount() throws(TreeRingError) -> LiveAnswer {
+    let snapshot = try snapshot()
+    let reader = try reader(at: snapshot)
+    let group = GroupName(bytes: try key(1).bytes)
+    let count = try positions(in: group, of: reader, at: snapshot).count
+    return LiveAnswer {
+      $0.number("commit", reader.commit)
+      $0.key("group", group.bytes)
+      $0.number("count", count)
+    }
+  }
+
   func groupRows() throws(TreeRingError) -> LiveAnswer {
-    let reader = try reader()
+    let snapshot = try snapshot()
+    let reader = try reader(at: snapshot)
     let limit = try limit()
     let group = GroupName(bytes: try key(1).bytes)
     let count = try reader.count(in: group)
     guard count > 0 else {
       throw TreeRingError(.notFound, "There is no group \(group) in index \(reader.name).")
     }
-    var window = 0..<count
+    var window = try positions(in: group, of: reader, at: snapshot)
     if let text = try arguments.text("range") {
-      window = try RangeSpecification(text).options.positions(ofCount: count)
+      let part = try RangeSpecification(text).options.positions(ofCount: window.count)
+      window = window.lowerBound + part.lowerBound..<window.lowerBound + part.upperBound
     }
     let start = max(window.lowerBound, min(try arguments.integer("from") ?? 0, window.upperBound))
     let range = start..<max(start, window.upperBound)

@@ -4,8 +4,8 @@ internal import TreeRingLog
 
 /// The action of a request.
 enum Endpoint: Sendable {
-  case store, commits, commit, write, rows, row, history, groups, groupRows, rank, find, changes
-  case diff
+  case store, commits, commit, write, rows, row, history, count, groups, groupRows, groupCount, rank
+  case find, changes, diff
   case stats, metrics, log, live, openAPI
 }
 
@@ -72,6 +72,13 @@ struct Route: Sendable {
   private static let limit = Parameter(
     name: "limit", kind: .limit, about: "The most elements of the answer.")
   private static let reverse = Parameter(name: "reverse", kind: .flag, about: "Last first.")
+  private static let bounds = [
+    Parameter(
+      name: "lower", kind: .text,
+      about: "V,…: only rows at these values of the order and after them; docs/tool.md."),
+    Parameter(
+      name: "upper", kind: .text, about: "V,…: only rows before these values of the order."),
+  ]
   static let mapping = [
     Parameter(
       name: "groups", kind: .text,
@@ -107,9 +114,13 @@ struct Route: Sendable {
       [
         Parameter(name: "prefix", kind: .text, about: "Only keys that begin with this."),
         Parameter(name: "from", kind: .text, about: "Only this key and later ones."),
-        Parameter(name: "to", kind: .text, about: "Only keys before this one."), limit, reverse,
-        at,
+        Parameter(name: "to", kind: .text, about: "Only keys before this one."),
+        Parameter(
+          name: "where", kind: .text,
+          about: "Only rows that fulfil a condition on a field, as FIELD<V; docs/tool.md.",
+          isRepeated: true), limit, reverse, at,
       ]),
+    Route(.count, "/v1/buckets/{bucket}/count", "The number of rows of a bucket.", [at]),
     Route(.row, "/v1/buckets/{bucket}/rows/{key}", "One row.", [at]),
     Route(
       .history, "/v1/buckets/{bucket}/rows/{key}/history", "Versions of a row, newest first.",
@@ -127,7 +138,10 @@ struct Route: Sendable {
         Parameter(name: "range", kind: .range, about: "Only this range of the group's rows."),
         Parameter(name: "from", kind: .integer, about: "Only this position and later ones."),
         limit, at,
-      ]),
+      ] + bounds),
+    Route(
+      .groupCount, "/v1/indexes/{index}/groups/{group}/count",
+      "The number of rows of a group, or of a range of its order.", [at] + bounds),
     Route(
       .rank, "/v1/indexes/{index}/groups/{group}/rank/{key}", "The position of a row in a group.",
       [
