@@ -143,7 +143,7 @@ struct StoreConcurrencyTests {
     #expect(try Self.check(store.snapshot()) == expected)
     // Each state has counted exactly the transfers before its commit: commits are serial.
     for commit in stride(from: UInt64(2), through: store.newestCommit, by: 17) {
-      #expect(try Self.check(store.snapshot(at: .commit(commit))) == Int(commit) - 2)
+      #expect(try await Self.check(store.snapshot(at: .commit(commit))) == Int(commit) - 2)
     }
     #expect(try store.checkInvariants() == [])
     #expect(try store.leakedPageCount(beside: []) == 0)

@@ -120,7 +120,7 @@ struct IndexKindTests {
     let files = MemoryFileSystem()
     var board = try IndexKindBoard(seed: seed, files: files)
     for _ in 0..<15 { try board.commit() }
-    try board.store.checkpoint()
+    try await board.store.checkpoint()
     let later = [
       IndexKindBoard.compared(2), IndexKindBoard.filter("few", of: "several", 2),
       IndexKindBoard.filter("byHandFew", of: "hand", 2),
@@ -131,8 +131,8 @@ struct IndexKindTests {
     try await reader.reached(board.store.newestCommit)
     var watchers = try IndexKindBoard.names.map { try Watcher(reader, $0) }
     for turn in 0..<12 {
-      if turn == 6 { for index in later { try board.store.register(index) } }
-      if turn % 4 == 3 { try board.store.checkpoint() }
+      if turn == 6 { for index in later { try await board.store.register(index) } }
+      if turn % 4 == 3 { try await board.store.checkpoint() }
       try board.commit()
       try await reader.reached(board.store.newestCommit)
       let snapshot = try reader.snapshot()

@@ -58,7 +58,7 @@ struct MappingControlTests {
       Mappings(of: "i", groups: ["x"]).range(.flexible(length: 2), of: "x"))
     var changes = store.changes(of: control).makeAsyncIterator()
     #expect(try await changes.next()?.after.rowCount == 2)
-    try store.removeIndex("i")
+    try await store.removeIndex("i")
     control.extendRange(of: "x", by: 3)
     await #expect { _ = try await changes.next() } throws: {
       ($0 as? TreeRingError)?.code == .notFound

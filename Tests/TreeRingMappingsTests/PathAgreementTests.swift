@@ -99,7 +99,7 @@ struct PathAgreementTests {
     let files = MemoryFileSystem()
     var board = try IndexKindBoard(seed: seed, files: files)
     for _ in 0..<8 { try board.commit() }
-    try board.store.checkpoint()
+    try await board.store.checkpoint()
     let reader = try IndexKindBoard.open(files, .readOnly)
     let mappings = IndexKindBoard.names.map { Self.mappings($0, seed: seed) }
     var live = mappings.map { board.store.observer(of: $0, limit: .max) }
@@ -109,7 +109,7 @@ struct PathAgreementTests {
       if turn > 0 {
         for _ in 0..<Int.random(in: 1...3, using: &board.random) { try board.commit() }
       }
-      if turn == 3 { try board.store.checkpoint() }
+      if turn == 3 { try await board.store.checkpoint() }
       try await reader.reached(board.store.newestCommit)
       let snapshot = try (board.store.snapshot(), reader.snapshot())
       for index in mappings.indices {

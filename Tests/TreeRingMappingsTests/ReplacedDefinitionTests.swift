@@ -173,19 +173,19 @@ struct ReplacedDefinitionTests {
   func removedAndDefinedAgain() async throws {
     let store = try Store.inMemory()
     try Self.put(store, 0..<30)
-    try store.define("i", Self.fields("n"))
+    try await store.define("i", Self.fields("n"))
     var observer = store.observer(of: Self.mappings, limit: .max)
     var list = FollowedList()
     _ = try Self.follow(&observer, &list, to: store.snapshot())
     var stream = store.changes(of: Self.mappings, limit: .max).makeAsyncIterator()
     #expect(try await stream.next()?.isReset == true)
-    try store.removeIndex("i")
+    try await store.removeIndex("i")
     #expect { try observer.advance() } throws: { ($0 as? TreeRingError)?.code == .notFound }
     await #expect { try await stream.next() } throws: {
       ($0 as? TreeRingError)?.code == .notFound
     }
     try Self.put(store, 28..<33)
-    try store.define("i", Self.fields("m"))
+    try await store.define("i", Self.fields("m"))
     let change = try Self.follow(&observer, &list, to: store.snapshot())
     #expect(!change.isReset && change.rows.inserts.count == 3 && change.rows.deletes.isEmpty)
     #expect(try await stream.next()?.changeset == change.changeset)
@@ -221,7 +221,7 @@ struct ReplacedDefinitionTests {
     var list = FollowedList()
     _ = try Self.follow(&observer, &list, to: reader.snapshot())
     let before = try reader.statistics().changeRecordRows
-    try store.register(Self.compared(2))
+    try await store.register(Self.compared(2))
     try await reader.reached(store.newestCommit)
     #expect(try reader.statistics().changeRecordRows - before < 5)
     let change = try Self.follow(&observer, &list, to: reader.snapshot())
