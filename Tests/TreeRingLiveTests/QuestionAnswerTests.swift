@@ -122,4 +122,28 @@ import TreeRingLog
       #expect(try ask(service, "/v1/\(path)", access).status == 403)
     }
   }
+
+  @Test("The errors of an unknown index name no index to a token with limits")
+  func hiddenIndexes() throws {
+    let service = LiveService(try board().store)
+    // In the past the index was not yet defined.
+    for index in ["none", "board"] {
+      for path in [
+        "groups?at=1", "groups/a/rows?at=1", "groups/a/count?at=1", "find?q=a&at=1",
+        "changes?from=1&to=1",
+      ] {
+        let target = "/v1/indexes/\(index)/\(path)"
+        for access in [
+          LiveAccess(.read, buckets: ["rows"], indexes: ["none"]),
+          LiveAccess(.read, buckets: ["other"]),
+        ] {
+          let answer = try ask(service, target, access)
+          #expect(answer.status >= 400, "\(target)")
+          #expect(!answer.text.contains("The store has"), "\(target): \(answer.text)")
+        }
+      }
+    }
+    let all = try ask(service, "/v1/indexes/none/groups")
+    #expect(all.text.contains("The store has board"), "\(all.text)")
+  }
 }

@@ -96,12 +96,7 @@ extension StateEditor {
     of row: RowRecord, _ body: (UnsafeRawBufferPointer) throws(E) -> Void
   ) throws(E) {
     if let content = row.plainObject {
-      try withUnsafeTemporaryAllocation(
-        byteCount: RowRecord.plainHeadByteLimit + content.count, alignment: 8
-      ) { (buffer) throws(E) in
-        let end = row.encodePlain(content, to: buffer)
-        try body(UnsafeRawBufferPointer(rebasing: buffer[..<end]))
-      }
+      try row.withPlainBytes(content, body)
     } else {
       encode(row)
       try editor.memory.record.withUnsafeBytes { (bytes) throws(E) in try body(bytes) }

@@ -16,8 +16,8 @@ struct ActiveIndexes: Sendable {
     var comparing: Set<UInt32> = []
     var isComplete = false
   }
-  // Changed only while a single value refers to it. A single reference, because every commit copies
-  // it a few times.
+  // Sendable: changed only while a single value refers to it. A single reference, because every
+  // commit copies it a few times.
   private final class Storage: @unchecked Sendable {
     @exclusivity(unchecked) var content: Content
     init(_ content: Content) { self.content = content }

@@ -83,7 +83,7 @@ extension Store {
   /// - Returns: The commit that registered it; the newest commit if it was known.
   /// - Throws: As the blocking form; `cancelled` if the task is cancelled before the work begins.
   @discardableResult
-  public func register(_ index: GroupIndex) async throws -> CommitNumber {
+  public func register(_ index: some IndexDeclaration) async throws -> CommitNumber {
     try await WorkerPool.upkeep.runThrowing { [self] _ in try register(index) }
   }
 

@@ -88,7 +88,7 @@ package struct PayloadWriter {
   }
 
   /// Appends the put of a row without metadata, whose object is inline. The bytes are those of
-  /// `append`; one step for all of them is a sixth of its cost.
+  /// `append`, but in one step, because each append to an array checks its memory.
   mutating func append(
     put object: UnsafeRawBufferPointer, coder: UInt32, for key: UnsafeRawBufferPointer,
     in bucket: BucketReference, previous: CommitNumber

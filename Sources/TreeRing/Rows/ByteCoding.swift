@@ -141,17 +141,15 @@ extension [UInt8] {
     append(UInt8(rest))
   }
 
-  /// Appends some LEB128 integers, the length of a run of bytes, and the run. All integers are one
+  /// Appends two LEB128 integers, the length of a run of bytes, and the run. All integers are one
   /// step, because each append to an array checks its memory.
   @inline(__always)
   mutating func append(
-    fields first: UInt64, _ second: UInt64, _ third: UInt64? = nil,
-    counted run: UnsafeRawBufferPointer
+    fields first: UInt64, _ second: UInt64, counted run: UnsafeRawBufferPointer
   ) {
-    withUnsafeTemporaryAllocation(byteCount: 4 * LEB128.maxByteCount, alignment: 8) { buffer in
+    withUnsafeTemporaryAllocation(byteCount: 3 * LEB128.maxByteCount, alignment: 8) { buffer in
       var count = LEB128.write(first, to: buffer, at: 0)
       count = LEB128.write(second, to: buffer, at: count)
-      if let third { count = LEB128.write(third, to: buffer, at: count) }
       count = LEB128.write(UInt64(run.count), to: buffer, at: count)
       append(contentsOf: UnsafeRawBufferPointer(rebasing: buffer[..<count]))
     }

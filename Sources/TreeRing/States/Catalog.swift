@@ -27,8 +27,8 @@ package struct Catalog: Sendable {
   }
   /// An identity: two catalogs with the same object have the same definitions.
   private final class Definitions: Sendable {}
-  // Changed only while a single catalog refers to it, so checks for exclusive access, of which each
-  // commit would make a dozen, find nothing.
+  // Changed only while a single catalog refers to it, which makes it Sendable. So checks for
+  // exclusive access, of which each commit would make a dozen, find nothing.
   private final class Storage: @unchecked Sendable {
     @exclusivity(unchecked) var content: Content
     let bucketNumbers = BucketNumberCache()

@@ -4,7 +4,8 @@
 
 /// A map from integers whose every state can be kept. A copy takes O(1), a change O(log n).
 struct PersistentMap<Value: Sendable>: Sendable {
-  // Changed only while a single map refers to it.
+  // Changed only while a single map refers to it, which makes it Sendable and the checks for
+  // exclusive access superfluous.
   private final class Node: @unchecked Sendable {
     /// The digits that have a slot, as bits.
     @exclusivity(unchecked) var present: UInt32

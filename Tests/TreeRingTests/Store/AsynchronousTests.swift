@@ -237,6 +237,27 @@ struct AsynchronousTests {
     #expect(index?.code == .cancelled)
     #expect(store.indexes.isEmpty)
   }
+
+  @Test("Every kind of declaration is registered without blocking")
+  func registers() async throws {
+    let store = try makeStore(commitCount: 3)
+    let plain = GroupIndex("plain", on: notes, version: 1) { (_: Note) in Place(in: "all") }
+    let typed = Index("typed", on: notes, version: 1, group: { (note: Note) in note.group })
+    let unique = UniqueIndex("unique", on: notes, version: 1, of: { (note: Note) in note.number })
+    for declaration in [plain, typed, unique] as [any IndexDeclaration] {
+      // The blocking form would not ask whether its task has been cancelled.
+      let task = Task {
+        withUnsafeCurrentTask { $0?.cancel() }
+        return await error { try await register(declaration, in: store) }
+      }
+      #expect(await task.value?.code == .cancelled)
+      #expect(store.indexes.isEmpty)
+    }
+  }
+
+  private func register(_ declaration: some IndexDeclaration, in store: Store) async throws {
+    try await store.register(declaration)
+  }
 }
 
 /// A gate that threads pass while it is open, and wait at while it is closed.
