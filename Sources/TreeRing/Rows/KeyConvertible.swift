@@ -31,7 +31,8 @@ public import TreeRingLog
 ///
 ///     enum Genre: String, Codable, KeyConvertible { case fantasy, crime, poetry }
 public protocol KeyConvertible: SendableMetatype {
-  /// The bytes of the key or the name. Equal values have equal bytes, others have others.
+  /// The bytes of the key or the name: values with the same bytes are one key. Texts that are equal
+  /// by Unicode's rules but differ in their scalars are two. Dates within a microsecond are one.
   var keyBytes: [UInt8] { get }
   /// The value with these bytes; nil if no value of the type has them.
   init?(keyBytes: [UInt8])
