@@ -96,7 +96,12 @@ extension StateEditor {
     of row: RowRecord, _ body: (UnsafeRawBufferPointer) throws(E) -> Void
   ) throws(E) {
     if let content = row.plainObject {
-      try row.withPlainBytes(content, body)
+      try withUnsafeTemporaryAllocation(
+        byteCount: RowRecord.plainHeadByteLimit + content.count, alignment: 8
+      ) { (buffer) throws(E) in
+        let end = row.encodePlain(content, to: buffer)
+        try body(UnsafeRawBufferPointer(rebasing: buffer[..<end]))
+      }
     } else {
       encode(row)
       try editor.memory.record.withUnsafeBytes { (bytes) throws(E) in try body(bytes) }

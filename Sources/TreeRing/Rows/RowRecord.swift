@@ -204,7 +204,12 @@ package struct RowRecord {
   /// Appends the record's bytes.
   package func encode(into bytes: inout [UInt8]) {
     if let content = plainObject {
-      withPlainBytes(content) { bytes.append(contentsOf: $0) }
+      withUnsafeTemporaryAllocation(
+        byteCount: Self.plainHeadByteLimit + content.count, alignment: 8
+      ) { buffer in
+        let end = encodePlain(content, to: buffer)
+        bytes.append(contentsOf: UnsafeRawBufferPointer(rebasing: buffer[..<end]))
+      }
       return
     }
     bytes.append(flags)
@@ -228,20 +233,20 @@ package struct RowRecord {
     return content
   }
 
-  /// Calls `body` with the bytes of a record whose `plainObject` is `content`, built on the stack.
+  /// The most bytes of a record without flags, apart from its object.
+  static let plainHeadByteLimit = 1 + 3 * LEB128.maxByteCount
+
+  /// Writes a record whose `plainObject` is `content` to a buffer with room for it. A function that
+  /// took a closure would be generic in its errors, and look up their metadata at each call.
+  /// - Returns: the number of bytes.
   @inline(__always)
-  func withPlainBytes<E: Error>(
-    _ content: UnsafeRawBufferPointer, _ body: (UnsafeRawBufferPointer) throws(E) -> Void
-  ) throws(E) {
-    try withUnsafeTemporaryAllocation(
-      byteCount: 1 + 3 * LEB128.maxByteCount + content.count, alignment: 8
-    ) { (buffer) throws(E) in
-      buffer[0] = 0
-      var end = LEB128.write(written.commit, to: buffer, at: 1)
-      end = LEB128.write(UInt64(written.operation), to: buffer, at: end)
-      end = LEB128.write(counted: content, to: buffer, at: end)
-      try body(UnsafeRawBufferPointer(rebasing: buffer[..<end]))
-    }
+  func encodePlain(
+    _ content: UnsafeRawBufferPointer, to buffer: UnsafeMutableRawBufferPointer
+  ) -> Int {
+    buffer[0] = 0
+    var end = LEB128.write(written.commit, to: buffer, at: 1)
+    end = LEB128.write(UInt64(written.operation), to: buffer, at: end)
+    return LEB128.write(counted: content, to: buffer, at: end)
   }
 
   private var flags: UInt8 {
