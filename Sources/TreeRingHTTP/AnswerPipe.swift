@@ -1,6 +1,9 @@
-// The way of an answer's pieces from the thread that reads them to the task that awaits them. The
-// thread waits while too many bytes are untaken. Then the system's buffers fill, and the server
-// waits too. So a slow reader costs a bounded amount of memory, whatever the server sends.
+// The way of an answer's pieces from the thread that reads them to the task that awaits them. A
+// slow reader costs a bounded amount of memory, whatever the server sends:
+//
+//   - A thread of its own waits while too many bytes are untaken. Then the system's buffers fill,
+//     and the server waits too.
+//   - A writer that must not wait ends the answer when too many bytes are untaken.
 
 internal import Foundation
 internal import TreeRingPlatform
@@ -23,6 +26,8 @@ package final class AnswerPipe: Sendable {
     mutating func take() -> (Step, wakesWriter: Bool) {
       if isClosed { return (.end(.success(())), false) }
       guard let piece = pieces.popFirst() else { return (end.map { .end($0) } ?? .wait, false) }
+      // A slice keeps the elements before its start.
+      if pieces.isEmpty { pieces = [] }
       byteCount -= piece.byteCount
       guard writerWaits, byteCount <= AnswerPipe.limit / 2 else { return (.piece(piece), false) }
       writerWaits = false
@@ -61,10 +66,32 @@ package final class AnswerPipe: Sendable {
     if waits { room.wait() }
   }
 
-  /// Ends the answer, with an error if it is not complete.
+  /// Adds a piece without blocking. If more bytes than a limit are untaken then, the answer ends
+  /// with the error `ConnectionLost` after this piece.
+  ///
+  /// - Returns: Whether the reader wants more; otherwise the writer must end.
+  package func offer(_ piece: HTTPAnswer, limit: Int) -> Bool {
+    let (reader, isOpen) = state.withLock { state in
+      guard state.end == nil, !state.isClosed else {
+        return (nil as CheckedContinuation<Void, Never>?, false)
+      }
+      state.pieces.append(piece)
+      state.byteCount += piece.byteCount
+      if state.byteCount > limit {
+        let reason = "the reader was too slow, and more than \(limit) bytes waited for it"
+        state.end = .failure(ConnectionLost(reason: reason))
+      }
+      defer { state.reader = nil }
+      return (state.reader, state.end == nil)
+    }
+    reader?.resume()
+    return isOpen
+  }
+
+  /// Ends the answer, with an error if it is not complete. Has no effect on one that has ended.
   package func finish(throwing error: (any Error)? = nil) {
     let reader = state.withLock { state in
-      state.end = error.map { .failure($0) } ?? .success(())
+      state.end = state.end ?? error.map { .failure($0) } ?? .success(())
       defer { state.reader = nil }
       return state.reader
     }

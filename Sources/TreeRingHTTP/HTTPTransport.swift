@@ -53,9 +53,10 @@ package typealias AnswerStream = AsyncThrowingStream<HTTPAnswer, any Error>
 
 /// The standard transport: of the system's URL session, or of plain sockets.
 package final class StandardTransport: HTTPTransport {
-  private let session = SessionTransport()
+  private let session: SessionTransport
 
-  package init() {}
+  /// - Parameter limit: The most bytes of an answer that wait for its reader.
+  package init(limit: Int) { session = SessionTransport(limit: limit) }
 
   package func send(_ request: HTTPRequest) -> AnswerStream {
     #if canImport(FoundationNetworking)

@@ -1,7 +1,9 @@
 // Requests over Foundation's URL session, with a delegate that passes on each piece as it comes.
 //
-// The pieces that wait have no bound. On Linux nothing makes a session wait: a task that is resumed
-// begins its request again, and a delegate's queue that blocks holds up every session there is.
+// On Linux nothing makes a session wait: a task that is resumed begins its request again, and a
+// delegate's queue that blocks holds up every session there is. So a request is cancelled when too
+// many bytes wait for its reader. The limit is the largest message that the reader accepts. So no
+// message alone cuts off a reader that takes its time, and the next attempt makes progress.
 
 internal import Foundation
 internal import TreeRingPlatform
@@ -12,10 +14,13 @@ internal import TreeRingPlatform
 
 /// A URL session whose answers are streams.
 package final class SessionTransport: HTTPTransport {
-  private let receiver = AnswerReceiver()
+  private let receiver: AnswerReceiver
   private let session: URLSession
 
-  package init() {
+  /// - Parameter limit: The most bytes of an answer that wait for its reader. Beyond it the answer
+  ///   ends with the error `ConnectionLost`.
+  package init(limit: Int) {
+    receiver = AnswerReceiver(limit: limit)
     let configuration = URLSessionConfiguration.ephemeral
     configuration.urlCache = nil
     configuration.httpShouldSetCookies = false
@@ -35,27 +40,30 @@ package final class SessionTransport: HTTPTransport {
     sent.timeoutInterval = request.silence / .seconds(1)
     for (name, value) in request.headers { sent.setValue(value, forHTTPHeaderField: name) }
     let task = session.dataTask(with: sent)
-    return AnswerStream { continuation in
-      receiver.register(continuation, for: task.taskIdentifier)
-      // Keeps the session alive as long as the answer is read.
-      continuation.onTermination = { [self] _ in
-        withExtendedLifetime(self) { task.cancel() }
-      }
-      task.resume()
-    }
+    // Keeps the session alive as long as the answer is read.
+    let pipe = AnswerPipe(whenClosed: { [self] in withExtendedLifetime(self) { task.cancel() } })
+    receiver.register(pipe, for: task.taskIdentifier)
+    let stream = pipe.stream
+    task.resume()
+    return stream
   }
 }
 
-/// The delegate of a session: passes the pieces of each answer to its stream.
+/// The delegate of a session: passes the pieces of each answer to its pipe.
 private final class AnswerReceiver: NSObject, URLSessionDataDelegate {
-  private let streams = Mutex<[Int: AnswerStream.Continuation]>([:])
+  private let limit: Int
+  private let pipes = Mutex<[Int: AnswerPipe]>([:])
 
-  func register(_ stream: AnswerStream.Continuation, for task: Int) {
-    streams.withLock { $0[task] = stream }
+  init(limit: Int) { self.limit = limit }
+
+  func register(_ pipe: AnswerPipe, for task: Int) {
+    pipes.withLock { $0[task] = pipe }
   }
 
-  private func stream(of task: URLSessionTask) -> AnswerStream.Continuation? {
-    streams.withLock { $0[task.taskIdentifier] }
+  /// Passes on a piece; cancels the task if its reader is too slow, or wants no more.
+  private func pass(_ piece: HTTPAnswer, of task: URLSessionTask) {
+    guard let pipe = pipes.withLock({ $0[task.taskIdentifier] }) else { return }
+    if !pipe.offer(piece, limit: limit) { task.cancel() }
   }
 
   func urlSession(
@@ -67,12 +75,12 @@ private final class AnswerReceiver: NSObject, URLSessionDataDelegate {
     for (name, value) in response?.allHeaderFields ?? [:] {
       headers["\(name)".lowercased()] = "\(value)"
     }
-    stream(of: dataTask)?.yield(.head(status: response?.statusCode ?? 0, headers: headers))
+    pass(.head(status: response?.statusCode ?? 0, headers: headers), of: dataTask)
     completionHandler(.allow)
   }
 
   func urlSession(_ session: URLSession, dataTask: URLSessionDataTask, didReceive data: Data) {
-    stream(of: dataTask)?.yield(.bytes([UInt8](data)))
+    pass(.bytes([UInt8](data)), of: dataTask)
   }
 
   func urlSession(
@@ -86,7 +94,7 @@ private final class AnswerReceiver: NSObject, URLSessionDataDelegate {
   func urlSession(
     _ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?
   ) {
-    let stream = streams.withLock { $0.removeValue(forKey: task.taskIdentifier) }
-    stream?.finish(throwing: error)
+    let pipe = pipes.withLock { $0.removeValue(forKey: task.taskIdentifier) }
+    pipe?.finish(throwing: error)
   }
 }

@@ -117,7 +117,8 @@ import TreeRingPlatform
   {
     for number in 0..<4 {
       let isHeader = number % 2 == 0
-      let transport: any FirebaseTransport = number < 2 ? StandardTransport() : SessionTransport()
+      let transport: any FirebaseTransport =
+        number < 2 ? StandardTransport(limit: 1 << 20) : SessionTransport(limit: 1 << 20)
       let target = FakeFirebase()
       target.token = "secret"
       let url = target.url("rooms/r1.json").absoluteString
@@ -178,7 +179,7 @@ import TreeRingPlatform
       let server = FakeFirebase()
       server.put(.leaf(.number(1)), at: FirebaseStage.location + ["a"])
       do {
-        let session = SessionTransport()
+        let session = SessionTransport(limit: 1 << 20)
         let source = try FirebaseSource(
           server.url("rooms/r1"), options: FirebaseStage.options(transport: session))
         let items = LiveCollection(source: source, options: CollectionOptions(mode: mode)) {

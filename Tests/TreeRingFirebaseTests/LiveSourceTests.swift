@@ -67,7 +67,8 @@ import TreeRingPlatform
     let stage = try FirebaseStage(
       "seed \(seed), \(mode), \(query)", server: server, mode: mode, order: order,
       query: query,
-      options: FirebaseStage.options(transport: seed % 3 == 0 ? SessionTransport() : nil))
+      options: FirebaseStage.options(
+        transport: seed % 3 == 0 ? SessionTransport(limit: 1 << 20) : nil))
     let direction = random.pick([LoadDirection.forward, .backward])
     stage.collection.startLoading(direction)
     for _ in 0..<40 {

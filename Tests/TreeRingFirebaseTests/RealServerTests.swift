@@ -65,7 +65,8 @@ private let serverAddress = ProcessInfo.processInfo.environment["TREERING_FIREBA
     }
     let source = try FirebaseSource(
       place.url([]), query: FirebaseQuery(order.0),
-      options: FirebaseStage.options(transport: seed % 3 == 0 ? SessionTransport() : nil))
+      options: FirebaseStage.options(
+        transport: seed % 3 == 0 ? SessionTransport(limit: 1 << 20) : nil))
     let observer = ItemObserver()
     let collection = LiveCollection(
       source: source, options: CollectionOptions(order: .source, mode: mode)

@@ -59,6 +59,26 @@ import TreeRingPlatform
     #expect(String(decoding: slow.node.json, as: UTF8.self) == stage.get("/list.json"))
   }
 
+  @Test(arguments: ["", "?orderBy=\"$key\"&limitToLast=9"])
+  func aClientThatMissedCompactedCommitsGetsEverything(query: String) throws {
+    let stage = try RealtimeStage()
+    let client = try client(stage, "/list.json\(query)")
+    _ = try client.take()
+    // Another program writes, so this service does not keep the writes.
+    let other = RealtimeService(stage.store, isWritable: true, options: stage.service.options)
+    for number in 1...3 {
+      let request = stage.request("PUT", "/list/k\(number).json", "\(number)")
+      #expect(other.answer(request).status == 200)
+    }
+    _ = try stage.store.compact(to: .dropHistory)
+    let events = try client.take()
+    #expect(events.count == 1 && !events[0].hasPrefix("cancel"), "\(events)")
+    #expect(!client.reader.isOver)
+    #expect(String(decoding: client.node.json, as: UTF8.self) == stage.get("/list.json"))
+    _ = stage.ask("PUT", "/list/k4.json", "4")
+    #expect(try client.take() == [#"put {"path":"/k4","data":4}"#])
+  }
+
   @Test func streamsLoseNothingBesideWritersOnOtherThreads() throws {
     let stage = try RealtimeStage()
     let targets = [

@@ -38,7 +38,7 @@ struct FirebaseClient: Sendable {
   init(_ address: FirebaseAddress, _ options: FirebaseOptions) {
     self.address = address
     self.options = options
-    transport = options.transport ?? StandardTransport()
+    transport = options.transport ?? StandardTransport(limit: options.largestMessage)
     tokens = TokenKeeper(options.token)
   }
 

@@ -46,7 +46,8 @@ public struct FirebaseOptions: Sendable {
   /// The time without a byte from the server after which a connection counts as lost. The server
   /// sends a sign of life every thirty seconds or so.
   public var silence: Duration
-  /// The largest event or answer, in bytes.
+  /// The largest event or answer, in bytes. Over URLSession, also the most bytes that wait for a
+  /// slow listener; beyond it the listener connects again.
   public var largestMessage: Int
   /// The clock that measures the waits between attempts.
   public var clock: any Clock<Duration>

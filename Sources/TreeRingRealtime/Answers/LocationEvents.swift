@@ -65,34 +65,25 @@ struct LocationEvents {
   ) throws -> StreamEvent? {
     if snapshot.commit - min(snapshot.commit, position) <= Self.singleLimit {
       while position < snapshot.commit {
-        guard let effect = try service.recent.effect(of: position + 1, in: service.store) else {
-          return nil
-        }
+        guard let effect = effect(of: position + 1) else { return nil }
         guard case .write(let write) = effect else { break }
         position += 1
         guard write.bucket == database.bucket else { continue }
         if let event = write.event(at: location) { return event }
       }
     }
-    guard let paths = try paths(to: snapshot.commit) else {
-      return try whole(snapshot, rules)
-    }
+    guard let paths = paths(to: snapshot.commit) else { return try whole(snapshot, rules) }
     return try StreamEvent.values(of: paths, at: location, in: tree(snapshot))
   }
 
   /// The paths that the commits up to one concerned; nil if everything is to be sent. Advances the
   /// position, up to a write that has not ended at most.
-  private mutating func paths(to newest: CommitNumber) throws -> [[FirebaseKey]]? {
+  private mutating func paths(to newest: CommitNumber) -> [[FirebaseKey]]? {
     guard newest - min(newest, position) <= 4 * RecentWrites.countLimit else { return nil }
     var paths: [[FirebaseKey]] = []
     while position < newest {
       let next = position + 1
-      let result = Result { () throws(TreeRingError) in
-        try service.recent.effect(of: next, in: service.store)
-      }
-      // Compaction may have dropped the commit.
-      guard case .success(let found) = result else { return nil }
-      guard let effect = found else { break }
+      guard let effect = effect(of: next) else { break }
       guard let some = effect.paths(bucket: database.bucket, at: location) else {
         return nil
       }
@@ -101,6 +92,18 @@ struct LocationEvents {
       if paths.count > Self.pathLimit || paths.contains([]) { return nil }
     }
     return paths
+  }
+
+  /// The effect of a commit; nil while its write has not ended. Unknown if compaction has dropped
+  /// the commit: then the client gets everything.
+  private func effect(of commit: CommitNumber) -> CommitEffect? {
+    let result = Result { () throws(TreeRingError) in
+      try service.recent.effect(of: commit, in: service.store)
+    }
+    switch result {
+    case .success(let effect): return effect
+    case .failure: return .many
+    }
   }
 
   // MARK: - Queries
@@ -115,7 +118,7 @@ struct LocationEvents {
     _ snapshot: Snapshot, _ rules: CompiledRules
   ) throws -> StreamEvent? {
     let before = position
-    if let paths = try paths(to: snapshot.commit) {
+    if let paths = paths(to: snapshot.commit) {
       if paths.isEmpty { return nil }
       if position < snapshot.commit {
         // A write has not ended; its commit is shown with those before it.
@@ -135,7 +138,7 @@ struct LocationEvents {
     }
     guard let first = nodes.first else { return nil }
     if isSameWindow, position == before + 1,
-      case .write(let write)? = try service.recent.effect(of: position, in: service.store),
+      case .write(let write)? = effect(of: position),
       let event = write.event(at: location), event.concernsOnly(shown.keys)
     {
       return event

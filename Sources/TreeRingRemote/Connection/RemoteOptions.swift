@@ -26,7 +26,8 @@ public struct RemoteOptions: Sendable {
   /// The time without a byte from the server after which a connection counts as lost. The server
   /// sends a sign of life every fifteen seconds.
   public var silence: Duration
-  /// The largest message, in bytes.
+  /// The largest message, in bytes. Over URLSession, also the most bytes that wait for a slow
+  /// window; beyond it the window connects again.
   public var largestMessage: Int
   /// The most operations of a change; a larger one is a reset.
   public var changeLimit: Int

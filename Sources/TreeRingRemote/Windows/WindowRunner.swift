@@ -19,7 +19,8 @@ struct WindowRunner: Sendable {
   /// Runs until the window is closed.
   func run() async {
     let request = WindowConnection(
-      url: address.url, options: options, transport: options.transport ?? StandardTransport())
+      url: address.url, options: options,
+      transport: options.transport ?? StandardTransport(limit: options.largestMessage))
     let backoff = Backoff(first: options.firstDelay, longest: options.longestDelay)
     var failures = 0
     var renewals = 0
