@@ -3,6 +3,7 @@
 // - A file has at most 400 lines, a line at most 100 columns. A line without a space in its last
 //   part, such as an address, may be longer.
 // - A comment begins with a noun or a verb, in scripts too. "Whether" is for Bool only.
+// - The code of an example in a comment closes each brace that it opens.
 // - A folder uses only types of the folders before it (folders.txt).
 // - Only TreeRingPlatform imports the C library and Synchronization.
 // - No code of Sources names a mistake: deliberate ones are patches (Tests/Mistakes).
@@ -62,6 +63,21 @@ func checkComments(_ path: String, _ lines: [Substring]) {
 func complain(ifQuestion word: Substring, _ path: String, _ index: Int) {
   if questions.contains(String(word)) {
     complaints.append("\(path):\(index + 1): a comment begins with “\(word)”")
+  }
+}
+
+/// Checks the examples, which are indented within their comments.
+func checkExamples(_ path: String, _ lines: [Substring]) {
+  var (start, depth) = (0, 0)
+  for (index, line) in lines.enumerated() {
+    let text = line.drop { $0 == " " }
+    if text.hasPrefix("///     ") {
+      if depth == 0 { start = index }
+      for letter in text { depth += letter == "{" ? 1 : letter == "}" ? -1 : 0 }
+    } else if text != "///" {
+      if depth != 0 { complaints.append("\(path):\(start + 1): an example lacks a brace") }
+      depth = 0
+    }
   }
 }
 
@@ -217,6 +233,7 @@ for folder in ["Sources", "Tests", "Tools", "Snippets", "Benchmarks/Sources"] {
   for (path, lines) in files(below: folder) {
     checkSize(path, lines)
     checkComments(path, lines)
+    checkExamples(path, lines)
     checkImports(path, lines)
     if folder == "Sources" { checkMistakes(path, lines) }
   }

@@ -37,7 +37,8 @@ public struct FirebaseSource: CollectionSource {
   ///     `.json`. Its parameters, such as `ns` for the emulator, are kept.
   ///   - query: The order, bounds and limit; all children by key by default.
   ///   - options: The options.
-  /// - Throws: `invalidInput` if the address is no server's, or the order's path is none.
+  /// - Throws: `invalidInput` if the address is no server's, the order's path is none, or a bound
+  ///   is none of the order, such as a key with a slash.
   public init(
     _ location: URL, query: FirebaseQuery = FirebaseQuery(),
     options: FirebaseOptions = FirebaseOptions()
@@ -49,6 +50,7 @@ public struct FirebaseSource: CollectionSource {
           .invalidInput, "An order by a child needs its path, such as “height” or “name/first”.")
       }
     }
+    if let flaw = query.flaw { throw FirebaseError(.invalidInput, flaw) }
     self.query = query
     client = FirebaseClient(try FirebaseAddress(location), options)
   }
@@ -108,6 +110,7 @@ public struct FirebaseSource: CollectionSource {
   ///       if case .added(let child, let previous) = event {
   ///         print(child.key, "after", previous?.text ?? "nothing")
   ///       }
+  ///     }
   public var childEvents: AsyncThrowingStream<FirebaseChildEvent, any Error> {
     let feed = ChildEventFeed(query)
     let listener = FirebaseListener(client, query) { step, state in feed.take(step, state.window) }

@@ -1,5 +1,6 @@
 // The order of children and the bytes that stand for it.
 
+import Foundation
 import TestSupport
 import Testing
 
@@ -7,6 +8,23 @@ import Testing
 @testable import TreeRingFirebase
 
 @Suite struct OrderTests {
+  @Test func boundsThatAreNoneAreErrorsOfTheSource() throws {
+    let url = try #require(URL(string: "https://a.example/x"))
+    let key = try FirebaseKey("k")
+    let byKey = FirebaseQuery(.key)
+    for query in [
+      byKey.starting(at: "a.b"), byKey.ending(at: ""), byKey.starting(at: 5), byKey.equal(to: nil),
+      byKey.starting(at: "a", key: key), FirebaseQuery(.value).starting(at: .number(.nan)),
+      FirebaseQuery(.child("n")).ending(at: .number(-.infinity)),
+    ] {
+      let error = #expect(throws: FirebaseError.self, "\(query)") {
+        try FirebaseSource(url, query: query)
+      }
+      #expect(error?.code == .invalidInput, "\(query)")
+    }
+    _ = try FirebaseSource(url, query: byKey.starting(at: "a").ending(at: "b"))
+  }
+
   static let orders: [(FirebaseOrder, PlainOrder)] = [
     (.key, .key), (.value, .value), (.priority, .priority), (.child("a"), .child(["a"])),
     (.child("1/b"), .child(["1", "b"])),

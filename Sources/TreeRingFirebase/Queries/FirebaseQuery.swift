@@ -25,25 +25,29 @@ public struct FirebaseQuery: Hashable, Sendable {
   var end: OrderEdge?
   /// The limit; nil for none.
   public private(set) var limit: Limit?
+  /// The reason for which a bound is none. A source refuses such a query.
+  private(set) var flaw: String?
 
   /// All children in an order; by key by default.
   public init(_ order: FirebaseOrder = .key) { self.order = order }
 
   /// The children from a value on, and from a key on among those of equal value: `startAt`.
   ///
-  /// In the order by key, the value is the key, as a text; `key` must be nil.
+  /// In the order by key, the value is the key, as a text; `key` must be nil. ``FirebaseSource``
+  /// throws if the value is no bound of the order.
   public func starting(at value: FirebaseScalar, key: FirebaseKey? = nil) -> FirebaseQuery {
     var query = self
-    query.start = edge(value, key)
+    query.start = query.edge(value, key)
     return query
   }
 
   /// The children up to a value, and up to a key among those of equal value: `endAt`.
   ///
-  /// In the order by key, the value is the key, as a text; `key` must be nil.
+  /// In the order by key, the value is the key, as a text; `key` must be nil. ``FirebaseSource``
+  /// throws if the value is no bound of the order.
   public func ending(at value: FirebaseScalar, key: FirebaseKey? = nil) -> FirebaseQuery {
     var query = self
-    query.end = edge(value, key)
+    query.end = query.edge(value, key)
     return query
   }
 
@@ -68,12 +72,21 @@ public struct FirebaseQuery: Hashable, Sendable {
     return query
   }
 
-  /// The edge of a bound. The order by key has the key in place of the value.
-  private func edge(_ value: FirebaseScalar, _ key: FirebaseKey?) -> OrderEdge {
+  /// The edge of a bound; nil with a flaw if it is none. The order by key has the key in place of
+  /// the value.
+  private mutating func edge(_ value: FirebaseScalar, _ key: FirebaseKey?) -> OrderEdge? {
+    if case .number(let number) = value, !number.isFinite {
+      flaw = "A bound is \(number); it must be a finite number."
+      return nil
+    }
     guard order == .key else { return OrderEdge(value: .scalar(value), key: key) }
-    precondition(key == nil, "in the order by key, the value is the key")
+    guard key == nil else {
+      flaw = "In the order by key, a bound is the value alone."
+      return nil
+    }
     guard case .text(let text) = value, let bound = try? FirebaseKey(text) else {
-      preconditionFailure("a bound in the order by key is a text that may be a key")
+      flaw = "In the order by key, a bound must be a text that may be a key; \(value.json) is none."
+      return nil
     }
     return OrderEdge(value: .scalar(.null), key: bound)
   }
