@@ -55,8 +55,10 @@ package typealias AnswerStream = AsyncThrowingStream<HTTPAnswer, any Error>
 package final class StandardTransport: HTTPTransport {
   private let session: SessionTransport
 
-  /// - Parameter limit: The most bytes of an answer that wait for its reader.
-  package init(limit: Int) { session = SessionTransport(limit: limit) }
+  /// - Parameter limit: The most bytes of an answer that wait for its reader. A smaller one than
+  ///   that of plain sockets counts as theirs: the session passes on larger pieces than some
+  ///   messages.
+  package init(limit: Int) { session = SessionTransport(limit: max(limit, AnswerPipe.limit)) }
 
   package func send(_ request: HTTPRequest) -> AnswerStream {
     #if canImport(FoundationNetworking)
