@@ -255,6 +255,36 @@ import TreeRing
     }
   }
 
+  @Test func conditionsTellNothingToThoseWhoMayNotRead() throws {
+    let stage = try RealtimeStage()
+    #expect(stage.ask("PUT", "/secret.json", "\"pin 1234\"").status == 200)
+    let rules = #"{"rules": {"secret": {".write": "auth != null"}, "open": {".read": true}}}"#
+    #expect(stage.setRules(rules).status == 200)
+    let right = try FirebaseNode(json: "\"pin 1234\"".utf8).entityTag
+    let ann = "?auth_variable_override=" + escaped(#"{"uid":"ann"}"#)
+    for (user, headers) in [("", []), (ann, RealtimeStage.owner)] {
+      for tag in ["wrong", right, "null_etag"] {
+        for method in ["PUT", "DELETE"] {
+          let answer = stage.ask(
+            method, "/secret.json\(user)", "1", headers: headers + [("if-match", tag)])
+          #expect(answer.status == 401, "\(method) \(user) \(tag): \(answer.text)")
+          #expect(!answer.text.contains("1234") && answer.header("ETag") == nil)
+        }
+      }
+    }
+    let client = try SessionClient(stage)
+    for hash in ["wrong", right, ""] {
+      let number = client.ask("p", #"{"p":"/secret","d":1,"h":"\#(hash)"}"#)
+      try client.drain()
+      #expect(client.statuses[number] == "permission_denied", "\(hash)")
+    }
+    #expect(stage.get("/secret.json", headers: RealtimeStage.owner) == "\"pin 1234\"")
+    // A client that may read learns the value, whether or not it may write.
+    #expect(stage.ask("PUT", "/open.json", "1", headers: [("if-match", "wrong")]).status == 412)
+    #expect(stage.ask("PUT", "/open.json", "1", headers: [("if-match", "null_etag")]).status == 401)
+    #expect(stage.ask("PUT", "/secret.json\(ann)", "1", headers: RealtimeStage.owner).status == 200)
+  }
+
   @Test func queriesNeedTheirIndex() throws {
     let stage = try RealtimeStage()
     let rules = #"{"rules": {".read": true, "a": {"$x": {".indexOn": ["n/m", ".value"]}}}}"#

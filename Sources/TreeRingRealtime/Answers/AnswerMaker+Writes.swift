@@ -117,6 +117,10 @@ extension AnswerMaker {
       let written = try service.store.write { transaction in
         let tree = TreeReader(source: transaction, bucket: database.bucket)
         if let condition, let tag = context.ifMatch {
+          // The answer tells whether the tag is the node's, and else the node itself.
+          let rules = try service.rules(of: database, in: transaction)
+          try service.checkRead(
+            context.principal, database, condition.keys, nil, rules, at: transaction)
           let current = try Self.node(condition, nil, tree, index: nil, ReadBudget())
           guard current.entityTag == tag else { throw ConditionFailed(current: current) }
         }

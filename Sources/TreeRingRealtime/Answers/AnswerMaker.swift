@@ -193,13 +193,13 @@ extension RealtimeService {
       context.principal, context.database, path, context.parameters.query, rules, at: snapshot)
   }
 
-  /// Throws unless a client may read a node by a query.
+  /// Throws unless a client may read a node by a query, at a snapshot or in a transaction.
   func checkRead(
     _ principal: Principal, _ database: Database, _ path: [FirebaseKey], _ query: ChildQuery?,
-    _ rules: CompiledRules, at snapshot: Snapshot
+    _ rules: CompiledRules, at state: any Readable
   ) throws {
     guard case .user(let auth) = principal else { return }
-    let source = TreeReader(source: snapshot, bucket: database.bucket)
+    let source = TreeReader(source: state, bucket: database.bucket)
     let access = RuleAccess(rules.rules, auth: auth, now: RequestContext.now, source: source)
     let variable = query?.variable ?? .object([])
     guard try access.allowsRead(path, query: variable) else {
