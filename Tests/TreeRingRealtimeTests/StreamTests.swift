@@ -79,6 +79,25 @@ import TreeRingPlatform
     #expect(try client.take() == [#"put {"path":"/k4","data":4}"#])
   }
 
+  @Test func eventsAndConditionsReadNoMoreThanTheBound() throws {
+    var options = RealtimeOptions()
+    options.responseByteCount = 1_000
+    let stage = try RealtimeStage(options: options)
+    let client = try client(stage, "/list.json")
+    _ = try client.take()
+    let text = String(repeating: "x", count: 90)
+    for number in 1...9 { _ = stage.ask("PUT", "/list/k\(number).json", "\"\(text)\"") }
+    #expect(try client.take().count == 9 && !client.reader.isOver)
+    // So many writes that they come as one event.
+    for number in 1...40 {
+      _ = stage.ask("PUT", "/list/k\(number % 20).json", "\"\(text)\(number)\"")
+    }
+    #expect(try client.take().first?.hasPrefix("cancel \"Data requested exceeds") == true)
+    #expect(client.reader.isOver)
+    let missed = stage.ask("PUT", "/list.json", "1", headers: [("if-match", "wrong")])
+    #expect(missed.status == 400 && missed.text.contains("Data requested exceeds"))
+  }
+
   @Test func streamsLoseNothingBesideWritersOnOtherThreads() throws {
     let stage = try RealtimeStage()
     let targets = [

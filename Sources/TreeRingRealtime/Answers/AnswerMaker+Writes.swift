@@ -121,7 +121,8 @@ extension AnswerMaker {
           let rules = try service.rules(of: database, in: transaction)
           try service.checkRead(
             context.principal, database, condition.keys, nil, rules, at: transaction)
-          let current = try Self.node(condition, nil, tree, index: nil, ReadBudget())
+          let budget = ReadBudget(byteLimit: service.options.responseByteCount)
+          let current = try Self.node(condition, nil, tree, index: nil, budget)
           guard current.entityTag == tag else { throw ConditionFailed(current: current) }
         }
         let writes = try pending.map { try $0.resolved(in: tree, now: context.now) }

@@ -49,9 +49,11 @@ struct LocationEvents {
     TreeReader(source: snapshot, bucket: database.bucket)
   }
 
+  /// The bound of one event.
+  private var budget: ReadBudget { ReadBudget(byteLimit: service.options.responseByteCount) }
+
   private mutating func whole(_ snapshot: Snapshot, _ rules: CompiledRules) throws -> StreamEvent {
     let index = service.index(for: query, database, rules, in: snapshot)
-    let budget = ReadBudget(byteLimit: service.options.responseByteCount)
     let node = try AnswerMaker.node(
       FirebasePath(keys: location), query, tree(snapshot), index: index, budget)
     position = snapshot.commit
@@ -73,7 +75,7 @@ struct LocationEvents {
       }
     }
     guard let paths = paths(to: snapshot.commit) else { return try whole(snapshot, rules) }
-    return try StreamEvent.values(of: paths, at: location, in: tree(snapshot))
+    return try StreamEvent.values(of: paths, at: location, in: tree(snapshot), budget)
   }
 
   /// The paths that the commits up to one concerned; nil if everything is to be sent. Advances the

@@ -76,7 +76,8 @@ extension StreamEvent {
   /// The event with the values of some paths below a location, in a state of the tree. A path below
   /// another one is part of it.
   static func values(
-    of paths: [[FirebaseKey]], at location: [FirebaseKey], in tree: TreeReader
+    of paths: [[FirebaseKey]], at location: [FirebaseKey], in tree: TreeReader,
+    _ budget: ReadBudget
   ) throws -> StreamEvent? {
     var nodes: [(path: [FirebaseKey], node: FirebaseNode)] = []
     let sorted = paths.map { (TreeKey.leaf($0), $0) }.sorted {
@@ -84,7 +85,7 @@ extension StreamEvent {
     }
     for (_, path) in sorted {
       if let last = nodes.last, path.starts(with: last.path) { continue }
-      nodes.append((path, try tree.node(at: location + path)))
+      nodes.append((path, try tree.node(at: location + path, budget)))
     }
     guard let first = nodes.first else { return nil }
     return nodes.count == 1 ? .put(path: first.path, first.node) : .patch(base: [], nodes)
