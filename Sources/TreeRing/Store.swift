@@ -6,7 +6,6 @@
 // complete. Data flows one way: transaction → log → visible version → snapshots.
 
 internal import Dispatch
-internal import Foundation
 internal import Logging
 public import TreeRingLog
 internal import TreeRingPlatform

@@ -1,8 +1,8 @@
 // Bytes that are not JSON, inside JSON: {"$base64":"…"}, in the standard alphabet with padding.
 
-internal import Foundation
 internal import TreeRing
 package import TreeRingLog
+internal import TreeRingPlatform
 
 /// Encodes and decodes base 64 in an object with one member.
 package enum Base64 {

@@ -1,8 +1,8 @@
 // Reads lines from sources of bytes, one after the other; each may be LZ4-compressed. Lines are
 // returned in place, in one reused buffer, so a long file costs no allocation per line.
 
-internal import Foundation
 package import TreeRingLog
+internal import TreeRingPlatform
 
 /// The lines of files or other sources of bytes, for ``CommitReader`` and ``RowReader``.
 ///
@@ -93,17 +93,8 @@ public final class LineReader {
   }
 
   private static func source(of file: String) throws(TreeRingError) -> Source {
-    guard let handle = FileHandle(forReadingAtPath: file) else {
-      throw TreeRingError(.notFound, "The file does not exist or cannot be opened.", file: file)
-    }
-    return { buffer in
-      do {
-        let data = try handle.read(upToCount: buffer.count) ?? Data()
-        return data.copyBytes(to: buffer)
-      } catch {
-        throw TreeRingError(.io, "Reading failed: \(error.localizedDescription)", file: file)
-      }
-    }
+    let input = try InputFile(file)
+    return { try input.read(into: $0) }
   }
 
   // MARK: - Lines

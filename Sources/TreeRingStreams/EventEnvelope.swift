@@ -1,8 +1,8 @@
 // The metadata of an event's row: its type, its id and its own metadata, as JSON with sorted keys.
 
-internal import Foundation
 internal import TreeRing
 internal import TreeRingLog
+internal import TreeRingPlatform
 
 /// The parts of an event besides its content.
 struct EventEnvelope {

@@ -1,8 +1,8 @@
 // Events by their ids.
 
-public import Foundation
 public import TreeRing
 internal import TreeRingLog
+public import TreeRingPlatform
 
 /// The index of events by id.
 struct EventIDs<Source: Readable> {

@@ -1,8 +1,8 @@
 // Events to append, raw and typed.
 
-public import Foundation
 public import TreeRing
 internal import TreeRingLog
+public import TreeRingPlatform
 
 /// An event to append to a stream.
 public struct NewEvent: Hashable, Sendable {

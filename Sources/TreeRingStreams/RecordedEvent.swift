@@ -1,8 +1,8 @@
 // Events as they are read.
 
-public import Foundation
 public import TreeRing
 internal import TreeRingLog
+public import TreeRingPlatform
 
 /// An event of a stream.
 public struct RecordedEvent: Hashable, Sendable {

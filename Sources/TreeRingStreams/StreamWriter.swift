@@ -1,8 +1,8 @@
 // Appends to streams, and truncates them, inside a commit.
 
-internal import Foundation
 public import TreeRing
 internal import TreeRingLog
+internal import TreeRingPlatform
 
 /// A stream in a transaction. Appends to several streams, and writes of other rows, make one
 /// commit.

@@ -146,6 +146,10 @@ import Testing
     let missing = #expect(throws: TreeRingError.self) {
       try rows(RowReader(LineReader(files: [csv, folder.path + "/none"]), key: "k"))
     }
-    #expect(missing?.code == .notFound)
+    #expect(missing?.code == .notFound && missing?.errno == ENOENT)
+    let refused = #expect(throws: TreeRingError.self) {
+      try rows(RowReader(LineReader(files: [folder.path]), key: "k"))
+    }
+    #expect(refused?.code == .io && refused?.file == folder.path)
   }
 }

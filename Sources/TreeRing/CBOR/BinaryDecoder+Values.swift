@@ -1,6 +1,6 @@
 // The values of a binary row: numbers, text, and the types with a form of their own.
 
-internal import Foundation
+internal import TreeRingPlatform
 
 extension BinaryDecoder {
   /// Whether the item at an offset is null or absent.

@@ -9,7 +9,7 @@
 // The path of an error is not kept during the decoding; `BinaryPathWalk` finds it from the error's
 // offset.
 
-internal import Foundation
+internal import TreeRingPlatform
 
 /// The decoder of one row.
 final class BinaryDecoder: Decoder {

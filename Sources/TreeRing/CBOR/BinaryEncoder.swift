@@ -6,7 +6,7 @@
 // `superEncoder` return can be written at any time until the end of their frame, so these have
 // encoders of their own, whose bytes are inserted at that end.
 
-internal import Foundation
+internal import TreeRingPlatform
 
 /// The encoder of one row, or of a part of it.
 final class BinaryEncoder: Encoder {

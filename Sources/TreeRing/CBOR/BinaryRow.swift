@@ -3,7 +3,7 @@
 // The JSON is what the JSON coder writes for the same row, except for the order of the members.
 // Numbers without a JSON form are the strings NaN, Infinity and -Infinity.
 
-internal import Foundation
+internal import TreeRingPlatform
 
 /// The bytes of a binary row, without its type.
 package enum BinaryRow {

@@ -7,8 +7,8 @@
 // dates “code” and lacks the field:
 //   {"bucket":B,"field":FIELD,"dates":"date","version":N}
 
-public import Foundation
 public import TreeRingLog
+public import TreeRingPlatform
 
 /// A rule that rows vanish at a date of theirs, declared by a field of JSON objects or binary rows.
 ///

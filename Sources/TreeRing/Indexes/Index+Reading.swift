@@ -1,8 +1,8 @@
 // The agreement of a handle with the definition that it names. A definition by fields states its
 // order, so the handle's is compared with it; a closure's order is known from the handle alone.
 
-internal import Foundation
 internal import TreeRingLog
+internal import TreeRingPlatform
 
 extension Index {
   /// The components of the sort values of this index; nil if the handle states no order.

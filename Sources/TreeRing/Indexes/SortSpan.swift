@@ -2,8 +2,8 @@
 // those that begin with its component, and the keys of a range of values are adjacent. In a
 // descending order the greatest value has the first key, so bounds change places.
 
-internal import Foundation
 internal import TreeRingLog
+internal import TreeRingPlatform
 
 /// The sort keys from `lower` on and below `upper`; nil is the end of the group.
 struct SortSpan: Equatable {

@@ -1,7 +1,7 @@
 // The types that rows of a group can be ordered by.
 
-public import Foundation
 public import TreeRingLog
+public import TreeRingPlatform
 
 /// A value that rows can be ordered by.
 ///

@@ -1,7 +1,7 @@
 // Migrations: the steps from one version of a bucket's rows to the next.
 
-internal import Foundation
 internal import TreeRingLog
+internal import TreeRingPlatform
 
 /// A step from one version of a bucket's rows to a later one. Rows of the older version are read
 /// through it, at every commit.

@@ -1,7 +1,7 @@
 // The fields of a row as a migration changes them.
 
-internal import Foundation
 internal import TreeRingLog
+internal import TreeRingPlatform
 
 /// The fields of a row: the members of its JSON object, or of the JSON that stands for a binary
 /// row.

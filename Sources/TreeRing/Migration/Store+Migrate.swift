@@ -1,7 +1,7 @@
 // Rewrites the rows of earlier versions, in bounded commits.
 
-internal import Foundation
 public import TreeRingLog
+internal import TreeRingPlatform
 
 /// The state of a rewriting of old rows.
 public struct MigrationProgress: Hashable, Sendable {

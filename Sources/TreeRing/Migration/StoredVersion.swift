@@ -1,8 +1,8 @@
 // The versions of buckets as a store knows them: ordinary rows, so that they are part of history
 // and every program can read them.
 
-internal import Foundation
 internal import TreeRingLog
+internal import TreeRingPlatform
 
 /// The row of a bucket's version.
 struct StoredVersion: Codable, Hashable {

@@ -1,8 +1,8 @@
 // Values as keys and as names of groups. Each type has one text, so that a value finds the row or
 // group that the same value has named.
 
-public import Foundation
 public import TreeRingLog
+public import TreeRingPlatform
 
 /// A value that is a row's key or names a group.
 ///

@@ -1,6 +1,6 @@
 // The coder between the rows of a bucket and their bytes.
 
-public import Foundation
+public import TreeRingPlatform
 
 /// Encodes rows as bytes and decodes them.
 ///

@@ -1,7 +1,7 @@
 // Timestamps as Foundation's dates, and the wall clock.
 
-public import Foundation
 public import TreeRingLog
+public import TreeRingPlatform
 
 extension Timestamp {
   /// Creates a timestamp from a date, to the microsecond. A date out of range is clamped.

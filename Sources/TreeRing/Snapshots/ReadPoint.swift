@@ -1,7 +1,7 @@
 // Points in history: a commit number, a date, or a tag.
 
-public import Foundation
 public import TreeRingLog
+public import TreeRingPlatform
 
 /// A point in history to read at.
 public enum ReadPoint: Hashable, Sendable {

@@ -5,7 +5,6 @@
 
 internal import DequeModule
 internal import Dispatch
-internal import Foundation
 internal import TreeRingLog
 internal import TreeRingPlatform
 

@@ -1,6 +1,6 @@
 // The contents of a collection and their origin: models, their dictionary form, the data source.
 
-public import Foundation
+public import TreeRingPlatform
 
 /// A value in a model's dictionary form.
 public enum DictionaryValue: Hashable, Sendable, Codable {
