@@ -14,8 +14,8 @@ final class InputFile {
     guard descriptor >= 0 else {
       throw TreeRingError(
         .notFound,
-        "The file does not exist or cannot be opened: \(String(cString: strerror(errno))). Check the "
-          + "path.", file: path, errno: errno)
+        "The file does not exist or cannot be opened: \(String(cString: strerror(errno))). Check "
+          + "the path.", file: path, errno: errno)
     }
     self.descriptor = descriptor
     self.path = path
