@@ -110,6 +110,7 @@ public struct FirebaseSource: CollectionSource {
   ///       if case .added(let child, let previous) = event {
   ///         print(child.key, "after", previous?.text ?? "nothing")
   ///       }
+  ///       …
   ///     }
   public var childEvents: AsyncThrowingStream<FirebaseChildEvent, any Error> {
     let feed = ChildEventFeed(query)

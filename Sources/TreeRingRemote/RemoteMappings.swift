@@ -14,6 +14,7 @@ public import TreeRingMappings
 ///     …
 ///     for try await change in departures.changes {  // the whole window, then minimal changes
 ///       table.apply(change)
+///       …
 ///     }
 ///
 /// A change is of the same type as one of a local store, so it drives the same adapters. The window
