@@ -22,14 +22,18 @@ private final class Gate: Sendable {
   @Test func anAnswerEndsWithAnErrorWhenTooManyBytesWaitForItsReader() async throws {
     let (limit, socket) = (100_000, FakeSocket())
     let sent = Mutex<Int?>(nil)
-    // The server sends until the client closes.
+    // The server sends until the client closes: at first without a pause, and then slowly enough for
+    // the session's own queue, which carries out the cancelling.
     #expect(
       Platform.startThread {
         guard let connection = socket.accept(), connection.head() != nil else { return }
         let piece = String(repeating: "x", count: 10_000)
         var count = 0
         connection.write("HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n")
-        while count < 1 << 30, connection.write(piece) { count += piece.utf8.count }
+        while count < 1 << 30, connection.write(piece) {
+          count += piece.utf8.count
+          if count > 1 << 25 { usleep(1_000) }
+        }
         sent.withLock { $0 = count }
       } == 0)
     let url = try #require(URL(string: "http://127.0.0.1:\(socket.port)/"))
