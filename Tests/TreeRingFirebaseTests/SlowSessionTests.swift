@@ -22,8 +22,8 @@ private final class Gate: Sendable {
   @Test func anAnswerEndsWithAnErrorWhenTooManyBytesWaitForItsReader() async throws {
     let (limit, socket) = (100_000, FakeSocket())
     let sent = Mutex<Int?>(nil)
-    // The server sends until the client closes: at first without a pause, and then slowly enough for
-    // the session's own queue, which carries out the cancelling.
+    // The server sends until the client closes: without a pause at first, and then slowly enough
+    // for the session's own queue, which carries out the cancelling.
     #expect(
       Platform.startThread {
         guard let connection = socket.accept(), connection.head() != nil else { return }
