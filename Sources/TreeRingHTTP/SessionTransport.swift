@@ -63,7 +63,10 @@ private final class AnswerReceiver: NSObject, URLSessionDataDelegate {
   /// Passes on a piece; cancels the task if its reader is too slow, or wants no more.
   private func pass(_ piece: HTTPAnswer, of task: URLSessionTask) {
     guard let pipe = pipes.withLock({ $0[task.taskIdentifier] }) else { return }
-    if !pipe.offer(piece, limit: limit) { task.cancel() }
+    if pipe.offer(piece, limit: limit) { return }
+    // Later pieces are dropped without another cancelling, which would delay the first one.
+    pipes.withLock { $0[task.taskIdentifier] = nil }
+    task.cancel()
   }
 
   func urlSession(
