@@ -229,7 +229,7 @@ func checkInterface() {
   print("\(names.count) public declarations")
 }
 
-for folder in ["Sources", "Tests", "Tools", "Snippets", "Benchmarks/Sources"] {
+for folder in ["Sources", "Tests", "Tools", "Packages", "Snippets", "Benchmarks/Sources"] {
   for (path, lines) in files(below: folder) {
     checkSize(path, lines)
     checkComments(path, lines)

@@ -41,7 +41,8 @@ public enum HTTPAnswer: Hashable, Sendable {
 ///
 /// On Linux, the URL session of Foundation ends the process if a server closes a connection within
 /// the head of its answer. So addresses that begin with `http:` are read from plain sockets there.
-/// For `https:`, an app on Linux that needs more can use a transport over another HTTP client.
+/// For `https:`, an app on Linux that needs more uses another transport, such as that over
+/// AsyncHTTPClient of the package TreeRingHTTPClient (Packages).
 public protocol HTTPTransport: Sendable {
   /// Sends a request and returns at once. The stream ends with the answer, or throws if the
   /// connection is lost before. Redirects are answers. When its iteration ends, the connection
