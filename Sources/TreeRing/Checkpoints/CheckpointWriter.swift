@@ -226,7 +226,7 @@ struct CheckpointWriter {
     }
     ownBlobPages += own[..<usedCount]
     reserved.removeAll { own[usedCount...].contains($0) }
-    pages.free(own[usedCount...])
+    pages.free(Array(own[usedCount...]))
     return (reference, bound, Int(bound) - 1 - free.count)
   }
 }

@@ -159,8 +159,7 @@ package final class PageStore: Sendable {
 
   /// Whether a page of this number is in memory or can be fetched.
   package func contains(_ number: PageNumber) -> Bool {
-    if number == 0 { return false }
-    return state.withLock { $0.isUsed(number) }
+    number != 0 && state.withLock { $0.isUsed(number) }
   }
 
   /// The page of this number, which must exist and have been fetched before.
@@ -169,21 +168,23 @@ package final class PageStore: Sendable {
   /// Frees pages and their memory. A page that is free already, or whose number now belongs to
   /// another page, stays as it is. It counts as damage of the page file: two of its trees or lists
   /// hold the page. O(pages).
-  package func free(_ pages: some Sequence<RetiredPage>) {
-    freeEach(pages.lazy.map { ($0.number, Optional($0.birth)) })
+  package func free(_ pages: [RetiredPage]) {
+    freeEach(of: pages.count) { (pages[$0].number, pages[$0].birth) }
   }
 
   /// Frees pages by number, without comparing births. The caller knows that the numbers still
   /// belong to these pages.
-  package func free(_ numbers: some Sequence<PageNumber>) {
-    freeEach(numbers.lazy.map { ($0, PageBirth?.none) })
+  package func free(_ numbers: [PageNumber]) {
+    freeEach(of: numbers.count) { (numbers[$0], nil) }
   }
 
-  private func freeEach(_ pages: some Sequence<(PageNumber, PageBirth?)>) {
+  private func freeEach(of count: Int, _ page: (Int) -> (PageNumber, PageBirth?)) {
+    if count == 0 { return }  // As for most commits.
     var refused: [PageNumber] = []
     state.withLock { state in
       defer { publishCounts(state) }
-      for (number, birth) in pages {
+      for index in 0..<count {
+        let (number, birth) = page(index)
         guard state.isUsed(number), table.matches(number, birth) else {
           refused.append(number)
           continue

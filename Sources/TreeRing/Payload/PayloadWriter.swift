@@ -93,16 +93,19 @@ package struct PayloadWriter {
     put object: UnsafeRawBufferPointer, coder: UInt32, for key: UnsafeRawBufferPointer,
     in bucket: BucketReference, previous: CommitNumber
   ) {
-    guard let last, last.number == bucket.number else {
+    let isFirst = firstBucket == nil
+    guard isFirst || last?.number == bucket.number else {
       append(
         RowAddress(bucket: bucket, key: key, previous: previous),
         .put(coder: coder, object: .inline(object), metadata: nil))
       return
     }
-    let room = 3 + 5 * LEB128.maxByteCount + key.count + object.count
+    let nameByteCount = isFirst ? bucket.name.utf8.count : 0
+    let room = 3 + 7 * LEB128.maxByteCount + nameByteCount + key.count + object.count
     withUnsafeTemporaryAllocation(byteCount: room, alignment: 8) { buffer in
       buffer[0] = OperationKind.put.rawValue
-      var end = LEB128.write(UInt64(last.index), to: buffer, at: 1)
+      var end = LEB128.write(UInt64(last?.index ?? 0), to: buffer, at: 1)
+      if isFirst { end = write(first: bucket, to: buffer, at: end) }
       end = LEB128.write(counted: key, to: buffer, at: end)
       end = LEB128.write(distance(to: previous), to: buffer, at: end)
       end = LEB128.write(UInt64(coder), to: buffer, at: end)
@@ -112,6 +115,18 @@ package struct PayloadWriter {
       bytes.append(contentsOf: UnsafeRawBufferPointer(rebasing: buffer[...end]))
     }
     endRow()
+  }
+
+  /// Writes the number and the name of the first bucket.
+  private mutating func write(
+    first bucket: BucketReference, to buffer: UnsafeMutableRawBufferPointer, at offset: Int
+  ) -> Int {
+    (firstBucket, last) = (bucket.number, (bucket.number, 0))
+    var name = bucket.name
+    let end = LEB128.write(UInt64(bucket.number), to: buffer, at: offset)
+    return name.withUTF8 {
+      LEB128.write(counted: UnsafeRawBufferPointer($0), to: buffer, at: end)
+    }
   }
 
   @inline(__always)

@@ -116,6 +116,11 @@ final class StateReader: Sendable {
     return try tombstone(bucket: bucket, key: key)
   }
 
+  /// The number of a bucket; nil if there is none of that name. Not inlined: the caller would count
+  /// a reference to the catalog.
+  @inline(never)
+  func number(ofBucket name: String) -> UInt32? { catalog.number(ofBucket: name) }
+
   /// The record of a row named by bucket and key, in place. Inside a read section.
   @inline(__always)
   func record(bucket name: String, key: Key) throws(TreeRingError) -> RowRecord? {

@@ -23,25 +23,52 @@ extension Page {
   }
 
   /// The index of the child that holds the entry at a position.
-  /// - Parameter position: Below the page's entry count; becomes the position in the child.
+  /// - Parameters:
+  ///   - position: Below the page's entry count; becomes the position in the child.
+  ///   - total: The number of entries below the page; becomes that of the child.
   @inline(__always)
-  func takeChildIndex(at position: inout UInt64) -> Int {
+  func takeChildIndex(at position: inout UInt64, total: inout UInt64) -> Int {
     let counts = counts
     let last = cellCount &- 1
     var index = 0
-    // Four at a time: one sum of four hides the latency of dependent subtractions.
-    while index &+ 4 <= last {
-      let four =
-        (counts[index] &+ counts[index &+ 1]) &+ (counts[index &+ 2] &+ counts[index &+ 3])
-      if position < four { break }
-      position &-= four
-      index &+= 4
+    // From the nearer end, and four at a time: one sum of four hides the latency of dependent
+    // subtractions.
+    if position &* 2 <= total {
+      while index &+ 4 <= last {
+        let four = sum(ofFour: index)
+        if position < four { break }
+        position &-= four
+        index &+= 4
+      }
+      while index < last, position >= counts[index] {
+        position &-= counts[index]
+        index &+= 1
+      }
+      total = counts[index]
+      return index
     }
-    while index < last, position >= counts[index] {
-      position &-= counts[index]
-      index &+= 1
+    // The number of entries from the position on.
+    var rest = total &- position
+    index = max(0, last)
+    while index >= 4 {
+      let four = sum(ofFour: index &- 3)
+      if rest <= four { break }
+      rest &-= four
+      index &-= 4
     }
+    while index > 0, rest > counts[index] {
+      rest &-= counts[index]
+      index &-= 1
+    }
+    total = counts[index]
+    // Counts of a damaged file may add up to any number.
+    position = min(position, total &- min(rest, total))
     return index
+  }
+
+  @inline(__always)
+  private func sum(ofFour first: Int) -> UInt64 {
+    (counts[first] &+ counts[first &+ 1]) &+ (counts[first &+ 2] &+ counts[first &+ 3])
   }
 
   /// The index of the first cell whose key is not below `key`, and whether its key equals `key`.

@@ -112,9 +112,10 @@ package struct Tree: Sendable {
     precondition(position >= 0 && UInt64(position) < root.count, "no entry at this position")
     var page = table.top(of: root)
     var rest = UInt64(position)
+    var total = root.count
     while page.level != 0 {
       let isAboveLeaves = page.level == 1
-      page = table.child(of: page, at: page.takeChildIndex(at: &rest))
+      page = table.child(of: page, at: page.takeChildIndex(at: &rest, total: &total))
       if isAboveLeaves { page.prefetchSlot(at: Int(rest)) }
     }
     // The entry exists, unless a page could not be fetched.

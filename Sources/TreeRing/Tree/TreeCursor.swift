@@ -64,9 +64,9 @@ package struct TreeCursor: ~Copyable {
   mutating func seek(at position: Int) -> Bool {
     leafDepth = -1
     if position < 0 || position >= tree.count { return false }
-    var rest = UInt64(position)
+    var (rest, total) = (UInt64(position), tree.root.count)
     descend(from: tree.root.page, table.top(of: tree.root), depth: 0) { page in
-      page.level == 0 ? Int(rest) : page.takeChildIndex(at: &rest)
+      page.level == 0 ? Int(rest) : page.takeChildIndex(at: &rest, total: &total)
     }
     return isOnEntry || goToNextLeaf()
   }
