@@ -68,14 +68,18 @@ struct PhraseFinder {
   private func word(_ phrase: TextPlan.Phrase, _ keepingPlaces: Bool) -> ScoredList {
     var list = ScoredList()
     let term = TermChunks(phrase.parts[0].term, in: order)
-    var cursor = TermCursor(term)
     var places: [UInt64] = []
-    while cursor.document != .end {
-      places.removeAll(keepingCapacity: true)
-      format.forEachPlace(in: cursor.occurrences, isSingle: cursor.isSingle) { places.append($0) }
-      append(cursor.document, cursor.length, &places, phrase, keepingPlaces, to: &list)
-      cursor.next()
+    for chunk in term.chunks {
+      var scanner = PostingScanner(chunk.bytes)
+      while scanner.next() {
+        places.removeAll(keepingCapacity: true)
+        format.forEachPlace(in: scanner.occurrences, isSingle: scanner.isSingle) {
+          places.append($0)
+        }
+        append(scanner.document, scanner.length, &places, phrase, keepingPlaces, to: &list)
+      }
     }
+    withExtendedLifetime(term) {}
     return list
   }
 
@@ -116,14 +120,16 @@ struct PhraseFinder {
     }
     var found: [(document: TextDocument, length: UInt64, place: UInt64)] = []
     for term in terms {
-      var cursor = TermCursor(term)
-      while cursor.document != .end {
-        let (document, length) = (cursor.document, cursor.length)
-        format.forEachPlace(in: cursor.occurrences, isSingle: cursor.isSingle) {
-          found.append((document, length, $0))
+      for chunk in term.chunks {
+        var scanner = PostingScanner(chunk.bytes)
+        while scanner.next() {
+          let (document, length) = (scanner.document, scanner.length)
+          format.forEachPlace(in: scanner.occurrences, isSingle: scanner.isSingle) {
+            found.append((document, length, $0))
+          }
         }
-        cursor.next()
       }
+      withExtendedLifetime(term) {}
     }
     if terms.count > 1 {
       found.sort {
@@ -170,61 +176,79 @@ struct PhraseFinder {
     let parts = ending == nil ? phrase.parts : phrase.parts.dropLast()
     let terms = parts.map { TermChunks($0.term, in: order) }
     if terms.contains(where: { $0.count == 0 }) { return list }
-    var cursors = terms.map { TermCursor($0) }
     let ranked = terms.indices.sorted { terms[$0].count < terms[$1].count }
-    var target = TextDocument.none
+    let offsets = ranked.map { parts[$0].offset }
+    var cursors = ranked.map { terms[$0].makeCursor() }
     var endingIndex = 0
-    var places: [UInt64] = []
-    var others: [UInt64] = []
-    search: while true {
-      // All cursors, and the ending, on one document.
-      var isAligned = false
-      while !isAligned {
-        isAligned = true
-        for index in ranked {
-          cursors[index].seek(target)
-          let document = cursors[index].document
-          if document == .end { break search }
-          if document > target {
-            target = document
-            // The others have yet to follow the first one.
-            if index == ranked[0] { continue }
-            isAligned = false
-            break
+    var places = PlainArray<UInt64>()
+    var others = PlainArray<UInt64>()
+    cursors.withUnsafeMutableBufferPointer { cursors in
+      while true {
+        let document = Self.align(cursors)
+        if document == .end { return }
+        if let ending {
+          endingIndex = ending.position(of: document, from: endingIndex)
+          if endingIndex == ending.documents.count { return }
+          if ending.documents[endingIndex] > document {
+            cursors[0].seek(ending.documents[endingIndex])
+            continue
           }
         }
-        if isAligned, let ending {
-          endingIndex = ending.position(of: target, from: endingIndex)
-          if endingIndex == ending.documents.count { break search }
-          if ending.documents[endingIndex] > target {
-            target = ending.documents[endingIndex]
-            isAligned = false
+        if mayBegin(cursors, offsets) {
+          places.removeAll()
+          for index in cursors.indices where index == 0 || places.count > 0 {
+            let distance = format.distance(of: offsets[index])
+            others.removeAll()
+            cursors[index].forEachPlace(format) {
+              if $0 >= distance { others.append($0 - distance) }
+            }
+            if index == 0 { swap(&places, &others) } else { format.intersect(&places, others) }
+          }
+          if let ending, let offset = phrase.parts.last?.offset, places.count > 0 {
+            let distance = format.distance(of: offset)
+            others.removeAll()
+            for place in ending.places(at: endingIndex) where place >= distance {
+              others.append(place - distance)
+            }
+            format.intersect(&places, others)
+          }
+          if places.count > 0 {
+            var places = Array(places.elements)
+            append(document, cursors[0].length, &places, phrase, keepingPlaces, to: &list)
           }
         }
+        cursors[0].next()
       }
-      var isFirst = true
-      for index in ranked where isFirst || !places.isEmpty {
-        let distance = format.distance(of: parts[index].offset)
-        others.removeAll(keepingCapacity: true)
-        format.forEachPlace(in: cursors[index].occurrences, isSingle: cursors[index].isSingle) {
-          if $0 >= distance { others.append($0 - distance) }
-        }
-        if isFirst { swap(&places, &others) } else { format.intersect(&places, others) }
-        isFirst = false
-      }
-      if let ending, let offset = phrase.parts.last?.offset, !places.isEmpty {
-        let distance = format.distance(of: offset)
-        others.removeAll(keepingCapacity: true)
-        for place in ending.places(at: endingIndex) where place >= distance {
-          others.append(place - distance)
-        }
-        format.intersect(&places, others)
-      }
-      let length = cursors[0].length
-      append(target, length, &places, phrase, keepingPlaces, to: &list)
-      target = target.next
     }
+    withExtendedLifetime(terms) {}
     return list
+  }
+
+  /// Moves all cursors to the next document that all have, the present one included.
+  /// - Returns: That document; `end` if there is none.
+  private static func align(_ cursors: UnsafeMutableBufferPointer<TermCursor>) -> TextDocument {
+    if cursors.count == 1 { return cursors[0].document }
+    while true {
+      let document = TermCursor.meet(&cursors[0], &cursors[1])
+      var found = document
+      for index in 2..<cursors.count where found == document && document != .end {
+        cursors[index].seek(document)
+        found = cursors[index].document
+      }
+      if found == document || found == .end { return found }
+      cursors[0].seek(found)
+    }
+  }
+
+  /// False if the first two terms occur once each in the present document, and not at the distance
+  /// that the phrase needs. This decides about most documents.
+  @inline(__always)
+  private func mayBegin(
+    _ cursors: UnsafeMutableBufferPointer<TermCursor>, _ offsets: [Int]
+  ) -> Bool {
+    if cursors.count == 1 || !cursors[0].isSingle || !cursors[1].isSingle { return true }
+    return cursors[0].singlePosition &+ UInt64(offsets[1])
+      == cursors[1].singlePosition &+ UInt64(offsets[0])
   }
 }
 
@@ -238,12 +262,17 @@ extension PostingFormat {
   func distance(of positions: Int) -> UInt64 { UInt64(positions) << UInt64(fieldBits) }
 
   /// Removes the places that are not among others; both in order of field and position.
-  func intersect(_ places: inout [UInt64], _ others: [UInt64]) {
-    var index = 0
-    places.removeAll { place in
+  func intersect(_ places: inout PlainArray<UInt64>, _ others: borrowing PlainArray<UInt64>) {
+    var (index, kept) = (0, 0)
+    for position in 0..<places.count {
+      let place = places[position]
       while index < others.count, order(of: others[index]) < order(of: place) { index += 1 }
-      return index == others.count || others[index] != place
+      if index < others.count, others[index] == place {
+        places[kept] = place
+        kept += 1
+      }
     }
+    places.removeAll(from: kept)
   }
 }
 

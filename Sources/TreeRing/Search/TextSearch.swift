@@ -75,7 +75,7 @@ struct TextSearch {
       if phrase.isPlain(in: plan.text), !near.contains(number) {
         let term = TermChunks(phrase.parts[0].term, in: order)
         terms.append(term)
-        leaves.append(Leaf(TermCursor(term), factor: score.factor(matching: term.count)))
+        leaves.append(Leaf(term.makeCursor(), factor: score.factor(matching: term.count)))
         if case .phrase = plan.root { only = term }
       } else {
         let list = finder.find(phrase, keepingPlaces: near.contains(number))
