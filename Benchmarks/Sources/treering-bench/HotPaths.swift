@@ -125,7 +125,45 @@ struct HotPath: Sendable {
       guard sum > 0 else { throw WrongResult("no row was read") }
       return keys.count
     },
+    HotPath(name: "text index of a document") { folder, work in
+      let store = try open(folder)
+      try putDocuments(store)
+      try work.measure { try store.define(try words()) }
+      guard try store.snapshot().text("words").count == documentCount else {
+        throw WrongResult("the index lacks documents")
+      }
+      return documentCount
+    },
+    HotPath(name: "phrase") { folder, work in
+      let store = try open(folder)
+      try putDocuments(store)
+      try store.define(try words())
+      let text = try store.snapshot().text("words")
+      let query = try TextQuery("\"w3 w5\"")
+      var count = 0
+      try work.measure { for _ in 0..<20 { count += try text.find(query, limit: 10).count } }
+      guard count > 0 else { throw WrongResult("no document was found") }
+      return 20
+    },
   ]
+
+  private static let documentCount = 2_000
+
+  private static func words() throws -> TextIndex {
+    try TextIndex("words", on: PlainRows.bucket, fields: ["t"])
+  }
+
+  /// Puts documents of a hundred words, of which the first are the most frequent.
+  private static func putDocuments(_ store: Store) throws {
+    var random = Random(seed: 6)
+    try store.write { tx in
+      for row in 0..<documentCount {
+        let ranks = random.rows(100, below: 1 << 15).map { $0 * $0 >> 19 }
+        let text = ranks.map { "w\($0)" }.joined(separator: " ")
+        try tx.put(Array("{\"t\":\"\(text)\"}".utf8), for: PlainRows.key(row), in: PlainRows.bucket)
+      }
+    }
+  }
 
   private static func open(_ folder: String) throws -> Store {
     try Store(at: folder, options: StoreOptions(durability: .none, memoryBudget: 512 << 20))

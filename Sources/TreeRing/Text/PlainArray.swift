@@ -1,6 +1,8 @@
 // An array for inner loops over plain values: no reference counts, and no check whether the memory
 // is shared. Its owner keeps indexes in range.
 
+internal import CTreeRing
+
 /// Plain values side by side, in memory of its own.
 struct PlainArray<Element: BitwiseCopyable>: ~Copyable {
   private var start: UnsafeMutablePointer<Element>
@@ -31,6 +33,10 @@ struct PlainArray<Element: BitwiseCopyable>: ~Copyable {
     @inline(__always) get { start[index] }
     @inline(__always) _modify { yield &start[index] }
   }
+
+  /// Prefetches an element. The index is in range.
+  @inline(__always)
+  func prefetch(_ index: Int) { treering_prefetch(start + index) }
 
   /// O(1), amortized.
   @inline(__always)

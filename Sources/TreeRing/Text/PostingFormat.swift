@@ -60,8 +60,8 @@ struct PostingFormat: Hashable, Sendable {
   /// - Returns: Whether there is a single one, in field 0.
   @inline(__always)
   func append(_ places: UnsafeBufferPointer<UInt64>, to bytes: inout PlainArray<UInt8>) -> Bool {
-    if places.count == 1, field(of: places[0]) == 0 {
-      bytes.append(integer: UInt64(position(of: places[0]) + 1))
+    if let integer = single(places) {
+      bytes.append(integer: UInt64(integer))
       return true
     }
     var count = 0
@@ -69,6 +69,13 @@ struct PostingFormat: Hashable, Sendable {
     bytes.append(integer: UInt64(count))
     forEachInteger(of: places) { bytes.append(integer: $0) }
     return false
+  }
+
+  /// The integer of a single occurrence in field 0; nil for other occurrences.
+  @inline(__always)
+  func single(_ places: UnsafeBufferPointer<UInt64>) -> UInt32? {
+    if places.count != 1 || field(of: places[0]) != 0 { return nil }
+    return UInt32(position(of: places[0]) + 1)
   }
 
   /// Calls `body` with the integers that state some places.

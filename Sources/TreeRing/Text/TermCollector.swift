@@ -1,5 +1,8 @@
 // Collects the terms of documents. A term gets a number at its first occurrence; its occurrences in
 // the present document form a chain. A document costs no allocation once the arrays have grown.
+//
+// The tables of many terms are in no near cache. So occurrences wait until there are some dozens of
+// them: their slots are prefetched on arrival, then their terms, and then each finds its term.
 
 internal import TreeRingLog
 internal import TreeRingPlatform
@@ -7,6 +10,8 @@ internal import TreeRingPlatform
 /// The terms of documents and their occurrences in the present one. One thread at a time uses it.
 final class TermCollector {
   private struct Term {
+    /// The first eight bytes.
+    var head: UInt64
     var start: UInt32
     var count: UInt32
     var hash: UInt32
@@ -15,6 +20,17 @@ final class TermCollector {
     var first: UInt32 = 0
     var last: UInt32 = 0
   }
+
+  /// An occurrence whose term has no number yet.
+  private struct Waiting {
+    var head: UInt64
+    var place: UInt64
+    /// The offset of the term among the bytes of those that are longer than their heads.
+    var start: UInt32
+    var count: UInt32
+    var hash: UInt32
+  }
+  private static let waitingLimit = 64
 
   /// The numbers of terms plus one by their hashes; 0 where there is none.
   @exclusivity(unchecked) private var slots = PlainArray<UInt32>(repeating: 0, count: 256)
@@ -28,19 +44,24 @@ final class TermCollector {
   @exclusivity(unchecked) private var present = PlainArray<UInt32>()
   @exclusivity(unchecked) private var document: UInt32 = 0
   @exclusivity(unchecked) private var places = PlainArray<UInt64>()
+  @exclusivity(unchecked) private var waiting = PlainArray<Waiting>(
+    capacity: TermCollector.waitingLimit)
+  @exclusivity(unchecked) private var waitingBytes = PlainArray<UInt8>()
 
-  /// The number of terms.
+  /// The number of terms, except new ones of the present document before `forEachPresent`.
   var count: Int { terms.count }
-  /// The number of bytes that the terms take.
-  var byteCount: Int { bytes.count + terms.count * 28 }
+  /// The number of bytes that these terms take.
+  var byteCount: Int { bytes.count + terms.count * MemoryLayout<Term>.stride }
   /// The number of occurrences in the present document.
-  var length: Int { occurrences.count - 1 }
+  var length: Int { occurrences.count - 1 + waiting.count }
 
   /// Begins the next document.
   func beginDocument() {
     document &+= 1
     present.removeAll()
     occurrences.removeAll(from: 1)
+    waiting.removeAll()
+    waitingBytes.removeAll()
   }
 
   /// Forgets all terms.
@@ -54,22 +75,44 @@ final class TermCollector {
 
   /// Adds an occurrence to the present document. The places of a document ascend.
   func add(_ term: UnsafeRawBufferPointer, place: UInt64) {
-    let number = number(of: term)
-    let occurrence = UInt32(occurrences.count)
-    occurrences.append((place, 0))
-    if terms[number].document == document {
-      occurrences[Int(terms[number].last)].next = occurrence
-    } else {
-      terms[number].document = document
-      terms[number].first = occurrence
-      present.append(UInt32(number))
+    let head = Self.head(term)
+    let hash = Self.hash(term, head: head)
+    slots.prefetch(Int(hash) & (slots.count - 1))
+    let start = UInt32(waitingBytes.count)
+    if term.count > Self.headByteCount { waitingBytes.append(contentsOf: term) }
+    waiting.append(
+      Waiting(head: head, place: place, start: start, count: UInt32(term.count), hash: hash))
+    if waiting.count == Self.waitingLimit { addWaiting() }
+  }
+
+  /// Adds the waiting occurrences to the chains of their terms.
+  private func addWaiting() {
+    let mask = slots.count - 1
+    for next in waiting.elements {
+      let number = slots[Int(next.hash) & mask]
+      if number != 0 { terms.prefetch(Int(number) - 1) }
     }
-    terms[number].last = occurrence
+    for next in waiting.elements {
+      let number = number(of: next)
+      let occurrence = UInt32(occurrences.count)
+      occurrences.append((next.place, 0))
+      if terms[number].document == document {
+        occurrences[Int(terms[number].last)].next = occurrence
+      } else {
+        terms[number].document = document
+        terms[number].first = occurrence
+        present.append(UInt32(number))
+      }
+      terms[number].last = occurrence
+    }
+    waiting.removeAll()
+    waitingBytes.removeAll()
   }
 
   /// Calls `body` with the number and the places of each term of the present document.
   @inline(__always)
   func forEachPresent(_ body: (_ number: Int, _ places: UnsafeBufferPointer<UInt64>) -> Void) {
+    addWaiting()
     for number in present.elements {
       places.removeAll()
       var next = terms[Int(number)].first
@@ -93,30 +136,43 @@ final class TermCollector {
   // MARK: - Numbers of terms
 
   @inline(__always)
-  private func number(of term: UnsafeRawBufferPointer) -> Int {
-    let hash = Self.hash(term)
+  private func number(of next: Waiting) -> Int {
     let mask = slots.count - 1
-    var slot = Int(hash) & mask
+    var slot = Int(next.hash) & mask
     while slots[slot] != 0 {
       let number = Int(slots[slot]) - 1
-      if terms[number].hash == hash, isEqual(number, term) { return number }
+      if terms[number].head == next.head, terms[number].count == next.count,
+        next.count <= Self.headByteCount || isEqual(number, next)
+      {
+        return number
+      }
       slot = (slot + 1) & mask
     }
+    return addTerm(next, slot: slot)
+  }
+
+  @inline(never)
+  private func addTerm(_ next: Waiting, slot: Int) -> Int {
     terms.append(
-      Term(start: UInt32(bytes.count), count: UInt32(term.count), hash: hash))
-    bytes.append(contentsOf: term)
+      Term(head: next.head, start: UInt32(bytes.count), count: next.count, hash: next.hash))
+    withUnsafeBytes(of: next.head.littleEndian) { head in
+      bytes.append(
+        contentsOf: next.count <= Self.headByteCount
+          ? UnsafeRawBufferPointer(rebasing: head[..<Int(next.count)]) : longTerm(next))
+    }
     slots[slot] = UInt32(terms.count)
     if terms.count * 2 > slots.count { grow() }
     return terms.count - 1
   }
 
-  @inline(__always)
-  private func isEqual(_ number: Int, _ term: UnsafeRawBufferPointer) -> Bool {
-    let known = self.term(number)
-    guard known.count == term.count, let a = known.baseAddress, let b = term.baseAddress else {
-      return known.count == term.count
-    }
-    return memcmp(a, b, term.count) == 0
+  /// The bytes of a waiting term that is longer than its head.
+  private func longTerm(_ next: Waiting) -> UnsafeRawBufferPointer {
+    UnsafeRawBufferPointer(
+      rebasing: waitingBytes.bytes[Int(next.start)..<Int(next.start + next.count)])
+  }
+
+  private func isEqual(_ number: Int, _ next: Waiting) -> Bool {
+    memcmp(term(number).start, longTerm(next).start, Int(next.count)) == 0
   }
 
   private func grow() {
@@ -131,23 +187,42 @@ final class TermCollector {
 
   /// A hash of a term. It decides about speed alone, never about a result.
   @inline(__always)
-  private static func hash(_ term: UnsafeRawBufferPointer) -> UInt32 {
+  private static func hash(_ term: UnsafeRawBufferPointer, head: UInt64) -> UInt32 {
     var hash = UInt64(term.count) &* 0x9E37_79B9_7F4A_7C15
     func mix(_ value: UInt64) {
       let product = (hash ^ value).multipliedFullWidth(by: 0xD6E8_FEB8_6659_FD93)
       hash = product.high ^ product.low
     }
-    var at = 0
-    while at &+ 8 <= term.count {
-      mix(term.loadUnaligned(fromByteOffset: at, as: UInt64.self))
-      at &+= 8
-    }
-    var rest: UInt64 = 0
+    mix(head)
+    var at = headByteCount
     while at < term.count {
-      rest = rest << 8 | UInt64(term[at])
-      at &+= 1
+      // The last word may overlap the one before.
+      at = min(at, term.count &- headByteCount)
+      mix(term.loadUnaligned(fromByteOffset: at, as: UInt64.self))
+      at &+= headByteCount
     }
-    mix(rest)
     return UInt32(truncatingIfNeeded: hash ^ hash >> 32)
+  }
+
+  private static let headByteCount = 8
+
+  /// The first eight bytes of a term as a number, with zeros behind its end.
+  @inline(__always)
+  private static func head(_ term: UnsafeRawBufferPointer) -> UInt64 {
+    if term.count >= headByteCount {
+      return UInt64(littleEndian: term.loadUnaligned(as: UInt64.self))
+    }
+    if term.count >= 4 {
+      // Two loads that overlap.
+      let rest = term.count &- 4
+      let (low, high) = (
+        UInt32(littleEndian: term.loadUnaligned(as: UInt32.self)),
+        UInt32(littleEndian: term.loadUnaligned(fromByteOffset: rest, as: UInt32.self))
+      )
+      return UInt64(low) | UInt64(high) << UInt64(8 &* rest)
+    }
+    var head: UInt64 = 0
+    for index in 0..<term.count { head |= UInt64(term[index]) << UInt64(8 &* index) }
+    return head
   }
 }
