@@ -215,6 +215,46 @@ extension Store {
         model.put(Key("k\(number * 7919 % 1000)"), fields)
       }
     }
+    let (text, editor) = try build(index, of: store, byteLimit: byteLimit)
+    for _ in 0..<20 {
+      let query = maker.query()
+      let wanted = try model.find(query)
+      #expect(
+        try Set(text.find(query, limit: .max).map(\.id.key)) == Set(wanted.map(\.key)), "\(query)")
+    }
+    #expect(TreeChecker.check(text.roots.order, pages: editor.pages) == [])
+    editor.discard()
+    try store.close()
+  }
+
+  @Test("Full chunks of runs of consecutive rows are merged as they are")
+  func consecutiveRuns() throws {
+    let store = try Store.inMemory()
+    let index = try Self.index()
+    try store.write { tx in
+      for number in 0..<6000 {
+        let words = (0...(number % 4)).map { "w\($0 * (number % 3))" }
+        let fields = [["a"], [words.joined(separator: " ")]]
+        try tx.put(try object(fields), for: Key("k\(10_000 + number)"), in: rows)
+      }
+    }
+    try store.define(index)
+    let whole = try store.snapshot().text("words")
+    let (text, editor) = try build(index, of: store, byteLimit: 60_000)
+    for query in ["a", "w0", "w3", "w0 NOT w2", "\"w0 w2\"", "\"w0 w2 w4 w6\"", "w*"] {
+      #expect(try text.find(query, limit: .max) == whole.find(query, limit: .max), "\(query)")
+    }
+    let (count, wanted) = (text.roots.order.count, whole.roots.order.count)
+    #expect(wanted > 100 && count > wanted && count < wanted + wanted / 8)
+    #expect(TreeChecker.check(text.roots.order, pages: editor.pages) == [])
+    editor.discard()
+    try store.close()
+  }
+
+  /// Builds an index of a store's newest rows in runs of so many bytes.
+  private func build(
+    _ index: TextIndex, of store: Store, byteLimit: Int
+  ) throws -> (TextReader, PageEditor) {
     let version = store.queue.visible
     let editor = PageEditor(pages: version.pages, epoch: version.roots.commit, isPrivate: true)
     let draft = TextDraft(text: index, editor: editor, byteLimit: byteLimit)
@@ -239,16 +279,9 @@ extension Store {
       }
     }
     try draft.finish(&roots, nil)
-    let text = TextReader(definition: index, state: state, roots: roots, pin: nil)
-    for _ in 0..<20 {
-      let query = maker.query()
-      let wanted = try model.find(query)
-      #expect(
-        try Set(text.find(query, limit: .max).map(\.id.key)) == Set(wanted.map(\.key)), "\(query)")
-    }
-    #expect(TreeChecker.check(roots.order, pages: version.pages) == [])
-    editor.discard()
-    try store.close()
+    return (
+      TextReader(definition: index, state: state, roots: roots, pin: nil), editor
+    )
   }
 
   @Test("Group readers refuse a text index, and text readers refuse others") func kinds() throws {
