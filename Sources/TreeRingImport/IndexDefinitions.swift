@@ -128,8 +128,8 @@ extension IndexRecord.Definition {
     var code: CodeDefinition
     switch plain {
     case .removed, .unique: return nil
-    case .fields(let json), .selected(_, let json), .text(let json), .reference(let json),
-      .expiry(let json):
+    case .fields(let json), .summed(let json), .selected(_, let json), .text(let json),
+      .reference(let json), .expiry(let json):
       return json
     case .code(let buckets): code = CodeDefinition(buckets: buckets, version: version)
     case .filtered(let parent, let buckets):
@@ -163,7 +163,7 @@ extension Transaction {
         name, version: version, filtering: parent.name, buckets: buckets,
         isUnique: definition != definition.withoutRule)
     case .selected(_, let json): try define(name, FieldFilter(json: json))
-    case .fields, .code, .manual, .text, .events, .unique, .reference, .expiry:
+    case .fields, .summed, .code, .manual, .text, .events, .unique, .reference, .expiry:
       try define(name, version: version, definition)
     }
   }

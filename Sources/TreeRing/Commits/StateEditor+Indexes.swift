@@ -12,6 +12,8 @@ extension StateEditor {
     var new: [EncodedPlace]
     /// The change of the number of rows that the index cannot decode.
     var undecodable: Int
+    /// The row's summands; nil in an index without sums.
+    var summands: SummandChange?
   }
 
   /// The changes of a row's places in every index, and the row's content for the change records.
@@ -48,6 +50,10 @@ extension StateEditor {
       if old != nil {
         row.before = PlaceKey.places(in: Tree(roots.places, pages: pages), prefix: prefix)
         row.mayHaveBeenUndecodable = row.before.isEmpty && roots.undecodable > 0
+        if index.sum != nil, let place = row.before.first {
+          row.summands.old = try IndexEditor(editor: editor).summand(
+            in: roots, at: place, bucket: reference.number, key: key)
+        }
       }
       if let name = index.manualName {
         row.manualPlaces = manualPlaces.places(of: name, bucket: reference.number, key: key)
@@ -60,7 +66,7 @@ extension StateEditor {
       edits.indexes.append(
         IndexEdit(
           index: row.index.number, old: row.before, new: row.after ?? [],
-          undecodable: row.undecodable))
+          undecodable: row.undecodable, summands: row.index.sum == nil ? nil : row.summands))
     }
     if recorder != nil, !edits.indexes.isEmpty {
       edits.oldContent = old?.content
@@ -78,6 +84,8 @@ extension StateEditor {
     var manualPlaces: [EncodedPlace] = []
     var mayHaveBeenUndecodable = false
     var wasUndecodable = false
+    /// Both nothing in an index without sums.
+    var summands = SummandChange()
 
     /// Whether placing the row requires its content.
     var looksAtRow: Bool { index.manualName == nil || !manualPlaces.isEmpty }
@@ -108,6 +116,12 @@ extension StateEditor {
         }
         if rules.isActive { try note(input, at: after, in: row.index) }
         rows[position].after = after
+        if let sum = row.index.sum, after?.isEmpty == false {
+          rows[position].summands.new = sum.summand(of: input.object)
+          if rules.isActive, rows[position].summands.new == .unsummable {
+            throw row.index.refusalOfUnsummable(RowID(bucket: reference.name, key: Key(bytes: key)))
+          }
+        }
       }
     }
   }
@@ -141,7 +155,11 @@ extension StateEditor {
       guard var index = roots.index(edit.index) else { continue }
       if edit.undecodable > 0 { index.undecodable += 1 }
       if edit.undecodable < 0, index.undecodable > 0 { index.undecodable -= 1 }
-      if edit.old != edit.new {
+      if let summands = edit.summands {
+        indexEditor.replace(
+          &index, bucket: bucket, key: key, prefix: prefix, old: edit.old, new: edit.new,
+          summands: summands)
+      } else if edit.old != edit.new {
         indexEditor.replace(
           &index, bucket: bucket, key: key, prefix: prefix, old: edit.old, new: edit.new)
       }

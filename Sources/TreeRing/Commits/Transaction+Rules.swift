@@ -29,7 +29,9 @@ extension Transaction {
         let pairs = try sharedPairs(of: rule, limit: Self.offenderLimit)
         if let first = pairs.first { throw rule.refusal(first, of: pairs) }
       }
-      let errors = try offenders(of: index, limit: Self.offenderLimit)
+      let errors =
+        try offenders(of: index, limit: Self.offenderLimit)
+        + unsummable(of: index, limit: Self.offenderLimit)
       if let first = errors.first { throw rule.refusal(first, of: errors) }
     }
     try checkReferences()

@@ -131,7 +131,8 @@ public final class Transaction: Readable, ReadableState {
         "The index \(name) is defined by a closure that this process has not registered. "
           + "Give its GroupIndex to `Store(at:indexes:)`.")
     }
-    return IndexReader(name: name, state: reader, roots: roots, pin: nil)
+    return IndexReader(
+      name: name, state: reader, roots: roots, decimals: record.decimals, pin: nil)
   }
 
   func text(_ name: String) throws(TreeRingError) -> TextReader {

@@ -104,7 +104,12 @@ struct EraseProof {
           guard let entry = try? OrderEntry(key: entry, value: value) else { return false }
           return entry.bucket == bucket && entry.key.elementsEqual(key.bytes)
         }
-        try check(index.places) { entry, _ in entry.starts(with: place) }
+        let order = Tree(index.order, pages: version.pages)
+        try check(index.places) { entry, _ in
+          // A node of sums is the row's if its entry is, and no entry of the order tree is.
+          entry.starts(with: place)
+            || SumKey.isNode(entry) && !order.contains(SumKey.order(of: entry))
+        }
       }
     }
   }

@@ -44,6 +44,8 @@ package struct ActiveIndex: Sendable {
   let comparison: RowComparison?
   /// Whether each group may hold one row only.
   let isUnique: Bool
+  /// The field that it sums, or the index that it filters does; otherwise nil.
+  let sum: SumField?
 
   init(
     number: UInt32, name: String, evaluator: Evaluator, buckets: [String], isUnique: Bool = false
@@ -53,6 +55,11 @@ package struct ActiveIndex: Sendable {
     self.isUnique = isUnique
     self.evaluator = evaluator
     self.buckets = buckets
+    switch evaluator {
+    case .fields(let fields): sum = fields.sumField
+    case .filtered(let parent, _): sum = parent.sum
+    default: sum = nil
+    }
     switch evaluator {
     case .manual: (manualName, comparison) = (name, nil)
     case .filtered(let parent, _):
@@ -175,7 +182,7 @@ extension IndexRecord {
     }
     switch definition.withoutRule {
     case .removed, .unique: return nil
-    case .fields(let text):
+    case .fields(let text), .summed(let text):
       let fields = try stored { () throws(TreeRingError) in try FieldIndex(json: text) }
       return ready(.fields(fields), over: [fields.bucket])
     case .code:
@@ -222,7 +229,8 @@ extension IndexRecord {
   var buckets: [String] {
     switch definition.withoutRule {
     case .removed, .unique: []
-    case .fields(let text): (try? FieldIndex(json: text)).map { [$0.bucket] } ?? []
+    case .fields(let text), .summed(let text):
+      (try? FieldIndex(json: text)).map { [$0.bucket] } ?? []
     case .text(let text): (try? TextIndex(name, json: text)).map { [$0.bucket] } ?? []
     case .code(let buckets), .filtered(_, let buckets), .manual(let buckets): buckets
     case .selected(let parent, _): parent.buckets
@@ -248,7 +256,18 @@ extension IndexRecord {
   var parent: IndexRecord? {
     switch definition.withoutRule {
     case .filtered(let parent, _), .selected(let parent, _): parent
-    case .removed, .fields, .code, .manual, .unique, .reference, .expiry, .text, .events: nil
+    case .removed, .fields, .summed, .code, .manual, .unique, .reference, .expiry, .text, .events:
+      nil
+    }
+  }
+
+  /// The number of decimals of its sums, or of those of the index that it filters; nil if it has
+  /// none.
+  var decimals: Int? {
+    switch definition.withoutRule {
+    case .summed(let text): (try? FieldIndex(json: text))?.sum?.decimals
+    case .filtered(let parent, _), .selected(let parent, _): parent.decimals
+    default: nil
     }
   }
 

@@ -8,7 +8,15 @@ extension FieldIndex {
     let order = Self.json(order.map(\.description))
     let (bucket, group) = (JSONScanner.quoted(bucket), JSONScanner.quoted(group))
     return "{\"bucket\":\(bucket),\"group\":\(group),\"order\":\(order),"
-      + "\"where\":\(Self.json(conditions)),\"version\":\(version)\(Self.uniqueness(isUnique))}"
+      + "\"where\":\(Self.json(conditions)),\"version\":\(version)\(Self.uniqueness(isUnique))"
+      + "\(summation)}"
+  }
+
+  /// The members that state the summed field; empty without one.
+  private var summation: String {
+    guard let sum else { return "" }
+    let decimals = sum.decimals == 0 ? "" : ",\"decimals\":\(sum.decimals)"
+    return ",\"sum\":\(JSONScanner.quoted(sum.field))\(decimals)"
   }
 
   /// The member that states that an index is unique; empty if it is not.
@@ -24,8 +32,8 @@ extension FieldIndex {
     "[\(texts.map { JSONScanner.quoted($0) }.joined(separator: ","))]"
   }
 
-  /// Creates a definition from its JSON. Members may come in any order; `where`, `version` and
-  /// `unique` may be absent.
+  /// Creates a definition from its JSON. Members may come in any order; `where`, `version`,
+  /// `unique`, `sum` and `decimals` may be absent.
   ///
   /// Throws `invalidInput` if the text is not JSON, or a member is unknown, missing or malformed.
   public init(json: String) throws(TreeRingError) {
@@ -37,7 +45,8 @@ extension FieldIndex {
   /// Creates a definition from its JSON, as bytes.
   package init(json: UnsafeRawBufferPointer) throws(TreeRingError) {
     var reader = FieldDefinitionReader(scanner: JSONScanner(json))
-    try reader.read(members: ["bucket", "group", "order", "where", "version", "unique"])
+    try reader.read(
+      members: ["bucket", "group", "order", "where", "version", "unique", "sum", "decimals"])
     guard let bucket = reader.bucket, let group = reader.group else {
       throw TreeRingError(
         .invalidInput, "An index definition needs the members “bucket” and “group”")
@@ -46,6 +55,11 @@ extension FieldIndex {
       bucket: bucket, group: group, order: reader.order.map { Order(text: $0) },
       where: reader.conditions, version: reader.version)
     if reader.isUnique { self = unique() }
+    if let field = reader.sum {
+      self = try summing(field, decimals: Int(reader.decimals ?? 0))
+    } else if reader.decimals != nil {
+      throw TreeRingError(.invalidInput, "“decimals” are those of a “sum”, and there is none")
+    }
   }
 
   /// Creates a definition from typed options: `order` as `FIELD[:desc][,…]`, each condition as
@@ -87,7 +101,7 @@ extension FieldIndex {
 extension IndexRecord.Definition {
   /// The definition of an index by fields, unique or not.
   package init(_ fields: FieldIndex) {
-    let definition = Self.fields(fields.json)
+    let definition = fields.sum == nil ? Self.fields(fields.json) : .summed(fields.json)
     self = fields.isUnique ? .unique(definition) : definition
   }
 }
@@ -116,6 +130,8 @@ struct FieldDefinitionReader {
   var conditions: [FieldIndex.Condition] = []
   var version: UInt32 = 1
   var isUnique = false
+  var sum: String?
+  var decimals: UInt32?
   var field: String?
   var target: String?
   var deletion = Reference.Deletion.restrict.rawValue
@@ -138,6 +154,8 @@ struct FieldDefinitionReader {
       case "where": try readConditions(member.value)
       case "version": version = try number(member.value, of: name)
       case "unique": isUnique = try truth(member.value, of: name)
+      case "sum": sum = try text(member.value, of: name)
+      case "decimals": decimals = try number(member.value, of: name)
       case "field": field = try text(member.value, of: name)
       case "to": target = try text(member.value, of: name)
       case "delete": deletion = try text(member.value, of: name)

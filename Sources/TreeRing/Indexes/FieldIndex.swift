@@ -4,7 +4,8 @@
 // The store contains the definition, so that every process and the tool can evaluate it. Its
 // canonical text is one line of JSON with its members in this order:
 // {"bucket":B,"group":FIELD,"order":["FIELD","FIELD:desc"],"where":{"FIELD":["V","V"]},"version":N}
-// A unique index has "unique":true after that.
+// A unique index has "unique":true after that, one with sums "sum":FIELD and "decimals":N, if these
+// are not 0.
 //
 // Fields are dotted paths into the object. The group and the values that `where` compares are the
 // texts of scalars: the text of a string, and any other scalar as written. A row is in no group if
@@ -75,7 +76,11 @@ public struct FieldIndex: Hashable, Sendable {
   public let version: UInt32
   /// Whether each group may hold one row only; see ``unique()``.
   public private(set) var isUnique = false
+  /// The field that it sums; nil if it has no sums. See ``summing(_:decimals:)``.
+  public var sum: Sum? { sumField?.sum }
 
+  /// The summed field, compiled.
+  private(set) var sumField: SumField?
   /// The compiled fields.
   private(set) var program: FieldProgram
 
@@ -124,6 +129,26 @@ public struct FieldIndex: Hashable, Sendable {
     return unique
   }
 
+  /// Returns the same definition with sums: the index keeps the sum of a field's numbers, of any
+  /// range of its order, also at earlier commits.
+  ///
+  ///     let days = try FieldIndex(on: orders, group: "customer", order: []).summing("day")
+  ///     try store.define("Days", days)
+  ///     let sum = try store.snapshot().index("Days").sum(in: "ann")
+  ///
+  /// Sums are exact. A number counts in units of the last decimal; so with `decimals: 2`, 12.5 and
+  /// 12.50 are the same and 12.505 is refused. A commit that leaves a number with more decimals in
+  /// a row of the index, or one of more than 64 bits in these units, throws `notSummable`. A row
+  /// without a number in the field adds nothing; a number in quotes is text.
+  ///
+  /// - Throws: `invalidInput` if the field's path has an empty name, or there are not 0 to 18
+  ///   decimals.
+  public func summing(_ field: String, decimals: Int = 0) throws(TreeRingError) -> FieldIndex {
+    var index = self
+    index.sumField = try SumField(Sum(field, decimals: decimals))
+    return index
+  }
+
   /// Returns the conditions with those on the same field merged into one.
   static func merged(_ conditions: [Condition]) -> [Condition] {
     var merged: [Condition] = []
@@ -141,6 +166,7 @@ public struct FieldIndex: Hashable, Sendable {
   public static func == (a: FieldIndex, b: FieldIndex) -> Bool {
     a.bucket.isSameName(as: b.bucket) && a.group.isSameName(as: b.group) && a.order == b.order
       && a.conditions == b.conditions && a.version == b.version && a.isUnique == b.isUnique
+      && a.sum == b.sum
   }
 
   public func hash(into hasher: inout Hasher) {
@@ -153,8 +179,9 @@ public struct FieldIndex: Hashable, Sendable {
 
   /// Returns the same definition with another version.
   public func withVersion(_ version: UInt32) throws(TreeRingError) -> FieldIndex {
-    let index = try FieldIndex(
+    var index = try FieldIndex(
       bucket: bucket, group: group, order: order, where: conditions, version: version)
+    index.sumField = sumField
     return isUnique ? index.unique() : index
   }
 }

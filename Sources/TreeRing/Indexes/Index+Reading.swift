@@ -19,7 +19,7 @@ extension Index {
     var source = record
     while let parent = source.parent { source = parent }
     switch source.definition.withoutRule {
-    case .fields(let text):
+    case .fields(let text), .summed(let text):
       return try components(inFields: try FieldIndex(json: text))
     case .code, .filtered:
       return order.map { SortComponents(encoding: .closure($0)) }

@@ -27,6 +27,7 @@ struct IndexDraft {
   mutating func finish(_ spill: SpillAction?) throws(TreeRingError) -> IndexRoots {
     if text != nil { try text?.finish(&roots, spill) }
     try flush(spill)
+    if index.sum != nil { try IndexEditor(editor: editor).buildNodes(&roots, spill) }
     return roots
   }
 
@@ -64,7 +65,8 @@ struct IndexDraft {
       return
     }
     guard let comparison = index.comparison, !found.isEmpty else {
-      for place in found { append(place, row.bucket, row.key) }
+      let summand = found.isEmpty ? nil : index.sum?.summand(of: row.object)
+      for place in found { append(place, row.bucket, row.key, summand) }
       return
     }
     guard let compared = comparison.row(row) else {
@@ -75,9 +77,11 @@ struct IndexDraft {
   }
 
   private mutating func append(
-    _ place: EncodedPlace, _ bucket: UInt32, _ key: UnsafeRawBufferPointer
+    _ place: EncodedPlace, _ bucket: UInt32, _ key: UnsafeRawBufferPointer,
+    _ summand: Summand? = nil
   ) {
-    let entry = IndexEditor.entry(place, bucket: bucket, key: key)
+    var entry = IndexEditor.entry(place, bucket: bucket, key: key)
+    summand?.append(to: &entry.value)
     order.append(key: entry.key, value: entry.value)
     places.append(
       key: PlaceKey.prefix(bucket: bucket, key: key) + place.group.bytes, value: place.sortKey)

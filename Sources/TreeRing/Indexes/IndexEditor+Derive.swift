@@ -79,6 +79,20 @@ extension IndexEditor {
     let prefix = PlaceKey.prefix(bucket: bucket, key: key)
     let before = PlaceKey.places(
       in: Tree(roots.places, pages: editor.pages), prefix: prefix)
-    replace(&roots, bucket: bucket, key: key, prefix: prefix, old: before, new: now ?? [])
+    guard let field = index.sum else {
+      return replace(&roots, bucket: bucket, key: key, prefix: prefix, old: before, new: now ?? [])
+    }
+    var summands = SummandChange()
+    if let place = before.first {
+      summands.old = try summand(in: roots, at: place, bucket: bucket, key: key)
+    }
+    if now?.isEmpty == false, let bytes = new.value(of: treeKey) {
+      summands.new = try values.withInput(
+        of: try RowRecord(bytes), bucket: bucket, key: key, readsMetadata: false
+      ) { field.summand(of: $0.object) }
+    }
+    replace(
+      &roots, bucket: bucket, key: key, prefix: prefix, old: before, new: now ?? [],
+      summands: summands)
   }
 }

@@ -27,11 +27,11 @@ struct IndexEditor {
     }
   }
 
-  private func remove(_ key: [UInt8], from root: inout TreeRoot) {
+  func remove(_ key: [UInt8], from root: inout TreeRoot) {
     key.withUnsafeBytes { _ = editor.remove(&root, key: $0) }
   }
 
-  private func put(_ key: [UInt8], _ value: [UInt8], into root: inout TreeRoot) {
+  func put(_ key: [UInt8], _ value: [UInt8], into root: inout TreeRoot) {
     key.withUnsafeBytes { key in
       value.withUnsafeBytes { _ = editor.put(&root, key: key, value: $0) }
     }

@@ -50,7 +50,7 @@ public struct IndexInfo: Hashable, Sendable {
       var text: TextIndex?
       var events: EventGrouping?
       switch record.definition.withoutRule {
-      case .fields(let text): fields = try? FieldIndex(json: text)
+      case .fields(let text), .summed(let text): fields = try? FieldIndex(json: text)
       case .selected(_, let text): filter = try? FieldFilter(json: text)
       case .manual: isManual = true
       case .text(let json): text = try? TextIndex(record.name, json: json)
@@ -77,6 +77,7 @@ extension IndexInfo {
       let order = fields.order.map { $0.isDescending ? "\($0.field) descending" : $0.field }
       return "field \(fields.group)"
         + (order.isEmpty ? "" : " by \(order.joined(separator: ", "))")
+        + (fields.sum.map { ", sums of \($0.field)" } ?? "")
     }
     if let text { return "words of \(text.fields.map(\.name).joined(separator: ", "))" }
     if let reference { return reference.field.map { "reference \($0)" } ?? "reference in code" }

@@ -14,11 +14,17 @@ public struct IndexReader: Sendable {
   let roots: IndexRoots
   let order: Tree
   let placeTree: Tree
+  /// The number of decimals of its sums; nil without sums.
+  let decimals: Int?
   /// Keeps the state readable; nil in a transaction.
   private let pin: (any AnyObject & Sendable)?
 
-  init(name: String, state: StateReader, roots: IndexRoots, pin: (any AnyObject & Sendable)?) {
+  init(
+    name: String, state: StateReader, roots: IndexRoots, decimals: Int? = nil,
+    pin: (any AnyObject & Sendable)?
+  ) {
     self.pin = pin
+    self.decimals = decimals
     self.name = name
     self.state = state
     self.roots = roots

@@ -1,6 +1,7 @@
 // The keys of a group index's two trees.
 //
-//   order tree   group · sort key · bucket (4) · key → group length (2), sort key length (2)
+//   order tree   group · sort key · bucket (4) · key → group length (2), sort key length (2), and
+//                in an index with sums the summand (Sums/Summand.swift)
 //   place tree   bucket (4) · key length (2) · key · group name → sort key
 //
 // Integers in keys are big-endian; the lengths in the value are little-endian. In the order tree
@@ -18,7 +19,10 @@ package enum OrderKey {
     return bytes
   }
 
-  /// The value of an order-tree entry.
+  /// The bytes of both lengths.
+  static let lengthsByteCount = 4
+
+  /// The value of an order-tree entry, or its beginning in an index with sums.
   package static func lengths(group: Int, sortKey: Int) -> [UInt8] {
     [
       UInt8(truncatingIfNeeded: group), UInt8(truncatingIfNeeded: group >> 8),
@@ -39,7 +43,7 @@ package struct OrderEntry {
   init(
     key entryKey: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer
   ) throws(TreeRingError) {
-    guard value.count == 4 else { throw ByteReader.damaged }
+    guard value.count >= OrderKey.lengthsByteCount else { throw ByteReader.damaged }
     let groupLength = Int(value[0]) | Int(value[1]) << 8
     let sortKeyLength = Int(value[2]) | Int(value[3]) << 8
     let keyStart = groupLength + sortKeyLength + 4

@@ -116,7 +116,7 @@ extension SortKeyEncoder {
 }
 
 /// A JSON number as sign, digits and exponent, without conversion.
-private struct WrittenNumber {
+struct WrittenNumber {
   var isNegative = false
   /// The offsets of the first digit that is not zero and behind the last one; equal for zero.
   var first = 0

@@ -93,7 +93,9 @@ extension Store {
   ) throws(TreeRingError) -> IndexReader {
     if record.isText { throw TextIndex.noGroups(record.name) }
     let roots = try trees(of: record, at: pin)
-    return IndexReader(name: record.name, state: pin.uncheckedReader, roots: roots, pin: pin)
+    return IndexReader(
+      name: record.name, state: pin.uncheckedReader, roots: roots, decimals: record.decimals,
+      pin: pin)
   }
 
   /// Returns the trees of an index at one snapshot. Builds them there if the index was not

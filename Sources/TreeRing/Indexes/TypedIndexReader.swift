@@ -52,6 +52,22 @@ public struct TypedIndexReader<
     try positions(in: group, condition).reduce(0) { $0 + $1.count }
   }
 
+  /// The sum of the rows of a group that fulfil a condition; of all its rows without one. O(log n),
+  /// for each of several values.
+  ///
+  /// Throws `invalidInput` if the index has no sums, and `notSummable` if one of the rows has a
+  /// number that cannot be summed.
+  public func sum(
+    in group: Group, where condition: ValueCondition<Sort>? = nil
+  ) throws(TreeRingError) -> IndexSum {
+    var total = try untyped.sum(at: 0..<0)
+    for range in try positions(in: group, condition) {
+      let part = try untyped.sum(in: name(of: group), range)
+      total = IndexSum(units: total.units + part.units, decimals: total.decimals)
+    }
+    return total
+  }
+
   // MARK: - Rows
 
   /// Calls `body` with the rows of a group that fulfil a condition, in group order or, if

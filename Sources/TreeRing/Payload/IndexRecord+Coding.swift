@@ -45,6 +45,7 @@ extension IndexRecord {
     static let unique: UInt8 = 7
     static let reference: UInt8 = 8
     static let expiry: UInt8 = 9
+    static let summed: UInt8 = 13
   }
 
   func encode(into bytes: inout [UInt8]) {
@@ -58,6 +59,7 @@ extension IndexRecord {
     switch definition {
     case .removed: bytes.append(Kind.removed)
     case .fields(let text): append(Kind.fields, text, to: &bytes)
+    case .summed(let text): append(Kind.summed, text, to: &bytes)
     case .code(let buckets):
       bytes.append(Kind.code)
       append(buckets, to: &bytes)
@@ -121,6 +123,7 @@ extension IndexRecord {
     switch kind {
     case Kind.removed: return .removed
     case Kind.fields: return .fields(String(decoding: try reader.counted(), as: UTF8.self))
+    case Kind.summed: return .summed(String(decoding: try reader.counted(), as: UTF8.self))
     case Kind.code: return .code(buckets: try buckets(&reader))
     case Kind.filtered:
       let buckets = try buckets(&reader)

@@ -9,6 +9,8 @@ package struct IndexRecord: Hashable, Sendable {
     case removed
     /// By fields of a JSON object; the canonical text of the definition.
     case fields(String)
+    /// By fields of a JSON object, with sums of one; the canonical text of the definition.
+    case summed(String)
     /// By a closure that some process registers.
     case code(buckets: [String])
     /// By another index, as it was defined then, and a closure that some process registers, which
@@ -36,7 +38,8 @@ package struct IndexRecord: Hashable, Sendable {
       switch (a, b) {
       case (.removed, .removed): true
       case (.fields(let a), .fields(let b)), (.reference(let a), .reference(let b)),
-        (.expiry(let a), .expiry(let b)), (.text(let a), .text(let b)):
+        (.expiry(let a), .expiry(let b)), (.text(let a), .text(let b)),
+        (.summed(let a), .summed(let b)):
         a.isSameName(as: b)
       case (.code(let a), .code(let b)), (.manual(let a), .manual(let b)):
         a.areSameNames(as: b)
@@ -53,7 +56,8 @@ package struct IndexRecord: Hashable, Sendable {
     package func hash(into hasher: inout Hasher) {
       switch self {
       case .removed: hasher.combine(0)
-      case .fields(let text), .reference(let text), .expiry(let text), .text(let text):
+      case .fields(let text), .reference(let text), .expiry(let text), .text(let text),
+        .summed(let text):
         text.hashName(into: &hasher)
       case .code(let buckets), .manual(let buckets): hasher.combine(buckets.names)
       case .filtered(let parent, _), .selected(let parent, _): hasher.combine(parent)
@@ -81,10 +85,10 @@ package struct IndexRecord: Hashable, Sendable {
     self.definition = definition
   }
 
-  /// Whether it is a rule that commits must keep.
+  /// Whether it is a rule that commits must keep: for sums, that they can be exact.
   var isRule: Bool {
     switch definition {
-    case .unique, .reference, .expiry: true
+    case .unique, .reference, .expiry, .summed: true
     case .removed, .fields, .code, .filtered, .selected, .manual, .text, .events: false
     }
   }

@@ -45,6 +45,9 @@ public struct TreeRingError: Error, Hashable, Sendable, CustomStringConvertible 
     public static let referenceMissing = Code("referenceMissing")
     /// A deleted row is one that other rows refer to. The commit did not happen.
     public static let restricted = Code("restricted")
+    /// A row has a number that an index cannot sum exactly. If it was to be written, the commit did
+    /// not happen.
+    public static let notSummable = Code("notSummable")
     /// The stream has another revision than the append expected. `current` is its newest revision;
     /// nil if it has no events. The commit did not happen.
     public static let wrongExpectedRevision = Code("wrongExpectedRevision")

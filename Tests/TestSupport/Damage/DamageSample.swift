@@ -160,6 +160,7 @@ package struct DamageSample: Sendable {
     var record = StoreRecord()
     let store = try Store(path: "store", fileSystem: disk, options: options)
     let fields = try FieldIndex(bucket: "notes", group: "g", order: [.init("n", descending: true)])
+      .summing("n")
     try store.write { tx in
       try tx.define("byField", fields)
       try tx.define("shelves", ManualIndex(on: "notes", "lists"))

@@ -89,7 +89,8 @@ struct SweepScript: Sendable {
   static let fieldIndex: FieldIndex = {
     do {
       return try FieldIndex(
-        bucket: "notes", group: "group", order: [.init("number", descending: true)])
+        bucket: "notes", group: "group", order: [.init("number", descending: true)]
+      ).summing("number")
     } catch { preconditionFailure("the definition is well formed") }
   }()
 
