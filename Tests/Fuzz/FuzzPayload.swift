@@ -120,10 +120,12 @@ func writePayloads(_ folder: String) {
             #"{"bucket":"b","group":"g","order":[],"where":{},"version":1,"unique":true}"#)),
         .reference(#"{"bucket":"b","field":"g","to":"b","delete":"cascade","version":1}"#),
         .expiry(#"{"bucket":"b","field":"n","dates":"seconds","version":1}"#),
+        .summed(
+          #"{"bucket":"b","group":"g","order":[],"where":{},"version":1,"sum":"n","decimals":1}"#),
       ]
       for (number, definition) in rules.enumerated() {
         let record = IndexRecord(
-          name: "r\(number)", number: UInt32(4 + number), version: 1, definition: definition)
+          name: "r\(number)", number: UInt32(10 + number), version: 1, definition: definition)
         writer.append(.index(record))
       }
       writer.append(

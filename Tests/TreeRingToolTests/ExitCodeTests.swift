@@ -17,6 +17,7 @@ import Testing
     .logBehindPages: .io, .snapshotExpired: .no, .storeRewound: .io, .notSupported: .io,
     .invalidInput: .badInput, .dateRefused: .badInput, .indexDefinedInCode: .no,
     .cancelled: .interrupted, .notUnique: .no, .referenceMissing: .no, .restricted: .no,
+    .notSummable: .no,
     .wrongExpectedRevision: .no, .newerVersion: .io,
   ]
 

@@ -30,7 +30,7 @@ struct TreeRingTool: ParsableCommand {
       ScanCommand.self, CountCommand.self, BucketsCommand.self, HistoryCommand.self,
       PutCommand.self,
       DeleteCommand.self, TagCommand.self, TagsCommand.self, IndexCommand.self,
-      StreamCommand.self, GroupsCommand.self, RowsCommand.self, FindCommand.self,
+      StreamCommand.self, GroupsCommand.self, SumCommand.self, RowsCommand.self, FindCommand.self,
       ChangesCommand.self, DiffCommand.self,
       WatchCommand.self, BoardCommand.self, ServeCommand.self, ReplayCommand.self,
       RevertCommand.self, SweepCommand.self,

@@ -76,7 +76,7 @@ public struct LiveAnswer: Sendable {
     case .invalidInput, .dateRefused: 400
     case .notAllowed: 403
     case .notFound: 404
-    case .conflict, .alreadyExists, .notUnique, .referenceMissing, .restricted: 409
+    case .conflict, .alreadyExists, .notUnique, .referenceMissing, .restricted, .notSummable: 409
     case .beyondHorizon: 410
     case .tooLarge: 413
     case .indexDefinedInCode: 422

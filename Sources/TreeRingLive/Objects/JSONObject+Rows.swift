@@ -57,6 +57,9 @@ extension JSONObject {
     number("rows", rows)
   }
 
+  /// The member of a sum: a JSON number with all digits.
+  package mutating func sum(_ sum: IndexSum) { raw("sum", sum.description) }
+
   /// The members of a bucket.
   package mutating func bucket(_ name: String, rows: Int) {
     text("bucket", name)
@@ -95,6 +98,10 @@ extension JSONObject {
     if let parent = index.parent { text("parent", parent) }
     if index.isManual { bool("manual", true) }
     if index.isUnique { bool("unique", true) }
+    if let sum = index.fields?.sum {
+      text("sum", sum.field)
+      if sum.decimals > 0 { number("decimals", sum.decimals) }
+    }
     if let expiry = index.expiry {
       if let field = expiry.field { text("field", field) }
       text("dates", expiry.field == nil ? "code" : expiry.numbers.rawValue)

@@ -64,6 +64,25 @@ import Testing
     try store.close()
   }
 
+  @Test("A store with sums opens, with the same sums at each commit")
+  func summedVersion1() throws {
+    let path = Self.folder.appending(path: "v1/summed.ring").path
+    let store = try Store(at: path, options: StoreOptions(mode: .readOnly))
+    #expect(store.newestCommit == 4)
+    #expect(try store.checkInvariants() == [])
+    for (commit, groups, early) in [
+      (1, "1125.00 -7.50 30.10", "347.00"), (2, "1125.00 -7.50 30.10", "347.00"),
+      (3, "1105.50 -6.75 30.10", "328.25"),
+      (4, "1112.50 -6.75 92233720368547788.17", "335.25"),
+    ] as [(CommitNumber, String, String)] {
+      let snapshot = try store.snapshot(at: .commit(commit))
+      let sums = try snapshot.index("byCustomer").groupSums()
+      #expect(sums.map(\.sum.description).joined(separator: " ") == groups)
+      #expect(try snapshot.index("early").sum().description == early)
+    }
+    try store.close()
+  }
+
   @Test("A store with a page file, kept roots, a compaction and an erasing opens for more writes")
   func keptVersion1() throws {
     let folder = try TemporaryFolder()

@@ -22,6 +22,9 @@ struct IndexAddCommand: StoreCommand {
       index: --text and --bucket, for `treering find`. Another \
       definition under an existing name replaces the index and raises its version.
 
+      Sums: With --sum an index by fields keeps the sums of a field, for `treering sum`. They are \
+      exact: a commit with a number of more than --decimals decimals in it is refused.
+
       Rules: With --unique each group holds one row at most; a commit after which two rows share \
       one is refused. A reference: --bucket, --field and --to; the field holds the keys of rows of \
       the bucket --to, which must exist, and --on-delete is the effect of deleting such a row. An \
@@ -41,6 +44,10 @@ struct IndexAddCommand: StoreCommand {
   var parent: String?
   @Flag(help: "The index is manual.") var manual = false
   @Flag(help: "Each group holds at most one row.") var unique = false
+  @Option(help: "The field to sum.", transform: NegativeNumber.shown)
+  var sum: String?
+  @Option(help: "The decimals that numbers in the summed field may have; 0 by default.")
+  var decimals: Int?
   @Option(help: "The field of a reference.", transform: NegativeNumber.shown)
   var field: String?
   @Option(help: "The bucket that a reference refers to.", transform: NegativeNumber.shown)
@@ -101,6 +108,7 @@ struct IndexAddCommand: StoreCommand {
       let isOther =
         field != nil || to != nil || onDelete != nil || required || expires != nil
         || numbers != nil
+      if sum != nil || decimals != nil { return .fields(try summed(isOther: isOther)) }
       if let text {
         guard let bucket, group == nil, order == nil, parent == nil, !manual, !unique, !isOther
         else {
@@ -131,6 +139,20 @@ struct IndexAddCommand: StoreCommand {
         + "--bucket, --field and --to, or --bucket and --expires, or --bucket and --text. --where "
         + "goes with the first two and --text, --unique with the first two and a reference, "
         + "--on-delete and --required with a reference, --numbers with --expires.")
+  }
+
+  /// The index with sums that the options describe.
+  private func summed(isOther: Bool) throws(TreeRingError) -> FieldIndex {
+    guard let bucket, let group, let order, let sum, parent == nil, text == nil, !manual, !isOther
+    else {
+      throw TreeRingError(
+        .invalidInput,
+        "--sum goes with --bucket, --group and --order, and --decimals with --sum.")
+    }
+    let index = try FieldIndex(
+      bucket: bucket, group: group, order: try Self.order(order), where: conditions
+    ).summing(sum, decimals: decimals ?? 0)
+    return unique ? index.unique() : index
   }
 
   /// The expiry that the options describe; nil if they describe none.
@@ -297,6 +319,9 @@ private final class IndexList {
   private func rules(of index: IndexInfo) -> String {
     var words = index.isUnique ? ["unique"] : []
     if index.expiry != nil { words.append("expires") }
+    if let sum = index.fields?.sum {
+      words.append("sums \(sum.field)" + (sum.decimals == 0 ? "" : ":\(sum.decimals)"))
+    }
     if let reference = index.reference {
       words.append("to \(reference.target)")
       if reference.isRequired { words.append("required") }

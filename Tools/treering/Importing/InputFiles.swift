@@ -46,7 +46,7 @@ struct InputFiles {
     } catch let error as TreeRingError {
       switch error.code {
       case .invalidInput, .tooLarge, .notFound, .alreadyExists, .notAllowed, .notUnique,
-        .referenceMissing, .restricted, .indexDefinedInCode:
+        .referenceMissing, .restricted, .notSummable, .indexDefinedInCode:
         throw Failure(.badInput, lines.located(error).description)
       default: throw error
       }

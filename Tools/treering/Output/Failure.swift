@@ -45,7 +45,7 @@ struct Failure: Error {
     switch code {
     case .notFound, .alreadyExists, .conflict, .wrongExpectedRevision, .beyondHorizon,
       .indexDefinedInCode, .notAllowed, .snapshotExpired, .notUnique, .referenceMissing,
-      .restricted:
+      .restricted, .notSummable:
       .no
     case .invalidInput, .tooLarge, .dateRefused: .badInput
     case .locked: .locked
