@@ -182,6 +182,30 @@ extension AnswerMaker {
     }
   }
 
+  func indexSum() throws(TreeRingError) -> LiveAnswer {
+    let reader = try reader()
+    let sum = try reader.sum()
+    return LiveAnswer {
+      $0.number("commit", reader.commit)
+      $0.number("count", reader.count)
+      $0.sum(sum)
+    }
+  }
+
+  func groupSum() throws(TreeRingError) -> LiveAnswer {
+    let snapshot = try snapshot()
+    let reader = try reader(at: snapshot)
+    let group = GroupName(bytes: try key(1).bytes)
+    let positions = try positions(in: group, of: reader, at: snapshot)
+    let sum = try reader.sum(in: group, positions)
+    return LiveAnswer {
+      $0.number("commit", reader.commit)
+      $0.key("group", group.bytes)
+      $0.number("count", positions.count)
+      $0.sum(sum)
+    }
+  }
+
   func groupRows() throws(TreeRingError) -> LiveAnswer {
     let snapshot = try snapshot()
     let reader = try reader(at: snapshot)

@@ -28,6 +28,8 @@ struct AnswerMaker {
     case .groupRows: try groupRows()
     case .groupCount: try groupCount()
     case .rank: try rank()
+    case .indexSum: try indexSum()
+    case .groupSum: try groupSum()
     case .find: try find()
     case .changes: try changes()
     case .diff: try diff()

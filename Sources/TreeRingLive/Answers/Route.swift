@@ -5,7 +5,7 @@ internal import TreeRingLog
 /// The action of a request.
 enum Endpoint: Sendable {
   case store, commits, commit, write, rows, row, history, count, groups, groupRows, groupCount, rank
-  case find, changes, diff
+  case indexSum, groupSum, find, changes, diff
   case stats, metrics, log, live, openAPI
 }
 
@@ -142,6 +142,11 @@ struct Route: Sendable {
     Route(
       .groupCount, "/v1/indexes/{index}/groups/{group}/count",
       "The number of rows of a group, or of a range of its order.", [at] + bounds),
+    Route(
+      .indexSum, "/v1/indexes/{index}/sum", "The sum of all rows of an index with sums.", [at]),
+    Route(
+      .groupSum, "/v1/indexes/{index}/groups/{group}/sum",
+      "The sum of a group of an index with sums, or of a range of its order.", [at] + bounds),
     Route(
       .rank, "/v1/indexes/{index}/groups/{group}/rank/{key}", "The position of a row in a group.",
       [
