@@ -1,5 +1,6 @@
 // Answers with sums of an index.
 
+import Foundation
 import TestSupport
 import Testing
 import TreeRing
@@ -45,6 +46,29 @@ import TreeRingLog
       let answer = ask(service, "/v1/indexes/Orders/\(path)")
       #expect(answer.status == 200 && answer.text == body + "\n", "\(path): \(answer.text)")
     }
+  }
+
+  @Test("Totals of a window have the sums of whole groups, after commits that show nothing new too")
+  func live() throws {
+    let store = try store()
+    let session = LiveService(store).session(for: LiveAccess(.read))
+    session.receive(
+      #"{"open":"w","index":"Orders","groups":["ann","bob"],"ranges":{"ann":"fixed:1"},"#
+        + #""totals":true}"#)
+    func totals() throws -> String {
+      guard let message = session.nextMessage() else { return "nothing" }
+      let text = String(decoding: message, as: UTF8.self)
+      let part = text.components(separatedBy: "\"totals\":").dropFirst().first
+      return part.map { String($0.dropLast()) } ?? "no totals in \(text)"
+    }
+    #expect(try totals() == #"[["ann",0,2,11.75],["bob",0,1,4.00]]"#)
+    try store.write { tx in
+      try tx.put(
+        Array(#"{"who":"ann","day":9,"amount":8}"#.utf8), for: "b",
+        in: Bucket<[UInt8]>.bytes("o"))
+    }
+    #expect(try totals() == #"[["ann",0,2,20.50]]"#)
+    #expect(try totals() == "nothing")
   }
 
   @Test("An index without sums, a mistake and a missing right are answered with their status")

@@ -179,7 +179,7 @@ struct LiveWindow: Sendable {
     }
     let isAwaited = awaitsAnswer
     awaitsAnswer = false
-    let totals = givesTotals ? SectionTotals.changed(by: change) : []
+    let totals = givesTotals ? try SectionTotals.changed(by: change) : []
     if change.isEmpty, totals.isEmpty, !isAwaited { return nil }
     if let from = sent, !change.isReset,
       let message = try encode(change, totals, from: from, snapshot)
@@ -269,7 +269,13 @@ struct LiveWindow: Sendable {
       let begun = first.row == 0 ? first.section : first.section + 1
       let end = path.row == 0 ? path.section : path.section + 1
       let names = sections[min(begun, end)..<end].map(\.group)
-      encoder.append(totals: names.compactMap { SectionTotals(of: $0, in: shown) })
+      var totals: [SectionTotals] = []
+      for name in names {
+        if let total = SectionTotals(of: name, in: shown) {
+          totals.append(try total.withSum(in: shown))
+        }
+      }
+      encoder.append(totals: totals)
     }
     rest = path.section < sections.count ? path : nil
     if rest != nil { encoder.append(",\"more\":true") }

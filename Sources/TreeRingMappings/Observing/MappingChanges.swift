@@ -15,8 +15,12 @@ extension Store {
   /// - Parameters:
   ///   - mappings: The groups to show.
   ///   - limit: The maximum number of operations to list; a larger change is a reset.
-  public func changes(of mappings: Mappings, limit: Int = 500) -> MappingChanges {
-    changes(of: MappingControl(mappings), limit: limit)
+  ///   - totals: Whether to deliver changes of mapped groups that show nothing new too, for the
+  ///     sake of their ``Change/totals()``.
+  public func changes(
+    of mappings: Mappings, limit: Int = 500, totals: Bool = false
+  ) -> MappingChanges {
+    changes(of: MappingControl(mappings), limit: limit, totals: totals)
   }
 
   /// The changes of the rows that a control's mappings show. The control may change them during the
@@ -25,8 +29,12 @@ extension Store {
   /// - Parameters:
   ///   - control: The source of mappings and range changes.
   ///   - limit: The maximum number of operations to list; a larger change is a reset.
-  public func changes(of control: MappingControl, limit: Int = 500) -> MappingChanges {
-    MappingChanges(store: self, control: control, limit: limit)
+  ///   - totals: Whether to deliver changes of mapped groups that show nothing new too, for the
+  ///     sake of their ``Change/totals()``.
+  public func changes(
+    of control: MappingControl, limit: Int = 500, totals: Bool = false
+  ) -> MappingChanges {
+    MappingChanges(store: self, control: control, limit: limit, totals: totals)
   }
 }
 
@@ -37,18 +45,21 @@ public struct MappingChanges: AsyncSequence, Sendable {
   let store: Store
   let control: MappingControl
   let limit: Int
+  let totals: Bool
 
   public func makeAsyncIterator() -> Iterator {
     let mappings = control.request().request?.mappings
     return Iterator(
       observer: store.observer(of: mappings ?? Mappings(of: "", groups: []), limit: limit),
-      control: control)
+      control: control, totals: totals)
   }
 
   /// The position of one reader.
   public struct Iterator: AsyncIteratorProtocol {
     var observer: MappingObserver
     let control: MappingControl
+    /// Whether to deliver changes of totals alone.
+    let totals: Bool
     /// The control's turn that was last delivered.
     fileprivate var delivered: Int?
 
@@ -78,7 +89,7 @@ public struct MappingChanges: AsyncSequence, Sendable {
         }
         control.settle(request, showing: observer.mappings)
         delivered = turn
-        if !change.isEmpty { return change }
+        if !change.isEmpty || totals && change.affectsTotals { return change }
       }
       return nil
     }

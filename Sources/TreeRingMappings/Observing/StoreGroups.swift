@@ -46,6 +46,16 @@ final class StoreGroups: OrderedGroups {
   }
   func id(of row: RowReference) throws(TreeRingError) -> RowID { try names.id(of: row) }
   func reference(of id: RowID) -> RowReference? { names.reference(of: id) }
+  var hasSums: Bool { reader.hasSums }
+  func sum(of name: GroupName) throws(TreeRingError) -> IndexSum? {
+    if !hasSums { return nil }
+    do throws(TreeRingError) {
+      return try reader.sum(in: name)
+    } catch {
+      if error.code == .notSummable { return nil }
+      throw error
+    }
+  }
 }
 
 extension GroupEntries: OrderedGroup {}

@@ -24,6 +24,15 @@ protocol OrderedGroups<Group>: Sendable {
   func id(of row: RowReference) throws(TreeRingError) -> RowID
   /// The row of a public identity; nil if there never was such a row. O(1).
   func reference(of id: RowID) -> RowReference?
+  /// Whether groups have sums.
+  var hasSums: Bool { get }
+  /// The sum of a group; nil without sums, or if one of its numbers cannot be summed. O(log n).
+  func sum(of name: GroupName) throws(TreeRingError) -> IndexSum?
+}
+
+extension OrderedGroups {
+  var hasSums: Bool { false }
+  func sum(of name: GroupName) throws(TreeRingError) -> IndexSum? { nil }
 }
 
 /// One group: a strict total order of rows, with order statistics. Every call costs O(log n).

@@ -141,7 +141,7 @@ export class LiveWindow {
     this.rows = new Map();
     /**
      * With the request's `totals`: the rows of each section's group, and those before the first
-     * one shown, {rows, first} by keyID.
+     * one shown, {rows, first, sum} by keyID; sum: of the group, in an index with sums.
      */
     this.totals = new Map();
     /** The commit shown, and its date; null before the first message. */
@@ -216,8 +216,8 @@ export class LiveWindow {
     this.at = message.at;
     this.position = message.position ?? this.position;
     const change = "from" in message ? this.change(message) : this.whole(message);
-    for (const [group, first, rows] of message.totals ?? []) {
-      this.totals.set(keyID(group), { first, rows });
+    for (const [group, first, rows, sum] of message.totals ?? []) {
+      this.totals.set(keyID(group), { first, rows, sum });
     }
     change.milliseconds = performance.now() - start;
     for (const listener of this.listeners) listener(change);
