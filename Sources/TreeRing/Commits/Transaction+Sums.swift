@@ -35,8 +35,8 @@ extension ActiveIndex {
     var error = TreeRingError(
       .notSummable,
       "The row \(row) has a number in “\(sum.field)” that the index \(name) cannot sum exactly: "
-        + "it sums \(numbers), and of 64 bits in units of the last digit. Round the number, or keep "
-        + "it in another field.")
+        + "it sums \(numbers), and of 64 bits in units of the last digit. Round the number, or "
+        + "keep it in another field.")
     error.brokenRule = BrokenRule(name: name, row: .init(row), other: nil)
     return error
   }
