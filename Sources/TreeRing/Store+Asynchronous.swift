@@ -144,4 +144,20 @@ extension Store {
       try restore(from: backup, to: folder) { progress($0) && !stop.isSet }
     }
   }
+
+  /// Checks a store and changes nothing, without blocking the caller's thread. Otherwise it equals
+  /// the blocking form.
+  /// - Parameters:
+  ///   - folder: The folder of the store.
+  ///   - comparesIndexes: Whether also to compare each index with one rebuilt from the rows.
+  ///   - progress: Called from time to time on a thread of the library.
+  /// - Throws: As the blocking form; `cancelled` if the task is cancelled before the work begins.
+  public static func verify(
+    _ folder: String, comparesIndexes: Bool = false,
+    progress: @escaping @Sendable (CopyProgress) -> Void = { _ in }
+  ) async throws -> VerificationReport {
+    try await WorkerPool.upkeep.runThrowing { _ in
+      try verify(folder, comparesIndexes: comparesIndexes, progress: progress)
+    }
+  }
 }

@@ -103,9 +103,11 @@ import TreeRingPlatform
     let command = try VerifyCommand.parse([path, "--deep"])
     for code in [TreeRingError.Code.corruption, .logBehindPages] {
       let error = TreeRingError(code, "A sentence.", file: "f", offset: 3, commit: 7)
+      var report = VerificationReport()
+      try report.add(error, of: path)
       #expect(
-        try command.finding(error)
-          == LogFinding(file: "f", offset: 3, commit: 7, problem: "A sentence."))
+        report.findings
+          == [StoreFinding(file: "f", offset: 3, commit: 7, problem: "A sentence.")])
     }
     let failures: [(TreeRingError.Code, treering.ExitStatus)] = [
       (.locked, .locked), (.io, .io), (.noSpace, .io), (.unsupportedFormat, .io),
@@ -113,7 +115,11 @@ import TreeRingPlatform
     ]
     for (code, status) in failures {
       let failure = #expect(throws: Failure.self, "\(code)") {
-        try command.finding(TreeRingError(code, "A sentence."))
+        try command.checked {
+          var report = VerificationReport()
+          try report.add(TreeRingError(code, "A sentence."), of: path)
+          return report
+        }
       }
       #expect(failure?.status == status, "\(code)")
     }

@@ -14,8 +14,7 @@ extension Store {
   ///
   /// It blocks its thread: use it in code that is not asynchronous, and at the top level of a
   /// program. In asynchronous functions and closures, `write` is the asynchronous variant, called
-  /// with `try await`. To block there on purpose, write in a function of your own that is not
-  /// asynchronous.
+  /// with `try await`. To block there on purpose, write within ``blocking(_:)``.
   ///
   /// - Parameters:
   ///   - durability: the durability of this commit; nil for the store's.

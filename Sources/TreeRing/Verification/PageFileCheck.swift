@@ -13,7 +13,7 @@ package import TreeRingLog
 package func verifyPageFile(
   _ path: String, fileSystem: any FileSystem,
   progress: @escaping (_ byteCount: UInt64) -> Void = { _ in }
-) throws(TreeRingError) -> [LogFinding] {
+) throws(TreeRingError) -> [StoreFinding] {
   guard try fileSystem.exists(path) else { return [] }
   var check: PageFileCheck
   do throws(TreeRingError) {
@@ -25,7 +25,7 @@ package func verifyPageFile(
     if let meta = metas.first { check.run(meta) }
     if let failure = check.failure { throw failure }
   } catch  where [.corruption, .unsupportedFormat, .notAStore].contains(error.code) {
-    return [LogFinding(file: path, offset: error.offset ?? 0, problem: error.message)]
+    return [StoreFinding(file: path, offset: error.offset ?? 0, problem: error.message)]
   }
   return check.findings
 }
@@ -33,14 +33,14 @@ package func verifyPageFile(
 private struct PageFileCheck {
   let file: PageFile
   let progress: (UInt64) -> Void
-  var findings: [LogFinding] = []
+  var findings: [StoreFinding] = []
   /// The error that prevented the check, if any.
   private(set) var failure: TreeRingError?
   var used: Set<PageNumber> = []
 
   mutating func report(_ problem: String, at offset: UInt64 = 0) {
     if findings.count < 100 {
-      findings.append(LogFinding(file: file.path, offset: offset, problem: problem))
+      findings.append(StoreFinding(file: file.path, offset: offset, problem: problem))
     }
   }
 

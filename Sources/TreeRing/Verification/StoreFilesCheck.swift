@@ -11,7 +11,7 @@ package import TreeRingLog
 /// Checks the log and the page file of a store.
 package struct StoreFilesCheck {
   /// The flaws found.
-  package private(set) var findings: [LogFinding]
+  package private(set) var findings: [StoreFinding]
   /// Whether the page file was not checked completely, because its writer made checkpoints too
   /// often.
   package private(set) var isPartial = false
@@ -77,7 +77,7 @@ package struct StoreFilesCheck {
 
   private static func pageFileFindings(
     _ path: String, _ fileSystem: any FileSystem, _ progress: @escaping (UInt64) -> Void
-  ) throws(TreeRingError) -> [LogFinding] {
+  ) throws(TreeRingError) -> [StoreFinding] {
     do throws(TreeRingError) {
       return try verifyPageFile(path, fileSystem: fileSystem, progress: progress)
     } catch  where error.code == .notFound { return [] }

@@ -27,12 +27,12 @@ package func dumpSegment(
 package func verifyLog(
   directory: String, fileSystem: any FileSystem, through: CommitNumber? = nil,
   failed: ((TreeRingError) -> Void)? = nil, progress: (UInt64) -> Void = { _ in }
-) -> [LogFinding] {
-  var findings: [LogFinding] = []
+) -> [StoreFinding] {
+  var findings: [StoreFinding] = []
   var done: UInt64 = 0
   func note(_ error: TreeRingError, _ path: String) {
     if let failed, !error.isFinding { return failed(error) }
-    let finding = LogFinding(
+    let finding = StoreFinding(
       file: error.file ?? path, offset: error.offset ?? 0, commit: error.commit,
       problem: error.message)
     let isKnown = findings.contains {
@@ -183,14 +183,14 @@ struct SegmentDump {
   static func findings(
     _ name: SegmentName, next: SegmentName?, _ directory: String, _ fileSystem: any FileSystem,
     through: CommitNumber?, progress: (_ end: UInt64) -> Void
-  ) throws(TreeRingError) -> [LogFinding] {
+  ) throws(TreeRingError) -> [StoreFinding] {
     let path = "\(directory)/\(name.fileName)"
-    var findings: [LogFinding] = []
+    var findings: [StoreFinding] = []
     try dumpSegment(file: path, fileSystem: fileSystem) { piece in
       progress(piece.offset + piece.length)
       if let problem = piece.problem {
         findings.append(
-          LogFinding(file: path, offset: piece.offset, commit: piece.commit, problem: problem))
+          StoreFinding(file: path, offset: piece.offset, commit: piece.commit, problem: problem))
       }
     }
     guard !findings.isEmpty else { return [] }

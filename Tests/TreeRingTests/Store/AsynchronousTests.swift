@@ -12,9 +12,6 @@ import TreeRingPlatform
 
 @Suite("Asynchronous forms", .leavesSoundStores)
 struct AsynchronousTests {
-  /// Runs `body`, in which calls are the blocking ones.
-  private func blocking<R>(_ body: () throws -> R) throws -> R { try body() }
-
   /// A store in which each commit changes some of a few rows.
   private func makeStore(commitCount: Int) throws -> Store {
     let store = try Store.tiny()
@@ -74,7 +71,7 @@ struct AsynchronousTests {
       for try await (number, rows) in group { found[number] = rows }
       return found
     }
-    try blocking {
+    try Store.blocking {
       let fresh = try makeStore(commitCount: 400)
       for (number, commit) in commits.enumerated() {
         let rows = try contents(store.snapshot(at: .commit(commit)))
@@ -83,6 +80,26 @@ struct AsynchronousTests {
         #expect(rows.map(\.object) == others.map(\.object))
       }
     }
+  }
+
+  @Test("Within `blocking`, names mean the blocking forms, which may change variables around them")
+  func blocking() async throws {
+    let store = try Store.tiny()
+    var numbers: [Int] = []
+    let commit = try Store.blocking {
+      for number in 0..<3 {
+        try store.write { tx in
+          try tx.put(Note(group: "g", number: number), for: Key("\(number)"), in: notes)
+          numbers.append(number)
+        }
+      }
+      return try store.write { tx in try tx.delete("0", in: notes) }.commit
+    }
+    #expect(numbers == [0, 1, 2] && commit == 4 && store.newestCommit == 4)
+    let error = #expect(throws: TreeRingError.self) {
+      try Store.blocking { () throws(TreeRingError) in try store.snapshot(at: .commit(5)) }
+    }
+    #expect(error?.code == .notFound)
   }
 
   @Test("Rows of the past equal those of the blocking forms", arguments: seeds(1...3))
@@ -94,7 +111,7 @@ struct AsynchronousTests {
       let key = Key("\(Int.random(in: 0..<14, using: &random))")
       let note = try await store.get(key, in: notes, at: point)
       let row = try await store.row(key, in: notes, at: point)
-      let (otherNote, otherRow) = try blocking {
+      let (otherNote, otherRow) = try Store.blocking {
         (try store.get(key, in: notes, at: point), try store.row(key, in: notes, at: point))
       }
       #expect(note == otherNote)
@@ -117,25 +134,26 @@ struct AsynchronousTests {
       bucket: "notes", group: "group", order: [FieldIndex.Order("number", descending: true)])
     let filter = try FieldFilter(of: "ByGroup", where: ["group=g1"])
     #expect(
-      try await one.define("ByGroup", fields) == blocking { try two.define("ByGroup", fields) })
-    #expect(try await one.define("One", filter) == blocking { try two.define("One", filter) })
+      try await one.define("ByGroup", fields)
+        == Store.blocking { try two.define("ByGroup", fields) })
+    #expect(try await one.define("One", filter) == Store.blocking { try two.define("One", filter) })
     #expect(
       try await one.define("Mine", ManualIndex(on: notes))
-        == blocking { try two.define("Mine", ManualIndex(on: notes)) })
-    #expect(try await one.register(byGroup()) == blocking { try two.register(byGroup()) })
+        == Store.blocking { try two.define("Mine", ManualIndex(on: notes)) })
+    #expect(try await one.register(byGroup()) == Store.blocking { try two.register(byGroup()) })
     // In a function of its own, so that no snapshot is alive at the erasing.
     try compare(one, two)
-    #expect(try await one.removeIndex("One") == blocking { try two.removeIndex("One") })
+    #expect(try await one.removeIndex("One") == Store.blocking { try two.removeIndex("One") })
     let (made, expected) = (
-      try await one.revert(to: .commit(20)), try blocking { try two.revert(to: .commit(20)) }
+      try await one.revert(to: .commit(20)), try Store.blocking { try two.revert(to: .commit(20)) }
     )
     #expect(made == expected)
     try await one.checkpoint()
     #expect(try await one.sweep() == 0)
     let report = try await one.compact(to: .before(30))
-    #expect(report.horizon == (try blocking { try two.compact(to: .before(30)).horizon }))
+    #expect(report.horizon == (try Store.blocking { try two.compact(to: .before(30)).horizon }))
     let erased = try await one.erase("5", in: notes)
-    let alsoErased = try blocking { try two.erase("5", in: notes) }
+    let alsoErased = try Store.blocking { try two.erase("5", in: notes) }
     #expect(erased.deleted == alsoErased.deleted)
     #expect(erased.operations == alsoErased.operations)
     #expect(try contents(one.snapshot()) == contents(two.snapshot()))
@@ -146,7 +164,7 @@ struct AsynchronousTests {
     let folder = try TemporaryFolder()
     let store = try makeStore(commitCount: 30)
     let report = try await store.backUp(to: folder.path + "/one")
-    let expected = try blocking { try store.backUp(to: folder.path + "/two") }
+    let expected = try Store.blocking { try store.backUp(to: folder.path + "/two") }
     #expect(report.lastCommit == expected.lastCommit)
     try await Store.restore(from: folder.path + "/one", to: folder.path + "/restored")
     try await Store.salvage(from: folder.path + "/two", to: folder.path + "/salvaged")

@@ -19,71 +19,60 @@ struct VerifyCommand: StoreCommand {
 
   func run(_ output: Output) throws {
     try StoreAccess.checkExists(arguments.store, "Check the path.")
-    let files = try checkFiles()
-    var findings = files.findings
-    var commits: CommitNumber = 0
-    if findings.isEmpty {
-      do {
-        (commits, findings) = try WholeHistory.reading(arguments.store) {
-          ($0.newestCommit, try check($0))
-        }
-      } catch let error as TreeRingError {
-        findings.append(try finding(error))
-      }
+    let report = try verified()
+    for finding in report.findings { try print(finding, output) }
+    guard report.findings.isEmpty else {
+      let count = Units.count(report.findings.count, "problem")
+      throw Failure(.no, output.isJSON ? "" : "Found \(count); nothing was changed.")
     }
-    for finding in findings { try report(finding, output) }
-    guard findings.isEmpty else {
-      throw Failure(
-        .no,
-        output.isJSON ? "" : "Found \(Units.count(findings.count, "problem")); nothing was changed."
-      )
-    }
-    if files.isPartial {
+    if report.isPartial {
       output.notice(
         "Earlier states in the page file were not checked: the store is written too fast."
       )
     }
-    if !output.isJSON { try output.line("The store is sound; its last commit is \(commits).") }
+    if !output.isJSON {
+      try output.line("The store is sound; its last commit is \(report.newestCommit).")
+    }
   }
 
-  private func checkFiles() throws -> StoreFilesCheck {
+  private func verified() throws -> VerificationReport {
     let bar = ProgressBar("Checking", total: nil)
     defer { bar.finish() }
-    return try StoreFilesCheck(of: arguments.store, fileSystem: PosixFileSystem()) {
-      bar.update(
-        done: $0.doneByteCount, of: $0.byteCount, count: $0.doneByteCount >> 20, unit: "MiB")
+    return try checked {
+      var report = try Store.verify(arguments.store, comparesIndexes: deep) {
+        bar.update(
+          done: $0.doneByteCount, of: $0.byteCount, count: $0.doneByteCount >> 20, unit: "MiB")
+      } opening: {
+        bar.finish()
+        return try StoreAccess.open(arguments.store, .readOnly)
+      }
+      guard deep, report.findings.isEmpty else { return report }
+      do {
+        let differences = try WholeHistory.reading(arguments.store) {
+          try Replayer.differences(in: $0, at: arguments.store, commit: $0.newestCommit)
+        }
+        report.findings = differences.map {
+          StoreFinding(file: arguments.store, offset: 0, problem: $0)
+        }
+      } catch let error as TreeRingError {
+        try report.add(error, of: arguments.store)
+      }
+      return report
     }
   }
 
-  /// The problems of a store that can be opened.
-  /// - Throws: `beyondHorizon` if another process compacts the store during the check.
-  private func check(_ store: Store) throws -> [LogFinding] {
-    var problems = try store.checkInvariants(comparesIndexes: deep)
-    if deep {
-      problems += try Replayer.differences(
-        in: store, at: arguments.store, commit: store.newestCommit)
-    }
-    return problems.map { LogFinding(file: arguments.store, offset: 0, problem: $0) }
-  }
-
-  /// An error as a finding. This includes errors about input: the only input here is the store.
-  /// - Throws: the error's failure if the error does not stand for damage.
-  func finding(_ error: TreeRingError) throws -> LogFinding {
-    guard Self.damage.contains(error.code) else {
+  /// Calls `body`. An error that is no finding must not end the program with the exit code 1, which
+  /// means damage.
+  func checked(_ body: () throws -> VerificationReport) throws -> VerificationReport {
+    do {
+      return try body()
+    } catch let error as TreeRingError {
       let failure = Failure(error)
-      // Exit code 1 would mean damage.
       throw failure.status == .no ? Failure(.io, failure.message) : failure
     }
-    return LogFinding(
-      file: error.file ?? arguments.store, offset: error.offset ?? 0, commit: error.commit,
-      problem: error.message)
   }
 
-  private static let damage: Set<TreeRingError.Code> = [
-    .corruption, .notAStore, .logBehindPages, .invalidInput, .tooLarge, .conflict, .alreadyExists,
-  ]
-
-  private func report(_ finding: LogFinding, _ output: Output) throws {
+  private func print(_ finding: StoreFinding, _ output: Output) throws {
     guard output.isJSON else {
       let commit = finding.commit.map { ", commit \($0)" } ?? ""
       return try output.line(

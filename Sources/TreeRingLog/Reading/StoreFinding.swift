@@ -1,11 +1,15 @@
-// The result of inspecting a log: its faults, and descriptions of its frames.
+// The results of inspecting a store: its flaws, and descriptions of its frames.
 
-/// One fault of a log.
-package struct LogFinding: Hashable, Sendable {
-  package var file: String
-  package var offset: UInt64
-  package var commit: CommitNumber?
-  package var problem: String
+/// A flaw of a store.
+public struct StoreFinding: Hashable, Sendable {
+  /// The file, or the folder of the store for a flaw within a tree.
+  public var file: String
+  /// The flaw's position in the file, in bytes; 0 for a flaw of the whole file.
+  public var offset: UInt64
+  /// The commit that is affected, if the flaw is that of one commit.
+  public var commit: CommitNumber?
+  /// The flaw in words.
+  public var problem: String
 
   package init(file: String, offset: UInt64, commit: CommitNumber? = nil, problem: String) {
     self.file = file
