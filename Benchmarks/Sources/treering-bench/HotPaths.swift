@@ -134,17 +134,6 @@ struct HotPath: Sendable {
       }
       return documentCount
     },
-    HotPath(name: "phrase") { folder, work in
-      let store = try open(folder)
-      try putDocuments(store)
-      try store.define(try words())
-      let text = try store.snapshot().text("words")
-      let query = try TextQuery("\"w3 w5\"")
-      var count = 0
-      try work.measure { for _ in 0..<20 { count += try text.find(query, limit: 10).count } }
-      guard count > 0 else { throw WrongResult("no document was found") }
-      return 20
-    },
   ]
 
   private static let documentCount = 2_000

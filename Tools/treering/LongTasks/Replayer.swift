@@ -45,6 +45,8 @@ struct Replayer {
           tx.annotation = info.annotation
           tx.tags = info.tags
           tx.keepsEmptyCommit = true
+          // The log is taken as it is: an import without checks may have broken rules.
+          tx.keepsRules = false
           tx.baseCommits = Set(bases)
           for operation in operations { try apply(operation, to: tx) }
         }
