@@ -23,6 +23,13 @@ do {
   precondition(book == mobyDick)
 }
 
+/// Blocks in asynchronous code on purpose.
+func dropHistory(of store: Store) async throws -> CommitNumber {
+  let report = try Store.blocking { try store.compact(to: .keeping(.last(commits: 100))) }
+  return report.horizon
+}
+_ = dropHistory
+
 // Indexes.
 enum Priority: Int, Codable, SortValue { case low, normal, high }
 
