@@ -61,15 +61,8 @@ struct PostingBatch {
       }
       var reader = PostingBytes(chunk)
       reader.position = at
-      let head = reader.integer()
-      if head & 1 == 0 {
-        operation &+= head >> 2
-      } else {
-        commit &+= head >> 2
-        operation = reader.integer()
-      }
+      let isSingle = reader.takeHead(&commit, &operation)
       documents[index] = TextDocument(commit: commit, operation: operation)
-      let isSingle = head & 2 != 0
       starts[index] = UInt32(truncatingIfNeeded: reader.position) << 1 | (isSingle ? 1 : 0)
       index &+= 1
       _ = reader.integer()

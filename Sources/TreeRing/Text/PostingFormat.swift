@@ -176,6 +176,20 @@ struct PostingBytes {
     return result
   }
 
+  /// Reads the head of a posting, and moves a document on to that of the posting.
+  /// - Returns: Whether the term occurs once in the document, and in field 0.
+  @inline(__always)
+  mutating func takeHead(_ commit: inout UInt64, _ operation: inout UInt64) -> Bool {
+    let head = integer()
+    if head & 1 == 0 {
+      operation &+= head >> 2
+    } else {
+      commit &+= head >> 2
+      operation = integer()
+    }
+    return head & 2 != 0
+  }
+
   /// Passes integers without reading them.
   @inline(__always)
   mutating func skip(_ integers: UInt64) {
@@ -260,22 +274,16 @@ struct PostingScanner {
         index = count
         return false
       }
-      let head = reader.integer()
-      if head & 1 == 0 {
-        operation &+= head >> 2
-      } else {
-        commit &+= head >> 2
-        operation = reader.integer()
-      }
+      let isOne = reader.takeHead(&commit, &operation)
       let length = reader.integer()
       if commit > target.commit || commit == target.commit && operation >= target.operation {
         (self.commit, self.operation) = (commit, operation)
-        isSingle = head & 2 != 0
+        isSingle = isOne
         self.length = leastLength &+ length
         occurrenceStart = reader.position
         return true
       }
-      reader.skip(head & 2 != 0 ? 1 : reader.integer())
+      reader.skip(isOne ? 1 : reader.integer())
     }
   }
 

@@ -64,7 +64,10 @@ extension Store {
     opening open: () throws -> Store
   ) throws -> VerificationReport {
     let fileSystem = PosixFileSystem()
-    try checkExists(folder, fileSystem)
+    guard try exists(at: folder, on: fileSystem) else {
+      throw TreeRingError(
+        .notFound, "There is no store at \(folder). Check the path.", file: folder)
+    }
     let files = try StoreFilesCheck(of: folder, fileSystem: fileSystem, progress: progress)
     var report = VerificationReport(findings: files.findings, isPartial: files.isPartial)
     guard report.findings.isEmpty else { return report }
@@ -81,16 +84,15 @@ extension Store {
     return report
   }
 
-  private static func checkExists(
-    _ folder: String, _ fileSystem: any FileSystem
-  ) throws(TreeRingError) {
-    if try fileSystem.exists(folder + "/log") {
-      if try UnfinishedCopy.kind(in: folder, fileSystem: fileSystem) != nil { return }
-      switch try StoreFolder(folder, fileSystem: fileSystem) {
-      case .store, .damaged: return
-      case .absent, .empty, .foreign: break
-      }
+  /// Whether a folder holds a store, or the copy of one that was not finished.
+  package static func exists(
+    at folder: String, on fileSystem: any FileSystem
+  ) throws(TreeRingError) -> Bool {
+    guard try fileSystem.exists(folder + "/log") else { return false }
+    if try UnfinishedCopy.kind(in: folder, fileSystem: fileSystem) != nil { return true }
+    switch try StoreFolder(folder, fileSystem: fileSystem) {
+    case .store, .damaged: return true
+    case .absent, .empty, .foreign: return false
     }
-    throw TreeRingError(.notFound, "There is no store at \(folder). Check the path.", file: folder)
   }
 }

@@ -76,14 +76,7 @@ enum StoreAccess {
   /// Throws a failure with exit code 66 if there is no store. The exit code is 74 if that is
   /// unknown, as in a folder without permission to enter.
   static func checkExists(_ path: String, _ remedy: String) throws {
-    let disk = PosixFileSystem()
-    if try disk.exists(path + "/log") {
-      if try UnfinishedCopy.kind(in: path, fileSystem: disk) != nil { return }
-      switch try StoreFolder(path, fileSystem: disk) {
-      case .store, .damaged: return
-      case .absent, .empty, .foreign: break
-      }
-    }
+    if try Store.exists(at: path, on: PosixFileSystem()) { return }
     throw Failure(.noInput, "There is no store at \(path). \(remedy)")
   }
 

@@ -26,7 +26,7 @@ public final class HTTPClientTransport: HTTPTransport {
   public init(tls: TLSConfiguration? = nil) { self.tls = tls }
 
   deinit {
-    // Answers that last keep the transport alive.
+    // Answers that last keep the transport alive. Nothing depends on how idle connections end.
     for client in clients.withLock({ Array($0.values) }) { client.shutdown { _ in } }
   }
 

@@ -87,6 +87,7 @@ struct TransportTests {
           try await whole(transport.send(request(server)))
         }
       }
+      #expect(server.requests.count == answers.count)
     }
   }
 
@@ -157,6 +158,7 @@ struct TransportTests {
         let sent = try request(server, silence: .milliseconds(200))
         await #expect(throws: (any Error).self) { try await whole(transport.send(sent)) }
       }
+      #expect(server.requests.count == 2)
     }
   }
 

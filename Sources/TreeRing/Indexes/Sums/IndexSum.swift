@@ -37,7 +37,7 @@ extension IndexReader {
   ///
   /// Throws `invalidInput` if the index has no sums, and `notSummable` if one of the rows has a
   /// number that cannot be summed. No writer leaves such a row, but one may be in a commit before
-  /// the index was defined.
+  /// the index was defined, or come from an import without checks.
   public func sum() throws(TreeRingError) -> IndexSum { try sum(at: 0..<count) }
 
   /// The sum of the rows of a group; 0 for one that does not exist. O(log n).
@@ -102,8 +102,9 @@ extension IndexReader {
     let subject = rows == 1 ? "1 row has a number" : "\(rows) rows have numbers"
     return TreeRingError(
       .notSummable,
-      "\(subject) that the index \(name) cannot sum exactly, in the state of commit \(commit), "
-        + "from before the index was defined. Sum a range without them, or read the rows.",
+      "\(subject) that the index \(name) cannot sum exactly, in the state of commit \(commit). "
+        + "Such numbers are from before its definition, or from an import without checks. Sum a "
+        + "range without them, or read the rows.",
       commit: commit)
   }
 }
