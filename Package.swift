@@ -22,6 +22,7 @@ let package = Package(
     .library(name: "TreeRingImport", targets: ["TreeRingImport"]),
     .library(name: "TreeRingMetrics", targets: ["TreeRingMetrics"]),
     .library(name: "TreeRingRemote", targets: ["TreeRingRemote"]),
+    .library(name: "TreeRingReplication", targets: ["TreeRingReplication"]),
     .library(name: "TreeRingStreams", targets: ["TreeRingStreams"]),
     .library(name: "TreeRingTesting", targets: ["TreeRingTesting"]),
     // These two are for the server alone (Tools/server), which is a package of its own.
@@ -102,6 +103,9 @@ let package = Package(
         "TreeRing", "TreeRingHTTP", "TreeRingImport", "TreeRingLog", "TreeRingMappings",
         "TreeRingPlatform",
       ],
+      swiftSettings: strict),
+    .target(
+      name: "TreeRingReplication", dependencies: ["TreeRing", "TreeRingLog", "TreeRingPlatform"],
       swiftSettings: strict),
     .target(
       name: "TreeRingStreams", dependencies: ["TreeRing", "TreeRingLog"], swiftSettings: strict),
