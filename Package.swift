@@ -181,6 +181,13 @@ let package = Package(
       ],
       swiftSettings: strict),
     .testTarget(
+      name: "TreeRingReplicationTests",
+      dependencies: [
+        "TreeRing", "TreeRingLog", "TreeRingMappings", "TreeRingPlatform", "TreeRingReplication",
+        "TestSupport",
+      ],
+      swiftSettings: strict),
+    .testTarget(
       name: "TreeRingStreamsTests",
       dependencies: [
         "TreeRing", "TreeRingLog", "TreeRingPlatform", "TreeRingStreams", "TreeRingTesting",

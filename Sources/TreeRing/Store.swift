@@ -122,11 +122,20 @@ public final class Store: Sendable {
     currentEngine = Monitor(engine)
     follower = nil
     pinRegistry.open(horizon: log.horizon)
-    try checkVersions(of: options.buckets)
-    for index in options.indexes { try register(index) }
+    if options.sharing == nil {
+      try recordDefinitions()
+    } else {
+      try checkVersions(of: options.buckets, records: false)
+    }
     considerCompaction()
     considerSweep()
     Self.whenOpened?(folder, fileSystem, options)
+  }
+
+  /// Writes the versions of buckets and the indexes that the options name, where they are new.
+  func recordDefinitions() throws {
+    try checkVersions(of: options.buckets)
+    for index in options.indexes { try register(index) }
   }
 
   /// Called when a store has been opened for writing. Tests set it to check that store afterwards.

@@ -100,7 +100,7 @@ package final class CommitLog: Sendable {
   ///
   /// - Returns: a ticket, which lets `complete` distinguish this commit from a later one with the
   ///   same number.
-  /// - Throws: `conflict` if the number is not the next one (a full device has undone commits since
+  /// - Throws: `conflict` if the number is not the next one (commits were undone since
   ///   the draft was made); `invalidInput` if the timestamp goes back; `tooLarge`; `noSpace` and
   ///   `io` from beginning a segment; `poisoned`, `closed`, `notAllowed`. The commit has then not
   ///   happened.
@@ -115,22 +115,27 @@ package final class CommitLog: Sendable {
   /// - Parameter publish: called if the thread has written commits, with the newest one that is
   ///   complete, before the threads that wait for these return. A thread whose commit another one
   ///   completes at the same time may return before that.
-  /// - Throws: `noSpace` if the commit has not happened and never will; `unknown` if only reopening
-  ///   can tell.
+  /// - Throws: `noSpace` or `notLeader` if the commit has not happened and never will; `unknown` if
+  ///   only reopening can tell.
   package func complete(
     _ ticket: CommitTicket, publishing publish: (CommitNumber) -> Void = { _ in }
   ) throws(TreeRingError) {
     try core.complete(ticket, publishing: publish)
   }
 
+  /// The error of a commit that was built on commits that have been undone.
+  package func undone(_ number: CommitNumber) -> TreeRingError {
+    core.withState { $0.undone(number) }
+  }
+
   /// Completes a commit by its number. Only for callers with one commit in progress at a time:
-  /// after a full device, a number may be reassigned.
+  /// after an undoing, a number may be reassigned.
   package func complete(_ number: CommitNumber) throws(TreeRingError) {
     try complete(core.ticket(for: number, durability: .none))
   }
 
-  /// The ticket of a commit by its number alone. Correct unless a full device has undone the commit
-  /// and its number was reassigned.
+  /// The ticket of a commit by its number alone. Correct unless the commit was undone and its
+  /// number reassigned.
   ///
   /// - Parameter durability: the durability that `complete` waits for, if the commit was appended
   ///   with less.

@@ -106,7 +106,9 @@ extension Store {
   /// Schedules a sweep for the date of the next row that expires. Called after a commit has become
   /// visible. O(1) without rules, else O(log n) for each expiry.
   func considerSweep() {
-    guard options.sweeps, options.mode != .readOnly, !options.isUnfinishedCopy else { return }
+    guard options.sweeps, options.mode != .readOnly, !options.isUnfinishedCopy, leads else {
+      return
+    }
     let visible = queue.visible
     if visible.catalog.rules.isEmpty { return }
     guard let next = nextExpiry(in: visible) else { return }

@@ -132,12 +132,14 @@ extension Store {
   }
 
   /// Builds a commit and gives it its position in the log.
+  /// - Parameter adopts: Whether the commit comes from the log that replicas share, so that this
+  ///   replica need not lead.
   /// - Throws: `Refusal` for an error that reports the newest state; otherwise the errors of
   ///   `write`.
   ///
   /// Not generic: the metadata of generic types would be looked up several times for each commit.
   package func sequence(
-    durability: Durability, expecting expected: CommitNumber?,
+    durability: Durability, expecting expected: CommitNumber?, adopts: Bool = false,
     _ body: (Transaction) throws -> Void
   ) throws -> Sequenced {
     guard options.mode != .readOnly else {
@@ -147,6 +149,7 @@ extension Store {
     var result: Sequenced?
     try writerLock.withLock {
       try checkOpen()
+      if !adopts { try options.sharing?.checkLeading() }
       // It cannot be replaced while this thread holds the writer's lock.
       let engine = engine
       try checkPageFile(of: engine)
@@ -163,6 +166,14 @@ extension Store {
     }
     guard let result else { throw Self.closedBeforeWrite }
     return result
+  }
+
+  /// Whether this process may write: it alone has the store, or is the replica that leads.
+  var leads: Bool {
+    do throws(TreeRingError) {
+      try options.sharing?.checkLeading()
+      return true
+    } catch { return false }
   }
 
   @usableFromInline
@@ -299,10 +310,11 @@ extension Store {
     let count = transaction.adopted?.operationCount ?? transaction.payload.count
     transaction.editor.setCommit(
       number, timestamp: timestamp, operationCount: count, payloadByteCount: payload.count)
-    let draft = CommitDraft(
+    var draft = CommitDraft(
       number: number, timestamp: timestamp, operationCount: count, payload: payload,
       blocks: transaction.payload.takeBlocks(), values: transaction.pendingValues,
       durability: durability)
+    draft.frame = transaction.adopted?.frame
     do {
       let ticket = try log.append(draft)
       writerMemory.keep(payload)
@@ -310,10 +322,7 @@ extension Store {
     } catch {
       if error.code != .conflict { throw error }
       // Numbers are assigned under the writer lock, so only undone commits can conflict here.
-      throw TreeRingError(
-        .noSpace,
-        "The device was full, so the commits that this one was built on were undone. Make room "
-          + "and try again.", commit: number)
+      throw log.undone(number)
     }
   }
 

@@ -49,9 +49,8 @@ public final class Transaction: Readable, ReadableState {
   @exclusivity(unchecked) var notes = CommitNotes()
   @exclusivity(unchecked) var payload: PayloadWriter
   let pending: PendingValues
-  /// For a copy of another log's commit: that commit's payload, used unchanged, and the number of
-  /// its operations.
-  @exclusivity(unchecked) var adopted: (payload: [UInt8], operationCount: UInt32)?
+  /// For a copy of another log's commit: the parts of that commit that are used unchanged.
+  @exclusivity(unchecked) var adopted: AdoptedCommit?
   @exclusivity(unchecked) private var isOpen = true
   /// The error that ended an operation half-way. With one, the commit fails.
   @exclusivity(unchecked) var failure: TreeRingError?

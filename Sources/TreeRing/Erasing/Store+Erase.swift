@@ -65,6 +65,12 @@ extension Store {
     _ key: Key, in bucket: some BucketName, progress: (CompactionProgress) -> Void = { _ in }
   ) throws -> EraseReport {
     try checkWritable()
+    guard options.sharing == nil else {
+      throw TreeRingError(
+        .notSupported,
+        "A replica cannot erase: the shared log keeps the row. Erase it in a backup, and begin "
+          + "a new shared log with that.")
+    }
     try writerLock.checkOutside()
     try key.bytes.withUnsafeBytes(Limits.check(key:))
     return try maintenance.alone {

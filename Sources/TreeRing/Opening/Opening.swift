@@ -362,7 +362,7 @@ extension StoreMode {
 
 extension TreeRingError {
   /// The error of every call after a store has been closed.
-  static var storeClosed: TreeRingError {
+  package static var storeClosed: TreeRingError {
     TreeRingError(.closed, "The store has been closed. Open it again to use it.")
   }
 }

@@ -85,6 +85,8 @@ public struct StoreOptions: Sendable {
       access: mode.logAccess, segmentSize: segmentSize, recovery: recovery, logger: logger)
     log.trusted = meta?.position
     log.trustedStoreID = meta?.storeID
+    log.sharing = sharing
+    log.newStoreID = newStoreID
     log.frameCacheByteCount = MemoryBudget(byteCount: memoryBudget).framePlaces
     return log
   }
@@ -103,6 +105,9 @@ public struct StoreOptions: Sendable {
     }
   }
 
+  /// The sharing of commits with the store's other replicas, and the store's id if it is created.
+  package var sharing: (any CommitSharing)?
+  package var newStoreID: UInt64?
   /// For tests: returns the time of the wall clock.
   package var clock: @Sendable () -> Timestamp = { .now }
   /// For tests: the maximum number of cells in a page, so that few rows make deep trees.

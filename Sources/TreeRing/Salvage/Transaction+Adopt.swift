@@ -37,7 +37,9 @@ extension Transaction {
         dropped.contains(operation.stamp.operation) ? .drop : .keep
       }.payload
     }
-    adopted = (payload, header.operationCount)
+    adopted = AdoptedCommit(
+      payload: payload, operationCount: header.operationCount,
+      frame: adoption.dropped.isEmpty ? found.frame.map { [UInt8]($0) } : nil)
     return (adoption.findings, adoption.awaitingRow)
   }
 

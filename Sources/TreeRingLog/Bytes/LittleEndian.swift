@@ -1,12 +1,12 @@
 // Fixed-width little-endian numbers in raw memory. Callers have checked the bounds.
 
 extension UnsafeRawBufferPointer {
-  func number<T: FixedWidthInteger>(_ type: T.Type, at index: Int) -> T {
+  package func number<T: FixedWidthInteger>(_ type: T.Type, at index: Int) -> T {
     T(littleEndian: loadUnaligned(fromByteOffset: index, as: T.self))
   }
 
   /// The `count` bytes from `index` on.
-  func part(_ index: Int, _ count: Int) -> UnsafeRawBufferPointer {
+  package func part(_ index: Int, _ count: Int) -> UnsafeRawBufferPointer {
     UnsafeRawBufferPointer(rebasing: self[index..<index + count])
   }
 
@@ -26,7 +26,7 @@ extension UnsafeRawBufferPointer {
 }
 
 extension UnsafeMutableRawBufferPointer {
-  func put<T: FixedWidthInteger>(_ value: T, at index: Int) {
+  package func put<T: FixedWidthInteger>(_ value: T, at index: Int) {
     storeBytes(of: value.littleEndian, toByteOffset: index, as: T.self)
   }
 }

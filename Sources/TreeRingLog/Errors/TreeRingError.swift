@@ -36,6 +36,13 @@ public struct TreeRingError: Error, Hashable, Sendable, CustomStringConvertible 
     public static let poisoned = Code("poisoned")
     /// The commit may or may not have reached the device. Reopen the store to find out.
     public static let unknown = Code("unknown")
+    /// Another replica writes the store. The commit did not happen.
+    public static let notLeader = Code("notLeader")
+    /// The log that replicas share does not answer, or has no quorum. Try again later.
+    public static let unavailable = Code("unavailable")
+    /// The store and the log that it shares hold different commits of one number, or are of
+    /// different stores.
+    public static let diverged = Code("diverged")
     /// A precondition of a write did not hold. `current` is the commit found instead, if any.
     public static let conflict = Code("conflict")
     /// Two rows would share a group of a unique index. The commit did not happen.

@@ -34,6 +34,9 @@ package struct CommitDraft: Sendable {
   /// At most one value for each operation and part.
   package var values: [LoggedValue]
   package var durability: Durability
+  /// The frame of the commit in the log that it is a copy of. The log takes it over, except for its
+  /// position.
+  package var frame: [UInt8]?
 
   package init(
     number: CommitNumber, timestamp: Timestamp, operationCount: UInt32, payload: [UInt8],

@@ -21,6 +21,7 @@ final class FrameEncoder {
   func encode(
     _ draft: CommitDraft, at position: ChainPosition, synced: UInt64, into buffer: ByteBuffer
   ) throws(TreeRingError) -> Encoded {
+    if let frame = draft.frame { return copy(frame, at: position, synced: synced, into: buffer) }
     try checkLimits(draft)
     return try encode(
       draft.number, draft.timestamp, draft.operationCount, draft.payload,
@@ -38,6 +39,21 @@ final class FrameEncoder {
       }
       return entries
     }
+  }
+
+  /// Appends a checked frame of another log, for its position here.
+  private func copy(
+    _ frame: [UInt8], at position: ChainPosition, synced: UInt64, into buffer: ByteBuffer
+  ) -> Encoded {
+    let start = buffer.count
+    frame.withUnsafeBytes { buffer.append($0) }
+    let count =
+      Int(
+        buffer.bytes.number(UInt32.self, at: start + Format.Head.skippableLength)) + 8
+    let header = UnsafeMutableRawBufferPointer(start: buffer.base + start, count: count)
+    return Encoded(
+      headerByteCount: count, byteCount: frame.count,
+      checksum: FrameHead.seal(header, .commit, at: position, synced: synced))
   }
 
   /// Appends header and payload of a commit that gets a new payload. The caller appends the

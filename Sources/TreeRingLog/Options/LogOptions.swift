@@ -39,6 +39,11 @@ package struct LogOptions: Sendable {
   /// false before it acknowledges commits, when the closure may skip some checks, and with `always`
   /// true before it creates or removes a file.
   package var folderCheck: (@Sendable (_ always: Bool) throws(TreeRingError) -> Void)?
+  /// The id of the store if the log creates one; nil for a random one.
+  package var newStoreID: UInt64?
+  /// The sharing of commits with other replicas; nil if the log is this machine's alone. Shared
+  /// commits count as durable, so none waits for a sync of this log.
+  package var sharing: (any CommitSharing)?
 
   package init(
     access: LogAccess = .create, segmentSize: UInt64 = 64 << 20, recovery: RecoveryMode = .tail,

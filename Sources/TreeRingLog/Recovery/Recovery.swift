@@ -182,8 +182,8 @@ struct Recovery {
     try fileSystem.syncFolder(above: directory)
     try removeLeftovers()
     let header = SegmentHeader(
-      salt: options.random(), storeID: options.random(), firstCommit: 1, generation: 0,
-      origin: .sealed)
+      salt: options.random(), storeID: options.newStoreID ?? options.random(), firstCommit: 1,
+      generation: 0, origin: .sealed)
     let active = try SegmentWriter.begin(header, in: directory, fileSystem: fileSystem)
     return RecoveredLog(
       storeID: header.storeID, segments: [], active: active, lastCommit: 0,

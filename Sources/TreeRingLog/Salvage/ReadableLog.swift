@@ -26,9 +26,12 @@ package struct ReadableCommit {
   package var lostBefore: [ClosedRange<CommitNumber>]
   /// The horizon for which its file was compacted; 0 if the file was not compacted or its header
   /// is lost.
-  package var horizon: CommitNumber { survey.header?.horizon ?? 0 }
-  fileprivate var survey: SegmentSurvey
-  fileprivate var entries: [ValueEntry]
+  package var horizon: CommitNumber
+  /// The whole frame, if another replica has sent it.
+  package var frame: UnsafeRawBufferPointer?
+  var entries: [ValueEntry]
+  /// Reads and decodes a value at an offset in the frame; nil if it is damaged.
+  var readValue: (ValueEntry, _ offset: UInt64) throws(TreeRingError) -> [UInt8]?
 
   /// The operation and part of each logged value in the commit. Excludes parts that this version
   /// does not know.
@@ -45,7 +48,7 @@ package struct ReadableCommit {
     var offset = header.storedByteCount - entries.reduce(0) { $0 + UInt64($1.stored) }
     for entry in entries {
       if entry.operation == operation, entry.part == UInt32(part.rawValue) {
-        return try survey.value(entry, at: header.offset + offset)
+        return try readValue(entry, offset)
       }
       offset += UInt64(entry.stored)
     }
@@ -316,8 +319,11 @@ private struct ReadableScan {
     return try candidate.survey.read(candidate.commit) { header, payload, entries in
       try body(
         ReadableCommit(
-          header: header, payload: payload, lostBefore: lost, survey: candidate.survey,
-          entries: entries))
+          header: header, payload: payload, lostBefore: lost,
+          horizon: candidate.survey.header?.horizon ?? 0, entries: entries,
+          readValue: { (entry, offset) throws(TreeRingError) in
+            try candidate.survey.value(entry, at: header.offset + offset)
+          }))
     }
   }
 }

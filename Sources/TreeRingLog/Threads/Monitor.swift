@@ -39,7 +39,7 @@ package final class Monitor<State: ~Copyable>: @unchecked Sendable {
   /// Runs `body` exclusively. It may release the lock for a while, so the state is accessed through
   /// the argument, anew each time.
   @inline(__always)
-  func enter<R: ~Copyable, E: Error>(
+  package func enter<R: ~Copyable, E: Error>(
     _ body: (borrowing Held) throws(E) -> R
   ) throws(E) -> R {
     pthread_mutex_lock(mutex)
@@ -48,22 +48,22 @@ package final class Monitor<State: ~Copyable>: @unchecked Sendable {
   }
 
   /// A monitor that the calling thread has entered. Valid inside the closure of `enter` only.
-  struct Held: ~Copyable {
+  package struct Held: ~Copyable {
     fileprivate let mutex: UnsafeMutablePointer<pthread_mutex_t>
     fileprivate let pointer: UnsafeMutablePointer<State>
 
     /// The state. Other threads change it while this one waits.
-    var state: State {
+    package var state: State {
       @inline(__always) unsafeAddress { UnsafePointer(pointer) }
       @inline(__always) nonmutating unsafeMutableAddress { pointer }
     }
 
     /// Releases the monitor until the condition wakes this thread, possibly spuriously, and takes
     /// it again.
-    func wait(for condition: Condition) { pthread_cond_wait(condition.pointer, mutex) }
+    package func wait(for condition: Condition) { pthread_cond_wait(condition.pointer, mutex) }
 
     /// The same with a time limit.
-    func wait(for condition: Condition, atMost limit: Duration) {
+    package func wait(for condition: Condition, atMost limit: Duration) {
       // A condition uses the system's clock. If that is set during the wait, the wait is shorter or
       // longer, but never longer than a second.
       var time = timespec()
@@ -76,7 +76,7 @@ package final class Monitor<State: ~Copyable>: @unchecked Sendable {
     }
 
     /// Runs `body` with the monitor released.
-    func released<R: ~Copyable, E: Error>(_ body: () throws(E) -> R) throws(E) -> R {
+    package func released<R: ~Copyable, E: Error>(_ body: () throws(E) -> R) throws(E) -> R {
       pthread_mutex_unlock(mutex)
       defer { pthread_mutex_lock(mutex) }
       return try body()
@@ -85,11 +85,11 @@ package final class Monitor<State: ~Copyable>: @unchecked Sendable {
 }
 
 /// A condition that threads inside a monitor wait for.
-final class Condition: @unchecked Sendable {
+package final class Condition: @unchecked Sendable {
   // Any thread may use a pthread condition; its memory never moves.
   fileprivate let pointer = UnsafeMutablePointer<pthread_cond_t>.allocate(capacity: 1)
 
-  init() { pthread_cond_init(pointer, nil) }
+  package init() { pthread_cond_init(pointer, nil) }
 
   deinit {
     pthread_cond_destroy(pointer)
@@ -97,7 +97,7 @@ final class Condition: @unchecked Sendable {
   }
 
   /// Wakes one waiting thread.
-  func signal() { pthread_cond_signal(pointer) }
+  package func signal() { pthread_cond_signal(pointer) }
   /// Wakes all waiting threads.
-  func broadcast() { pthread_cond_broadcast(pointer) }
+  package func broadcast() { pthread_cond_broadcast(pointer) }
 }

@@ -6,7 +6,8 @@
 //    it. Then it wakes a thread whose frame was sequenced during that time, which leads the next
 //    batch, and after that the others of its own batch, each by itself: they need no lock to go on.
 // 3. A full device undoes the commits of the failed write: the leader cuts the file back and syncs
-//    it before any caller learns of the failure. Any other failure poisons the log, because the
+//    it before any caller learns of the failure. If replicas share the log, another replica that
+//    writes undoes commits too, before their write. Any other failure poisons the log, because the
 //    state of the file is unknown.
 //
 // The monitor owns all state. Only the leader accesses the file, with the monitor released;
@@ -15,11 +16,11 @@
 internal import Logging
 internal import TreeRingPlatform
 
-/// The identity of one appended commit. After a full device has undone the commit, another may get
-/// its number, but not its ticket.
+/// The identity of one appended commit. After the commit was undone, another may get its number,
+/// but not its ticket.
 package struct CommitTicket: Hashable, Sendable {
   package var number: CommitNumber
-  /// The number of undoings by a full device before the commit was appended.
+  /// The number of undoings before the commit was appended.
   var epoch: Int
   /// The durability for which `complete` waits, if it exceeds that of the appended commit.
   var durability = Durability.none
@@ -82,7 +83,8 @@ final class GroupCommit: Sendable {
         state.pending.frames.append(
           PendingFrame(
             number: draft.number, timestamp: draft.timestamp, offset: position.offset,
-            after: after, durability: draft.durability, bufferIndex: state.pending.buffer.count,
+            after: after, durability: draft.durability, isAdopted: draft.frame != nil,
+            bufferIndex: state.pending.buffer.count,
             headerByteCount: encoded.headerByteCount, byteCount: encoded.byteCount))
         state.pending.buffer.append(staging.bytes)
         state.sequenced = draft.number
@@ -158,7 +160,7 @@ final class GroupCommit: Sendable {
       if ticket.epoch < held.state.rollbacks.count,
         ticket.number > held.state.rollbacks[ticket.epoch]
       {
-        throw held.state.noSpace(ticket.number)
+        throw held.state.undone(ticket.number)
       }
       let isCompleted = held.state.completed >= ticket.number
       if isCompleted, isAsDurable(ticket, &held.state) { return .done }
@@ -190,7 +192,7 @@ final class GroupCommit: Sendable {
   /// Whether a completed commit is as durable as its ticket requires. Schedules the sync of a
   /// commit of relaxed durability.
   private func isAsDurable(_ ticket: CommitTicket, _ state: inout State) -> Bool {
-    if state.durable >= ticket.number { return true }
+    if state.durable >= ticket.number || options.sharing != nil { return true }
     switch ticket.durability {
     case .full, .barrier: return false
     case .relaxed(let within):
@@ -200,12 +202,12 @@ final class GroupCommit: Sendable {
     }
   }
 
-  /// The ticket of a commit by its number, if no full device has undone that commit since.
+  /// The ticket of a commit by its number, if that commit has not been undone since.
   func ticket(
     for number: CommitNumber, durability: Durability
   ) throws(TreeRingError) -> CommitTicket {
     try withState { state throws(TreeRingError) in
-      if number > state.sequenced, let error = state.noSpace { throw error }
+      if number > state.sequenced, let error = state.undoing { throw error }
       return CommitTicket(number: number, epoch: state.rollbacks.count, durability: durability)
     }
   }
@@ -215,7 +217,7 @@ final class GroupCommit: Sendable {
       let (target, epoch) = (held.state.sequenced, held.state.rollbacks.count)
       while true {
         if let poison = held.state.poison { throw poison }
-        if epoch < held.state.rollbacks.count, let error = held.state.noSpace { throw error }
+        if epoch < held.state.rollbacks.count, let error = held.state.undoing { throw error }
         if held.state.durable >= target { return }
         if held.state.isLeading { held.wait(for: idle) } else { lead(held, atLeast: .full) }
       }
@@ -245,14 +247,17 @@ final class GroupCommit: Sendable {
   ) -> FinishedBatch? {
     guard let target = held.state.writeTarget else { return nil }
     let batch = held.state.beginBatch()
-    let strongest = batch.frames.reduce(strength) { Self.stronger($0, $1.durability) }
+    let strongest =
+      options.sharing == nil
+      ? batch.frames.reduce(strength) { Self.stronger($0, $1.durability) } : strength
     let canReserve = held.state.canReserve
     let newest = batch.frames.last?.number ?? held.state.completed
     let isDurable = strongest.map(Self.makesDurable) ?? false
     let commitCount = isDurable ? Int(clamping: newest - held.state.durable) : 0
     let observer = held.state.syncObserver
-    let outcome = held.released {
-      write(batch, to: target, sync: strongest, canReserve: canReserve) {
+    let outcome = held.released { () -> Outcome in
+      if let failure = share(batch) { return failure }
+      return write(batch, to: target, sync: strongest, canReserve: canReserve) {
         (strength) throws(TreeRingError) in
         guard let observer else { return try target.file.sync(strength) }
         let start = ContinuousClock.now
@@ -303,10 +308,11 @@ final class GroupCommit: Sendable {
     options.durableChanged?(newest)
   }
 
-  private enum Outcome {
+  enum Outcome {
     case done(fileSize: UInt64, reserves: Bool)
-    /// The device is full; the file was cut back to its previous end.
-    case full(TreeRingError)
+    /// None of the commits will ever be: the device is full, and the file was cut back to its
+    /// previous end; or another replica writes.
+    case undone(TreeRingError)
     case failed(TreeRingError)
   }
 
@@ -330,7 +336,9 @@ final class GroupCommit: Sendable {
       }
       if !batch.isEmpty { try target.file.write(batch.buffer.bytes, at: target.end) }
     } catch {
-      return error.code == .noSpace ? cutBack(target, because: error) : .failed(error)
+      // Others have the commits already.
+      let mayUndo = error.code == .noSpace && options.sharing == nil
+      return mayUndo ? cutBack(target, because: error) : .failed(error)
     }
     do throws(TreeRingError) {
       if let sync { try syncing(sync) }
@@ -344,7 +352,7 @@ final class GroupCommit: Sendable {
     do throws(TreeRingError) {
       try target.file.truncate(to: target.end)
       try target.file.sync(.whole)
-      return .full(error)
+      return .undone(error)
     } catch { return .failed(error) }
   }
 
@@ -371,8 +379,8 @@ final class GroupCommit: Sendable {
       } else {
         scheduleSync(for: batch, &state)
       }
-    case .full(let error):
-      options.logger.warning("The device is full; commits were undone: \(error)")
+    case .undone(let error):
+      options.logger.warning("Commits were undone: \(error)")
       state.rollBack(because: error)
       recordDurable(state.completed, &state)
     case .failed(let error):

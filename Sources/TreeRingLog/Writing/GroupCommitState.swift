@@ -37,6 +37,8 @@ extension GroupCommit {
     var offset: UInt64
     var after: ChainPosition
     var durability: Durability
+    /// Whether the commit came from the log that replicas share.
+    var isAdopted: Bool
     var bufferIndex: Int
     var headerByteCount: Int
     var byteCount: Int
@@ -66,9 +68,10 @@ extension GroupCommit {
     var completed: CommitNumber
     var completedTimestamp: Timestamp
     var durable: CommitNumber
-    /// For each undoing by a full device: the newest commit that was kept.
+    /// For each undoing, by a full device or another leader: the newest commit that was kept.
     var rollbacks: [CommitNumber] = []
-    var noSpace: TreeRingError?
+    /// The reason for the last undoing.
+    var undoing: TreeRingError?
     var poison: TreeRingError?
     var isClosed = false
     /// False after the file system has refused to reserve room.
@@ -176,10 +179,10 @@ extension GroupCommit.State {
       commit: number, current: sequenced)
   }
 
-  /// The error of a commit that a full device has undone.
-  func noSpace(_ number: CommitNumber) -> TreeRingError {
+  /// The error of a commit that was undone.
+  func undone(_ number: CommitNumber) -> TreeRingError {
     var error =
-      noSpace ?? TreeRingError(.noSpace, "The device is full. Make room and try again.")
+      undoing ?? TreeRingError(.noSpace, "The device is full. Make room and try again.")
     error.commit = number
     return error
   }
@@ -210,6 +213,6 @@ extension GroupCommit.State {
     sequenced = completed
     sequencedTimestamp = completedTimestamp
     rollbacks.append(completed)
-    noSpace = error
+    undoing = error
   }
 }

@@ -32,7 +32,8 @@ public protocol SharedLog: Sendable {
   /// Reads entries in order, from a number on.
   /// - Parameters:
   ///   - first: The number of the first one.
-  ///   - byteLimit: The size at which the answer ends; it has at least one entry, whatever its size.
+  ///   - byteLimit: The size at which the answer ends; it has at least one entry, whatever its
+  ///   size.
   ///   - limit: The time to wait for the first entry; 0 to wait for none.
   /// - Returns: The entries; empty if there was none in that time. A log of several machines may
   ///   answer from one that does not have the newest entries yet.

@@ -1,0 +1,87 @@
+// The change of the leader, and reads of what other replicas have written.
+
+public import TreeRing
+internal import TreeRingLog
+
+extension Replica {
+  /// Begins to lead: takes over every commit of the shared log, and appends an entry that states
+  /// it. The replica that led before gets `notLeader` at its next write. Blocks until this replica
+  /// leads.
+  ///
+  /// - Throws: `unavailable` if the log does not answer within the limit of the options;
+  ///   `diverged`, `corruption`, `beyondHorizon` as the opening; `closed`.
+  public func lead() throws {
+    try taking.withLock { taking in
+      try checkOpen()
+      if leadership.isLeading { return }
+      let deadline = ContinuousClock.now + options.limit
+      while true {
+        try catchUp(&taking, until: deadline)
+        let outcome = leadership.begin(
+          after: taking.assembly.place, newest: store.newestCommit, name: options.name)
+        switch outcome {
+        case .appended: return try store.beginLeading()
+        case .overtaken: continue
+        case .refused(let text), .unknown(let text):
+          throw TreeRingError(
+            .unavailable, "The shared log did not take the entry of a new leader: \(text).")
+        }
+      }
+    }
+  }
+
+  /// Ends leading. The store keeps following; no replica leads until one calls `lead`.
+  /// - Throws: `closed`.
+  public func stepDown() throws {
+    try taking.withLock { _ in
+      try checkOpen()
+      if leadership.isLeading { endLeading() }
+    }
+  }
+
+  /// Waits until the store has every commit that any replica's write had returned before this call.
+  /// - Throws: `unavailable` if that takes longer than the limit of the options; the error that has
+  ///   ended the following; `closed`.
+  public func catchUp() throws {
+    let deadline = ContinuousClock.now + options.limit
+    try taking.withLock { taking in
+      try checkOpen()
+      try catchUp(&taking, until: deadline)
+    }
+  }
+
+  /// Takes every entry that the log has now.
+  private func catchUp(
+    _ taking: inout Taking, until deadline: ContinuousClock.Instant
+  ) throws {
+    let reader = LogReader(log: log, deadline: deadline)
+    let last = try reader.ends().last
+    note { $0.last = max($0.last, last) }
+    skipOwn(&taking)
+    while taking.assembly.place.sequence < last {
+      let first = taking.assembly.place.sequence + 1
+      try take(try reader.entries(from: first), from: first, &taking)
+    }
+  }
+
+  /// Removes the entries of the shared log that hold no commit from `commit` on. Make a backup of a
+  /// replica that has `commit` first, and keep it: later replicas begin with that.
+  ///
+  /// - Parameter commit: The first commit to keep in the log.
+  /// - Throws: `notFound` if this replica does not have the commit before it; `unavailable`;
+  ///   `closed`.
+  public func trimLog(before commit: CommitNumber) throws {
+    try checkOpen()
+    guard commit <= store.newestCommit + 1 else {
+      throw TreeRingError(
+        .notFound,
+        "This replica ends with commit \(store.newestCommit), so the log is not trimmed up to "
+          + "commit \(commit).", commit: commit)
+    }
+    let reader = LogReader(log: log, deadline: .now + options.limit)
+    let ends = try reader.ends()
+    guard let (sequence, header) = try reader.last(startingAtMost: commit, in: ends) else { return }
+    // The first of all entries that begin there, and the first part of its batch.
+    try reader.trim(before: max(sequence - UInt64(header.part), ends.first))
+  }
+}

@@ -1,0 +1,42 @@
+// The options and the status of a replica.
+
+public import TreeRing
+
+/// The options of a replica.
+public struct ReplicaOptions: Sendable {
+  /// The name of this replica in the shared log and in reports.
+  public var name: String
+  /// The options of its store. The durability of a write has no effect: the shared log makes each
+  /// commit durable. The mode is always `create`.
+  public var store: StoreOptions
+  /// The time after which a write, or the opening, gives up waiting for the shared log.
+  public var limit: Duration
+
+  /// Creates options; all but the name have a default.
+  public init(
+    name: String, store: StoreOptions = StoreOptions(),
+    limit: Duration = .seconds(30)
+  ) {
+    self.name = name
+    self.store = store
+    self.limit = limit
+  }
+}
+
+/// The state of a replica at one moment.
+public struct ReplicaStatus: Hashable, Sendable {
+  /// Whether the replica leads, as far as it knows: the shared log may have another leader already.
+  public var isLeading: Bool
+  /// The name of the replica that leads, by the newest entry read; nil if none has led yet.
+  public var leader: String?
+  /// The number of the newest entry that the replica has taken.
+  public var sequence: UInt64
+  /// The number of entries by which the log was known to be ahead when it was last read.
+  public var lag: UInt64
+  /// The newest commit of the replica.
+  public var commit: CommitNumber
+  /// The reason why the shared log did not answer the last call; nil if it did.
+  public var problem: String?
+  /// The error that has ended the replica's following; nil while it follows.
+  public var failure: TreeRingError?
+}

@@ -1,0 +1,263 @@
+// Replicas of one store: the commits of the one that leads reach the others, and no two lead.
+
+import TestSupport
+import Testing
+
+@testable import TreeRing
+@testable import TreeRingLog
+@testable import TreeRingReplication
+
+let texts = Bucket<String>("texts")
+
+/// A replica on a disk of its own.
+func replica(
+  _ name: String, _ log: any SharedLog, on disk: any FileSystem = MemoryFileSystem(),
+  store: StoreOptions = StoreOptions(logger: quietLogger), limit: Duration = .seconds(20)
+) throws -> Replica {
+  try Replica(
+    path: "store", fileSystem: disk, of: log,
+    options: ReplicaOptions(name: name, store: store, limit: limit))
+}
+
+/// The code of the error that a call throws.
+func code(_ body: () throws -> Void) -> TreeRingError.Code? {
+  do {
+    try body()
+    return nil
+  } catch { return (error as? TreeRingError)?.code }
+}
+
+func contents(_ store: Store) throws -> [String] {
+  let snapshot = try store.snapshot()
+  return ["commit \(snapshot.commit)"]
+    + (try snapshot.rows(in: texts).map { "\($0.key) \($0.row)" })
+}
+
+@Suite(.leavesSoundStores)
+struct ReplicaTests {
+  @Test(
+    "Commits of the replica that leads reach the others, with date, notes, tags and large values")
+  func following() throws {
+    let log = MemoryLog(entryByteLimit: 65_536)
+    let (a, b) = (try replica("a", log), try replica("b", log))
+    #expect(code { try a.store.write { try $0.put("1", for: "x", in: texts) } } == .notLeader)
+    try a.lead()
+    let large = String(repeating: "abcdefgh", count: 40_000)
+    var random = SeededGenerator(seed: 1)
+    let dense = String(
+      decoding: (0..<200_000).map { _ in UInt8.random(in: 32..<127, using: &random) },
+      as: UTF8.self)
+    try a.store.write { tx in
+      tx.note = "first"
+      tx.tags = ["begin"]
+      tx.idempotencyKey = [1]
+      try tx.put("1", for: "x", in: texts)
+      try tx.put(large, for: "large", in: texts)
+      try tx.put(dense, for: "dense", in: texts)
+    }
+    try a.store.write { tx in
+      try tx.delete("x", in: texts)
+      try tx.put("2", for: "y", in: texts)
+    }
+    try b.catchUp()
+    #expect(try contents(a.store) == contents(b.store))
+    #expect(try contents(b.store).count == 4)
+    for commit in 1...2 as ClosedRange<CommitNumber> {
+      #expect(
+        try a.store.log.header(of: commit).checksum == b.store.log.header(of: commit).checksum)
+    }
+    #expect(try b.store.snapshot(at: .tag("begin")).get("x", in: texts) == "1")
+    #expect(b.status.leader == "a" && !b.status.isLeading && a.status.isLeading)
+    try a.close()
+    try b.close()
+  }
+
+  @Test("A replica that takes over fences the one that led, whose next write has not happened")
+  func fencing() throws {
+    let log = MemoryLog()
+    let (a, b) = (try replica("a", log), try replica("b", log))
+    try a.lead()
+    try a.store.write { try $0.put("1", for: "x", in: texts) }
+    try b.lead()
+    #expect(code { try a.store.write { try $0.put("lost", for: "x", in: texts) } } == .notLeader)
+    try b.store.write { try $0.put("2", for: "y", in: texts) }
+    try a.catchUp()
+    #expect(try contents(a.store) == contents(b.store))
+    #expect(!a.status.isLeading && a.status.leader == "b")
+    try a.lead()
+    try a.store.write { try $0.put("3", for: "z", in: texts) }
+    try b.catchUp()
+    #expect(try contents(b.store) == ["commit 3", "x 1", "y 2", "z 3"])
+    #expect(code { try b.store.write { _ in } } == .notLeader)
+    try a.stepDown()
+    #expect(code { try a.store.write { _ in } } == .notLeader)
+    try a.close()
+    try b.close()
+  }
+
+  @Test("A folder is a cache: a new one gets every commit, an older one the rest")
+  func folders() throws {
+    let log = MemoryLog()
+    let disk = MemoryFileSystem()
+    var a = try replica("a", log, on: disk)
+    try a.lead()
+    for number in 0..<50 {
+      try a.store.write { try $0.put("\(number)", for: Key("k\(number % 7)"), in: texts) }
+      if number % 10 == 9 {
+        try a.close()
+        a = try replica("a", log, on: disk)
+        try a.lead()
+      }
+    }
+    let fresh = try replica("b", log)
+    #expect(try contents(fresh.store) == contents(a.store))
+    #expect(fresh.store.storeID == a.store.storeID)
+    #expect(
+      try fresh.store.snapshot(at: .commit(20)).rows(in: texts).map(\.row)
+        == a.store.snapshot(at: .commit(20)).rows(in: texts).map(\.row))
+    try a.close()
+    try fresh.close()
+  }
+
+  @Test("A store with commits begins a log; others need a backup of it, and trimming a newer one")
+  func bases() throws {
+    let log = MemoryLog()
+    let folder = try TemporaryFolder()
+    let plain = try Store(at: folder.path + "/a")
+    for number in 0..<5 { try plain.write { try $0.put("\(number)", for: "x", in: texts) } }
+    try plain.backUp(to: folder.path + "/b")
+    try plain.close()
+    let options = ReplicaOptions(name: "a", store: StoreOptions(logger: quietLogger))
+    let a = try Replica(at: folder.path + "/a", of: log, options: options)
+    try a.lead()
+    for number in 5..<9 { try a.store.write { try $0.put("\(number)", for: "x", in: texts) } }
+    #expect(code { _ = try replica("c", log) } == .beyondHorizon)
+    let b = try Replica(at: folder.path + "/b", of: log, options: options)
+    #expect(try contents(a.store) == contents(b.store))
+    try b.close()
+    try a.store.backUp(to: folder.path + "/d")
+    try a.trimLog(before: 10)
+    #expect(code { try a.trimLog(before: 11) } == .notFound)
+    try a.store.write { try $0.put("9", for: "x", in: texts) }
+    let d = try Replica(at: folder.path + "/d", of: log, options: options)
+    #expect(try contents(a.store) == contents(d.store))
+    try d.close()
+    try plain.close()
+    let old = try Store(at: folder.path + "/e")
+    try old.close()
+    #expect(
+      code { _ = try Replica(at: folder.path + "/e", of: log, options: options) } == .diverged)
+    try a.close()
+  }
+
+  @Test("A log that was re-created, set back or continued elsewhere is found, and nothing changes")
+  func divergence() throws {
+    let log = MemoryLog()
+    let disk = MemoryFileSystem()
+    let a = try replica("a", log, on: disk)
+    try a.lead()
+    for number in 0..<5 { try a.store.write { try $0.put("\(number)", for: "x", in: texts) } }
+    let before = try contents(a.store)
+    try a.close()
+    // The log of the first entries, and then others.
+    let other = MemoryLog()
+    let entries = try log.read(from: 1, byteLimit: .max, within: .zero)
+    _ = try other.append(Array(entries[..<4]), after: 0, within: .zero)
+    #expect(code { _ = try replica("a", other, on: disk) } == .diverged)
+    let b = try replica("b", other)
+    try b.lead()
+    for number in 0..<9 { try b.store.write { try $0.put("b\(number)", for: "x", in: texts) } }
+    #expect(code { _ = try replica("a", other, on: disk) } == .diverged)
+    try replica("a", MemoryLog(), on: disk).close()
+    try b.close()
+    let plain = try Store(
+      path: "store", fileSystem: disk, options: StoreOptions(logger: quietLogger))
+    #expect(try contents(plain) == before)
+    try plain.close()
+  }
+
+  @Test("A running replica notices a log that was set back, and keeps its state")
+  func setBack() throws {
+    let log = SwitchedLog(MemoryLog())
+    let a = try replica("a", log)
+    try a.lead()
+    for number in 0..<5 { try a.store.write { try $0.put("\(number)", for: "x", in: texts) } }
+    let entries = try log.read(from: 1, byteLimit: .max, within: .zero)
+    let other = MemoryLog()
+    _ = try other.append(Array(entries[..<3]), after: 0, within: .zero)
+    try a.stepDown()
+    log.turn(to: other)
+    let deadline = ContinuousClock.now + .seconds(30)
+    while a.status.failure == nil, .now < deadline {}
+    #expect(a.status.failure?.code == .diverged)
+    #expect(code { try a.catchUp() } == .diverged)
+    #expect(try a.store.snapshot().get("x", in: texts) == "4")
+    try a.close()
+  }
+
+  @Test("A write that the log does not answer is unknown; the replica opened again knows")
+  func unknown() throws {
+    let memory = MemoryLog()
+    let log = FaultyLog(memory, seed: 1, faults: LogFaults())
+    let disk = MemoryFileSystem()
+    let a = try replica("a", log, on: disk, limit: .milliseconds(300))
+    try a.lead()
+    try a.store.write { try $0.put("1", for: "x", in: texts) }
+    log.set { $0.late = 100 }
+    #expect(
+      code { try a.store.write { try $0.put("2", for: "x", in: texts) } } == .unknown)
+    #expect(try a.store.snapshot().get("x", in: texts) == "1")
+    try? a.close()
+    log.heal()
+    let again = try replica("a", log, on: disk)
+    #expect(try again.store.snapshot().get("x", in: texts) == "2")
+    try again.close()
+  }
+
+  @Test("A replica that leads may erase nothing, and registers its indexes when it begins to lead")
+  func indexes() throws {
+    let log = MemoryLog()
+    let index = GroupIndex("byFirst", on: texts, version: 1) { text in
+      Place(in: String(text.prefix(1)), by: .ascending(text))
+    }
+    let options = StoreOptions(indexes: [index], logger: quietLogger)
+    let (a, b) = (try replica("a", log, store: options), try replica("b", log, store: options))
+    #expect(a.store.newestCommit == 0)
+    try a.lead()
+    try a.store.write { tx in
+      for text in ["apple", "avocado", "banana"] { try tx.put(text, for: Key(text), in: texts) }
+    }
+    try b.catchUp()
+    let groups = try b.store.snapshot().index("byFirst").groups().map { "\($0)" }
+    #expect(groups == ["a", "b"])
+    #expect(code { try a.store.erase("apple", in: texts) } == .notSupported)
+    try a.close()
+    try b.close()
+  }
+}
+
+/// A shared log that another one can take the place of.
+final class SwitchedLog: SharedLog {
+  private let current: Monitor<MemoryLog>
+  init(_ log: MemoryLog) { current = Monitor(log) }
+  func turn(to log: MemoryLog) { current.withLock { $0 = log } }
+  private var log: MemoryLog { current.withLock { $0 } }
+
+  var entryByteLimit: Int { log.entryByteLimit }
+  func ends(within limit: Duration) throws(SharedLogError) -> SharedLogEnds {
+    try log.ends(within: limit)
+  }
+  func append(
+    _ entries: [[UInt8]], after expected: UInt64, within limit: Duration
+  ) throws(SharedLogError) -> AppendOutcome {
+    try log.append(entries, after: expected, within: limit)
+  }
+  func read(
+    from first: UInt64, byteLimit: Int, within limit: Duration
+  ) throws(SharedLogError) -> [[UInt8]] {
+    try log.read(from: first, byteLimit: byteLimit, within: limit)
+  }
+  func trim(before first: UInt64, within limit: Duration) throws(SharedLogError) {
+    try log.trim(before: first, within: limit)
+  }
+}

@@ -1,0 +1,1 @@
+../TreeRingTests/SoundStores.swift
