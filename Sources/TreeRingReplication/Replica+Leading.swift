@@ -11,6 +11,11 @@ extension Replica {
   /// - Throws: `unavailable` if the log does not answer within the limit of the options;
   ///   `diverged`, `corruption`, `beyondHorizon` as the opening; `closed`.
   public func lead() throws {
+    candidate?.take()
+    try beginToLead()
+  }
+
+  func beginToLead() throws {
     try taking.withLock { taking in
       try checkOpen()
       if leadership.isLeading { return }
@@ -30,11 +35,17 @@ extension Replica {
     }
   }
 
-  /// Ends leading. The store keeps following; no replica leads until one calls `lead`.
+  /// Ends leading. The store keeps following. With `ReplicaOptions.failover` another replica leads
+  /// soon; without it, none does until one calls `lead`.
   /// - Throws: `closed`.
   public func stepDown() throws {
-    try taking.withLock { _ in
-      try checkOpen()
+    try checkOpen()
+    endLeadingNow()
+    candidate?.rest()
+  }
+
+  func endLeadingNow() {
+    taking.withLock { _ in
       if leadership.isLeading { endLeading() }
     }
   }

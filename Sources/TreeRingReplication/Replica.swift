@@ -32,6 +32,8 @@ public final class Replica: Sendable {
   /// Held while entries are taken, or the leader changes.
   let taking: Monitor<Taking>
   private let news: Mutex<News>
+  /// Competes for leading; nil if people decide who leads.
+  let candidate: Candidate?
   private let isClosed = Atomic<Bool>(false)
   /// Signalled when the reading thread has ended.
   private let ended = EndSignal()
@@ -86,10 +88,12 @@ public final class Replica: Sendable {
     leadership = opened.leadership
     taking = Monitor(opened.taking)
     news = Mutex(News(sequence: opened.taking.assembly.place.sequence, leader: opened.leader))
+    candidate = options.failover.map { Candidate($0, name: options.name) }
     try WorkerThread.start { [weak self, ended] in
       while let replica = self, replica.follow() {}
       ended.signal()
     }
+    try candidate?.start(self)
   }
 
   deinit { try? store.close() }
@@ -109,6 +113,7 @@ public final class Replica: Sendable {
   /// - Throws: as `Store.close`.
   public func close() throws {
     guard !isClosed.exchange(true, ordering: .acquiringAndReleasing) else { return }
+    candidate?.end()
     ended.wait()
     try taking.withLock { _ in
       leadership.end()
@@ -224,21 +229,4 @@ public final class Replica: Sendable {
   /// The time after which the reading thread looks whether the replica was closed.
   private static let wait = Duration.milliseconds(200)
   private static let checkInterval = Duration.seconds(2)
-}
-
-/// The end of a thread, for others to wait for.
-final class EndSignal: Sendable {
-  private let state = Monitor(false)
-  private let changed = Condition()
-
-  func signal() {
-    state.withLock { $0 = true }
-    changed.broadcast()
-  }
-
-  func wait() {
-    state.enter { held in
-      while !held.state { held.wait(for: changed) }
-    }
-  }
 }

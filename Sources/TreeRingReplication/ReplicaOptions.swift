@@ -11,15 +11,19 @@ public struct ReplicaOptions: Sendable {
   public var store: StoreOptions
   /// The time after which a write, or the opening, gives up waiting for the shared log.
   public var limit: Duration
+  /// The settings by which replicas take over from each other by themselves; nil if people decide
+  /// who leads.
+  public var failover: Failover?
 
   /// Creates options; all but the name have a default.
   public init(
     name: String, store: StoreOptions = StoreOptions(),
-    limit: Duration = .seconds(30)
+    limit: Duration = .seconds(30), failover: Failover? = nil
   ) {
     self.name = name
     self.store = store
     self.limit = limit
+    self.failover = failover
   }
 }
 

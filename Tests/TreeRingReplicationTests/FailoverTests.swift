@@ -1,0 +1,94 @@
+// Replicas that compete for a lease: one leads at a time, and another soon after it has failed.
+
+import TestSupport
+import Testing
+import TreeRingPlatform
+
+@testable import TreeRing
+@testable import TreeRingLog
+@testable import TreeRingReplication
+
+@Suite(.leavesSoundStores)
+struct FailoverTests {
+  private func eventually(_ isSo: () throws -> Bool) throws {
+    let deadline = ContinuousClock.now + .seconds(30)
+    while try !isSo() {
+      guard .now < deadline else {
+        Issue.record("it did not happen within 30 s")
+        return
+      }
+      Platform.sleep(.milliseconds(5))
+    }
+  }
+
+  @Test("The holder of the lease leads; another takes over when it closes, fails or steps down")
+  func lease() throws {
+    let log = MemoryLog()
+    let failover = Failover(lease: MemoryLease(), duration: .milliseconds(150))
+    let options = { (name: String) in
+      ReplicaOptions(
+        name: name, store: StoreOptions(logger: quietLogger), limit: .seconds(20),
+        failover: failover)
+    }
+    let open = { (name: String) in
+      try Replica(path: "store", fileSystem: MemoryFileSystem(), of: log, options: options(name))
+    }
+    let a = try open("a")
+    try eventually { a.status.isLeading }
+    try a.store.write { try $0.put("1", for: "x", in: texts) }
+    let b = try open("b")
+    try b.catchUp()
+    #expect(!b.status.isLeading)
+    try a.close()
+    try eventually { b.status.isLeading }
+    try b.store.write { try $0.put("2", for: "y", in: texts) }
+    let c = try open("c")
+    try b.stepDown()
+    try eventually { c.status.isLeading }
+    try c.store.write { try $0.put("3", for: "z", in: texts) }
+    // By hand, whoever holds the lease; it stays so.
+    try b.lead()
+    try b.store.write { try $0.put("4", for: "z", in: texts) }
+    Platform.sleep(.milliseconds(400))
+    #expect(b.status.isLeading && !c.status.isLeading)
+    try c.catchUp()
+    #expect(try contents(c.store) == contents(b.store))
+    try b.close()
+    try c.close()
+  }
+
+  @Test("Two replicas that both believe to hold the lease never both write")
+  func disagreement() throws {
+    let log = MemoryLog()
+    let open = { (name: String) in
+      try Replica(
+        path: "store", fileSystem: MemoryFileSystem(), of: log,
+        options: ReplicaOptions(
+          name: name, store: StoreOptions(logger: quietLogger), limit: .seconds(20),
+          failover: Failover(lease: MemoryLease(), duration: .milliseconds(50))))
+    }
+    let (a, b) = (try open("a"), try open("b"))
+    let deadline = ContinuousClock.now + .seconds(2)
+    var written: [String] = []
+    var number = 0
+    while .now < deadline {
+      for replica in [a, b] {
+        number += 1
+        do {
+          try replica.store.write { tx in
+            tx.note = "\(number)"
+            try tx.put("\(number)", for: "x", in: texts)
+          }
+          written.append("\(number)")
+        } catch let error as TreeRingError where error.code == .notLeader {}
+      }
+    }
+    try a.catchUp()
+    try b.catchUp()
+    let notes = try (1..<(a.store.newestCommit + 1)).compactMap { try a.store.commit($0).note }
+    #expect(notes == written)
+    #expect(try contents(a.store) == contents(b.store))
+    try a.close()
+    try b.close()
+  }
+}
