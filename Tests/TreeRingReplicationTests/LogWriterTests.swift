@@ -87,17 +87,16 @@ struct LogWriterTests {
       writer: writers[0].writer,
       assembly: EntryAssembly(storeID: 7, after: LogPlace(sequence: 0, id: nil)))
     let found = try catchUp(&reader, log)
-    #expect(Set(found).count == found.count, "seed \(seed): a batch is there twice: \(found)")
     let appended = writers.flatMap(\.appended)
-    #expect(
-      Set(appended).isSubset(of: found), "seed \(seed): \(appended) should be among \(found)")
-    let overtaken = Set(writers.flatMap(\.overtaken))
-    #expect(
-      overtaken.isDisjoint(with: found), "seed \(seed): \(overtaken) should not be in \(found)")
-    #expect(
-      Set(found).subtracting(appended).isSubset(of: writers.flatMap(\.unknown)), "seed \(seed)")
+    let unknown = writers.flatMap(\.unknown)
+    try #require(Set(found).count == found.count, "seed \(seed): twice among \(found)")
+    try #require(Set(appended).isSubset(of: found), "seed \(seed): \(appended), not \(found)")
+    let overtaken = writers.flatMap(\.overtaken)
+    try #require(
+      Set(overtaken).isDisjoint(with: found), "seed \(seed): none of \(overtaken), but \(found)")
+    try #require(Set(found).subtracting(appended).isSubset(of: unknown), "seed \(seed)")
     for writer in writers {
-      #expect(found.filter(Set(writer.appended).contains) == writer.appended, "seed \(seed)")
+      try #require(found.filter(Set(writer.appended).contains) == writer.appended, "seed \(seed)")
     }
   }
 

@@ -195,6 +195,32 @@ struct ReplicaTests {
     try a.close()
   }
 
+  @Test("A log with another past is found, although its next commit would fit")
+  func otherPast() throws {
+    let log = SwitchedLog(MemoryLog())
+    let a = try replica("a", log)
+    try a.lead()
+    try a.store.write { try $0.put("1", for: "x", in: texts) }
+    let entries = try log.read(from: 1, byteLimit: .max, within: .zero)
+    let other = MemoryLog()
+    _ = try other.append(entries, after: 0, within: .zero)
+    try a.stepDown()
+    try a.lead()
+    let b = try replica("b", other)
+    try b.lead()
+    for number in 2...5 {
+      try a.store.write { try $0.put("\(number)", for: "x", in: texts) }
+      try b.store.write { try $0.put("b\(number)", for: "x", in: texts) }
+    }
+    try b.store.write { try $0.put("b6", for: "x", in: texts) }
+    try a.stepDown()
+    log.turn(to: other)
+    #expect(code { try a.catchUp() } == .diverged)
+    #expect(try a.store.snapshot().get("x", in: texts) == "5")
+    try a.close()
+    try b.close()
+  }
+
   @Test("A write that the log does not answer is unknown; the replica opened again knows")
   func unknown() throws {
     let memory = MemoryLog()
