@@ -36,12 +36,14 @@ final class FaultyLog: SharedLog {
   let log: MemoryLog
   private let state: Mutex<State>
 
-  init(_ log: MemoryLog, seed: UInt64, faults: LogFaults) {
+  let entryByteLimit: Int
+
+  /// - Parameter entryByteLimit: A small one makes parts of small batches.
+  init(_ log: MemoryLog, seed: UInt64, faults: LogFaults, entryByteLimit: Int = 65_536) {
     self.log = log
+    self.entryByteLimit = entryByteLimit
     state = Mutex(State(random: SeededGenerator(seed: seed), faults: faults))
   }
-
-  var entryByteLimit: Int { log.entryByteLimit }
 
   /// Changes the faults that later calls have.
   func set(_ change: (inout LogFaults) -> Void) { state.withLock { change(&$0.faults) } }
