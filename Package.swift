@@ -109,7 +109,9 @@ let package = Package(
       swiftSettings: strict),
     .target(
       name: "TreeRingStreams", dependencies: ["TreeRing", "TreeRingLog"], swiftSettings: strict),
-    .target(name: "TreeRingTesting", dependencies: ["TreeRing"], swiftSettings: strict),
+    .target(
+      name: "TreeRingTesting", dependencies: ["TreeRing", "TreeRingReplication"],
+      swiftSettings: strict),
     .target(
       name: "TestSupport",
       dependencies: [
@@ -184,7 +186,7 @@ let package = Package(
       name: "TreeRingReplicationTests",
       dependencies: [
         "TreeRing", "TreeRingLog", "TreeRingMappings", "TreeRingPlatform", "TreeRingReplication",
-        "TestSupport",
+        "TreeRingTesting", "TestSupport",
       ],
       swiftSettings: strict),
     .testTarget(

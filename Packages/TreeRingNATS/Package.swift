@@ -1,0 +1,44 @@
+// swift-tools-version: 6.2
+// A package of its own, so that apps that embed TreeRing need no client library of NATS.
+import PackageDescription
+
+var strict: [SwiftSetting] = [
+  .enableUpcomingFeature("ExistentialAny"),
+  .enableUpcomingFeature("InternalImportsByDefault"),
+  .enableUpcomingFeature("MemberImportVisibility"),
+  .treatAllWarnings(as: .error),
+]
+// The same variable optimises the libraries, in a build that the tests share.
+if Context.environment["TREERING_OPTIMIZED"] != nil { strict.append(.unsafeFlags(["-O"])) }
+
+let package = Package(
+  name: "TreeRingNATS",
+  platforms: [.macOS(.v15), .iOS(.v18), .tvOS(.v18), .watchOS(.v11), .visionOS(.v2)],
+  products: [.library(name: "TreeRingNATS", targets: ["TreeRingNATS"])],
+  dependencies: [
+    .package(name: "TreeRing", path: "../.."),
+    .package(url: "https://github.com/apple/swift-log", from: "1.16.0"),
+  ],
+  targets: [
+    .systemLibrary(
+      name: "CNATS", pkgConfig: "libnats", providers: [.apt(["libnats-dev"]), .brew(["cnats"])]),
+    .target(
+      name: "TreeRingNATS",
+      dependencies: [
+        "CNATS",
+        .product(name: "TreeRingReplication", package: "TreeRing"),
+        .product(name: "Logging", package: "swift-log"),
+      ],
+      swiftSettings: strict),
+    .testTarget(
+      name: "TreeRingNATSTests",
+      dependencies: [
+        "TreeRingNATS",
+        .product(name: "TreeRingReplication", package: "TreeRing"),
+        .product(name: "TreeRingTesting", package: "TreeRing"),
+        .product(name: "Logging", package: "swift-log"),
+      ],
+      swiftSettings: strict),
+  ],
+  swiftLanguageModes: [.v6]
+)

@@ -1,0 +1,7 @@
+// The client library of NATS.
+#ifndef CNATS_SHIM_H
+#define CNATS_SHIM_H
+
+#include <nats/nats.h>
+
+#endif
