@@ -3,16 +3,17 @@
 
 internal import Foundation
 internal import Synchronization
-internal import TreeRingReplication
+public import TreeRingReplication
 
 extension JetStreamLog {
   /// The readers that are kept for reads that continue.
   private static let readerCountLimit = 4
-  /// The time to subscribe, beside the limit of a read, which is for the entry.
-  private static let subscribing = Duration.seconds(1)
+  /// The times to connect and to subscribe, beside the limit of a read, which is for the entry.
+  private static let connecting = Duration.seconds(1)
+  private static let subscribing = Duration.seconds(3)
 
   /// Reads entries. A read that continues where another ended is fast; any other one first
-  /// subscribes, which takes some milliseconds. If it cannot within a second, it fails.
+  /// subscribes, which takes some milliseconds. It fails if that takes longer than three seconds.
   ///
   /// The servers send ahead of the reads, a few megabytes if these are slow.
   public func read(
@@ -27,7 +28,8 @@ extension JetStreamLog {
       if let kept = takeReader(from: first) {
         reader = kept
       } else {
-        reader = try repeating(by: lastTry) { calls throws(AttemptFailure) in
+        let connectDeadline = max(deadline, start + Self.connecting)
+        reader = try repeating(by: lastTry, connectedBy: connectDeadline) { calls throws(AttemptFailure) in
           let info = try self.info(calls)
           if info.first > first { return EntryReader(trimmed: info.first) }
           return try EntryReader(from: first, calls)

@@ -7,20 +7,18 @@
 //
 // Each attempt at one message or batch ends in one of these ways:
 // 1. It is acknowledged: a majority of the servers has it on disk.
-// 2. The leader has another newest entry. Unless an earlier attempt of the same call may have
-//    succeeded, that is a conflict. Otherwise the entry in question tells: it has the identifier of
-//    its call in a header.
+// 2. The leader expects another number. If the wanted one has an entry, that is a conflict, unless
+//    the entry has the identifier of this call in its headers: then an earlier attempt succeeded.
+//    If it has none yet, another entry is on its way there, and the attempt is repeated.
 // 3. It is refused.
 // 4. Anything else. The attempt is repeated: with the same expected number, it cannot succeed twice.
 
 internal import Foundation
-internal import TreeRingReplication
+public import TreeRingReplication
 
 extension JetStreamLog {
   /// Appends entries. Up to 500 of them, of 4 MB together, are appended all or none; of more, each
   /// such part.
-  ///
-  /// Two writers that append at once can both get `conflict` if a leader is lost at that moment.
   public func append(
     _ entries: [[UInt8]], after expected: UInt64, within limit: Duration
   ) throws(SharedLogError) -> AppendOutcome {
@@ -52,12 +50,9 @@ extension JetStreamLog {
       return finish(part, of: &call)
     } catch {
       if case .answered(let answer) = error, answer.number == APIError.Number.wrongLastSequence {
-        guard call.isUncertain else { return .conflict }
         do throws(AttemptFailure) {
-          let calls = StreamCalls(
-            connection: connection, stream: options.stream, deadline: call.deadline)
-          let headers = try calls.headers(of: part.expected + 1)
-          return headers.contains(call.identifier) ? finish(part, of: &call) : .conflict
+          if try isFinished(part, of: call, over: connection) { return finish(part, of: &call) }
+          return .conflict
         } catch {
           reason = try passingReason(error)
         }
@@ -70,6 +65,20 @@ extension JetStreamLog {
     Thread.sleep(forTimeInterval: min(call.pause, call.deadline.rest) / .seconds(1))
     call.pause = min(call.pause * 2, .milliseconds(200))
     return nil
+  }
+
+  /// Finds out why the leader expects another number than a part.
+  /// - Returns: Whether an earlier attempt at the part succeeded; if not, it is a conflict.
+  private func isFinished(
+    _ part: AppendCall.Part, of call: AppendCall, over connection: Connection
+  ) throws(AttemptFailure) -> Bool {
+    let calls = StreamCalls(connection: connection, stream: options.stream, deadline: call.deadline)
+    let last = try info(calls).state.last
+    if last == part.expected {
+      throw .passing("another entry after \(last) is on its way, and has no majority yet")
+    }
+    guard last > part.expected, call.isUncertain else { return false }
+    return try calls.headers(of: part.expected + 1).contains(call.identifier)
   }
 
   private func finish(_ part: AppendCall.Part, of call: inout AppendCall) -> AppendOutcome? {

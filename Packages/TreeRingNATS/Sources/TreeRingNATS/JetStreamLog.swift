@@ -119,12 +119,14 @@ public final class JetStreamLog: SharedLog, Sendable {
   /// Makes attempts until one succeeds.
   func repeating<Result>(
     by deadline: ContinuousClock.Instant,
+    connectedBy connectDeadline: ContinuousClock.Instant? = nil,
     _ body: (StreamCalls) throws(AttemptFailure) -> Result
   ) throws(SharedLogError) -> Result {
-    var pause = Duration.milliseconds(5)
+    var (pause, patience) = (Duration.milliseconds(5), Duration.milliseconds(500))
     while true {
-      let connection = try prepare(by: deadline)
-      let calls = StreamCalls(connection: connection, stream: options.stream, deadline: deadline)
+      let connection = try prepare(by: connectDeadline ?? deadline)
+      let calls = StreamCalls(
+        connection: connection, stream: options.stream, deadline: deadline, patience: patience)
       do throws(AttemptFailure) {
         return try body(calls)
       } catch {
@@ -132,7 +134,7 @@ public final class JetStreamLog: SharedLog, Sendable {
         guard ContinuousClock.now < deadline else { throw .unavailable(text) }
       }
       Thread.sleep(forTimeInterval: min(pause, deadline.rest) / .seconds(1))
-      pause = min(pause * 2, .milliseconds(200))
+      (pause, patience) = (min(pause * 2, .milliseconds(200)), min(patience * 2, .seconds(2)))
     }
   }
 

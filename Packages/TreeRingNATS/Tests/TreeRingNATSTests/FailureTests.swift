@@ -19,6 +19,10 @@ extension NATSTests {
       let logs = try (0..<4).map { _ in try servers.log("log") }
       let limit = limit
       let writers = DispatchGroup()
+      defer {
+        isOver.withLock { $0 = true }
+        writers.wait()
+      }
       for number in 0..<4 {
         writers.enter()
         Thread.detachNewThread {
@@ -46,9 +50,9 @@ extension NATSTests {
       }
       for round in 0..<2 {
         usleep(1_500_000)
-        let count = calls.withLock { $0.count }
         let leader = try servers.awaitLeader(of: "log")
         servers.kill(leader)
+        let count = calls.withLock { $0.count }
         let start = ContinuousClock.now
         while calls.withLock({ $0.count }) < count + 20, .now - start < limit { usleep(20_000) }
         let time = ContinuousClock.now - start

@@ -21,10 +21,9 @@ extension NATSTests {
       let clock = ContinuousClock()
       let start = clock.now
       while clock.now - start < .seconds(5) {
-        times.append(
-          try clock.measure {
-            #expect(try log.append([entry], after: last, within: limit) == .appended)
-          })
+        let begin = clock.now
+        #expect(try log.append([entry], after: last, within: limit) == .appended)
+        times.append(clock.now - begin)
         last += 1
       }
       times.sort()

@@ -2,6 +2,7 @@
 // numbers.
 
 import Foundation
+import Logging
 import Synchronization
 import TreeRingReplication
 

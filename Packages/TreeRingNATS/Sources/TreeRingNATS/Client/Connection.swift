@@ -2,6 +2,7 @@
 // received is fetched by the thread that waits for it, so the library calls no code of this module.
 
 internal import CNATS
+internal import Foundation
 internal import TreeRingReplication
 
 /// A connection to one of the servers at a time. The library changes to another when it loses one.

@@ -36,6 +36,8 @@ struct APIError: Decodable, Sendable {
 
   /// Full disks and limits, which the server reports as passing failures.
   private static let full: Set<Int> = [10002, 10023, 10028, 10047, 10077, 10122]
+  /// JetStream off for the account, a configuration that cannot be, more replicas than servers.
+  private static let lasting: Set<Int> = [10039, 10052, 10074]
   /// Too few servers, a batch that lost a message, too many batches, an identifier in process.
   private static let passing: Set<Int> = [10005, 10037, 10158, 10176, 10210, 10211]
 
@@ -48,7 +50,7 @@ struct APIError: Decodable, Sendable {
       return .refused("\(text). Trim the log, or give JetStream or the stream more room.")
     }
     let isPassing = code >= 500 || [408, 429].contains(code) || Self.passing.contains(number)
-    return isPassing ? .passing(text) : .refused(text)
+    return isPassing && !Self.lasting.contains(number) ? .passing(text) : .refused(text)
   }
 }
 

@@ -33,7 +33,8 @@ final class InboxPool: Sendable {
       inboxes.removeAll { $0.subscription.connection !== connection }
       return inboxes.popLast()
     }
-    let inbox = try kept ?? Inbox(of: connection)
+    let inbox: Inbox
+    if let kept { inbox = kept } else { inbox = try Inbox(of: connection) }
     defer { inboxes.withLock { $0.append(inbox) } }
     return try body(inbox)
   }

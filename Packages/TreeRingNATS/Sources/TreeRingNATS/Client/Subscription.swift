@@ -1,6 +1,7 @@
 // Subscriptions and messages of the client library, with the owners of their objects.
 
 internal import CNATS
+internal import Foundation
 
 /// The messages for a subject, which threads fetch.
 final class Subscription: @unchecked Sendable {
@@ -59,10 +60,7 @@ struct Message: ~Copyable {
   /// The form is `$JS.ACK.stream.consumer.deliveries.entry.delivery.time.pending`, or the same with
   /// the domain and the account before the stream's name and further words at the end.
   static func numbers(in text: UnsafeRawBufferPointer) -> (entry: UInt64, delivery: UInt64)? {
-    let prefix: StaticString = "$JS.ACK."
-    guard text.count > prefix.utf8CodeUnitCount,
-      memcmp(text.baseAddress, prefix.utf8Start, prefix.utf8CodeUnitCount) == 0
-    else { return nil }
+    guard text.starts(with: "$JS.ACK.".utf8) else { return nil }
     let wordCount = text.reduce(1) { $1 == UInt8(ascii: ".") ? $0 + 1 : $0 }
     guard wordCount >= 9 else { return nil }
     let entryIndex = wordCount == 9 ? 5 : 7

@@ -25,7 +25,8 @@ enum MonitorRequest {
     let descriptor = try connect(to: host, port: url.port ?? 80, limit)
     defer { close(descriptor) }
     // A server ends the connection after an answer of this version, which is never in chunks.
-    let head = "GET \(url.path.isEmpty ? "/" : url.path) HTTP/1.0\r\nHost: \(host)\r\n\r\n"
+    let path = (url.path.isEmpty ? "/" : url.path) + (url.query.map { "?\($0)" } ?? "")
+    let head = "GET \(path) HTTP/1.0\r\nHost: \(host)\r\n\r\n"
     let bytes = [UInt8](head.utf8)
     guard send(descriptor, bytes, bytes.count, noSignal) == bytes.count else {
       throw Failure(reason: reason)
@@ -57,7 +58,7 @@ enum MonitorRequest {
     private static let noSignal: Int32 = 0
     private static let stream = SOCK_STREAM
   #else
-    private static let noSignal = Int32(MSG_NOSIGNAL.rawValue)
+    private static let noSignal = Int32(MSG_NOSIGNAL)
     private static let stream = Int32(SOCK_STREAM.rawValue)
   #endif
 

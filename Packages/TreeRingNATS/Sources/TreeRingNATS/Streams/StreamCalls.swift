@@ -8,9 +8,8 @@ struct StreamCalls {
   let connection: Connection
   let stream: String
   let deadline: ContinuousClock.Instant
-
-  /// The time that one attempt may take.
-  private static let patience = Duration.seconds(2)
+  /// The time to wait for an answer. A request to a stream without a leader gets none.
+  var patience = Duration.seconds(2)
 
   private struct Answer<Body: Decodable>: Decodable {
     var error: APIError?
@@ -32,7 +31,7 @@ struct StreamCalls {
   ) throws(AttemptFailure) -> Body {
     let bytes = try encode(body)
     let answer = try connection.request(
-      "$JS.API.\(name).\(stream)", bytes, within: min(Self.patience, deadline.rest))
+      "$JS.API.\(name).\(stream)", bytes, within: min(patience, deadline.rest))
     return try Self.decode(answer)
   }
 

@@ -118,14 +118,21 @@ struct StreamInfo: Decodable, Sendable {
 
   struct Replica: Decodable, Sendable {
     var name: String
-    var isOffline: Bool?
-    /// The nanoseconds since the leader heard of it.
+    var isCurrent: Bool?
+    /// The nanoseconds since the leader heard of it; 0 also if it never did.
     var silence: Int64?
 
     enum CodingKeys: String, CodingKey {
       case name
-      case isOffline = "offline"
+      case isCurrent = "current"
       case silence = "active"
+    }
+
+    /// Whether the leader heard of it so lately that it can hardly have another leader: an election
+    /// begins after four seconds of silence at the earliest.
+    var isNear: Bool {
+      guard let silence, silence > 0 else { return isCurrent == true }
+      return silence < 2_500_000_000
     }
   }
 
@@ -148,12 +155,11 @@ struct StreamInfo: Decodable, Sendable {
     (cluster?.leader).map { [$0] + (cluster?.replicas ?? []).map(\.name) } ?? []
   }
 
-  /// Whether the leader heard of a majority so lately that there can hardly be another leader: an
-  /// election begins after four seconds of silence at the earliest.
+  /// Whether the answer is that of a leader with a majority. Without this check, one that was frozen
+  /// would answer before it learns of the next leader.
   var hasMajority: Bool {
     let replicas = cluster?.replicas ?? []
-    let heard = replicas.filter { ($0.silence ?? .max) < 2_500_000_000 }.count
-    return (heard + 1) * 2 > replicas.count + 1
+    return (replicas.filter(\.isNear).count + 1) * 2 > replicas.count + 1
   }
 }
 
