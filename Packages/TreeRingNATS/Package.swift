@@ -34,6 +34,7 @@ let package = Package(
       name: "TreeRingNATSTests",
       dependencies: [
         "TreeRingNATS",
+        .product(name: "TreeRing", package: "TreeRing"),
         .product(name: "TreeRingReplication", package: "TreeRing"),
         .product(name: "TreeRingTesting", package: "TreeRing"),
         .product(name: "Logging", package: "swift-log"),

@@ -28,13 +28,8 @@ extension JetStreamLog {
       if let kept = takeReader(from: first) {
         reader = kept
       } else {
-        let connectDeadline = max(deadline, start + Self.connecting)
-        reader = try repeating(by: lastTry, connectedBy: connectDeadline) { calls throws(AttemptFailure) in
-          let info = try self.info(calls)
-          if info.first > first { return EntryReader(trimmed: info.first) }
-          return try EntryReader(from: first, calls)
-        }
-        if let oldest = reader.oldest { throw .trimmed(first: oldest) }
+        reader = try subscribe(
+          from: first, by: lastTry, connectedBy: max(deadline, start + Self.connecting))
       }
       do throws(AttemptFailure) {
         let entries = try reader.read(byteLimit: byteLimit, by: deadline, lastTry)
@@ -45,6 +40,21 @@ extension JetStreamLog {
         guard ContinuousClock.now < lastTry else { throw .unavailable(reason) }
       }
     }
+  }
+
+  private func subscribe(
+    from first: UInt64, by deadline: ContinuousClock.Instant,
+    connectedBy connectDeadline: ContinuousClock.Instant
+  ) throws(SharedLogError) -> EntryReader {
+    var oldest: UInt64?
+    let reader = try repeating(by: deadline, connectedBy: connectDeadline) {
+      calls throws(AttemptFailure) -> EntryReader? in
+      let info = try self.info(calls)
+      oldest = info.first > first ? info.first : nil
+      return oldest == nil ? try EntryReader(from: first, calls) : nil
+    }
+    guard let reader else { throw .trimmed(first: oldest ?? first) }
+    return reader
   }
 
   private func takeReader(from first: UInt64) -> EntryReader? {
@@ -72,10 +82,8 @@ final class EntryReader: @unchecked Sendable {
   /// The time without any message after which the server's consumer is lost: three heartbeats.
   private static let silenceLimit = Duration.milliseconds(1600)
 
-  private let subscription: Subscription?
+  private let subscription: Subscription
   private let reconnectCount: UInt64
-  /// The number of the oldest entry, if the wanted one was trimmed.
-  let oldest: UInt64?
   /// The number of the next entry.
   private(set) var next: UInt64
   /// Whether an entry is missing that should have come.
@@ -90,12 +98,7 @@ final class EntryReader: @unchecked Sendable {
     let subject = try Connection.uniqueSubject()
     subscription = try calls.connection.subscribe(to: subject)
     isDue = try calls.follow(from: first, to: subject) > 0
-    (next, oldest) = (first, nil)
-  }
-
-  /// Has no entries, because the wanted one was trimmed.
-  init(trimmed oldest: UInt64) {
-    (subscription, reconnectCount, self.oldest, next, isDue) = (nil, 0, oldest, oldest, false)
+    next = first
   }
 
   /// The next entries; none if there is none by the deadline. It waits longer, until the last try,
@@ -103,7 +106,6 @@ final class EntryReader: @unchecked Sendable {
   func read(
     byteLimit: Int, by deadline: ContinuousClock.Instant, _ lastTry: ContinuousClock.Instant
   ) throws(AttemptFailure) -> [[UInt8]] {
-    guard let subscription else { return [] }
     var (entries, byteCount): ([[UInt8]], Int) = ([], 0)
     while true {
       let end = isDue ? lastTry : deadline

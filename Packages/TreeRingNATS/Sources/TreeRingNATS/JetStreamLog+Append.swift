@@ -1,6 +1,6 @@
 // The append of a log over JetStream.
 //
-// One entry is a message with the expected number in its header, which the stream's leader compares.
+// One entry is a message with the expected number in a header, which the stream's leader compares.
 // Several are an atomic batch of the servers: they appear together or not at all. A chain of
 // messages, each expecting the one before it, would be wrong: after another writer's entry instead
 // of the first one, the second would find the number that it expects.
@@ -11,7 +11,7 @@
 //    the entry has the identifier of this call in its headers: then an earlier attempt succeeded.
 //    If it has none yet, another entry is on its way there, and the attempt is repeated.
 // 3. It is refused.
-// 4. Anything else. The attempt is repeated: with the same expected number, it cannot succeed twice.
+// 4. Anything else. The attempt is repeated: with the same expected number, it succeeds once.
 
 internal import Foundation
 public import TreeRingReplication
@@ -32,8 +32,11 @@ extension JetStreamLog {
         if let outcome = try advance(&call, over: connection) { return outcome }
       } catch {
         // An earlier part or attempt may be in the log.
-        if case .refused = error, call.isUntried { throw error }
-        return .unknown(error.description)
+        switch error {
+        case .refused where call.isUntried: throw error
+        case .refused(let text), .unavailable(let text): return .unknown(text)
+        case .trimmed: return .unknown(error.description)
+        }
       }
     }
   }

@@ -18,8 +18,8 @@ public import TreeRingReplication
 ///       ])
 ///     let log = try JetStreamLog(options)
 ///
-/// An entry that was appended survives the loss of a minority of the servers, and a power cut of all
-/// of them. The log makes the stream if it does not exist. It refuses to work with servers or a
+/// An entry that was appended survives the loss of a minority of the servers, and a power cut of
+/// all of them. The log makes the stream if it does not exist. It refuses to work with servers or a
 /// stream that could lose entries, or with a stream that was deleted and made anew.
 ///
 /// Calls of any number of threads run at once. Within their limits they repeat what fails, such as

@@ -27,9 +27,10 @@ extension NATSTests {
         last += 1
       }
       times.sort()
+      let (median, most) = (times[times.count / 2], times[times.count * 99 / 100])
       print(
-        "appends of one: \(Self.rate(times.count, clock.now - start)), median \(times[times.count / 2]),"
-          + " 99 % \(times[times.count * 99 / 100])")
+        "appends of one: \(Self.rate(times.count, clock.now - start)), "
+          + "median \(median), 99 % \(most)")
       for size in [10, 100, 500] {
         let batch = Array(repeating: entry, count: size)
         let start = clock.now

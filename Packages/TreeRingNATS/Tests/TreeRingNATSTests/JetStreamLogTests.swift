@@ -130,39 +130,6 @@ extension NATSTests {
       #expect(try log.append([entry], after: last, within: .seconds(5)) == .appended)
     }
 
-    @Test("Wrong credentials and missing rights are refused")
-    func credentials() throws {
-      let servers = try JetStreamServers(
-        1,
-        further: """
-          authorization {
-            users = [
-              { user: "writer", password: "w" }
-              { user: "reader", password: "r", permissions: {
-                publish: { allow: ["$JS.API.>", "$JS.FC.>"] }, subscribe: ["_INBOX.>"] } }
-            ]
-          }
-          """)
-      func log(_ user: String, _ password: String) throws -> JetStreamLog {
-        var options = servers.options("log")
-        options.credentials = .password(user: user, password: password)
-        return try JetStreamLog(options)
-      }
-      expectRefusal("credentials") {
-        _ = try log("writer", "x").ends(within: .seconds(5))
-      }
-      expectRefusal("credentials") { _ = try servers.log("log").ends(within: .seconds(5)) }
-      let writer = try log("writer", "w")
-      #expect(try writer.append([[1], [2]], after: 0, within: .seconds(5)) == .appended)
-      let reader = try log("reader", "r")
-      #expect(try reader.read(from: 1, byteLimit: 9, within: .seconds(5)) == [[1], [2]])
-      expectRefusal("Permissions Violation") {
-        let outcome = try reader.append([[3]], after: 2, within: .seconds(5))
-        Issue.record("the append of a reader is \(outcome)")
-      }
-      #expect(try reader.ends(within: .seconds(5)) == SharedLogEnds(first: 1, last: 2))
-    }
-
     @Test("A server that is not there gives errors within the limit")
     func noServer() throws {
       let servers = try JetStreamServers(1)

@@ -155,8 +155,8 @@ struct StreamInfo: Decodable, Sendable {
     (cluster?.leader).map { [$0] + (cluster?.replicas ?? []).map(\.name) } ?? []
   }
 
-  /// Whether the answer is that of a leader with a majority. Without this check, one that was frozen
-  /// would answer before it learns of the next leader.
+  /// Whether the answer is that of a leader with a majority. Without this check, one that was
+  /// frozen would answer before it learns of the next leader.
   var hasMajority: Bool {
     let replicas = cluster?.replicas ?? []
     return (replicas.filter(\.isNear).count + 1) * 2 > replicas.count + 1
