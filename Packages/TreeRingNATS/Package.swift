@@ -26,6 +26,7 @@ let package = Package(
       name: "TreeRingNATS",
       dependencies: [
         "CNATS",
+        .product(name: "TreeRing", package: "TreeRing"),
         .product(name: "TreeRingReplication", package: "TreeRing"),
         .product(name: "Logging", package: "swift-log"),
       ],
@@ -43,3 +44,23 @@ let package = Package(
   ],
   swiftLanguageModes: [.v6]
 )
+
+// The tool for clusters. Only the commands under Tools set this variable. So an app that depends on
+// the log does not resolve the argument parser.
+if Context.environment["TREERING_TOOL"] != nil {
+  package.dependencies.append(
+    .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.0"))
+  package.products.append(.executable(name: "treering-cluster", targets: ["treering-cluster"]))
+  package.targets.append(
+    .executableTarget(
+      name: "treering-cluster",
+      dependencies: [
+        "TreeRingNATS",
+        .product(name: "TreeRing", package: "TreeRing"),
+        .product(name: "TreeRingImport", package: "TreeRing"),
+        .product(name: "TreeRingReplication", package: "TreeRing"),
+        .product(name: "ArgumentParser", package: "swift-argument-parser"),
+        .product(name: "Logging", package: "swift-log"),
+      ],
+      swiftSettings: strict))
+}

@@ -17,7 +17,7 @@ import Testing
     .logBehindPages: .io, .snapshotExpired: .no, .storeRewound: .io, .notSupported: .io,
     .invalidInput: .badInput, .dateRefused: .badInput, .indexDefinedInCode: .no,
     .cancelled: .interrupted, .notUnique: .no, .referenceMissing: .no, .restricted: .no,
-    .notSummable: .no,
+    .notSummable: .no, .notLeader: .no, .unavailable: .io, .diverged: .io,
     .wrongExpectedRevision: .no, .newerVersion: .io,
   ]
 

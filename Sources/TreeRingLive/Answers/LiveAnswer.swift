@@ -81,7 +81,9 @@ public struct LiveAnswer: Sendable {
     case .tooLarge: 413
     case .indexDefinedInCode: 422
     case .notSupported: 501
-    case .closed, .locked, .poisoned, .snapshotExpired, .storeRewound, .cancelled: 503
+    case .closed, .locked, .poisoned, .snapshotExpired, .storeRewound, .cancelled, .notLeader,
+      .unavailable:
+      503
     case .noSpace: 507
     default: 500
     }

@@ -33,7 +33,8 @@ struct RealtimeError: Error, Hashable, Sendable {
       case .tooLarge: self = .writeTooLarge
       case .notAllowed: self.init(403, error.message)
       case .noSpace: self.init(507, error.message)
-      case .closed, .locked, .poisoned, .snapshotExpired, .storeRewound, .cancelled:
+      case .closed, .locked, .poisoned, .snapshotExpired, .storeRewound, .cancelled, .notLeader,
+        .unavailable:
         self.init(503, error.message)
       default: self.init(500, error.message)
       }

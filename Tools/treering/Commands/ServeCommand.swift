@@ -1,7 +1,6 @@
 // `treering serve`: starts the server, a program of its own, in place of this process.
 
 import ArgumentParser
-import Foundation
 
 struct ServeCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
@@ -18,26 +17,8 @@ struct ServeCommand: ParsableCommand {
   var arguments: [String] = []
 
   func run() throws {
-    let path = try Self.server()
-    var words = ([path] + arguments).map { strdup($0) }
-    words.append(nil)
-    defer { for word in words { free(word) } }
-    execv(path, words)
-    throw Failure(.noInput, "\(path): \(String(cString: strerror(errno))).")
-  }
-
-  /// The path of the server.
-  private static func server() throws -> String {
-    if let path = ProcessInfo.processInfo.environment["TREERING_SERVER"] { return path }
-    let tool = URL(filePath: Bundle.main.executablePath ?? CommandLine.arguments[0])
-    let path = tool.resolvingSymlinksInPath().deletingLastPathComponent()
-      .appending(path: "treering-server").path
-    guard FileManager.default.isExecutableFile(atPath: path) else {
-      throw Failure(
-        .noInput,
-        "There is no server at \(path). Build it with Tools/build-server, which prints its path, "
-          + "and name that in TREERING_SERVER.")
-    }
-    return path
+    let server = Companion(
+      name: "treering-server", variable: "TREERING_SERVER", build: "Tools/build-server")
+    try server.run(arguments)
   }
 }

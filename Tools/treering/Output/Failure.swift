@@ -45,12 +45,13 @@ struct Failure: Error {
     switch code {
     case .notFound, .alreadyExists, .conflict, .wrongExpectedRevision, .beyondHorizon,
       .indexDefinedInCode, .notAllowed, .snapshotExpired, .notUnique, .referenceMissing,
-      .restricted, .notSummable:
+      .restricted, .notSummable, .notLeader:
       .no
     case .invalidInput, .tooLarge, .dateRefused: .badInput
     case .locked: .locked
     case .io, .noSpace, .poisoned, .unknown, .corruption, .unsupportedFormat, .newerVersion,
-      .logBehindPages, .storeRewound, .notSupported, .notAStore, .unfinishedCopy:
+      .logBehindPages, .storeRewound, .notSupported, .notAStore, .unfinishedCopy, .unavailable,
+      .diverged:
       .io
     case .cancelled: .interrupted
     // No command uses a store that it has closed.

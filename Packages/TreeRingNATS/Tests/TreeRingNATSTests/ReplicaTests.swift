@@ -9,7 +9,8 @@ import TreeRingReplication
 
 extension NATSTests {
   @Suite struct ReplicaTests {
-    @Test("Replicas keep every commit while the log loses its leader, and take over from each other")
+    @Test(
+      "Replicas keep every commit while the log loses its leader, and take over from each other")
     func failover() throws {
       let servers = try JetStreamServers(3)
       let folder = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)

@@ -134,9 +134,9 @@ final class Connection: @unchecked Sendable {
 
   /// Sends a message and waits for the answer.
   func request(
-    _ subject: String, _ bytes: [UInt8], within limit: Duration
+    _ subject: String, _ bytes: [UInt8], headers: [(String, String)] = [], within limit: Duration
   ) throws(AttemptFailure) -> [UInt8] {
-    let message = try Self.message(bytes, subject, [], nil)
+    let message = try Self.message(bytes, subject, headers, nil)
     defer { natsMsg_Destroy(message) }
     var answer: OpaquePointer?
     let status = natsConnection_RequestMsg(&answer, pointer, message, max(1, limit.milliseconds))

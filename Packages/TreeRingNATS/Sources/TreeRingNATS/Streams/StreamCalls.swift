@@ -80,6 +80,39 @@ struct StreamCalls {
       .map { String(decoding: $0, as: UTF8.self) } ?? ""
   }
 
+  /// The newest message of a subject, as the stream's leader has it.
+  func last(of subject: String) throws(AttemptFailure) -> KeyValueBucket.Entry {
+    struct Found: Decodable {
+      struct Message: Decodable {
+        var seq: UInt64
+        var data: String?
+      }
+      var message: Message
+    }
+    let found: Found = try call("STREAM.MSG.GET", ["last_by_subj": subject])
+    let value = Data(base64Encoded: found.message.data ?? "") ?? Data()
+    return KeyValueBucket.Entry(value: [UInt8](value), revision: found.message.seq)
+  }
+
+  /// The subjects of the stream's messages.
+  func subjects(matching filter: String) throws(AttemptFailure) -> [String] {
+    struct Found: Decodable {
+      struct State: Decodable { var subjects: [String: UInt64]? }
+      var state: State
+    }
+    let found: Found = try call("STREAM.INFO", ["subjects_filter": filter])
+    return (found.state.subjects ?? [:]).keys.sorted()
+  }
+
+  /// Publishes a message, and waits for its acknowledgement.
+  func publish(
+    _ bytes: [UInt8], to subject: String, headers: [(String, String)]
+  ) throws(AttemptFailure) {
+    let answer = try connection.request(
+      subject, bytes, headers: headers, within: min(patience, deadline.rest))
+    let _: Nothing = try Self.decode(answer)
+  }
+
   /// Makes the server send the entries from a number on to a subject.
   /// - Returns: The number of entries that are there already.
   func follow(from first: UInt64, to subject: String) throws(AttemptFailure) -> UInt64 {

@@ -1,0 +1,242 @@
+// Replicas over three real servers: writers commit on whichever leads, while servers and replicas
+// are killed and frozen. In the end every acknowledged commit is there once, in the order of its
+// writer, and all replicas are equal.
+
+import Foundation
+import Logging
+import Synchronization
+import Testing
+import TreeRing
+import TreeRingReplication
+
+@testable import TreeRingNATS
+
+extension NATSTests {
+  @Suite struct ReplicaFaultTests {
+    /// The number of faults: a few in a test of seconds, hundreds with TREERING_NATS_FAULTS.
+    private static let faultCount =
+      ProcessInfo.processInfo.environment["TREERING_NATS_FAULTS"].flatMap { Int($0) } ?? 5
+    /// The number of commits after which there is a fault.
+    private static let commitsPerFault =
+      ProcessInfo.processInfo.environment["TREERING_NATS_COMMITS"].flatMap { Int($0) } ?? 500
+
+    @Test("Whatever fails, no acknowledged commit is lost or doubled, and all replicas are equal")
+    func faults() throws {
+      let seed = UInt64.random(in: 0 ... .max)
+      print("seed \(seed), \(Self.faultCount) faults")
+      var random = SplitMix(state: seed)
+      let fleet = try Fleet()
+      let writers = Writers(fleet, count: 64)
+      defer { writers.end() }
+      for number in 0..<Self.faultCount {
+        writers.await(Self.commitsPerFault * (number + 1))
+        let fault = Fault.allCases.randomElement(using: &random) ?? .killLeader
+        try fleet.make(fault, &random)
+        print("fault \(number + 1), \(fault): \(writers.count) commits")
+      }
+      writers.await(Self.commitsPerFault * (Self.faultCount + 1))
+      writers.end()
+      try fleet.judge(writers)
+    }
+  }
+}
+
+/// The kinds of faults.
+private enum Fault: CaseIterable {
+  case killLeader, killFollower, freezeLeader, changeWriter, dropWriter, dropReader, loseFolder
+}
+
+private struct SplitMix: RandomNumberGenerator {
+  var state: UInt64
+  mutating func next() -> UInt64 {
+    state &+= 0x9E37_79B9_7F4A_7C15
+    var z = state
+    z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
+    z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
+    return z ^ (z >> 31)
+  }
+}
+
+/// Three servers and three replicas.
+private final class Fleet: Sendable {
+  static let notes = Bucket<Int>("notes")
+  let servers: JetStreamServers
+  private let folder: URL
+  private let replicas: Mutex<[Replica]>
+  private let writer = Mutex(0)
+  /// Held while replicas are opened, or the leader changes.
+  private let changing = Mutex(())
+
+  init() throws {
+    servers = try JetStreamServers(3)
+    folder = FileManager.default.temporaryDirectory.appending(path: "fleet-\(UUID().uuidString)")
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    let (servers, folder) = (servers, folder)
+    replicas = Mutex(try (0..<3).map { try Self.open($0, servers, folder) })
+    try replicas.withLock(\.self)[0].lead()
+  }
+
+  deinit { try? FileManager.default.removeItem(at: folder) }
+
+  private static func open(
+    _ index: Int, _ servers: JetStreamServers, _ folder: URL
+  ) throws -> Replica {
+    var options = ReplicaOptions(name: "r\(index)", limit: .seconds(40))
+    options.store.logger.logLevel = .critical
+    return try Replica(
+      at: folder.appending(path: "r\(index)").path, of: servers.log("replicas"), options: options)
+  }
+
+  /// The replica that should lead.
+  var leader: Replica { replicas.withLock { $0[writer.withLock(\.self)] } }
+
+  func make(_ fault: Fault, _ random: inout some RandomNumberGenerator) throws {
+    let current = writer.withLock(\.self)
+    let other = (current + Int.random(in: 1...2, using: &random)) % 3
+    switch fault {
+    case .killLeader, .freezeLeader, .killFollower:
+      var server = try servers.awaitLeader(of: "replicas")
+      if fault == .killFollower { server = (server + 1) % 3 }
+      if fault == .freezeLeader {
+        servers.freeze(server)
+        usleep(6_000_000)
+        servers.thaw(server)
+      } else {
+        servers.kill(server)
+        usleep(UInt32.random(in: 100_000...3_000_000, using: &random))
+        try servers.start(server)
+      }
+    default:
+      try changing.withLock { _ in
+        if fault == .dropWriter { try reopen(current, losingFolder: false) }
+        if fault == .changeWriter || fault == .dropWriter { return try lead(other) }
+        try reopen(other, losingFolder: fault == .loseFolder)
+      }
+    }
+  }
+
+  private func lead(_ index: Int) throws {
+    for _ in 0..<5 {
+      do {
+        try replicas.withLock(\.self)[index].lead()
+        writer.withLock { $0 = index }
+        return
+      } catch let error as TreeRingError where error.code == .unavailable {}
+    }
+    throw JetStreamServers.Failure(description: "replica \(index) cannot lead")
+  }
+
+  private func reopen(_ index: Int, losingFolder: Bool) throws {
+    let old = replicas.withLock(\.self)[index]
+    try? old.close()
+    if losingFolder {
+      try FileManager.default.removeItem(at: folder.appending(path: "r\(index)"))
+    }
+    let replica = try Self.open(index, servers, folder)
+    replicas.withLock { $0[index] = replica }
+  }
+
+  /// Opens the replica that should lead again, after a write whose outcome is not known.
+  func recover() throws {
+    try changing.withLock { _ in
+      let current = writer.withLock(\.self)
+      try reopen(current, losingFolder: false)
+      try lead(current)
+    }
+  }
+
+  func judge(_ writers: Writers) throws {
+    let replicas = replicas.withLock(\.self)
+    for replica in replicas { try replica.catchUp() }
+    let newest = replicas.map(\.store.newestCommit)
+    #expect(Set(newest).count == 1, "\(newest)")
+    let rows = try replicas.map { try $0.store.snapshot().rows(in: Self.notes).map(\.row) }
+    #expect(rows[0] == rows[1] && rows[0] == rows[2])
+    var seen: [Int: [Int]] = [:]
+    for commit in 1...newest[0] {
+      guard let note = try replicas[1].store.commit(commit).note else { continue }
+      let parts = note.split(separator: " ").compactMap { Int($0) }
+      seen[parts[0], default: []].append(parts[1])
+    }
+    var count = 0
+    for (writer, acknowledged) in writers.acknowledged {
+      let found = seen[writer] ?? []
+      #expect(Set(found).count == found.count, "writer \(writer) has a commit twice")
+      let known = Set(acknowledged)
+      #expect(found.filter(known.contains) == acknowledged, "writer \(writer)")
+      count += acknowledged.count
+    }
+    print("\(count) acknowledged commits of \(newest[0]); none is lost or doubled")
+    for replica in replicas { try replica.close() }
+  }
+}
+
+/// Threads that commit one row each, again and again.
+private final class Writers: Sendable {
+  private struct State {
+    var acknowledged: [Int: [Int]] = [:]
+    var count = 0
+    var isOver = false
+  }
+  private let state = Mutex(State())
+  private let recovering = Mutex(())
+  private let threads = DispatchGroup()
+
+  init(_ fleet: Fleet, count: Int) {
+    for number in 0..<count {
+      threads.enter()
+      Thread.detachNewThread { [self] in
+        run(number, fleet)
+        threads.leave()
+      }
+    }
+  }
+
+  var count: Int { state.withLock(\.count) }
+  var acknowledged: [Int: [Int]] { state.withLock(\.acknowledged) }
+
+  func await(_ count: Int) {
+    let deadline = ContinuousClock.now + .seconds(120)
+    while self.count < count {
+      guard .now < deadline else {
+        Issue.record("the writers have stopped at \(self.count) commits")
+        return
+      }
+      usleep(5_000)
+    }
+  }
+
+  func end() {
+    state.withLock { $0.isOver = true }
+    threads.wait()
+  }
+
+  private func run(_ number: Int, _ fleet: Fleet) {
+    var round = 0
+    while !state.withLock(\.isOver) {
+      round += 1
+      let replica = fleet.leader
+      do {
+        try replica.store.write { tx in
+          tx.note = "\(number) \(round)"
+          try tx.put(round, for: Key("\(number)"), in: Fleet.notes)
+        }
+        state.withLock { state in
+          state.acknowledged[number, default: []].append(round)
+          state.count += 1
+        }
+      } catch let error as TreeRingError {
+        switch error.code {
+        // Another replica leads, or soon will.
+        case .notLeader, .unavailable, .closed: usleep(20_000)
+        case .unknown, .poisoned:
+          recovering.withLock { _ in
+            guard replica === fleet.leader else { return }
+            do { try fleet.recover() } catch { Issue.record("a replica did not recover: \(error)") }
+          }
+        default: Issue.record("a write failed: \(error)")
+        }
+      } catch { Issue.record("a write failed: \(error)") }
+    }
+  }
+}
