@@ -1,4 +1,4 @@
-// `treering-cluster`: runs a replica of a store over NATS JetStream, and shows and changes who leads.
+// `treering-cluster`: runs a replica of a store over NATS JetStream, shows and changes who leads.
 // `treering cluster` starts it.
 
 import ArgumentParser
@@ -12,8 +12,8 @@ struct ClusterTool: ParsableCommand {
     commandName: "treering-cluster",
     abstract: "Keeps one store on several machines, over NATS JetStream.",
     discussion: """
-      Exit codes: 0 done; 1 the answer is no; 64 usage; 69 the log is unavailable; 74 the log or the \
-      folder is damaged or does not fit. docs/cluster.md describes replicas.
+      Exit codes: 0 done; 1 the answer is no; 64 usage; 69 the log is unavailable; 74 the log or \
+      the folder is damaged or does not fit. docs/cluster.md describes replicas.
       """,
     subcommands: [RunCommand.self, StatusCommand.self, LeadCommand.self])
 
