@@ -195,6 +195,34 @@ struct ReplicaTests {
     try a.close()
   }
 
+  @Test("Other processes on the machine read a replica's folder, whether or not it leads")
+  func localReaders() async throws {
+    let log = MemoryLog()
+    let folder = try TemporaryFolder()
+    let open = { (name: String) in
+      try Replica(
+        at: "\(folder.path)/\(name)", of: log,
+        options: ReplicaOptions(name: name, store: StoreOptions(logger: quietLogger)))
+    }
+    let (a, b) = (try open("a"), try open("b"))
+    try a.lead()
+    let reading = StoreOptions(mode: .readOnly, logger: quietLogger)
+    let readers = try ["a", "b"].map { try Store(at: "\(folder.path)/\($0)", options: reading) }
+    for number in 1...20 {
+      let commit = try await a.store.write { tx in
+        try tx.put("\(number)", for: "x", in: texts)
+      }.commit
+      for reader in readers {
+        try await reader.reached(commit)
+        let row = try reader.snapshot().get("x", in: texts)
+        #expect(row == "\(number)")
+      }
+    }
+    for reader in readers { try reader.close() }
+    try a.close()
+    try b.close()
+  }
+
   @Test("A log with another past is found, although its next commit would fit")
   func otherPast() throws {
     let log = SwitchedLog(MemoryLog())

@@ -1,6 +1,10 @@
 // The sharing of a batch with other replicas, before its write.
 
 extension GroupCommit {
+  /// The time after which commits that are durable in the shared log are synced here too. Other
+  /// processes on this machine read only what is.
+  static let sharedSyncDelay = Duration.milliseconds(10)
+
   /// Shares a batch, unless it came from the shared log.
   /// - Returns: the failure, if there is one; then the batch must not be written.
   func share(_ batch: Batch) -> Outcome? {

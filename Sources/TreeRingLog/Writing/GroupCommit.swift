@@ -376,6 +376,8 @@ final class GroupCommit: Sendable {
         let end = state.active?.written.offset ?? 0
         state.active?.synced = end
         state.deadline = nil
+      } else if options.sharing != nil {
+        scheduleSync(within: Self.sharedSyncDelay, &state)
       } else {
         scheduleSync(for: batch, &state)
       }
