@@ -92,7 +92,7 @@ extension NATSTests {
       let servers = try JetStreamServers(3)
       let log = try servers.log("log")
       #expect(try log.append([[1], [2]], after: 0, within: limit) == .appended)
-      #expect(try log.read(from: 1, byteLimit: 9, within: limit) == [[1], [2]])
+      #expect(try log.all(within: limit) == [[1], [2]])
       let leader = try servers.awaitLeader(of: "log")
       let others = (0..<3).filter { $0 != leader }
       for other in others { servers.kill(other) }

@@ -164,7 +164,7 @@ extension NATSTests {
       let log = try servers.log("log")
       let second = Duration.seconds(1)
       #expect(try log.append([[1], [2], [3]], after: 0, within: second) == .appended)
-      #expect(try log.read(from: 1, byteLimit: 9, within: second) == [[1], [2], [3]])
+      #expect(try log.all(within: second) == [[1], [2], [3]])
       let connection = try Connection(servers.options("log"))
       _ = try connection.request("$JS.API.STREAM.DELETE.log", [], within: second)
       expectRefusal("is gone") { _ = try log.ends(within: second) }

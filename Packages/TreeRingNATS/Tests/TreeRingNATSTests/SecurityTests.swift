@@ -17,7 +17,8 @@ extension NATSTests {
             users = [
               { user: "writer", password: "w" }
               { user: "reader", password: "r", permissions: {
-                publish: { allow: ["$JS.API.>", "$JS.FC.>"] }, subscribe: ["_INBOX.>"] } }
+                publish: ["$JS.API.*.*.log", "$JS.API.STREAM.MSG.GET.log", "$JS.FC.>"],
+                subscribe: ["_INBOX.>"] } }
             ]
           }
           """)
@@ -33,7 +34,7 @@ extension NATSTests {
       let writer = try log("writer", "w")
       #expect(try writer.append([[1], [2]], after: 0, within: .seconds(5)) == .appended)
       let reader = try log("reader", "r")
-      #expect(try reader.read(from: 1, byteLimit: 9, within: .seconds(5)) == [[1], [2]])
+      #expect(try reader.all(within: .seconds(5)) == [[1], [2]])
       expectRefusal("Permissions Violation") {
         let outcome = try reader.append([[3]], after: 2, within: .seconds(5))
         Issue.record("the append of a reader is \(outcome)")
@@ -61,7 +62,7 @@ extension NATSTests {
       options.authorityFile = file
       let log = try JetStreamLog(options)
       #expect(try log.append([[1], [2]], after: 0, within: .seconds(5)) == .appended)
-      #expect(try log.read(from: 1, byteLimit: 9, within: .seconds(5)) == [[1], [2]])
+      #expect(try log.all(within: .seconds(5)) == [[1], [2]])
     }
 
     /// A certificate for `localhost` that is its own authority, and its key.

@@ -1,4 +1,4 @@
-// The log in memory, and the suite for shared logs itself: logs with flaws must fail it.
+// The logs for one process, and the suite for shared logs itself: logs with flaws must fail it.
 
 import TestSupport
 import Testing
@@ -6,10 +6,10 @@ import TreeRingPlatform
 import TreeRingReplication
 import TreeRingTesting
 
-@Suite struct MemoryLogTests {
+@Suite struct SharedLogTests {
   @Test("A log in memory keeps the contract of shared logs")
   func contract() {
-    for seed in seeds(1...5) {
+    for seed in seeds(1...3) {
       let report = SharedLogChecks(seed: seed).run { count in
         let log = MemoryLog()
         return Array(repeating: log, count: count)
@@ -17,6 +17,16 @@ import TreeRingTesting
       #expect(report.problems == [], "seed \(seed)")
       #expect(report.checks.count == 8)
     }
+  }
+
+  @Test("A log in a folder keeps the contract of shared logs")
+  func folder() throws {
+    let folder = try TemporaryFolder()
+    let report = SharedLogChecks(seed: 7).run { count in
+      let log = try FileLog(at: folder.path + "/\(UInt64.random(in: 0 ... .max))")
+      return Array(repeating: log, count: count)
+    }
+    #expect(report.problems == [])
   }
 
   @Test("The limit of entries is the one asked for, and objects over different logs are a problem")
