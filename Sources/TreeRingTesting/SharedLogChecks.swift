@@ -114,7 +114,7 @@ public struct SharedLogChecks: Sendable {
   }
 
   private func batches(_ trial: Trial) throws {
-    for count in [1, 2, 3, 17, 200, 1, 60] {
+    for count in [1, 2, 3, 17, 200, 1, 60, 1100] {
       try trial.append(trial.entries(count), by: count % trial.logs.count)
       // A batch after a wrong number leaves nothing behind.
       let wrong = UInt64(trial.model.count) + (count % 2 == 0 ? 1 : 0) - 1
@@ -136,6 +136,7 @@ public struct SharedLogChecks: Sendable {
       try trial.append([trial.bytes(size)])
     }
     try trial.append([[], [], trial.bytes(limit), [], trial.bytes(limit), [10], [13, 10, 0]])
+    try trial.append((0..<5).map { _ in trial.bytes(min(limit, 1 << 20)) })
     try trial.compare()
   }
 

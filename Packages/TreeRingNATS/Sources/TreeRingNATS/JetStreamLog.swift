@@ -44,7 +44,12 @@ public final class JetStreamLog: SharedLog, Sendable {
 
   /// Creates a log. It connects at its first call.
   /// - Throws: `refused` for options that no server can have.
-  public init(_ options: JetStreamOptions) throws(SharedLogError) {
+  public convenience init(_ options: JetStreamOptions) throws(SharedLogError) {
+    try self.init(options, checkingEvery: .seconds(60))
+  }
+
+  /// - Parameter interval: The time between two checks of the servers.
+  init(_ options: JetStreamOptions, checkingEvery interval: Duration) throws(SharedLogError) {
     let isName = options.stream.utf8.allSatisfy { byte in
       (48...57).contains(byte) || (65...90).contains(byte & ~32) || byte == 45 || byte == 95
     }
@@ -69,7 +74,7 @@ public final class JetStreamLog: SharedLog, Sendable {
     }
     self.options = options
     link = Link(options)
-    servers = ServerCheck(options)
+    servers = ServerCheck(options, every: interval)
   }
 
   // MARK: Calls
@@ -199,10 +204,12 @@ public final class JetStreamLog: SharedLog, Sendable {
           + "Change it, or name another stream.")
     }
     let unchecked = Set(info.servers).subtracting(servers.names)
-    if !options.monitorURLs.isEmpty, unchecked.count * 2 > info.servers.count {
+    let isMajorityUnchecked = unchecked.count * 2 > info.servers.count
+    if !options.monitorURLs.isEmpty, !unchecked.isEmpty, isMajorityUnchecked || servers.isComplete {
       throw .refused(
         "The stream \(options.stream) is on the servers \(info.servers.joined(separator: ", ")), "
-          + "whose configuration none of the monitorURLs shows. Give the log those of all servers.")
+          + "but the monitorURLs do not show \(unchecked.sorted().joined(separator: ", ")). "
+          + "Give the log those of all servers.")
     }
     for name in unchecked.sorted() {
       options.logger.warning("The configuration of the server \(name) is not checked")

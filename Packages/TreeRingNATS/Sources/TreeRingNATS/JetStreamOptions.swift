@@ -26,7 +26,7 @@ public struct JetStreamOptions: Sendable {
   /// The proof of identity.
   public var credentials = Credentials.none
   /// The file with the authorities that signed the servers' certificates, as PEM; nil for those of
-  /// the system. With a file, connections use TLS.
+  /// the system. With a file, or an address `tls://…`, all connections use TLS.
   public var authorityFile: String?
   /// The files with the client's certificate chain and its key, as PEM.
   public var certificateFiles: (chain: String, key: String)?

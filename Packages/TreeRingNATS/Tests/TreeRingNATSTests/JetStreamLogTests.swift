@@ -91,6 +91,42 @@ extension NATSTests {
         try servers.log("log").ends(within: .seconds(5)) == SharedLogEnds(first: 1, last: 0))
     }
 
+    @Test("A server that comes back without its syncs is noticed")
+    func changedServer() throws {
+      let servers = try JetStreamServers(3)
+      var options = servers.options("log")
+      options.monitorURLs.removeLast()
+      expectRefusal("do not show n3") {
+        _ = try JetStreamLog(options).ends(within: .seconds(20))
+      }
+      let log = try JetStreamLog(servers.options("log"), checkingEvery: .milliseconds(600))
+      let limit = Duration.seconds(20)
+      #expect(try log.append([[1]], after: 0, within: limit) == .appended)
+      servers.kill(1)
+      try servers.configure(1, "sync_interval: always", as: "sync_interval: 2m")
+      try servers.start(1)
+      let deadline = ContinuousClock.now + .seconds(30)
+      var refusal: SharedLogError?
+      while refusal == nil, ContinuousClock.now < deadline {
+        do throws(SharedLogError) {
+          _ = try log.ends(within: limit)
+        } catch {
+          refusal = error
+        }
+        usleep(50_000)
+      }
+      #expect(refusal?.description.contains("The server n2 acknowledges entries before") == true)
+      servers.kill(1)
+      try servers.configure(1, "sync_interval: 2m", as: "sync_interval: always")
+      try servers.start(1)
+      var outcome: AppendOutcome?
+      while outcome == nil, ContinuousClock.now < deadline {
+        usleep(50_000)
+        outcome = try? log.append([[2]], after: 1, within: limit)
+      }
+      #expect(outcome == .appended)
+    }
+
     @Test("A stream with other properties is refused")
     func otherStream() throws {
       let servers = try JetStreamServers(1)

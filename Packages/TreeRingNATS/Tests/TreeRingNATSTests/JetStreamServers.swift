@@ -140,6 +140,13 @@ final class JetStreamServers: Sendable {
     servers.withLock { $0[index].processNumber = number }
   }
 
+  /// Changes the configuration of a server, for its next start.
+  func configure(_ index: Int, _ setting: String, as other: String) throws {
+    let file = folder.appending(path: "n\(index + 1).conf")
+    let text = try String(contentsOf: file, encoding: .utf8)
+    try Data(text.replacingOccurrences(of: setting, with: other).utf8).write(to: file)
+  }
+
   /// Kills a server without notice, and reaps its process.
   func kill(_ index: Int) {
     let number = servers.withLock { servers in

@@ -54,12 +54,19 @@ extension NATSTests {
       options.urls = servers.urls.map {
         $0.replacingOccurrences(of: "nats://127.0.0.1", with: "tls://localhost")
       }
-      expectRefusal("Check the certificates") {
+      expectRefusal("certificate verify failed") {
         _ = try JetStreamLog(options).ends(within: .seconds(5))
       }
       options.authorityFile = "\(folder.path)/missing"
       expectRefusal("authorities") { _ = try JetStreamLog(options).ends(within: .seconds(5)) }
       options.authorityFile = file
+      // The certificate has the name, not the address.
+      let names = options.urls
+      options.urls = servers.urls
+      expectRefusal("Check the certificates") {
+        _ = try JetStreamLog(options).ends(within: .seconds(5))
+      }
+      options.urls = names
       let log = try JetStreamLog(options)
       #expect(try log.append([[1], [2]], after: 0, within: .seconds(5)) == .appended)
       #expect(try log.all(within: .seconds(5)) == [[1], [2]])

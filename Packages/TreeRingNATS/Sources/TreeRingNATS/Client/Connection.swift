@@ -66,6 +66,8 @@ final class Connection: @unchecked Sendable {
     }
     if let file = options.authorityFile {
       try check(natsOptions_LoadCATrustedCertificates(created, file), "authorities")
+    }
+    if options.authorityFile != nil || options.urls.contains(where: { $0.hasPrefix("tls:") }) {
       try check(natsOptions_SetSecure(created, true), "security")
     }
     if let files = options.certificateFiles {

@@ -72,10 +72,18 @@ final class ServerCheck: Sendable {
   private let options: JetStreamOptions
   private let state = Mutex(State())
 
-  init(_ options: JetStreamOptions) { self.options = options }
+  /// The time between two checks.
+  private let interval: Duration
+
+  init(_ options: JetStreamOptions, every interval: Duration) {
+    (self.options, self.interval) = (options, interval)
+  }
 
   /// The names of the servers that passed.
   var names: Set<String> { state.withLock { Set($0.names.values) } }
+
+  /// Whether each address gave the configuration of a server.
+  var isComplete: Bool { state.withLock { $0.names.count == options.monitorURLs.count } }
 
   /// Returns if the servers passed their last check. The first check must hear of a majority of
   /// them. Later ones run beside the log's calls.
@@ -128,7 +136,7 @@ final class ServerCheck: Sendable {
       state.problem = problems.isEmpty ? nil : problems.joined(separator: " ")
       for (url, name) in names { state.names[url] = name }
       if names.count * 2 > urls.count { state.isFirstDone = true }
-      let pause: Duration = isFine ? .seconds(60) : .seconds(10)
+      let pause = isFine ? interval : interval / 6
       state.next = .now + (state.isFirstDone ? pause : .milliseconds(100))
     }
   }
