@@ -54,7 +54,7 @@ extension NATSTests {
       options.urls = servers.urls.map {
         $0.replacingOccurrences(of: "nats://127.0.0.1", with: "tls://localhost")
       }
-      expectRefusal("certificate verify failed") {
+      expectRefusal("self-signed certificate") {
         _ = try JetStreamLog(options).ends(within: .seconds(5))
       }
       options.authorityFile = "\(folder.path)/missing"
