@@ -3,6 +3,7 @@ import Foundation
 import TreeRing
 import TreeRingCollections
 import TreeRingMappings
+import TreeRingReplication
 
 struct Book: Codable, Equatable { var title: String, genre: String, sales: Int }
 
@@ -21,6 +22,16 @@ do {
   try store.write { tx in try tx.put(mobyDick, for: "moby", in: books) }
   let book = try store.snapshot().get("moby", in: books)
   precondition(book == mobyDick)
+}
+
+do {
+  let books = Bucket<Book>("books")
+  let log = MemoryLog()
+  let replica = try Replica(at: "shop.ring", of: log, options: ReplicaOptions(name: "berlin"))
+  try replica.lead()
+  try replica.store.write { tx in try tx.put(mobyDick, for: "moby", in: books) }
+  precondition(try replica.store.snapshot().get("moby", in: books) == mobyDick)
+  try replica.close()
 }
 
 /// Blocks in asynchronous code on purpose.
