@@ -26,6 +26,8 @@ public final class Store: Sendable {
 
   let log: CommitLog
   let opening: Opening
+  /// Whether the commits are shared with other replicas.
+  let isReplica: Bool
   let fileSystem: any FileSystem
   private let currentEngine: Monitor<Engine>
   let pinRegistry = PinRegistry()
@@ -95,6 +97,7 @@ public final class Store: Sendable {
     try options.checkIndexNames()
     self.path = path
     self.options = options
+    isReplica = options.sharing != nil
     self.fileSystem = fileSystem
     let folder = path ?? "store"
     lock = try Self.prepare(folder, fileSystem: fileSystem, options)
@@ -122,10 +125,10 @@ public final class Store: Sendable {
     currentEngine = Monitor(engine)
     follower = nil
     pinRegistry.open(horizon: log.horizon)
-    if options.sharing == nil {
-      try recordDefinitions()
-    } else {
+    if isReplica {
       try checkVersions(of: options.buckets, records: false)
+    } else {
+      try recordDefinitions()
     }
     considerCompaction()
     considerSweep()

@@ -149,7 +149,7 @@ extension Store {
     var result: Sequenced?
     try writerLock.withLock {
       try checkOpen()
-      if !adopts { try options.sharing?.checkLeading() }
+      if isReplica, !adopts { try options.sharing?.checkLeading() }
       // It cannot be replaced while this thread holds the writer's lock.
       let engine = engine
       try checkPageFile(of: engine)
@@ -170,6 +170,7 @@ extension Store {
 
   /// Whether this process may write: it alone has the store, or is the replica that leads.
   var leads: Bool {
+    guard isReplica else { return true }
     do throws(TreeRingError) {
       try options.sharing?.checkLeading()
       return true
@@ -314,7 +315,7 @@ extension Store {
       number: number, timestamp: timestamp, operationCount: count, payload: payload,
       blocks: transaction.payload.takeBlocks(), values: transaction.pendingValues,
       durability: durability)
-    draft.frame = transaction.adopted?.frame
+    if isReplica { draft.frame = transaction.adopted?.frame }
     do {
       let ticket = try log.append(draft)
       writerMemory.keep(payload)

@@ -65,7 +65,7 @@ extension Store {
     _ key: Key, in bucket: some BucketName, progress: (CompactionProgress) -> Void = { _ in }
   ) throws -> EraseReport {
     try checkWritable()
-    guard options.sharing == nil else {
+    guard !isReplica else {
       throw TreeRingError(
         .notSupported,
         "A replica cannot erase: the shared log keeps the row. Erase it in a backup, and begin "

@@ -3,7 +3,7 @@
 // durable, so this machine's log is synced only for checkpoints and at its end.
 
 /// Shares the commits of a store with its other replicas.
-package protocol CommitSharing: Sendable {
+package protocol CommitSharing: AnyObject, Sendable {
   /// Throws `notLeader` if another replica writes the store.
   func checkLeading() throws(TreeRingError)
 

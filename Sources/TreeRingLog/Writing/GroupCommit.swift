@@ -42,12 +42,15 @@ final class GroupCommit: Sendable {
   let fileSystem: any FileSystem
   let options: LogOptions
   let storeID: UInt64
+  /// Whether a log that replicas share makes commits durable.
+  let isShared: Bool
 
   init(
     recovered: RecoveredLog, directory: String, fileSystem: any FileSystem, options: LogOptions
   ) throws(TreeRingError) {
     appending = Monitor(Encoding(encoder: try FrameEncoder()))
     storeID = recovered.storeID
+    isShared = options.sharing != nil
     self.directory = directory
     self.fileSystem = fileSystem
     self.options = options
@@ -192,7 +195,7 @@ final class GroupCommit: Sendable {
   /// Whether a completed commit is as durable as its ticket requires. Schedules the sync of a
   /// commit of relaxed durability.
   private func isAsDurable(_ ticket: CommitTicket, _ state: inout State) -> Bool {
-    if state.durable >= ticket.number || options.sharing != nil { return true }
+    if state.durable >= ticket.number || isShared { return true }
     switch ticket.durability {
     case .full, .barrier: return false
     case .relaxed(let within):
@@ -248,15 +251,14 @@ final class GroupCommit: Sendable {
     guard let target = held.state.writeTarget else { return nil }
     let batch = held.state.beginBatch()
     let strongest =
-      options.sharing == nil
-      ? batch.frames.reduce(strength) { Self.stronger($0, $1.durability) } : strength
+      isShared ? strength : batch.frames.reduce(strength) { Self.stronger($0, $1.durability) }
     let canReserve = held.state.canReserve
     let newest = batch.frames.last?.number ?? held.state.completed
     let isDurable = strongest.map(Self.makesDurable) ?? false
     let commitCount = isDurable ? Int(clamping: newest - held.state.durable) : 0
     let observer = held.state.syncObserver
     let outcome = held.released { () -> Outcome in
-      if let failure = share(batch) { return failure }
+      if isShared, let failure = share(batch) { return failure }
       return write(batch, to: target, sync: strongest, canReserve: canReserve) {
         (strength) throws(TreeRingError) in
         guard let observer else { return try target.file.sync(strength) }
@@ -337,7 +339,7 @@ final class GroupCommit: Sendable {
       if !batch.isEmpty { try target.file.write(batch.buffer.bytes, at: target.end) }
     } catch {
       // Others have the commits already.
-      let mayUndo = error.code == .noSpace && options.sharing == nil
+      let mayUndo = error.code == .noSpace && !isShared
       return mayUndo ? cutBack(target, because: error) : .failed(error)
     }
     do throws(TreeRingError) {
@@ -376,7 +378,7 @@ final class GroupCommit: Sendable {
         let end = state.active?.written.offset ?? 0
         state.active?.synced = end
         state.deadline = nil
-      } else if options.sharing != nil {
+      } else if isShared {
         scheduleSync(within: Self.sharedSyncDelay, &state)
       } else {
         scheduleSync(for: batch, &state)
