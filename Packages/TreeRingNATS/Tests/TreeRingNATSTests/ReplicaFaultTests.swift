@@ -132,8 +132,38 @@ private final class Fleet: Sendable {
     if losingFolder {
       try FileManager.default.removeItem(at: folder.appending(path: "r\(index)"))
     }
-    let replica = try Self.open(index, servers, folder)
-    replicas.withLock { $0[index] = replica }
+    do {
+      let replica = try Self.open(index, servers, folder)
+      replicas.withLock { $0[index] = replica }
+    } catch let error as TreeRingError where error.code == .diverged {
+      try describe(error, index)
+      throw error
+    }
+  }
+
+  /// Prints what the folder of a replica and the log hold around a commit.
+  private func describe(_ error: TreeRingError, _ index: Int) throws {
+    print("replica \(index): \(error)")
+    let store = try Store(at: folder.appending(path: "r\(index)").path)
+    defer { try? store.close() }
+    let commit = error.commit ?? store.newestCommit
+    for number in max(1, commit - 3)...store.newestCommit {
+      print("  here: commit \(number): \(try store.commit(number).note ?? "")")
+    }
+    let log = try servers.log("replicas")
+    let last = try log.ends(within: .seconds(20)).last
+    for number in max(1, last - 400)...last {
+      guard let entry = try log.read(from: number, byteLimit: 1, within: .seconds(5)).first
+      else { continue }
+      let field = { (at: Int) in
+        entry[at..<at + 8].enumerated().reduce(UInt64(0)) { $0 | UInt64($1.element) << (8 * $1.offset) }
+      }
+      let (first, end) = (field(40), field(48))
+      if end + 5 < commit || first > commit + 60 { continue }
+      print(
+        "  log: entry \(number), kind \(entry[5]), commits \(first) to \(end), id \(field(16)), "
+          + "after \(field(24)), part \(entry[32])")
+    }
   }
 
   /// Opens the replica that should lead again, after a write whose outcome is not known.
