@@ -4,8 +4,9 @@ package import TreeRing
 package import TreeRingLog
 
 /// The definition of an index made in code, of which the store knows only the name, the buckets and
-/// the version: `{"code":[BUCKET…],"version":N}`; `"unique":true` ends it if it is unique. Or
-/// that of a manual index: `{"manual":[BUCKET…],"version":N}`.
+/// the version: `{"code":[BUCKET…],"version":N}`; `"decimals":N` follows if it has sums, and
+/// `"unique":true` ends it if it is unique. Or that of a manual index:
+/// `{"manual":[BUCKET…],"version":N}`.
 struct CodeDefinition {
   var buckets: [String]
   var version: UInt32
@@ -15,12 +16,15 @@ struct CodeDefinition {
   var isManual = false
   /// Whether each group may hold one row only.
   var isUnique = false
+  /// The number of decimals of its sums; nil without sums.
+  var decimals: UInt32?
 
   var json: String {
     let filters = parent.map { "\"filters\":\(JSONScanner.quoted($0))," } ?? ""
     let kind = isManual ? "manual" : "code"
     let names = buckets.map { JSONScanner.quoted($0) }.joined(separator: ",")
-    return "{\(filters)\"\(kind)\":[\(names)],\"version\":\(version)"
+    let sums = decimals.map { ",\"decimals\":\($0)" } ?? ""
+    return "{\(filters)\"\(kind)\":[\(names)],\"version\":\(version)\(sums)"
       + "\(isUnique ? ",\"unique\":true" : "")}"
   }
 }
@@ -41,6 +45,9 @@ extension CodeDefinition {
     }
     if let unique = try JSONScanner.find(JSONPath("unique"), in: json), !isManual {
       isUnique = json[unique].elementsEqual("true".utf8)
+    }
+    if let sums = try JSONScanner.find(JSONPath("decimals"), in: json), !isManual {
+      decimals = UInt32(String(decoding: json[sums], as: UTF8.self)) ?? .max
     }
     parent = try JSONScanner.find(JSONPath("filters"), in: json).map { filters in
       Self.text(ofScalar: UnsafeRawBufferPointer(rebasing: json[filters]))
@@ -92,6 +99,7 @@ extension IndexRecord.Definition {
       // Only the parent's name is known here; `defineAnew` looks it up in the store.
       let definition =
         code.parent.map { Self.filtered(.named($0), buckets: code.buckets) }
+        ?? code.decimals.map { Self.summedCode(buckets: code.buckets, decimals: $0) }
         ?? .code(buckets: code.buckets)
       return (code.version, code.isUnique ? .unique(definition) : definition)
     }
@@ -132,6 +140,8 @@ extension IndexRecord.Definition {
       .reference(let json), .expiry(let json):
       return json
     case .code(let buckets): code = CodeDefinition(buckets: buckets, version: version)
+    case .summedCode(let buckets, let decimals):
+      code = CodeDefinition(buckets: buckets, version: version, decimals: decimals)
     case .filtered(let parent, let buckets):
       code = CodeDefinition(buckets: buckets, version: version, parent: parent.name)
     case .manual(let buckets):
@@ -163,7 +173,8 @@ extension Transaction {
         name, version: version, filtering: parent.name, buckets: buckets,
         isUnique: definition != definition.withoutRule)
     case .selected(_, let json): try define(name, FieldFilter(json: json))
-    case .fields, .summed, .code, .manual, .text, .events, .unique, .reference, .expiry:
+    case .fields, .summed, .code, .summedCode, .manual, .text, .events, .unique, .reference,
+      .expiry:
       try define(name, version: version, definition)
     }
   }

@@ -56,12 +56,14 @@ import Testing
       ["delete","b",{"$base64":"/w=="}],["tag","t",7],["index","i",{"bucket":"b"}],\
       ["index","i",null],["place","i","g","b","k",null],["place","i","g","b","k","l"],\
       ["place","i",{"$base64":"/w=="},"b","k",{"$base64":"/w=="}],\
-      ["place","i","g","b","k",{"$label":"gAGB"}],["unplace","i","g","b","k"]]}
+      ["place","i","g","b","k",{"$label":"gAGB"}],["unplace","i","g","b","k"],\
+      ["index","i",{"bucket":"b","group":"g","order":[],"version":1,"sum":"a","decimals":2}],\
+      ["index","i",{"code":["b"],"version":1,"decimals":2}]]}
       """
     let line = try parse(text)
     #expect(line.at == Timestamp(microseconds: 1_357_034_400_000_000))
     #expect(line.note == "a \"note\"" && line.tags == ["x", "y"])
-    #expect(line.operations.map(\.kind).count == 16)
+    #expect(line.operations.map(\.kind).count == 18)
     #expect(line.operations[14].label.map { Array(line.bytes($0)) } == [128, 1, 129])
     #expect(line.operations[5].metadata.map { Array(line.bytes($0)) } == [0, 255])
     #expect(Array(line.bytes(line.operations[7].key)) == [255])

@@ -24,6 +24,39 @@ import Testing
     try Store.inMemory(options: StoreOptions(durability: .none, logger: quietLogger))
   }
 
+  @Test("Sums in code keep their decimals in another store; too many decimals are refused")
+  func sumsInCode() throws {
+    let source = try store()
+    try source.register(
+      GroupIndex("Sums", on: blobs, version: 2) { (_: [UInt8]) in Place(in: "all") }
+        .summing(in: blobs, decimals: 2) { $0.count })
+    try put("abc", "k", in: source)
+    var lines: [UInt8] = []
+    try source.exportCommits { part, _ in lines += part }
+    let definition = #"["index","Sums",{"code":["b"],"version":2,"decimals":2}]"#
+    #expect(String(decoding: lines, as: UTF8.self).contains(definition))
+    let copy = try store()
+    func copyAll(_ lines: [UInt8]) throws {
+      var commits = CommitReader(LineReader(bytes: lines))
+      while try commits.next() {
+        try copy.write { tx in
+          tx.keepsRules = false
+          try commits.line.apply(to: tx)
+        }
+      }
+    }
+    try copyAll(lines)
+    #expect(copy.indexes.map(\.sumDecimals) == [2])
+    for decimals in ["19", "-1", "\"2\""] {
+      let line = #"{"ops":[["index","Bad",{"code":["b"],"version":1,"decimals":\#(decimals)}]]}"#
+      #expect("\(decimals)") {
+        try copyAll(Array(line.utf8))
+      } throws: {
+        ($0 as? TreeRingError)?.code == .invalidInput
+      }
+    }
+  }
+
   @Test("A store made of another's commits has the same rows, dates, notes and tags")
   func commits() throws {
     let source = try store()

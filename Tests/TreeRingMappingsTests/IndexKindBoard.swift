@@ -9,10 +9,23 @@ import Testing
 @testable import TreeRingMappings
 
 struct IndexKindBoard {
-  static let lines = Bucket<[UInt8]>.bytes("lines")
+  /// The lines are stored as JSON, so that an index by fields reads them too.
+  static let lines = Bucket<[UInt8]>(
+    "lines",
+    coder: RowCoder(
+      encode: { line in
+        Array(#"{"g":"g\#(line[0])","n":\#(line.dropFirst().first ?? 0),"line":\#(line)}"#.utf8)
+      },
+      decode: { bytes, _ in
+        let numbers = bytes.split(separator: UInt8(ascii: "["))[1].dropLast(2)
+        return numbers.split { $0 == UInt8(ascii: ",") || $0 == UInt8(ascii: " ") }
+          .compactMap { UInt8(String(decoding: $0, as: UTF8.self)) }
+      }))
   static let groups: [GroupName] = (0..<4).map { GroupName("g\($0)") }
   /// Every index; those that filter another one come last.
-  static let names = ["several", "hand", "compared", "few", "byHandFew", "comparedFew"]
+  static let names = [
+    "several", "hand", "compared", "summedCode", "summed", "few", "byHandFew", "comparedFew",
+  ]
 
   /// The groups of a line: the first byte names one, a third another.
   static func groups(of line: [UInt8]) -> [GroupName] {
@@ -21,6 +34,18 @@ struct IndexKindBoard {
 
   static let several = GroupIndex("several", on: lines, version: 1) { (line: [UInt8]) -> [Place] in
     groups(of: line).map { Place(in: $0, by: .ascending(Int(line[1]))) }
+  }
+
+  static func summedCode(_ version: UInt32 = 1) -> GroupIndex {
+    GroupIndex("summedCode", on: lines, version: version) { (line: [UInt8]) -> [Place] in
+      groups(of: line).map {
+        Place(in: $0, by: .ascending(Int(version == 1 ? line[1] : line[1] % 3)))
+      }
+    }.summing(in: lines, decimals: version == 1 ? 0 : 1) { line in line.reduce(0) { $0 + Int($1) } }
+  }
+
+  static func summed(_ decimals: Int = 0) throws -> FieldIndex {
+    try FieldIndex(on: lines, group: "g", order: [.init("n")]).summing("n", decimals: decimals)
   }
 
   static func compared(_ version: UInt32 = 1) -> GroupIndex {
@@ -53,6 +78,8 @@ struct IndexKindBoard {
     try store.register(Self.several)
     try store.define("hand", ManualIndex(on: Self.lines))
     try store.register(Self.compared())
+    try store.register(Self.summedCode())
+    try store.define("summed", Self.summed())
     for filter in Self.filters { try store.register(filter) }
   }
 
@@ -63,12 +90,17 @@ struct IndexKindBoard {
     random = SeededGenerator(seed: seed)
     try store.write { $0.note = "several" }
     try store.define("hand", ManualIndex(on: Self.lines))
-    for name in Self.names.dropFirst(2) { try store.write { $0.note = name } }
+    for name in Self.names.dropFirst(2) where name != "summed" {
+      try store.write { $0.note = name }
+      if name == "summedCode" { try store.define("summed", Self.summed()) }
+    }
   }
 
   /// Registers the indexes in code.
   func registerAll() throws {
-    for index in [Self.several, Self.compared()] + Self.filters { try store.register(index) }
+    for index in [Self.several, Self.compared(), Self.summedCode()] + Self.filters {
+      try store.register(index)
+    }
   }
 
   /// A board that continues with a store.
@@ -79,7 +111,7 @@ struct IndexKindBoard {
 
   static func open(
     _ files: any FileSystem, _ mode: StoreMode = .create,
-    indexes: [GroupIndex] = [several, compared()] + filters
+    indexes: [GroupIndex] = [several, compared(), summedCode()] + filters
   ) throws -> Store {
     var options = StoreOptions(mode: mode, memoryBudget: 1 << 20, indexes: indexes)
     options.pageCellCapacity = 6

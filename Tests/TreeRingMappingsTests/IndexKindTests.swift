@@ -101,6 +101,8 @@ struct IndexKindTests {
       for index in watchers.indices { try watchers[index].go(to: start, label) }
       try board.commit()
       try board.store.register(IndexKindBoard.compared(2))
+      try board.store.register(IndexKindBoard.summedCode(2))
+      try board.store.define("summed", IndexKindBoard.summed(1))
       try board.store.register(IndexKindBoard.filter("few", of: "several", 2))
       try board.store.register(IndexKindBoard.filter("byHandFew", of: "hand", 2))
       try board.store.define("hand", ManualIndex(on: "lines", "others"))
@@ -122,12 +124,14 @@ struct IndexKindTests {
     for _ in 0..<15 { try board.commit() }
     try await board.store.checkpoint()
     let later = [
-      IndexKindBoard.compared(2), IndexKindBoard.filter("few", of: "several", 2),
+      IndexKindBoard.compared(2), IndexKindBoard.summedCode(2),
+      IndexKindBoard.filter("few", of: "several", 2),
       IndexKindBoard.filter("byHandFew", of: "hand", 2),
     ]
     let reader = try IndexKindBoard.open(
       files, .readOnly,
-      indexes: [IndexKindBoard.several, IndexKindBoard.compared()] + IndexKindBoard.filters + later)
+      indexes: [IndexKindBoard.several, IndexKindBoard.compared(), IndexKindBoard.summedCode()]
+        + IndexKindBoard.filters + later)
     try await reader.reached(board.store.newestCommit)
     var watchers = try IndexKindBoard.names.map { try Watcher(reader, $0) }
     for turn in 0..<12 {

@@ -117,7 +117,7 @@ extension StateEditor {
         if rules.isActive { try note(input, at: after, in: row.index) }
         rows[position].after = after
         if let sum = row.index.sum, after?.isEmpty == false {
-          rows[position].summands.new = sum.summand(of: input.object)
+          rows[position].summands.new = sum.summand(of: input)
           if rules.isActive, rows[position].summands.new == .unsummable {
             throw row.index.refusalOfUnsummable(RowID(bucket: reference.name, key: Key(bytes: key)))
           }

@@ -170,7 +170,9 @@ extension IndexRecord.Definition {
     case .filtered(_, let buckets): .filtered(parent, buckets: buckets)
     case .selected(_, let text): .selected(parent, text)
     case .unique(let definition): .unique(definition.filtering(parent))
-    case .removed, .fields, .summed, .code, .manual, .reference, .expiry, .text, .events: self
+    case .removed, .fields, .summed, .code, .summedCode, .manual, .reference, .expiry, .text,
+      .events:
+      self
     }
   }
 }

@@ -25,18 +25,22 @@ extension Transaction {
 extension ActiveIndex {
   /// The error for a row whose number has too many digits for an exact sum.
   func refusalOfUnsummable(_ row: RowID) -> TreeRingError {
-    guard let sum = sum?.sum else { preconditionFailure("only an index with sums refuses numbers") }
+    guard let sum else { preconditionFailure("only an index with sums refuses numbers") }
     let numbers =
       switch sum.decimals {
       case 0: "whole numbers"
       case 1: "numbers of at most 1 decimal"
       default: "numbers of at most \(sum.decimals) decimals"
       }
+    let source = sum.fieldName.map { " in “\($0)”" } ?? ""
+    let remedy =
+      sum.fieldName == nil
+      ? "Round the number in the row, or in the closure of the index, with a new version."
+      : "Round the number, or keep it in another field."
     var error = TreeRingError(
       .notSummable,
-      "The row \(row) has a number in “\(sum.field)” that the index \(name) cannot sum exactly: "
-        + "it sums \(numbers), and of 64 bits in units of the last digit. Round the number, or "
-        + "keep it in another field.")
+      "The row \(row) has a number\(source) that the index \(name) cannot sum exactly: it sums "
+        + "\(numbers), and of 64 bits in units of the last digit. \(remedy)")
     error.brokenRule = BrokenRule(name: name, row: .init(row), other: nil)
     return error
   }

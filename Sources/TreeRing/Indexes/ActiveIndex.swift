@@ -44,11 +44,12 @@ package struct ActiveIndex: Sendable {
   let comparison: RowComparison?
   /// Whether each group may hold one row only.
   let isUnique: Bool
-  /// The field that it sums, or the index that it filters does; otherwise nil.
-  let sum: SumField?
+  /// The number that it sums, or the index that it filters does; otherwise nil.
+  let sum: RowSum?
 
   init(
-    number: UInt32, name: String, evaluator: Evaluator, buckets: [String], isUnique: Bool = false
+    number: UInt32, name: String, evaluator: Evaluator, buckets: [String], isUnique: Bool = false,
+    sum: RowSum? = nil
   ) {
     self.number = number
     self.name = name
@@ -56,9 +57,9 @@ package struct ActiveIndex: Sendable {
     self.evaluator = evaluator
     self.buckets = buckets
     switch evaluator {
-    case .fields(let fields): sum = fields.sumField
-    case .filtered(let parent, _): sum = parent.sum
-    default: sum = nil
+    case .fields(let fields): self.sum = fields.sumField.map { .field($0) }
+    case .filtered(let parent, _): self.sum = parent.sum
+    default: self.sum = sum
     }
     switch evaluator {
     case .manual: (manualName, comparison) = (name, nil)
@@ -192,6 +193,13 @@ extension IndexRecord {
       case .compared(let comparison): return ready(.compared(comparison), over: index.buckets)
       case .filter, .reference, .expiry: return nil
       }
+    case .summedCode(_, let decimals):
+      guard let index = registered(in: code), case .places(let places) = index.closure,
+        let sum = index.sum, sum.decimals == decimals
+      else { return nil }
+      return ActiveIndex(
+        number: number, name: name, evaluator: .code(places), buckets: index.buckets,
+        isUnique: isUnique, sum: .code(sum))
     case .reference(let text):
       let rule = try stored { () throws(TreeRingError) in try Reference(json: text) }
       if let active = rule.active { return ready(.reference(active), over: [rule.bucket]) }
@@ -232,7 +240,9 @@ extension IndexRecord {
     case .fields(let text), .summed(let text):
       (try? FieldIndex(json: text)).map { [$0.bucket] } ?? []
     case .text(let text): (try? TextIndex(name, json: text)).map { [$0.bucket] } ?? []
-    case .code(let buckets), .filtered(_, let buckets), .manual(let buckets): buckets
+    case .code(let buckets), .summedCode(let buckets, _), .filtered(_, let buckets),
+      .manual(let buckets):
+      buckets
     case .selected(let parent, _): parent.buckets
     case .reference: reference.map { [$0.bucket] } ?? []
     case .expiry: expiry.map { [$0.bucket] } ?? []
@@ -256,16 +266,18 @@ extension IndexRecord {
   var parent: IndexRecord? {
     switch definition.withoutRule {
     case .filtered(let parent, _), .selected(let parent, _): parent
-    case .removed, .fields, .summed, .code, .manual, .unique, .reference, .expiry, .text, .events:
+    case .removed, .fields, .summed, .code, .summedCode, .manual, .unique, .reference, .expiry,
+      .text, .events:
       nil
     }
   }
 
   /// The number of decimals of its sums, or of those of the index that it filters; nil if it has
   /// none.
-  var decimals: Int? {
+  package var decimals: Int? {
     switch definition.withoutRule {
     case .summed(let text): (try? FieldIndex(json: text))?.sum?.decimals
+    case .summedCode(_, let decimals): Int(decimals)
     case .filtered(let parent, _), .selected(let parent, _): parent.decimals
     default: nil
     }
@@ -290,6 +302,8 @@ package struct CodeIndex: Sendable {
   let closure: Closure
   /// Whether each group may hold one row only.
   var isUnique = false
+  /// The number that it sums; nil without sums. Only an index by places of a row has sums.
+  var sum: CodeSum?
 
   /// The closures of the definition's author.
   enum Closure: Sendable {
@@ -322,7 +336,10 @@ package struct CodeIndex: Sendable {
     case .reference(let reference, _):
       IndexRecord.Definition(isUnique ? reference.unique() : reference)
     case .expiry(let expiry, _): .expiry(expiry.json)
-    case .places, .compared, .filter: ruled(.code(buckets: buckets))
+    case .places, .compared, .filter:
+      ruled(
+        sum.map { .summedCode(buckets: buckets, decimals: UInt32($0.decimals)) }
+          ?? .code(buckets: buckets))
     }
   }
 

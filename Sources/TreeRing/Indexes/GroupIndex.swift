@@ -16,7 +16,7 @@ public struct GroupIndex: Sendable {
   public let name: String
   /// The version of the closure. Raise it when the closure changes; the index is then rebuilt.
   public let version: UInt32
-  private(set) var code: CodeIndex
+  var code: CodeIndex
 
   init(_ name: String, version: UInt32, _ code: CodeIndex) {
     self.name = name

@@ -21,7 +21,7 @@ extension Index {
     switch source.definition.withoutRule {
     case .fields(let text), .summed(let text):
       return try components(inFields: try FieldIndex(json: text))
-    case .code, .filtered:
+    case .code, .summedCode, .filtered:
       return order.map { SortComponents(encoding: .closure($0)) }
     case .expiry:
       guard let order else { return nil }

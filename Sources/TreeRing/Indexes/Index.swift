@@ -41,6 +41,14 @@ public struct Index<Row: SendableMetatype, Group: KeyConvertible, Sort: SortValu
   /// The order of the sort values; nil if the rows have none that the caller gives.
   let order: ValueOrder<Sort>?
 
+  /// Creates the handle of a definition in code.
+  init(declaring index: GroupIndex, on bucket: Bucket<Row>, order: ValueOrder<Sort>?) {
+    name = index.name
+    self.bucket = bucket
+    self.order = order
+    groupIndex = index
+  }
+
   private init(
     _ name: String, on bucket: Bucket<Row>, version: UInt32, order: ValueOrder<Sort>?,
     groups: @escaping @Sendable (Row) throws -> [Group],

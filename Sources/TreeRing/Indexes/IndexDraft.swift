@@ -65,7 +65,7 @@ struct IndexDraft {
       return
     }
     guard let comparison = index.comparison, !found.isEmpty else {
-      let summand = found.isEmpty ? nil : index.sum?.summand(of: row.object)
+      let summand = found.isEmpty ? nil : index.sum?.summand(of: row)
       for place in found { append(place, row.bucket, row.key, summand) }
       return
     }

@@ -79,7 +79,7 @@ extension IndexEditor {
     let prefix = PlaceKey.prefix(bucket: bucket, key: key)
     let before = PlaceKey.places(
       in: Tree(roots.places, pages: editor.pages), prefix: prefix)
-    guard let field = index.sum else {
+    guard let sum = index.sum else {
       return replace(&roots, bucket: bucket, key: key, prefix: prefix, old: before, new: now ?? [])
     }
     var summands = SummandChange()
@@ -88,8 +88,8 @@ extension IndexEditor {
     }
     if now?.isEmpty == false, let bytes = new.value(of: treeKey) {
       summands.new = try values.withInput(
-        of: try RowRecord(bytes), bucket: bucket, key: key, readsMetadata: false
-      ) { field.summand(of: $0.object) }
+        of: try RowRecord(bytes), bucket: bucket, key: key, readsMetadata: index.readsMetadata
+      ) { sum.summand(of: $0) }
     }
     replace(
       &roots, bucket: bucket, key: key, prefix: prefix, old: before, new: now ?? [],

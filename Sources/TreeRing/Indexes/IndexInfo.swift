@@ -20,6 +20,9 @@ public struct IndexInfo: Hashable, Sendable {
   public let isManual: Bool
   /// Whether each group may hold one row only; see ``FieldIndex/unique()``.
   public let isUnique: Bool
+  /// The number of decimals of its sums, or of those of the index that it filters; nil if it has
+  /// none.
+  public let sumDecimals: Int?
   /// The rule that the rows it refers to exist; nil if it is none.
   public let reference: Reference?
   /// The rule that its rows vanish at a date; nil if it is none.
@@ -35,7 +38,7 @@ public struct IndexInfo: Hashable, Sendable {
       && a.filter == b.filter && a.isManual == b.isManual
       && a.text == b.text && a.isUnique == b.isUnique && a.reference == b.reference
       && a.events == b.events
-      && a.expiry == b.expiry
+      && a.expiry == b.expiry && a.sumDecimals == b.sumDecimals
   }
   public func hash(into hasher: inout Hasher) {
     name.hashName(into: &hasher)
@@ -55,12 +58,13 @@ public struct IndexInfo: Hashable, Sendable {
       case .manual: isManual = true
       case .text(let json): text = try? TextIndex(record.name, json: json)
       case .events(let grouping, _): events = grouping
-      case .removed, .code, .filtered, .unique, .reference, .expiry: break
+      case .removed, .code, .summedCode, .filtered, .unique, .reference, .expiry: break
       }
       return IndexInfo(
         name: record.name, version: record.version, buckets: record.buckets, fields: fields,
         parent: record.parent?.name, filter: filter, isManual: isManual, isUnique: record.isUnique,
-        reference: record.reference, expiry: record.expiry, text: text,
+        sumDecimals: record.decimals, reference: record.reference, expiry: record.expiry,
+        text: text,
         events: events)
     }
   }
@@ -84,7 +88,8 @@ extension IndexInfo {
     if let expiry { return expiry.field.map { "expiry \($0)" } ?? "expiry in code" }
     if let parent { return "filter of \(parent)" }
     if isManual { return "manual" }
-    return events == nil ? "in code" : "events"
+    if events != nil { return "events" }
+    return sumDecimals == nil ? "in code" : "in code, with sums"
   }
 }
 

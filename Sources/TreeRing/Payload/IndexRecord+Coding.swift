@@ -9,8 +9,13 @@ extension IndexRecord {
   }
 
   /// Checks that the definition fits the catalog.
-  /// - Throws: `tooLarge` if it does not.
+  /// - Throws: `tooLarge` if it does not; `invalidInput` if it states too many decimals.
   func check() throws(TreeRingError) {
+    if case .summedCode(_, let sum) = definition.withoutRule, sum > Limits.sumDecimals {
+      throw TreeRingError(
+        .invalidInput,
+        "The index \(name) has sums of \(sum) decimals; at most \(Limits.sumDecimals) are allowed.")
+    }
     var bytes: [UInt8] = []
     encode(into: &bytes)
     guard bytes.count <= Limits.definitionByteCount, depth <= Self.depthLimit else {
@@ -46,6 +51,7 @@ extension IndexRecord {
     static let reference: UInt8 = 8
     static let expiry: UInt8 = 9
     static let summed: UInt8 = 13
+    static let summedCode: UInt8 = 14
   }
 
   func encode(into bytes: inout [UInt8]) {
@@ -62,6 +68,10 @@ extension IndexRecord {
     case .summed(let text): append(Kind.summed, text, to: &bytes)
     case .code(let buckets):
       bytes.append(Kind.code)
+      append(buckets, to: &bytes)
+    case .summedCode(let buckets, let decimals):
+      bytes.append(Kind.summedCode)
+      bytes.append(integer: UInt64(decimals))
       append(buckets, to: &bytes)
     case .filtered(let parent, let buckets):
       bytes.append(Kind.filtered)
@@ -125,6 +135,10 @@ extension IndexRecord {
     case Kind.fields: return .fields(String(decoding: try reader.counted(), as: UTF8.self))
     case Kind.summed: return .summed(String(decoding: try reader.counted(), as: UTF8.self))
     case Kind.code: return .code(buckets: try buckets(&reader))
+    case Kind.summedCode:
+      let decimals = try reader.integer32()
+      guard decimals <= Limits.sumDecimals else { throw ByteReader.damaged }
+      return .summedCode(buckets: try buckets(&reader), decimals: decimals)
     case Kind.filtered:
       let buckets = try buckets(&reader)
       return .filtered(try IndexRecord(&reader, depth: depth + 1), buckets: buckets)

@@ -13,6 +13,8 @@ package struct IndexRecord: Hashable, Sendable {
     case summed(String)
     /// By a closure that some process registers.
     case code(buckets: [String])
+    /// By a closure that some process registers, with sums of a number that another closure gives.
+    case summedCode(buckets: [String], decimals: UInt32)
     /// By another index, as it was defined then, and a closure that some process registers, which
     /// selects its rows.
     indirect case filtered(IndexRecord, buckets: [String])
@@ -43,6 +45,8 @@ package struct IndexRecord: Hashable, Sendable {
         a.isSameName(as: b)
       case (.code(let a), .code(let b)), (.manual(let a), .manual(let b)):
         a.areSameNames(as: b)
+      case (.summedCode(let a, let decimals), .summedCode(let b, let others)):
+        a.areSameNames(as: b) && decimals == others
       case (.filtered(let a, let buckets), .filtered(let b, let others)):
         a == b && buckets.areSameNames(as: others)
       case (.selected(let a, let text), .selected(let b, let other)):
@@ -59,7 +63,8 @@ package struct IndexRecord: Hashable, Sendable {
       case .fields(let text), .reference(let text), .expiry(let text), .text(let text),
         .summed(let text):
         text.hashName(into: &hasher)
-      case .code(let buckets), .manual(let buckets): hasher.combine(buckets.names)
+      case .code(let buckets), .manual(let buckets), .summedCode(let buckets, _):
+        hasher.combine(buckets.names)
       case .filtered(let parent, _), .selected(let parent, _): hasher.combine(parent)
       case .unique(let definition): hasher.combine(definition)
       case .events(let grouping, let bucket):
@@ -88,7 +93,7 @@ package struct IndexRecord: Hashable, Sendable {
   /// Whether it is a rule that commits must keep: for sums, that they can be exact.
   var isRule: Bool {
     switch definition {
-    case .unique, .reference, .expiry, .summed: true
+    case .unique, .reference, .expiry, .summed, .summedCode: true
     case .removed, .fields, .code, .filtered, .selected, .manual, .text, .events: false
     }
   }

@@ -15,6 +15,8 @@ public enum Limits {
   public static let valueByteCount = 1 << 30
   /// The maximum length of a group index's definition, as stored with its name.
   static let definitionByteCount = 1700
+  /// The maximum number of decimals of a sum: a unit of the last one and a whole one fit 64 bits.
+  static let sumDecimals = 18
   /// The maximum length of object and metadata together in the row tree; beyond it they lie in the
   /// log.
   static let inlineByteCount = 1024

@@ -101,6 +101,9 @@ extension JSONObject {
     if let sum = index.fields?.sum {
       text("sum", sum.field)
       if sum.decimals > 0 { number("decimals", sum.decimals) }
+    } else if let decimals = index.sumDecimals, index.parent == nil {
+      null("sum")
+      if decimals > 0 { number("decimals", decimals) }
     }
     if let expiry = index.expiry {
       if let field = expiry.field { text("field", field) }

@@ -66,16 +66,32 @@ private struct SumModel {
   }
 }
 
+/// An index with sums of each kind of definition, over a number of keys.
+struct SummedCase: CustomTestStringConvertible {
+  var kind: SummedKind
+  var keyCount: Int
+
+  var testDescription: String { "\(kind), \(keyCount) keys" }
+
+  static let all = SummedKind.allCases.flatMap { kind in
+    (kind == .declared ? [40] : [40, 4000]).map { SummedCase(kind: kind, keyCount: $0) }
+  }
+}
+
 @Suite("Sums against a model", .leavesSoundStores) struct SumModelTests {
   @Test(
     "Random histories: now, in the past, reopened, followed, rebuilt and compacted",
-    arguments: seeds(1...4), [40, 4000])
-  func random(seed: UInt64, keys: Int) throws {
+    arguments: seeds(1...4), SummedCase.all)
+  func random(seed: UInt64, of summed: SummedCase) throws {
+    let keys = summed.keyCount
     var random = SeededGenerator(seed: seed)
     let files = MemoryFileSystem()
     var options = StoreOptions(logger: quietLogger)
     options.pageCellCapacity = 6
+    options.indexes = summed.kind.inCode.map { [$0] } ?? []
     var reading = options
+    // The first opening defines nothing.
+    options.indexes = []
     reading.mode = .readOnly
     var store = try Store(path: "store", fileSystem: files, options: options)
     let follower: Store
@@ -83,7 +99,10 @@ private struct SumModel {
     var past: [CommitNumber: SumModel] = [:]
     let definedAt = Int.random(in: 0..<6, using: &random)
     for turn in 0..<40 {
-      if turn == definedAt { try store.define("Sums", summedIndex()) }
+      if turn == definedAt {
+        try summed.kind.define(in: store)
+        options.indexes = reading.indexes
+      }
       let count = turn == 3 ? keys : Int.random(in: 1...12, using: &random)
       try store.write { tx in
         for _ in 0..<count { try model.change(tx, &random, keys: keys) }

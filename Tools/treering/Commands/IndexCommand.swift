@@ -321,6 +321,8 @@ private final class IndexList {
     if index.expiry != nil { words.append("expires") }
     if let sum = index.fields?.sum {
       words.append("sums \(sum.field)" + (sum.decimals == 0 ? "" : ":\(sum.decimals)"))
+    } else if let decimals = index.sumDecimals, index.parent == nil {
+      words.append("sums" + (decimals == 0 ? "" : ":\(decimals)"))
     }
     if let reference = index.reference {
       words.append("to \(reference.target)")

@@ -189,7 +189,8 @@ package final class BaseWriter {
     case .filtered(let parent, let buckets): return .filtered(try known(parent), buckets: buckets)
     case .selected(let parent, let text): return .selected(try known(parent), text)
     case .unique(let definition): return .unique(try here(definition, of: name))
-    case .removed, .fields, .summed, .code, .manual, .reference, .expiry, .text, .events:
+    case .removed, .fields, .summed, .code, .summedCode, .manual, .reference, .expiry, .text,
+      .events:
       return definition
     }
   }

@@ -2,7 +2,7 @@
 
 public import TreeRingLog
 
-/// The exact sum of a field over some rows of an index.
+/// The exact sum of a number over some rows of an index.
 public struct IndexSum: Hashable, Sendable, CustomStringConvertible {
   /// The sum in units of the last decimal: 1250 is 12.50 if there are two decimals.
   public let units: Int128
@@ -29,8 +29,8 @@ public struct IndexSum: Hashable, Sendable, CustomStringConvertible {
 }
 
 extension IndexReader {
-  /// Whether the index has sums: its definition, or that of the index that it filters, names a
-  /// field to sum.
+  /// Whether the index has sums: its definition, or that of the index that it filters, has a
+  /// number to sum.
   public var hasSums: Bool { decimals != nil }
 
   /// The sum of all rows. O(log n).
@@ -94,8 +94,8 @@ extension IndexReader {
   private var noSums: TreeRingError {
     TreeRingError(
       .invalidInput,
-      "The index \(name) has no sums. Define it with a field to sum, as a FieldIndex with "
-        + "`summing`, or with `treering index add --sum`.")
+      "The index \(name) has no sums. Define it with a number to sum, by `summing` of a "
+        + "FieldIndex, a GroupIndex or an Index, or with `treering index add --sum`.")
   }
 
   private func unsummable(_ rows: UInt64) -> TreeRingError {

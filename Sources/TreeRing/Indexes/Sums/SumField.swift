@@ -29,18 +29,15 @@ extension FieldIndex {
 
 /// A summed field, ready to read the numbers of rows.
 final class SumField: Sendable {
-  /// The maximum number of decimals: a unit of the last one and a whole one both fit 64 bits.
-  static let decimalLimit = 18
-
   let sum: FieldIndex.Sum
   private let program: FieldProgram
 
   /// Throws `invalidInput` if the path has an empty name or there are too many decimals.
   init(_ sum: FieldIndex.Sum) throws(TreeRingError) {
-    guard (0...Self.decimalLimit).contains(sum.decimals) else {
+    guard (0...Limits.sumDecimals).contains(sum.decimals) else {
       throw TreeRingError(
         .invalidInput,
-        "A sum has 0 to \(Self.decimalLimit) decimals, not \(sum.decimals).")
+        "A sum has 0 to \(Limits.sumDecimals) decimals, not \(sum.decimals).")
     }
     self.sum = sum
     program = try FieldProgram(group: nil, order: [FieldIndex.Order(sum.field)], conditions: [])
