@@ -69,6 +69,13 @@ import TreeRingLog
     }
     #expect(try totals() == #"[["ann",0,2,20.50]]"#)
     #expect(try totals() == "nothing")
+    // Other sums of the same rows, and none.
+    let fields = try FieldIndex(bucket: "o", group: "who", order: [.init("day")], version: 2)
+    try store.define("Orders", fields.summing("day"))
+    #expect(try totals().hasPrefix(#"[["ann",0,2,"#))
+    #expect(try totals() == "nothing")
+    try store.define("Orders", fields.withVersion(3))
+    #expect(try totals() == #"[["ann",0,2],["bob",0,1]]"#)
   }
 
   @Test("An index without sums, a mistake and a missing right are answered with their status")

@@ -14,6 +14,8 @@ struct IndexKindTests {
   private struct Watcher {
     var observer: MappingObserver
     var list = FollowedList()
+    /// The totals that its changes had last.
+    var totals: [GroupName: GroupTotal] = [:]
     let index: String
 
     init(_ store: Store, _ index: String) throws {
@@ -30,6 +32,13 @@ struct IndexKindTests {
       try list.apply(change)
       let expected = try IndexKindBoard.list(index, snapshot)
       #expect(list.sections == expected, label)
+      for total in try change.totals() { totals[total.group] = total }
+      let reader = try snapshot.index(index)
+      for group in IndexKindBoard.groups {
+        let sum = reader.hasSums ? try reader.sum(in: group) : nil
+        let count = try reader.count(in: group)
+        #expect(totals[group] == GroupTotal(group: group, count: count, sum: sum), label)
+      }
       if isFirst || mayReset { return }
       #expect(!change.isReset, label)
       #expect(change.rowOperationCount == IndexKindBoard.cost(before, expected), label)

@@ -102,6 +102,46 @@ import TreeRingMappings
     #expect(try Self.text(observer.advance().totals()) == ["ann 1 -", "bob 0 -"])
   }
 
+  private static func define(_ store: Store, _ version: UInt32, decimals: Int?) throws {
+    let fields = try FieldIndex(
+      bucket: "orders", group: "who", order: [.init("day")], version: version)
+    try store.define(
+      "Orders", try decimals.map { try fields.summing("amount", decimals: $0) } ?? fields)
+  }
+
+  @Test("A definition that gains, changes or loses sums gives the totals of all sections at once")
+  func redefined() async throws {
+    let store = try Store.inMemory()
+    try Self.define(store, 1, decimals: nil)
+    try await store.write { tx in
+      try Self.put(tx, "a1", "ann", 1, 1)
+      try Self.put(tx, "a2", "ann", 2, 2)
+      try Self.put(tx, "b1", "bob", 1, 4)
+    }
+    var observer = store.observer(of: mappings)
+    #expect(try Self.text(observer.advance().totals()) == ["ann 2 -", "bob 1 -"])
+    var changes = store.changes(of: mappings, totals: true).makeAsyncIterator()
+    _ = try await changes.next()
+    for (version, decimals, totals) in [
+      (2, 0, ["ann 2 3", "bob 1 4"]), (3, 1, ["ann 2 3.0", "bob 1 4.0"]),
+      (4, nil, ["ann 2 -", "bob 1 -"]),
+    ] as [(UInt32, Int?, [String])] {
+      try Self.define(store, version, decimals: decimals)
+      let change = try observer.advance()
+      #expect(change.isEmpty)
+      #expect(try Self.text(change.totals()) == totals)
+      let delivered = try await changes.next()
+      #expect(try Self.text(delivered?.totals() ?? []) == totals)
+    }
+    try Self.define(store, 5, decimals: nil)
+    #expect(try observer.advance().totals().isEmpty)
+    // From a position before the sums, too.
+    let position = observer.position
+    try Self.define(store, 6, decimals: 0)
+    var resumed = store.observer(of: mappings, from: try #require(position))
+    #expect(try Self.text(resumed.advance().totals()) == ["ann 2 3", "bob 1 4"])
+  }
+
   @Test("A stream with totals delivers changes of rows that are not shown")
   func stream() async throws {
     let store = try Self.store()

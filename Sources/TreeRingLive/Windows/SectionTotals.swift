@@ -6,7 +6,8 @@
 // FIRST counts the group's rows before the section's first one, in display order; ROWS counts all
 // rows of the group; SUM is their sum, in an index with sums, or null if a number cannot be summed.
 // A whole window gives them for each section, a change for those that differ. A change knows no sum
-// before it, so it gives them also for groups in which a row was written.
+// before it, so it gives them also for groups in which a row was written, and for all sections
+// after another definition of an index that has or had sums.
 
 internal import TreeRing
 internal import TreeRingLog
@@ -36,6 +37,7 @@ struct SectionTotals: Sendable, Hashable {
       guard let after = SectionTotals(of: section.group, in: change.after) else { continue }
       let isShown =
         change.before.section(of: section.group) != nil && !written.contains(section.group)
+        && !change.hasSumsAnew
       if isShown, SectionTotals(of: section.group, in: change.before) == after { continue }
       totals.append(try after.withSum(in: change.after))
     }

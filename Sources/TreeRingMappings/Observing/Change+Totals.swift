@@ -12,6 +12,12 @@ public struct GroupTotal: Hashable, Sendable {
   public let count: Int
   /// The sum of these rows; nil if the index has no sums, or cannot sum the number of one of them.
   public let sum: IndexSum?
+
+  package init(group: GroupName, count: Int, sum: IndexSum?) {
+    self.group = group
+    self.count = count
+    self.sum = sum
+  }
 }
 
 extension ShownRows {
@@ -34,8 +40,9 @@ extension ShownRows {
 
 extension Change {
   /// The totals after the change of the groups in which it inserts, deletes, moves or writes rows,
-  /// shown or not, and of those that are sections anew; after a reset, of all sections. In the
-  /// order of the groups' names. O(log n) for each.
+  /// shown or not, and of those that are sections anew; after a reset, or after another definition
+  /// of an index that has or had sums, of all sections. In the order of the groups' names. O(log n)
+  /// for each.
   ///
   /// A group that is not mapped any more, and one that is part of a consolidated section, has its
   /// total as long as it is mapped before or after the change.
@@ -44,7 +51,9 @@ extension Change {
   public func totals() throws(TreeRingError) -> [GroupTotal] {
     var names = affectedGroups
     for section in after.outline where !section.isConsolidated {
-      if isReset || before.section(of: section.group) == nil { names.insert(section.group) }
+      if isReset || hasSumsAnew || before.section(of: section.group) == nil {
+        names.insert(section.group)
+      }
     }
     var totals: [GroupTotal] = []
     for name in names.sorted() {
@@ -65,9 +74,13 @@ extension Change {
     return names
   }
 
-  /// Whether it affects a row of a mapped group, shown or not.
+  /// Whether the sums of every group may differ, because the index has another definition.
+  package var hasSumsAnew: Bool { before.later?.hasSumsAnew ?? false }
+
+  /// Whether it affects a row of a mapped group, shown or not, or the sums of all groups.
   var affectsTotals: Bool {
-    affectedGroups.contains { name in
+    if hasSumsAnew { return !after.outline.isEmpty }
+    return affectedGroups.contains { name in
       [after, before].contains { $0.layout.state(of: name)?.position != nil }
     }
   }

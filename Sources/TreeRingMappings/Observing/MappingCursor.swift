@@ -93,10 +93,12 @@ struct MappingCursor: Sendable {
   ///   - edits: Manual range changes.
   ///   - isDefinedAnew: Whether the index's definition was replaced in between. Windows then keep
   ///     their offset and length as far as the group reaches, not their rows.
+  ///   - hasSumsAnew: Whether one of two definitions has sums.
   ///   - limit: The maximum number of operations to list; a larger change is a reset.
   mutating func advance<Groups: OrderedGroups>(
     to groups: Groups, by affected: AffectedRows, mappings edited: Mappings? = nil,
-    edits: [RangeChange] = [], isDefinedAnew: Bool = false, limit: Int = 500
+    edits: [RangeChange] = [], isDefinedAnew: Bool = false, hasSumsAnew: Bool = false,
+    limit: Int = 500
   ) throws(TreeRingError) -> Change {
     precondition(affected.from == commit, "the changes must start from the commit shown")
     let target = try (edited ?? mappings).edited(by: edits)
@@ -123,7 +125,9 @@ struct MappingCursor: Sendable {
     let change = Change(
       before: ShownRows(
         commit: commit, layout: old, groups: groups,
-        later: .init(affected: affected, places: places, slotsChanged: builder.slotsChanged)),
+        later: .init(
+          affected: affected, places: places, slotsChanged: builder.slotsChanged,
+          hasSumsAnew: hasSumsAnew)),
       after: ShownRows(commit: affected.to, layout: new, groups: groups, later: nil),
       changeset: changeset)
     mappings = target

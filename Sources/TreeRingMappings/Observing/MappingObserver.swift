@@ -161,7 +161,9 @@ public struct MappingObserver: Sendable {
         if let affected {
           return try cursor.advance(
             to: groups, by: affected, mappings: target, edits: changes,
-            isDefinedAnew: isDefinedAnew, limit: limit)
+            isDefinedAnew: isDefinedAnew,
+            hasSumsAnew: isDefinedAnew && (definition.decimals ?? present.decimals) != nil,
+            limit: limit)
         }
         reason = isDefinedAnew ? .definedAnew : .beyondHorizon
       }

@@ -29,6 +29,9 @@ public struct ShownRows: Sendable {
     /// The groups that may be shown differently, by ascending slot: the affected ones, or all if
     /// mappings or ranges were edited.
     let slotsChanged: [Int]
+    /// Whether the sums of every group may differ: another definition of the index, and one of the
+    /// two has sums.
+    var hasSumsAnew = false
   }
 
   /// The commit; 0 before the first state.
