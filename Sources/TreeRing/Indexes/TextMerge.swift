@@ -20,7 +20,10 @@ struct ChunkWriter: ~Copyable {
   private var byteCount = 0
   private var least = UInt64.max
   private var lengthByteCount = 0
-  /// The most bytes of the head, the least length and the front.
+  /// The front of the postings; nil as long as they are far from the limit.
+  private var front: PostingFront?
+  /// About the most bytes of the head, the least length and the front. The length of a chunk is
+  /// computed exactly only if it is closer to the limit than this.
   private static let headByteCount = 20
   private var value: [UInt8] = []
 
@@ -46,8 +49,10 @@ struct ChunkWriter: ~Copyable {
       }
     }
     lengthByteCount += LEB128.byteCount(of: length &- least)
-    let limit = PostingFormat.chunkByteCount - Self.headByteCount
-    if byteCount + size + lengthByteCount > limit, postings.count > 0 {
+    let content = byteCount + size + lengthByteCount
+    if content > PostingFormat.chunkByteCount - Self.headByteCount, postings.count > 0,
+      !fits(content, length: length, isSingle: isSingle, occurrences)
+    {
       write()
       size = PostingList.byteCount(of: document, after: .none, occurrences: occurrences.count)
       (least, lengthByteCount) = (length, 1)
@@ -60,6 +65,31 @@ struct ChunkWriter: ~Copyable {
         document, length: length, isSingle: isSingle,
         occurrences: start..<self.occurrences.count))
     last = document
+  }
+
+  /// Whether a chunk of the postings and another one is no longer than the limit.
+  /// - Parameter content: The bytes of all these postings.
+  private mutating func fits(
+    _ content: Int, length: UInt64, isSingle: Bool, _ added: UnsafeRawBufferPointer
+  ) -> Bool {
+    let count = postings.count + 1
+    var head = LEB128.byteCount(of: UInt64(count) << 1) + LEB128.byteCount(of: least)
+    if content + head > PostingFormat.chunkByteCount { return false }
+    if count < PostingFormat.frontCount { return true }
+    let format = editor.format
+    var next =
+      front
+      ?? PostingFront(UnsafeBufferPointer(postings.elements), occurrences.bytes, format)
+    next.add(
+      PostingImpact(
+        frequency: format.frequency(of: added, isSingle: isSingle), length: length))
+    value.removeAll(keepingCapacity: true)
+    var copy = next
+    copy.encode(least: least, into: &value)
+    head += value.count
+    if content + head > PostingFormat.chunkByteCount { return false }
+    front = next
+    return true
   }
 
   /// Appends a chunk of a run as it is, if it is full: its documents are later than those before,
@@ -88,6 +118,7 @@ struct ChunkWriter: ~Copyable {
     postings.removeAll()
     occurrences.removeAll()
     (byteCount, least, lengthByteCount) = (0, .max, 0)
+    front = nil
     last = .none
   }
 

@@ -12,6 +12,22 @@ struct PostingImpact: Hashable {
 struct PostingFront {
   private(set) var pairs: [PostingImpact] = []
 
+  init() {}
+
+  /// The front of postings whose occurrences are ranges of `bytes`. O(postings · pairs).
+  init(
+    _ postings: UnsafeBufferPointer<Posting>, _ bytes: UnsafeRawBufferPointer,
+    _ format: PostingFormat
+  ) {
+    for posting in postings {
+      let occurrences = UnsafeRawBufferPointer(rebasing: bytes[posting.occurrences])
+      add(
+        PostingImpact(
+          frequency: format.frequency(of: occurrences, isSingle: posting.isSingle),
+          length: posting.length))
+    }
+  }
+
   /// Adds a pair, unless another one covers it; removes those that it covers. O(pairs).
   @inline(__always)
   mutating func add(_ new: PostingImpact) {

@@ -118,14 +118,7 @@ struct PostingList {
       output.append(integer: least)
     }
     if hasFront {
-      var front = PostingFront()
-      for posting in postings {
-        let occurrences = UnsafeRawBufferPointer(rebasing: bytes[posting.occurrences])
-        front.add(
-          PostingImpact(
-            frequency: format.frequency(of: occurrences, isSingle: posting.isSingle),
-            length: posting.length))
-      }
+      var front = PostingFront(postings, bytes, format)
       front.encode(least: least, into: &output)
     }
     let byteCount = postings.reduce(0) { $0 + $1.occurrences.count }

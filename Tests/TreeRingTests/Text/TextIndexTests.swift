@@ -227,6 +227,46 @@ extension Store {
     try store.close()
   }
 
+  @Test("A build fills its chunks: none exceeds the limit or has room for the next posting")
+  func fullChunks() throws {
+    var maker = TextMaker(random: SeededGenerator(seed: 11))
+    let store = try Store.inMemory()
+    let index = try Self.index()
+    try store.write { tx in
+      for number in 0..<5000 {
+        let fields = [[maker.words(0...2)], [maker.words(0...40)]]
+        try tx.put(try object(fields), for: Key("k\(10_000 + number)"), in: rows)
+      }
+    }
+    let (text, editor) = try build(index, of: store, byteLimit: .max)
+    var fullCount = 0
+    var last: (term: [UInt8], chunk: PostingList)?
+    Tree(text.roots.order, pages: editor.pages).forEach { key, chunk in
+      let term = Array(TextKey.term(key))
+      let list = PostingList(chunk)
+      if term.isEmpty { return true }
+      #expect(chunk.count <= PostingFormat.chunkByteCount || list.count == 1)
+      if let known = last, known.term == term {
+        var before = known.chunk
+        let next = list.postings[0]
+        list.bytes.withUnsafeBytes { bytes in
+          before.append(
+            next.document, length: next.length, isSingle: next.isSingle,
+            UnsafeRawBufferPointer(rebasing: bytes[next.occurrences]))
+        }
+        var encoded: [UInt8] = []
+        before.encode(0..<before.count, index.format, into: &encoded)
+        #expect(encoded.count > PostingFormat.chunkByteCount)
+        fullCount += 1
+      }
+      last = (term, list)
+      return true
+    }
+    #expect(fullCount > 100)
+    editor.discard()
+    try store.close()
+  }
+
   @Test("Full chunks of runs of consecutive rows are merged as they are")
   func consecutiveRuns() throws {
     let store = try Store.inMemory()
