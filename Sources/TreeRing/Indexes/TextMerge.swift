@@ -11,7 +11,7 @@ struct ChunkWriter: ~Copyable {
   private var isFirst = true
   /// The number of chunks of the term since the last one with room.
   private var fullCount = 0
-  private static let fullCountBeforeRoom = 8
+  private static let fullCountBeforeRoom = 32
   private var last = TextDocument.none
   private var postings = PlainArray<Posting>()
   private var occurrences = PlainArray<UInt8>(capacity: 1024)
