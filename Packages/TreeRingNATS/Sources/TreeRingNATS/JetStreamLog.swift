@@ -34,12 +34,14 @@ public final class JetStreamLog: SharedLog, Sendable {
   private let servers: ServerCheck
   private let known = Mutex(Knowledge())
 
-  /// Facts about the stream that cannot change.
+  /// The log's knowledge of the stream.
   private struct Knowledge {
     /// The moment of the stream's creation; nil before the first call.
     var created: String?
     /// The newest entry that the log has heard of.
     var last: UInt64 = 0
+    /// The moment since which servers answer that there is no stream.
+    var missingSince: ContinuousClock.Instant?
   }
 
   /// Creates a log. It connects at its first call.
@@ -121,21 +123,28 @@ public final class JetStreamLog: SharedLog, Sendable {
 
   // MARK: Preparation
 
+  /// The time to wait for the first answer. The servers lose requests about a stream that they are
+  /// making, or whose leader they are electing.
+  private static let firstPatience = Duration.milliseconds(250)
+
   /// Makes attempts until one succeeds.
   func repeating<Result>(
     by deadline: ContinuousClock.Instant,
     connectedBy connectDeadline: ContinuousClock.Instant? = nil,
     _ body: (StreamCalls) throws(AttemptFailure) -> Result
   ) throws(SharedLogError) -> Result {
-    var (pause, patience) = (Duration.milliseconds(5), Duration.milliseconds(500))
+    var (pause, patience) = (Duration.milliseconds(5), Self.firstPatience)
     while true {
       let connection = try prepare(by: connectDeadline ?? deadline)
       let calls = StreamCalls(
         connection: connection, stream: options.stream, deadline: deadline, patience: patience)
       do throws(AttemptFailure) {
-        return try body(calls)
+        let result = try body(calls)
+        known.withLock { $0.missingSince = nil }
+        return result
       } catch {
         let text = try passingReason(error)
+        try checkMissing(error)
         guard ContinuousClock.now < deadline else { throw .unavailable(text) }
       }
       Thread.sleep(forTimeInterval: min(pause, deadline.rest) / .seconds(1))
@@ -150,32 +159,42 @@ public final class JetStreamLog: SharedLog, Sendable {
     case .passing(let text): return text
     case .refused(let text): throw .refused(text)
     case .answered(let error):
-      if error.number == APIError.Number.streamNotFound {
-        throw .refused(
-          "The stream \(options.stream) is gone. Restore it, or open a new log in its place.")
-      }
       return try passingReason(error.failure)
     }
+  }
+
+  /// Throws if servers deny the stream for seconds. For moments they do so after it is made.
+  private func checkMissing(_ failure: AttemptFailure) throws(SharedLogError) {
+    guard case .answered(let error) = failure, error.number == APIError.Number.streamNotFound
+    else { return }
+    let since = known.withLock { known in
+      known.missingSince = known.missingSince ?? .now
+      return known.missingSince ?? .now
+    }
+    guard ContinuousClock.now - since > .seconds(2) else { return }
+    throw .refused(
+      "The stream \(options.stream) is gone. Restore it, or open a new log in its place.")
   }
 
   /// The connection, after the checks of the servers and of the stream.
   func prepare(by deadline: ContinuousClock.Instant) throws(SharedLogError) -> Connection {
     try servers.pass(by: deadline)
-    var pause = Duration.milliseconds(5)
+    var (pause, patience) = (Duration.milliseconds(5), Self.firstPatience)
     while true {
       let connection = try link.connection(by: deadline)
       if known.withLock({ $0.created != nil }) { return connection }
       let reason: String
       do throws(AttemptFailure) {
         try checkStream(
-          StreamCalls(connection: connection, stream: options.stream, deadline: deadline))
+          StreamCalls(
+            connection: connection, stream: options.stream, deadline: deadline, patience: patience))
         continue
       } catch {
         reason = try passingReason(error)
       }
       guard ContinuousClock.now < deadline else { throw .unavailable(reason) }
       Thread.sleep(forTimeInterval: min(pause, deadline.rest) / .seconds(1))
-      pause = min(pause * 2, .milliseconds(200))
+      (pause, patience) = (min(pause * 2, .milliseconds(200)), min(patience * 2, .seconds(2)))
     }
   }
 

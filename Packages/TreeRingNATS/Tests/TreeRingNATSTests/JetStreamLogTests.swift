@@ -203,7 +203,8 @@ extension NATSTests {
       #expect(try log.all(within: second) == [[1], [2], [3]])
       let connection = try Connection(servers.options("log"))
       _ = try connection.request("$JS.API.STREAM.DELETE.log", [], within: second)
-      expectRefusal("is gone") { _ = try log.ends(within: second) }
+      expectUnavailable { _ = try log.ends(within: second) }
+      expectRefusal("is gone") { _ = try log.ends(within: second * 3) }
       expectRefusal("is gone") { try log.trim(before: 2, within: second) }
       expectRefusal("is gone") { _ = try log.read(from: 1, byteLimit: 1, within: second) }
       // The reader that has a place notices the silence.

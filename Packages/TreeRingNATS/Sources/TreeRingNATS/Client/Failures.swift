@@ -38,8 +38,9 @@ struct APIError: Decodable, Sendable {
   private static let full: Set<Int> = [10002, 10023, 10028, 10047, 10077, 10122]
   /// JetStream off for the account, a configuration that cannot be, more replicas than servers.
   private static let lasting: Set<Int> = [10039, 10052, 10074]
-  /// Too few servers, a batch that lost a message, too many batches, an identifier in process.
-  private static let passing: Set<Int> = [10005, 10037, 10158, 10176, 10210, 10211]
+  /// Too few servers, a stream that a server does not know yet, a batch that lost a message, too
+  /// many batches, an identifier in process.
+  private static let passing: Set<Int> = [10005, 10037, 10058, 10059, 10158, 10176, 10210, 10211]
 
   var text: String { "\(description ?? "error \(code)") (\(number ?? code))" }
 
