@@ -156,7 +156,7 @@ private final class Fleet: Sendable {
       guard let entry = try log.read(from: number, byteLimit: 1, within: .seconds(5)).first
       else { continue }
       let field = { (at: Int) in
-        entry[at..<at + 8].enumerated().reduce(UInt64(0)) { $0 | UInt64($1.element) << (8 * $1.offset) }
+        entry[at..<at + 8].reversed().reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
       }
       let (first, end) = (field(40), field(48))
       if end + 5 < commit || first > commit + 60 { continue }
