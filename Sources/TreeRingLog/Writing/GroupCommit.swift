@@ -385,8 +385,8 @@ final class GroupCommit: Sendable {
       }
     case .undone(let error):
       options.logger.warning("Commits were undone: \(error)")
-      state.rollBack(because: error)
-      recordDurable(state.completed, &state)
+      state.rollBack(because: error, isSynced: !isShared)
+      if !isShared { recordDurable(state.completed, &state) }
     case .failed(let error):
       options.logger.error("A write to the log failed; the log accepts no more: \(error)")
       state.poison = error

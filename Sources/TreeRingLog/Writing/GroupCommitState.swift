@@ -197,15 +197,17 @@ extension GroupCommit.State {
     return batch
   }
 
-  /// Undoes every sequenced commit that is not completed. The file already ends after the completed
-  /// commits, synced.
-  mutating func rollBack(because error: TreeRingError) {
+  /// Undoes every sequenced commit that is not completed. None of them is in the file.
+  /// - Parameter isSynced: Whether the file ends after the completed commits, synced.
+  mutating func rollBack(because error: TreeRingError, isSynced: Bool) {
     guard active != nil else { return }
     active?.directory.removeCommits(after: completed, timestamp: completedTimestamp)
     if let written = active?.written {
       active?.position = written
-      active?.fileSize = written.offset
-      active?.synced = written.offset
+      if isSynced {
+        active?.fileSize = written.offset
+        active?.synced = written.offset
+      }
     }
     // The next relaxed commit must not rely on an earlier schedule, which may have run already.
     deadline = nil
