@@ -30,7 +30,8 @@ do {
   let replica = try Replica(at: "shop.ring", of: log, options: ReplicaOptions(name: "berlin"))
   try replica.lead()
   try replica.store.write { tx in try tx.put(mobyDick, for: "moby", in: books) }
-  precondition(try replica.store.snapshot().get("moby", in: books) == mobyDick)
+  let found = try replica.store.snapshot().get("moby", in: books)
+  precondition(found == mobyDick)
   try replica.close()
 }
 

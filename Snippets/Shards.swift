@@ -15,5 +15,6 @@ try store.write { tx in
   try tx.put(Customer(name: "Ann"), for: "customer-42", in: customers)
 }
 // snippet.hide
-precondition(try store.snapshot().get("customer-42", in: customers)?.name == "Ann")
+let found = try store.snapshot().get("customer-42", in: customers)
+precondition(found?.name == "Ann")
 try shards.close()
