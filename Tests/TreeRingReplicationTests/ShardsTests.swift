@@ -116,7 +116,7 @@ struct ShardsTests {
     }
     #expect(zip(["s0", "s2"], before).allSatisfy { past[$0]?.commit == $1 })
     for (index, key) in keys.enumerated() {
-      #expect(found[key] == "new \(index)" && old[key] == "\(index)")
+      try #require(found[key] == "new \(index)" && old[key] == "\(index)", "\(key)")
     }
     #expect(code { _ = try c.store(for: keys[0]) } == .notLeader)
     let later = Timestamp(microseconds: Timestamp.now.microseconds + 60_000_000)

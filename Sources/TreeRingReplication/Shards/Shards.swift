@@ -112,18 +112,19 @@ public final class Shards: Sendable {
     try settle()
   }
 
-  /// Moves a shard to this machine: opens a replica of it and catches up, leads, and states it in
-  /// the table. Writes to the shard fail with `notLeader` from the fencing of the old machine until
-  /// they are sent here.
+  /// Moves a shard to this machine: opens a replica of it and catches up, states the new place in
+  /// the table, and leads, which fences the old machine. Its writes fail with `notLeader` from then
+  /// on; ask the table again.
   /// - Throws: `notFound`; as `Replica` and `Replica.lead`.
   public func take(_ name: String) throws {
     let replica = try replica(of: name)
-    try replica.lead()
+    try replica.catchUp()
     try change { tx in
       guard var shard = try tx.get(Key(name), in: ShardTable.bucket) else { throw Self.none(name) }
       shard.place = self.options.replica.name
       try tx.put(shard, for: Key(name), in: ShardTable.bucket)
     }
+    try replica.lead()
   }
 
   /// Changes the table. Several machines may do so at once: each leads the table's log in turn.
@@ -212,10 +213,8 @@ public final class Shards: Sendable {
         return isOver() || checks > 2
       }
       if isOver() { return false }
-      if hasChanged {
-        seen = table.store.newestCommit
-        try settle()
-      }
+      if hasChanged { seen = table.store.newestCommit }
+      if try hasChanged || !isSettled() { try settle() }
       return true
     } catch {
       if isOver() { return false }
@@ -225,8 +224,19 @@ public final class Shards: Sendable {
     }
   }
 
-  /// Leads the shards placed here, and gives up the others.
+  /// Whether this machine leads the shards placed here. Another one that knew an older table may
+  /// have taken the lead of one since.
+  private func isSettled() throws -> Bool {
+    try all().allSatisfy { shard in
+      shard.place != options.replica.name
+        || open.withLock { $0[shard.name]?.status.isLeading == true }
+    }
+  }
+
+  /// Leads the shards placed here, and gives up the others: by the newest table, so that no machine
+  /// takes back what was moved.
   private func settle() throws {
+    try table.catchUp()
     for shard in try all() {
       if shard.place == options.replica.name {
         try replica(of: shard.name).lead()

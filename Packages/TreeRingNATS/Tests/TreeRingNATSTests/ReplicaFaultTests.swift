@@ -15,7 +15,7 @@ extension NATSTests {
   @Suite struct ReplicaFaultTests {
     /// The number of faults: a few in a test of seconds, hundreds with TREERING_NATS_FAULTS.
     private static let faultCount =
-      ProcessInfo.processInfo.environment["TREERING_NATS_FAULTS"].flatMap { Int($0) } ?? 5
+      ProcessInfo.processInfo.environment["TREERING_NATS_FAULTS"].flatMap { Int($0) } ?? 4
     /// The number of commits after which there is a fault.
     private static let commitsPerFault =
       ProcessInfo.processInfo.environment["TREERING_NATS_COMMITS"].flatMap { Int($0) } ?? 500
