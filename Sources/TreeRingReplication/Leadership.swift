@@ -79,23 +79,23 @@ final class Leadership: CommitSharing {
     }
   }
 
-  /// Tries to lead from a place on, at which this replica has every commit.
-  /// - Returns: The outcome of appending the `leader` entry.
-  func begin(
-    after place: LogPlace, newest: CommitNumber, name: String
-  ) -> LogWriter.Outcome {
+  /// Appends the entry of a new leader after a place.
+  /// - Parameter newest: The newest commit before it.
+  func claim(after place: LogPlace, newest: CommitNumber, name: String) -> LogWriter.Outcome {
+    guard let writer = state.withLock({ $0.writer }) else {
+      return .refused("the replica is not open")
+    }
+    return [UInt8](name.utf8).withUnsafeBytes {
+      writer.append(.leader, (newest + 1, newest), $0, after: place)
+    }
+  }
+
+  /// Leads from this replica's own `leader` entry on, up to which it has every commit.
+  func begin(at place: LogPlace, newest: CommitNumber) {
     state.withLock { state in
-      guard let writer = state.writer else { return .refused("the replica is not open") }
-      let name = [UInt8](name.utf8)
-      let outcome = name.withUnsafeBytes {
-        writer.append(.leader, (newest + 1, newest), $0, after: place)
-      }
-      if case .appended(let place) = outcome {
-        moved(&state, to: place, newest: newest)
-        state.isLeading = true
-        isLeadingNow.store(true, ordering: .releasing)
-      }
-      return outcome
+      moved(&state, to: place, newest: newest)
+      state.isLeading = true
+      isLeadingNow.store(true, ordering: .releasing)
     }
   }
 

@@ -15,17 +15,26 @@ extension Replica {
     try beginToLead()
   }
 
+  /// The entry of a new leader goes behind whatever is there, and so fences the old leader at once.
+  /// Only then does this replica take over the commits before it: a leader that writes without a
+  /// pause would otherwise always be ahead.
   func beginToLead() throws {
     try taking.withLock { taking in
       try checkOpen()
       if leadership.isLeading { return }
-      let deadline = ContinuousClock.now + options.limit
+      let reader = LogReader(log: log, deadline: .now + options.limit)
       while true {
-        try catchUp(&taking, until: deadline)
-        let outcome = leadership.begin(
-          after: taking.assembly.place, newest: store.newestCommit, name: options.name)
+        let last = try reader.ends().last
+        let header = try reader.header(last)
+        let outcome = leadership.claim(
+          after: LogPlace(sequence: last, id: header.id), newest: header.newest,
+          name: options.name)
         switch outcome {
-        case .appended: return try store.beginLeading()
+        case .appended(let place):
+          try catchUp(&taking, through: place.sequence, reader)
+          taking.mayHavePending = true
+          leadership.begin(at: place, newest: store.newestCommit)
+          return try store.beginLeading()
         case .overtaken: continue
         case .refused(let text), .unknown(let text):
           throw TreeRingError(
@@ -45,8 +54,8 @@ extension Replica {
   }
 
   func endLeadingNow() {
-    taking.withLock { _ in
-      if leadership.isLeading { endLeading() }
+    taking.withLock { taking in
+      if leadership.isLeading { endLeading(&taking) }
     }
   }
 
@@ -54,19 +63,15 @@ extension Replica {
   /// - Throws: `unavailable` if that takes longer than the limit of the options; the error that has
   ///   ended the following; `closed`.
   public func catchUp() throws {
-    let deadline = ContinuousClock.now + options.limit
+    let reader = LogReader(log: log, deadline: .now + options.limit)
     try taking.withLock { taking in
       try checkOpen()
-      try catchUp(&taking, until: deadline)
+      try catchUp(&taking, through: reader.ends().last, reader)
     }
   }
 
-  /// Takes every entry that the log has now.
-  private func catchUp(
-    _ taking: inout Taking, until deadline: ContinuousClock.Instant
-  ) throws {
-    let reader = LogReader(log: log, deadline: deadline)
-    let last = try reader.ends().last
+  /// Takes every entry up to a number.
+  private func catchUp(_ taking: inout Taking, through last: UInt64, _ reader: LogReader) throws {
     note { $0.last = max($0.last, last) }
     skipOwn(&taking)
     while taking.assembly.place.sequence < last {

@@ -42,6 +42,9 @@ public final class Replica: Sendable {
   struct Taking {
     var assembly: EntryAssembly
     let reader: FrameReader
+    /// Whether the store may have commits of its own that are not in the log: it has led, and they
+    /// have not been undone since.
+    var mayHavePending = false
     /// The moment at which the end of the log is asked for again.
     var nextCheck = ContinuousClock.now
   }
@@ -185,7 +188,7 @@ public final class Replica: Sendable {
       let sequence = first + UInt64(index)
       skipOwn(&taking)
       guard sequence == taking.assembly.place.sequence + 1 else { continue }
-      if leadership.isLeading { endLeading() }
+      if taking.mayHavePending { endLeading(&taking) }
       if let item = try taking.assembly.take(entry) { try take(item, by: taking.reader) }
       note {
         $0.sequence = sequence
@@ -213,9 +216,10 @@ public final class Replica: Sendable {
   }
 
   /// Ends leading, because another entry has followed this replica's last one.
-  func endLeading() {
+  func endLeading(_ taking: inout Taking) {
     leadership.end()
     store.endLeading()
+    taking.mayHavePending = false
     options.store.logger.notice("Another replica leads; this one follows.")
   }
 

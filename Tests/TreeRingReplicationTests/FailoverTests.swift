@@ -91,4 +91,52 @@ struct FailoverTests {
     try a.close()
     try b.close()
   }
+
+  @Test("Replicas that take over under load from each other, again and again, never diverge")
+  func takeovers() throws {
+    let log = MemoryLog()
+    let replicas = try ["a", "b"].map { try replica($0, log) }
+    try replicas[0].lead()
+    let isOver = Atomic<Bool>(false)
+    let written = Mutex<[String]>([])
+    let failure = Mutex<String?>(nil)
+    onThreads(7) { thread in
+      var number = 0
+      while !isOver.load(ordering: .relaxed) {
+        number += 1
+        do {
+          if thread == 0 {
+            try replicas[number % 2].lead()
+            Platform.sleep(.microseconds(500))
+            if number == 300 { isOver.store(true, ordering: .relaxed) }
+            continue
+          }
+          let note = "\(thread) \(number)"
+          try replicas[thread % 2].store.write { tx in
+            tx.note = note
+            try tx.put(note, for: Key("\(thread)"), in: texts)
+          }
+          written.withLock { $0.append(note) }
+        } catch {
+          if (error as? TreeRingError)?.code == .notLeader {
+            Platform.sleep(.microseconds(100))
+            continue
+          }
+          failure.withLock { $0 = "\(error)" }
+          isOver.store(true, ordering: .relaxed)
+        }
+      }
+    }
+    #expect(failure.withLock(\.self) == nil)
+    for replica in replicas {
+      try replica.catchUp()
+      #expect(replica.status.failure == nil)
+    }
+    #expect(try contents(replicas[0].store) == contents(replicas[1].store))
+    let store = replicas[0].store
+    let notes = try (1..<(store.newestCommit + 1)).compactMap { try store.commit($0).note }
+    #expect(Set(notes).count == notes.count)
+    #expect(Set(notes) == Set(written.withLock(\.self)))
+    for replica in replicas { try replica.close() }
+  }
 }

@@ -146,6 +146,8 @@ extension Store {
       throw TreeRingError(
         .notAllowed, "The store was opened for reading. Open it with mode .readWrite to write.")
     }
+    // Here, so that refused writers do not compete for the lock; and again with it.
+    if isReplica, !adopts { try options.sharing?.checkLeading() }
     var result: Sequenced?
     try writerLock.withLock {
       try checkOpen()

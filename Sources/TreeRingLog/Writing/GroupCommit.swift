@@ -217,10 +217,14 @@ final class GroupCommit: Sendable {
 
   func sync() throws(TreeRingError) {
     try monitor.enter { held throws(TreeRingError) in
-      let (target, epoch) = (held.state.sequenced, held.state.rollbacks.count)
+      var (target, epoch) = (held.state.sequenced, held.state.rollbacks.count)
       while true {
         if let poison = held.state.poison { throw poison }
-        if epoch < held.state.rollbacks.count, let error = held.state.undoing { throw error }
+        if epoch < held.state.rollbacks.count, let error = held.state.undoing {
+          guard isShared else { throw error }
+          // Another replica leads. The commits that were not undone are to be synced.
+          (target, epoch) = (min(target, held.state.completed), held.state.rollbacks.count)
+        }
         if held.state.durable >= target { return }
         if held.state.isLeading { held.wait(for: idle) } else { lead(held, atLeast: .full) }
       }
@@ -250,8 +254,7 @@ final class GroupCommit: Sendable {
   ) -> FinishedBatch? {
     guard let target = held.state.writeTarget else { return nil }
     let batch = held.state.beginBatch()
-    let strongest =
-      isShared ? strength : batch.frames.reduce(strength) { Self.stronger($0, $1.durability) }
+    let strongest = isShared ? strength : batch.strongestSync(atLeast: strength)
     let canReserve = held.state.canReserve
     let newest = batch.frames.last?.number ?? held.state.completed
     let isDurable = strongest.map(Self.makesDurable) ?? false
@@ -296,7 +299,7 @@ final class GroupCommit: Sendable {
     strength != .barrier || Platform.isBarrierDurable
   }
 
-  private static func stronger(_ a: SyncStrength?, _ b: Durability) -> SyncStrength? {
+  static func stronger(_ a: SyncStrength?, _ b: Durability) -> SyncStrength? {
     switch b {
     case .full: .full
     case .barrier: a ?? .barrier

@@ -14,6 +14,11 @@ extension GroupCommit {
     @exclusivity(unchecked) var values: [CommitNumber: ValueTable] = [:]
     var isEmpty: Bool { frames.isEmpty }
 
+    /// The sync that the strictest of its commits requires.
+    func strongestSync(atLeast strength: SyncStrength?) -> SyncStrength? {
+      frames.reduce(strength) { GroupCommit.stronger($0, $1.durability) }
+    }
+
     /// Removes the frames. The threads that wait for them have yet to be woken.
     func reset() {
       buffer.reset()

@@ -42,6 +42,9 @@ struct EntryHeader: Hashable {
   var first: CommitNumber
   var last: CommitNumber
 
+  /// The newest commit after the entry: a part that is not the last of its batch adds none.
+  var newest: CommitNumber { part + 1 == partCount ? last : first - 1 }
+
   static let byteCount = 64
   private static let magic: UInt32 = 0x4C53_5254
   private static let version: UInt8 = 1
