@@ -3,6 +3,7 @@
 
 internal import CNATS
 internal import Foundation
+internal import Synchronization
 internal import TreeRingReplication
 
 /// A connection to one of the servers at a time. The library changes to another when it loses one.
@@ -10,6 +11,13 @@ final class Connection: @unchecked Sendable {
   // The library's connection serves any thread. It lives until `deinit`; subscriptions keep this
   // object.
   private let pointer: OpaquePointer
+  /// The subscriptions that have ended, and the moments of their ends.
+  private let ended = Mutex<[(subscription: Ended, moment: ContinuousClock.Instant)]>([])
+
+  private struct Ended: @unchecked Sendable {
+    // The list alone has the pointer.
+    let pointer: OpaquePointer
+  }
 
   /// Connects to one of the servers. Blocks for a second per server at most.
   /// - Throws: `unavailable`; `refused` for credentials and certificates.
@@ -35,7 +43,13 @@ final class Connection: @unchecked Sendable {
     pointer = connection
   }
 
-  deinit { natsConnection_Destroy(pointer) }
+  deinit {
+    natsConnection_Close(pointer)
+    for (subscription, _) in ended.withLock(\.self) {
+      natsSubscription_Destroy(subscription.pointer)
+    }
+    natsConnection_Destroy(pointer)
+  }
 
   private static func set(
     _ options: JetStreamOptions, in created: OpaquePointer?
@@ -185,6 +199,21 @@ final class Connection: @unchecked Sendable {
     try check(natsConnection_SubscribeSync(&subscription, pointer, subject))
     guard let subscription else { throw .passing("no subscription") }
     return Subscription(subscription, of: self)
+  }
+
+  /// Ends a subscription. In older versions of the library its own thread may use one that is freed
+  /// while a message for it arrives, which aborts the process. So it is freed seconds later.
+  func end(_ subscription: OpaquePointer) {
+    natsSubscription_Unsubscribe(subscription)
+    let now = ContinuousClock.now
+    let old = ended.withLock { ended in
+      let count = ended.prefix { now - $0.moment > .seconds(5) }.count
+      let old = Array(ended[..<count])
+      ended.removeFirst(count)
+      ended.append((Ended(pointer: subscription), now))
+      return old
+    }
+    for (subscription, _) in old { natsSubscription_Destroy(subscription.pointer) }
   }
 
   /// A subject for answers that no other client uses.

@@ -5,7 +5,7 @@ internal import Foundation
 
 /// The messages for a subject, which threads fetch.
 final class Subscription: @unchecked Sendable {
-  // The library's subscription serves any thread, and lives until `deinit`.
+  // The library's subscription serves any thread, and lives until the connection has freed it.
   private let pointer: OpaquePointer
   let connection: Connection
 
@@ -15,7 +15,7 @@ final class Subscription: @unchecked Sendable {
     natsSubscription_SetPendingLimits(pointer, -1, 256 << 20)
   }
 
-  deinit { natsSubscription_Destroy(pointer) }
+  deinit { connection.end(pointer) }
 
   /// The next message; nil if there is none in that time.
   func next(within limit: Duration) throws(AttemptFailure) -> Message? {
