@@ -66,6 +66,7 @@ public final class Replica: Sendable {
   ///     the shared log if that is empty; its commits are then the base that other replicas need:
   ///     give them a backup of it.
   ///   - log: The shared log.
+  ///   - options: The options.
   ///   - progress: Called after each batch with the newest commit taken, on the caller's thread.
   /// - Throws: `unavailable` if the log does not answer within the limit; `diverged` if the log is
   ///   another store's, lacks commits that the folder has, or has others; `beyondHorizon` if the

@@ -43,7 +43,9 @@ public protocol SharedLog: Sendable {
   ) throws(SharedLogError) -> [[UInt8]]
 
   /// Removes the entries before a number. Entries appended later continue the numbers.
-  /// - Parameter first: The number of the first entry to keep; the newest entry is always kept.
+  /// - Parameters:
+  ///   - first: The number of the first entry to keep; the newest entry is always kept.
+  ///   - limit: The time after which the call gives up.
   /// - Throws: `unavailable`, `refused`.
   func trim(before first: UInt64, within limit: Duration) throws(SharedLogError)
 }
