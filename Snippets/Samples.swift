@@ -4,6 +4,7 @@ import TreeRing
 import TreeRingCollections
 import TreeRingMappings
 import TreeRingReplication
+import TreeRingTesting
 
 struct Book: Codable, Equatable { var title: String, genre: String, sales: Int }
 
@@ -34,6 +35,16 @@ do {
   precondition(found == mobyDick)
   try replica.close()
 }
+
+/// Checks an adapter of a shared log.
+func checkLog() {
+  let report = SharedLogChecks(seed: 1).run { count in
+    let log = MemoryLog()
+    return Array(repeating: log, count: count)
+  }
+  precondition(report.problems.isEmpty)
+}
+_ = checkLog
 
 /// Blocks in asynchronous code on purpose.
 func dropHistory(of store: Store) async throws -> CommitNumber {
