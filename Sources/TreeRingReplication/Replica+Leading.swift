@@ -4,13 +4,15 @@ public import TreeRing
 internal import TreeRingLog
 
 extension Replica {
-  /// Begins to lead: takes over every commit of the shared log, and appends an entry that states
-  /// it. The replica that led before gets `notLeader` at its next write. Blocks until this replica
-  /// leads.
+  /// Begins to lead: appends an entry that states it to the shared log, and takes over every commit
+  /// before that. The replica that led before gets `notLeader` at its next write. Blocks until this
+  /// replica leads. If it fails after its entry, none leads until the next call.
   ///
   /// - Throws: `unavailable` if the log does not answer within the limit of the options;
-  ///   `diverged`, `corruption`, `beyondHorizon` as the opening; `closed`.
+  ///   `diverged`, `corruption`, `beyondHorizon` as the opening; `notAllowed` inside the closure of
+  ///   a write; `closed`.
   public func lead() throws {
+    try store.checkOutsideWrite()
     candidate?.take()
     try beginToLead()
   }
@@ -46,8 +48,9 @@ extension Replica {
 
   /// Ends leading. The store keeps following. With `ReplicaOptions.failover` another replica leads
   /// soon; without it, none does until one calls `lead`.
-  /// - Throws: `closed`.
+  /// - Throws: `notAllowed` inside the closure of a write; `closed`.
   public func stepDown() throws {
+    try store.checkOutsideWrite()
     try checkOpen()
     endLeadingNow()
     candidate?.rest()
@@ -61,8 +64,9 @@ extension Replica {
 
   /// Waits until the store has every commit that any replica's write had returned before this call.
   /// - Throws: `unavailable` if that takes longer than the limit of the options; the error that has
-  ///   ended the following; `closed`.
+  ///   ended the following; `notAllowed` inside the closure of a write; `closed`.
   public func catchUp() throws {
+    try store.checkOutsideWrite()
     let reader = LogReader(log: log, deadline: .now + options.limit)
     try taking.withLock { taking in
       try checkOpen()

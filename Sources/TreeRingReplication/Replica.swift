@@ -47,6 +47,19 @@ public final class Replica: Sendable {
     var mayHavePending = false
     /// The moment at which the end of the log is asked for again.
     var nextCheck = ContinuousClock.now
+
+    /// Takes the next entry into a store.
+    /// - Returns: The name of the leader, if the entry states one.
+    mutating func take(_ entry: [UInt8], into store: Store) throws -> String? {
+      guard let item = try assembly.take(entry) else { return nil }
+      switch item.header.kind {
+      case .beginning: return nil
+      case .commits:
+        try item.body.withUnsafeBytes { try store.adopt($0, by: reader) }
+        return nil
+      case .leader: return String(decoding: item.body, as: UTF8.self)
+      }
+    }
   }
 
   /// The parts of the status that the reading thread finds out.
@@ -114,8 +127,9 @@ public final class Replica: Sendable {
   }
 
   /// Ends leading, if the replica does, and closes the store.
-  /// - Throws: as `Store.close`.
+  /// - Throws: as `Store.close`; `notAllowed` inside the closure of a write.
   public func close() throws {
+    try store.checkOutsideWrite()
     guard !isClosed.exchange(true, ordering: .acquiringAndReleasing) else { return }
     candidate?.end()
     ended.wait()
@@ -190,8 +204,9 @@ public final class Replica: Sendable {
       skipOwn(&taking)
       guard sequence == taking.assembly.place.sequence + 1 else { continue }
       if taking.mayHavePending { endLeading(&taking) }
-      if let item = try taking.assembly.take(entry) { try take(item, by: taking.reader) }
+      let leader = try taking.take(entry, into: store)
       note {
+        if let leader { $0.leader = leader }
         $0.sequence = sequence
         $0.last = max($0.last, sequence)
       }
@@ -206,16 +221,6 @@ public final class Replica: Sendable {
     }
   }
 
-  private func take(_ item: EntryAssembly.Item, by reader: FrameReader) throws {
-    switch item.header.kind {
-    case .beginning: break
-    case .commits: try item.body.withUnsafeBytes { try store.adopt($0, by: reader) }
-    case .leader:
-      let name = String(decoding: item.body, as: UTF8.self)
-      note { $0.leader = name }
-    }
-  }
-
   /// Ends leading, because another entry has followed this replica's last one.
   func endLeading(_ taking: inout Taking) {
     leadership.end()
@@ -227,6 +232,8 @@ public final class Replica: Sendable {
   private func stop(because error: any Error) -> Bool {
     let failure = error as? TreeRingError ?? TreeRingError(.io, "\(error)")
     note { $0.failure = failure }
+    // From here on this replica does not know the log.
+    leadership.end()
     options.store.logger.error("The replica has stopped following: \(failure)")
     return false
   }

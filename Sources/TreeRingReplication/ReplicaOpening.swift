@@ -103,12 +103,7 @@ struct ReplicaOpening {
     while taking.assembly.place.sequence < last {
       let reader = LogReader(log: log, deadline: .now + options.limit)
       for entry in try reader.entries(from: taking.assembly.place.sequence + 1) {
-        guard let item = try taking.assembly.take(entry) else { continue }
-        switch item.header.kind {
-        case .beginning: break
-        case .commits: try item.body.withUnsafeBytes { try store.adopt($0, by: taking.reader) }
-        case .leader: leader = String(decoding: item.body, as: UTF8.self)
-        }
+        if let name = try taking.take(entry, into: store) { leader = name }
       }
       progress?(store.newestCommit)
     }

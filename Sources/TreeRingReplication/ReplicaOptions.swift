@@ -43,4 +43,18 @@ public struct ReplicaStatus: Hashable, Sendable {
   public var problem: String?
   /// The error that has ended the replica's following; nil while it follows.
   public var failure: TreeRingError?
+
+  /// Describes a state.
+  public init(
+    isLeading: Bool, leader: String?, sequence: UInt64, lag: UInt64, commit: CommitNumber,
+    problem: String?, failure: TreeRingError?
+  ) {
+    self.isLeading = isLeading
+    self.leader = leader
+    self.sequence = sequence
+    self.lag = lag
+    self.commit = commit
+    self.problem = problem
+    self.failure = failure
+  }
 }

@@ -18,8 +18,10 @@ struct LogFaults: Sendable {
   var repeated = 0
   /// A read answers from a machine that lacks the newest entries.
   var lagging = 0
-  /// A call is refused for lack of a quorum.
+  /// A call fails for lack of a quorum.
   var unavailable = 0
+  /// An append is refused, as by a full log.
+  var refused = 0
 
   static let many = LogFaults(
     lost: 10, unanswered: 10, late: 15, repeated: 10, lagging: 20, unavailable: 10)
@@ -65,6 +67,7 @@ final class FaultyLog: SharedLog {
   ) throws(SharedLogError) -> AppendOutcome {
     arrive()
     if happens(\.unavailable) { throw .unavailable("no quorum") }
+    if happens(\.refused) { throw .refused("The log is full.") }
     if happens(\.lost) {
       // Some of several may have arrived.
       let count = number(in: 0..<entries.count)

@@ -121,6 +121,11 @@ struct LogWriterTests {
       writer.append(.commits, (1, 1), $0, after: LogPlace(sequence: 0, id: nil))
     }
     #expect(outcome == .unknown("no quorum"))
+    log.set { $0 = LogFaults(refused: 100) }
+    let refusal = body.withUnsafeBytes {
+      writer.append(.commits, (1, 1), $0, after: LogPlace(sequence: 0, id: nil))
+    }
+    #expect(refusal == .refused("The log is full."))
   }
 
   @Test("Every byte of an entry is checked")

@@ -268,6 +268,31 @@ struct ReplicaTests {
     try again.close()
   }
 
+  @Test("A commit that the log refuses has not happened; the next ones go on")
+  func refusal() throws {
+    let log = FaultyLog(MemoryLog(), seed: 1, faults: LogFaults())
+    let a = try replica("a", log)
+    try a.lead()
+    try a.store.write { try $0.put("1", for: "x", in: texts) }
+    log.set { $0.refused = 100 }
+    #expect(code { try a.store.write { try $0.put("2", for: "x", in: texts) } } == .unavailable)
+    log.set { $0.refused = 0 }
+    try a.store.write { try $0.put("3", for: "y", in: texts) }
+    #expect(try contents(a.store) == ["commit 2", "x 1", "y 3"])
+    try a.close()
+  }
+
+  @Test("Calls that would wait for the write around them are refused")
+  func insideWrites() throws {
+    let a = try replica("a", MemoryLog())
+    try a.lead()
+    for call in [a.lead, a.stepDown, a.catchUp, a.close] {
+      #expect(code { try a.store.write { _ in try call() } } == .notAllowed)
+    }
+    try a.store.write { try $0.put("1", for: "x", in: texts) }
+    try a.close()
+  }
+
   @Test("A replica that leads may erase nothing, and registers its indexes when it begins to lead")
   func indexes() throws {
     let log = MemoryLog()

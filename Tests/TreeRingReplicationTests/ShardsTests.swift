@@ -13,6 +13,7 @@ struct ShardsTests {
   /// The shared logs of a test, by name.
   private final class Logs: Sendable {
     private let logs = Mutex<[String: MemoryLog]>([:])
+    var names: Set<String> { logs.withLock { Set($0.keys) } }
     func log(_ name: String) -> any SharedLog {
       logs.withLock { logs in
         let log = logs[name] ?? MemoryLog()
@@ -66,6 +67,9 @@ struct ShardsTests {
     }
     #expect(code { _ = try ShardTable.even(["a", "a"], places: ["p"]) } == .invalidInput)
     #expect(code { _ = try ShardTable.even([], places: ["p"]) } == .invalidInput)
+    for name in ["", ".", "..", "a/b", "a\0b", Shards.tableName] {
+      #expect(code { _ = try ShardTable.even([name], places: ["p"]) } == .invalidInput)
+    }
     // The slots of keys are part of the format.
     #expect(["moby", "customer-42", ""].map { Shard.slot(of: Key($0)) } == [846, 3212, 0])
   }
@@ -77,6 +81,8 @@ struct ShardsTests {
     #expect(code { _ = try a.shard(for: "x") } == .notFound)
     try a.create(["s0", "s1", "s2", "s3"], places: ["a", "b"])
     #expect(code { try b.create(["s0"], places: ["a"]) } == .alreadyExists)
+    #expect(code { try a.take("nowhere") } == .notFound)
+    #expect(!logs.names.contains("nowhere"))
     let machines = ["a": a, "b": b]
     let keys = (0..<200).map { Key("key \($0)") }
     for (index, key) in keys.enumerated() { try write("\(index)", key, machines) }

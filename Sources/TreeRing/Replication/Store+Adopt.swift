@@ -57,9 +57,14 @@ extension Store {
   /// Ends the writes of this replica: undoes those that are not in the shared log. The caller has
   /// arranged that `CommitSharing` throws `notLeader`.
   package func endLeading() {
+    // Writers that passed the check before have sequenced their commits; the sync ends these. A log
+    // that fails here refuses the commits that come next, which reports it.
     try? writerLock.withLock {}
     try? log.sync()
   }
+
+  /// Throws `notAllowed` inside the closure of a write, which would wait for itself.
+  package func checkOutsideWrite() throws(TreeRingError) { try writerLock.checkOutside() }
 
   /// Begins the writes of this replica: registers its indexes and the versions of its buckets, and
   /// deletes what has expired.
@@ -77,8 +82,7 @@ extension TreeRingError {
   package static func diverged(_ commit: CommitNumber, _ problem: String) -> TreeRingError {
     TreeRingError(
       .diverged,
-      "Commit \(commit) of the shared log does not fit this store: \(problem). Nothing was "
-        + "changed. "
+      "Commit \(commit) of the shared log does not fit this store: \(problem). It was not taken. "
         + "Find out which of them is right; a new folder begins with the shared log's commits.",
       commit: commit)
   }

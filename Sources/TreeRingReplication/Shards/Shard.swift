@@ -27,21 +27,28 @@ enum ShardTable {
   static let bucket = Bucket<Shard>("shards")
 
   /// Shards that divide the slots evenly, placed on machines in turn.
-  /// - Throws: `invalidInput` unless there are 1 to 4,096 different names, and a place.
+  /// - Throws: `invalidInput` unless there are 1 to 4,096 different names that folders can have,
+  ///   and a place.
   static func even(_ names: [String], places: [String]) throws(TreeRingError) -> [Shard] {
     guard !names.isEmpty, names.count <= Shard.slotCount, Set(names).count == names.count,
-      !places.isEmpty, names.allSatisfy({ !$0.isEmpty && !$0.contains("/") })
+      !places.isEmpty, names.allSatisfy(isName)
     else {
       throw TreeRingError(
         .invalidInput,
-        "A table has 1 to \(Shard.slotCount) shards of different names without slashes, and at "
-          + "least one place.")
+        "A table has 1 to \(Shard.slotCount) shards of different names, and at least a place. "
+          + "A name is that of a folder, and not “\(Shards.tableName)”.")
     }
     return names.enumerated().map { index, name in
       let bound = { (index: Int) in index * Shard.slotCount / names.count }
       return Shard(
         name: name, slots: bound(index)..<bound(index + 1), place: places[index % places.count])
     }
+  }
+
+  /// Whether a shard may have a name: it is that of its folder, beside the table's.
+  private static func isName(_ name: String) -> Bool {
+    !["", ".", "..", Shards.tableName].contains(name) && !name.contains("/")
+      && !name.utf8.contains(0)
   }
 
   static func rows(_ snapshot: Snapshot) throws -> [Shard] {

@@ -2,8 +2,8 @@
 //
 // The table of shards is itself a store, a replica of which each machine has. Each machine leads
 // the shards that the table places on it, and may follow the others. A shard moves without a pause
-// in reading: the new machine opens a replica and catches up, takes the lead, which fences the old
-// machine, and states its place in the table. A writer that has not seen the new table yet gets
+// in reading: the new machine opens a replica and catches up, states its place in the table, and
+// leads, which fences the old machine. A writer that has not seen the new table yet gets
 // `notLeader`, and looks again.
 //
 // A commit belongs to one shard. There is no commit over several, and no order among commits of
@@ -16,7 +16,8 @@ internal import TreeRingPlatform
 
 /// The options of a machine's shards.
 public struct ShardsOptions: Sendable {
-  /// The options of the replicas: of the table and of each shard. The name is that of the machine.
+  /// The options of the replicas of shards. The name is that of the machine. The table decides who
+  /// leads, so `failover` has no effect.
   public var replica: ReplicaOptions
   /// Whether the machine also follows the shards placed on others.
   public var followsAll: Bool
@@ -63,11 +64,12 @@ public final class Shards: Sendable {
   ) throws {
     self.path = path
     self.fileSystem = fileSystem
+    var options = options
+    options.replica.failover = nil
     self.options = options
     self.log = log
     if try !fileSystem.exists(path) { try fileSystem.makeDirectory(path) }
     var own = options.replica
-    own.failover = nil
     own.store = StoreOptions(logger: options.replica.store.logger)
     table = try Replica(
       path: "\(path)/\(Self.tableName)", fileSystem: fileSystem, of: log(Self.tableName),
@@ -117,6 +119,7 @@ public final class Shards: Sendable {
   /// on; ask the table again.
   /// - Throws: `notFound`; as `Replica` and `Replica.lead`.
   public func take(_ name: String) throws {
+    guard try all().contains(where: { $0.name == name }) else { throw Self.none(name) }
     let replica = try replica(of: name)
     try replica.catchUp()
     try change { tx in

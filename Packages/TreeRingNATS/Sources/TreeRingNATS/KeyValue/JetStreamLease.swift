@@ -5,7 +5,7 @@ public import TreeRingReplication
 
 /// A lease in a key-value bucket of the servers of a `JetStreamLog`.
 ///
-///     let failover = Failover(lease: try JetStreamLease(options, duration: .seconds(5)))
+///     let failover = Failover(lease: JetStreamLease(options, duration: .seconds(5)))
 ///
 /// The bucket is `NAME_lease`, where NAME is the log's stream; its key is `leader`.
 public final class JetStreamLease: LeaderLease {
