@@ -8,9 +8,9 @@ internal import TreeRingPlatform
 final class Leadership: CommitSharing {
   private struct State {
     var isLeading = false
-    /// The last entry that this replica has appended or read.
+    /// The last entry that this replica has appended.
     var place = LogPlace(sequence: 0, id: nil)
-    /// The newest commit in the shared log.
+    /// The newest commit after that entry.
     var newest: CommitNumber = 0
     /// Nil until the store's id is known.
     var writer: LogWriter?

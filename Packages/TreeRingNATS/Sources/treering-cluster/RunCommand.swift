@@ -56,7 +56,12 @@ struct RunCommand: ParsableCommand {
         throw failure
       }
       if !replica.status.isLeading, (try? registry.takeWish(for: name)) == true {
-        try replica.lead()
+        do {
+          try replica.lead()
+        } catch let error as TreeRingError where error.code == .unavailable {
+          // It goes on following; `lead` reports that it does not lead.
+          say("\(name) cannot lead: \(error)")
+        }
       }
       signals.wait(atMost: .seconds(1))
     }
