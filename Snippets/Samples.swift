@@ -15,6 +15,7 @@ do {
   try store.write { tx in try tx.put(mobyDick, for: "moby", in: books) }
   let book = try store.snapshot().get("moby", in: books)
   precondition(book == mobyDick)
+  try store.writeOnAnyThread { tx in try tx.put(mobyDick, for: "2", in: books) }
 }
 
 do {

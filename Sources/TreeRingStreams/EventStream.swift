@@ -41,8 +41,9 @@ public struct EventStream: Sendable {
     contentsOf events: [NewEvent], expecting expected: ExpectedRevision = .any,
     durability: Durability? = nil
   ) throws -> Appended {
-    try store.write(durability: durability) { tx in
-      try tx.stream(name, in: bucket).append(events, expecting: expected)
+    let new = try NewEvents(events, to: name)
+    return try store.writeOnAnyThread(durability: durability) { [name, bucket] tx in
+      try tx.stream(name, in: bucket).append(new, expecting: expected)
     }.value
   }
 
@@ -61,8 +62,9 @@ public struct EventStream: Sendable {
     contentsOf events: [NewEvent], expecting expected: ExpectedRevision = .any,
     durability: Durability? = nil
   ) async throws -> Appended {
-    try await store.write(durability: durability) { [name, bucket] tx in
-      try tx.stream(name, in: bucket).append(events, expecting: expected)
+    let new = try NewEvents(events, to: name)
+    return try await store.write(durability: durability) { [name, bucket] tx in
+      try tx.stream(name, in: bucket).append(new, expecting: expected)
     }.value
   }
 

@@ -34,12 +34,12 @@ public struct StreamWriter {
   public func append(
     _ events: [NewEvent], expecting expected: ExpectedRevision = .any
   ) throws -> Appended {
-    try StreamNames.check(name)
-    guard !events.isEmpty else {
-      throw TreeRingError(
-        .invalidInput, "An append to \(name) has no events. Give it at least one.")
-    }
-    let envelopes = try events.map { (event) throws(TreeRingError) in try EventEnvelope(event) }
+    try append(NewEvents(events, to: name), expecting: expected)
+  }
+
+  /// Appends events, as the variant for their content does.
+  func append(_ new: NewEvents, expecting expected: ExpectedRevision) throws -> Appended {
+    let events = new.events
     try names.define(in: tx)
     if let repeated = try repetition(of: events) { return repeated }
     let newest = try revision
@@ -49,10 +49,10 @@ public struct StreamWriter {
     guard first <= .max - UInt64(events.count) else { throw tooLong }
     var position = EventPosition(tx.nextStamp)
     var revision = first
-    for (event, envelope) in zip(events, envelopes) {
+    for (event, envelope) in zip(events, new.envelopes) {
       position = EventPosition(tx.nextStamp)
       try tx.put(
-        event.data, metadata: envelope.encoded, for: EventKey.of(name, revision), in: names.events)
+        event.data, metadata: envelope, for: EventKey.of(name, revision), in: names.events)
       revision += 1
     }
     try drop(beyond: settings.maxCount, next: revision)

@@ -161,8 +161,15 @@ struct StoreConcurrencyTests {
       do {
         if thread < writers {
           defer { left.subtract(1, ordering: .releasing) }
-          for _ in 0..<transfers {
-            let commit = try store.write { try transfer($0, &random) }.commit
+          for step in 0..<transfers {
+            let seed = UInt64(thread * 1000 + step)
+            let commit =
+              step % 2 == 0
+              ? try store.write { try transfer($0, &random) }.commit
+              : try store.writeOnAnyThread { tx in
+                var random = SeededGenerator(seed: seed)
+                try transfer(tx, &random)
+              }.commit
             let snapshot = try store.snapshot(at: .commit(commit))
             #expect(snapshot.commit == commit)
           }

@@ -62,6 +62,7 @@ struct TreeRingBench {
       asOfDistance,
       loggedValues, taggedCommits, manySnapshots, openTime,
       pinnedUpdates, checkpointLatency, compactionLatency, followerDelay, largeStore,
+      expirySweep,
     ] + streams
 
   static var engines: [any Engine.Type] {

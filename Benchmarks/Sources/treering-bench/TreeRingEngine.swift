@@ -62,11 +62,17 @@ final class TreeRingSession: EngineSession {
   init(_ engine: TreeRingEngine) { self.engine = engine }
 
   func put(_ rows: ArraySlice<Int>, version: Int) throws {
-    let keys = keys
-    try engine.store.write { tx in
+    let (keys, data, bucket) = (keys, engine.data, bucket)
+    let put: @Sendable (Transaction) throws -> Void = { tx in
       for row in rows {
-        try tx.put(engine.data.value(row, version: version), for: keys[row], in: bucket)
+        try tx.put(data.value(row, version: version), for: keys[row], in: bucket)
       }
+    }
+    // Writers that wait for a sync may be many; of the others there is one.
+    if engine.durability == .full {
+      try engine.store.writeOnAnyThread(put)
+    } else {
+      try engine.store.write(put)
     }
   }
 

@@ -60,16 +60,13 @@ final class AsyncWriter: Sendable {
     for job in jobs {
       if let one = job.sequence() { waiting.append((one, job)) }
       // Bounds the time that a write waits for the closures of others.
-      if ContinuousClock.now - start < Self.longestBatch { continue }
+      if ContinuousClock.now - start < SequencedWrite.longestBatch { continue }
       complete(waiting)
       waiting = []
       start = .now
     }
     complete(waiting)
   }
-
-  /// The maximum time for sequencing writes before those sequenced are completed.
-  private static let longestBatch = Duration.milliseconds(10)
 
   private func complete(_ waiting: [(one: Waiting, job: Job)]) {
     for (one, job) in waiting {

@@ -32,7 +32,7 @@ extension Store {
     // Inlinable, so that callers need not look up the metadata of their `Value?` for each commit.
     var value: Value?
     let made = try writeOne(durability: durability, expecting: expected) { value = try body($0) }
-    guard let value else { throw Self.closedBeforeWrite }
+    guard let value else { throw TreeRingError.closedBeforeWrite }
     return Written(made, value: value)
   }
 
@@ -54,11 +54,11 @@ extension Store {
     durability: Durability?, expecting expected: CommitNumber?,
     _ body: (Transaction) throws -> Void
   ) throws -> Written<Void> {
-    let sequenced: Sequenced
+    let sequenced: SequencedWrite
     do {
       sequenced = try sequence(
         durability: durability ?? options.durability, expecting: expected, body)
-    } catch let refusal as Refusal {
+    } catch let refusal as RefusedWrite {
       try complete(refusal.ticket)
       throw refusal.error
     }
@@ -86,7 +86,7 @@ extension Store {
               let sequenced = try sequence(
                 durability: durability ?? options.durability, expecting: expected
               ) { value = try body($0) }
-              guard let value else { throw Self.closedBeforeWrite }
+              guard let value else { throw TreeRingError.closedBeforeWrite }
               let written = Written(
                 commit: sequenced.commit, date: sequenced.date, value: value)
               return AsyncWriter.Waiting(
@@ -97,7 +97,7 @@ extension Store {
                 }
                 continuation.resume(with: error.map { .failure($0) } ?? .success(written))
               }
-            } catch let refusal as Refusal {
+            } catch let refusal as RefusedWrite {
               return AsyncWriter.Waiting(ticket: refusal.ticket, pageCount: 0) { error in
                 continuation.resume(throwing: error ?? refusal.error)
               }
@@ -112,43 +112,24 @@ extension Store {
     }
   }
 
-  /// A commit that has its position in the log but is not complete yet; or the earlier commit that
-  /// the write reports in its place.
-  package struct Sequenced {
-    package var commit: CommitNumber
-    /// The date of the new commit; nil if the write made none.
-    var date: CommitDate?
-    /// The ticket that completes the commit.
-    package var ticket: CommitTicket
-    /// The number of pages that the commit has allocated.
-    var pageCount = 0
-  }
-
-  /// An error that reports the newest state, and the ticket that completes the commit that was then
-  /// the newest.
-  struct Refusal: Error {
-    var error: TreeRingError
-    var ticket: CommitTicket
-  }
-
   /// Builds a commit and gives it its position in the log.
   /// - Parameter adopts: Whether the commit comes from the log that replicas share, so that this
   ///   replica need not lead.
-  /// - Throws: `Refusal` for an error that reports the newest state; otherwise the errors of
+  /// - Throws: `RefusedWrite` for an error that reports the newest state; otherwise the errors of
   ///   `write`.
   ///
   /// Not generic: the metadata of generic types would be looked up several times for each commit.
   package func sequence(
     durability: Durability, expecting expected: CommitNumber?, adopts: Bool = false,
     _ body: (Transaction) throws -> Void
-  ) throws -> Sequenced {
+  ) throws -> SequencedWrite {
     guard options.mode != .readOnly else {
       throw TreeRingError(
         .notAllowed, "The store was opened for reading. Open it with mode .readWrite to write.")
     }
     // Here, so that refused writers do not compete for the lock; and again with it.
     if isReplica, !adopts { try options.sharing?.checkLeading() }
-    var result: Sequenced?
+    var result: SequencedWrite?
     try writerLock.withLock {
       try checkOpen()
       if isReplica, !adopts { try options.sharing?.checkLeading() }
@@ -162,11 +143,11 @@ extension Store {
           try build(on: base, in: engine, durability: durability, body)
         }
       } catch let error as TreeRingError where error.reportsNewestState {
-        throw Refusal(
+        throw RefusedWrite(
           error: error, ticket: try log.ticket(for: base.roots.commit, durability: durability))
       }
     }
-    guard let result else { throw Self.closedBeforeWrite }
+    guard let result else { throw TreeRingError.closedBeforeWrite }
     return result
   }
 
@@ -177,12 +158,6 @@ extension Store {
       try options.sharing?.checkLeading()
       return true
     } catch { return false }
-  }
-
-  @usableFromInline
-  static var closedBeforeWrite: TreeRingError {
-    TreeRingError(
-      .closed, "The store was closed before the write ran. Open it again, and repeat the write.")
   }
 
   /// Throws `conflict` unless the expected commit is the newest one.
@@ -218,7 +193,7 @@ extension Store {
   private func build(
     on base: Version, in engine: Engine, durability: Durability,
     _ body: (Transaction) throws -> Void
-  ) throws -> Sequenced {
+  ) throws -> SequencedWrite {
     let pages = engine.pages
     let number = base.roots.commit + 1
     let fetchFailures = pages.fetchFailureCount
@@ -255,7 +230,7 @@ extension Store {
     if let key = transaction.notes.idempotencyKey,
       let first = try transaction.reader.commit(idempotencyKey: key)
     {
-      return Sequenced(
+      return SequencedWrite(
         commit: first, ticket: try log.ticket(for: first, durability: durability))
     }
     let notes = transaction.notes
@@ -277,7 +252,7 @@ extension Store {
     try pages.checkFetches(since: fetchFailures)
     guard let date else {
       let seen = base.roots.commit
-      return Sequenced(
+      return SequencedWrite(
         commit: seen, ticket: try log.ticket(for: seen, durability: durability))
     }
     let replacements = try replacements(by: transaction, of: base, in: pages)
@@ -286,7 +261,7 @@ extension Store {
     let changes = recorder.changes(
       from: before, to: editor.roots.indexes, by: editor.active, replacements: replacements)
     let pageCount = add(editor, changes, edition, to: engine)
-    return Sequenced(
+    return SequencedWrite(
       commit: number, date: date, ticket: ticket, pageCount: pageCount)
   }
 

@@ -13,7 +13,7 @@ extension Store {
   package func adopt(
     _ frames: UnsafeRawBufferPointer, by reader: FrameReader
   ) throws {
-    var last: Sequenced?
+    var last: SequencedWrite?
     var pageCount = 0
     do {
       try reader.forEachCommit(in: frames) { commit in
@@ -29,7 +29,7 @@ extension Store {
     if let last { try complete(last.ticket, pageCount: pageCount) }
   }
 
-  private func adopt(_ commit: ReadableCommit) throws -> Sequenced {
+  private func adopt(_ commit: ReadableCommit) throws -> SequencedWrite {
     let number = commit.header.number
     let sequenced = try sequence(durability: .none, expecting: nil, adopts: true) { tx in
       guard tx.commit == number else {

@@ -2,31 +2,32 @@
 // all share would let them queue for the log's monitor, one context switch after the other, only to
 // find that they are done.
 
+internal import Dispatch
+internal import TreeRingPlatform
+
 /// A thread that waits for the end of a batch, or for its turn to lead one. Used once.
-final class BatchWaiter: Sendable {
-  enum News: Sendable {
+package final class BatchWaiter: Sendable {
+  package enum News: UInt8, Sendable {
     /// The commit is completed: there is nothing to look at.
     case completed
     /// The state has changed: the commit was undone, or the thread may lead.
     case changed
   }
 
-  private let news = Monitor<News?>(nil)
-  private let arrival = Condition()
+  private let news = Atomic(News.changed.rawValue)
+  private let arrival = DispatchSemaphore(value: 0)
+
+  package init() {}
 
   /// Waits for `wake`.
-  func wait() -> News {
-    news.enter { held in
-      while true {
-        if let news = held.state { return news }
-        held.wait(for: arrival)
-      }
-    }
+  package func wait() -> News {
+    arrival.wait()
+    return News(rawValue: news.load(ordering: .acquiring)) ?? .changed
   }
 
   /// Wakes the thread. Called once.
-  func wake(_ news: News) {
-    self.news.withLock { $0 = news }
+  package func wake(_ news: News) {
+    self.news.store(news.rawValue, ordering: .releasing)
     arrival.signal()
   }
 }

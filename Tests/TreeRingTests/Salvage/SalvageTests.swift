@@ -91,6 +91,45 @@ struct SalvageTests {
     try sample.history.checkHistories(saved, label: "seed \(seed)")
   }
 
+  @Test("After salvage the sums of an index in code are those of the rows that are left")
+  func sums() throws {
+    let files = MemoryFileSystem()
+    let index = try #require(SummedKind.closure.inCode)
+    let store = try Store(
+      path: "damaged", fileSystem: files,
+      options: StoreOptions(indexes: [index], logger: quietLogger))
+    for number in 1...40 {
+      try store.write { tx in
+        try tx.put(
+          SummedRow(g: "x", n: number, a: Int64(number * number)), for: Key("\(number)"),
+          in: SummedRow.bucket)
+      }
+    }
+    try store.close()
+    let log = "damaged/log/\(try #require(try files.list("damaged/log").min()))"
+    var bytes = try #require(files.contents(of: log))
+    for index in bytes.count / 2..<bytes.count / 2 + 20 { bytes[index] ^= 0xFF }
+    files.setContents(of: log, to: bytes)
+    let report = try Store.salvage(
+      from: "damaged", to: "saved", on: files, options: StoreOptions(logger: quietLogger))
+    #expect(!report.lostCommits.isEmpty)
+
+    let saved = try Store(
+      path: "saved", fileSystem: files, options: StoreOptions(indexes: [index], logger: quietLogger)
+    )
+    let snapshot = try saved.snapshot()
+    var (total, count): (Int64, Int) = (0, 0)
+    try snapshot.forEach(in: SummedRow.bucket) { _, row in
+      total += row.a ?? 0
+      count += 1
+      return true
+    }
+    #expect(count > 10 && count < 40)
+    #expect(try snapshot.index("Sums").sum(in: "x").units == total)
+    #expect(try saved.checkInvariants() == [])
+    try saved.close()
+  }
+
   @Test(
     "After random damage every row is an old version, and every loss is listed",
     arguments: seeds(0...11))

@@ -1,0 +1,145 @@
+// Rows that expire: the time from a row's date to the commit that deletes it, and the writer's rate
+// while many rows are due at once.
+
+internal import BenchmarkHarness
+internal import BenchmarkResults
+internal import Foundation
+internal import Synchronization
+internal import TreeRing
+
+private struct Session: Codable {
+  var expires: Date
+  var user: String
+}
+
+private let sessions = Bucket<Session>("sessions")
+private let counters = Bucket.bytes("counters")
+
+let expirySweep = Subject(name: "ExpirySweep") { context in
+  let count = context.pick(small: 200, full: 20_000)
+  let spread = context.pick(small: 0.3, full: 10.0)
+  for isBusy in [false, true] {
+    let who = isBusy ? "beside a writer" : "nothing else written"
+    func line(_ name: String) -> Measurement {
+      Measurement(
+        "ExpirySweep", "from a row's date to its deletion, \(who), \(name)", unit: "ms", .lower)
+    }
+    let (middle, slow, longest) = (line("p50"), line("p99"), line("longest"))
+    for _ in 1...context.runs {
+      let lags = try lags(context, count, over: spread, isBusy: isBusy)
+      middle.add(TreeRingEngine.name, lags.percentile(0.5) / 1000)
+      slow.add(TreeRingEngine.name, lags.percentile(0.99) / 1000)
+      longest.add(TreeRingEngine.name, lags.percentile(1) / 1000)
+    }
+    for measurement in [middle, slow] { try context.report.add(measurement) }
+    try context.report.add(longest, bar: .absolute(1000))
+  }
+  let rest = Measurement(
+    "ExpirySweep", "commits while many rows are due at once", unit: "× before", .higher)
+  let swept = Measurement(
+    "ExpirySweep", "rows due at once, deleted beside a writer", unit: "rows/s", .higher)
+  for _ in 1...context.runs {
+    let (share, rate) = try ratesAroundBurst(context, context.pick(small: 500, full: 50_000))
+    rest.add(TreeRingEngine.name, share)
+    swept.add(TreeRingEngine.name, rate)
+  }
+  try context.report.add(rest, bar: .absolute(0.95))
+  try context.report.add(swept)
+}
+
+/// The writer's progress, and its end.
+private final class Progress: Sendable {
+  let isDone: Atomic<Bool>
+  let commitCount = Atomic(0)
+  init(isDone: Bool = false) { self.isDone = Atomic(isDone) }
+}
+
+/// A store whose rows expire one after the other within some seconds after a date.
+private func store(
+  at folder: String, _ count: Int, from date: Date, over seconds: Double
+) throws -> Store {
+  let store = try Store(at: folder, options: StoreOptions(durability: .none))
+  try store.define("expiry", Expiry(on: sessions, field: "expires"))
+  for first in stride(from: 0, to: count, by: 1000) {
+    try store.write { tx in
+      for number in first..<min(first + 1000, count) {
+        let expires = date + seconds * Double(number) / Double(count)
+        try tx.put(
+          Session(expires: expires, user: "user \(number)"), for: Key("\(number)"), in: sessions)
+      }
+    }
+  }
+  return store
+}
+
+/// Waits until all rows have expired and are deleted.
+private func waitUntilEmpty(_ store: Store) throws {
+  while try store.snapshot().count(in: "sessions") > 0 { usleep(5000) }
+}
+
+/// The microseconds from the dates of rows to the dates of the commits that deleted them.
+private func lags(
+  _ context: Context, _ count: Int, over seconds: Double, isBusy: Bool
+) throws -> [UInt64] {
+  let folder = try context.folder()
+  defer { try? context.remove(folder) }
+  let begin = Date() + context.pick(small: 0.3, full: 3.0)
+  let store = try store(at: folder, count, from: begin, over: seconds)
+  let progress = Progress(isDone: !isBusy)
+  _ = try onThreads(2) { thread in
+    if thread == 0 {
+      defer { progress.isDone.store(true, ordering: .relaxed) }
+      return try waitUntilEmpty(store)
+    }
+    try write(to: store, progress)
+  }
+  let lags = try stride(from: 0, to: count, by: max(1, count / 1000)).map { number -> UInt64 in
+    let versions = try store.history(of: Key("\(number)"), in: sessions)
+    guard let last = versions.first, last.kind == .delete else {
+      throw BenchmarkError("row \(number) was not deleted")
+    }
+    let expires = begin + seconds * Double(number) / Double(count)
+    let date = Int64(expires.timeIntervalSince1970 * 1e6)
+    return UInt64(max(0, last.timestamp.microseconds - date))
+  }
+  try store.close()
+  return lags
+}
+
+/// The rate of commits without a sync from the date of many rows until the last of them is deleted,
+/// as a part of that before the date; and the number of rows deleted per second.
+private func ratesAroundBurst(
+  _ context: Context, _ count: Int
+) throws -> (share: Double, rate: Double) {
+  let folder = try context.folder()
+  defer { try? context.remove(folder) }
+  let quiet = context.pick(small: 0.2, full: 2.0)
+  let begin = Date() + quiet + context.pick(small: 0.2, full: 3.0)
+  let store = try store(at: folder, count, from: begin, over: 0)
+  let progress = Progress()
+  let rates = Mutex((share: 0.0, rate: 0.0))
+  _ = try onThreads(2) { thread in
+    guard thread == 0 else { return try write(to: store, progress) }
+    defer { progress.isDone.store(true, ordering: .relaxed) }
+    func rate(_ body: () throws -> Void) rethrows -> (commits: Double, seconds: Double) {
+      let first = progress.commitCount.load(ordering: .relaxed)
+      let seconds = try Clocks.wallSeconds(body)
+      let last = progress.commitCount.load(ordering: .relaxed)
+      return (Double(last - first) / seconds, seconds)
+    }
+    Thread.sleep(until: begin - quiet)
+    let before = rate { Thread.sleep(until: begin) }
+    let during = try rate { try waitUntilEmpty(store) }
+    rates.withLock { $0 = (during.commits / before.commits, Double(count) / during.seconds) }
+  }
+  try store.close()
+  return rates.withLock { $0 }
+}
+
+/// Commits single rows until the end.
+private func write(to store: Store, _ progress: Progress) throws {
+  while !progress.isDone.load(ordering: .relaxed) {
+    try store.write { try $0.put([1], for: "n", in: counters) }
+    progress.commitCount.add(1, ordering: .relaxed)
+  }
+}

@@ -1,0 +1,122 @@
+// Writes that threads run for each other, so that each costs its thread one sleep at most.
+//
+// A write joins a queue. If no thread leads, its own does:
+// 1. It sequences the writes of the queue until the batch before has been completed.
+// 2. It lets the first thread of those that came later lead the next batch.
+// 3. It completes its batch with one sync, lets the next leader go on, and then wakes the threads
+//    of its batch.
+// So one leader sequences while another one syncs. Threads that sequence their own writes sleep for
+// the writer's lock and again for the sync.
+//
+// Source: D. Hendler, I. Incze, N. Shavit, M. Tzafrir, Flat Combining and the
+// Synchronization-Parallelism Tradeoff, SPAA 2010.
+
+internal import DequeModule
+internal import TreeRingLog
+internal import TreeRingPlatform
+
+/// The queue of a store's joint writes.
+final class JointWrites: Sendable {
+  /// A write. The leader has it from the queue on until it wakes the thread of the write.
+  final class Job: @unchecked Sendable {
+    private var sequence: (() throws -> SequencedWrite)?
+    fileprivate var outcome: Result<SequencedWrite, any Error>?
+    fileprivate let waiter = BatchWaiter()
+
+    init(sequence: @escaping () throws -> SequencedWrite) { self.sequence = sequence }
+
+    /// Sequences the write. Lets go of its closure, which lives no longer than its thread's call.
+    fileprivate func run() {
+      guard let sequence else { return }
+      self.sequence = nil
+      outcome = Result { try sequence() }
+    }
+
+    /// Completes the write, or the commit that its error reports.
+    fileprivate func complete(
+      _ complete: (CommitTicket, _ pageCount: Int) throws(TreeRingError) -> Void
+    ) {
+      do {
+        switch outcome {
+        case .success(let sequenced): try complete(sequenced.ticket, sequenced.pageCount)
+        case .failure(let refusal as RefusedWrite):
+          try complete(refusal.ticket, 0)
+          outcome = .failure(refusal.error)
+        default: break
+        }
+      } catch {
+        outcome = .failure(error)
+      }
+    }
+  }
+
+  private struct State: Sendable {
+    var queue: Deque<Job> = []
+    /// Whether a thread sequences writes of the queue, or will as soon as it wakes.
+    var hasLeader = false
+    /// Whether a batch is being completed.
+    var isCompleting = false
+  }
+
+  private let state = Monitor(State())
+  /// Signaled when a batch has been completed.
+  private let completed = Condition()
+
+  /// The number of writes that wait to be sequenced.
+  var queuedCount: Int { state.withLock { $0.queue.count } }
+
+  /// Runs a write, and perhaps those of other threads.
+  /// - Parameter complete: waits until a sequenced write is durable and visible.
+  func run(
+    _ job: Job, complete: (CommitTicket, _ pageCount: Int) throws(TreeRingError) -> Void
+  ) throws -> SequencedWrite {
+    let mustWait = state.withLock { state in
+      state.queue.append(job)
+      defer { state.hasLeader = true }
+      return state.hasLeader
+    }
+    if !mustWait || job.waiter.wait() == .changed { lead(job, complete) }
+    guard let outcome = job.outcome else { throw TreeRingError.closedBeforeWrite }
+    return try outcome.get()
+  }
+
+  /// Runs a batch whose first write is this thread's own.
+  private func lead(
+    _ own: Job, _ complete: (CommitTicket, _ pageCount: Int) throws(TreeRingError) -> Void
+  ) {
+    let batch = sequenceBatch()
+    for job in batch { job.complete(complete) }
+    state.withLock { $0.isCompleting = false }
+    completed.signal()
+    for job in batch where job !== own { job.waiter.wake(.completed) }
+  }
+
+  /// Sequences writes of the queue until this thread may complete them, and then lets another one
+  /// lead.
+  private func sequenceBatch() -> [Job] {
+    var batch: [Job] = []
+    var next: Job?
+    var mayTake = true
+    var start = ContinuousClock.now
+    while true {
+      let job = state.enter { held -> Job? in
+        while true {
+          if mayTake, let job = held.state.queue.popFirst() { return job }
+          if !held.state.isCompleting { break }
+          held.wait(for: completed)
+          start = .now
+        }
+        held.state.isCompleting = true
+        next = held.state.queue.first
+        held.state.hasLeader = next != nil
+        return nil
+      }
+      guard let job else { break }
+      job.run()
+      batch.append(job)
+      mayTake = ContinuousClock.now - start < SequencedWrite.longestBatch
+    }
+    next?.waiter.wake(.changed)
+    return batch
+  }
+}
