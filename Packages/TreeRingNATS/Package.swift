@@ -58,6 +58,7 @@ if Context.environment["TREERING_TOOL"] != nil {
         "TreeRingNATS",
         .product(name: "TreeRing", package: "TreeRing"),
         .product(name: "TreeRingImport", package: "TreeRing"),
+        .product(name: "TreeRingRemote", package: "TreeRing"),
         .product(name: "TreeRingReplication", package: "TreeRing"),
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "Logging", package: "swift-log"),

@@ -86,7 +86,7 @@ struct ReplicaOpening {
       throw TreeRingError(
         .beyondHorizon,
         "The shared log begins with commit \(first.first), and this folder ends with commit "
-          + "\(newest). Begin in a new folder with a newer backup of a replica.",
+          + "\(newest). \(LogReader.newBase)",
         file: path, commit: newest, current: first.first)
     }
     return LogPlace(sequence: ends.first - 1, id: nil)

@@ -99,6 +99,7 @@ let package = Package(
         .product(name: "TreeRingFirebase", package: "TreeRing"),
         .product(name: "TreeRingMappings", package: "TreeRing"),
         .product(name: "TreeRingRemote", package: "TreeRing"),
+        .product(name: "TreeRingReplication", package: "TreeRing"),
         .product(name: "NIOEmbedded", package: "swift-nio"),
       ] + store + network,
       swiftSettings: strict),

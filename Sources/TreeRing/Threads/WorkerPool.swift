@@ -5,12 +5,12 @@
 
 internal import DequeModule
 internal import Dispatch
-internal import TreeRingLog
+package import TreeRingLog
 internal import TreeRingPlatform
 
 /// Runs blocking calls for asynchronous functions, in the order of their arrival, on at most a
 /// number of threads. A thread ends when nothing waits.
-final class WorkerPool: Sendable {
+package final class WorkerPool: Sendable {
   private struct State {
     var jobs: Deque<@Sendable () -> Void> = []
     var threadCount = 0
@@ -25,13 +25,13 @@ final class WorkerPool: Sendable {
   /// For reads of the past. More threads than processors would only use more memory at a time.
   static let reading = WorkerPool(threadLimit: max(2, ProcessInfo.processInfo.activeProcessorCount))
   /// For work on whole stores. One call may wait for another, so each has a thread of its own.
-  static let upkeep = WorkerPool(threadLimit: .max)
+  package static let upkeep = WorkerPool(threadLimit: .max)
 
   /// Returns the result of a blocking call, made on a thread of the pool.
   ///
   /// - Parameter body: The call. It gets the stop signal of the calling task, and may ignore it.
   /// - Throws: The error of the call; `cancelled` if the task is cancelled before the call begins.
-  func run<Value: Sendable>(
+  package func run<Value: Sendable>(
     _ body: @escaping @Sendable (StopSignal) throws(TreeRingError) -> Value
   ) async throws(TreeRingError) -> Value {
     let stop = StopSignal()
@@ -53,7 +53,7 @@ final class WorkerPool: Sendable {
 
   /// Returns the result of a blocking call that throws errors of other types too; otherwise as
   /// `run`.
-  func runThrowing<Value: Sendable>(
+  package func runThrowing<Value: Sendable>(
     _ body: @escaping @Sendable (StopSignal) throws -> Value
   ) async throws -> Value {
     try await run { stop in Result { try body(stop) } }.get()
@@ -89,7 +89,7 @@ final class WorkerPool: Sendable {
 }
 
 /// The cancellation of a task, for work that another thread does for it.
-final class StopSignal: Sendable {
+package final class StopSignal: Sendable {
   private let isRaised = Atomic<Bool>(false)
 
   /// Whether the task has been cancelled.

@@ -22,6 +22,13 @@ public struct LiveLimits: Sendable, Hashable {
   /// The most differing operations of a changeset that a request compares.
   public var changes = 100_000
 
+  /// The most bases that clients copy at a time.
+  public var bases = 8
+  /// The time without a request after which a base is released.
+  public var baseSilence = Duration.seconds(600)
+  /// The bytes of a piece of a base.
+  public var basePieceByteCount = 4 << 20
+
   /// The usual bounds.
   public init() {}
 }

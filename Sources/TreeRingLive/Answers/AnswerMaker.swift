@@ -35,6 +35,9 @@ struct AnswerMaker {
     case .diff: try diff()
     case .stats: try stats()
     case .metrics: try metrics()
+    case .beginBase: try beginBase()
+    case .basePiece: try basePiece()
+    case .endBase: try endBase()
     case .openAPI: LiveAnswer(body: OpenAPIDocument.json)
     case .log, .live:
       throw TreeRingError(.notSupported, "This path needs a connection that lasts.")
@@ -100,7 +103,7 @@ struct AnswerMaker {
     }
   }
 
-  private static func hexadecimal(_ number: UInt64) -> String {
+  static func hexadecimal(_ number: UInt64) -> String {
     let digits = String(number, radix: 16)
     return String(repeating: "0", count: 16 - digits.count) + digits
   }

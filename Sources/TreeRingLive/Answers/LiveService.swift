@@ -17,6 +17,8 @@ public final class LiveService: Sendable {
   /// Whether clients may write, as far as their roles allow it.
   public let isWritable: Bool
   private let rounds: LiveRounds
+  /// The bases that replicas copy.
+  let bases: BaseTable
 
   /// Serves a store.
   ///
@@ -29,7 +31,14 @@ public final class LiveService: Sendable {
     self.limits = limits
     self.isWritable = isWritable && store.options.mode != .readOnly
     rounds = LiveRounds(store)
+    bases = BaseTable(limits)
   }
+
+  /// The number of bases that clients copy.
+  package var baseCount: Int { bases.count }
+
+  /// Releases all bases.
+  package func endBases() { bases.removeAll() }
 
   /// The live windows of a connection.
   public func session(for access: LiveAccess) -> LiveSession {

@@ -120,6 +120,7 @@ enum OpenAPIDocument {
       case .metrics: "text/plain"
       case .log: "application/x-ndjson"
       case .live: "text/event-stream"
+      case .basePiece: "application/octet-stream"
       default: "application/json"
       }
     let answer = "{\"description\":\"The answer.\",\"content\":{\"\(type)\":{}}}"

@@ -7,6 +7,7 @@ enum Endpoint: Sendable {
   case store, commits, commit, write, rows, row, history, count, groups, groupRows, groupCount, rank
   case indexSum, groupSum, find, changes, diff
   case stats, metrics, log, live, openAPI
+  case beginBase, basePiece, endBase
 }
 
 /// A parameter of a query.
@@ -210,6 +211,18 @@ struct Route: Sendable {
     Route(
       .live, "/v1/live", method: "POST",
       "Live windows as Server-Sent Events. The body has the client's messages, one a line."),
+    Route(
+      .beginBase, "/v1/bases", method: "POST",
+      "Pins the store's log as it is now, for a replica to copy: its files and the checksums of "
+        + "their pieces. Reads the log once."),
+    Route(
+      .basePiece, "/v1/bases/{base}/{file}", "One piece of a file of a base.",
+      [
+        Parameter(
+          name: "piece", kind: .integer, about: "The number of the piece, from 0.",
+          isRequired: true)
+      ]),
+    Route(.endBase, "/v1/bases/{base}", method: "DELETE", "Releases a base."),
     Route(.openAPI, "/v1/openapi.json", "This description."),
   ]
 }

@@ -29,16 +29,25 @@ extension CommitLog {
     as kind: UnfinishedCopy.Kind = .backup,
     progress: (CopyProgress) throws(TreeRingError) -> Void = { _ in }
   ) throws(TreeRingError) -> CopyReport {
+    try withCurrentFiles { () throws(TreeRingError) in
+      try backUpOnce(folder, fileSystem, mayLink: mayLink, as: kind, progress)
+    }
+  }
+
+  /// Calls `body`. Refreshes a log that is open for reading and calls it again, if the error may
+  /// result from files that the writer, in another process, has rewritten or recovered.
+  func withCurrentFiles<R>(
+    _ body: () throws(TreeRingError) -> R
+  ) throws(TreeRingError) -> R {
     for _ in 0..<Recovery.attempts where core.options.access == .readOnly {
       do throws(TreeRingError) {
-        return try backUpOnce(folder, fileSystem, mayLink: mayLink, as: kind, progress)
+        return try body()
       } catch {
-        // The writer, in another process, may have rewritten or recovered the log.
         guard try isOutdated(error) else { throw error }
         try refresh()
       }
     }
-    return try backUpOnce(folder, fileSystem, mayLink: mayLink, as: kind, progress)
+    return try body()
   }
 
   /// Whether an error may result from files that changed after the log was opened for reading.

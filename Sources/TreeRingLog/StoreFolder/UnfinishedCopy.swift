@@ -8,6 +8,8 @@ package final class UnfinishedCopy: Sendable {
   /// The operation that makes the copy.
   package enum Kind: String, Sendable {
     case backup, restore, salvage, replay, comparison
+    /// A base from another machine. What has arrived stays for the next attempt.
+    case transfer
   }
 
   static let name = "UNFINISHED"
@@ -25,7 +27,7 @@ package final class UnfinishedCopy: Sendable {
   }
 
   /// Creates the folder if it is missing, marks it, and removes the leftovers of an unfinished
-  /// operation of the same kind.
+  /// operation of the same kind, except for a transfer.
   ///
   /// - Throws: as `checkMayBegin`; `locked` if another process makes a copy there; `io`, `noSpace`.
   package static func begin(
@@ -48,7 +50,7 @@ package final class UnfinishedCopy: Sendable {
       try file.sync(.full)
       try fileSystem.syncDirectory(folder)
       try fileSystem.syncFolder(above: folder)
-      try clear(folder, fileSystem)
+      if kind != .transfer { try clear(folder, fileSystem) }
     } catch {
       lock.release()
       throw error

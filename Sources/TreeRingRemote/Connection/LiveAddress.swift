@@ -1,4 +1,4 @@
-// The address of a server's live windows.
+// The addresses of a server's live windows and bases.
 
 internal import Foundation
 
@@ -7,8 +7,9 @@ struct LiveAddress: Sendable {
   let url: URL
   let token: String?
 
+  /// - Parameter suffix: The path of the requests.
   /// - Throws: `invalidInput` if the URL is no address of a server.
-  init(_ url: URL) throws(RemoteError) {
+  init(_ url: URL, path suffix: String = "/v1/live") throws(RemoteError) {
     guard var components = URLComponents(url: url, resolvingAgainstBaseURL: true),
       let scheme = components.scheme?.lowercased(), ["http", "https"].contains(scheme),
       components.host?.isEmpty == false
@@ -20,7 +21,7 @@ struct LiveAddress: Sendable {
     (components.fragment, components.query) = (nil, nil)
     var path = components.percentEncodedPath
     while path.hasSuffix("/") { path.removeLast() }
-    if !path.hasSuffix("/v1/live") { path += "/v1/live" }
+    if !path.hasSuffix(suffix) { path += suffix }
     components.percentEncodedPath = path
     guard let live = components.url else { throw Self.invalid }
     self.url = live

@@ -65,9 +65,7 @@ struct WindowConnection: Sendable {
     }
   }
 
-  private func lost(_ sentence: String) -> FailedRequest {
-    FailedRequest(error: RemoteError(.unreachable, sentence), remedy: .wait)
-  }
+  private func lost(_ sentence: String) -> FailedRequest { .lost(sentence) }
 
   private func events(
     _ parser: inout EventStreamParser, _ bytes: [UInt8]
@@ -95,7 +93,19 @@ struct WindowConnection: Sendable {
     while bytes.count < Self.longestErrorText, let piece = try? await pieces.next() {
       if case .bytes(let more) = piece { bytes += more }
     }
-    let text = Self.message(of: bytes)
+    return .refused(status, bytes)
+  }
+}
+
+extension FailedRequest {
+  /// The failure of a connection.
+  static func lost(_ sentence: String) -> FailedRequest {
+    FailedRequest(error: RemoteError(.unreachable, sentence), remedy: .wait)
+  }
+
+  /// A refusal with its body.
+  static func refused(_ status: Int, _ bytes: [UInt8]) -> FailedRequest {
+    let text = message(of: bytes)
     let (remedy, code, sentence): (FailedRequest.Remedy, RemoteError.Code, String) =
       switch Refusal(status: status) {
       case .token: (.renewToken, .tokenRefused, "The server refuses the token.")

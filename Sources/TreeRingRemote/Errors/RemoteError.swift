@@ -30,6 +30,9 @@ public struct RemoteError: Error, Hashable, Sendable, CustomStringConvertible {
     public static let malformed = Code("malformed")
     /// A message exceeds ``RemoteOptions/largestMessage``, or the window the server's bounds.
     public static let tooLarge = Code("tooLarge")
+    /// A part of a base is another one than its server stated, again and again: it changes on the
+    /// way, or the server's disk returns different bytes each time.
+    public static let damaged = Code("damaged")
     /// An argument is invalid, such as an address that is none.
     public static let invalidInput = Code("invalidInput")
     /// A server cannot evaluate the request, such as groups that a closure chooses.

@@ -89,7 +89,12 @@ struct LogReader {
   static func trimmed(first: UInt64) -> TreeRingError {
     TreeRingError(
       .beyondHorizon,
-      "The shared log begins with entry \(first), after the entries that this replica needs. Begin "
-        + "in a new folder with a newer backup of a replica.", offset: first)
+      "The shared log begins with entry \(first), after the entries that this replica needs. "
+        + newBase, offset: first)
   }
+
+  /// The remedy for a folder that is behind the beginning of the log.
+  static let newBase =
+    "Begin in a new folder, with a base from the server of another replica (`treering cluster run "
+    + "--base`, or Store.restore(from:to:) of TreeRingRemote) or with a newer backup of one."
 }

@@ -28,6 +28,7 @@ struct RunCommand: ParsableCommand {
   @Option(
     help: "A file of commits as JSON Lines, also compressed, to write first. It leads for that.")
   var `import`: String?
+  @OptionGroup var base: BaseArguments
   @Option(help: "The seconds to wait for the log before a write or the opening fails.")
   var limit = 30
 
@@ -39,6 +40,7 @@ struct RunCommand: ParsableCommand {
     let signals = Signals()
     let options = log.options
     let registry = ReplicaRegistry(options)
+    if let line = try base.fetch(into: folder) { say(line) }
     let replica = try Replica(
       at: folder, of: JetStreamLog(options),
       options: ReplicaOptions(
