@@ -14,6 +14,9 @@ struct BaseConnection: Sendable {
   /// The most bytes of an answer: those of a piece, or a manifest of some terabytes.
   private static let answerLimit = 64 << 20
 
+  /// The time for the beginning of a base: the server reads its whole log before it answers.
+  private static let beginning = Duration.seconds(600)
+
   init(_ server: URL, _ options: RemoteOptions) throws(RemoteError) {
     address = try LiveAddress(server, path: "/v1/bases")
     self.options = options
@@ -73,9 +76,10 @@ struct BaseConnection: Sendable {
     }
     var headers = ["Content-Type": "application/json"]
     if let token { headers["Authorization"] = "Bearer \(token)" }
+    let begins = method == "POST"
     let request = HTTPRequest(
-      method: method, url: url, headers: headers,
-      body: method == "POST" ? Array("{}".utf8) : nil, silence: options.silence)
+      method: method, url: url, headers: headers, body: begins ? Array("{}".utf8) : nil,
+      silence: begins ? max(options.silence, Self.beginning) : options.silence)
     var status: Int?
     var length: Int?
     var body: [UInt8] = []
