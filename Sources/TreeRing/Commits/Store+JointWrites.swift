@@ -3,8 +3,8 @@
 internal import TreeRingLog
 
 extension Store {
-  /// Writes one commit, as ``write(durability:expecting:_:)`` does, on this thread or on that of
-  /// another writer that waits at the same time.
+  /// Writes one commit, as `write` does, on this thread or on that of another writer that waits at
+  /// the same time.
   ///
   /// With many writing threads it takes up to a third less time than `write`, whose closures run on
   /// the threads that called it. So the closure is `Sendable`, must not depend on its thread, and
