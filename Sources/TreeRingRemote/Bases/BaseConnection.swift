@@ -40,7 +40,11 @@ struct BaseConnection: Sendable {
     while true {
       try Task.checkCancellation()
       if needsToken {
-        token = try await options.token?(renewals == 0 ? .first : .refused)
+        do {
+          token = try await options.token?(renewals == 0 ? .first : .refused)
+        } catch {
+          throw RemoteError(.tokenRefused, "There is no token for the server: \(error)")
+        }
         needsToken = false
       }
       do {
