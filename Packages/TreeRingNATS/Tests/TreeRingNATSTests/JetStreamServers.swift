@@ -24,6 +24,7 @@ final class JetStreamServers: Sendable {
 
   private struct Server: Sendable {
     var name: String
+    var host: String
     var clientPort: Int
     var monitorPort: Int
     var processNumber: pid_t = 0
@@ -31,6 +32,10 @@ final class JetStreamServers: Sendable {
 
   private let folder: URL
   private let servers: Mutex<[Server]>
+  /// The network of the servers; nil if they are on the loopback interface.
+  private let network: ServerNetwork?
+  /// The disks of the servers; nil if they share that of the test.
+  private let disks: ServerDisks?
   /// Kills the servers if this process ends without doing so.
   private let reaper: Reaper
 
@@ -42,22 +47,34 @@ final class JetStreamServers: Sendable {
   ///   - count: One or three.
   ///   - sync: The value of `sync_interval`.
   ///   - further: Further lines of the configuration.
-  init(_ count: Int, sync: String = "always", further: String = "") throws {
+  ///   - canBeCut: Gives the servers a network in which they can be cut from each other.
+  ///   - canLosePower: Gives them disks that lose what was not synced.
+  init(
+    _ count: Int, sync: String = "always", further: String = "", canBeCut: Bool = false,
+    canLosePower: Bool = false
+  ) throws {
     folder = FileManager.default.temporaryDirectory.appending(path: "nats-\(UUID().uuidString)")
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
     let ports = try Self.freePorts(3 * count)
-    let routes = (0..<count).map { "nats://127.0.0.1:\(ports[3 * $0 + 2])" }
+    let names = (0..<count).map { "n\($0 + 1)" }
+    let network = canBeCut ? try ServerNetwork(count) : nil
+    let disks = canLosePower ? try ServerDisks(names, in: folder) : nil
+    (self.network, self.disks) = (network, disks)
+    func host(_ index: Int, _ side: ServerNetwork.Side) -> String {
+      network?.host(index, side) ?? "127.0.0.1"
+    }
+    let routes = (0..<count).map { "nats://\(host($0, .servers)):\(ports[3 * $0 + 2])" }
     var servers: [Server] = []
     for index in 0..<count {
-      let name = "n\(index + 1)"
+      let name = names[index]
       let cluster =
         count == 1
         ? ""
-        : "cluster { name: log, host: 127.0.0.1, port: \(ports[3 * index + 2]), "
+        : "cluster { name: log, host: \(host(index, .servers)), port: \(ports[3 * index + 2]), "
           + "routes: [\(routes.joined(separator: ", "))] }"
       let text = """
         server_name: \(name)
-        host: 127.0.0.1
+        host: \(host(index, .clients))
         port: \(ports[3 * index])
         max_payload: 2MB
         jetstream { store_dir: "\(folder.path)/\(name)", max_file: 4GB, sync_interval: \(sync) }
@@ -69,23 +86,24 @@ final class JetStreamServers: Sendable {
         """
       try Data(text.utf8).write(to: folder.appending(path: "\(name).conf"))
       servers.append(
-        Server(name: name, clientPort: ports[3 * index], monitorPort: ports[3 * index + 1]))
+        Server(
+          name: name, host: host(index, .clients), clientPort: ports[3 * index],
+          monitorPort: ports[3 * index + 1]))
     }
     self.servers = Mutex(servers)
-    reaper = try Reaper(folder)
+    reaper = try Reaper(folder, [network?.removal, disks?.removal])
     for index in 0..<count { try start(index) }
     try waitUntilReady()
   }
 
   deinit {
     for index in 0..<count { kill(index) }
-    try? FileManager.default.removeItem(at: folder)
   }
 
   var count: Int { servers.withLock { $0.count } }
-  var urls: [String] { servers.withLock { $0.map { "nats://127.0.0.1:\($0.clientPort)" } } }
+  var urls: [String] { servers.withLock { $0.map { "nats://\($0.host):\($0.clientPort)" } } }
   var monitorURLs: [String] {
-    servers.withLock { $0.map { "http://127.0.0.1:\($0.monitorPort)" } }
+    servers.withLock { $0.map { "http://\($0.host):\($0.monitorPort)" } }
   }
 
   /// The options of a log on these servers.
@@ -135,7 +153,9 @@ final class JetStreamServers: Sendable {
     }
     let name = servers.withLock { $0[index].name }
     let number = try spawn(
-      [program, "-c", folder.appending(path: "\(name).conf").path],
+      (network?.prefix(index) ?? []) + [
+        program, "-c", folder.appending(path: "\(name).conf").path,
+      ],
       output: folder.appending(path: "\(name).log").path)
     servers.withLock { $0[index].processNumber = number }
   }
@@ -164,6 +184,22 @@ final class JetStreamServers: Sendable {
 
   /// Lets a stopped process continue.
   func thaw(_ index: Int) { signal(servers.withLock { $0[index].processNumber }, SIGCONT) }
+
+  /// Cuts a server from its clients, from the other servers, or from both, or connects it again.
+  func set(
+    _ index: Int, _ sides: [ServerNetwork.Side] = ServerNetwork.Side.allCases, isConnected: Bool
+  ) throws {
+    try network?.set(index, sides, isConnected: isConnected)
+  }
+
+  /// Cuts the power of all servers at one moment, and starts them again with the disks they have.
+  func cutPower() throws {
+    for index in 0..<count { freeze(index) }
+    try disks?.cutPower()
+    for index in 0..<count { kill(index) }
+    try disks?.mountAgain()
+    for index in 0..<count { try start(index) }
+  }
 
   private func signal(_ number: pid_t, _ signal: Int32) {
     #if canImport(Darwin)
@@ -231,36 +267,13 @@ final class JetStreamServers: Sendable {
   }
 }
 
-/// Starts a process of POSIX: Foundation's kind watches its child from a run loop.
-private func spawn(_ arguments: [String], input: Int32? = nil, output: String) throws -> pid_t {
-  #if canImport(Darwin)
-    var actions: posix_spawn_file_actions_t?
-  #else
-    var actions = posix_spawn_file_actions_t()
-  #endif
-  posix_spawn_file_actions_init(&actions)
-  defer { posix_spawn_file_actions_destroy(&actions) }
-  if let input { posix_spawn_file_actions_adddup2(&actions, input, 0) }
-  posix_spawn_file_actions_addopen(&actions, 1, output, O_WRONLY | O_CREAT | O_APPEND, 0o644)
-  posix_spawn_file_actions_adddup2(&actions, 1, 2)
-  let pointers = arguments.map { strdup($0) }
-  defer { for pointer in pointers { free(pointer) } }
-  var number: pid_t = 0
-  let status = posix_spawn(&number, arguments[0], &actions, nil, pointers + [nil], environ)
-  guard status == 0 else {
-    throw JetStreamServers.Failure(
-      description: "\(arguments[0]) cannot be started: \(String(cString: strerror(status)))")
-  }
-  return number
-}
-
 /// A shell that waits for the end of its input, which comes with the end of this process at the
-/// latest, and then kills the servers of a folder that are left.
+/// latest, kills the servers of a folder that are left, and removes their networks and disks.
 private final class Reaper: Sendable {
   private let descriptor: Int32
   private let processNumber: pid_t
 
-  init(_ folder: URL) throws {
+  init(_ folder: URL, _ removals: [String?]) throws {
     var pipes: [Int32] = [0, 0]
     guard pipe(&pipes) == 0 else { throw JetStreamServers.Failure(description: "no pipe") }
     for descriptor in pipes { _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC) }
@@ -268,6 +281,7 @@ private final class Reaper: Sendable {
     let script = """
       read line
       for file in "$0"/*.pid; do [ ! -e "$file" ] || kill -9 "$(cat "$file")"; done
+      \(removals.compactMap(\.self).joined(separator: "\n"))
       rm -rf "$0"
       """
     processNumber = try spawn(

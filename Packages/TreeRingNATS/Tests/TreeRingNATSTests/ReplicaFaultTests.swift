@@ -1,6 +1,6 @@
 // Replicas over three real servers: writers commit on whichever leads, while servers and replicas
-// are killed and frozen. In the end every acknowledged commit is there once, in the order of its
-// writer, and all replicas are equal.
+// are killed, frozen, cut off and lose power. In the end every acknowledged commit is there once, in
+// the order of its writer, and all replicas are equal.
 
 import Foundation
 import Logging
@@ -22,19 +22,43 @@ extension NATSTests {
 
     @Test("Whatever fails, no acknowledged commit is lost or doubled, and all replicas are equal")
     func faults() throws {
+      let kinds = Fault.allCases.filter {
+        ($0.cut == nil || ServerNetwork.obstacle == nil)
+          && ($0 != .cutPower || ServerDisks.obstacle == nil)
+      }
+      try run((0..<Self.faultCount).map { _ in kinds })
+    }
+
+    @Test(
+      "Servers cut from each other, from their clients or from both lose and double no commit",
+      .enabled(if: ServerNetwork.obstacle == nil, "\(ServerNetwork.obstacle ?? "")"))
+    func partitions() throws {
+      try run([[.cutLeader], [.cutLeaderFromServers], [.cutLeaderFromClients], [.cutFollower]])
+    }
+
+    @Test(
+      "After a power cut of all servers every acknowledged commit is there, and replicas go on",
+      .enabled(if: ServerDisks.obstacle == nil, "\(ServerDisks.obstacle ?? "")"))
+    func powerCuts() throws {
+      try run([[.cutPower], [.cutPower]])
+    }
+
+    /// Makes faults while writers commit, and judges the commits.
+    /// - Parameter faults: For each fault the kinds to choose from.
+    private func run(_ faults: [[Fault]]) throws {
       let seed = UInt64.random(in: 0 ... .max)
-      print("seed \(seed), \(Self.faultCount) faults")
+      print("seed \(seed), \(faults.count) faults")
       var random = SplitMix(state: seed)
       let fleet = try Fleet()
       let writers = Writers(fleet, count: 64)
       defer { writers.end() }
-      for number in 0..<Self.faultCount {
-        writers.await(Self.commitsPerFault * (number + 1))
-        let fault = Fault.allCases.randomElement(using: &random) ?? .killLeader
+      for (index, kinds) in faults.enumerated() {
+        writers.await(Self.commitsPerFault * (index + 1))
+        let fault = kinds.randomElement(using: &random) ?? .killLeader
         try fleet.make(fault, &random)
-        print("fault \(number + 1), \(fault): \(writers.count) commits")
+        print("fault \(index + 1), \(fault): \(writers.count) commits")
       }
-      writers.await(Self.commitsPerFault * (Self.faultCount + 1))
+      writers.await(Self.commitsPerFault * (faults.count + 1))
       writers.end()
       try fleet.judge(writers)
     }
@@ -44,6 +68,17 @@ extension NATSTests {
 /// The kinds of faults.
 private enum Fault: CaseIterable {
   case killLeader, killFollower, freezeLeader, changeWriter, dropWriter, dropReader, loseFolder
+  case cutLeader, cutLeaderFromServers, cutLeaderFromClients, cutFollower, cutPower
+
+  /// The networks from which a server is cut; nil if the fault is not a partition.
+  var cut: [ServerNetwork.Side]? {
+    switch self {
+    case .cutLeader, .cutFollower: ServerNetwork.Side.allCases
+    case .cutLeaderFromServers: [.servers]
+    case .cutLeaderFromClients: [.clients]
+    default: nil
+    }
+  }
 }
 
 private struct SplitMix: RandomNumberGenerator {
@@ -68,7 +103,8 @@ private final class Fleet: Sendable {
   private let changing = Mutex(())
 
   init() throws {
-    servers = try JetStreamServers(3)
+    servers = try JetStreamServers(
+      3, canBeCut: ServerNetwork.obstacle == nil, canLosePower: ServerDisks.obstacle == nil)
     folder = FileManager.default.temporaryDirectory.appending(path: "fleet-\(UUID().uuidString)")
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
     let (servers, folder) = (servers, folder)
@@ -94,10 +130,16 @@ private final class Fleet: Sendable {
     let current = writer.withLock(\.self)
     let other = (current + Int.random(in: 1...2, using: &random)) % 3
     switch fault {
-    case .killLeader, .freezeLeader, .killFollower:
+    case .cutPower: try servers.cutPower()
+    case .killLeader, .freezeLeader, .killFollower, .cutLeader, .cutLeaderFromServers,
+      .cutLeaderFromClients, .cutFollower:
       var server = try servers.awaitLeader(of: "replicas")
-      if fault == .killFollower { server = (server + 1) % 3 }
-      if fault == .freezeLeader {
+      if fault == .killFollower || fault == .cutFollower { server = (server + 1) % 3 }
+      if let sides = fault.cut {
+        try servers.set(server, sides, isConnected: false)
+        usleep(UInt32.random(in: 1_000_000...6_000_000, using: &random))
+        try servers.set(server, sides, isConnected: true)
+      } else if fault == .freezeLeader {
         servers.freeze(server)
         usleep(6_000_000)
         servers.thaw(server)
