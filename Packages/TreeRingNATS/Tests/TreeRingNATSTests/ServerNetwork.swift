@@ -75,8 +75,7 @@ struct ServerNetwork: Sendable {
   func set(_ index: Int, _ sides: [Side], isConnected: Bool) throws {
     for side in sides {
       try shell(
-        "ip link set \(name)\(side.rawValue)\(index) type bridge_slave state "
-          + (isConnected ? "3" : "0"))
+        "bridge link set dev \(name)\(side.rawValue)\(index) state \(isConnected ? 3 : 0)")
     }
   }
 }
