@@ -22,7 +22,7 @@ extension NATSTests {
       let first = try tool.start(["run", tool.path("a"), "--name", "a", "--lead", "--failover"])
       try tool.awaitLeader("a")
       let second = try tool.start(["run", tool.path("b"), "--name", "b", "--failover"])
-      try tool.await("two replicas") { $0.count == 2 }
+      try tool.awaitState("two replicas") { $0.count == 2 }
       let table = try tool.run(["status"])
       #expect(table.code == 0 && table.text.contains("log shop: entries 1 to "), "\(table)")
 
@@ -111,11 +111,11 @@ private final class Tool {
   }
 
   func awaitLeader(_ name: String) throws {
-    try await ("\(name) leads") { $0.filter(\.isLeading).map(\.name) == [name] }
+    try awaitState("\(name) leads") { $0.filter(\.isLeading).map(\.name) == [name] }
   }
 
   /// Waits for a state of the replicas that `status` shows.
-  func await(_ wanted: String, _ condition: ([ReplicaReport]) -> Bool) throws {
+  func awaitState(_ wanted: String, _ condition: ([ReplicaReport]) -> Bool) throws {
     struct Answer: Decodable { var replicas: [ReplicaReport] }
     let deadline = ContinuousClock.now + .seconds(40)
     var text = ""
