@@ -79,7 +79,7 @@ final class JetStreamServers: Sendable {
         max_payload: 2MB
         jetstream { store_dir: "\(folder.path)/\(name)", max_file: 4GB, sync_interval: \(sync) }
         \(cluster)
-        http: 127.0.0.1:\(ports[3 * index + 1])
+        http: \(host(index, .clients)):\(ports[3 * index + 1])
         pid_file: "\(folder.path)/\(name).pid"
         \(further)
 
