@@ -1,6 +1,6 @@
 // Replicas over three real servers: writers commit on whichever leads, while servers and replicas
-// are killed, frozen, cut off and lose power. In the end every acknowledged commit is there once, in
-// the order of its writer, and all replicas are equal.
+// are killed, frozen, cut off and lose power. In the end every acknowledged commit is there once,
+// in the order of its writer, and all replicas are equal.
 
 import Foundation
 import Logging
