@@ -16,7 +16,9 @@ struct ServerNetwork: Sendable {
   static let obstacle: String? = {
     do {
       let network = try ServerNetwork(1)
-      try shell(network.removal)
+      defer { try? shell(network.removal) }
+      try network.set(0, Side.allCases, isConnected: false)
+      try shell((network.prefix(0) + ["true"]).joined(separator: " "))
       return nil
     } catch { return "network namespaces need Linux, root and iproute2: \(error)" }
   }()
