@@ -279,6 +279,7 @@ private final class Reaper: Sendable {
     for descriptor in pipes { _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC) }
     descriptor = pipes[1]
     let script = """
+      trap "" HUP INT TERM
       read line
       for file in "$0"/*.pid; do [ ! -e "$file" ] || kill -9 "$(cat "$file")"; done
       \(removals.compactMap(\.self).joined(separator: "\n"))
