@@ -250,6 +250,10 @@ private final class Writers: Sendable {
     var count = 0
     var isOver = false
   }
+  /// The pause of a writer after each commit, in microseconds. It bounds the commits of long runs,
+  /// which a replica that has lost its folder reads again.
+  private static let pause =
+    ProcessInfo.processInfo.environment["TREERING_NATS_PAUSE"].flatMap { UInt32($0) } ?? 0
   private let state = Mutex(State())
   private let recovering = Mutex(())
   private let threads = DispatchGroup()
@@ -297,6 +301,7 @@ private final class Writers: Sendable {
           state.acknowledged[number, default: []].append(round)
           state.count += 1
         }
+        if Self.pause > 0 { usleep(Self.pause) }
       } catch let error as TreeRingError {
         switch error.code {
         // Another replica leads, or soon will.
