@@ -33,14 +33,12 @@ final class JointWrites: Sendable {
     }
 
     /// Completes the write, or the commit that its error reports.
-    fileprivate func complete(
-      _ complete: (CommitTicket, _ pageCount: Int) throws(TreeRingError) -> Void
-    ) {
+    fileprivate func complete(_ complete: (CommitTicket) throws(TreeRingError) -> Void) {
       do {
         switch outcome {
-        case .success(let sequenced): try complete(sequenced.ticket, sequenced.pageCount)
+        case .success(let sequenced): try complete(sequenced.ticket)
         case .failure(let refusal as RefusedWrite):
-          try complete(refusal.ticket, 0)
+          try complete(refusal.ticket)
           outcome = .failure(refusal.error)
         default: break
         }
@@ -68,7 +66,7 @@ final class JointWrites: Sendable {
   /// Runs a write, and perhaps those of other threads.
   /// - Parameter complete: waits until a sequenced write is durable and visible.
   func run(
-    _ job: Job, complete: (CommitTicket, _ pageCount: Int) throws(TreeRingError) -> Void
+    _ job: Job, complete: (CommitTicket) throws(TreeRingError) -> Void
   ) throws -> SequencedWrite {
     let mustWait = state.withLock { state in
       state.queue.append(job)
@@ -82,7 +80,7 @@ final class JointWrites: Sendable {
 
   /// Runs a batch whose first write is this thread's own.
   private func lead(
-    _ own: Job, _ complete: (CommitTicket, _ pageCount: Int) throws(TreeRingError) -> Void
+    _ own: Job, _ complete: (CommitTicket) throws(TreeRingError) -> Void
   ) {
     let batch = sequenceBatch()
     for job in batch { job.complete(complete) }

@@ -55,10 +55,10 @@ extension Store {
       let job = JointWrites.Job { [self] in
         try sequence(durability: durability ?? options.durability, expecting: expected, body)
       }
-      return try jointWrites.run(job) { (ticket, pageCount) throws(TreeRingError) in
-        try complete(ticket, pageCount: pageCount)
-      }
+      return try jointWrites.run(job) { (ticket) throws(TreeRingError) in try complete(ticket) }
     }
+    // Each thread waits for room by itself, so that the others of its batch can go on.
+    engine.checkpointer?.throttle(after: sequenced.pageCount)
     return Written(commit: sequenced.commit, date: sequenced.date, value: ())
   }
 }
