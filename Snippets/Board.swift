@@ -13,6 +13,11 @@ import TreeRingRemote
 struct Departure: Codable { var airport: String, time: String, gate: String }
 
 // snippet.hide
+/// Begins the folder of a new replica with a copy of a server's store.
+func copyStore(of server: URL) async throws {
+  try await Store.restore(from: server, to: "shop.ring")
+}
+
 /// Answers requests by a service in this process.
 struct LocalServer: HTTPTransport {
   let service: LiveService

@@ -9,7 +9,7 @@ extension Store {
   /// commit that was durable when the transfer began; a replica that opens in its folder takes
   /// those after them from the shared log.
   ///
-  ///     try await Store.restore(from: URL(string: "https://berlin.example.org")!, to: "shop.ring")
+  ///     try await Store.restore(from: server, to: "shop.ring")
   ///
   /// The server pins its log, and sends the files piece by piece. Each piece is compared with the
   /// checksum that the server stated first, and each file is read back and checked at the end.
