@@ -6,7 +6,7 @@ extension Store {
   /// Writes one commit, as `write` does, on this thread or on that of another writer that waits at
   /// the same time.
   ///
-  /// With many writing threads it takes up to a third less time than `write`, whose closures run on
+  /// With many writing threads it takes less time than `write`, whose closures run on
   /// the threads that called it. So the closure is `Sendable`, must not depend on its thread, and
   /// should not wait for anything: every writer waits for it. With one writing thread both take the
   /// same time.
