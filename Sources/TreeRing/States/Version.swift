@@ -58,6 +58,8 @@ package final class Version: Sendable {
 
   /// The indexes built for this version.
   var builtIndexes: [LeasedIndex] { built.withLock { $0 } }
+  /// The leases of its trees: of `roots`, and of the indexes that were built later.
+  var leases: [PageLease] { [lease] + builtIndexes.map(\.lease) }
 
   /// The trees of an index with their lease, if it was maintained or has been built; nil otherwise.
   func leasedIndex(_ number: UInt32) -> LeasedIndex? {

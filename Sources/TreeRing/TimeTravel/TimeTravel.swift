@@ -159,7 +159,7 @@ final class TimeTravel: Sendable {
     var pageCount = 0
     var counted: Set<ObjectIdentifier> = []
     for (index, version) in versions.enumerated().reversed() {
-      var leases = [version.lease] + version.builtIndexes.map(\.lease)
+      var leases = version.leases
       while let lease = leases.popLast() {
         guard lease.depth > 0, counted.insert(ObjectIdentifier(lease)).inserted else { continue }
         pageCount += lease.pages.count
@@ -180,7 +180,8 @@ final class TimeTravel: Sendable {
   /// nobody has asked for them or for an index of theirs for some time.
   func evict(unusedFor time: Duration) {
     let limit = ContinuousClock.now - time
-    evict { $0.lastUse < limit && $0.version.lease.keepsRoot }
+    // An index that was built later may share pages of another root than its version.
+    evict { $0.lastUse < limit && $0.version.leases.contains(where: \.keepsRoot) }
   }
 
   /// Evicts every rebuilt version.

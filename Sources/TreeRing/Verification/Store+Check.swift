@@ -121,7 +121,7 @@ extension Store {
     var reachable = try engine.checkpointer?.reachablePages() ?? []
     let shown = queue.readable + snapshots.compactMap { try? $0.version }
     let versions = shown + shown.compactMap(\.origin)
-    var leases = versions.flatMap { [$0.lease] + $0.builtIndexes.map(\.lease) }
+    var leases = versions.flatMap(\.leases)
     var seen: Set<ObjectIdentifier> = []
     while let lease = leases.popLast() {
       guard seen.insert(ObjectIdentifier(lease)).inserted else { continue }
