@@ -34,9 +34,14 @@ final class Durations: Sendable {
   /// alone: a copy of an optional moment costs a thousand instructions.
   var start: ContinuousClock.Instant? { areObserved ? .now : nil }
 
-  /// Makes a commit and reports its duration.
-  @inline(never)
+  /// Makes a commit, and reports its duration if there are observers.
+  @inline(__always)
   func measure(_ write: () throws -> Written<Void>) throws -> Written<Void> {
+    areObserved ? try measured(write) : try write()
+  }
+
+  @inline(never)
+  private func measured(_ write: () throws -> Written<Void>) throws -> Written<Void> {
     let start = ContinuousClock.now
     let written = try write()
     if written.timestamp != nil { commitEnded(since: start) }

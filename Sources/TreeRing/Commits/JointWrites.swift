@@ -17,7 +17,9 @@ internal import TreeRingPlatform
 
 /// The queue of a store's joint writes.
 final class JointWrites: Sendable {
-  /// A write. The leader has it from the queue on until it wakes the thread of the write.
+  /// A write.
+  // Sendable: one thread at a time has it. Its own queues it; a leader takes it from the queue, and
+  // has it until it wakes the thread.
   final class Job: @unchecked Sendable {
     private var sequence: (() throws -> SequencedWrite)?
     fileprivate var outcome: Result<SequencedWrite, any Error>?

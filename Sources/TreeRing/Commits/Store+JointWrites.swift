@@ -6,10 +6,10 @@ extension Store {
   /// Writes one commit, as `write` does, on this thread or on that of another writer that waits at
   /// the same time.
   ///
-  /// With many writing threads it takes less time than `write`, whose closures run on
-  /// the threads that called it. So the closure is `Sendable`, must not depend on its thread, and
-  /// should not wait for anything: every writer waits for it. With one writing thread both take the
-  /// same time.
+  /// It is for many writing threads: a thread sleeps once for each of its writes, where it sleeps
+  /// for the writer's lock and again for the sync in `write`, whose closures run on the threads
+  /// that called it. So the closure is `Sendable`, must not depend on its thread, and should not
+  /// wait for anything: every writer waits for it.
   ///
   ///     try store.writeOnAnyThread { tx in try tx.put(mobyDick, for: "2", in: books) }
   ///
@@ -37,28 +37,18 @@ extension Store {
     durability: Durability?, expecting expected: CommitNumber?,
     _ body: (Transaction) throws -> Void
   ) throws -> Written<Void> {
-    if durations.areObserved {
-      return try durations.measure {
-        try writeJointlyUnobserved(durability: durability, expecting: expected, body)
-      }
-    }
-    return try writeJointlyUnobserved(durability: durability, expecting: expected, body)
-  }
-
-  private func writeJointlyUnobserved(
-    durability: Durability?, expecting expected: CommitNumber?,
-    _ body: (Transaction) throws -> Void
-  ) throws -> Written<Void> {
     // A write inside the closure of a write would wait for its own leader.
     try writerLock.checkOutside()
-    let sequenced = try withoutActuallyEscaping(body) { body in
-      let job = JointWrites.Job { [self] in
-        try sequence(durability: durability ?? options.durability, expecting: expected, body)
+    return try durations.measure {
+      let sequenced = try withoutActuallyEscaping(body) { body in
+        let job = JointWrites.Job { [self] in
+          try sequence(durability: durability ?? options.durability, expecting: expected, body)
+        }
+        return try jointWrites.run(job) { (ticket) throws(TreeRingError) in try complete(ticket) }
       }
-      return try jointWrites.run(job) { (ticket) throws(TreeRingError) in try complete(ticket) }
+      // Each thread waits for room by itself, so that the others of its batch can go on.
+      engine.checkpointer?.throttle(after: sequenced.pageCount)
+      return Written(commit: sequenced.commit, date: sequenced.date, value: ())
     }
-    // Each thread waits for room by itself, so that the others of its batch can go on.
-    engine.checkpointer?.throttle(after: sequenced.pageCount)
-    return Written(commit: sequenced.commit, date: sequenced.date, value: ())
   }
 }

@@ -42,12 +42,9 @@ extension Store {
     durability: Durability?, expecting expected: CommitNumber?,
     _ body: (Transaction) throws -> Void
   ) throws -> Written<Void> {
-    if durations.areObserved {
-      return try durations.measure {
-        try writeUnobserved(durability: durability, expecting: expected, body)
-      }
+    try durations.measure {
+      try writeUnobserved(durability: durability, expecting: expected, body)
     }
-    return try writeUnobserved(durability: durability, expecting: expected, body)
   }
 
   private func writeUnobserved(
