@@ -51,7 +51,7 @@ struct JointWriteTests {
       let second = beginThreads { _ in write(1) }
       while store.log.sequenced < 2 { usleep(100) }
       let others = beginThreads(count) { write($0 + 2) }
-      while store.jointWrites.queuedCount < count { usleep(100) }
+      while store.jointWrites.joinedCount < count + 2 { usleep(100) }
       beforeOpening()
       disk.gate.open()
       for group in [first, second, others] { group.wait() }

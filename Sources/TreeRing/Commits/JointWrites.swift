@@ -52,6 +52,8 @@ final class JointWrites: Sendable {
 
   private struct State: Sendable {
     var queue: Deque<Job> = []
+    /// The number of writes that have joined the queue since the store was opened.
+    var joinedCount = 0
     /// Whether a thread sequences writes of the queue, or will as soon as it wakes.
     var hasLeader = false
     /// Whether a batch is being completed.
@@ -62,8 +64,8 @@ final class JointWrites: Sendable {
   /// Signaled when a batch has been completed.
   private let completed = Condition()
 
-  /// The number of writes that wait to be sequenced.
-  var queuedCount: Int { state.withLock { $0.queue.count } }
+  /// The number of writes that have joined the queue since the store was opened.
+  var joinedCount: Int { state.withLock { $0.joinedCount } }
 
   /// Runs a write, and perhaps those of other threads.
   /// - Parameter complete: waits until a sequenced write is durable and visible.
@@ -72,6 +74,7 @@ final class JointWrites: Sendable {
   ) throws -> SequencedWrite {
     let mustWait = state.withLock { state in
       state.queue.append(job)
+      state.joinedCount += 1
       defer { state.hasLeader = true }
       return state.hasLeader
     }
