@@ -42,6 +42,7 @@ let package = Package(
   targets: [
     .systemLibrary(
       name: "CLZ4", pkgConfig: "liblz4", providers: [.apt(["liblz4-dev"]), .brew(["lz4"])]),
+    .target(name: "CStemmer", exclude: ["COPYING", "README.md"]),
     .target(name: "CTreeRing"),
     .target(name: "TreeRingPlatform", swiftSettings: strict),
     .target(
@@ -53,7 +54,7 @@ let package = Package(
     .target(
       name: "TreeRing",
       dependencies: [
-        "CTreeRing", "TreeRingLog", "TreeRingPlatform",
+        "CStemmer", "CTreeRing", "TreeRingLog", "TreeRingPlatform",
         .product(name: "DequeModule", package: "swift-collections"),
         .product(name: "Logging", package: "swift-log"),
       ],

@@ -42,7 +42,8 @@ struct TextTokenizer: Hashable, Sendable {
   ) -> Int {
     withUnsafeTemporaryAllocation(byteCount: Self.termByteCount + 8, alignment: 8) { buffer in
       asciiKinds.withUnsafeBufferPointer { kinds in
-        var scan = TokenScan(term: buffer, position: first)
+        var scan = TokenScan(
+          text: text, term: buffer, position: first, stemmer: stemmer.map { LanguageStemmer($0) })
         var at = 0
         while at < text.count {
           let kind = kinds[Int(text[at])]
@@ -69,7 +70,7 @@ struct TextTokenizer: Hashable, Sendable {
   /// Passes the current term to `body`.
   @inline(__always)
   private func finish(_ scan: inout TokenScan, _ body: (Token) -> Void) {
-    if let stemmer, scan.kind == .word { scan.count = stemmer.stem(scan.term, count: scan.count) }
+    if scan.kind == .word { scan.stem() }
     body(
       Token(
         term: UnsafeRawBufferPointer(rebasing: scan.term[..<scan.count]), position: scan.position,
@@ -129,7 +130,9 @@ struct TextTokenizer: Hashable, Sendable {
 private struct TokenScan {
   enum Kind: UInt8 { case none, word, single }
 
+  let text: UnsafeRawBufferPointer
   let term: UnsafeMutableRawBufferPointer
+  let stemmer: LanguageStemmer?
   var count = 0
   var kind = Kind.none
   /// The position of the current term, or of the next one.
@@ -140,9 +143,19 @@ private struct TokenScan {
   var isAdjacent = true
   private var wasSingle = false
 
-  init(term: UnsafeMutableRawBufferPointer, position: Int) {
-    self.term = term
-    self.position = position
+  init(
+    text: UnsafeRawBufferPointer, term: UnsafeMutableRawBufferPointer, position: Int,
+    stemmer: LanguageStemmer?
+  ) {
+    (self.text, self.term, self.position, self.stemmer) = (text, term, position, stemmer)
+  }
+
+  /// Reduces the term, a word, to its stem.
+  @inline(__always)
+  mutating func stem() {
+    guard let stemmer else { return }
+    let word = UnsafeRawBufferPointer(rebasing: text[start..<end])
+    count = stemmer.stem(word, term: term, count: count)
   }
 
   @inline(__always)

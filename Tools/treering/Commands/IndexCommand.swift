@@ -64,7 +64,7 @@ struct IndexAddCommand: StoreCommand {
     transform: NegativeNumber.shown)
   var text: String?
   @Option(
-    help: "The language of the words, which are reduced to their stems: english.",
+    help: "The language of the words, which are reduced to their stems: \(Self.languages).",
     transform: Self.stemmer)
   var stemmer: TextStemmer?
   @Option(
@@ -85,10 +85,11 @@ struct IndexAddCommand: StoreCommand {
     var unit: Expiry.Numbers { Expiry.Numbers(rawValue: rawValue) ?? .date }
   }
 
+  private static let languages = TextStemmer.allCases.map(\.rawValue).joined(separator: ", ")
+
   private static func stemmer(_ name: String) throws -> TextStemmer {
     if let stemmer = TextStemmer(rawValue: name) { return stemmer }
-    let known = TextStemmer.allCases.map(\.rawValue).joined(separator: ", ")
-    throw ValidationError("There is no stemmer for “\(name)”, only for \(known).")
+    throw ValidationError("There is no stemmer for “\(name)”, only for \(languages).")
   }
 
   private enum Definition {
