@@ -29,6 +29,9 @@ final class AsyncWriter: Sendable {
     var isRunning = false
   }
 
+  /// The maximum time for sequencing writes before those sequenced are completed.
+  private static let longestBatch = Duration.milliseconds(10)
+
   private let state = Mutex(State())
   private let thread = DispatchQueue(label: "treering.writer")
 
@@ -60,7 +63,7 @@ final class AsyncWriter: Sendable {
     for job in jobs {
       if let one = job.sequence() { waiting.append((one, job)) }
       // Bounds the time that a write waits for the closures of others.
-      if ContinuousClock.now - start < SequencedWrite.longestBatch { continue }
+      if ContinuousClock.now - start < Self.longestBatch { continue }
       complete(waiting)
       waiting = []
       start = .now

@@ -1,10 +1,11 @@
 // Writes that threads run for each other, so that each costs its thread one sleep at most.
 //
 // A write joins a queue. If no thread leads, its own does:
-// 1. It sequences the writes of the queue until the batch before has been completed.
+// 1. It sequences the writes of the queue, also those that join while it does, until the batch
+//    before has been completed.
 // 2. It lets the first thread of those that came later lead the next batch.
-// 3. It completes its batch with one sync, lets the next leader go on, and then wakes the threads
-//    of its batch.
+// 3. It makes its batch durable with one sync and lets the next leader go on. Then it wakes the
+//    threads of its batch.
 // So one leader sequences while another one syncs. Threads that sequence their own writes sleep for
 // the writer's lock and again for the sync.
 //
@@ -22,6 +23,7 @@ final class JointWrites: Sendable {
   // has it until it wakes the thread.
   final class Job: @unchecked Sendable {
     private var sequence: (() throws -> SequencedWrite)?
+    private var isComplete = false
     fileprivate var outcome: Result<SequencedWrite, any Error>?
     fileprivate let waiter = BatchWaiter()
 
@@ -34,8 +36,15 @@ final class JointWrites: Sendable {
       outcome = Result { try sequence() }
     }
 
-    /// Completes the write, or the commit that its error reports.
+    /// Whether the write has a commit to complete.
+    fileprivate var isSequenced: Bool {
+      if case .success = outcome { true } else { false }
+    }
+
+    /// Completes the write, or the commit that its error reports, once.
     fileprivate func complete(_ complete: (CommitTicket) throws(TreeRingError) -> Void) {
+      if isComplete { return }
+      isComplete = true
       do {
         switch outcome {
         case .success(let sequenced): try complete(sequenced.ticket)
@@ -58,11 +67,13 @@ final class JointWrites: Sendable {
     var hasLeader = false
     /// Whether a batch is being completed.
     var isCompleting = false
+    /// Whether the leader waits for more writes while the batch before is being completed.
+    var isLeaderIdle = false
   }
 
   private let state = Monitor(State())
-  /// Signaled when a batch has been completed.
-  private let completed = Condition()
+  /// Signaled when a batch has been completed, and for an idle leader when a write joins.
+  private let news = Condition()
 
   /// The number of writes that have joined the queue since the store was opened.
   var joinedCount: Int { state.withLock { $0.joinedCount } }
@@ -72,12 +83,16 @@ final class JointWrites: Sendable {
   func run(
     _ job: Job, complete: (CommitTicket) throws(TreeRingError) -> Void
   ) throws -> SequencedWrite {
-    let mustWait = state.withLock { state in
+    let (mustWait, isAwaited) = state.withLock { state in
       state.queue.append(job)
       state.joinedCount += 1
-      defer { state.hasLeader = true }
-      return state.hasLeader
+      defer {
+        state.hasLeader = true
+        state.isLeaderIdle = false
+      }
+      return (state.hasLeader, state.isLeaderIdle)
     }
+    if isAwaited { news.signal() }
     if !mustWait || job.waiter.wait() == .changed { lead(job, complete) }
     guard let outcome = job.outcome else { throw TreeRingError.closedBeforeWrite }
     return try outcome.get()
@@ -88,9 +103,11 @@ final class JointWrites: Sendable {
     _ own: Job, _ complete: (CommitTicket) throws(TreeRingError) -> Void
   ) {
     let batch = sequenceBatch()
-    for job in batch { job.complete(complete) }
+    // The newest commit's sync is that of all, which find it done.
+    (batch.last(where: \.isSequenced) ?? own).complete(complete)
     state.withLock { $0.isCompleting = false }
-    completed.signal()
+    news.signal()
+    for job in batch { job.complete(complete) }
     for job in batch where job !== own { job.waiter.wake(.completed) }
   }
 
@@ -99,15 +116,13 @@ final class JointWrites: Sendable {
   private func sequenceBatch() -> [Job] {
     var batch: [Job] = []
     var next: Job?
-    var mayTake = true
-    var start = ContinuousClock.now
     while true {
       let job = state.enter { held -> Job? in
-        while true {
-          if mayTake, let job = held.state.queue.popFirst() { return job }
-          if !held.state.isCompleting { break }
-          held.wait(for: completed)
-          start = .now
+        while held.state.isCompleting || batch.isEmpty {
+          if let job = held.state.queue.popFirst() { return job }
+          held.state.isLeaderIdle = true
+          held.wait(for: news)
+          held.state.isLeaderIdle = false
         }
         held.state.isCompleting = true
         next = held.state.queue.first
@@ -117,7 +132,6 @@ final class JointWrites: Sendable {
       guard let job else { break }
       job.run()
       batch.append(job)
-      mayTake = ContinuousClock.now - start < SequencedWrite.longestBatch
     }
     next?.waiter.wake(.changed)
     return batch

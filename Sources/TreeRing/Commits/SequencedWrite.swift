@@ -12,9 +12,6 @@ package struct SequencedWrite {
   package var ticket: CommitTicket
   /// The number of pages that the commit has allocated.
   var pageCount = 0
-
-  /// The maximum time for sequencing the writes of a batch before those sequenced are completed.
-  static let longestBatch = Duration.milliseconds(10)
 }
 
 /// An error that reports the newest state, and the ticket that completes the commit that was then
