@@ -29,7 +29,7 @@ func importRows(_ lines: LineReader, named name: String, into store: Store) thro
 /// Imports old changes, each as a commit under its own date. The dates must ascend.
 func importChanges(_ changes: [(date: Date, note: Note)], into store: Store) throws {
   for (date, note) in changes {
-    try store.write(durability: Durability.none) { tx in
+    try store.write(durability: .unsynced) { tx in
       tx.timestamp = Timestamp(date)
       try tx.put(note, for: Key(note.id), in: notes)
     }

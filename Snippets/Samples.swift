@@ -140,6 +140,6 @@ do {
 do {
   let consumer = SectionedConsumer<ChangedRow, GroupName>(title: \.group)
   var observer = store.observer(of: Mappings(of: "SalesRank", groups: ["sea", "sci-fi"]))
-  try consumer.reset(with: observer.advance().transactions())
+  try consumer.reset(applying: observer.advance().transactions())
   precondition(consumer.sectionsCount == 2)
 }

@@ -2,6 +2,10 @@
 // snippet.show
 import Foundation
 import TreeRing
+// snippet.hide
+import TreeRingCollections
+import TreeRingMappings
+// snippet.show
 
 enum Genre: String, Codable, KeyConvertible { case fantasy, crime, poetry }
 
@@ -52,3 +56,12 @@ precondition(place == 1 && count == 2 && genres == [.crime, .fantasy])
 precondition(emma?.sales == 0 && second?.title == "Dune")
 precondition(beginning.map(\.title) == ["Dubliners", "Dune"])
 precondition(soon.map(\.title) == ["Dune"] && someday.map(\.title) == ["Emma"])
+
+let shelves = Mappings(of: salesRank, groups: [.fantasy, .crime])
+  .range(.fixed(length: 20), of: Genre.crime)
+let request = TrackerRequest(salesRank, groups: [.fantasy]).first(20)
+var observer = store.observer(of: shelves)
+let all = try observer.advance()
+precondition(all.after.rowCount == 4)
+let tracker = try Tracker(of: request, in: store)
+precondition(tracker.rows.map(\.row.title) == ["Ubik", "Dune", "Emma"])

@@ -9,6 +9,37 @@
 public import TreeRingLog
 
 extension Store {
+  // MARK: - Opening
+
+  /// Opens the store in a folder, or creates it, without blocking the caller's thread. Otherwise it
+  /// equals `Store(at:options:)`, which keeps its own name in asynchronous code.
+  ///
+  /// - Parameters:
+  ///   - path: The folder.
+  ///   - options: The options of the opening.
+  ///   - progress: Called from time to time while commits are replayed, on a thread of the library.
+  /// - Throws: As `Store(at:options:)`; `cancelled` if the task is cancelled before that begins.
+  public static func open(
+    at path: String, options: StoreOptions = StoreOptions(),
+    progress: (@Sendable (OpeningProgress) -> Void)? = nil
+  ) async throws -> Store {
+    try await WorkerPool.upkeep.runThrowing { _ in
+      try Store(at: path, options: options, progress: progress)
+    }
+  }
+
+  /// Opens the store in a folder, with group indexes defined in code and default options otherwise,
+  /// without blocking the caller's thread.
+  public static func open(at path: String, indexes: [any IndexDeclaration]) async throws -> Store {
+    try await open(at: path, options: StoreOptions(indexes: indexes))
+  }
+
+  /// Makes all earlier writes durable, without blocking the caller's thread.
+  /// - Throws: As the blocking form; `cancelled` if the task is cancelled before the work begins.
+  public func sync() async throws(TreeRingError) {
+    try await WorkerPool.upkeep.run { [self] _ throws(TreeRingError) in try sync() }
+  }
+
   // MARK: - The past
 
   /// A snapshot of the store at a point in history, without blocking the caller's thread. Otherwise
@@ -26,10 +57,11 @@ extension Store {
   /// equals the blocking form.
   /// - Throws: As the blocking form; `cancelled` if the task is cancelled before the work begins.
   public func get<Row: Sendable>(
-    _ key: Key, in bucket: Bucket<Row>, at point: ReadPoint, file: String = #fileID,
-    line: Int = #line
+    _ key: some KeyConvertible, in bucket: Bucket<Row>, at point: ReadPoint,
+    file: String = #fileID, line: Int = #line
   ) async throws -> Row? {
-    try await WorkerPool.reading.runThrowing { [self] _ in
+    let key = Key(key)
+    return try await WorkerPool.reading.runThrowing { [self] _ in
       try get(key, in: bucket, at: point, file: file, line: line)
     }
   }
@@ -37,23 +69,41 @@ extension Store {
   /// The same row with its bytes, without blocking the caller's thread.
   /// - Throws: As the blocking form; `cancelled` if the task is cancelled before the work begins.
   public func row(
-    _ key: Key, in bucket: some BucketName, at point: ReadPoint, file: String = #fileID,
-    line: Int = #line
+    _ key: some KeyConvertible, in bucket: some BucketName, at point: ReadPoint,
+    file: String = #fileID, line: Int = #line
   ) async throws(TreeRingError) -> StoredRow? {
-    let bucket = bucket.bucketName
+    let (key, bucket) = (Key(key), bucket.bucketName)
     return try await WorkerPool.reading.run { [self] _ throws(TreeRingError) in
       try row(key, in: bucket, at: point, file: file, line: line)
     }
   }
 
-  /// Writes one commit that restores a state, without blocking the caller's thread. Otherwise it
-  /// equals the blocking form.
+  /// Returns every version of a row, newest first, without blocking the caller's thread. Otherwise
+  /// it equals the blocking form.
   /// - Throws: As the blocking form; `cancelled` if the task is cancelled before the work begins.
+  public func history(
+    of key: some KeyConvertible, in bucket: some BucketName
+  ) async throws(TreeRingError) -> [RowVersion] {
+    let (key, bucket) = (Key(key), bucket.bucketName)
+    return try await WorkerPool.reading.run { [self] _ throws(TreeRingError) in
+      try history(of: key, in: bucket)
+    }
+  }
+
+  /// Writes one commit that restores a state, without blocking the caller's thread. It writes
+  /// nothing if the task is cancelled in time. Otherwise it equals the blocking form.
+  /// - Parameters:
+  ///   - point: The point in history.
+  ///   - progress: Called from time to time on a thread of the library with the number of
+  ///     operations so far. If it returns false, nothing is written.
+  /// - Throws: As the blocking form; `cancelled` if the task is cancelled.
   @discardableResult
   public func revert(
-    to point: ReadPoint
+    to point: ReadPoint, progress: @escaping @Sendable (Int) -> Bool = { _ in true }
   ) async throws -> (commit: CommitNumber, operations: Int) {
-    try await WorkerPool.upkeep.runThrowing { [self] _ in try revert(to: point) }
+    try await WorkerPool.upkeep.runThrowing { [self] stop in
+      try revert(to: point) { count in progress(count) && !stop.isSet }
+    }
   }
 
   // MARK: - Upkeep
@@ -94,10 +144,10 @@ extension Store {
   /// - Throws: As the blocking form; `cancelled` if the task is cancelled before the work begins.
   @discardableResult
   public func erase(
-    _ key: Key, in bucket: some BucketName,
+    _ key: some KeyConvertible, in bucket: some BucketName,
     progress: @escaping @Sendable (CompactionProgress) -> Void = { _ in }
   ) async throws -> EraseReport {
-    let bucket = bucket.bucketName
+    let (key, bucket) = (Key(key), bucket.bucketName)
     return try await WorkerPool.upkeep.runThrowing { [self] _ in
       try erase(key, in: bucket, progress: progress)
     }

@@ -4,6 +4,44 @@ public import TreeRing
 internal import TreeRingLog
 
 extension Snapshot {
+  /// Writes rows as lines of JSON, without blocking the caller's thread. Otherwise it equals the
+  /// blocking form.
+  ///
+  /// - Parameters:
+  ///   - bucket: The bucket; nil for all.
+  ///   - body: Takes one line at a time, with its line feed, on a thread of the library.
+  /// - Throws: As the blocking form; `cancelled` if the task is cancelled, also during the work.
+  public func exportRows(
+    of bucket: String? = nil, _ body: @escaping @Sendable (_ line: [UInt8]) throws -> Void
+  ) async throws {
+    try await WorkerPool.upkeep.runThrowing { [self] stop in
+      try exportRows(of: bucket) { line in
+        try stop.check()
+        try body(line)
+      }
+    }
+  }
+
+  /// Writes the rows of a bucket as CSV, without blocking the caller's thread. Otherwise it equals
+  /// the blocking form.
+  ///
+  /// - Parameters:
+  ///   - bucket: The bucket.
+  ///   - keyColumn: The name of a first column with the key of each row; nil for none.
+  ///   - body: Takes the header, then one record at a time, on a thread of the library.
+  /// - Throws: As the blocking form; `cancelled` if the task is cancelled, also during the work.
+  public func exportCSV(
+    of bucket: String, keyColumn: String? = nil,
+    _ body: @escaping @Sendable (_ record: [UInt8]) throws -> Void
+  ) async throws {
+    try await WorkerPool.upkeep.runThrowing { [self] stop in
+      try exportCSV(of: bucket, keyColumn: keyColumn) { record in
+        try stop.check()
+        try body(record)
+      }
+    }
+  }
+
   /// Writes rows as lines of JSON, in key order, bucket by bucket:
   /// `{"bucket":B,"key":K,"object":O,"metadata":M}`. O(rows).
   ///

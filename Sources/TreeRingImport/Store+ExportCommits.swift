@@ -4,6 +4,26 @@ public import TreeRing
 public import TreeRingLog
 
 extension Store {
+  /// Writes commits as lines of the import format, without blocking the caller's thread. Otherwise
+  /// it equals the blocking form.
+  ///
+  /// - Parameters:
+  ///   - first: The first commit to write.
+  ///   - last: The last commit to write; nil for the newest.
+  ///   - body: Takes the next lines on a thread of the library.
+  /// - Throws: As the blocking form; `cancelled` if the task is cancelled, also during the work.
+  public func exportCommits(
+    from first: CommitNumber = 1, through last: CommitNumber? = nil,
+    _ body: @escaping @Sendable (_ lines: [UInt8], _ commitCount: UInt64) throws -> Void
+  ) async throws {
+    try await WorkerPool.upkeep.runThrowing { [self] stop in
+      try exportCommits(from: first, through: last) { lines, count in
+        try stop.check()
+        try body(lines, count)
+      }
+    }
+  }
+
   /// Writes commits as lines of the import format: the history, or a part of it.
   ///
   /// The history of a compacted store begins with bases, lines that each hold a state. O(bytes of

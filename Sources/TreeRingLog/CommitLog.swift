@@ -131,7 +131,7 @@ package final class CommitLog: Sendable {
   /// Completes a commit by its number. Only for callers with one commit in progress at a time:
   /// after an undoing, a number may be reassigned.
   package func complete(_ number: CommitNumber) throws(TreeRingError) {
-    try complete(core.ticket(for: number, durability: .none))
+    try complete(core.ticket(for: number, durability: .unsynced))
   }
 
   /// The ticket of a commit by its number alone. Correct unless the commit was undone and its

@@ -69,6 +69,14 @@ public final class RemoteMappings: Sendable {
   /// The date of the commit shown.
   public var date: Timestamp? { core.mirror.date }
 
+  /// The totals of the sections' groups, in the order of the sections; empty unless the request
+  /// gives totals. O(sections).
+  public var totals: [RemoteTotal] { core.mirror.totals }
+
+  /// The totals now, and after each change of one: also by commits that change nothing shown. A
+  /// slow reader gets the newest. The stream ends when the window closes.
+  public var totalChanges: AsyncStream<[RemoteTotal]> { core.totals }
+
   /// The object of a row that is shown now: JSON, with the requested fields. O(1).
   public func object(of row: RowID) -> [UInt8]? { core.mirror.rows.object(of: row) }
 
@@ -98,7 +106,9 @@ public final class RemoteMappings: Sendable {
   /// Shows this many more rows of a group, on the side away from the pin; fewer if negative.
   ///
   /// - Throws: `invalidInput` if the group is shown whole; `closed` once the window is closed.
-  public func extendRange(of group: GroupName, by rows: Int) throws(RemoteError) {
+  public func extendRange(
+    of group: some KeyConvertible, by rows: Int
+  ) throws(RemoteError) {
     let change = RangeChange(.extend(by: rows), of: group)
     try core.change { (mirror) throws(RemoteError) in try mirror.change(change) }
   }
@@ -106,7 +116,9 @@ public final class RemoteMappings: Sendable {
   /// Restarts a group's range; nil shows the whole group.
   ///
   /// - Throws: `closed` once the window is closed.
-  public func setRange(_ range: RangeOptions?, of group: GroupName) throws(RemoteError) {
+  public func setRange(
+    _ range: RangeOptions?, of group: some KeyConvertible
+  ) throws(RemoteError) {
     let change = RangeChange(.set(range), of: group)
     try core.change { (mirror) throws(RemoteError) in try mirror.change(change) }
   }

@@ -14,7 +14,7 @@ import TreeRingPlatform
     let disk = SimulatedFileSystem(seed: 1)
     let store = try Store(
       path: "store", fileSystem: disk,
-      options: StoreOptions(durability: .none, logger: quietLogger))
+      options: StoreOptions(durability: .unsynced, logger: quietLogger))
     let isDone = Atomic<Bool>(false)
     let writers = beginThreads(2) { writer in
       var round = 0

@@ -69,11 +69,11 @@ private final class PassingObserver: CollectionObserver {
       case 0: collection.remove(identifier)
       case 1: collection.update(identifier, with: ["number": .number(Double(step))])
       case 2: collection.setFilter { $0.number % 3 != step % 3 }
-      case 3: collection.setFilter(nil)
+      case 3: collection.removeFilter()
       default: collection.set(NoteModel(identifier: identifier, text: nil, number: step))
       }
     }
-    collection.setFilter(nil)
+    collection.removeFilter()
   }
 
   private func read(_ collection: LiveCollection<NoteModel>) {

@@ -21,7 +21,7 @@ private final class Shared: Sendable {
     let (from, to) = (
       Int.random(in: 0..<16, using: &random), Int.random(in: 0..<16, using: &random)
     )
-    try store.write(durability: Durability.none) { tx in
+    try store.write(durability: .unsynced) { tx in
       let amount = UInt8.random(in: 0...3, using: &random)
       let old = try tx.get(Key("\(from)"), in: blobs)?.first ?? 0
       guard from != to, old >= amount else { return tx.note = "nothing moved" }
@@ -76,7 +76,7 @@ private final class Shared: Sendable {
     arguments: seeds(1...1))
   func beside(seed: UInt64) throws {
     var options = StoreOptions(
-      durability: Durability.none, retention: .last(commits: 40), segmentSize: 6 << 10,
+      durability: .unsynced, retention: .last(commits: 40), segmentSize: 6 << 10,
       logger: quietLogger)
     options.pageCellCapacity = 5
     let disk = SimulatedFileSystem(seed: seed)

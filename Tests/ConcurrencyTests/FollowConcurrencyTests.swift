@@ -37,7 +37,7 @@ struct FollowConcurrencyTests {
       let log = try CommitLog(directory: "\(folder)/log", fileSystem: system, options: options)
       lock.publish(durable: log.durable)
       for _ in 0..<100 {
-        try log.complete(log.append(SampleCommits.draft(next, next % 3 == 0 ? .full : .none)))
+        try log.complete(log.append(SampleCommits.draft(next, next % 3 == 0 ? .full : .unsynced)))
         if next % 40 == 0, let segment = log.segments.first(where: \.isSealed) {
           try log.rewrite(segment: segment.firstCommit, horizon: 0) { _, _ in .keep }
         }

@@ -24,7 +24,7 @@ struct GroupCommitTests {
         do {
           let ticket = try writer.next { newest in
             try log.append(
-              SampleCommits.draft(newest, newest % 3 == 0 ? .none : .full))
+              SampleCommits.draft(newest, newest % 3 == 0 ? .unsynced : .full))
           }
           try log.complete(ticket)
           #expect(log.completed >= ticket.number)
@@ -55,7 +55,7 @@ struct GroupCommitTests {
     let leader = beginThreads { _ in complete(first) }
     gate.waitUntilReached()
     let tickets = try (2...20 as ClosedRange<CommitNumber>).map {
-      try log.append(SampleCommits.draft($0, .none))
+      try log.append(SampleCommits.draft($0, .unsynced))
     }
     let others = beginThreads(tickets.count) { complete(tickets[$0]) }
     while log.core.withState({ $0.pending.waiters.count }) < tickets.count { usleep(100) }
@@ -116,7 +116,7 @@ struct GroupCommitTests {
       do { try log.complete(first) } catch { Issue.record("\(error)") }
     }
     disk.gate.waitUntilReached()
-    let second = try log.append(SampleCommits.draft(2, .none))
+    let second = try log.append(SampleCommits.draft(2, .unsynced))
     let other = beginThreads { _ in
       do { try log.complete(second) } catch { Issue.record("\(error)") }
       #expect(log.completed == 2)

@@ -168,7 +168,7 @@ struct IsolationConcurrencyTests {
     let from = Int.random(in: 0..<accountCount, using: &random)
     let to = (from + Int.random(in: 1..<accountCount, using: &random)) % accountCount
     let amount = Int.random(in: 1...20, using: &random)
-    let durability: Durability = Int.random(in: 0..<4, using: &random) == 0 ? .full : .none
+    let durability: Durability = Int.random(in: 0..<4, using: &random) == 0 ? .full : .unsynced
     let isGuarded = Bool.random(using: &random)
     while true {
       var made = Transfer(commit: 0)

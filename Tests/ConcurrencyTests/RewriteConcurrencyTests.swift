@@ -25,7 +25,7 @@ struct RewriteConcurrencyTests {
     let log = try CommitLog(directory: "\(prefix)log", fileSystem: fileSystem, options: options)
     let (before, after): (CommitNumber, CommitNumber) = (120, 400)
     for number in 1...before {
-      try log.complete(log.append(SampleCommits.draft(number, .none)))
+      try log.complete(log.append(SampleCommits.draft(number, .unsynced)))
     }
     let isDone = Atomic(false)
     let readers = beginThreads(3) { reader in
@@ -37,7 +37,7 @@ struct RewriteConcurrencyTests {
     let writer = beginThreads { _ in
       do {
         for number in before + 1...after {
-          try log.complete(log.append(SampleCommits.draft(number, .none)))
+          try log.complete(log.append(SampleCommits.draft(number, .unsynced)))
         }
       } catch { Issue.record("\(error)") }
     }
@@ -71,7 +71,7 @@ struct RewriteConcurrencyTests {
       do {
         for number in 61...200 as ClosedRange<CommitNumber> {
           try log.complete(
-            log.append(SampleCommits.draft(number, number % 9 == 0 ? .full : .none)))
+            log.append(SampleCommits.draft(number, number % 9 == 0 ? .full : .unsynced)))
           guard number % 35 == 0 else { continue }
           for segment in log.segments.reversed() where segment.isSealed {
             try log.rewrite(segment: segment.firstCommit, horizon: number / 2) { header, _ in

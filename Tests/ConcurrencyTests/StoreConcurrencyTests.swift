@@ -213,7 +213,7 @@ struct StoreConcurrencyTests {
   @Test("With many writers a full device undoes whole commits, and none that returned")
   func fullDevice() throws {
     let disk = Disk(seed: 5)
-    let store = try disk.open(durability: .none, segmentSize: 16 << 10)
+    let store = try disk.open(durability: .unsynced, segmentSize: 16 << 10)
     try store.put([0], for: "count")
     let returned = Atomic<Int>(0)
     onThreads(4) { thread in
@@ -225,7 +225,7 @@ struct StoreConcurrencyTests {
         }
         if step % 7 == 6 { disk.files.setCapacity(nil) }
         do {
-          try store.write(durability: step % 2 == 0 ? .full : Durability.none) { tx in
+          try store.write(durability: step % 2 == 0 ? .full : Durability.unsynced) { tx in
             let old = try tx.get("count", in: blobs) ?? []
             let count = old.reduce(0) { $0 * 256 + Int($1) } + 1
             try tx.put([UInt8(count >> 8), UInt8(count & 0xFF)], for: "count", in: blobs)

@@ -57,7 +57,7 @@ struct Crasher {
     for _ in 0..<limit {
       let isFull = Bool.random(using: &random)
       do {
-        let commit = try store.write(durability: isFull ? .full : Durability.none) {
+        let commit = try store.write(durability: isFull ? .full : Durability.unsynced) {
           try CrashScript.perform($0)
         }.commit
         say("\(isFull ? "F" : "N") \(commit)")

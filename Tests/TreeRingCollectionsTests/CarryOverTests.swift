@@ -99,7 +99,7 @@ private struct Kept<Row> {
       let consumer: RecurrentConsumer<Kept<ChangedRow>> = Self.marked()
       let first = try observer.advance()
       try consumer.reset(
-        with: first.transactions().map { $0.map { Kept(row: $0, mark: "\($0.row.key)") } })
+        applying: first.transactions().map { $0.map { Kept(row: $0, mark: "\($0.row.key)") } })
       for _ in 0..<12 {
         try library.commit(4)
         let change = try observer.advance()

@@ -31,7 +31,7 @@ import Testing
       let first = try observer.advance()
       #expect(first.isReset)
       let consumer = SectionedConsumer<ChangedRow, GroupName>(title: \.group)
-      try consumer.reset(with: first.transactions())
+      try consumer.reset(applying: first.transactions())
       for _ in 0..<12 {
         try library.commit()
         let change = try observer.advance()

@@ -21,7 +21,7 @@ private func note(_ key: Int, _ number: Int) -> NoteModel {
     switch Int.random(in: 0..<10, using: &random) {
     case 0, 1, 2: collection.remove("\(key)")
     case 3: collection.setFilter { $0.number % 3 != 1 }
-    case 4: collection.setFilter(nil)
+    case 4: collection.removeFilter()
     default: collection.set(note(key, Int.random(in: 0..<8, using: &random)))
     }
   }

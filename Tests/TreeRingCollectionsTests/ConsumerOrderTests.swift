@@ -207,13 +207,13 @@ private final class Recorder: PlainConsumerDelegate, SectionedConsumerDelegate {
         "two rows come to index 0",
         [.insert(Item(id: 0), newIndex: 0), .insert(Item(id: 1), newIndex: 0)]),
     ] {
-      #expect { try plain.reset(with: wrong.transactions) } throws: { wrong.isMet(by: $0) }
-      #expect { try sectioned.reset(with: wrong.transactions, notifying: true) } throws: {
+      #expect { try plain.reset(applying: wrong.transactions) } throws: { wrong.isMet(by: $0) }
+      #expect { try sectioned.reset(applying: wrong.transactions, notifying: true) } throws: {
         wrong.isMet(by: $0)
       }
       #expect(plain.items == items("A") && sectioned.items == items("A"))
     }
-    try sectioned.reset(with: items("AABC").transactionsForCurrentState.reversed())
+    try sectioned.reset(applying: items("AABC").transactionsForCurrentState.reversed())
     #expect(sectioned.items == items("AABC") && sectioned.sectionsCount == 3)
     #expect(sectioned.transactionsForCurrentState == items("AABC").transactionsForCurrentState)
     #expect(sectioned.indexOfItem { $0.title == "B" } == 2)

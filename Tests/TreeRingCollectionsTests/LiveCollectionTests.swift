@@ -164,7 +164,7 @@ import TreeRingPlatform
       case 2:
         let rest = step % 3
         if rest == 0 {
-          stage.collection.setFilter(nil)
+          stage.collection.removeFilter()
         } else {
           stage.collection.setFilter { $0.number % 3 != rest }
         }

@@ -157,7 +157,7 @@ final class PlainRecorder: PlainConsumerDelegate {
     try consumer.didChange()
     #expect(consumer.items == items)
     let other = PlainConsumer<Item>()
-    try other.reset(with: consumer.transactionsForCurrentState)
+    try other.reset(applying: consumer.transactionsForCurrentState)
     #expect(other.items == items)
     #expect(other.indexOfItem { $0.id == 3 } == 3)
     #expect(other.object(at: 5) == nil && other.object(at: -1) == nil)

@@ -37,7 +37,7 @@ private final class RecordingConsumer: BatchConsumer {
       .move(3, index: 2, newIndex: 1),
     ]
     #expect(consumer.transactions == expected)
-    try consumer.reset(with: [7, 9].transactionsForCurrentState)
+    try consumer.reset(applying: [7, 9].transactionsForCurrentState)
     #expect(consumer.indexOfItem { $0 == 9 } == 1)
     #expect(consumer.transactionsForCurrentState.count == 2)
   }

@@ -68,7 +68,7 @@ import Testing
     var tracker = try Tracker(
       of: TrackerRequest(Self.books, index: "order", groups: groups), in: store)
     let consumer = PlainConsumer<TrackedRow<DatedBook>>()
-    try consumer.reset(with: tracker.transactionsForCurrentState)
+    try consumer.reset(applying: tracker.transactionsForCurrentState)
     for _ in 0..<15 {
       let replaces = Int.random(in: 0..<3, using: &random) == 0
       if replaces {

@@ -29,6 +29,18 @@ private struct BookDataSource: CollectionDataSource {
     try snapshot.index("SalesRank").rows(in: group).map(\.key.description)
   }
 
+  @Test func aTypedHandleGivesTheRowsThatNamesGive() async throws {
+    var library = try Library(seed: 3)
+    try library.commit(40)
+    let index = Index(named: "SalesRank", on: books, group: String.self)
+    let source = StoreSource(library.store, index: index, group: "a")
+    let grouped = collection(source, .paged(batchSize: 50))
+    while await grouped.load(.forward).hasMore {}
+    let wanted = try expected(try library.store.snapshot(), "a")
+    #expect(!wanted.isEmpty && grouped.shown.map(\.identifier) == wanted)
+    grouped.stop()
+  }
+
   @Test(arguments: seeds(1...8)) func pagesInBothDirectionsBringEveryRowOnce(
     seed: UInt64
   ) async throws {

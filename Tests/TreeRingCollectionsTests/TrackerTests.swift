@@ -23,7 +23,7 @@ struct Library {
   init(seed: UInt64, _ options: StoreOptions = StoreOptions()) throws {
     random = SeededGenerator(seed: seed)
     var options = options
-    options.durability = .none
+    options.durability = .unsynced
     options.indexes = [salesRank]
     store = try Store.inMemory(options: options)
   }
@@ -54,6 +54,13 @@ struct Library {
 }
 
 @Suite(.leavesSoundStores) struct TrackerTests {
+  @Test func aTypedHandleAndValuesGiveTheRequestThatNamesGive() {
+    let index = Index(named: "SalesRank", on: books, group: Int.self)
+    let named = TrackerRequest(books, index: "SalesRank", groups: ["7", "3"])
+    #expect(TrackerRequest(index, groups: [7, 3]).scope == named.scope)
+    #expect(TrackerRequest(books, index: "SalesRank", groups: [7, 3]).scope == named.scope)
+  }
+
   @Test(arguments: [1, 3, Store.newestAttempts])
   func aTrackerRetriesAnExpiredReadALimitedNumberOfTimes(times: Int) throws {
     let store = try Library(seed: 9, StoreOptions(pinLimit: PinLimit(commits: 2))).store
@@ -126,7 +133,7 @@ struct Library {
     for (number, request) in Self.requests.enumerated() {
       var tracker = try Tracker(of: request, in: library.store)
       let consumer = PlainConsumer<TrackedRow<Book>>()
-      try consumer.reset(with: tracker.transactionsForCurrentState)
+      try consumer.reset(applying: tracker.transactionsForCurrentState)
       for _ in 0..<15 {
         for _ in 0..<Int.random(in: 1...2, using: &library.random) { try library.commit() }
         let before = tracker.rows
@@ -160,7 +167,8 @@ struct Library {
   }
 
   @Test func rowsSlideIntoAndOutOfTheLimitInOneBatch() throws {
-    let store = try Store.inMemory(options: StoreOptions(durability: .none, indexes: [salesRank]))
+    let store = try Store.inMemory(
+      options: StoreOptions(durability: .unsynced, indexes: [salesRank]))
     for sales in 1...4 {
       try store.write { tx in
         try tx.put(Book(genre: "a", sales: sales), for: Key("\(sales)"), in: books)
@@ -193,7 +201,8 @@ struct Library {
   }
 
   @Test func rowsSlideThroughBothEndsOfALimitWithAnOffset() throws {
-    let store = try Store.inMemory(options: StoreOptions(durability: .none, indexes: [salesRank]))
+    let store = try Store.inMemory(
+      options: StoreOptions(durability: .unsynced, indexes: [salesRank]))
     func put(_ sales: Int) throws {
       try store.write { tx in
         try tx.put(Book(genre: "a", sales: sales), for: Key("\(sales)"), in: books)
@@ -283,7 +292,7 @@ struct Library {
   }
 
   @Test func aTrackerThrowsReadErrorsAndKeepsItsState() throws {
-    let store = try Store.inMemory(options: StoreOptions(durability: .none))
+    let store = try Store.inMemory(options: StoreOptions(durability: .unsynced))
     #expect {
       try Tracker(of: TrackerRequest(books, index: "none", groups: ["a"]), in: store)
     } throws: {

@@ -1,5 +1,7 @@
+import Foundation
 import TestSupport
 import Testing
+import TreeRingPlatform
 
 @testable import TreeRing
 @testable import TreeRingImport
@@ -21,7 +23,45 @@ import Testing
   }
 
   private func store() throws -> Store {
-    try Store.inMemory(options: StoreOptions(durability: .none, logger: quietLogger))
+    try Store.inMemory(options: StoreOptions(durability: .unsynced, logger: quietLogger))
+  }
+
+  @Test("The asynchronous exports give the same lines, and end with their task")
+  func asynchronous() async throws {
+    let store = try store()
+    for number in 0..<20 { try put(#"{"a":\#(number)}"#, "k\(number)", in: store) }
+    let snapshot = try store.snapshot()
+    let expected = try Store.blocking {
+      var all: [[UInt8]] = [[], [], []]
+      try store.exportCommits { lines, _ in all[0] += lines }
+      try snapshot.exportRows { all[1] += $0 }
+      try snapshot.exportCSV(of: "b") { all[2] += $0 }
+      return all
+    }
+    let found = Mutex([[UInt8]](repeating: [], count: 3))
+    try await store.exportCommits { lines, _ in found.withLock { $0[0] += lines } }
+    try await snapshot.exportRows { line in found.withLock { $0[1] += line } }
+    try await snapshot.exportCSV(of: "b") { record in found.withLock { $0[2] += record } }
+    #expect(found.withLock { $0 } == expected)
+    for export in 0..<3 {
+      let (count, cancellation) = (Counter(), Counter())
+      let task = Task {
+        let stop: @Sendable () -> Void = {
+          _ = count.next()
+          while cancellation.count == 0 { usleep(100) }
+        }
+        switch export {
+        case 0: try await store.exportCommits { _, _ in stop() }
+        case 1: try await snapshot.exportRows { _ in stop() }
+        default: try await snapshot.exportCSV(of: "b") { _ in stop() }
+        }
+      }
+      task.cancel()
+      _ = cancellation.next()
+      let error = await #expect(throws: TreeRingError.self) { try await task.value }
+      #expect(error?.code == .cancelled)
+      #expect(count.count <= 1)
+    }
   }
 
   @Test("Sums in code keep their decimals in another store; too many decimals are refused")

@@ -51,7 +51,7 @@ final class Workload {
       number % 4 == 0
       ? [LoggedValue(operation: 0, part: .object, bytes: Self.value(of: payload))] : []
     let durability: Durability =
-      [.full, .none, .relaxed(within: .seconds(1000)), .full, .none]
+      [.full, .unsynced, .relaxed(within: .seconds(1000)), .full, .unsynced]
       .randomElement(using: &random) ?? .full
     return CommitDraft(
       number: number, timestamp: Timestamp(microseconds: Int64(number)), operationCount: 1,

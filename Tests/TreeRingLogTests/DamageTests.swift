@@ -33,7 +33,7 @@ struct DamageTests {
             CommitDraft(
               number: number, timestamp: Timestamp(microseconds: Int64(number)),
               operationCount: 1, payload: payload, values: values,
-              durability: number % 2 == 0 ? .full : .none)))
+              durability: number % 2 == 0 ? .full : .unsynced)))
       }
       if isClosed { try log.close() }
       for name in try disk.list("log") { files[name] = disk.contents(of: "log/\(name)") }

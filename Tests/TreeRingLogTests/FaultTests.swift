@@ -89,7 +89,7 @@ struct FaultTests {
       var next = draft(number, .full)
       next.values = [LoggedValue(operation: 0, part: .object, bytes: big)]
       let ticket = try log.append(next)
-      let second = try log.append(draft(number + 1, .none))
+      let second = try log.append(draft(number + 1, .unsynced))
       do {
         try log.complete(ticket)
         try log.complete(second)
@@ -128,7 +128,7 @@ struct FaultTests {
       func draft(_ number: CommitNumber) -> CommitDraft {
         CommitDraft(
           number: number, timestamp: Timestamp(microseconds: 0), operationCount: 1,
-          payload: [UInt8(number)], durability: .none)
+          payload: [UInt8(number)], durability: .unsynced)
       }
       try log.complete(log.append(draft(1)))
       try log.sync()
@@ -157,7 +157,7 @@ struct FaultTests {
     let draft = SampleCommits.draft
     try log.complete(log.append(draft(1, .full)))
     let first = try log.append(draft(2, .full))
-    let second = try log.append(draft(3, .none))
+    let second = try log.append(draft(3, .unsynced))
     disk.fail(after: 2, with: .inputOutput)
     for ticket in [first, second, first] {
       do {

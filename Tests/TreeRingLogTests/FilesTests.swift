@@ -53,7 +53,7 @@ struct FilesTests {
     let log = try CommitLog(directory: path, fileSystem: system, options: options)
     var plain: [UInt8] = []
     for number in 1...150 as ClosedRange<CommitNumber> {
-      let draft = SampleCommits.draft(number, number % 10 == 0 ? .full : .none)
+      let draft = SampleCommits.draft(number, number % 10 == 0 ? .full : .unsynced)
       plain += draft.payload
       for value in draft.values { plain += value.bytes }
       try log.complete(log.append(draft))

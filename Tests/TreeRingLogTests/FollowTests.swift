@@ -39,7 +39,7 @@ struct FollowTests {
         }
       case 3..<12:
         for _ in 0..<Int.random(in: 1...4, using: &random) {
-          let durability: Durability = Bool.random(using: &random) ? .full : .none
+          let durability: Durability = Bool.random(using: &random) ? .full : .unsynced
           try writer.complete(writer.append(TrustedTests.draft(next, durability)))
           next += 1
         }
@@ -64,7 +64,7 @@ struct FollowTests {
     let reader = try CommitLog(directory: "log", fileSystem: disk, options: options)
     #expect(reader.completed == 0)
     for number in 1...5 as ClosedRange<CommitNumber> {
-      try writer.complete(writer.append(TrustedTests.draft(number, .none)))
+      try writer.complete(writer.append(TrustedTests.draft(number, .unsynced)))
     }
     #expect(try reader.follow(through: 0) == 0)
     writer = try CommitLog(

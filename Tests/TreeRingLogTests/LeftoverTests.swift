@@ -100,7 +100,7 @@ struct LeftoverTests {
     let log = try CommitLog(
       directory: "log", fileSystem: disk, options: DamageTests.options(.create))
     for number in 1...9 as ClosedRange<CommitNumber> {
-      try log.complete(log.append(SampleCommits.draft(number, number < 5 ? .full : .none)))
+      try log.complete(log.append(SampleCommits.draft(number, number < 5 ? .full : .unsynced)))
     }
     // The copy has its name, and the process is killed before it cuts the source segment.
     let killed = disk.afterKill()

@@ -104,7 +104,7 @@ struct LookupTests {
     for number in 1...CommitNumber(count) {
       let value = LoggedValue(
         operation: 0, part: .object, bytes: Self.value(Int(number), count: 20_000))
-      try log.append(Self.draft(number, [value], .none))
+      try log.append(Self.draft(number, [value], .unsynced))
     }
     try log.close()
     var random = SeededGenerator(seed: 5)
@@ -130,7 +130,7 @@ struct LookupTests {
     let log = try Self.open(files, cache: cache)
     let values = Self.values(200)
     for number in 1...300 as ClosedRange<CommitNumber> {
-      try log.append(Self.draft(number, number % 10 == 0 ? values : Self.values(1), .none))
+      try log.append(Self.draft(number, number % 10 == 0 ? values : Self.values(1), .unsynced))
     }
     try log.sync()
     var random = SeededGenerator(seed: 6)
@@ -148,7 +148,7 @@ struct LookupTests {
     let log = try Self.open(disk)
     let values = Self.values(300)
     for number in 1...20 as ClosedRange<CommitNumber> {
-      try log.append(Self.draft(number, number % 2 == 0 ? values : [], .none))
+      try log.append(Self.draft(number, number % 2 == 0 ? values : [], .unsynced))
     }
     try log.sync()
     try log.seal()

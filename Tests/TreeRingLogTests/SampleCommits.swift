@@ -49,7 +49,7 @@ enum SampleCommits {
     let log = try CommitLog(directory: store + "/log", fileSystem: files, options: options)
     lock.publish(durable: log.durable)
     for number in 1...60 as ClosedRange<CommitNumber> {
-      try log.complete(log.append(draft(number, .none)))
+      try log.complete(log.append(draft(number, .unsynced)))
     }
     try log.sync()
     return log

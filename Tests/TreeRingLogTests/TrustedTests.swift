@@ -179,7 +179,7 @@ struct TrustedTests {
       let log = try CommitLog(
         directory: "log", fileSystem: disk, options: Self.options(.create))
       for number in 1...20 as ClosedRange<CommitNumber> {
-        try log.complete(log.append(Self.draft(number, number == 9 ? .full : .none)))
+        try log.complete(log.append(Self.draft(number, number == 9 ? .full : .unsynced)))
         positions.append(try log.position(of: number))
       }
     }

@@ -65,6 +65,26 @@ struct MappingsTests {
     if !window.isEmpty { #expect(found == window) }
   }
 
+  @Test("A typed handle and the values of groups give the mappings that names give")
+  func types() {
+    let index = Index(named: "board", on: Bucket<[UInt8]>.bytes("blobs"), group: Int.self)
+    let typed = Mappings(of: index, groups: [3, 1, 3])
+    #expect(typed == Mappings(of: "board", groups: ["3", "1"]))
+    #expect(typed == Mappings(of: "board", groups: [3, 1]))
+    let range = RangeOptions.fixed(length: 2)
+    let byValues = typed.range(range, of: 3).reversed(1).hidingEmptySection(of: 3)
+      .drawn(withNeighborsAt: [-1], in: 1).consolidated(below: 4, as: 0)
+    let byNames = typed.range(range, of: "3").reversed("1").hidingEmptySection(of: "3")
+      .drawn(withNeighborsAt: [-1], in: "1").consolidated(below: 4, as: "0")
+    #expect(byValues == byNames)
+    #expect(byValues.range(of: 3) == range && byValues.range(of: 1) == nil)
+    #expect(byValues.isReversed(1) && byValues.hidesEmptySection(of: 3))
+    #expect(byValues.neighbors(of: 1) == [-1])
+    #expect(RangeChange(.set(nil), of: 3) == RangeChange(.set(nil), of: "3"))
+    let chosen = Mappings(of: index, groupsWhere: { $0.count > 1 })
+    #expect(chosen.index == "board" && chosen.groups == nil)
+  }
+
   @Test("An insert at the top of a full range pushes the last row out")
   func slide() throws {
     let mappings = Mappings(of: "model", groups: ["g"]).range(.fixed(length: 3), of: "g")

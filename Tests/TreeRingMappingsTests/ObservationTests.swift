@@ -25,7 +25,7 @@ struct ObservationTests {
   func restart() throws {
     for seed in seeds(1...6) {
       let folder = try TemporaryFolder()
-      let options = StoreOptions(durability: Durability.none, indexes: [Board.index])
+      let options = StoreOptions(durability: .unsynced, indexes: [Board.index])
       var board = try Board(seed: seed, store: Store(at: folder.path, options: options))
       for _ in 0..<8 { try board.commit() }
       let mappings = Self.mappings(consolidating: seed % 2 == 0)
@@ -110,7 +110,7 @@ struct ObservationTests {
   func beyondTheHorizon() throws {
     let folder = try TemporaryFolder()
     let options = StoreOptions(
-      durability: Durability.none, retention: .last(commits: 3), indexes: [Board.index])
+      durability: .unsynced, retention: .last(commits: 3), indexes: [Board.index])
     let store = try Store(at: folder.path, options: options)
     func put(_ numbers: ClosedRange<UInt8>) throws {
       for number in numbers {

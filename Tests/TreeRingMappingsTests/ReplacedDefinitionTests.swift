@@ -67,7 +67,7 @@ struct ReplacedDefinitionTests {
     arguments: ["log", "rows"])
   func otherRows(_ bucket: String) throws {
     let folder = try TemporaryFolder()
-    let options = StoreOptions(durability: Durability.none)
+    let options = StoreOptions(durability: .unsynced)
     var store = try Store(at: folder.path, options: options)
     // More rows than a replacement lists; no group of the index contains them.
     func write(_ tx: Transaction, _ text: String) throws {
@@ -100,7 +100,7 @@ struct ReplacedDefinitionTests {
   @Test("A definition by fields may be replaced while nobody observes, also over a restart")
   func fieldsAcrossRestart() throws {
     let folder = try TemporaryFolder()
-    let options = StoreOptions(durability: Durability.none)
+    let options = StoreOptions(durability: .unsynced)
     var store = try Store(at: folder.path, options: options)
     try Self.put(store, 0..<60)
     try store.define("i", Self.fields("n"))

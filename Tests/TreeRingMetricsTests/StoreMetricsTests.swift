@@ -53,7 +53,7 @@
     func unsynced() throws {
       let reported = try ReportedStore()
       let recorded = reported.recorded
-      for round in 0..<5 { try reported.put(round: round, durability: Durability.none) }
+      for round in 0..<5 { try reported.put(round: round, durability: .unsynced) }
       #expect(recorded.values("treering_commit_seconds").count == 5)
       #expect(recorded.values("treering_sync_seconds") == [])
       try reported.store.sync()
@@ -115,7 +115,7 @@
       let checkpointer = try #require(store.engine.checkpointer)
       try checkpointer.withoutCheckpoint {
         for round in 0..<40 where try store.statistics().slowedCommitCount == 0 {
-          try reported.put(20, round: round, durability: Durability.none)
+          try reported.put(20, round: round, durability: .unsynced)
         }
       }
       reported.metrics.sample()
@@ -152,7 +152,7 @@
         case 0: try store.checkpoint()
         case 1: reported.metrics.sample()
         default:
-          let durability = Bool.random(using: &random) ? Durability.full : .none
+          let durability = Bool.random(using: &random) ? Durability.full : .unsynced
           try reported.put(
             Int.random(in: 1...20, using: &random), round: round, durability: durability)
         }

@@ -5,6 +5,7 @@ import TreeRing
 import TreeRingLive
 import TreeRingLog
 import TreeRingMappings
+import TreeRingPlatform
 
 @testable import TreeRingRemote
 
@@ -94,6 +95,52 @@ struct RemoteMappingsTests {
       #expect(server.flaws.isEmpty)
       try #require(await eventually(server) { server.connectionCount == 0 })
     }
+  }
+
+  @Test(
+    "Totals are those of the server's groups, also after commits that change nothing shown",
+    arguments: seeds(1...6))
+  func totals(seed: UInt64) async throws {
+    var board = try RemoteBoard(seed: seed)
+    let fields = try FieldIndex(bucket: "rows", group: "group", order: [.init("order")])
+    _ = try await board.store.define("sums", fields.summing("order"))
+    let server = MemoryServer(LiveService(board.store))
+    var request = RemoteRequest("sums", groups: ["a", "b"])
+    request.range = .fixed(length: 2, offset: 1)
+    request.givesTotals = true
+    let remote = try window(request, server)
+    func expected() throws -> [RemoteTotal] {
+      let index = try board.store.snapshot().index("sums")
+      return try (["a", "b"] as [GroupName]).map { group in
+        let count = try index.count(in: group)
+        let sum = try index.sum(in: group)
+        return RemoteTotal(group: group, first: min(1, count), count: count, sum: sum)
+      }
+    }
+    let stream = remote.totalChanges
+    let seen = Mutex<[RemoteTotal]>([])
+    let reader = Task {
+      for await totals in stream { seen.withLock { $0 = totals } }
+    }
+    for turn in 0..<12 {
+      try board.commit()
+      if turn % 5 == 4 { server.lose() }
+      let wanted = try expected()
+      #expect(
+        await eventually(server) { remote.totals == wanted && seen.withLock { $0 } == wanted },
+        "seed \(seed), turn \(turn): \(remote.totals) \(wanted)")
+    }
+    #expect(try window(RemoteRequest("sums"), server).totals.isEmpty)
+    remote.close()
+    await reader.value
+  }
+
+  @Test("A typed handle and the values of groups give the request that names give")
+  func types() {
+    let index = Index(named: "board", on: RemoteBoard.rows, group: Int.self)
+    #expect(RemoteRequest(index, groups: [7, 3]) == RemoteRequest("board", groups: ["7", "3"]))
+    #expect(RemoteRequest("board", groups: [7]) == RemoteRequest("board", groups: ["7"]))
+    #expect(RemoteRequest(index) == RemoteRequest("board"))
   }
 
   @Test("A reader that does not read gets one merged change; objects are decoded")

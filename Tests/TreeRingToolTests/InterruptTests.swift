@@ -15,7 +15,8 @@ import Testing
 
   init() throws {
     folder = try TemporaryFolder()
-    let store = try Store(at: path, options: StoreOptions(durability: .none, logger: quietLogger))
+    let store = try Store(
+      at: path, options: StoreOptions(durability: .unsynced, logger: quietLogger))
     for number in 0..<Self.commitCount {
       try store.write { try $0.put([7], for: Key("\(number)"), in: .bytes("b")) }
     }

@@ -21,7 +21,7 @@ import TreeRingPlatform
   }
 
   private static func makeStore(at path: String) throws {
-    let store = try Store(at: path, options: StoreOptions(durability: .none))
+    let store = try Store(at: path, options: StoreOptions(durability: .unsynced))
     for number in 0..<1_000 {
       try store.write { try $0.put([7], for: Key("\(number)"), in: .bytes("b")) }
     }

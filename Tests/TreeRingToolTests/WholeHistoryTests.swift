@@ -18,7 +18,7 @@ import TreeRingPlatform
   init() throws {
     folder = try TemporaryFolder()
     let options = StoreOptions(
-      durability: .none, segmentSize: 8 << 10, logger: quietLogger)
+      durability: .unsynced, segmentSize: 8 << 10, logger: quietLogger)
     writer = try Store(at: folder.path + "/s.ring", options: options)
   }
 

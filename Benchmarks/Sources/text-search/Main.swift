@@ -155,7 +155,7 @@ struct TextSearchBenchmark {
         number += 1
         times.append(
           try Clocks.wallSeconds {
-            try store.write(durability: Durability.none) { tx in
+            try store.write(durability: .unsynced) { tx in
               try tx.put(document.json, for: key(number), in: bucket)
             }
           } * 1000)

@@ -155,7 +155,7 @@ struct HotPath: Sendable {
   }
 
   private static func open(_ folder: String) throws -> Store {
-    try Store(at: folder, options: StoreOptions(durability: .none, memoryBudget: 512 << 20))
+    try Store(at: folder, options: StoreOptions(durability: .unsynced, memoryBudget: 512 << 20))
   }
 
   /// Puts rows in one transaction. Its commit is not measured: the thread that compresses full

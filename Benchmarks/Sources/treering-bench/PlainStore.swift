@@ -28,7 +28,7 @@ struct PlainRows: Sendable {
   /// Writes rows in key order in non-durable commits of 10,000.
   func load(_ rows: Range<Int>, into store: Store) throws {
     for start in stride(from: rows.lowerBound, to: rows.upperBound, by: 10_000) {
-      try store.write(durability: Durability.none) { transaction in
+      try store.write(durability: .unsynced) { transaction in
         for row in start..<min(start + 10_000, rows.upperBound) { try put(row, transaction) }
       }
     }
@@ -39,7 +39,7 @@ struct PlainRows: Sendable {
     _ count: Int, below bound: Int, version: Int, _ random: inout Random, in store: Store
   ) throws {
     let rows = random.rows(count, below: bound)
-    try store.write(durability: Durability.none) { transaction in
+    try store.write(durability: .unsynced) { transaction in
       for row in rows { try put(row, version: version, transaction) }
     }
   }

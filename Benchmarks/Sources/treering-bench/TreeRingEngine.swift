@@ -15,7 +15,7 @@ final class TreeRingEngine: Engine {
 
   init(_ options: EngineOptions, data: Dataset) throws {
     folder = options.folder
-    durability = options.isDurable ? .full : .none
+    durability = options.isDurable ? .full : .unsynced
     store = try Store(
       at: options.folder,
       options: StoreOptions(

@@ -6,9 +6,16 @@ extension Store {
   /// Writes one commit that restores every row to its state at a point in history, including its
   /// places in manual indexes. Memory holds the commit, as for every write, and some megabytes.
   /// It blocks its thread; in asynchronous code the name means the asynchronous form.
+  /// - Parameters:
+  ///   - point: The point in history.
+  ///   - progress: Called from time to time with the number of operations so far. If it returns
+  ///     false, nothing is written.
   /// - Returns: the commit, and the number of its operations; 0 if nothing differed.
+  /// - Throws: What `snapshot(at:)` and `write` throw; `cancelled` if `progress` returned false.
   @discardableResult
-  public func revert(to point: ReadPoint) throws -> (commit: CommitNumber, operations: Int) {
+  public func revert(
+    to point: ReadPoint, progress: (Int) -> Bool = { _ in true }
+  ) throws -> (commit: CommitNumber, operations: Int) {
     let target = try snapshot(at: point)
     let reader = try target.reader
     let written = try write { tx in
@@ -22,6 +29,9 @@ extension Store {
       try reader.diffByPieces(from: before) { piece in
         for difference in piece { try tx.write(difference.after, of: difference.id) }
         count += piece.count
+        guard progress(count) else {
+          throw TreeRingError(.cancelled, "The reverting was cancelled; nothing was written.")
+        }
       }
       return try count + tx.revertPlaces(to: reader)
     }

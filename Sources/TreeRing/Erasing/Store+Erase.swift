@@ -62,8 +62,10 @@ extension Store {
   ///   `poisoned`.
   @discardableResult
   public func erase(
-    _ key: Key, in bucket: some BucketName, progress: (CompactionProgress) -> Void = { _ in }
+    _ key: some KeyConvertible, in bucket: some BucketName,
+    progress: (CompactionProgress) -> Void = { _ in }
   ) throws -> EraseReport {
+    let key = Key(key)
     try checkWritable()
     guard !isReplica else {
       throw TreeRingError(

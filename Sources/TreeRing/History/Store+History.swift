@@ -44,9 +44,9 @@ extension Store {
   /// the one before it.
   /// `Bucket.decode` decodes each version.
   public func history(
-    of key: Key, in bucket: some BucketName
+    of key: some KeyConvertible, in bucket: some BucketName
   ) throws(TreeRingError) -> [RowVersion] {
-    try historyPage(of: key, in: bucket, limit: .max, byteLimit: .max).versions
+    try historyPage(of: Key(key), in: bucket, limit: .max, byteLimit: .max).versions
   }
 
   /// Returns a page of a row's history, newest first. The versions of one commit stay together.

@@ -16,13 +16,13 @@ extension Store {
   /// - Throws: `notFound` for a commit that does not exist yet or an unknown tag; `beyondHorizon`
   ///   for a commit that history no longer reaches back to; the errors of the bucket's coder.
   public func get<Row>(
-    _ key: Key, in bucket: Bucket<Row>, at point: ReadPoint, file: String = #fileID,
-    line: Int = #line
+    _ key: some KeyConvertible, in bucket: Bucket<Row>, at point: ReadPoint,
+    file: String = #fileID, line: Int = #line
   ) throws -> Row? {
     let creator = PinCreator(file: file, line: line)
     let values = ValueSource(log: log)
     return try withRecord(
-      of: key, in: bucket.name, at: point, needsObjectOnly: true, creator
+      of: Key(key), in: bucket.name, at: point, needsObjectOnly: true, creator
     ) { record in
       try values.withBytes(of: record.object, part: .object) {
         try bucket.coder.decode($0, record.coder)
@@ -33,11 +33,11 @@ extension Store {
   /// The same row with its bytes: returns the same as `snapshot(at: point).row(key, in: bucket)`.
   /// It blocks its thread; in asynchronous code the name means the asynchronous form.
   public func row(
-    _ key: Key, in bucket: some BucketName, at point: ReadPoint, file: String = #fileID,
-    line: Int = #line
+    _ key: some KeyConvertible, in bucket: some BucketName, at point: ReadPoint,
+    file: String = #fileID, line: Int = #line
   ) throws(TreeRingError) -> StoredRow? {
     let creator = PinCreator(file: file, line: line)
-    let (reader, bucket) = (reader(of: queue.visible), bucket.bucketName)
+    let (reader, bucket, key) = (reader(of: queue.visible), bucket.bucketName, Key(key))
     return try typed {
       try withRecord(of: key, in: bucket, at: point, needsObjectOnly: false, creator) { record in
         try reader.stored(record, key: key, bucket: bucket)

@@ -143,8 +143,10 @@ public struct IndexReader: Sendable {
   // MARK: - Rows
 
   /// The identity of the row at a position of a group; nil beyond its end. O(log n).
-  public func id(at index: Int, in group: GroupName) throws(TreeRingError) -> RowID? {
-    try self.group(group).id(at: index)
+  public func id(
+    at index: Int, in group: some KeyConvertible
+  ) throws(TreeRingError) -> RowID? {
+    try self.group(GroupName(group)).id(at: index)
   }
 
   /// The row at a position of a group; nil beyond its end. O(log n).
@@ -154,13 +156,14 @@ public struct IndexReader: Sendable {
   }
 
   /// The first row of a group. O(log n).
-  public func first(in group: GroupName) throws(TreeRingError) -> StoredRow? {
-    try row(at: 0, in: group)
+  public func first(in group: some KeyConvertible) throws(TreeRingError) -> StoredRow? {
+    try row(at: 0, in: GroupName(group))
   }
 
   /// The last row of a group. O(log n).
-  public func last(in group: GroupName) throws(TreeRingError) -> StoredRow? {
-    try row(at: try count(in: group) - 1, in: group)
+  public func last(in group: some KeyConvertible) throws(TreeRingError) -> StoredRow? {
+    let group = GroupName(group)
+    return try row(at: try count(in: group) - 1, in: group)
   }
 
   /// The groups of a row and its position in each, in group order. O(places · log n).
@@ -183,9 +186,10 @@ public struct IndexReader: Sendable {
   /// Calls `body` with the rows at positions of a group, clipped to the group, until it returns
   /// false. O(log n + rows read).
   public func forEachRow(
-    in group: GroupName, _ range: Range<Int>? = nil, reversed: Bool = false,
+    in group: some KeyConvertible, _ range: Range<Int>? = nil, reversed: Bool = false,
     _ body: (_ index: Int, StoredRow) throws -> Bool
   ) throws {
+    let group = GroupName(group)
     let all = 0..<(try count(in: group))
     let range = (range ?? all).clamped(to: all)
     var index = reversed ? range.upperBound - 1 : range.lowerBound
@@ -210,9 +214,10 @@ public struct IndexReader: Sendable {
   ///
   ///     let position = try index.firstIndex(in: "sci-fi") { try books.decode($0).sales < 15 }
   public func firstIndex(
-    in group: GroupName, where fits: (StoredRow) throws -> Bool
+    in group: some KeyConvertible, where fits: (StoredRow) throws -> Bool
   ) throws -> Int {
-    try (0..<count(in: group)).partitioningIndex { position in
+    let group = GroupName(group)
+    return try (0..<count(in: group)).partitioningIndex { position in
       guard let row = try row(at: position, in: group) else { return true }
       return try fits(row)
     }

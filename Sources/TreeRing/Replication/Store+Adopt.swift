@@ -31,7 +31,7 @@ extension Store {
 
   private func adopt(_ commit: ReadableCommit) throws -> SequencedWrite {
     let number = commit.header.number
-    let sequenced = try sequence(durability: .none, expecting: nil, adopts: true) { tx in
+    let sequenced = try sequence(durability: .unsynced, expecting: nil, adopts: true) { tx in
       guard tx.commit == number else {
         throw TreeRingError.diverged(number, "commit \(tx.commit) should come next")
       }

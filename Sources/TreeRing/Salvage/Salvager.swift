@@ -45,7 +45,7 @@ final class Salvager {
     self.options = options
     self.options.mode = .create
     self.options.isUnfinishedCopy = true
-    self.options.durability = .none
+    self.options.durability = .unsynced
     self.progress = progress
   }
 
@@ -125,7 +125,7 @@ final class Salvager {
   private func write(
     _ number: CommitNumber, in store: Store, _ body: (Transaction) throws -> Void
   ) throws {
-    let written = try store.write(durability: Durability.none, body)
+    let written = try store.write(durability: .unsynced, body)
     guard written.commit == number else {
       throw TreeRingError(
         .corruption, "Commit \(number) repeats the idempotency key of commit \(written.commit).",

@@ -48,4 +48,47 @@ extension Readable {
   ) throws(TreeRingError) -> CommitNumber? {
     try written(Key(key), in: bucket)
   }
+
+  /// The number of a bucket's rows with `lower` ≤ key < `upper`, in the order of the values' texts;
+  /// nil is no bound. O(log n).
+  @_disfavoredOverload
+  public func count<Value: KeyConvertible>(
+    in bucket: some BucketName, from lower: Value? = nil, to upper: Value? = nil
+  ) throws(TreeRingError) -> Int {
+    try count(in: bucket, from: lower.map { Key($0) }, to: upper.map { Key($0) })
+  }
+
+  /// Calls `body` with every row of a bucket with `lower` ≤ key < `upper`, in the order of the
+  /// values' texts or, if `reversed`, in the opposite one, until it returns false.
+  /// O(log n + rows read).
+  @_disfavoredOverload
+  public func forEach<Row, Value: KeyConvertible>(
+    in bucket: Bucket<Row>, from lower: Value? = nil, to upper: Value? = nil,
+    reversed: Bool = false, _ body: (Key, Row) throws -> Bool
+  ) throws {
+    try forEach(
+      in: bucket, from: lower.map { Key($0) }, to: upper.map { Key($0) }, reversed: reversed, body)
+  }
+
+  /// Calls `body` with every such row, as `forEach` does, with the rows' bytes undecoded.
+  @_disfavoredOverload
+  public func forEachRow<Value: KeyConvertible>(
+    in bucket: some BucketName, from lower: Value? = nil, to upper: Value? = nil,
+    reversed: Bool = false, _ body: (StoredRow) throws -> Bool
+  ) throws {
+    try forEachRow(
+      in: bucket, from: lower.map { Key($0) }, to: upper.map { Key($0) }, reversed: reversed, body)
+  }
+
+  /// The rows of a bucket with `lower` ≤ key < `upper`, in the order of the values' texts, at most
+  /// `limit` of them. O(log n + rows read).
+  @_disfavoredOverload
+  public func rows<Row, Value: KeyConvertible>(
+    in bucket: Bucket<Row>, from lower: Value? = nil, to upper: Value? = nil,
+    reversed: Bool = false, limit: Int = .max
+  ) throws -> [(key: Key, row: Row)] {
+    try rows(
+      in: bucket, from: lower.map { Key($0) }, to: upper.map { Key($0) }, reversed: reversed,
+      limit: limit)
+  }
 }

@@ -23,7 +23,8 @@ package final class WorkerPool: Sendable {
   init(threadLimit: Int) { self.threadLimit = threadLimit }
 
   /// For reads of the past. More threads than processors would only use more memory at a time.
-  static let reading = WorkerPool(threadLimit: max(2, ProcessInfo.processInfo.activeProcessorCount))
+  package static let reading = WorkerPool(
+    threadLimit: max(2, ProcessInfo.processInfo.activeProcessorCount))
   /// For work on whole stores. One call may wait for another, so each has a thread of its own.
   package static let upkeep = WorkerPool(threadLimit: .max)
 
@@ -99,9 +100,9 @@ package final class StopSignal: Sendable {
   func set() { isRaised.store(true, ordering: .relaxed) }
 
   /// Throws `cancelled` if the task has been cancelled.
-  func check() throws(TreeRingError) {
+  package func check() throws(TreeRingError) {
     if isSet {
-      throw TreeRingError(.cancelled, "The task was cancelled before its call began.")
+      throw TreeRingError(.cancelled, "The task was cancelled before its call was done.")
     }
   }
 }

@@ -128,12 +128,16 @@ public final class LiveCollection<Model: CollectionModel>: Sendable {
 
   // MARK: - Manual edits
 
-  /// Shows only models that match a filter; nil shows all. Notifies observers of the models that
-  /// come and go. O(n).
+  /// Shows only models that match a filter. Notifies observers of those that come and go. O(n).
   ///
   /// The closure must depend on the model alone. It must not read the collection, which is locked
   /// during the call.
-  public func setFilter(_ filter: (@Sendable (Model) -> Bool)?) {
+  public func setFilter(_ filter: @escaping @Sendable (Model) -> Bool) { show(matching: filter) }
+
+  /// Shows all models again. Notifies observers of the models that come. O(n).
+  public func removeFilter() { show(matching: nil) }
+
+  private func show(matching filter: (@Sendable (Model) -> Bool)?) {
     work.post {
       self.change(silently: false) { $0.setFilter(filter) }
       self.notifyOfChange()

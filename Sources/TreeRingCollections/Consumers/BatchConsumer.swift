@@ -77,7 +77,7 @@ extension BatchConsumer {
   /// - Throws: `invalidInput` unless they are inserts at the indexes from 0 on; the content is then
   ///   unchanged.
   public func reset(
-    with transactions: [ListTransaction<Model>], notifying: Bool = false
+    applying transactions: [ListTransaction<Model>], notifying: Bool = false
   ) throws(TreeRingError) {
     reset(with: try transactions.rowsFromNothing(), notifying: notifying)
   }

@@ -40,11 +40,12 @@ extension StoreSource {
   ///   - group: The group.
   ///   - snapshot: A past commit to read at; nil follows the newest one.
   public init(
-    _ store: Store, bucket: String, index: String, group: GroupName, at snapshot: Snapshot? = nil
+    _ store: Store, bucket: String, index: String, group: some KeyConvertible,
+    at snapshot: Snapshot? = nil
   ) {
     self.init(
-      store: store, bucket: bucket, scope: .group(index: index, group), snapshot: snapshot,
-      executor: nil)
+      store: store, bucket: bucket, scope: .group(index: index, GroupName(group)),
+      snapshot: snapshot, executor: nil)
   }
 
   /// All rows of a bucket, in key order; otherwise like the initialiser with a bucket's name.
@@ -55,10 +56,18 @@ extension StoreSource {
   /// The rows that a bucket has in a group of an index, in the index's order; otherwise like the
   /// initialiser with a bucket's name.
   public init<Row>(
-    _ store: Store, bucket: Bucket<Row>, index: String, group: GroupName,
+    _ store: Store, bucket: Bucket<Row>, index: String, group: some KeyConvertible,
     at snapshot: Snapshot? = nil
   ) {
     self.init(store, bucket: bucket.name, index: index, group: group, at: snapshot)
+  }
+
+  /// The rows in a group of a typed index, in the index's order; otherwise like the initialiser
+  /// with names.
+  public init<Row, Group, Sort>(
+    _ store: Store, index: Index<Row, Group, Sort>, group: Group, at snapshot: Snapshot? = nil
+  ) {
+    self.init(store, bucket: index.bucket.name, index: index.name, group: group, at: snapshot)
   }
 
   /// Reads a page. O(log n + rows read).

@@ -52,6 +52,20 @@ public struct TrackerRequest<Row: Sendable>: Sendable {
     scope = .groups(index: index, groups.filter { seen.insert($0).inserted })
   }
 
+  /// The rows in the groups of these values. Otherwise like the initialiser with names.
+  @_disfavoredOverload
+  public init(_ bucket: Bucket<Row>, index: String, groups: [some KeyConvertible]) {
+    self.init(bucket, index: index, groups: groups.map { GroupName($0) })
+  }
+
+  /// The rows in groups of a typed index, group after group, each in the index's order. A row in
+  /// several of the groups is listed once for each.
+  ///
+  ///     let request = TrackerRequest(salesRank, groups: [.fantasy]).first(20)
+  public init<Group, Sort>(_ index: Index<Row, Group, Sort>, groups: [Group]) {
+    self.init(index.bucket, index: index.name, groups: groups.map { GroupName($0) })
+  }
+
   /// Restricts the list to matching rows. The closure must depend on the row alone.
   public func matching(
     _ predicate: @escaping @Sendable (TrackedRow<Row>) -> Bool

@@ -70,7 +70,7 @@ struct CommitWrite {
     case "full": return .full
     case "barrier": return .barrier
     case "relaxed": return .relaxed(within: .seconds(1))
-    case "none": return .none
+    case "none": return .unsynced
     default: throw refusal("“durability” is full, barrier, relaxed or none.")
     }
   }

@@ -16,7 +16,7 @@ public enum Durability: Hashable, Sendable {
   case relaxed(within: Duration)
   /// The commit is written before the call returns. A later sync, the operating system or `close`
   /// makes it durable.
-  case none
+  case unsynced
 }
 
 /// The treatment of a log that does not end cleanly.

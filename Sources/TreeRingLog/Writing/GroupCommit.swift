@@ -23,7 +23,7 @@ package struct CommitTicket: Hashable, Sendable {
   /// The number of undoings before the commit was appended.
   var epoch: Int
   /// The durability for which `complete` waits, if it exceeds that of the appended commit.
-  var durability = Durability.none
+  var durability = Durability.unsynced
 }
 
 /// The shared state of the log's writers.
@@ -144,7 +144,7 @@ final class GroupCommit: Sendable {
       case .done: return
       case .retry: continue
       case .wait(let waiter):
-        if waiter.wait() == .completed, ticket.durability == .none { return }
+        if waiter.wait() == .completed, ticket.durability == .unsynced { return }
       }
     }
   }
@@ -201,7 +201,7 @@ final class GroupCommit: Sendable {
     case .relaxed(let within):
       scheduleSync(within: within, &state)
       return true
-    case .none: return true
+    case .unsynced: return true
     }
   }
 
@@ -303,7 +303,7 @@ final class GroupCommit: Sendable {
     switch b {
     case .full: .full
     case .barrier: a ?? .barrier
-    case .relaxed, .none: a
+    case .relaxed, .unsynced: a
     }
   }
 

@@ -85,8 +85,10 @@ public struct Mappings: Hashable, Sendable {
   }
 
   /// Shows one group as a section only while its range shows a row.
-  public func hidingEmptySection(of group: GroupName, _ hides: Bool = true) -> Mappings {
-    changing(group) { $0.hidesWhenEmpty = hides }
+  public func hidingEmptySection(
+    of group: some KeyConvertible, _ hides: Bool = true
+  ) -> Mappings {
+    changing(GroupName(group)) { $0.hidesWhenEmpty = hides }
   }
 
   /// Shows only a range of each group's rows; nil shows them all. Overrides the settings of single
@@ -100,13 +102,13 @@ public struct Mappings: Hashable, Sendable {
 
   /// Shows only a range of a group's rows; nil shows them all. The range counts in display order,
   /// so it means the same before and after ``reversed(_:_:)``.
-  public func range(_ range: RangeOptions?, of group: GroupName) -> Mappings {
-    changing(group) { $0.range = .some(range) }
+  public func range(_ range: RangeOptions?, of group: some KeyConvertible) -> Mappings {
+    changing(GroupName(group)) { $0.range = .some(range) }
   }
 
   /// Shows a group's rows last to first. On a list already shown, this restarts the group's range.
-  public func reversed(_ group: GroupName, _ isReversed: Bool = true) -> Mappings {
-    changing(group) { $0.isReversed = isReversed }
+  public func reversed(_ group: some KeyConvertible, _ isReversed: Bool = true) -> Mappings {
+    changing(GroupName(group)) { $0.isReversed = isReversed }
   }
 
   /// Shows all groups as one section of this name while they show fewer rows than a threshold. The
@@ -115,10 +117,10 @@ public struct Mappings: Hashable, Sendable {
   /// - Parameters:
   ///   - threshold: The number of rows from which each group has its own section; not negative.
   ///   - name: The section's name. While a mapped group has this name, nothing is consolidated.
-  public func consolidated(below threshold: Int, as name: GroupName) -> Mappings {
+  public func consolidated(below threshold: Int, as name: some KeyConvertible) -> Mappings {
     precondition(threshold >= 0, "a number of rows is not negative")
     var copy = self
-    copy.consolidation = Consolidation(name: name, threshold: threshold)
+    copy.consolidation = Consolidation(name: GroupName(name), threshold: threshold)
     return copy
   }
 
@@ -136,22 +138,28 @@ public struct Mappings: Hashable, Sendable {
   /// - Parameters:
   ///   - offsets: The distances; 0 is ignored, and an empty set turns the feature off.
   ///   - group: The group.
-  public func drawn(withNeighborsAt offsets: Set<Int>, in group: GroupName) -> Mappings {
-    changing(group) { $0.neighbors = offsets.subtracting([0, .min]).sorted() }
+  public func drawn(
+    withNeighborsAt offsets: Set<Int>, in group: some KeyConvertible
+  ) -> Mappings {
+    changing(GroupName(group)) { $0.neighbors = offsets.subtracting([0, .min]).sorted() }
   }
 
   /// The range of a group; nil if all its rows are shown.
-  public func range(of group: GroupName) -> RangeOptions? {
-    options[group]?.range ?? defaultRange
+  public func range(of group: some KeyConvertible) -> RangeOptions? {
+    options[GroupName(group)]?.range ?? defaultRange
   }
   /// Whether a group's rows are shown last to first.
-  public func isReversed(_ group: GroupName) -> Bool { options[group]?.isReversed ?? false }
+  public func isReversed(_ group: some KeyConvertible) -> Bool {
+    options[GroupName(group)]?.isReversed ?? false
+  }
   /// Whether a group is a section only while it shows a row.
-  public func hidesEmptySection(of group: GroupName) -> Bool {
-    options[group]?.hidesWhenEmpty ?? hidesEmptySections
+  public func hidesEmptySection(of group: some KeyConvertible) -> Bool {
+    options[GroupName(group)]?.hidesWhenEmpty ?? hidesEmptySections
   }
   /// The distances of the rows that a group's rows are drawn with, ascending.
-  public func neighbors(of group: GroupName) -> [Int] { options[group]?.neighbors ?? [] }
+  public func neighbors(of group: some KeyConvertible) -> [Int] {
+    options[GroupName(group)]?.neighbors ?? []
+  }
 
   /// Whether any group's rows are drawn with others.
   var hasNeighbors: Bool { options.values.contains { !$0.neighbors.isEmpty } }

@@ -25,7 +25,8 @@ extension ShownRows {
   ///
   /// - Throws: `TreeRingError` if the index cannot be read; `notAllowed` for the state before a
   ///   change, which does not know the sums of its commit.
-  public func total(of group: GroupName) throws(TreeRingError) -> GroupTotal? {
+  public func total(of group: some KeyConvertible) throws(TreeRingError) -> GroupTotal? {
+    let group = GroupName(group)
     guard later == nil else {
       throw TreeRingError(
         .notAllowed, "Only the state after a change has totals. Read those before from a snapshot.")

@@ -52,17 +52,17 @@ public final class MappingControl: Sendable {
   public func show(_ mappings: Mappings) { change { $0.request.mappings = mappings } }
 
   /// Shows this many more rows of a group, on the side away from the pin; fewer if negative.
-  public func extendRange(of group: GroupName, by rows: Int) {
+  public func extendRange(of group: some KeyConvertible, by rows: Int) {
     change { $0.request.changes.append(RangeChange(.extend(by: rows), of: group)) }
   }
 
   /// Moves a group's range this many rows away from the pin; towards it if negative.
-  public func shiftRange(of group: GroupName, by rows: Int) {
+  public func shiftRange(of group: some KeyConvertible, by rows: Int) {
     change { $0.request.changes.append(RangeChange(.shift(by: rows), of: group)) }
   }
 
   /// Restarts a group's range; nil shows the whole group.
-  public func setRange(_ range: RangeOptions?, of group: GroupName) {
+  public func setRange(_ range: RangeOptions?, of group: some KeyConvertible) {
     change { $0.request.changes.append(RangeChange(.set(range), of: group)) }
   }
 

@@ -11,8 +11,8 @@ public struct RangeChange: Hashable, Sendable {
   public let edit: RangeEdit
 
   /// An edit of the range of a group.
-  public init(_ edit: RangeEdit, of group: GroupName) {
-    self.group = group
+  public init(_ edit: RangeEdit, of group: some KeyConvertible) {
+    self.group = GroupName(group)
     self.edit = edit
   }
 }

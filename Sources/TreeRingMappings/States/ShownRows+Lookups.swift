@@ -20,7 +20,8 @@ extension ShownRows {
   }
 
   /// The section of a group or of the consolidated name; nil if there is none. O(1).
-  public func section(of group: GroupName) -> Int? {
+  public func section(of group: some KeyConvertible) -> Int? {
+    let group = GroupName(group)
     if group == layout.consolidated { return 0 }
     return layout.state(of: group)?.section
   }
@@ -37,8 +38,8 @@ extension ShownRows {
   }
 
   /// The position of a mapped group's window in the group; nil if the group is not mapped. O(1).
-  public func rangePosition(of group: GroupName) -> RangePosition? {
-    guard let state = layout.state(of: group), state.position != nil else { return nil }
+  public func rangePosition(of group: some KeyConvertible) -> RangePosition? {
+    guard let state = layout.state(of: GroupName(group)), state.position != nil else { return nil }
     return state.rangePosition
   }
 

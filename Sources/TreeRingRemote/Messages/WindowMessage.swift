@@ -19,6 +19,7 @@ struct WindowMessage {
   private(set) var commit: CommitNumber = 0
   private(set) var date: Timestamp?
   private(set) var position: String?
+  private(set) var totals: [RemoteTotal] = []
 
   init(_ bytes: UnsafeRawBufferPointer) throws(RemoteError) {
     let members = try JSONPart(bytes).members()
@@ -37,6 +38,7 @@ struct WindowMessage {
         throw .malformed("“\(text)” is no date.")
       }
     }
+    for part in try members["totals"]?.elements() ?? [] { totals.append(try RemoteTotal(part)) }
     if let from = try members["from"]?.commit() {
       content = .change(from: from, sections: members["sections"], rows: members["rows"])
     } else if let sections = members["sections"] {
@@ -54,6 +56,7 @@ struct WholeWindow: Sendable {
   typealias Row = (row: RowReference, object: [UInt8])
 
   private(set) var sections: [(section: GroupName, rows: [Row])] = []
+  private(set) var totals: [RemoteTotal] = []
   let commit: CommitNumber
 
   init(at commit: CommitNumber) { self.commit = commit }
@@ -62,8 +65,9 @@ struct WholeWindow: Sendable {
   ///
   /// - Parameter rows: Gives the rows their references.
   mutating func append(
-    _ piece: JSONPart, _ rows: inout ListedRows
+    _ piece: JSONPart, _ pieceTotals: [RemoteTotal], _ rows: inout ListedRows
   ) throws(RemoteError) {
+    totals += pieceTotals
     for (index, part) in try piece.elements().enumerated() {
       let pair = try part.elements(least: 2)
       let name = GroupName(bytes: try pair[0].key())

@@ -21,6 +21,8 @@ public struct RemoteRequest: Hashable, Sendable {
   public var reversed: Set<GroupName> = []
   /// Whether a listed group is a section only while it shows a row.
   public var hidesEmptySections = false
+  /// Whether the server also sends the total of each section's group.
+  public var givesTotals = false
   /// The dotted paths of the fields to send of each object; nil for whole objects. The object of a
   /// row then has one member for each field that it has, named by the path.
   public var fields: [String]?
@@ -35,6 +37,21 @@ public struct RemoteRequest: Hashable, Sendable {
   public init(_ index: String, groups: [GroupName]? = nil) {
     self.index = index
     self.groups = groups
+  }
+
+  /// A request for the groups of these values. Otherwise like the initialiser with names.
+  @_disfavoredOverload
+  public init(_ index: String, groups: [some KeyConvertible]) {
+    self.init(index, groups: groups.map { GroupName($0) })
+  }
+
+  /// A request for groups of a typed index.
+  ///
+  /// - Parameters:
+  ///   - index: The handle of the group index.
+  ///   - groups: The groups in section order; nil for all that have rows, in name order.
+  public init<Row, Group, Sort>(_ index: Index<Row, Group, Sort>, groups: [Group]? = nil) {
+    self.init(index.name, groups: groups.map { $0.map { GroupName($0) } })
   }
 
   /// The request that shows what these mappings show of a store.

@@ -40,6 +40,7 @@ struct RequestText {
     append(",\"reversed\":")
     append(request.reversed.sorted())
     append(",\"hideEmpty\":\(request.hidesEmptySections)")
+    if request.givesTotals { append(",\"totals\":true") }
     if let fields = request.fields {
       append(",\"fields\":[")
       for (index, field) in fields.enumerated() {

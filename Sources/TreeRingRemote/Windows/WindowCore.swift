@@ -7,7 +7,7 @@ internal import TreeRingPlatform
 
 /// The shared state of a window.
 final class WindowCore: Sendable {
-  private typealias Watchers = [Int: AsyncStream<RemoteState>.Continuation]
+  private typealias Watchers<Value> = [Int: AsyncStream<Value>.Continuation]
 
   private struct State {
     var mirror: WindowMirror
@@ -21,7 +21,10 @@ final class WindowCore: Sendable {
     var work: Task<Void, Never>?
     var turn = 0
     var waiters: [CheckedContinuation<Void, Never>] = []
-    var watchers: Watchers = [:]
+    var watchers: Watchers<RemoteState> = [:]
+    var totalWatchers: Watchers<[RemoteTotal]> = [:]
+    /// The totals that those who watch them know.
+    var knownTotals: [RemoteTotal] = []
   }
 
   private let state: Mutex<State>
@@ -57,7 +60,10 @@ final class WindowCore: Sendable {
       if state.isClosed { return nil }
       state.isClosed = true
       state.status = .closed(error)
-      defer { (state.waiters, state.watchers, state.work) = ([], [:], nil) }
+      defer {
+        (state.waiters, state.work) = ([], nil)
+        (state.watchers, state.totalWatchers) = ([:], [:])
+      }
       return state
     }
     guard let ended else { return }
@@ -67,6 +73,7 @@ final class WindowCore: Sendable {
       watcher.yield(.closed(error))
       watcher.finish()
     }
+    for watcher in ended.totalWatchers.values { watcher.finish() }
   }
 
   // MARK: - The connection
@@ -110,6 +117,13 @@ final class WindowCore: Sendable {
         for reader in state.readers.keys {
           state.readers[reader]?.add(changed, to: state.mirror.rows)
         }
+        if state.mirror.request.givesTotals {
+          let totals = state.mirror.totals
+          if totals != state.knownTotals {
+            state.knownTotals = totals
+            for watcher in state.totalWatchers.values { watcher.yield(totals) }
+          }
+        }
         swap(&waiters, &state.waiters)
         return (!state.mirror.wantsMore, true)
       }
@@ -121,7 +135,7 @@ final class WindowCore: Sendable {
   /// Changes the status, and tells those who watch it.
   func set(_ status: RemoteState) {
     let watchers = state.withLock { state in
-      if state.isClosed || state.status == status { return [:] as Watchers }
+      if state.isClosed || state.status == status { return [:] as Watchers<RemoteState> }
       state.status = status
       return state.watchers
     }
@@ -129,14 +143,22 @@ final class WindowCore: Sendable {
   }
 
   /// The status now and from now on; a slow reader gets the newest one.
-  var statuses: AsyncStream<RemoteState> {
+  var statuses: AsyncStream<RemoteState> { values(\.status, to: \.watchers) }
+
+  /// The totals now and after each message with other ones; a slow reader gets the newest.
+  var totals: AsyncStream<[RemoteTotal]> { values(\.mirror.totals, to: \.totalWatchers) }
+
+  private func values<Value: Sendable>(
+    _ value: @Sendable (State) -> Value,
+    to watchers: sending WritableKeyPath<State, Watchers<Value>>
+  ) -> AsyncStream<Value> {
     let (stream, watcher) = AsyncStream.makeStream(
-      of: RemoteState.self, bufferingPolicy: .bufferingNewest(1))
+      of: Value.self, bufferingPolicy: .bufferingNewest(1))
     let number = state.withLock { state -> Int? in
-      watcher.yield(state.status)
+      watcher.yield(value(state))
       if state.isClosed { return nil }
       state.readerCount += 1
-      state.watchers[state.readerCount] = watcher
+      state[keyPath: watchers][state.readerCount] = watcher
       return state.readerCount
     }
     guard let number else {
@@ -144,7 +166,10 @@ final class WindowCore: Sendable {
       return stream
     }
     watcher.onTermination = { [weak self] _ in
-      self?.state.withLock { $0.watchers[number] = nil }
+      self?.state.withLock { state in
+        state.watchers[number] = nil
+        state.totalWatchers[number] = nil
+      }
     }
     return stream
   }

@@ -33,6 +33,7 @@ struct WindowMirror: Sendable {
   /// The commit shown; nil before the first state.
   private(set) var commit: CommitNumber?
   private(set) var date: Timestamp?
+  private var totalsByGroup: [GroupName: RemoteTotal] = [:]
   private var position: String?
   /// The changes of ranges that no answer has confirmed; the first of them have been sent.
   private var changes: [RangeChange] = []
@@ -95,6 +96,7 @@ struct WindowMirror: Sendable {
         var copy = self.rows
         let changed = try copy.apply(sections: sections, rows: rows)
         self.rows = copy
+        take(message.totals)
         return try shown(message, changed)
       case .whole(let sections, let reason, let hasMore):
         return try take(sections, of: message, begins: reason != nil, hasMore)
@@ -113,7 +115,7 @@ struct WindowMirror: Sendable {
       throw .malformed("a piece of a whole window without its beginning.")
     }
     whole = nil
-    try next.append(sections, &wholeRows)
+    try next.append(sections, message.totals, &wholeRows)
     if hasMore {
       whole = next
       return .nothing
@@ -123,10 +125,19 @@ struct WindowMirror: Sendable {
     }
     rows = wholeRows
     wholeRows = ListedRows()
+    totalsByGroup = [:]
+    take(next.totals)
     var marks: [RowReference: Parts] = [:]
     for row in changed { marks[row] = [] }
     return try shown(message, marks)
   }
+
+  private mutating func take(_ totals: [RemoteTotal]) {
+    for total in totals { totalsByGroup[total.group] = total }
+  }
+
+  /// The totals of the sections that have one, in their order.
+  var totals: [RemoteTotal] { rows.sections.compactMap { totalsByGroup[$0] } }
 
   /// Shows the state of a message, which confirms the last request.
   private mutating func shown(

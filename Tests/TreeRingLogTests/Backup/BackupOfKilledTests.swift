@@ -62,7 +62,7 @@ struct BackupOfKilledTests {
       do {
         let process = try Process(disk, segmentSize: 900)
         try process.commit(4, .full)
-        try process.commit(8, .none)
+        try process.commit(8, .unsynced)
         if !disk.isDown { break }
       } catch { #expect(disk.isDown, "call \(call): \(error)") }
       let killed = disk.afterKill()
@@ -98,7 +98,7 @@ struct BackupOfKilledTests {
       try files.makeDirectory("store")
       var first: Process? = try Process(files, segmentSize: segmentSize)
       try first?.commit(5, .full)
-      try first?.commit(6, .none)
+      try first?.commit(6, .unsynced)
       let end: CommitNumber = isRunning ? 5 : 11
       // Half of the backups find an earlier one, which holds commits that were never declared
       // durable.
@@ -145,7 +145,7 @@ struct BackupOfKilledTests {
     do {
       let first = try Process(files, segmentSize: 900)
       try first.commit(5, .full)
-      try first.commit(6, .none)
+      try first.commit(6, .unsynced)
       first.lock.release()
     }
     _ = try CommitLog.backUp(of: "store", to: "out", fileSystem: files, mayLink: false)

@@ -26,7 +26,7 @@ struct BackupTests {
 
   /// Commits, seals, rewrites.
   private func change(_ work: RewriteWork, _ log: CommitLog) throws {
-    for _ in 0..<Int.random(in: 0...8, using: &work.random) { try work.commit(log, .none) }
+    for _ in 0..<Int.random(in: 0...8, using: &work.random) { try work.commit(log, .unsynced) }
     if Int.random(in: 0..<3, using: &work.random) == 0 { try log.seal() }
     if Int.random(in: 0..<3, using: &work.random) == 0 {
       work.horizon = CommitNumber.random(in: work.horizon...log.completed, using: &work.random)
@@ -77,7 +77,7 @@ struct BackupTests {
     let base = RewriteWork(seed: seed)
     base.segmentSize = 700
     let log = try base.open()
-    for _ in 0..<8 { try base.commit(log, .none) }
+    for _ in 0..<8 { try base.commit(log, .unsynced) }
     // Half of the sweeps begin without an earlier backup.
     if seed % 2 == 0 { try backUp(log, base.disk) }
     let before = seed % 2 == 0 ? try base.forms(of: log) : nil
@@ -95,10 +95,10 @@ struct BackupTests {
     let log = try base.open()
     // Later frames state that the first commits were synced. For the others only commits made after
     // them state it, if there are any.
-    for number in 0..<8 { try base.commit(log, number < 4 ? .full : .none) }
+    for number in 0..<8 { try base.commit(log, number < 4 ? .full : .unsynced) }
     try backUp(log, base.disk)
     let before = try base.forms(of: log)
-    for _ in 0..<seed / 2 { try base.commit(log, .none) }
+    for _ in 0..<seed / 2 { try base.commit(log, .unsynced) }
     try sweep(base, since: before, seed: seed)
   }
 
@@ -169,7 +169,7 @@ struct BackupTests {
     let base = RewriteWork(seed: seed)
     base.segmentSize = 700
     let log = try base.open()
-    for _ in 0..<8 { try base.commit(log, .none) }
+    for _ in 0..<8 { try base.commit(log, .unsynced) }
     try backUp(log, base.disk)
     let before = try base.forms(of: log)
     for _ in 0..<2 { try change(base, log) }
@@ -285,7 +285,7 @@ struct BackupTests {
     options.segmentSize = 200
     let written = try CommitLog(directory: "log", fileSystem: disk, options: options)
     for number in 1...300 as ClosedRange<CommitNumber> {
-      try written.complete(written.append(SampleCommits.draft(number, .none)))
+      try written.complete(written.append(SampleCommits.draft(number, .unsynced)))
     }
     try written.close()
     let held = HeldFiles()

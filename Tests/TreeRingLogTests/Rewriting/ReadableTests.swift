@@ -22,11 +22,11 @@ struct ReadableTests {
       let work = RewriteWork(seed: seed)
       work.segmentSize = [500, 2_000, 50_000].randomElement(using: &work.random) ?? 500
       let log = try work.open()
-      for _ in 0..<40 { try work.commit(log, .none) }
+      for _ in 0..<40 { try work.commit(log, .unsynced) }
       if Bool.random(using: &work.random) {
         work.horizon = CommitNumber.random(in: 5...35, using: &work.random)
         for segment in log.segments where segment.isSealed { try work.rewrite(log, segment) }
-        for _ in 0..<3 { try work.commit(log, .none) }
+        for _ in 0..<3 { try work.commit(log, .unsynced) }
       }
       newest = log.completed
       for number in 1...newest {

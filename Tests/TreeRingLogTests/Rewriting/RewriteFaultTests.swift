@@ -19,7 +19,7 @@ struct RewriteFaultTests {
     let base = RewriteWork(seed: seed)
     base.segmentSize = [600, 1_500].randomElement(using: &base.random) ?? 600
     let log = try base.open()
-    for _ in 0..<12 { try base.commit(log, .none) }
+    for _ in 0..<12 { try base.commit(log, .unsynced) }
     try log.close()
     return base
   }

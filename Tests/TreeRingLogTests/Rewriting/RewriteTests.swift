@@ -16,7 +16,7 @@ struct RewriteTests {
     work.segmentSize = [1_200, 4_000, 60_000].randomElement(using: &work.random) ?? 1_200
     var log = try work.open()
     for round in 0..<3 {
-      for _ in 0..<(work.segmentSize == 60_000 ? 200 : 30) { try work.commit(log, .none) }
+      for _ in 0..<(work.segmentSize == 60_000 ? 200 : 30) { try work.commit(log, .unsynced) }
       let newest = log.sequenced
       work.horizon = CommitNumber.random(in: work.horizon...newest, using: &work.random)
       if Bool.random(using: &work.random) { try log.seal() }
@@ -58,7 +58,7 @@ struct RewriteTests {
     options.segmentSize = 500
     let log = try CommitLog(directory: "log", fileSystem: files, options: options)
     for number in 1...20 as ClosedRange<CommitNumber> {
-      try log.complete(log.append(SampleCommits.draft(number, .none)))
+      try log.complete(log.append(SampleCommits.draft(number, .unsynced)))
     }
     next.withLock { $0 = log }
     #expect(try log.header(of: 1).number == 1)
@@ -94,7 +94,7 @@ struct RewriteTests {
   func refusals() throws {
     let work = RewriteWork(seed: 2)
     var log = try work.open()
-    for _ in 0..<40 { try work.commit(log, .none) }
+    for _ in 0..<40 { try work.commit(log, .unsynced) }
     let paths = work.disk.paths
     let first = log.segments[1].firstCommit
     func expect(

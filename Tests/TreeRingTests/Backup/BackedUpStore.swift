@@ -23,7 +23,7 @@ enum BackedUpStore {
   }
 
   static func commit(_ number: CommitNumber, to store: Store) throws {
-    let written = try store.write(durability: number % 5 == 0 ? .full : Durability.none) { tx in
+    let written = try store.write(durability: number % 5 == 0 ? .full : Durability.unsynced) { tx in
       try tx.put(object(number), for: Key("k\(number % 50)"), in: blobs)
       try tx.delete(Key("k\(number % 7)"), in: "blobs")
     }

@@ -41,7 +41,7 @@ import TreeRingPlatform
     }
 
     static func open(_ disk: SimulatedFileSystem) throws -> Store {
-      var options = StoreOptions(durability: .none, memoryBudget: 3 << 20, logger: quietLogger)
+      var options = StoreOptions(durability: .unsynced, memoryBudget: 3 << 20, logger: quietLogger)
       options.pageCellCapacity = 4
       return try Store(path: "store", fileSystem: disk, options: options)
     }

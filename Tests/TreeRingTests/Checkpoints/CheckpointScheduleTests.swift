@@ -52,7 +52,7 @@ import Testing
   func store() throws {
     let store = try Store(
       path: "store", fileSystem: MemoryFileSystem(),
-      options: StoreOptions(mode: .create, durability: .none, logger: quietLogger))
+      options: StoreOptions(mode: .create, durability: .unsynced, logger: quietLogger))
     func write(_ rows: Range<Int>) throws {
       try store.write { tx in
         for row in rows {

@@ -17,7 +17,7 @@ import TreeRingPlatform
       progress: ((OpeningProgress) -> Void)? = nil
     ) throws -> Store {
       var options = StoreOptions(
-        durability: .none, memoryBudget: budget, segmentSize: 16 << 10, indexes: indexes,
+        durability: .unsynced, memoryBudget: budget, segmentSize: 16 << 10, indexes: indexes,
         logger: quietLogger)
       options.pageCellCapacity = cells
       return try Store(
@@ -33,7 +33,7 @@ import TreeRingPlatform
   func closingAmidCheckpoints() throws {
     let said = Mutex<[String]>([])
     for round in 0..<20 {
-      var options = StoreOptions(durability: .none, memoryBudget: 1 << 20)
+      var options = StoreOptions(durability: .unsynced, memoryBudget: 1 << 20)
       options.logger = listeningLogger { text in said.withLock { $0.append(text) } }
       let store = try Store(path: "store", fileSystem: MemoryFileSystem(), options: options)
       for number in 0..<(6 + round % 4) {

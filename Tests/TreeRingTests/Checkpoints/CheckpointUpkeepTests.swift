@@ -21,7 +21,7 @@ import TreeRingPlatform
 
     static func open(_ disk: SimulatedFileSystem, _ memoryBudget: Int) throws -> Store {
       var options = StoreOptions(
-        durability: .none, memoryBudget: memoryBudget, logger: quietLogger)
+        durability: .unsynced, memoryBudget: memoryBudget, logger: quietLogger)
       options.pageCellCapacity = 4
       return try Store(path: "store", fileSystem: disk, options: options)
     }

@@ -55,7 +55,7 @@ import TreeRingPlatform
   @Test("A release that a commit stops goes on in the next pause, until all free pages are holes")
   func continues() throws {
     let disk = SimulatedFileSystem(seed: 1)
-    var options = StoreOptions(durability: .none, logger: quietLogger)
+    var options = StoreOptions(durability: .unsynced, logger: quietLogger)
     options.pageCellCapacity = 4
     let store = try Store(path: "store", fileSystem: disk, options: options)
     let checkpointer = try #require(store.engine.checkpointer)

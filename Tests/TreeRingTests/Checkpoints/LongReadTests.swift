@@ -12,7 +12,7 @@ import TreeRingPlatform
   private static func store() throws -> Store {
     try Store(
       path: "store", fileSystem: MemoryFileSystem(),
-      options: StoreOptions(durability: .none, memoryBudget: 2 << 20, logger: quietLogger))
+      options: StoreOptions(durability: .unsynced, memoryBudget: 2 << 20, logger: quietLogger))
   }
 
   /// Writes many times as many pages as fit the budget.
@@ -70,7 +70,7 @@ import TreeRingPlatform
       let disk = SimulatedFileSystem(seed: 1)
       let store = try Store(
         path: "store", fileSystem: disk,
-        options: StoreOptions(durability: .none, memoryBudget: 2 << 20, logger: quietLogger))
+        options: StoreOptions(durability: .unsynced, memoryBudget: 2 << 20, logger: quietLogger))
       try Self.write(store)
       let old = try store.snapshot()
       try Self.write(store, round: 1)
@@ -140,7 +140,7 @@ import TreeRingPlatform
   func expiresMeanwhile() throws {
     let store = try Store.inMemory(
       options: StoreOptions(
-        durability: .none, memoryBudget: 1 << 20, pinLimit: PinLimit(commits: 5),
+        durability: .unsynced, memoryBudget: 1 << 20, pinLimit: PinLimit(commits: 5),
         logger: quietLogger))
     func write(_ round: UInt8) throws {
       try store.write { tx in

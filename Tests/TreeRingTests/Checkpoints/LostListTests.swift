@@ -22,7 +22,7 @@ import Testing
     }
 
     static func open(_ disk: SimulatedFileSystem, _ mode: StoreMode) throws -> Store {
-      var options = StoreOptions(mode: mode, durability: .none, logger: quietLogger)
+      var options = StoreOptions(mode: mode, durability: .unsynced, logger: quietLogger)
       options.pageCellCapacity = 4
       return try Store(path: "store", fileSystem: disk, options: options)
     }

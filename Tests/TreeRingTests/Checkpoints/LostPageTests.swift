@@ -21,7 +21,7 @@ import Testing
     }
 
     static func open(_ disk: SimulatedFileSystem, _ cells: Int) throws -> Store {
-      var options = StoreOptions(durability: .none, memoryBudget: 1 << 20, logger: quietLogger)
+      var options = StoreOptions(durability: .unsynced, memoryBudget: 1 << 20, logger: quietLogger)
       options.pageCellCapacity = cells
       return try Store(path: "store", fileSystem: disk, options: options)
     }

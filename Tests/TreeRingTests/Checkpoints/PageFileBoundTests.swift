@@ -32,7 +32,7 @@ import Testing
     static func open(
       _ system: MemoryFileSystem, _ mode: StoreMode = .create
     ) throws -> Store {
-      var options = StoreOptions(mode: mode, durability: .none, logger: quietLogger)
+      var options = StoreOptions(mode: mode, durability: .unsynced, logger: quietLogger)
       // Few rows to a page make many pages.
       options.pageCellCapacity = 4
       return try Store(path: "store", fileSystem: system, options: options)

@@ -11,7 +11,7 @@ struct CommitCostTests {
   /// A store with `indexCount` indexes over one bucket of their own.
   private func store(indexCount: Int, budget: Int = 4 << 20) throws -> Store {
     let store = try Store.inMemory(
-      options: StoreOptions(durability: .none, memoryBudget: budget, logger: quietLogger))
+      options: StoreOptions(durability: .unsynced, memoryBudget: budget, logger: quietLogger))
     try store.write { tx in
       for number in 0..<indexCount {
         try tx.define(
@@ -68,7 +68,7 @@ struct CommitCostTests {
 
     let store = try Store.inMemory(
       options: StoreOptions(
-        durability: .none, memoryBudget: 1 << 20, indexes: [byGroup()], logger: quietLogger))
+        durability: .unsynced, memoryBudget: 1 << 20, indexes: [byGroup()], logger: quietLogger))
     let start = try store.snapshot()
     try store.write { tx in
       for number in 0..<1_500 {

@@ -21,7 +21,7 @@ private final class SetClock: Sendable {
   }
 
   func options(_ change: (inout StoreOptions) -> Void = { _ in }) -> StoreOptions {
-    var options = StoreOptions(durability: .none, logger: quietLogger)
+    var options = StoreOptions(durability: .unsynced, logger: quietLogger)
     options.clock = { self.now }
     change(&options)
     return options

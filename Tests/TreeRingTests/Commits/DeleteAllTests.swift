@@ -10,7 +10,7 @@ import Testing
 struct DeleteAllTests {
   private func options(_ budget: Int) -> StoreOptions {
     var options = StoreOptions(
-      durability: .none, memoryBudget: budget, indexes: [byGroup()], logger: quietLogger)
+      durability: .unsynced, memoryBudget: budget, indexes: [byGroup()], logger: quietLogger)
     options.pageCellCapacity = 4
     return options
   }

@@ -61,7 +61,7 @@ import Testing
     var random = SeededGenerator(seed: seed)
     let folder = try TemporaryFolder()
     let options = StoreOptions(
-      durability: .none, memoryBudget: 1 << 20, segmentSize: 64 << 10, logger: quietLogger)
+      durability: .unsynced, memoryBudget: 1 << 20, segmentSize: 64 << 10, logger: quietLogger)
     let loaded = try Store(at: folder.path + "/loaded", options: options)
     let put = try Store(at: folder.path + "/put", options: options)
     let buckets = [Bucket<[UInt8]>.bytes("a"), .bytes("b"), .bytes("c")]

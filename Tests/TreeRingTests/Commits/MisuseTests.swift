@@ -172,7 +172,7 @@ struct MisuseTests {
     let folder = try TemporaryFolder()
     let store = try Store(
       at: folder.path + "/s",
-      options: StoreOptions(durability: .none, segmentSize: 64 << 10, logger: quietLogger))
+      options: StoreOptions(durability: .unsynced, segmentSize: 64 << 10, logger: quietLogger))
     var random = SeededGenerator(seed: 1)
     for number in 0..<100 {
       try store.write { tx in

@@ -13,7 +13,7 @@ import Testing
   /// Makes an unsynced commit.
   @discardableResult
   private func writeUnsynced(_ store: Store, tags: [String] = []) throws -> CommitNumber {
-    try store.write(durability: Durability.none) { tx in
+    try store.write(durability: .unsynced) { tx in
       tx.idempotencyKey = Self.key
       tx.tags = tags
       try tx.put([1], for: "a", in: blobs)
@@ -97,7 +97,7 @@ import Testing
   {
     let disk = Disk()
     let store = try disk.open(durability: .full)
-    try await store.write(durability: Durability.none) { tx in
+    try await store.write(durability: .unsynced) { tx in
       tx.idempotencyKey = Self.key
       try tx.put([1], for: "a", in: blobs)
     }
@@ -106,7 +106,7 @@ import Testing
     }
     #expect(refusal?.current == 1)
     try expectSafe(1, in: store, on: disk)
-    try await store.write(durability: Durability.none) { try $0.put([3], for: "b", in: blobs) }
+    try await store.write(durability: .unsynced) { try $0.put([3], for: "b", in: blobs) }
     #expect(try await store.write { _ in }.commit == 2)
     try expectSafe(2, in: store, on: disk)
   }
@@ -120,7 +120,7 @@ import Testing
     ] {
       let disk = Disk()
       let store = try disk.open()
-      try store.write(durability: Durability.none) { tx in
+      try store.write(durability: .unsynced) { tx in
         try tx.define("x", fields)
         try tx.define("m", ManualIndex(on: "notes"))
         try tx.define("byGroup", version: 1, .code(buckets: ["notes"]))
@@ -139,7 +139,7 @@ import Testing
     }
     try writeUnsynced(store)
     let syncs = store.log.statistics.syncCount
-    #expect(try repeated(.none) == 1)
+    #expect(try repeated(.unsynced) == 1)
     #expect(store.log.statistics.syncCount == syncs)
     #expect(store.log.durable == 0)
     #expect(try repeated(.relaxed(within: .milliseconds(1))) == 1)

@@ -183,7 +183,7 @@ import Testing
     #expect(refusal?.current == 400)
     var whole = store.commits().makeAsyncIterator()
     #expect(try await whole.next()?.number == 400)
-    let versions = try store.history(of: "k7", in: "blobs")
+    let versions = try await store.history(of: "k7", in: "blobs")
     #expect(versions.count > 5)
     // The last version is the row's state at the horizon.
     #expect(versions.dropLast().allSatisfy { $0.commit > 400 })

@@ -251,7 +251,7 @@ import Testing
     }
     try await reader.reached(writer.newestCommit)
     #expect(try contents(reader.snapshot()) == contents(writer.snapshot()))
-    #expect(try reader.history(of: "k2", in: notes.name).isEmpty)
+    #expect(try await reader.history(of: "k2", in: notes.name).isEmpty)
     #expect(try await !reader.snapshot(at: .commit(before)).contains("k2", in: notes.name))
     #expect(try reader.checkInvariants() == [])
     try reader.close()

@@ -192,14 +192,14 @@ struct FollowerTests {
     let durable = writer.newestCommit
     let reader = try Self.open(disk, .readOnly)
     for number in 0..<5 {
-      try await writer.write(durability: Durability.none) { tx in
+      try await writer.write(durability: .unsynced) { tx in
         try tx.put(Note(number: number), for: "b", in: notes)
       }
     }
     #expect(reader.newestCommit == durable)
     let another = try Self.open(disk, .readOnly)
     #expect(another.newestCommit == durable)
-    try writer.sync()
+    try await writer.sync()
     try await reader.reached(durable + 5)
     #expect(try reader.snapshot().get("b", in: notes)?.number == 4)
   }
@@ -210,7 +210,7 @@ struct FollowerTests {
     let writer = try Self.open(disk, .create)
     try writer.put(Note(number: 1), for: "a")
     let durable = writer.newestCommit
-    try writer.write(durability: Durability.none) { tx in
+    try writer.write(durability: .unsynced) { tx in
       try tx.put(Note(number: 2), for: "a", in: notes)
     }
     var options = Self.options(.readOnly)

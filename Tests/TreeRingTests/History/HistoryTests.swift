@@ -251,7 +251,14 @@ struct HistoryTests {
       try tx.put([1], for: "large", in: blobs)
     }
     let changed = try store.snapshot()
-    let (commit, operations) = try store.revert(to: .commit(target.commit))
+    #expect(code { try store.revert(to: .commit(target.commit)) { _ in false } } == .cancelled)
+    #expect(store.newestCommit == changed.commit)
+    var counts: [Int] = []
+    let (commit, operations) = try store.revert(to: .commit(target.commit)) { count in
+      counts.append(count)
+      return true
+    }
+    #expect(counts == counts.sorted() && counts.last == 22)
     #expect(commit == changed.commit + 1)
     #expect(operations == 22)
     #expect(try store.snapshot().diff(from: target) == [])

@@ -13,7 +13,7 @@ import Testing
 
   private static func options(_ budget: Int = 64 << 20) -> StoreOptions {
     StoreOptions(
-      durability: .none, memoryBudget: budget, segmentSize: 16 << 10, logger: quietLogger)
+      durability: .unsynced, memoryBudget: budget, segmentSize: 16 << 10, logger: quietLogger)
   }
 
   /// Compares every row at every commit, first read individually, then in the snapshot.

@@ -13,7 +13,7 @@ import Testing
     let store = try Store(
       path: "store", fileSystem: MemoryFileSystem(),
       options: StoreOptions(
-        durability: .none, memoryBudget: budget, indexes: Self.indexes, logger: quietLogger))
+        durability: .unsynced, memoryBudget: budget, indexes: Self.indexes, logger: quietLogger))
     let items = Bucket<Item>("items")
     for start in stride(from: 0, to: rows, by: 500) {
       try store.write { tx in

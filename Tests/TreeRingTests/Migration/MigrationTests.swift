@@ -264,7 +264,7 @@ private enum Books {
     try store.write(durability: .full) { tx in
       for (number, book) in first.enumerated() { try tx.put(book, for: key(number), in: Books.one) }
     }
-    try store.migrate(Books.three, batchCount: 2, durability: Durability.none) { $0.rewritten < 6 }
+    try store.migrate(Books.three, batchCount: 2, durability: .unsynced) { $0.rewritten < 6 }
     try withExtendedLifetime(store) {
       for seed in 1...8 as ClosedRange<UInt64> {
         let found = try Disk(disk.files.afterCrash(seed: seed)).open()

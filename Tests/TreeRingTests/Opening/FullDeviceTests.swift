@@ -29,7 +29,7 @@ struct FullDeviceTests {
       try store.checkpoint()
     }
     for number in 0..<20 as Range<UInt8> {
-      try store.write(durability: Durability.none) { tx in
+      try store.write(durability: .unsynced) { tx in
         try tx.put((0..<250).map { $0 &* number }, for: Key("tail \(number)"), in: blobs)
       }
     }

@@ -15,7 +15,7 @@ import Testing
     try Store(
       path: "store", fileSystem: system,
       options: StoreOptions(
-        mode: mode, durability: .none, memoryBudget: 1 << 20, logger: quietLogger))
+        mode: mode, durability: .unsynced, memoryBudget: 1 << 20, logger: quietLogger))
   }
 
   /// A store with puts, replacements, deletes and tags, some megabytes of them, without its page

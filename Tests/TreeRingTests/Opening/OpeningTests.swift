@@ -114,7 +114,7 @@ struct OpeningTests {
 
   @Test(
     "A commit of less durability survives after a sync, and after a close",
-    arguments: [Durability.none, .relaxed(within: .seconds(3600)), .barrier])
+    arguments: [Durability.unsynced, .relaxed(within: .seconds(3600)), .barrier])
   func lesser(durability: Durability) throws {
     let disk = Disk(seed: 12)
     let store = try disk.open(durability: durability)
@@ -131,7 +131,7 @@ struct OpeningTests {
   @Test("A single write may ask for more durability than the store's")
   func perWrite() throws {
     let disk = Disk(seed: 13)
-    let store = try disk.open(durability: .none)
+    let store = try disk.open(durability: .unsynced)
     try store.put([1], for: "a")
     try store.write(durability: .full) { try $0.put([2], for: "b", in: blobs) }
     let found = Disk(disk.files.afterCrash(seed: 1, odds: 0))

@@ -75,7 +75,7 @@ import TreeRingPlatform
   func roomOnDevice() throws {
     let folder = try TemporaryFolder()
     let store = try Store(
-      at: folder.path, options: StoreOptions(durability: .none, logger: quietLogger))
+      at: folder.path, options: StoreOptions(durability: .unsynced, logger: quietLogger))
     for round in 0..<8 {
       try store.write { tx in
         for number in 0..<40_000 {

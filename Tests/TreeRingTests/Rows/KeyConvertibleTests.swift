@@ -127,4 +127,67 @@ private struct Fields: Codable {
     #expect(try snapshot.row(id, in: blobs)?.object == [1])
     #expect(try snapshot.written(5, in: blobs) == 1)
   }
+
+  @Test("Ranges of keys, past rows, histories and erasing take values")
+  func ranges() throws {
+    let store = try Store.inMemory()
+    let days = (0..<5).map { Date(timeIntervalSince1970: Double($0) * 86_400) }
+    try store.write { tx in
+      for (number, day) in days.enumerated() { try tx.put([UInt8(number)], for: day, in: blobs) }
+    }
+    try store.write { try $0.put([9], for: days[1], in: blobs) }
+    try check(store, days)
+    #expect(try store.erase(days[1], in: blobs).deleted == 3)
+  }
+
+  /// In a function of its own, so that no snapshot is alive at the erasing.
+  private func check(_ store: Store, _ days: [Date]) throws {
+    let snapshot = try store.snapshot()
+    #expect(try snapshot.count(in: blobs, from: days[1], to: days[3]) == 2)
+    #expect(try snapshot.count(in: blobs, from: days[1]) == 4)
+    #expect(try snapshot.count(in: blobs, to: days[1]) == 1)
+    let rows = try snapshot.rows(in: blobs, from: days[1], to: days[4], reversed: true, limit: 2)
+    #expect(rows.map(\.row) == [[3], [2]])
+    var seen: [[UInt8]] = []
+    try snapshot.forEach(in: blobs, from: days[3]) { key, row in
+      #expect(Date(keyBytes: key.bytes) == days[seen.count + 3])
+      seen.append(row)
+      return true
+    }
+    try snapshot.forEachRow(in: "blobs", to: days[1]) { row in
+      seen.append(row.object)
+      return true
+    }
+    #expect(seen == [[3], [4], [0]])
+    #expect(try store.get(days[1], in: blobs, at: .commit(1)) == [1])
+    #expect(try store.row(days[1], in: "blobs", at: .commit(2))?.object == [9])
+    #expect(try store.history(of: days[1], in: blobs).map(\.commit) == [2, 1])
+  }
+
+  @Test("Every read of an index takes the value of a group")
+  func groups() throws {
+    let byLevel = GroupIndex("byLevel", on: blobs, version: 1) { (row: [UInt8]) in
+      Level(rawValue: Int(Int8(bitPattern: row.first ?? 0))).map { Place(in: GroupName($0)) }
+    }
+    let store = try Store.inMemory(options: StoreOptions(indexes: [byLevel]))
+    try store.write { tx in
+      for key in ["a", "b"] { try tx.put([10], for: Key(key), in: blobs) }
+      try tx.put([255], for: "c", in: blobs)
+      try tx.define("manual", ManualIndex(on: "blobs"))
+      try tx.group(Level.high, of: "manual").append(RowID("a", in: blobs))
+    }
+    let index = try store.snapshot().index("byLevel")
+    #expect(try index.count(in: Level.high) == 2)
+    #expect(try index.first(in: Level.high)?.key == "a")
+    #expect(try index.last(in: Level.high)?.key == "b")
+    #expect(try index.id(at: 0, in: Level.low)?.key == "c")
+    #expect(try index.firstIndex(in: Level.high) { $0.key >= "b" } == 1)
+    var keys: [Key] = []
+    try index.forEachRow(in: Level.high, reversed: true) { _, row in
+      keys.append(row.key)
+      return true
+    }
+    #expect(keys == ["b", "a"])
+    #expect(try store.snapshot().index("manual").count(in: 10) == 1)
+  }
 }

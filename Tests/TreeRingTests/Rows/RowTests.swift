@@ -131,7 +131,7 @@ struct RowTests {
           let object = [UInt8](repeating: UInt8(truncatingIfNeeded: size), count: size)
           let metadata = other.map { [UInt8](repeating: 7, count: $0) }
           expected[key] = (object, metadata)
-          try store.write(durability: Durability.none) { tx in
+          try store.write(durability: .unsynced) { tx in
             try tx.put(object, metadata: metadata, for: key, in: blobs)
             #expect(try tx.row(key, in: "blobs")?.object == object)
             #expect(try tx.row(key, in: "blobs")?.metadata == metadata)

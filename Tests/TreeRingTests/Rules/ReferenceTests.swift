@@ -197,7 +197,7 @@ import Testing
         "to", Reference(on: "rows", field: "to", to: "rows", onDelete: deletion))
       for edges in 0..<512 {
         func refers(_ from: Int, _ to: Int) -> Bool { edges >> (from * 3 + to) & 1 == 1 }
-        try store.write(durability: Durability.none) { tx in
+        try store.write(durability: .unsynced) { tx in
           for (row, key) in keys.enumerated() {
             let to = keys.indices.filter { refers(row, $0) }.map { "\"\(keys[$0])\"" }
             try Self.put(
@@ -207,7 +207,7 @@ import Testing
         let start = store.newestCommit
         for target in 0..<3 {
           let error = Self.refusal {
-            try store.write(durability: Durability.none) { tx in
+            try store.write(durability: .unsynced) { tx in
               try tx.delete(Key(keys[target]), in: "rows")
             }
           }

@@ -10,7 +10,7 @@ import Testing
   @Test("The version of a pinned commit is found, whichever of its pins have ended")
   func versions() throws {
     let store = try Store.inMemory(
-      options: StoreOptions(durability: .none, logger: quietLogger))
+      options: StoreOptions(durability: .unsynced, logger: quietLogger))
     var random = SeededGenerator(seed: 31)
     var held: [Snapshot] = []
     for step in 0..<600 {
@@ -31,7 +31,7 @@ import Testing
 
   @Test("Snapshots over the limit expire in whatever order they were taken")
   func expiry() throws {
-    var options = StoreOptions(durability: .none, logger: quietLogger)
+    var options = StoreOptions(durability: .unsynced, logger: quietLogger)
     options.pinLimit = PinLimit(commits: 20)
     let store = try Store.inMemory(options: options)
     var random = SeededGenerator(seed: 32)

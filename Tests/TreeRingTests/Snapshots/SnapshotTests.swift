@@ -197,7 +197,7 @@ struct SnapshotTests {
     let store = try Store.tiny()
     let count = 4000
     for number in 0..<count {
-      try store.write(durability: Durability.none) {
+      try store.write(durability: .unsynced) {
         try $0.put([UInt8(truncatingIfNeeded: number)], for: Key("\(number % 100)"), in: blobs)
       }
     }

@@ -10,7 +10,7 @@ import Testing
 @Suite("Tags", .leavesSoundStores) struct TagReaderTests {
   private static func memory(cellCapacity: Int = .max) throws -> Store {
     // Room for all rebuilt states, so that none is rebuilt from the beginning.
-    var options = StoreOptions(durability: .none, memoryBudget: 1 << 30, logger: quietLogger)
+    var options = StoreOptions(durability: .unsynced, memoryBudget: 1 << 30, logger: quietLogger)
     options.pageCellCapacity = cellCapacity
     return try Store.inMemory(options: options)
   }

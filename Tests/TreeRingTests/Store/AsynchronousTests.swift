@@ -116,7 +116,37 @@ struct AsynchronousTests {
       }
       #expect(note == otherNote)
       #expect(row == otherRow)
+      let history = try await store.history(of: key, in: notes)
+      #expect(history == (try Store.blocking { try store.history(of: key, in: notes) }))
     }
+  }
+
+  @Test("A store is opened, synced and searched as by the blocking forms")
+  func openingAndSearch() async throws {
+    let folder = try TemporaryFolder()
+    let path = folder.path + "/s.ring"
+    let text = try TextIndex("words", on: notes, fields: ["group"])
+    let options = StoreOptions(durability: .unsynced, logger: quietLogger)
+    let store = try await Store.open(at: path, options: options)
+    try await store.define(text)
+    for number in 0..<30 {
+      try await store.write { tx in
+        try tx.put(Note(group: "word g\(number % 3)", number: number), for: number, in: notes)
+      }
+    }
+    try await store.sync()
+    #expect(store.log.durable == store.newestCommit)
+    let words = try store.snapshot()[text]
+    let hits = try await words.find("g1", limit: 7)
+    #expect(hits.count == 7)
+    #expect(hits == (try Store.blocking { try words.find("g1", limit: 7) }))
+    #expect(await error { try await Store.open(at: path, options: options) }?.code == .locked)
+    try store.close()
+    let again = try await Store.open(at: path, indexes: [byGroup()])
+    #expect(again.newestCommit == store.newestCommit + 1)
+    try again.close()
+    #expect(await error { try await again.sync() }?.code == .closed)
+    #expect(await error { try await again.history(of: 1, in: notes) }?.code == .closed)
   }
 
   private func compare(_ one: Store, _ two: Store) throws {
@@ -208,6 +238,10 @@ struct AsynchronousTests {
     #expect(await cancelled { try await store.erase("1", in: notes) }?.code == .cancelled)
     #expect(await cancelled { try await store.define("f", fields) }?.code == .cancelled)
     #expect(await cancelled { try await store.compact(to: .dropHistory) }?.code == .cancelled)
+    #expect(await cancelled { try await store.history(of: 1, in: notes) }?.code == .cancelled)
+    #expect(await cancelled { try await store.sync() }?.code == .cancelled)
+    #expect(await cancelled { try await store.revert(to: .commit(3)) }?.code == .cancelled)
+    #expect(await cancelled { try await Store.open(at: "/nowhere") }?.code == .cancelled)
     #expect(store.newestCommit == 20)
     #expect(store.horizon == 0)
   }

@@ -98,7 +98,7 @@ struct FailureRulesTests {
   @Test("Rule 4: a full device fails that commit alone; reads continue, and writing resumes")
   func fullDevice() throws {
     let disk = Disk()
-    let store = try disk.open(durability: .none)
+    let store = try disk.open(durability: .unsynced)
     try store.put([1], for: "a")
     let used = disk.contents.values.reduce(0) { $0 + $1.count }
     disk.files.setCapacity(used)
@@ -117,7 +117,7 @@ struct FailureRulesTests {
     let store = try disk.open()
     try store.put([1], for: "a")
     for (durability, expected) in [
-      (Durability.full, "sync"), (.barrier, "barrier"), (.none, nil),
+      (Durability.full, "sync"), (.barrier, "barrier"), (.unsynced, nil),
       (.relaxed(within: .seconds(1000)), nil),
     ] as [(Durability, String?)] {
       let calls = disk.files.callCount
@@ -256,7 +256,7 @@ struct FailureRulesTests {
   @Test(
     "Rule 10: a kill loses no returned commit; a power failure only those without a sync")
   func killAndPower() throws {
-    for (durability, kept) in [(Durability.full, true), (.none, false)] {
+    for (durability, kept) in [(Durability.full, true), (.unsynced, false)] {
       let disk = Disk()
       let store = try disk.open()
       try store.put([1], for: "a")

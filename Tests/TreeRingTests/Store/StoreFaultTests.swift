@@ -71,7 +71,7 @@ struct StoreFaultTests {
   @Test("Several pending commits are undone together, and their numbers are reused")
   func undoneTogether() throws {
     let disk = Disk()
-    let store = try disk.open(durability: .none)
+    let store = try disk.open(durability: .unsynced)
     let fields = try FieldIndex(bucket: "notes", group: "group", order: [])
     let other = try FieldIndex(bucket: "notes", group: "text", order: [])
     try store.put(Note(group: "g", number: 1, text: "t"), for: "a")
@@ -98,7 +98,7 @@ struct StoreFaultTests {
   @Test("An index whose registration failed on a full device can be registered again")
   func registerAfterFull() throws {
     let disk = Disk()
-    let store = try disk.open(durability: .none)
+    let store = try disk.open(durability: .unsynced)
     try store.put(Note(group: "g", number: 1), for: "a")
     disk.files.setCapacity(used(disk))
     #expect(code { try store.register(byGroup()) } == .noSpace)
@@ -111,7 +111,7 @@ struct StoreFaultTests {
   @Test("A commit built on one that a full device undoes fails with noSpace too")
   func builtOnUndone() throws {
     let disk = Disk()
-    let store = try disk.open(durability: .none)
+    let store = try disk.open(durability: .unsynced)
     try store.put([1], for: "a")
     disk.files.setCapacity(used(disk))
     let first = try store.sequence(durability: .full, expecting: nil) {
@@ -134,7 +134,7 @@ struct StoreFaultTests {
   @Test("A write that repeats or follows a pending commit waits for it, and fails with it")
   func waitsForOthers() throws {
     let disk = Disk()
-    let store = try disk.open(durability: .none)
+    let store = try disk.open(durability: .unsynced)
     try store.put([1], for: "z")
     func pay(_ tx: Transaction) throws {
       tx.idempotencyKey = [7]
@@ -330,7 +330,7 @@ struct StoreFaultTests {
     let log = try CommitLog(directory: "store/log", fileSystem: files, options: LogOptions())
     let draft = CommitDraft(
       number: 1, timestamp: Timestamp(microseconds: 0), operationCount: operations,
-      payload: payload, durability: .none)
+      payload: payload, durability: .unsynced)
     try log.complete(log.append(draft))
     try log.close()
     do {

@@ -11,7 +11,7 @@ import TreeRingPlatform
 @Suite struct WrittenStoresTests {
   private func filled(_ folder: String, _ fileSystem: any FileSystem) throws -> Store {
     var options = StoreOptions()
-    options.durability = .none
+    options.durability = .unsynced
     let store = try Store(path: folder, fileSystem: fileSystem, options: options)
     for number in 0..<3 {
       try store.write { tx in try tx.put([1, 2, 3], for: Key("row \(number)"), in: blobs) }

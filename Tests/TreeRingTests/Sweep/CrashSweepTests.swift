@@ -33,7 +33,7 @@ struct CrashSweepTests {
     let workload = try SweepWorkload.crowded(seed: seed)
     let disk = SimulatedFileSystem(seed: seed)
     try workload.open(disk).write { tx in
-      let flood = ScriptedCommit(operations: Flood.operations(puts: true), durability: .none)
+      let flood = ScriptedCommit(operations: Flood.operations(puts: true), durability: .unsynced)
       let before = disk.callCount
       try flood.perform(tx)
       #expect(disk.callCount > before, "the transaction fits into the memory")

@@ -145,7 +145,7 @@ struct SweepScript: Sendable {
     switch Int.random(in: 0..<5, using: &random) {
     case 0, 1: .full
     case 2: .relaxed(within: .seconds(100_000))
-    default: .none
+    default: .unsynced
     }
   }
 

@@ -8,7 +8,7 @@ import Testing
 
 @Suite("Rebuilt states", .leavesSoundStores) struct RebuiltStatesTests {
   private static func options() -> StoreOptions {
-    var options = StoreOptions(durability: .none, memoryBudget: 1 << 20, logger: quietLogger)
+    var options = StoreOptions(durability: .unsynced, memoryBudget: 1 << 20, logger: quietLogger)
     options.pageCellCapacity = 4
     return options
   }
@@ -70,7 +70,7 @@ import Testing
     }
     let store = try Store(
       path: "store", fileSystem: MemoryFileSystem(),
-      options: StoreOptions(durability: .none, indexes: [counting], logger: quietLogger))
+      options: StoreOptions(durability: .unsynced, indexes: [counting], logger: quietLogger))
     try store.write { tx in
       for row in 0..<600 {
         try tx.put(Note(group: "g1", number: row), for: Key("\(row)"), in: notes)
@@ -113,7 +113,7 @@ import Testing
   func laterIndex() throws {
     let store = try Store(
       path: "store", fileSystem: MemoryFileSystem(),
-      options: StoreOptions(durability: .none, logger: quietLogger))
+      options: StoreOptions(durability: .unsynced, logger: quietLogger))
     var random = SeededGenerator(seed: 41)
     let rowCount = 4_000
     func note() -> Note {

@@ -12,7 +12,7 @@ import TreeRingPlatform
 struct StoreFilesCheckTests {
   private static func options(_ mode: StoreMode = .create) -> StoreOptions {
     var options = StoreOptions(
-      mode: mode, durability: .none, memoryBudget: 1 << 20, segmentSize: 32 << 10,
+      mode: mode, durability: .unsynced, memoryBudget: 1 << 20, segmentSize: 32 << 10,
       logger: quietLogger)
     options.pageCellCapacity = 8
     return options

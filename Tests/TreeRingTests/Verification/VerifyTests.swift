@@ -16,7 +16,8 @@ struct VerifyTests {
   init() throws {
     folder = try TemporaryFolder()
     let store = try Store(
-      at: folder.path + "/s.ring", options: StoreOptions(durability: .none, logger: quietLogger))
+      at: folder.path + "/s.ring", options: StoreOptions(durability: .unsynced, logger: quietLogger)
+    )
     try store.define(
       "ByGroup", FieldIndex(bucket: "notes", group: "group", order: [.init("number")]))
     for number in 0..<50 {

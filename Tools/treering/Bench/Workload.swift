@@ -77,7 +77,7 @@ struct Workloads {
     case .replay: try report(.measured(replay()))
     case .open: try report(.measured(open()))
     case .puts:
-      try report(.measured(puts("1 row, unsynced", Durability.none)))
+      try report(.measured(puts("1 row, unsynced", Durability.unsynced)))
       try report(.measured(puts("1 row, durable", .full)))
     case .batches: try report(.measured(batches()))
     }

@@ -101,7 +101,7 @@ struct ImportCommand: StoreCommand {
     switch durability {
     case .relaxed: .relaxed(within: .seconds(1))
     case .full: .full
-    case .none: .none
+    case .none: .unsynced
     }
   }
 

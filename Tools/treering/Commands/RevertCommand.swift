@@ -14,7 +14,13 @@ struct RevertCommand: StoreCommand {
 
   func run(_ output: Output) throws {
     let store = try openForWriting()
-    let (commit, operations) = try store.revert(to: try to.readPoint(in: store))
+    Interrupt.watch()
+    let progress = ProgressBar("Reverting", total: nil)
+    let (commit, operations) = try store.revert(to: try to.readPoint(in: store)) { done in
+      progress.update(done: UInt64(done), count: UInt64(done), unit: "operations")
+      return !Interrupt.isRequested
+    }
+    progress.finish()
     try store.close()
     if output.isJSON {
       try output.object {

@@ -38,7 +38,7 @@ struct Replayer {
       try Interrupt.check()
       let (info, operations) = try operations(of: number)
       try following(number) {
-        _ = try copy.write(durability: Durability.none) { tx in
+        _ = try copy.write(durability: Durability.unsynced) { tx in
           tx.timestamp = info.timestamp
           tx.timestampAllowance = .ahead
           tx.note = info.note

@@ -17,7 +17,7 @@ let asOf = Subject(name: "AsOf") { context in
 let asOfIndexes = Subject(name: "AsOfFiveIndexes") { context in
   guard let path = context.flights else { return }
   let folder = try context.folder()
-  let store = try Store(at: folder, options: StoreOptions(durability: .none))
+  let store = try Store(at: folder, options: StoreOptions(durability: .unsynced))
   for field in ["carrier", "dest", "status", "tail"] {
     try store.define(
       field, FieldIndex(bucket: "flights", group: field, order: [.init("scheduled")]))

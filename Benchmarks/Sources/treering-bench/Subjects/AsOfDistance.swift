@@ -12,12 +12,12 @@ let asOfDistance = Subject(name: "AsOfDistance") { context in
   let folder = try context.folder()
   let rows = PlainRows()
   var random = Random(seed: 17)
-  var store = try Store(at: folder, options: StoreOptions(durability: .none))
+  var store = try Store(at: folder, options: StoreOptions(durability: .unsynced))
   for version in 0..<commits {
     try rows.update(1, below: 20_000, version: version, &random, in: store)
   }
   try store.close()
-  store = try Store(at: folder, options: StoreOptions(durability: .none))
+  store = try Store(at: folder, options: StoreOptions(durability: .unsynced))
   for distance in distances {
     let measurement = Measurement(
       "AsOfDistance", "as-of snapshot \(distance) commits back",

@@ -87,7 +87,7 @@ private struct ObservedList {
   }
 
   init(rows: Int) throws {
-    store = try Store.inMemory(options: StoreOptions(durability: .none))
+    store = try Store.inMemory(options: StoreOptions(durability: .unsynced))
     try store.define("order", FieldIndex(bucket: "rows", group: "g", order: [.init("n")]))
     observer = store.observer(of: Mappings(of: "order", groups: ["all"]), limit: 100_000)
     for start in stride(from: 0, to: rows, by: 1000) {

@@ -58,7 +58,7 @@ private final class Progress: Sendable {
 private func store(
   at folder: String, _ count: Int, from date: Date, over seconds: Double
 ) throws -> Store {
-  let store = try Store(at: folder, options: StoreOptions(durability: .none))
+  let store = try Store(at: folder, options: StoreOptions(durability: .unsynced))
   try store.define("expiry", Expiry(on: sessions, field: "expires"))
   for first in stride(from: 0, to: count, by: 1000) {
     try store.write { tx in

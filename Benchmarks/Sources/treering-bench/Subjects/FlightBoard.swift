@@ -61,7 +61,7 @@ private func boardLines(
 
 /// Commits the flights line by line while the board follows.
 private func replay(_ path: String, _ mappings: Mappings) throws -> [BoardSample] {
-  let store = try Store.inMemory(options: StoreOptions(durability: .none))
+  let store = try Store.inMemory(options: StoreOptions(durability: .unsynced))
   var observer = store.observer(of: mappings, limit: .max)
   var screen = Screen()
   var samples: [BoardSample] = []

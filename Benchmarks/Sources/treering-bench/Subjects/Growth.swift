@@ -21,7 +21,7 @@ let loggedValues = Subject(name: "LoggedValues") { context in
           : "scan, \(count) logged values, one a commit, CPU",
         unit: "µs per row", .lower)
       let folder = try context.folder()
-      var store = try Store(at: folder, options: StoreOptions(durability: .none))
+      var store = try Store(at: folder, options: StoreOptions(durability: .unsynced))
       let values = Dataset(count: 1, kind: .v100)
       func put(_ row: Int, _ tx: Transaction) throws {
         let value = values.value(row, version: 0)
@@ -36,7 +36,7 @@ let loggedValues = Subject(name: "LoggedValues") { context in
       }
       try store.close()
       for _ in 0..<context.runs {
-        store = try Store(at: folder, options: StoreOptions(durability: .none))
+        store = try Store(at: folder, options: StoreOptions(durability: .unsynced))
         let snapshot = try store.snapshot()
         var digest: UInt64 = 0
         let seconds = try Clocks.threadSeconds {
@@ -64,7 +64,7 @@ let taggedCommits = Subject(name: "TaggedCommits") { context in
       "TaggedCommits", "commit at a tag, \(count) tags below the horizon, CPU", unit: "µs", .lower)
     for _ in 0..<context.pick(small: 1, full: min(3, context.runs)) {
       let folder = try context.folder()
-      let store = try Store(at: folder, options: StoreOptions(durability: .none))
+      let store = try Store(at: folder, options: StoreOptions(durability: .unsynced))
       let rows = PlainRows()
       for number in 0..<count {
         try store.write { tx in
@@ -102,7 +102,7 @@ let manySnapshots = Subject(name: "ManySnapshots") { context in
       "ManySnapshots", "release of \(count) snapshots, newest first", unit: "µs per snapshot",
       .lower)
     for _ in 0..<context.pick(small: 1, full: context.runs) {
-      let store = try Store.inMemory(options: StoreOptions(durability: .none))
+      let store = try Store.inMemory(options: StoreOptions(durability: .unsynced))
       let rows = PlainRows()
       try rows.load(0..<20_000, into: store)
       var random = Random(seed: 23)

@@ -28,7 +28,7 @@ let importFlights = Subject(name: "Import") { context in
 
 /// Imports a file of flights into a new store.
 func importedStore(_ path: String, in folder: String) throws -> Store {
-  let store = try Store(at: folder, options: StoreOptions(durability: .none))
+  let store = try Store(at: folder, options: StoreOptions(durability: .unsynced))
   try replayFlights(path, into: store) { _ in }
   try store.sync()
   return store

@@ -26,7 +26,7 @@ let largeStore = Subject(name: "LargeStore") { context in
   let folder = try context.folder()
   let rows = PlainRows()
   var digest: UInt64 = 0
-  let options = StoreOptions(durability: .none, memoryBudget: budget)
+  let options = StoreOptions(durability: .unsynced, memoryBudget: budget)
   let peak = try MemoryWatch.peak {
     let store = try Store(at: folder, options: options)
     try rows.load(0..<count, into: store)

@@ -19,7 +19,7 @@ let memory = Subject(name: "Memory") { context in
     "Memory", "anonymous memory while scanning, peak (\(name))", unit: "MB", .lower)
   let folder = try context.folder()
   let rows = PlainRows()
-  let options = StoreOptions(durability: .none, memoryBudget: budget)
+  let options = StoreOptions(durability: .unsynced, memoryBudget: budget)
   var random = Random(seed: 19)
   let loaded = try MemoryWatch.peak {
     let store = try Store(at: folder, options: options)

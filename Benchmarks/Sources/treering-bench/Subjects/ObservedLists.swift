@@ -132,7 +132,7 @@ private final class StreamedList {
   private static let mappings = Mappings(of: "order", groups: ["all"])
 
   init(folder: String, rows: [PlacedRow]) throws {
-    store = try Store(at: folder, options: StoreOptions(durability: .none))
+    store = try Store(at: folder, options: StoreOptions(durability: .unsynced))
     try store.define("order", FieldIndex(bucket: "rows", group: "g", order: [.init("n")]))
     let bucket = bucket
     try store.write { tx in for row in rows { try Self.put(row, in: bucket, tx) } }

@@ -39,7 +39,7 @@ private func ordered(_ rows: Dataset) throws -> Store {
   let bucket = Bucket.bytes("rows")
   try store.define("order", FieldIndex(bucket: "rows", group: "g", order: [.init("n")]))
   for start in stride(from: 0, to: rows.count, by: 1000) {
-    try store.write(durability: Durability.none) { tx in
+    try store.write(durability: .unsynced) { tx in
       for row in start..<min(start + 1000, rows.count) {
         let object = Array("{\"g\":\"all\",\"n\":\(mix(UInt64(row)) >> 12)}".utf8)
         try tx.put(object, for: Key(bytes: rows.keys[row]), in: bucket)

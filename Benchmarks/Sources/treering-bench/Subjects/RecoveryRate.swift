@@ -13,7 +13,7 @@ let recoveryRate = Subject(name: "RecoveryRate") { context in
   let folder = try context.folder()
   let rows = PlainRows()
   var random = Random(seed: 23)
-  let store = try Store(at: folder, options: StoreOptions(durability: .none))
+  let store = try Store(at: folder, options: StoreOptions(durability: .unsynced))
   try rows.load(0..<count, into: store)
   for version in 1...(count / 10_000) {
     try rows.update(1_000, below: count, version: version, &random, in: store)

@@ -47,7 +47,7 @@ private func withStore(
   let bucket = Bucket<Shipment>("shipments")
   let folder = try context.folder()
   defer { try? context.remove(folder) }
-  let store = try Store(at: folder, options: StoreOptions(durability: .none))
+  let store = try Store(at: folder, options: StoreOptions(durability: .unsynced))
   try store.write { tx in
     for (id, row) in rows.enumerated() { try tx.put(row, for: Key(String(id)), in: bucket) }
   }

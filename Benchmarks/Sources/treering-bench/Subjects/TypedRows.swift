@@ -95,7 +95,7 @@ private func typedLines<Row: Codable & Sendable & SendableMetatype & Equatable>(
     let bucket = Bucket<Row>("rows", coder: coder)
     for _ in 0..<context.runs {
       let folder = try context.folder()
-      let store = try Store(at: folder, options: StoreOptions(durability: .none))
+      let store = try Store(at: folder, options: StoreOptions(durability: .unsynced))
       try measure(encoding, count) { _ = try coder.encode(rows[$0 % rows.count]) }
       try measure(decoding, count) { number in
         let row = try encoded[number % rows.count].withUnsafeBytes { try coder.decode($0, 0) }

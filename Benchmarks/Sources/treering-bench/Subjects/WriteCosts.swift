@@ -38,7 +38,7 @@ private func measure(
 private func open(_ context: Context, indexes: [GroupIndex] = []) throws -> (Store, String) {
   let folder = try context.folder()
   let store = try Store(
-    at: folder, options: StoreOptions(durability: .none, indexes: indexes))
+    at: folder, options: StoreOptions(durability: .unsynced, indexes: indexes))
   return (store, folder)
 }
 

@@ -58,7 +58,7 @@ private func line(
   let folder = try context.folder()
   let peak = try MemoryWatch.peak {
     let store = try Store(
-      at: folder, options: StoreOptions(durability: .none, memoryBudget: budget << 20))
+      at: folder, options: StoreOptions(durability: .unsynced, memoryBudget: budget << 20))
     try prepare(store)()
     try store.close()
   }

@@ -43,17 +43,17 @@ extension IndexReader {
   /// The sum of the rows of a group; 0 for one that does not exist. O(log n).
   ///
   /// Throws as the sum of all rows.
-  public func sum(in group: GroupName) throws(TreeRingError) -> IndexSum {
-    try sum(at: try positions(of: group))
+  public func sum(in group: some KeyConvertible) throws(TreeRingError) -> IndexSum {
+    try sum(at: try positions(of: GroupName(group)))
   }
 
   /// The sum of the rows at positions of a group, clipped to the group. O(log n).
   ///
   /// Throws as the sum of all rows.
   public func sum(
-    in group: GroupName, _ range: Range<Int>
+    in group: some KeyConvertible, _ range: Range<Int>
   ) throws(TreeRingError) -> IndexSum {
-    let all = try positions(of: group)
+    let all = try positions(of: GroupName(group))
     let range = range.clamped(to: 0..<all.count)
     return try sum(at: all.lowerBound + range.lowerBound..<all.lowerBound + range.upperBound)
   }

@@ -1,0 +1,43 @@
+// The totals of groups, as messages tell them: [G,FIRST,ROWS] or [G,FIRST,ROWS,SUM].
+
+public import TreeRing
+
+/// The total of a section's group on the server, whatever part of it the section shows.
+public struct RemoteTotal: Hashable, Sendable {
+  /// The group.
+  public let group: GroupName
+  /// The number of rows of the group before the first one of the section.
+  public let first: Int
+  /// The number of rows in the group.
+  public let count: Int
+  /// The sum of these rows; nil if the index has no sums, or cannot sum the number of one of them.
+  public let sum: IndexSum?
+}
+
+extension RemoteTotal {
+  init(_ part: JSONPart) throws(RemoteError) {
+    let elements = try part.elements(least: 3)
+    group = GroupName(bytes: try elements[0].key())
+    first = try elements[1].count()
+    count = try elements[2].count()
+    sum = elements.count > 3 ? try elements[3].present?.sum() : nil
+  }
+}
+
+extension JSONPart {
+  /// A number of rows.
+  fileprivate func count() throws(RemoteError) -> Int {
+    guard let count = Int(String(decoding: bytes, as: UTF8.self)), count >= 0 else {
+      throw .malformed("a number of rows was expected.")
+    }
+    return count
+  }
+
+  /// A decimal number.
+  fileprivate func sum() throws(RemoteError) -> IndexSum {
+    let parts = String(decoding: bytes, as: UTF8.self)
+      .split(separator: ".", maxSplits: 1, omittingEmptySubsequences: false)
+    guard let units = Int128(parts.joined()) else { throw .malformed("a sum was expected.") }
+    return IndexSum(units: units, decimals: parts.count > 1 ? parts[1].utf8.count : 0)
+  }
+}
